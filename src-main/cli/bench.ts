@@ -1,5 +1,5 @@
 import { mkdir, stat, writeFile } from 'node:fs/promises';
-import { dirname, join } from 'node:path';
+import { dirname, join, resolve } from 'node:path';
 import { deviceTitle, isStandIn, type CacheState } from '../../src-workers/domain/benchmark.ts';
 import type { CalibrationProfile } from '../../src-workers/domain/calibration.ts';
 import { fail, ok, systemReason, type Result } from '../../src-workers/domain/result.ts';
@@ -35,6 +35,7 @@ export interface BenchOptions {
   readonly target?: string;
   readonly exec?: string;
   readonly build?: string;
+  readonly kernel?: string;
   readonly top?: number;
   readonly random?: number;
   readonly spread?: number;
@@ -84,13 +85,19 @@ function measuringInput(run: string | undefined, options: BenchOptions): Result<
   });
 }
 
-/** Where a request measures: a target of this machine, or a program of the person's own in the present folder. */
+/** Where a request measures, and what: a kernel of the person's own, or a program in the present folder. */
 export function measuringTarget({
   target,
   exec,
   build,
+  kernel,
   bundle,
-}: Pick<BenchOptions, 'target' | 'exec' | 'build' | 'bundle'>): Result<object> {
+}: Pick<BenchOptions, 'target' | 'exec' | 'build' | 'kernel' | 'bundle'>): Result<object> {
+  if (kernel !== undefined && (exec !== undefined || bundle !== undefined))
+    return fail(
+      'bad-input',
+      `--kernel measures your own kernel on this machine. Leave --${exec === undefined ? 'bundle' : 'exec'} out.`,
+    );
   if (exec === undefined) {
     if (build !== undefined) return fail('bad-input', '--build makes the program of --exec. Specify --exec too.');
     if (bundle !== undefined) return ok({});
@@ -99,7 +106,7 @@ export function measuringTarget({
         'bad-input',
         `Specify --target cuda:0, webgpu or cpu${target === undefined ? ', or --exec with your own program' : `, not ${target}`}.`,
       );
-    return ok({ target });
+    return ok({ target, ...(kernel !== undefined && { kernel: { file: resolve(kernel) } }) });
   }
   if (target !== undefined || bundle !== undefined)
     return fail(
@@ -167,15 +174,16 @@ function leftOutLine(leftOut: RunnableDesigns | null | undefined): string {
 }
 
 /**
- * A run that a page measures cannot be resumed without a page. Prints the commands that a resumed run will start: they come from the
- * database, and not from who types.
+ * A run that a page measures cannot be resumed without a page. Prints the commands and the kernel that a resumed run will start: they come
+ * from the database, and not from who types.
  */
 export async function checkResumable(engine: Engine, terminal: Terminal, id: number): Promise<Result<null>> {
   const run = await engine.call('runs.get', { id });
   if (!run.ok || run.value.kind !== 'bench') return ok(null);
   const detail = await engine.call('bench.detail', { id });
   if (!detail.ok) return ok(null);
-  const { target, program } = detail.value.request;
+  const { target, program, kernel } = detail.value.request;
+  if (kernel) terminal.err(`lockstep: measures the kernel ${kernel.file}\n`);
   if (program)
     terminal.err(`lockstep: runs ${[program.build, program.exec].filter((line) => line !== null).join(' and ')}\n`);
   return target === PAGE_TARGET
@@ -247,6 +255,7 @@ export async function reportMeasurement(
       probe: request.probe ?? null,
       program: request.program ?? null,
       cache: request.cache ?? null,
+      kernel: request.kernel ?? null,
       warnings,
       evidenceGaps: gaps,
     });

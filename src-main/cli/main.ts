@@ -392,6 +392,10 @@ function measuringCommands(program: Command, cli: CommandLine): void {
     .option('--target <target>', 'where: cuda:0, webgpu or cpu (bench --list says what is there)')
     .option('--exec <command>', 'measure with your own program instead: runs it for every launch (see below)')
     .option('--build <command>', 'builds that program first, once for all designs of which the command is the same')
+    .option(
+      '--kernel <file>',
+      'measure your own kernel on the target instead: the manifest that describes it (see below)',
+    )
     .option('--top <count>', 'the best designs by prediction (20 where nothing else is chosen)', positive)
     .option('--random <count>', 'designs drawn at random instead, by the seed of the study', positive)
     .option('--spread <count>', 'designs spread evenly over the ranking instead', positive)
@@ -428,10 +432,12 @@ function measuringCommands(program: Command, cli: CommandLine): void {
       `
 With --json:
   measuring    {runId, sourceRunId, target, device, cases: [{id, label, designIndex, predictedMs, medianMs, lowMs, highMs,
-               repeats, timesMs, clockMhz, conditions, correct, failure, values}], failed, leftOut, part, probe, program, cache, warnings}; leftOut is null, or
+               repeats, timesMs, clockMhz, conditions, correct, failure, values}], failed, leftOut, part, probe, program, cache, kernel,
+               warnings}; leftOut is null, or
                {designs, runnable, limits: [{quantity, atMost}]} where the target cannot run all of the sweep; part is null, or {units,
                ofUnits, designsLeftOut} where fewer units were measured; probe is null, or {ofRepeats, estimateMs, fullMs}; program is
-               null, or {exec, build}, and then cases have the digest, and the implementation, where there is one
+               null, or {exec, build}, and then cases have the digest, and the implementation, where there is one; kernel is null, or
+               {file, name}
   --list       {targets: [{id, backend, available, label, device, advice}]}
   --compare    {runId, sourceRunId, deviceId, device, measuredOn, basis, clockMhz, designs: […], scale, medianError, p95Error,
                unscaledMedianError, spearman, kendall, intervals, regret, randomEquivalent, axes, warnings}; of a run of the
@@ -453,7 +459,11 @@ In both commands these names stand for values of the design ({{name}} is the tex
 ${placeholderLines()}
 Builds are kept, and made again where a file changes that the command names, or any file in the present folder or in one that it names.
 The launches of several designs alternate in random order. A run that ends with an error, prints no time, or takes a design beyond
---case-limit fails that design alone.`,
+--case-limit fails that design alone.
+
+Your own kernel, in CUDA or WGSL, without a program (example and format: db/examples/kernels):
+  lockstep bench 1 --kernel spmv.kernel.json --target webgpu
+The manifest names sources, arguments, the right result, and the designs that each function implements. A sweep with other designs is refused.`,
     )
     .action((run: string | undefined, options: GlobalOptions & BenchOptions) =>
       withEngine(options, (engine) => benchCommand(engine, terminal, run, options)),
@@ -463,6 +473,7 @@ The launches of several designs alternate in random order. A run that ends with 
     .option('--target <target>', 'where: cuda:0, webgpu or cpu (bench --list says what is there)')
     .option('--exec <command>', 'measure with your own program instead (see bench --help)')
     .option('--build <command>', 'builds that program first')
+    .option('--kernel <file>', 'measure your own kernel on the target instead (see bench --help)')
     .option('--device <id>', 'device of the sweep, where it has several')
     .addOption(
       new Option('--budget <amount>', 'designs to measure in all (40), or time of this command (60s, 5m)')

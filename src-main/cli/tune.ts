@@ -15,7 +15,7 @@ export type TuningBudget = { readonly designs: number } | { readonly timeMs: num
 
 export interface TuneOptions extends Pick<
   BenchOptions,
-  'json' | 'target' | 'exec' | 'build' | 'device' | 'repeats' | 'warmUps' | 'caseLimit'
+  'json' | 'target' | 'exec' | 'build' | 'kernel' | 'device' | 'repeats' | 'warmUps' | 'caseLimit'
 > {
   readonly budget: TuningBudget;
   /** Expected regret at which it ends. */

@@ -1,21 +1,26 @@
 import { toJsonSchema } from '@valibot/to-json-schema';
+import type { GenericSchema } from 'valibot';
+import { kernelManifestSchema } from './kernel-manifest.ts';
 import { studySchema } from './study.ts';
 
 /**
- * The study format as JSON Schema (draft 2020-12), for editors: what a person may write, before defaults are filled in.
+ * A format as JSON Schema (draft 2020-12), for editors: what a person may write, before defaults are filled in.
  * Text of a file. Relations between fields cannot be expressed and are in the descriptions.
  */
-export function studyJsonSchema(): string {
-  const { $schema, ...schema } = toJsonSchema(studySchema, {
+function jsonSchemaOf(format: GenericSchema, title: string, description: string): string {
+  const { $schema, ...schema } = toJsonSchema(format, {
     target: 'draft-2020-12',
     typeMode: 'input',
     errorMode: 'ignore',
+    // A number of a manifest, or text that stands for one.
+    overrideSchema: ({ valibotSchema, jsonSchema }) =>
+      valibotSchema.type === 'custom' ? { ...jsonSchema, type: ['number', 'string'] } : undefined,
   });
-  const titled = {
-    $schema,
-    title: 'Lockstep study',
-    description: 'What to map, onto which devices, over which design space',
-    ...schema,
-  };
-  return `${JSON.stringify(titled, null, 2)}\n`;
+  return `${JSON.stringify({ $schema, title, description, ...schema }, null, 2)}\n`;
 }
+
+export const studyJsonSchema = (): string =>
+  jsonSchemaOf(studySchema, 'Lockstep study', 'What to map, onto which devices, over which design space');
+
+export const kernelManifestJsonSchema = (): string =>
+  jsonSchemaOf(kernelManifestSchema, 'Lockstep kernel', 'A kernel to be measured: its sources, arguments and designs');

@@ -1,6 +1,8 @@
-// Writes db/study.schema.json from the study schema: npm run schema. A test keeps it fresh.
+// Writes db/study.schema.json and db/kernel.schema.json from the schemas: npm run schema. A test keeps them fresh.
 import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { studyJsonSchema } from './json-schema.ts';
+import { kernelManifestJsonSchema, studyJsonSchema } from './json-schema.ts';
 
-writeFileSync(join(import.meta.dirname, '..', '..', 'db', 'study.schema.json'), studyJsonSchema());
+const folder = join(import.meta.dirname, '..', '..', 'db');
+writeFileSync(join(folder, 'study.schema.json'), studyJsonSchema());
+writeFileSync(join(folder, 'kernel.schema.json'), kernelManifestJsonSchema());

@@ -67,6 +67,8 @@ export interface MeasuringRequest {
   readonly probe?: MeasuringProbe;
   /** The command lines of a person's own program. */
   readonly program?: { readonly exec: string; readonly build: string | null };
+  /** A person's kernel, by the path of its manifest. */
+  readonly kernel?: { readonly file: string; readonly name: string };
 }
 
 export interface MeasuredPart {

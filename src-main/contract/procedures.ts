@@ -175,6 +175,12 @@ const ownProgram = v.optional(
   }),
 );
 
+/**
+ * The person's own kernel, by its manifest (`contract/kernel-manifest.ts`): of the targets `cuda:0`, … and `webgpu`. Only the command line may
+ * start one.
+ */
+const ownKernel = v.optional(v.strictObject({ file: v.pipe(v.string(), v.minLength(1), v.maxLength(4096)) }));
+
 const maxThreads = v.optional(v.nullable(whole(1, 2 ** 31)), null);
 /** Of the target `webgpu-page` alone: what the page knows of its own GPU. Null: no bound is known. */
 const pageLimits = v.optional(
@@ -425,8 +431,9 @@ export const procedures = {
       target: shortText,
       limits: pageLimits,
       program: ownProgram,
+      kernel: ownKernel,
       ...measuringInput,
-      /** So many units of the sweep alone; all of them where left out. Not on a CPU, nor of a program. */
+      /** So many units of the sweep alone; all of them where left out. Not on a CPU, nor of a program or a kernel. */
       units: v.optional(whole(1, 2 ** 31)),
       /** What `bench.probe` found, kept with the run. */
       probe: v.optional(v.strictObject({ ofRepeats: whole(1, 1000), estimateMs: durationMs, fullMs: durationMs })),
@@ -444,6 +451,7 @@ export const procedures = {
       target: shortText,
       limits: pageLimits,
       program: ownProgram,
+      kernel: ownKernel,
       ...measuringInput,
       /** For all designs together. */
       timeLimitMs: v.optional(whole(1000, 86_400_000), DEFAULT_TIME_LIMIT_MS),
@@ -460,12 +468,13 @@ export const procedures = {
   ).returns<RunnableDesigns>(),
   /**
    * Which designs of a sweep to measure next, and what stopping now is expected to lose, by all measurements of the sweep on this target (with
-   * this program). Measures nothing.
+   * this program or kernel). Measures nothing.
    */
   'bench.next': procedure(
     v.strictObject({
       target: shortText,
       program: ownProgram,
+      kernel: ownKernel,
       runId: id,
       deviceId: v.optional(shortText),
       count: v.optional(whole(1, 100), 4),

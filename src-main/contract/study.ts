@@ -9,7 +9,7 @@ import { KERNEL_DEFAULTS, KERNEL_FIELDS, ORIGINS } from '../../src-workers/domai
 export const STUDY_FORMAT_VERSION = 1;
 
 /** Schemas whose messages say what a value must be, whatever is wrong with it: the type, a fraction, a bound. */
-function text(maximum: number) {
+export function text(maximum: number) {
   const must = `must be text of 1 to ${maximum} characters`;
   return v.pipe(v.string(must), v.minLength(1, must), v.maxLength(maximum, must));
 }
@@ -28,9 +28,9 @@ function between(minimum: number, maximum: number) {
 const ABOVE_ZERO = 'must be a number above 0';
 const positive = v.pipe(v.number(ABOVE_ZERO), v.finite(ABOVE_ZERO), v.gtValue(0, ABOVE_ZERO));
 const AT_LEAST_ZERO = 'must be a number ≥ 0';
-const nonNegative = v.pipe(v.number(AT_LEAST_ZERO), v.finite(AT_LEAST_ZERO), v.minValue(0, AT_LEAST_ZERO));
+export const nonNegative = v.pipe(v.number(AT_LEAST_ZERO), v.finite(AT_LEAST_ZERO), v.minValue(0, AT_LEAST_ZERO));
 /** A list of 1 to `maximum` entries. */
-function list<Item extends v.GenericSchema>(item: Item, maximum: number, what: string) {
+export function list<Item extends v.GenericSchema>(item: Item, maximum: number, what: string) {
   const must = `must have 1 to ${maximum} ${what}`;
   return v.pipe(v.array(item, must), v.minLength(1, must), v.maxLength(maximum, must));
 }

@@ -1,4 +1,5 @@
 import type { Design } from './design.ts';
+import type { KernelTask } from './kernel-manifest.ts';
 
 /**
  * What is measured and what comes back. A plan is a list of cases for one backend; the program that runs it (a CUDA program, a WebGPU
@@ -133,6 +134,8 @@ export interface ProgramTask {
   readonly reference: string | null;
   /** For a probe: designs one after another, and results are not compared. */
   readonly probe: boolean;
+  /** Lanes of a thread group of the predicted device; orders of units by bucket depend on it. */
+  readonly threadGroupWidth?: number | null;
 }
 
 export type BenchCase = {
@@ -171,8 +174,10 @@ export interface BenchPlan {
   readonly cache?: CacheState;
   /** Present where there are unit loops; of the backend `program` where it reads their lengths. */
   readonly workload: UnitLoopWorkload | null;
-  /** Present for the backend `program`. */
+  /** Present for the backend `program`. Where there is a kernel too, its commands are made from that. */
   readonly program?: ProgramTask;
+  /** A kernel of the person's own, which is measured in place of the unit loop; in CUDA by the backend `program`. */
+  readonly kernel?: KernelTask;
 }
 
 /** The sweep whose designs a plan measures, with what identifies it in the database that it came from. */

@@ -15,6 +15,9 @@ export const PLACEHOLDERS = {
   device: 'id of the device that was predicted',
   units: 'number of units',
   lengthsFile: 'file of their lengths in order: 32-bit numbers, lowest byte first',
+  orderFile: 'file of the units in the order in which the design takes them, in the same form',
+  launches:
+    'FIRST:UNITS:THREADS:BLOCKS: places in that order, threads per unit and blocks; of a mixed design for each class, with commas',
   binary: 'the file that --build makes',
 } as const;
 export type Placeholder = keyof typeof PLACEHOLDERS;

@@ -1,6 +1,7 @@
 import * as v from 'valibot';
 import { BENCH_BACKENDS, CACHE_STATES, type BenchCase, type BenchRecord, type PlanLine } from '../domain/benchmark.ts';
 import type { Design } from '../domain/design.ts';
+import type { KernelManifest } from '../domain/kernel-manifest.ts';
 import { fail, ok, type Result } from '../domain/result.ts';
 import { MAX_COMMAND_CHARACTERS } from '../domain/program.ts';
 import { MAX_CLASSES, parseBalancing } from '../domain/balancing.ts';
@@ -150,6 +151,18 @@ const planLine = v.object({
         deviceId: text(400),
         reference: v.nullable(text(400)),
         probe: yesOrNo,
+        threadGroupWidth: v.exactOptional(v.nullable(whole(1))),
+      }),
+    ),
+    kernel: v.exactOptional(
+      v.object({
+        // What is measured is read from its file again.
+        manifest: v.custom<KernelManifest>((value) => typeof value === 'object' && value !== null, 'a manifest'),
+        file: text(4096),
+        digest: text(64),
+        units: whole(1),
+        threadGroupWidth: whole(1),
+        device: v.nullable(whole(0)),
       }),
     ),
   }),

@@ -15,6 +15,9 @@ export interface MatrixRows {
   readonly rowLengths: Float64Array;
 }
 
+/** An entry of the whole matrix, mirrored ones too; rows and columns count from 0. */
+export type MatrixEntry = (row: number, column: number, value: number) => void;
+
 /** One number per row is kept: 256 MB at most, whatever a header claims. */
 export const MAX_MATRIX_ROWS = 2 ** 25;
 /** The format allows 1024 characters; comments of real files are longer. */
@@ -52,8 +55,10 @@ const VALUES_OF: Readonly<Record<Field, number>> = { real: 1, integer: 1, comple
  *
  * Fails, with the line, on a bad banner or size, an index out of range (they count from 1), a value that is not a
  * number, fewer or more entries than the header says, or more than `MAX_MATRIX_ROWS` rows.
+ *
+ * @param entry is given every entry that counts, with 1 as the value of a pattern; complex matrices are then refused
  */
-export function parseMatrixMarket(source: ByteSource, label: string): Promise<Result<MatrixRows>> {
+export function parseMatrixMarket(source: ByteSource, label: string, entry?: MatrixEntry): Promise<Result<MatrixRows>> {
   return caught<MatrixRows>(async () => {
     let banner: Banner | undefined;
     let size: Size | undefined;
@@ -64,15 +69,22 @@ export function parseMatrixMarket(source: ByteSource, label: string): Promise<Re
     let row = 0;
     let column = 0;
 
-    const countIn = (index: number): void => {
-      if (index >= rowLengths.length) rowLengths = grown(rowLengths, index + 1);
-      rowLengths[index]++;
+    const countIn = (at: number, column: number, value: number): void => {
+      if (at >= rowLengths.length) rowLengths = grown(rowLengths, at + 1);
+      rowLengths[at]++;
+      entry?.(at, column, value);
     };
 
     for await (const line of textLines(source, label)) {
       lineNumber++;
       if (!banner) {
         banner = parseBanner(line, label);
+        if (entry && banner.field === 'complex')
+          refuse(
+            label,
+            { line: 1 },
+            'the values are complex. Specify a matrix of real or integer values, or a pattern',
+          );
         continue;
       }
       if (line.startsWith('%')) continue;
@@ -92,6 +104,7 @@ export function parseMatrixMarket(source: ByteSource, label: string): Promise<Re
       }
       taken++;
       const mirrored = banner.symmetry !== 'general';
+      const sign = banner.symmetry === 'skew-symmetric' ? -1 : 1;
       if (banner.layout === 'coordinate') {
         checkFieldCount(fields, 2 + VALUES_OF[banner.field], label, lineNumber);
         const i = readIndex(fields[0], size.rows, 'row', label, lineNumber);
@@ -104,13 +117,15 @@ export function parseMatrixMarket(source: ByteSource, label: string): Promise<Re
             `entry ${i} ${j} is on the diagonal, which is empty in a skew-symmetric matrix`,
           );
         }
-        countIn(i - 1);
-        if (mirrored && i !== j) countIn(j - 1);
+        const value = banner.field === 'pattern' ? 1 : numberIn(fields[2]);
+        countIn(i - 1, j - 1, value);
+        if (mirrored && i !== j) countIn(j - 1, i - 1, sign * value);
       } else {
         checkFieldCount(fields, VALUES_OF[banner.field], label, lineNumber);
         if (readValues(fields, 0, banner.field, label, lineNumber)) {
-          countIn(row);
-          if (mirrored && row !== column) countIn(column);
+          const value = numberIn(fields[0]);
+          countIn(row, column, value);
+          if (mirrored && row !== column) countIn(column, row, sign * value);
         }
         row++;
         if (row === size.rows) {
@@ -233,7 +248,10 @@ function readIndex(field: string, size: number, what: string, label: string, lin
   return index;
 }
 
-/** Checks the values from `fields[first]` on; whether any of them is not 0. Fortran writes exponents with D. */
+/** Fortran writes exponents with D. */
+const numberIn = (field: string): number => Number(field.replace(/[dD]/, 'e'));
+
+/** Checks the values from `fields[first]` on; whether any of them is not 0. */
 function readValues(fields: readonly string[], first: number, field: Field, label: string, line: number): boolean {
   let nonZero = false;
   for (let i = first; i < fields.length; i++) {

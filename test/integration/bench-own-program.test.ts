@@ -243,7 +243,9 @@ it('measures designs of several implementations, each told its name', async () =
     expect(seen).toContain('row per thread 1');
     expect(seen).toContain('wide 4');
     const refused = await other.dispatch('bench.start', { target: 'cpu', runId: sweep.id });
-    expect(refused.ok ? '' : refused.error.message).toMatch(/lockstep bench --exec\) can measure all of them/);
+    expect(refused.ok ? '' : refused.error.message).toMatch(
+      /lockstep bench --exec or --kernel\) can measure all of them/,
+    );
     expect((await call<MeasuringComparison>(other, 'bench.compare', { id: run.id })).designs.length).toBe(run.valid);
     const fit = await other.dispatch('calibration.fit', { id: run.id });
     expect(fit.ok ? '' : fit.error.message).toMatch(/2 implementations.*fits one/);

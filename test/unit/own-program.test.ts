@@ -55,9 +55,10 @@ describe('a command line', () => {
       reference: null,
       probe: false,
     };
-    const values = valuesOf(design, 5, task, '/tmp/l.u32');
+    const ofUnits = { lengthsFile: '/tmp/l.u32', orderFile: '/tmp/o.u32', launches: '0:7:4:16' };
+    const values = valuesOf(design, 5, task, ofUnits);
     const line =
-      'p {implementation} -b={blockThreads}x{gridBlocks} {threadsPerUnit} {unitsPerThread} {registerCap} {balancing} {loop} {classes} {design} {units} {device} {lengthsFile} {{units}} {"a":{"b":1}}';
+      'p {implementation} -b={blockThreads}x{gridBlocks} {threadsPerUnit} {unitsPerThread} {registerCap} {balancing} {loop} {classes} {design} {units} {device} {lengthsFile} {orderFile} {launches} {{units}} {"a":{"b":1}}';
     expect(unwrap(splitCommand(line)).map((word) => substituted(word, values))).toEqual([
       'p',
       'two words; rm',
@@ -72,6 +73,8 @@ describe('a command line', () => {
       '70',
       'gpu',
       '/tmp/l.u32',
+      '/tmp/o.u32',
+      '0:7:4:16',
       '{units}',
       '{a:{b:1}}',
     ]);

@@ -33,6 +33,14 @@ export interface MeasuredSweep {
   readonly records: readonly MeasurementRecord[];
 }
 
+/** What the times are of: a kernel of the person's own is measured as by a program of theirs, wherever it ran. */
+export function timedBackend({
+  request,
+  measuring,
+}: Pick<MeasuredSweep, 'request' | 'measuring'>): MeasuringDevice['backend'] {
+  return request.kernel ? 'program' : measuring.backend;
+}
+
 /** Opens a measured run with the sweep whose designs it measured. */
 export async function openMeasuredSweep({ store, views }: Context, runId: number): Promise<Result<MeasuredSweep>> {
   const run = await store.getRun(runId);
@@ -93,7 +101,7 @@ export async function fitCalibration(context: Context, measured: MeasuredSweep):
     options: {
       deviceName: measuring.name,
       fingerprint: measuring.fingerprint,
-      backend: measuring.backend,
+      backend: timedBackend(measured),
       sourceRunIds: [run.id, ...(divergence.value ? [divergence.value.runId] : [])],
       divergence: divergence.value?.fit ?? null,
     },
@@ -196,7 +204,7 @@ export function studyWithProfile(study: Study, deviceId: string, profile: Calibr
   if (isStandIn(profile.backend))
     return fail(
       'unsupported',
-      'This calibration was fitted to the loop that stands in for a kernel, so it says nothing of the kernel of the study. Measure your kernel (lockstep bench RUN --exec …), and calibrate from that run.',
+      'This calibration was fitted to the loop that stands in for a kernel, so it says nothing of the kernel of the study. Measure your kernel (lockstep bench RUN --exec … or --kernel …), and calibrate from that run.',
     );
   if (profile.deviceId !== deviceId)
     return fail('conflict', `The calibration is of ${profile.deviceId}. Specify one of ${deviceId}.`);

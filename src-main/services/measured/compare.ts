@@ -7,7 +7,7 @@ import { describeDesign } from '../../../src-workers/predict/designs.ts';
 import { planAtClock } from '../../../src-workers/predict/plan.ts';
 import { axisPosition, rankedDesigns } from '../../../src-workers/sweep/ranking.ts';
 import type { MeasuringComparison, SavedProfile } from '../../contract/measuring.ts';
-import { comparableDesigns, type MeasuredSweep } from './calibrations.ts';
+import { comparableDesigns, timedBackend, type MeasuredSweep } from './calibrations.ts';
 import type { Context } from '../context.ts';
 import { isSameDevice } from './device.ts';
 import { measuringWarnings } from './measured.ts';
@@ -138,7 +138,10 @@ function ranks(timesMs: Float64Array): readonly number[] {
   return out;
 }
 
-function basisWarnings({ run, view, measuring }: MeasuredSweep, profile: SavedProfile | null): readonly string[] {
+function basisWarnings(
+  { run, view, measuring, request }: MeasuredSweep,
+  profile: SavedProfile | null,
+): readonly string[] {
   if (!profile) {
     const version = view.run.modelVersions.prediction ?? '';
     return version === MODEL_VERSION
@@ -151,7 +154,7 @@ function basisWarnings({ run, view, measuring }: MeasuredSweep, profile: SavedPr
       'The calibration was fitted to these measurements: how well it predicts others is its held-out error, not this.',
     );
   const ofStandIn = isStandIn(profile.profile.backend);
-  if (ofStandIn !== isStandIn(measuring.backend))
+  if (ofStandIn !== isStandIn(timedBackend({ request, measuring })))
     warnings.push(
       ofStandIn
         ? 'The calibration is of the loop that stands in for a kernel, and these measurements are of the kernel itself.'

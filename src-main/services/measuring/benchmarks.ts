@@ -20,9 +20,10 @@ import {
   measuredUnits,
   restoredPlan,
 } from './plans.ts';
-import { checkCommands, names } from '../../../src-workers/bench/program/command-line.ts';
+import { checkCommands, needsLengths } from '../../../src-workers/bench/program/command-line.ts';
 import { keptPlan } from '../../../src-workers/bench/plan-files.ts';
 import { tarArchive } from '../../../src-workers/bench/cuda/tar.ts';
+import { checkImplemented, kernelAbility, kernelAgain, kernelBackend, kernelTask } from './own-kernel.ts';
 import { probeMeasurement } from './probe.ts';
 import { runOnPage, type PageRun } from './page-run.ts';
 import { runnableDesigns } from './runnable.ts';
@@ -84,12 +85,19 @@ interface PlannedMeasurement {
 async function planMeasurement(
   context: Context,
   targets: Targets,
-  { target, limits, program, units: wantedUnits, probe, ...input }: ProcedureArguments<'bench.start'>,
+  { target, limits, program, kernel, units: wantedUnits, probe, ...input }: ProcedureArguments<'bench.start'>,
   view: RunView | null,
 ): Promise<Result<PlannedMeasurement>> {
-  const backend = targetBackend(target);
+  const ofTarget = targetBackend(target);
+  if (!ofTarget.ok) return ofTarget;
+  if (kernel && program) return fail('bad-input', 'Specify a kernel or a program, not both.', { field: 'kernel' });
+  if (kernel && input.suite !== 'designs')
+    return fail('bad-input', 'A suite measures the device itself. Specify a kernel without a suite.', {
+      field: 'kernel',
+    });
+  const backend = kernel ? kernelBackend(context, target, ofTarget.value, kernel) : ofTarget;
   if (!backend.ok) return backend;
-  const own = checkProgram(context, backend.value, program);
+  const own = kernel ? ok(null) : checkProgram(context, backend.value, program);
   if (!own.ok) return own;
   const { suite, repeats, warmUps, caseTimeLimitMs } = input;
   const shared = {
@@ -102,9 +110,15 @@ async function planMeasurement(
   } as const;
   const cuda = backend.value === 'cuda';
   if (input.cache === 'flush' && !cuda)
-    return fail('unsupported', `Caches can be flushed on CUDA devices alone, not on ${target}. Leave cache out.`, {
-      field: 'cache',
-    });
+    return fail(
+      'unsupported',
+      kernel
+        ? 'The cache is not flushed for a kernel of your own. Leave cache out.'
+        : `Caches can be flushed on CUDA devices alone, not on ${target}. Leave cache out.`,
+      {
+        field: 'cache',
+      },
+    );
   const { cache = 'warm' } = input;
   const onCuda = cuda && { cache };
   const alternating = cuda && { alternating: ALTERNATING };
@@ -118,30 +132,42 @@ async function planMeasurement(
     return ok({ plan, digest: null, request, view: null });
   }
   if (!view) return fail('bad-input', 'Specify the sweep whose designs to measure (runId).');
-  const deviceId = measuredDeviceId(view, backend.value, input.deviceId);
+  const deviceId = measuredDeviceId(
+    view,
+    ofTarget.value,
+    input.deviceId,
+    kernel !== undefined || program !== undefined,
+  );
   if (!deviceId.ok) return deviceId;
   const known = checkLimits(target, limits);
   if (!known.ok) return known;
-  const chosen = await chosenDesigns(view, deviceId.value, input, () =>
-    targetAbility(targets, target, backend.value, limits),
-  );
+  const task = kernel ? await kernelTask(kernel, view, deviceId.value, target) : ok(null);
+  if (!task.ok) return task;
+  const implemented = task.value
+    ? checkImplemented(view, deviceId.value, task.value.manifest, input.designs)
+    : ok(null);
+  if (!implemented.ok) return implemented;
+  const chosen = await chosenDesigns(view, deviceId.value, input, async () => {
+    const ability = await targetAbility(targets, target, ofTarget.value, limits);
+    return task.value ? kernelAbility(ability) : ability;
+  });
   if (!chosen.ok) return chosen;
   const { designs, leftOut } = chosen.value;
   const seed = view.run.seed ?? 0;
   const ofUnits = view.study.study.workload.units;
   const part = wantedUnits !== undefined && wantedUnits < ofUnits ? wantedUnits : null;
-  if (part !== null && (program || backend.value === 'cpu'))
+  if (part !== null && (program || kernel || backend.value === 'cpu'))
     return fail(
       'unsupported',
-      `${program ? 'A program' : 'A CPU'} is measured on all units. Leave the number of units out.`,
+      `${program ? 'A program' : kernel ? 'A kernel' : 'A CPU'} is measured on all units. Leave the number of units out.`,
       { field: 'units' },
     );
   const cases = part === null ? ok(designCases(view, designs)) : await designCasesOfPart(context, view, designs, part);
   if (!cases.ok) return cases;
   const units =
-    program && !names(program, 'lengthsFile')
+    program && !needsLengths(program)
       ? ok({ workload: null, digest: null })
-      : await measuredUnits(context, view.study, backend.value, seed, part ?? ofUnits);
+      : await measuredUnits(context, view.study, program || kernel ? 'program' : backend.value, seed, part ?? ofUnits);
   if (!units.ok) return units;
   const { workload, digest } = units.value;
   return ok({
@@ -152,9 +178,17 @@ async function planMeasurement(
       cases: cases.value,
       seed,
       workload,
-      ...(program && {
-        program: { ...program, units: ofUnits, deviceId: deviceId.value, reference: null, probe: false },
+      ...(backend.value === 'program' && {
+        program: {
+          ...(program ?? KERNEL_PROGRAM),
+          units: ofUnits,
+          deviceId: deviceId.value,
+          reference: null,
+          probe: false,
+          threadGroupWidth: groupWidth(view, deviceId.value),
+        },
       }),
+      ...(task.value && { kernel: task.value }),
     },
     digest,
     request: {
@@ -166,9 +200,18 @@ async function planMeasurement(
       ...(part !== null && { part: { units: part, ofUnits, designsLeftOut: designs.length - cases.value.length } }),
       ...(probe && { probe }),
       ...(program && { program: { exec: program.exec, build: program.build } }),
+      ...(task.value && { kernel: { file: task.value.file, name: task.value.manifest.name } }),
     },
     view,
   });
+}
+
+/** Of a kernel in CUDA: what measures it makes its command lines. */
+const KERNEL_PROGRAM = { exec: '{binary}', build: null, folder: '.' };
+
+function groupWidth(view: RunView, deviceId: string): number | null {
+  const device = view.devices.find(({ id }) => id === deviceId);
+  return device?.kind === 'gpu' ? device.threadGroupWidth : null;
 }
 
 /** A program belongs to its target, and to the command line. */
@@ -347,8 +390,11 @@ export function openBenchmarks(context: Context, targets: Targets, pageSilenceMs
         if (!asked.ok) return asked;
         const line = parsePlanLine((run.study as Partial<BenchRunStudy>).bench);
         if (!line.ok) return fail('storage', `Run ${run.id} is not a measurement that this version can resume.`);
-        const may = line.value.plan.program ? checkMayRunPrograms(context, `lockstep runs resume ${run.id}`) : ok(null);
+        const { program, kernel } = line.value.plan;
+        const may = program || kernel ? checkMayRunPrograms(context, `lockstep runs resume ${run.id}`) : ok(null);
         if (!may.ok) return may;
+        const read = kernel ? await kernelAgain(kernel) : ok(null);
+        if (!read.ok) return read;
         const study = line.value.plan.workload ? runStudy(run) : ok(null);
         if (!study.ok) return study;
         const again = await restoredPlan(context, line.value, study.value, run.seed ?? 0);
@@ -356,7 +402,8 @@ export function openBenchmarks(context: Context, targets: Targets, pageSilenceMs
         const before = await context.store.listMeasurements(run.id);
         if (!before.ok) return before;
         const { request } = asked.value;
-        return ok(execute(openSession(context, run, again.value, request, before.value), request));
+        const plan = { ...again.value, ...(read.value && { kernel: read.value }) };
+        return ok(execute(openSession(context, run, plan, request, before.value), request));
       }),
     plan(runId) {
       const page = pageOf(runId);

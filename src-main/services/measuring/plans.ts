@@ -31,10 +31,17 @@ import { resolveLengths, unpackLengths } from '../studies/workloads.ts';
 
 export type MeasuringInput = Omit<ProcedureArguments<'bench.start'>, 'target' | 'limits'>;
 
-/** The device of a sweep whose designs a backend measures: the one that is named, or the only one of the backend's kind. */
-export function measuredDeviceId(view: RunView, backend: BenchBackend, named: string | undefined): Result<string> {
+/**
+ * The device of a sweep whose designs a backend measures: the one that is named, or the only one of the backend's kind.
+ * @param own by a program or a kernel of the person's own, which may have several implementations
+ */
+export function measuredDeviceId(
+  view: RunView,
+  backend: BenchBackend,
+  named: string | undefined,
+  own = backend === 'program',
+): Result<string> {
   const runId = view.run.id;
-  const own = backend === 'program';
   if (view.ranking.axes.implementations && !own) return severalKernels(view, view.ranking.axes.implementations);
   const [kind, words] = own ? [null, 'device'] : backend === 'cpu' ? ['cpu', 'CPU'] : ['gpu', 'GPU'];
   const devices = view.devices.filter((device) => own || device.kind === kind).map((device) => device.id);
@@ -117,7 +124,7 @@ function severalKernels({ run, ranking: { axes } }: RunView, all: readonly Imple
       ...(can.length > 0
         ? [`To measure ${names(can)}, remove the others in a copy of the study, and predict it.`]
         : []),
-      'A program of your own (lockstep bench --exec) can measure all of them.',
+      'A program or kernel of your own (lockstep bench --exec or --kernel) can measure all of them.',
     ].join(' '),
   );
 }

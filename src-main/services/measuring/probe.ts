@@ -46,9 +46,9 @@ export async function probeMeasurement(
     return fail('bad-input', `Specify rounds only for the target ${PAGE_TARGET}.`, { field: 'rounds' });
   const whole = await plan(input);
   if (!whole.ok) return whole;
-  const { cases, backend } = whole.value.plan;
+  const { cases, backend, kernel } = whole.value.plan;
   const ofUnits = unitsOf(whole.value.plan);
-  const parts = backend !== 'cpu' && backend !== 'program';
+  const parts = backend !== 'cpu' && backend !== 'program' && !kernel;
   const rounds: ProbeTimes[] = [...known];
   for (;;) {
     const units = nextProbeUnits(rounds, ofUnits, parts);

@@ -81,7 +81,8 @@ async function scriptWithPlan(programs: MeasuringPrograms, plan: BenchPlan, fold
     return fail('storage', `The plan cannot be written: ${error instanceof Error ? error.message : String(error)}`);
   }
   if (plan.program) {
-    const args = [folder, '--cache', join(userCacheFolder(), 'programs'), '--build-limit', String(COMPILE_LIMIT_MS)];
+    const options = { cache: join(userCacheFolder(), 'programs'), 'build-limit': COMPILE_LIMIT_MS, 'cuda-sources': programs.cudaFolder }; // prettier-ignore
+    const args = [folder, ...Object.entries(options).flatMap(([name, value]) => [`--${name}`, String(value)])];
     return ok(scriptProgram(programs.ownChildFile, args, folder));
   }
   return ok(scriptProgram(plan.backend === 'cpu' ? programs.cpuChildFile : programs.webgpuChildFile, [folder], folder));

@@ -1,3 +1,4 @@
+import { resolve } from 'node:path';
 import type { MeasuringDevice } from '../../../src-workers/domain/benchmark.ts';
 import { fail, ok, type Result } from '../../../src-workers/domain/result.ts';
 import { AXIS } from '../../../src-workers/domain/space.ts';
@@ -13,6 +14,7 @@ import { measuredRunStudy } from '../measured/records.ts';
 import { measuredTime } from '../measured/times.ts';
 import { orderingMs } from '../ranking/rows.ts';
 import type { RunView } from '../runs/run-view.ts';
+import { kernelAbility } from './own-kernel.ts';
 import { measuredDeviceId } from './plans.ts';
 import { runnableDesigns } from './runnable.ts';
 import { targetAbility, targetBackend, type Targets } from './targets.ts';
@@ -36,18 +38,18 @@ export async function nextDesigns(
   targets: Targets,
   input: ProcedureArguments<'bench.next'>,
 ): Promise<Result<TuningStep>> {
-  const { runId, target, program } = input;
+  const { runId, target, program, kernel } = input;
   const backend = targetBackend(target);
   if (!backend.ok) return backend;
   const opened = await context.views.open(runId);
   if (!opened.ok) return opened;
   const view = opened.value;
-  const deviceId = measuredDeviceId(view, backend.value, input.deviceId);
+  const deviceId = measuredDeviceId(view, backend.value, input.deviceId, program !== undefined || kernel !== undefined);
   if (!deviceId.ok) return deviceId;
   const ability = await targetAbility(targets, target, backend.value, undefined);
-  const among = runnableDesigns(view, deviceId.value, ability);
+  const among = runnableDesigns(view, deviceId.value, kernel ? kernelAbility(ability) : ability);
   if (!among.ok) return among;
-  const known = await knownDesigns(context, view, deviceId.value, { target, program });
+  const known = await knownDesigns(context, view, deviceId.value, { target, program, kernel });
   if (!known.ok) return known;
   const { list, found } = among.value;
   if (list.length === 0)
@@ -105,7 +107,7 @@ async function knownDesigns(
   { store }: Context,
   view: RunView,
   deviceId: string,
-  { target, program }: Pick<ProcedureArguments<'bench.next'>, 'target' | 'program'>,
+  { target, program, kernel }: Pick<ProcedureArguments<'bench.next'>, 'target' | 'program' | 'kernel'>,
 ): Promise<Result<readonly KnownDesign[]>> {
   const records = await store.listMeasurementsOf(view.run.id);
   if (!records.ok) return records;
@@ -118,7 +120,9 @@ async function knownDesigns(
     if (!study.ok || !device) continue;
     const { request } = study.value;
     const sameProgram =
-      request.program?.exec === program?.exec && (request.program?.build ?? null) === (program?.build ?? null);
+      request.program?.exec === program?.exec &&
+      (request.program?.build ?? null) === (program?.build ?? null) &&
+      request.kernel?.file === (kernel && resolve(kernel.file));
     if (request.target === target && request.deviceId === deviceId && sameProgram && !request.part)
       fingerprints.set(runId, device.fingerprint);
   }

@@ -119,7 +119,8 @@ function flagsOf(request: CudaCompilation): readonly string[] {
   return [...COMPILE_FLAGS, ...architectureFlags(request.architectures)];
 }
 
-function architectureFlags(architectures: readonly string[]): readonly string[] {
+/** Flags of nvcc for architectures as `localArchitectures` gives them. */
+export function architectureFlags(architectures: readonly string[]): readonly string[] {
   if (architectures.includes('native')) return ['-arch=native'];
   return architectures.flatMap((name) => ['-gencode', `arch=${name.replace('sm_', 'compute_')},code=${name}`]);
 }

@@ -2,6 +2,7 @@ import { createHash } from 'node:crypto';
 import { readdir, readFile, stat } from 'node:fs/promises';
 import { isAbsolute, join, resolve } from 'node:path';
 import type { ProgramTask } from '../../domain/benchmark.ts';
+import type { Design } from '../../domain/design.ts';
 import { fail, ok, type Result } from '../../domain/result.ts';
 import { cachedOutput, pruneCache } from '../output-cache.ts';
 import { firstError } from '../cuda/ptxas.ts';
@@ -10,7 +11,7 @@ import { splitCommand, substituted, type valuesOf } from './command-line.ts';
 
 /** Builds the program of each design: once for all designs whose build line is the same, and not at all where it is in the cache. */
 
-export type Build = (values: ReturnType<typeof valuesOf>) => Promise<Result<string>>;
+export type Build = (values: ReturnType<typeof valuesOf>, design: Design) => Promise<Result<string>>;
 
 const FILE = process.platform === 'win32' ? 'program.exe' : 'program';
 

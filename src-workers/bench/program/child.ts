@@ -1,17 +1,21 @@
 import { join } from 'node:path';
 import { parseArgs } from 'node:util';
 import { endWithParent, printLine } from '../parent.ts';
-import { LENGTHS_FILE, readPlanFolder } from '../plan-files.ts';
+import { ok } from '../../domain/result.ts';
+import { kernelProgram } from '../kernel/cuda-program.ts';
+import { readPlanFolder } from '../plan-files.ts';
 import { openBuilder } from './build.ts';
 import { measureProgram } from './measure.ts';
+import { openUnitFiles } from './unit-files.ts';
 
 /**
- * Measures the plan in a folder by running a person's own program: node child.ts FOLDER --cache FOLDER --build-limit MS. Prints
+ * Measures the plan in a folder by running a person's own program: node child.ts FOLDER --cache FOLDER --build-limit MS
+ * --cuda-sources FOLDER. Prints
  * records, one JSON line each, and ends with 0; 1 where the plan cannot be read, with one line on standard error.
  */
 async function main(): Promise<void> {
   const { values, positionals } = parseArgs({
-    options: { cache: { type: 'string' }, 'build-limit': { type: 'string' } },
+    options: { cache: { type: 'string' }, 'build-limit': { type: 'string' }, 'cuda-sources': { type: 'string' } },
     allowPositionals: true,
   });
   const [folder] = positionals;
@@ -23,8 +27,20 @@ async function main(): Promise<void> {
     process.exitCode = 1;
     return;
   }
-  const build = openBuilder(task, { cache, run: join(folder, 'builds') }, Number(values['build-limit']));
-  await measureProgram(plan.value, task, join(folder, LENGTHS_FILE), build, printLine);
+  const kept = { cache, run: join(folder, 'builds') };
+  const limitMs = Number(values['build-limit']);
+  const { kernel } = plan.value;
+  const own = kernel
+    ? await kernelProgram(plan.value, task, kernel, { sources: values['cuda-sources']!, folder, ...kept }, limitMs)
+    : ok(null);
+  if (!own.ok) {
+    process.stderr.write(`${own.error.message}\n`);
+    process.exitCode = 1;
+    return;
+  }
+  const measured = own.value?.task ?? task;
+  const build = own.value?.build ?? openBuilder(task, kept, limitMs);
+  await measureProgram(plan.value, measured, openUnitFiles(plan.value, measured, folder), build, printLine);
 }
 
 endWithParent();

@@ -34,6 +34,11 @@ export function splitCommand(line: string): Result<readonly string[]> {
   return words.length > 0 && words[0] !== '' ? ok(words) : fail('bad-input', 'The command line names no program.');
 }
 
+/** A word of a command line that `splitCommand` and `substituted` give back as it is. */
+export function quotedWord(word: string): string {
+  return `"${word.replace(/[\\"]/g, '\\$&').replace(/\{[A-Za-z]+\}/g, '{$&}')}"`;
+}
+
 /** `{name}`, or `{{name}}` for the text `{name}`. */
 const NAMED = /\{(\{[A-Za-z]+\})\}|\{([A-Za-z]+)\}/g;
 
@@ -48,12 +53,18 @@ function namesIn(words: readonly string[]): ReadonlySet<string> {
   return new Set(words.flatMap((word) => [...word.matchAll(NAMED)].flatMap(([, , name]) => name ?? [])));
 }
 
-/** Whether one of the command lines names this. @param task whose command lines `checkCommands` accepts */
-export function names({ exec, build }: Pick<ProgramTask, 'exec' | 'build'>, placeholder: Placeholder): boolean {
+/** Whether one of the command lines names one of these. @param task whose command lines `checkCommands` accepts */
+export function names({ exec, build }: Pick<ProgramTask, 'exec' | 'build'>, ...some: readonly Placeholder[]): boolean {
   return [exec, build].some((line) => {
     const words = line === null ? null : splitCommand(line);
-    return words?.ok === true && namesIn(words.value).has(placeholder);
+    const named = words?.ok ? namesIn(words.value) : null;
+    return some.some((placeholder) => named?.has(placeholder));
   });
+}
+
+/** Whether the command lines name what is made from the units' lengths. */
+export function needsLengths(task: Pick<ProgramTask, 'exec' | 'build'>): boolean {
+  return names(task, 'lengthsFile', 'orderFile', 'launches');
 }
 
 /** What is the same for all designs of a run. */
@@ -95,12 +106,19 @@ export function checkCommands({ exec, build }: Pick<ProgramTask, 'exec' | 'build
   return ok(null);
 }
 
+/** What of a design's command lines is made from the units' lengths; empty where no command line names it. */
+export interface UnitTexts {
+  readonly lengthsFile: string;
+  readonly orderFile: string;
+  readonly launches: string;
+}
+
 /** What placeholders stand for. `binary` is filled in when it is built. */
 export function valuesOf(
   design: Design,
   designIndex: number | null,
   { units, deviceId }: ProgramTask,
-  lengthsFile: string,
+  ofUnits: UnitTexts,
 ): Values {
   return {
     design: String(designIndex ?? ''),
@@ -115,7 +133,7 @@ export function valuesOf(
     classes: JSON.stringify(design.classes ?? []),
     device: deviceId,
     units: String(units),
-    lengthsFile,
+    ...ofUnits,
     binary: '{binary}',
   };
 }

@@ -7,12 +7,12 @@ import {
   type MeasuringDevice,
   type ProgramTask,
 } from '../../domain/benchmark.ts';
-import { isCpuDesign } from '../../domain/design.ts';
+import { isCpuDesign, type Design } from '../../domain/design.ts';
 import { fail, unwrap, type Result } from '../../domain/result.ts';
 import { arbitraryOrder, mersenneTwister } from '../../numeric/random.ts';
 import { MAX_OUTPUT_CHARACTERS, runTool } from '../tool.ts';
 import type { Build } from './build.ts';
-import { splitCommand, substituted, valuesOf } from './command-line.ts';
+import { splitCommand, substituted, valuesOf, type UnitTexts } from './command-line.ts';
 import { exitText, readOutput, type ProgramOutput } from './output.ts';
 
 /**
@@ -40,12 +40,12 @@ interface Reference {
 /**
  * @param plan of the backend `program`
  * @param task of the plan; its command lines are checked
- * @param lengthsFile path of the units' lengths; not read where no placeholder names it
+ * @param ofUnits what is made from the units' lengths
  */
 export async function measureProgram(
   plan: BenchPlan,
   task: ProgramTask,
-  lengthsFile: string,
+  ofUnits: (design: Design) => Promise<Result<UnitTexts>>,
   build: Build,
   print: (record: BenchRecord) => void,
 ): Promise<void> {
@@ -61,8 +61,10 @@ export async function measureProgram(
   /** Runs the program once; null where the design failed, which is recorded. */
   const launch = async (design: Measured): Promise<ProgramOutput | null> => {
     const { design: mapping, designIndex } = design.one.parameters;
-    const values = valuesOf(mapping, designIndex, task, lengthsFile);
-    const binary = await build(values);
+    const texts = await ofUnits(mapping);
+    if (!texts.ok) return recorder.failed(design, texts.error.message);
+    const values = valuesOf(mapping, designIndex, task, texts.value);
+    const binary = await build(values, mapping);
     if (!binary.ok) return recorder.failed(design, binary.error.message);
     const [program, ...args] = words.map((word) => substituted(word, { ...values, binary: binary.value }));
     const from = performance.now();

@@ -1,11 +1,15 @@
 import { spawn } from 'node:child_process';
+import { readFile } from 'node:fs/promises';
 import type { BenchRecord } from '../../domain/benchmark.ts';
-import { fail } from '../../domain/result.ts';
+import type { KernelTask } from '../../domain/kernel-manifest.ts';
+import { fail, ok, type Result } from '../../domain/result.ts';
 import { resolveWorkload } from '../../parse/grammar.ts';
 import { endWithParent, PARENT_VARIABLE } from '../parent.ts';
 import { readPlanFolder } from '../plan-files.ts';
-import { measureWebGpu } from './measure.ts';
+import { readContents, sourcePath } from '../kernel/files.ts';
+import { measureWebGpu, type LengthLawSource } from './measure.ts';
 import { openNodeWebGpu, softwareEnvironment } from './node.ts';
+import type { LoadedKernel } from './own-kernel.ts';
 
 /*
  * Measures the plan in a folder with WebGPU: node child.ts FOLDER. Prints BenchRecords as JSON lines. A process of its own,
@@ -25,6 +29,11 @@ async function main(folder: string | undefined): Promise<number> {
     process.stderr.write(`${plan.error.message}\n`);
     return 2;
   }
+  const kernel = plan.value.kernel ? await loadedKernel(plan.value.kernel) : ok(null);
+  if (!kernel.ok) {
+    process.stderr.write(`${kernel.error.message}\n`);
+    return 2;
+  }
   const opened = await openNodeWebGpu();
   if (!opened.ok) {
     const software = opened.error.code === 'not-found' ? softwareEnvironment(process.env) : null;
@@ -36,14 +45,21 @@ async function main(folder: string | undefined): Promise<number> {
   const { device, info } = opened.value;
   const stop = new AbortController();
   process.once('SIGTERM', () => stop.abort());
-  await measureWebGpu(device, info, plan.value, print, stop.signal, (text) =>
+  const lengthLaw: LengthLawSource = (text) =>
     resolveWorkload(text, {
       openFile: (path) =>
         Promise.resolve(fail('unsupported', `file ${path}: only laws of the grammar can be measured here`)),
-    }),
-  );
+    });
+  await measureWebGpu(device, info, plan.value, print, stop.signal, lengthLaw, kernel.value);
   device.destroy();
   return 0;
+}
+
+async function loadedKernel(task: KernelTask): Promise<Result<LoadedKernel>> {
+  const path = sourcePath(task, 'wgsl');
+  if (path === null) return fail('unsupported', `${task.file} names no .wgsl source, which WebGPU needs`);
+  const contents = await readContents(task);
+  return contents.ok ? ok({ ...contents.value, task, wgsl: await readFile(path, 'utf8') }) : contents;
 }
 
 /** The same once more, with more in its environment; ends as that does. */

@@ -10,13 +10,10 @@ const WANTED_LIMITS = [
   'maxComputeWorkgroupSizeX',
   'maxComputeInvocationsPerWorkgroup',
   'maxComputeWorkgroupStorageSize',
-] as const;
-/** Limits that say something of a compute launch. */
-const REPORTED_LIMITS = [
-  ...WANTED_LIMITS,
-  'maxComputeWorkgroupsPerDimension',
   'maxStorageBuffersPerShaderStage',
 ] as const;
+/** Limits that say something of a compute launch. */
+const REPORTED_LIMITS = [...WANTED_LIMITS, 'maxComputeWorkgroupsPerDimension'] as const;
 
 /** What `measureWebGpu` is best given: a device with all that this adapter has to offer it. */
 export function measuringDeviceDescriptor(adapter: GPUAdapter): GPUDeviceDescriptor {

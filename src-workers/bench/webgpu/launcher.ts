@@ -29,21 +29,27 @@ export interface Launch {
   readonly blocks: number;
 }
 
+interface PipelineOptions {
+  readonly entryPoint: string;
+  readonly constants: Readonly<Record<string, number>>;
+  readonly layout: GPUBindGroupLayout;
+}
+
 /**
  * Compute launches on one device, one at a time. Whatever the device refuses is thrown as a `FailureError` with its
  * message; a lost device as a `DeviceLostError`.
  */
 export interface Launcher {
   readonly device: GPUDevice;
-  /** Compiled once per source. Its entry point is `main`. */
-  pipeline(source: string): Promise<GPUComputePipeline>;
+  /** Compiled once per source, entry point (`main` where left out) and constants. */
+  pipeline(source: string, of?: PipelineOptions): Promise<GPUComputePipeline>;
   /** A storage buffer that holds `data`, or of so many bytes of zeros. */
-  storage(data: Uint32Array | Float32Array | number): Promise<GPUBuffer>;
+  storage(data: ArrayBufferView | number): Promise<GPUBuffer>;
   /** Up to four words that a shader reads as `vec4<u32>`. */
   uniform(): GPUBuffer;
   bind(pipeline: GPUComputePipeline, buffers: readonly GPUBuffer[]): GPUBindGroup;
-  /** Time of one launch, ns: by the device's clock where it has timestamps, else by the host's around the launch. */
-  time(launch: Launch): Promise<number>;
+  /** Time of a launch, or of several that follow one another, ns: by the device's clock where it has timestamps, else by the host's. */
+  time(launches: Launch | readonly Launch[]): Promise<number>;
   read(buffer: GPUBuffer, words: number): Promise<Uint32Array>;
   destroy(): void;
 }
@@ -99,16 +105,18 @@ export function createLauncher(device: GPUDevice): Launcher {
   return {
     device,
 
-    pipeline(source) {
-      let compiled = pipelines.get(source);
+    pipeline(source, of) {
+      const { layout, entryPoint = 'main', constants = {} } = of ?? {};
+      const key = JSON.stringify([source, entryPoint, constants]);
+      let compiled = pipelines.get(key);
       if (!compiled) {
         compiled = guarded(() =>
           device.createComputePipelineAsync({
-            layout: 'auto',
-            compute: { module: device.createShaderModule({ code: source }), entryPoint: 'main' },
+            layout: layout ? device.createPipelineLayout({ bindGroupLayouts: [layout] }) : 'auto',
+            compute: { module: device.createShaderModule({ code: source }), entryPoint, constants: { ...constants } },
           }),
         );
-        pipelines.set(source, compiled);
+        pipelines.set(key, compiled);
       }
       return compiled;
     },
@@ -135,16 +143,20 @@ export function createLauncher(device: GPUDevice): Launcher {
         entries: buffers.map((bound, binding) => ({ binding, resource: { buffer: bound } })),
       }),
 
-    time: ({ pipeline, bindGroup, blocks }) =>
+    time: (launches) =>
       guarded(async () => {
+        const all = [launches].flat();
+        const [{ bindGroup: first }] = all;
         const encoder = device.createCommandEncoder();
         const pass = encoder.beginComputePass(
           querySet ? { timestampWrites: { querySet, beginningOfPassWriteIndex: 0, endOfPassWriteIndex: 1 } } : {},
         );
-        pass.setPipeline(pipeline);
-        pass.setBindGroup(0, bindGroup);
-        const rows = Math.ceil(blocks / MAX_BLOCKS_PER_ROW);
-        pass.dispatchWorkgroups(Math.ceil(blocks / rows), rows);
+        for (const { pipeline, bindGroup, blocks } of all) {
+          pass.setPipeline(pipeline);
+          pass.setBindGroup(0, bindGroup);
+          const rows = Math.ceil(blocks / MAX_BLOCKS_PER_ROW);
+          pass.dispatchWorkgroups(Math.ceil(blocks / rows), rows);
+        }
         pass.end();
         if (querySet) {
           encoder.resolveQuerySet(querySet, 0, 2, resolved, 0);
@@ -158,12 +170,12 @@ export function createLauncher(device: GPUDevice): Launcher {
           return (performance.now() - before) * 1e6;
         }
         // Dawn polls while anything is awaited of it, on a core that a software adapter would rather have for itself.
-        const expectedNs = lastNs.get(bindGroup) ?? 0;
+        const expectedNs = lastNs.get(first) ?? 0;
         if (expectedNs > 1e6) await new Promise((done) => setTimeout(done, (SLEPT_SHARE * expectedNs) / 1e6));
         await stamps.mapAsync(MAP_MODE_READ);
         const [begin, end] = new BigUint64Array(stamps.getMappedRange());
         const timeNs = Number(end - begin);
-        lastNs.set(bindGroup, timeNs);
+        lastNs.set(first, timeNs);
         stamps.unmap();
         if (timeNs > 0) return timeNs;
         throw new FailureError({

@@ -6,6 +6,7 @@ import type { PreparedCase } from './cases.ts';
 import { describeWebGpu, isSoftwareAdapter, measuringDeviceDescriptor } from './describe.ts';
 import { prepareLaunchGrid, prepareLoops, prepareMatrixPower, type MatrixTimes } from './kernels.ts';
 import { createLauncher, DeviceLostError, type Launcher } from './launcher.ts';
+import { ownKernelBuffers, prepareOwnKernel, type LoadedKernel, type OwnKernelBuffers } from './own-kernel.ts';
 import { measureProbe } from './probes.ts';
 import { prepareUnitLoop, unitLoopBuffers, type UnitLoopBuffers } from './unit-loop.ts';
 
@@ -22,7 +23,9 @@ interface Measurement {
   readonly signal: AbortSignal;
   readonly lengthLaw: LengthLawSource;
   readonly matrixTimes: MatrixTimes;
+  readonly kernel: LoadedKernel | null;
   unitLoops: UnitLoopBuffers | null;
+  ownKernel: OwnKernelBuffers | null;
 }
 
 /**
@@ -32,6 +35,7 @@ interface Measurement {
  * After an abort, which is heeded between launches, nothing more comes; after `lost` neither.
  *
  * @param info of the device: see `describeWebGpu`
+ * @param kernel of a plan for a person's own kernel
  */
 export async function measureWebGpu(
   device: GPUDevice,
@@ -40,6 +44,7 @@ export async function measureWebGpu(
   onRecord: (record: BenchRecord) => void | Promise<void>,
   signal: AbortSignal,
   lengthLaw: LengthLawSource,
+  kernel: LoadedKernel | null = null,
 ): Promise<void> {
   const started = performance.now();
   const launcher = createLauncher(device);
@@ -51,7 +56,9 @@ export async function measureWebGpu(
     signal,
     lengthLaw,
     matrixTimes: new Map(),
+    kernel,
     unitLoops: null,
+    ownKernel: null,
   };
   try {
     await onRecord(info);
@@ -193,6 +200,14 @@ async function prepare(
   switch (benchCase.benchmark) {
     case 'unit-loop':
       if (!plan.workload) return fail('bad-input', 'the plan has a unit loop and no workload (lengths of units)');
+      if (measurement.kernel) {
+        if (!measurement.ownKernel) {
+          const buffers = await ownKernelBuffers(launcher, measurement.kernel, plan.workload.lengths);
+          if (!buffers.ok) return buffers;
+          measurement.ownKernel = buffers.value;
+        }
+        return prepareOwnKernel(launcher, measurement.ownKernel, benchCase);
+      }
       measurement.unitLoops ??= await unitLoopBuffers(launcher, plan.workload);
       return prepareUnitLoop(launcher, measurement.unitLoops, plan, benchCase, info.threadGroupWidth);
     case 'matrix-power': {

@@ -30,6 +30,9 @@
 #include <utility>
 #include <vector>
 
+using std::max;
+using std::min;
+
 #define LOCKSTEP_EMULATION 1
 #define __global__
 #define __device__

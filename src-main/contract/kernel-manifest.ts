@@ -1,0 +1,206 @@
+import * as v from 'valibot';
+import {
+  ELEMENT_TYPES,
+  LAUNCH_VALUES,
+  LENGTHS_FILE_NAME,
+  ORDER_FILE_NAME,
+  type KernelManifest,
+  type ManifestNumber,
+} from '../../src-workers/domain/kernel-manifest.ts';
+import { fail, type Result } from '../../src-workers/domain/result.ts';
+import { parseJson } from './json.ts';
+import { validate } from './parse.ts';
+import { list, MAX_AXIS_VALUES, nonNegative, text } from './study.ts';
+
+/**
+ * The manifest of a kernel, version 1: its sources, what they are given, and which designs they implement. The JSON Schema in
+ * db/kernel.schema.json is generated from this table (npm run schema).
+ */
+const MAX_ARGUMENTS = 32;
+const MAX_ENTRIES = 64;
+
+const NAMES = Object.keys(LAUNCH_VALUES).map((name) => `{${name}}`);
+const NUMBER = `must be a number, or one of ${NAMES.map((name) => `"${name}"`).join(', ')}`;
+const NUMBER_FORM = `A number, or ${NAMES.map((name) => `"${name}"`).join(', ')}`;
+const NAMES_FORM = Object.entries(LAUNCH_VALUES)
+  .map(([name, what]) => `"{${name}}": ${what}`)
+  .join('; ');
+const manifestNumber = v.custom<ManifestNumber>(
+  (value) => (typeof value === 'number' ? Number.isFinite(value) : typeof value === 'string' && NAMES.includes(value)),
+  NUMBER,
+);
+const described = (what: string) => v.pipe(manifestNumber, v.description(`${what}. ${NUMBER_FORM}`));
+
+const IDENTIFIER = 'must be a name of letters, digits and _ that does not begin with a digit';
+const identifier = v.pipe(v.string(IDENTIFIER), v.maxLength(200, IDENTIFIER), v.regex(/^[A-Za-z_]\w*$/, IDENTIFIER));
+const ENTRY = 'must be the name of a function of the sources, in CUDA with its namespaces (solver::spmv)';
+const entryName = v.pipe(v.string(ENTRY), v.maxLength(400, ENTRY), v.regex(/^[A-Za-z_]\w*(::[A-Za-z_]\w*)*$/, ENTRY));
+const path = text(4096);
+const SOURCE = 'must be the path of a .cu or a .wgsl file';
+const source = v.pipe(v.string(SOURCE), v.maxLength(4096, SOURCE), v.regex(/\.(cu|wgsl)$/, SOURCE));
+const POWER = 'must be a power of two';
+const threadsPerUnit = v.pipe(
+  v.number(POWER),
+  v.integer(POWER),
+  v.minValue(1, POWER),
+  v.check((value) => Number.isInteger(Math.log2(value)), POWER),
+);
+const threads = v.pipe(
+  v.number('must be a whole number ≥ 1'),
+  v.integer('must be a whole number ≥ 1'),
+  v.minValue(1, 'must be a whole number ≥ 1'),
+);
+
+const FILE_FORM =
+  'path beside the manifest of raw elements, lowest byte first; or MATRIX.mtx#rowStarts, #columns or #values: an array of a Matrix Market file by rows';
+
+const outputSchema = v.strictObject(
+  {
+    count: v.pipe(
+      v.custom<number | '{units}'>(
+        (value) => value === '{units}' || (Number.isSafeInteger(value) && (value as number) >= 1),
+        'must be a whole number ≥ 1, or "{units}"',
+      ),
+      v.description('Elements: a number, or "{units}"'),
+    ),
+    file: v.optional(v.pipe(path, v.description(`What it holds before each launch (default: zeros): ${FILE_FORM}`))),
+    reference: v.optional(v.pipe(path, v.description(`The right result: ${FILE_FORM}`))),
+    absolute: v.optional(
+      v.pipe(
+        nonNegative,
+        v.description(
+          'An element is right where it differs from the reference by at most absolute + relative × |reference|',
+        ),
+      ),
+      0,
+    ),
+    relative: v.optional(v.pipe(nonNegative, v.description('See absolute')), 0),
+  },
+  'must be an object with "count" and "reference"',
+);
+
+const argumentSchema = v.pipe(
+  v.strictObject(
+    {
+      name: v.pipe(identifier, v.description('What messages call it')),
+      type: v.pipe(v.picklist(ELEMENT_TYPES), v.description('Of its elements; WGSL has no f64')),
+      file: v.optional(
+        v.pipe(
+          path,
+          v.description(
+            `Of an input: ${FILE_FORM}; or "${LENGTHS_FILE_NAME}": the length of each unit; or "${ORDER_FILE_NAME}": the units in the order in which the design takes them`,
+          ),
+        ),
+      ),
+      value: v.optional(described('Of a scalar')),
+      output: v.optional(v.pipe(outputSchema, v.description('Of an array that the kernel writes'))),
+    },
+    'must be an object with "name", "type" and one of "file", "value" and "output"',
+  ),
+  v.check(
+    (argument) => [argument.file, argument.value, argument.output].filter((one) => one !== undefined).length === 1,
+    'must have one of "file" (an input), "value" (a scalar) and "output"',
+  ),
+  v.check(
+    ({ file, type }) => (file !== LENGTHS_FILE_NAME && file !== ORDER_FILE_NAME) || type === 'u32' || type === 'i32',
+    `must be of the type u32 or i32 where its file is "${LENGTHS_FILE_NAME}" or "${ORDER_FILE_NAME}"`,
+  ),
+);
+
+const entrySchema = v.strictObject(
+  {
+    entry: v.pipe(entryName, v.description('The function: __global__ in CUDA, @compute in WGSL')),
+    implementation: v.optional(
+      v.pipe(text(200), v.description('The implementation of the study that it is; all where left out')),
+    ),
+    constants: v.optional(
+      v.pipe(
+        v.record(identifier, manifestNumber, 'must be an object of numbers by name'),
+        v.description(`#defines of CUDA, override constants of WGSL, by name. ${NUMBER_FORM}`),
+      ),
+      {},
+    ),
+    axes: v.optional(
+      v.pipe(
+        v.strictObject({
+          threadsPerUnit: v.optional(
+            v.pipe(list(threadsPerUnit, 64, 'numbers'), v.description('Threads per unit (default: 1)')),
+            [1],
+          ),
+          loop: v.optional(
+            v.pipe(
+              list(v.picklist(['nested', 'flattened']), 2, 'loop forms'),
+              v.description('Loops (default: nested)'),
+            ),
+            ['nested'],
+          ),
+          balancing: v.optional(
+            v.pipe(
+              list(text(128), 64, 'strategies'),
+              v.description(
+                'Balancings as a study has them (default: none); mixed(*) stands for mixed with any classes',
+              ),
+            ),
+            ['none'],
+          ),
+          blockThreads: v.optional(
+            v.pipe(list(threads, MAX_AXIS_VALUES, 'numbers'), v.description('Threads per block (default: any)')),
+          ),
+        }),
+        v.description('The values of the axes that it implements; any number of blocks, and of units per thread'),
+      ),
+      { threadsPerUnit: [1], loop: ['nested'], balancing: ['none'] },
+    ),
+  },
+  'must be an object with "entry" and "axes"',
+);
+
+export const kernelManifestSchema = v.pipe(
+  v.strictObject({
+    $schema: v.optional(v.pipe(v.string('must be text'), v.description('Where an editor finds this schema'))),
+    lockstepKernel: v.pipe(
+      v.literal(1, 'must be 1, the version of the manifest format this Lockstep reads'),
+      v.description('Version of the manifest format'),
+    ),
+    name: v.pipe(text(200), v.description('Name of the kernel')),
+    description: v.optional(
+      v.pipe(
+        v.string('must be text'),
+        v.maxLength(4000, 'must have at most 4000 characters'),
+        v.description('What it does'),
+      ),
+      '',
+    ),
+    sources: v.pipe(
+      list(source, 2, 'sources'),
+      v.description('The kernel in CUDA (.cu), in WGSL (.wgsl), or in both: paths beside the manifest'),
+    ),
+    arguments: v.pipe(
+      list(argumentSchema, MAX_ARGUMENTS, 'arguments'),
+      v.description(
+        `What every entry is given: the parameters of the CUDA function in their order; in WGSL @group(0) @binding(0), 1, …: inputs are var<storage, read>, scalars var<uniform>, outputs var<storage, read_write>. A number may be ${NAMES_FORM}`,
+      ),
+    ),
+    entries: v.pipe(
+      list(entrySchema, MAX_ENTRIES, 'entries'),
+      v.description('The functions, and the designs that each implements; the first that fits a design measures it'),
+    ),
+  }),
+  v.check(
+    ({ arguments: all }) => all.some(({ output }) => output?.reference !== undefined),
+    'must have an argument whose output has a "reference", which says whether the result is right',
+  ),
+  v.check(
+    ({ arguments: all }) => new Set(all.map(({ name }) => name)).size === all.length,
+    'must have a name of its own for each argument',
+  ),
+);
+
+/** Reads a manifest's text. */
+export function parseKernelManifest(content: string, fileName: string): Result<KernelManifest> {
+  const json = parseJson(content, fileName);
+  if (!json.ok) return json;
+  if (typeof json.value !== 'object' || json.value === null || Array.isArray(json.value))
+    return fail('bad-input', `${fileName} must hold the manifest of a kernel: an object with "lockstepKernel", "name", "sources", "arguments" and "entries".`, { field: '' }); // prettier-ignore
+  return validate(kernelManifestSchema, json.value, fileName);
+}

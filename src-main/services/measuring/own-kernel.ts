@@ -1,0 +1,138 @@
+import { createHash } from 'node:crypto';
+import { createReadStream } from 'node:fs';
+import { resolve } from 'node:path';
+import { pipeline } from 'node:stream/promises';
+import { namedFiles, sourcePath } from '../../../src-workers/bench/kernel/files.ts';
+import { entryOf } from '../../../src-workers/bench/kernel/launches.ts';
+import type { Ability } from '../../../src-workers/domain/ability.ts';
+import type { BenchBackend } from '../../../src-workers/domain/benchmark.ts';
+import type { KernelManifest, KernelTask } from '../../../src-workers/domain/kernel-manifest.ts';
+import { fail, ok, systemReason, type Result } from '../../../src-workers/domain/result.ts';
+import { AXIS } from '../../../src-workers/domain/space.ts';
+import { describeDesign } from '../../../src-workers/predict/designs.ts';
+import { axisPosition, rankedDesigns } from '../../../src-workers/sweep/ranking.ts';
+import { parseKernelManifest } from '../../contract/kernel-manifest.ts';
+import type { ProcedureArguments } from '../../contract/procedures.ts';
+import { readText } from '../app/files.ts';
+import type { Context } from '../context.ts';
+import { deviceFilter } from '../ranking/rows.ts';
+import type { RunView } from '../runs/run-view.ts';
+import { checkMayRunPrograms, PAGE_TARGET } from './targets.ts';
+
+/** A person's kernel, measured by a host program of ours: its manifest, and which designs it implements. */
+
+export type AskedKernel = ProcedureArguments<'bench.start'>['kernel'];
+
+/** Whether a kernel may be measured on a target, and by what: CUDA's as a program that is built for each design. */
+export function kernelBackend(
+  context: Context,
+  target: string,
+  backend: BenchBackend,
+  kernel: NonNullable<AskedKernel>,
+): Result<BenchBackend> {
+  const may = checkMayRunPrograms(context, `lockstep bench RUN --kernel ${kernel.file}`);
+  if (!may.ok) return may;
+  if ((backend !== 'cuda' && backend !== 'webgpu') || target === PAGE_TARGET)
+    return fail('bad-input', `A kernel is measured on the targets cuda:0, cuda:1, … and webgpu, not on ${target}.`, {
+      field: 'target',
+    });
+  return ok(backend === 'cuda' ? 'program' : backend);
+}
+
+/** What a target can run of a kernel, by what its stand-in loop can: the kernel says itself how it takes units. */
+export function kernelAbility(ability: Ability): Ability {
+  return { ...ability, threadsPerUnit: null, bestBuckets: true, wholeUnits: false };
+}
+
+/** The kernel that a request names, for a measurement of a sweep's device. */
+export async function kernelTask(
+  { file }: NonNullable<AskedKernel>,
+  view: RunView,
+  deviceId: string,
+  target: string,
+): Promise<Result<KernelTask>> {
+  const read = await readKernel(file);
+  if (!read.ok) return read;
+  const language = target.startsWith('cuda:') ? 'cu' : 'wgsl';
+  if (sourcePath(read.value, language) === null)
+    return fail(
+      'unsupported',
+      `${file}: "sources" has no .${language} file, which the target ${target} needs. Add one, or specify another --target.`,
+      { field: 'sources' },
+    );
+  const device = view.devices.find(({ id }) => id === deviceId);
+  return ok({
+    ...read.value,
+    units: view.study.study.workload.units,
+    threadGroupWidth: device?.kind === 'gpu' ? device.threadGroupWidth : 1,
+    device: language === 'cu' ? Number(target.slice('cuda:'.length)) : null,
+  });
+}
+
+/** The kernel of a run that is resumed, read again. Fails with `conflict` where it is not that which was measured before. */
+export async function kernelAgain(before: KernelTask): Promise<Result<KernelTask>> {
+  const again = await readKernel(before.file);
+  if (!again.ok) return again;
+  return again.value.digest === before.digest
+    ? ok({ ...before, ...again.value })
+    : fail('conflict', `${before.file}, or a file that it names, has changed since it was measured. Start a new run.`);
+}
+
+/** Reads a manifest, and once all files that it names. */
+async function readKernel(named: string): Promise<Result<Pick<KernelTask, 'manifest' | 'file' | 'digest'>>> {
+  const file = resolve(named);
+  const text = await readText(file, 'the manifest of a kernel (JSON)');
+  if (!text.ok) return text;
+  const manifest = parseKernelManifest(text.value, named);
+  if (!manifest.ok) return manifest;
+  const digest = await digestOf(text.value, manifest.value, file);
+  return digest.ok ? ok({ manifest: manifest.value, file, digest: digest.value }) : digest;
+}
+
+async function digestOf(text: string, manifest: KernelManifest, path: string): Promise<Result<string>> {
+  const digest = createHash('sha256').update(text);
+  for (const named of namedFiles(manifest, path)) {
+    const ofFile = createHash('sha256');
+    try {
+      await pipeline(createReadStream(named), ofFile);
+    } catch (error) {
+      return fail('not-found', `${path} names ${named}, which cannot be read (${systemReason(error)}).`);
+    }
+    digest.update(ofFile.digest());
+  }
+  return ok(digest.digest('hex'));
+}
+
+/**
+ * Whether a kernel implements designs: those named, otherwise all valid ones of the device, since a choice among a part of a sweep would say
+ * nothing of the sweep. Fails with `unsupported`, and what is not implemented.
+ */
+export function checkImplemented(
+  view: RunView,
+  deviceId: string,
+  manifest: KernelManifest,
+  named: readonly number[] | undefined,
+): Result<null> {
+  const filter = deviceFilter(view, deviceId);
+  if (!filter.ok) return filter;
+  const { ranking } = view;
+  const seen = new Set<number>();
+  for (const design of named ?? rankedDesigns(ranking, filter.value, 'timeMs')) {
+    // The grid and the units per thread are any, so that most designs are like others.
+    const key = KEY_AXES.reduce(
+      (sum, axis) => sum * ranking.counts[AXIS[axis]] + axisPosition(ranking, AXIS[axis], design),
+      0,
+    );
+    if (seen.has(key)) continue;
+    seen.add(key);
+    const entry = entryOf(manifest, describeDesign(view.predictor, design).design);
+    if (!entry.ok)
+      return fail(
+        'unsupported',
+        `${entry.error.message}, which design ${design} of run ${view.run.id} has. ${named ? 'Specify other designs' : 'Leave it out of a copy of the study and predict that, or specify designs with --design'}.`,
+      );
+  }
+  return ok(null);
+}
+
+const KEY_AXES = ['implementation', 'threadsPerUnit', 'loop', 'balancing', 'blockThreads'] as const;

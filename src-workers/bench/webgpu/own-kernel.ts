@@ -1,0 +1,164 @@
+/// <reference types="@webgpu/types" />
+import type { BenchRecord, CaseOf } from '../../domain/benchmark.ts';
+import { LENGTHS_FILE_NAME, ORDER_FILE_NAME, type KernelTask } from '../../domain/kernel-manifest.ts';
+import { fail, ok, type Result } from '../../domain/result.ts';
+import {
+  checkOutput,
+  designOrder,
+  elementArray,
+  elementBytes,
+  elementsOf,
+  outputCount,
+  entryOf,
+  launchValues,
+  numberOf,
+  unitLaunches,
+  type KernelContents,
+} from '../kernel/launches.ts';
+import type { PreparedCase } from './cases.ts';
+import type { Launch, Launcher } from './launcher.ts';
+
+/** A person's kernel in WGSL: see `contract/kernel-manifest.ts`. */
+
+/** A kernel whose files are read. */
+export interface LoadedKernel extends KernelContents {
+  readonly task: KernelTask;
+  readonly wgsl: string;
+}
+
+/** What all designs share on the device. */
+export interface OwnKernelBuffers {
+  readonly kernel: LoadedKernel;
+  readonly lengths: Uint32Array;
+  /** By argument: its array; null of a scalar and of the order. */
+  readonly arrays: readonly (GPUBuffer | null)[];
+  /** By argument: what an output holds before each launch; null where that is zeros. */
+  readonly initial: readonly (GPUBuffer | null)[];
+  readonly layout: GPUBindGroupLayout;
+  /** The order used last. */
+  order: { readonly key: string; readonly buffer: GPUBuffer } | null;
+}
+
+const COMPUTE = 0x4;
+
+export async function ownKernelBuffers(
+  launcher: Launcher,
+  kernel: LoadedKernel,
+  lengths: Uint32Array,
+): Promise<Result<OwnKernelBuffers>> {
+  const { task, initial } = kernel;
+  const { arguments: all } = task.manifest;
+  const wide = all.findIndex(({ type }) => type === 'f64');
+  if (wide >= 0)
+    return fail('unsupported', `${task.file}: arguments[${wide}].type is f64, which WGSL does not have. Use f32`);
+  const arrays: (GPUBuffer | null)[] = [];
+  const kept: (GPUBuffer | null)[] = [];
+  for (const [at, { type, file, output }] of all.entries()) {
+    const contents = initial[at];
+    const input = contents ?? (file === LENGTHS_FILE_NAME ? elementArray(type, lengths) : null);
+    if (output) arrays.push(await launcher.storage(elementBytes(type) * outputCount(all[at], task.units)));
+    else arrays.push(input && (await launcher.storage(input)));
+    kept.push(output && contents ? await launcher.storage(contents) : null);
+  }
+  const layout = launcher.device.createBindGroupLayout({
+    entries: all.map(({ value, output }, binding) => ({
+      binding,
+      visibility: COMPUTE,
+      buffer: { type: value !== undefined ? 'uniform' : output ? 'storage' : 'read-only-storage' },
+    })),
+  });
+  return ok({ kernel, lengths, arrays, initial: kept, layout, order: null });
+}
+
+/** A design as launches of the kernel. Fails with `unsupported` or `bad-input` on what the kernel or this device cannot do. */
+export async function prepareOwnKernel(
+  launcher: Launcher,
+  shared: OwnKernelBuffers,
+  benchCase: CaseOf<'unit-loop'>,
+): Promise<Result<PreparedCase>> {
+  const { kernel, lengths, arrays, initial, layout } = shared;
+  const { task, references, wgsl } = kernel;
+  const { manifest, units } = task;
+  const { design } = benchCase.parameters;
+  const { device } = launcher;
+  const found = entryOf(manifest, design);
+  if (!found.ok) return found;
+  const { entry, constants } = found.value;
+  if (design.registerCap !== null)
+    return fail('unsupported', `A cap of ${design.registerCap} registers per thread: WebGPU cannot cap registers`);
+  const launches = unitLaunches(design, lengths);
+  const maxBlocks = device.limits.maxComputeWorkgroupsPerDimension;
+  const widest = Math.max(...launches.map(({ gridBlocks }) => gridBlocks));
+  if (widest > maxBlocks)
+    return fail(
+      'unsupported',
+      `${widest} blocks exceed this device's limit of ${maxBlocks}. Specify more units per thread`,
+    );
+  let order: GPUBuffer | null = null;
+  if (manifest.arguments.some(({ file }) => file === ORDER_FILE_NAME)) {
+    const key = JSON.stringify([design.balancing, design.classes, design.threadsPerUnit, design.blockThreads]);
+    if (shared.order?.key !== key) {
+      const ordered = designOrder(design, lengths, task.threadGroupWidth);
+      if (!ordered.ok) return ordered;
+      shared.order?.buffer.destroy();
+      shared.order = { key, buffer: await launcher.storage(ordered.value) };
+    }
+    order = shared.order.buffer;
+  }
+  const scalars: GPUBuffer[] = [];
+  const prepared: {
+    readonly pipeline: GPUComputePipeline;
+    readonly bindGroup: GPUBindGroup;
+    readonly gridBlocks: number;
+  }[] = [];
+  for (const launch of launches) {
+    const values = launchValues(design, launch, units);
+    const pipeline = await launcher.pipeline(wgsl, {
+      entryPoint: entry,
+      constants: Object.fromEntries(Object.entries(constants).map(([name, value]) => [name, numberOf(value, values)])),
+      layout,
+    });
+    const buffers = manifest.arguments.map(({ type, value }, at) => {
+      if (value === undefined) return arrays[at] ?? order!;
+      const scalar = launcher.uniform();
+      scalars.push(scalar);
+      device.queue.writeBuffer(scalar, 0, elementArray(type, [numberOf(value, values)]));
+      return scalar;
+    });
+    prepared.push({ pipeline, bindGroup: launcher.bind(pipeline, buffers), gridBlocks: launch.gridBlocks });
+  }
+  return ok({
+    launch(share) {
+      // Not timed. A launch may add to what it finds, and must not find what another design left.
+      const encoder = device.createCommandEncoder();
+      for (const [at, { output }] of manifest.arguments.entries()) {
+        const [array, contents] = [arrays[at], initial[at]];
+        if (!output || !array) continue;
+        if (contents) encoder.copyBufferToBuffer(contents, 0, array, 0, array.size);
+        else encoder.clearBuffer(array);
+      }
+      device.queue.submit([encoder.finish()]);
+      return prepared.map(({ gridBlocks, ...one }): Launch => ({
+        ...one,
+        blocks: Math.max(1, Math.round(share * gridBlocks)),
+      }));
+    },
+    async finish() {
+      const records: BenchRecord[] = [];
+      let maxError: number | null = 0;
+      const wrong: string[] = [];
+      for (const [at, argument] of manifest.arguments.entries()) {
+        const reference = references[at];
+        if (!reference) continue;
+        const left = await launcher.read(arrays[at]!, reference.byteLength / 4);
+        const check = checkOutput(argument, elementsOf(argument.type, new Uint8Array(left.buffer)), reference);
+        maxError = maxError === null || check.maxError === null ? null : Math.max(maxError, check.maxError);
+        if (check.wrong > 0) wrong.push(check.message);
+      }
+      records.push({ type: 'check', case: benchCase.id, correct: wrong.length === 0, message: wrong.join('; ') });
+      if (maxError !== null) records.push({ type: 'values', case: benchCase.id, values: { maxError } });
+      return records;
+    },
+    release: () => scalars.forEach((scalar) => scalar.destroy()),
+  });
+}

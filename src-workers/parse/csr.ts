@@ -1,0 +1,58 @@
+import type { Result } from '../domain/result.ts';
+import { parseMatrixMarket } from './matrix-market.ts';
+import type { ByteSource } from './source.ts';
+
+/** A sparse matrix by rows: row r has the entries rowStarts[r] … rowStarts[r + 1] − 1, by rising column. */
+export interface CsrMatrix {
+  readonly rows: number;
+  readonly columnCount: number;
+  readonly rowStarts: Uint32Array;
+  readonly columns: Uint32Array;
+  readonly values: Float64Array;
+}
+
+/**
+ * Reads a Matrix Market file as compressed sparse rows; the rows are as long as those that `parseMatrixMarket` counts. Fails as that does,
+ * and on complex values.
+ */
+export async function readCsr(source: ByteSource, label: string): Promise<Result<CsrMatrix>> {
+  const [rowOf, columnOf, valueOf]: number[][] = [[], [], []];
+  const read = await parseMatrixMarket(source, label, (row, column, value) => {
+    rowOf.push(row);
+    columnOf.push(column);
+    valueOf.push(value);
+  });
+  if (!read.ok) return read;
+  const { rows, columns: columnCount } = read.value;
+  const byColumn = sortedBy(
+    Uint32Array.from(rowOf, (_, entry) => entry),
+    columnOf,
+    columnCount,
+  );
+  const { order, starts } = sortedBy(byColumn.order, rowOf, rows);
+  return {
+    ok: true,
+    value: {
+      rows,
+      columnCount,
+      rowStarts: starts,
+      columns: Uint32Array.from(order, (entry) => columnOf[entry]),
+      values: Float64Array.from(order, (entry) => valueOf[entry]),
+    },
+  };
+}
+
+/** Entries by a key below `keys`, stable, and where each key starts: one pass of a counting sort. */
+function sortedBy(
+  entries: Uint32Array,
+  keyOf: readonly number[],
+  keys: number,
+): { readonly order: Uint32Array; readonly starts: Uint32Array } {
+  const starts = new Uint32Array(keys + 1);
+  for (const entry of entries) starts[keyOf[entry] + 1]++;
+  for (let key = 0; key < keys; key++) starts[key + 1] += starts[key];
+  const next = starts.slice();
+  const order = new Uint32Array(entries.length);
+  for (const entry of entries) order[next[keyOf[entry]]++] = entry;
+  return { order, starts };
+}

@@ -1,0 +1,210 @@
+import { spawnSync } from 'node:child_process';
+import { copyFileSync, mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { afterAll, beforeAll, expect, it } from 'vitest';
+import { main } from '../../src-main/cli/main.ts';
+import type { RankPage, RunSummary, StudyRecord } from '../../src-main/contract/api.ts';
+import type { MeasuringComparison, MeasuringDetail } from '../../src-main/contract/measuring.ts';
+import type { StudyFile } from '../../src-main/contract/study.ts';
+import { openEngine, type OpenEngine as Engine } from '../../src-main/services/engine.ts';
+import { FailureError, unwrap } from '../../src-workers/domain/result.ts';
+import { spmvReference } from '../data/bench/spmv-reference.ts';
+import { lacks } from '../tools.mjs';
+import { call, ended } from '../unit/engine-calls.ts';
+
+// The SpMV kernels of the examples, on a small matrix: WGSL on whatever Dawn finds here, CUDA on the emulation.
+const ROOT = join(import.meta.dirname, '..', '..');
+const SPMV = join(ROOT, 'db/examples/kernels/spmv');
+const MATRIX = join(ROOT, 'test/data/matrices/lp_ship04l.mtx');
+const folder = mkdtempSync(join(tmpdir(), 'lockstep-kernel-'));
+const kept = { NVCC: process.env.NVCC, XDG_CACHE_HOME: process.env.XDG_CACHE_HOME };
+const databaseFile = join(folder, 'test.db');
+const file = join(folder, 'spmv.kernel.json');
+let engine: Engine;
+let runId: number;
+/** The best design of each implementation. */
+let designs: readonly number[];
+
+const open = async (host: 'cli' | 'serve'): Promise<Engine> =>
+  unwrap(await openEngine({ databaseFile, resourceFolder: ROOT, host, workers: 1 }));
+
+/** The example's manifest for the small matrix, under another name. */
+function manifest(name: string, change: (text: string) => string = (text) => text): string {
+  const text = readFileSync(join(SPMV, 'spmv.kernel.json'), 'utf8').replaceAll('../../ca-GrQc.mtx', MATRIX);
+  const path = join(folder, name);
+  writeFileSync(path, change(text));
+  return path;
+}
+
+/** Of the same kernel with one element of the reference changed. */
+async function wrongManifest(): Promise<string> {
+  const { y } = await spmvReference(MATRIX);
+  y[5] += 1;
+  writeFileSync(join(folder, 'wrong.f32'), y);
+  return manifest('wrong.kernel.json', (text) => text.replace('"y.f32"', '"wrong.f32"'));
+}
+
+async function sweep(change: (study: StudyFile) => StudyFile): Promise<number> {
+  const example = JSON.parse(readFileSync(join(SPMV, 'spmv.json'), 'utf8')) as StudyFile;
+  const { x, y, rows } = await spmvReference(MATRIX);
+  writeFileSync(join(folder, 'x.f32'), x);
+  writeFileSync(join(folder, 'y.f32'), y);
+  const study = change({ ...example, workload: { lengths: `mtx:${MATRIX}`, units: rows } });
+  const { id } = await call<StudyRecord>(engine, 'studies.save', { study });
+  return (await ended(engine, 'runs.start', { studyId: id })).id;
+}
+
+const reduced = (study: StudyFile): StudyFile => ({
+  ...study,
+  axes: { ...study.axes, blockThreads: [64], unitsPerThread: [2] },
+});
+
+beforeAll(async () => {
+  process.env.XDG_CACHE_HOME = join(folder, 'cache');
+  for (const source of ['spmv.cu', 'spmv.wgsl']) copyFileSync(join(SPMV, source), join(folder, source));
+  manifest('spmv.kernel.json');
+  engine = await open('cli');
+  runId = await sweep(reduced);
+  const page = await call<RankPage>(engine, 'ranking.page', { runId, limit: 100 });
+  const best = new Map(page.rows.toReversed().map(({ design, designIndex }) => [design.implementation, designIndex]));
+  designs = [...best.values()];
+});
+afterAll(async () => {
+  await engine.close();
+  for (const [name, value] of Object.entries(kept))
+    if (value === undefined) delete process.env[name];
+    else process.env[name] = value;
+  rmSync(folder, { recursive: true, force: true });
+});
+
+const asked = (target: string, more: object = {}): object => ({
+  target,
+  runId,
+  kernel: { file },
+  repeats: 3,
+  warmUps: 1,
+  ...more,
+});
+async function measured(target: string, more: object = {}): Promise<{ run: RunSummary; found: MeasuringDetail }> {
+  const run = await ended(engine, 'bench.start', asked(target, more));
+  return { run, found: await call(engine, 'bench.detail', { id: run.id }) };
+}
+async function refused(target: string, more: object = {}): Promise<string> {
+  const answer = await engine.dispatch('bench.start', asked(target, more));
+  return answer.ok ? 'started' : answer.error.message;
+}
+
+it.skipIf(lacks('swiftshader'))('measures every implementation in WGSL, checks and compares them', async () => {
+  const { run, found } = await measured('webgpu');
+  expect(run).toMatchObject({ state: 'complete', valid: 10, invalid: 0 });
+  expect(found.request).toMatchObject({
+    backend: 'webgpu',
+    kernel: { file, name: 'CSR sparse matrix-vector product' },
+  });
+  for (const one of found.cases) {
+    expect([one.label, one.failure, one.correct]).toEqual([one.label, null, true]);
+    expect(one.measured!.minMs).toBeGreaterThan(0);
+    expect(one.values.maxError).toBeLessThan(1e-4);
+  }
+  const implementations = new Set(found.cases.map(({ design }) => design!.implementation));
+  expect(implementations.size).toBe(5);
+  const compared = await call<MeasuringComparison>(engine, 'bench.compare', { id: run.id });
+  expect(compared.designs).toHaveLength(10);
+});
+
+it.skipIf(lacks('swiftshader'))(
+  'fails designs whose result is not the reference, or whose source is wrong',
+  async () => {
+    const one = { designs: designs.slice(0, 1), repeats: 1, warmUps: 0 };
+    const wrong = await wrongManifest();
+    const { found } = await measured('webgpu', { ...one, kernel: { file: wrong } });
+    expect(found.cases[0].correct).toBe(false);
+    expect(found.cases[0].failure).toMatch(/1 of 402 elements of y are wrong; element 5 is .* instead of/);
+    writeFileSync(join(folder, 'broken.wgsl'), 'fn nothing() {}');
+    const broken = manifest('broken.kernel.json', (text) => text.replace('spmv.wgsl', 'broken.wgsl'));
+    const ran = await measured('webgpu', { ...one, kernel: { file: broken } });
+    expect(ran.found.cases[0].failure).toMatch(/[Ee]ntry point/);
+  },
+);
+
+it('refuses in one sentence what a kernel cannot do', async () => {
+  const few = await sweep((study) => ({ ...reduced(study), implementations: undefined, axes: { blockThreads: [64], unitsPerThread: [1], balancing: ['none', 'full-sort'] } })); // prettier-ignore
+  const plain = manifest('plain.kernel.json', (text) => text.replaceAll(/"implementation": "[^"]*",/g, ''));
+  expect(await refused('webgpu', { runId: few, kernel: { file: plain } })).toMatch(/does not implement the balancing full-sort, only none, merge-path, mixed\(\*\), which design \d+ of run \d+ has\. Leave it out of a copy/); // prettier-ignore
+  expect(await refused('cpu')).toMatch(/measured on the targets cuda:0.*not on cpu/);
+  expect(await refused('webgpu', { units: 100 })).toMatch(/A kernel is measured on all units/);
+  expect(await refused('webgpu', { kernel: { file: join(folder, 'none.json') } })).toMatch(/none\.json cannot be read/);
+  const missing = manifest('missing.kernel.json', (text) => text.replace('"x.f32"', '"z.f32"'));
+  expect(await refused('webgpu', { kernel: { file: missing } })).toMatch(/names .*z\.f32, which cannot be read/);
+  const cuda = manifest('cuda.kernel.json', (text) => text.replace(', "spmv.wgsl"', ''));
+  expect(await refused('webgpu', { kernel: { file: cuda } })).toMatch(/"sources" has no \.wgsl file/);
+});
+
+it.skipIf(lacks('swiftshader'))('is tuned, and resumed only with the same files', async () => {
+  let output = '';
+  const take = (text: string): void => void (output += text);
+  const lockstep = (...args: readonly string[]): Promise<number> =>
+    main([...args, '--db', databaseFile], { out: take, err: take, interactive: false, columns: 100 });
+  const other = manifest('tuned.kernel.json');
+  const tuned = ['tune', String(runId), '--kernel', other, '--target', 'webgpu', '--budget', '2', '--repeats', '1'];
+  expect([await lockstep(...tuned, '--json'), output]).toEqual([0, expect.stringContaining('"measured": 2')]);
+  output = '';
+  expect(await lockstep('bench', String(runId), '--kernel', file, '--target', 'webgpu', '--exec', 'x')).toBe(2);
+  expect(output).toMatch(/Leave --exec out/);
+
+  const { runId: id } = await call<{ runId: number }>(engine, 'bench.start', asked('webgpu', { repeats: 100 }));
+  await call(engine, 'runs.cancel', { id });
+  expect((await call<RunSummary>(engine, 'runs.wait', { id })).state).toBe('cancelled');
+  const text = readFileSync(join(folder, 'spmv.wgsl'), 'utf8');
+  writeFileSync(join(folder, 'spmv.wgsl'), `${text}\n`);
+  await expect(call(engine, 'runs.resume', { id })).rejects.toThrow(/or a file that it names, has changed/);
+  writeFileSync(join(folder, 'spmv.wgsl'), text);
+  expect((await ended(engine, 'runs.resume', { id })).state).toBe('complete');
+});
+
+it.skipIf(lacks('g++'))(
+  'measures every implementation in CUDA, built once for each set of constants',
+  async () => {
+    process.env.NVCC = join(ROOT, 'test', 'data', 'cuda-shim', 'nvcc');
+    const { run, found } = await measured('cuda:0', { designs, repeats: 2, warmUps: 1 });
+    expect(run).toMatchObject({ state: 'complete', valid: designs.length, invalid: 0 });
+    expect(found.device).toMatchObject({ name: 'CPU emulation of CUDA, for tests', backend: 'program' });
+    for (const one of found.cases) {
+      expect([one.label, one.failure, one.correct]).toEqual([one.label, null, true]);
+      expect(one.values.maxError).toBeLessThan(1e-4);
+    }
+    const programs = join(folder, 'cache', 'lockstep', 'programs');
+    expect(readdirSync(programs).filter((name) => name !== 'hosts')).toHaveLength(5);
+    const wrong = await wrongManifest();
+    const one = { designs: designs.slice(0, 1), repeats: 1, warmUps: 0, kernel: { file: wrong } };
+    expect((await measured('cuda:0', one)).found.cases[0]).toMatchObject({ correct: false });
+  },
+  240_000,
+);
+
+it.skipIf(lacks('nvcc') || lacks('g++'))('generates CUDA that nvcc compiles for GPUs of several generations', () => {
+  const hosts = join(folder, 'cache', 'lockstep', 'programs', 'hosts');
+  const host = readdirSync(hosts).map((name) => join(hosts, name, 'host.cu')).find((path) => readFileSync(path, 'utf8').includes('classOfRows'))!; // prettier-ignore
+  const known = spawnSync('nvcc', ['--list-gpu-code'], { encoding: 'utf8' }).stdout;
+  const architectures = ['80', '90', '120'].filter((number) => known.includes(`sm_${number}`));
+  expect(architectures).not.toEqual([]);
+  const flags = architectures.flatMap((number) => ['-gencode', `arch=compute_${number},code=sm_${number}`]);
+  mkdirSync(join(folder, 'objects'));
+  const args = ['-std=c++17', '-DBLOCK_THREADS=128', ...flags, '-c', host, '-o', join(folder, 'objects', 'host.o')];
+  const ran = spawnSync('nvcc', args, { encoding: 'utf8' });
+  expect([ran.status, ran.stderr]).toEqual([0, '']);
+});
+
+it('is started by the command line alone', async () => {
+  await engine.close();
+  const serve = await open('serve');
+  try {
+    await expect(call(serve, 'bench.start', asked('webgpu'))).rejects.toThrow(FailureError);
+    const answer = await serve.dispatch('bench.start', asked('webgpu'));
+    expect(answer.ok ? '' : answer.error.message).toMatch(/^Only the command line .* Use lockstep bench RUN --kernel/);
+  } finally {
+    await serve.close();
+    engine = await open('cli');
+  }
+});

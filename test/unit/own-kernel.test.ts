@@ -1,0 +1,182 @@
+import { readFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { describe, expect, it } from 'vitest';
+import { kernelManifestJsonSchema } from '../../src-main/contract/json-schema.ts';
+import { parseKernelManifest } from '../../src-main/contract/kernel-manifest.ts';
+import { parseStudy } from '../../src-main/contract/parse.ts';
+import {
+  checkOutput,
+  designOrder,
+  entryOf,
+  launchValues,
+  numberOf,
+  unitLaunches,
+} from '../../src-workers/bench/kernel/launches.ts';
+import { quotedWord, splitCommand, substituted } from '../../src-workers/bench/program/command-line.ts';
+import type { Design } from '../../src-workers/domain/design.ts';
+import { unwrap, type Result } from '../../src-workers/domain/result.ts';
+import { readCsr } from '../../src-workers/parse/csr.ts';
+
+const ROOT = join(import.meta.dirname, '..', '..');
+const SPMV = join(ROOT, 'db/examples/kernels/spmv');
+const text = readFileSync(join(SPMV, 'spmv.kernel.json'), 'utf8');
+const manifest = unwrap(parseKernelManifest(text, 'spmv.kernel.json'));
+const refusal = (result: Result<unknown>): string => (result.ok ? 'ok' : result.error.message);
+
+const design: Design = {
+  implementation: 'Thread per row',
+  threadsPerUnit: 1,
+  unitsPerThread: 2,
+  loop: 'nested',
+  balancing: 'none',
+  blockThreads: 64,
+  gridBlocks: 3,
+  registerCap: null,
+};
+const MIXED: Design = {
+  ...design,
+  implementation: 'Mixed',
+  balancing: 'mixed(3)',
+  classes: [
+    { upTo: 2, threadsPerUnit: 1, units: 3, gridBlocks: 1 },
+    { upTo: 4, threadsPerUnit: 4, units: 0, gridBlocks: 1 },
+    { upTo: null, threadsPerUnit: 64, units: 2, gridBlocks: 2 },
+  ],
+};
+const lengths = Uint32Array.of(9, 1, 2, 5, 0);
+
+describe('the manifest of a kernel', () => {
+  it('has a schema for editors that is what the contract says (npm run schema writes it)', () => {
+    expect(readFileSync(join(ROOT, 'db/kernel.schema.json'), 'utf8')).toBe(kernelManifestJsonSchema());
+  });
+
+  it('of the example is valid, and its study has the implementations that it names', () => {
+    const study = unwrap(parseStudy(readFileSync(join(SPMV, 'spmv.json'), 'utf8')));
+    expect(study.implementations!.map(({ name }) => name)).toEqual(manifest.entries.map((one) => one.implementation));
+  });
+
+  type Json = Record<string, unknown>;
+  type Change = (manifest: Json & { arguments: (Json & { output: Json })[]; entries: Json[] }) => void;
+  it.each<readonly [string, Change]>([
+    ['lockstepKernel must be 1, the version', (m) => void (m.lockstepKernel = 2)],
+    ['sources[0] must be the path of a .cu or a .wgsl file, not "spmv.c"', (m) => void (m.sources = ['spmv.c'])],
+    ['arguments[6].value must be a number, or one of "{units}"', (m) => void (m.arguments[6].value = '{unit}')],
+    ['arguments[6] must have one of "file"', (m) => void (m.arguments[6].file = 'a.u32')],
+    ['arguments[4] must be of the type u32 or i32', (m) => void (m.arguments[4].type = 'f32')],
+    ['arguments[5].output.relative must be a number ≥ 0', (m) => void (m.arguments[5].output.relative = -1)],
+    ['must have an argument whose output has a "reference"', (m) => void delete m.arguments[5].output.reference],
+    ['must have a name of its own', (m) => void (m.arguments[1].name = 'rowStarts')],
+    ['entries[0].entry must be the name of a function', (m) => void (m.entries[0].entry = 'a(); b')],
+    ['entries[0].constants.A B must be a name of letters', (m) => void (m.entries[0].constants = { 'A B': 1 })],
+    [
+      'entries[1].axes.threadsPerUnit[0] must be a power of two',
+      (m) => void (m.entries[1].axes = { threadsPerUnit: [3] }),
+    ],
+    ['entires is not a known field; did you mean "entries"?', (m) => void (m.entires = [])],
+  ])('is refused where it is wrong: %s', (words, change) => {
+    const changed = JSON.parse(text) as Parameters<Change>[0];
+    change(changed);
+    expect(refusal(parseKernelManifest(JSON.stringify(changed), 'k.json'))).toContain(words);
+  });
+
+  it.each<readonly [string, Partial<Design>]>([
+    ['the implementation "Padded slices", only "Thread per row", ', { implementation: 'Padded slices' }],
+    ['the balancing full-sort, only none', { balancing: 'full-sort' }],
+    ['4 threads per unit, only 1', { threadsPerUnit: 4 }],
+    ['64 threads per unit, only 2, 4, 8, 16, 32', { implementation: '2 to 32 threads per row', threadsPerUnit: 64 }],
+    ['the flattened loop, only nested', { loop: 'flattened' }],
+  ])('says what it does not implement: %s', (words, change) => {
+    expect(refusal(entryOf(manifest, { ...design, ...change }))).toContain(`does not implement ${words}`);
+  });
+
+  it('finds the entry of a design', () => {
+    const entry = (change: Partial<Design>): string => unwrap(entryOf(manifest, { ...design, ...change })).entry;
+    expect(entry({})).toBe('threadPerRow');
+    expect(entry({ implementation: 'Block per row', threadsPerUnit: 64 })).toBe('threadsPerRow');
+    expect(entry({ implementation: 'Mixed', balancing: 'mixed(1:8,block)' })).toBe('classOfRows');
+  });
+});
+
+describe('the launches of a design', () => {
+  it('are one, or one for each class that has units, which follow one another in the order', () => {
+    expect(unitLaunches(design, lengths)).toEqual([{ threadsPerUnit: 1, gridBlocks: 3, firstUnit: 0, units: 5 }]);
+    expect(unitLaunches(MIXED, lengths)).toEqual([
+      { threadsPerUnit: 1, gridBlocks: 1, firstUnit: 0, units: 3 },
+      { threadsPerUnit: 64, gridBlocks: 2, firstUnit: 3, units: 2 },
+    ]);
+    expect([...unwrap(designOrder(MIXED, lengths, 32))]).toEqual([1, 2, 4, 0, 3]);
+  });
+
+  it('take units in the order of the balancing', () => {
+    const order = (balancing: string): number[] => [...unwrap(designOrder({ ...design, balancing }, lengths, 32))];
+    expect(order('none')).toEqual([0, 1, 2, 3, 4]);
+    expect(order('merge-path')).toEqual([0, 1, 2, 3, 4]);
+    expect(order('full-sort')).toEqual([4, 1, 2, 3, 0]);
+    expect(order('window-sort(2)')).toEqual([1, 0, 2, 3, 4]);
+    expect(refusal(designOrder({ ...design, balancing: 'best-buckets(2)' }, lengths, null))).toMatch(/width/);
+  });
+
+  it('give the values that a manifest names', () => {
+    const [, second] = unitLaunches(MIXED, lengths);
+    const values = launchValues(MIXED, second, 5);
+    const names = ['{units}', '{launchUnits}', '{firstUnit}', '{threadsPerUnit}', '{gridBlocks}', '{blockThreads}', '{unitsPerThread}'] as const; // prettier-ignore
+    expect([...names, 2.5].map((name) => numberOf(name, values))).toEqual([5, 2, 3, 64, 2, 64, 2, 2.5]);
+  });
+});
+
+it('an output is right within its tolerance, element by element', () => {
+  const argument = { name: 'y', type: 'f32', output: { count: 3, absolute: 0.25, relative: 0.5 } } as const;
+  const check = (...found: number[]) => checkOutput(argument, Float32Array.from(found), Float32Array.of(0, 2, -4));
+  expect(check(0.25, 3.25, -6.25)).toEqual({ maxError: 2.25, wrong: 0, message: '' });
+  expect(check(0.5, 2, -4)).toMatchObject({
+    wrong: 1,
+    message: expect.stringContaining('element 0 is 0.5 instead of 0'),
+  });
+  expect(check(0, 2, Number.NaN)).toMatchObject({ maxError: null, wrong: 1 });
+});
+
+it('a path is a word of a command line, whatever it has', () => {
+  const values = { binary: 'BINARY' } as Parameters<typeof substituted>[1];
+  for (const path of ['/a b/c', `/it's "x"`, 'C:\\new\\ folder', '/{binary}/{units}'])
+    expect(unwrap(splitCommand(quotedWord(path))).map((word) => substituted(word, values))).toEqual([path]);
+});
+
+describe('compressed sparse rows', () => {
+  async function* file(banner: string, ...lines: string[]): AsyncGenerator<Uint8Array> {
+    yield new TextEncoder().encode(`%%MatrixMarket matrix ${banner}\n${lines.join('\n')}\n`);
+  }
+  const arrays = async (...of: Parameters<typeof file>): Promise<number[][]> => {
+    const { rowStarts, columns, values } = unwrap(await readCsr(file(...of), 'mtx:x'));
+    return [[...rowStarts], [...columns], [...values]];
+  };
+
+  it('have the entries of each row by rising column, mirrored where the file has a triangle', async () => {
+    const entries = ['3 3 3', '3 1 2.5', '1 1 1', '3 2 -1D1'] as const;
+    expect(await arrays('coordinate real general', ...entries)).toEqual([
+      [0, 1, 1, 3],
+      [0, 0, 1],
+      [1, 2.5, -10],
+    ]);
+    expect(await arrays('coordinate real symmetric', ...entries)).toEqual([
+      [0, 2, 3, 5],
+      [0, 2, 2, 0, 1],
+      [1, 2.5, -10, 2.5, -10],
+    ]);
+    expect(await arrays('coordinate real skew-symmetric', '2 2 1', '2 1 3')).toEqual([
+      [0, 1, 2],
+      [1, 0],
+      [-3, 3],
+    ]);
+    expect(await arrays('coordinate pattern general', '2 2 1', '2 1')).toEqual([[0, 0, 1], [0], [1]]);
+    expect(await arrays('array real general', '2 2', '0', '5', '6', '0')).toEqual([
+      [0, 1, 2],
+      [1, 0],
+      [6, 5],
+    ]);
+  });
+
+  it('need real values', async () => {
+    const read = await readCsr(file('coordinate complex general', '1 1 1', '1 1 2 3'), 'mtx:x');
+    expect(refusal(read)).toMatch(/line 1: the values are complex/);
+  });
+});
