@@ -14,7 +14,7 @@ import { writeCudaPlan } from './bench/cuda/write.ts';
 import { wordBytes } from './bench/words.ts';
 import { calibrateFromDesigns, type CalibrationOptions, type MeasuredDesign } from './bench/calibrate.ts';
 import { kept } from './numeric/kept.ts';
-import { partOfUnits } from './predict/ordered.ts';
+import { partOfUnits, type OrderedLengths } from './predict/ordered.ts';
 import type { CalibrationProfile } from './domain/calibration.ts';
 import type { BenchPlan, PlanSource } from './domain/benchmark.ts';
 import type { GpuDevice } from './domain/device.ts';
@@ -74,21 +74,33 @@ function advisorOf(plan: SweepPlan, key: string): Predictor {
     caches: createCaches(ADVICE_LIMITS),
     predictors: new Map(),
   }));
-  return kept(predictors, MAX_ADVISORS, plan.id, () => createPredictor(withKnownLaw(plan), caches));
+  return kept(predictors, MAX_ADVISORS, plan.id, () => createPredictor(withKnownLengths(plan), caches));
 }
 
-/** Laws of the lengths seen last. */
-const MAX_LENGTH_LAWS = 4;
-let lengthLaws: readonly LengthLaw[] = [];
+/** Laws and orders of the lengths seen last. */
+const MAX_LENGTHS = 4;
+const lengthLaws: LengthLaw[] = [];
+const lengthOrders: OrderedLengths[] = [];
 
 /**
- * The plan with the object that stood for its law before. Every task brings a copy of the law, while what is computed of a law once for
- * all devices and edits is kept with the object.
+ * The plan with the objects that stood for its law and for its order before. Every task brings a copy of them, while what is computed of
+ * them once for all devices and edits is kept with the object.
  */
-function withKnownLaw(plan: SweepPlan): SweepPlan {
-  const law = lengthLaws.find((known) => isSameLaw(known, plan.law)) ?? plan.law;
-  lengthLaws = [law, ...lengthLaws.filter((known) => known !== law)].slice(0, MAX_LENGTH_LAWS);
-  return { ...plan, law };
+function withKnownLengths(plan: SweepPlan): SweepPlan {
+  return {
+    ...plan,
+    law: knownOf(lengthLaws, plan.law, isSameLaw),
+    ordered: plan.ordered && knownOf(lengthOrders, plan.ordered, isSameOrder),
+  };
+}
+
+/** The equal one of those seen last, or this one, which is seen from now on. */
+function knownOf<T>(seen: T[], one: T, isSame: (a: T, b: T) => boolean): T {
+  const at = seen.findIndex((other) => isSame(other, one));
+  const [known] = at < 0 ? [one] : seen.splice(at, 1);
+  seen.unshift(known);
+  seen.splice(MAX_LENGTHS);
+  return known;
 }
 
 function isSameLaw(one: LengthLaw, other: LengthLaw): boolean {
@@ -97,8 +109,16 @@ function isSameLaw(one: LengthLaw, other: LengthLaw): boolean {
   );
 }
 
-const isEqual = (one: Float64Array, other: Float64Array): boolean =>
-  one.length === other.length && one.every((value, at) => value === other[at]);
+function isSameOrder(one: OrderedLengths, other: OrderedLengths): boolean {
+  return one.units === other.units && one.given === other.given && isEqual(one.iterations, other.iterations);
+}
+
+function isEqual(one: Float64Array, other: Float64Array): boolean {
+  if (one.length !== other.length) return false;
+  // An order has millions of lengths.
+  for (let at = 0; at < one.length; at++) if (one[at] !== other[at]) return false;
+  return true;
+}
 
 interface PredictInput {
   readonly plan: SweepPlan;
@@ -180,7 +200,7 @@ export function vary({
 /** Used once and then forgotten: only what it shares with the plan as it is stays. */
 function changedPredictor(plan: SweepPlan, key: string, change: InputChange): Predictor {
   const caches = changesTables(change) ? createCaches(ADVICE_LIMITS) : advisorOf(plan, key).caches;
-  return createPredictor(changedPlan(withKnownLaw(plan), change), caches);
+  return createPredictor(changedPlan(withKnownLengths(plan), change), caches);
 }
 
 /** Sensitivity of the advice to one input. */

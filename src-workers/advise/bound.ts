@@ -7,7 +7,7 @@ import {
   aloneIterations,
   balancingMs,
   bestRate,
-  busyCycles,
+  closeBusyCycles,
   fetchingCycles,
   iterationCost,
   longGroupIterations,
@@ -88,7 +88,7 @@ function fullyBusyCycles(own: Predictor, candidate: Candidate, device: GpuDevice
 /** With what lanes lose by waiting, and what fetches cost; or those of one long group. */
 function lossyCycles(own: Predictor, candidate: Candidate, device: GpuDevice): number {
   const alone = longGroupIterations(own, candidate) * candidate.shape.cyclesPerIteration[1];
-  return Math.max(alone, busyCycles(own, candidate, device) + fetchingCycles(own, candidate, device));
+  return Math.max(alone, closeBusyCycles(own, candidate, device) + fetchingCycles(own, candidate, device));
 }
 
 /** See `Bounds.shortest`. */

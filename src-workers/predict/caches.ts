@@ -1,6 +1,4 @@
 import { SLAB_LENGTH, SWEEP_LIMITS, type CacheLimits } from './constants.ts';
-import { givenOrder } from './dealing/arrange.ts';
-import type { GivenBalancing, GivenOrder } from './dealing/given.ts';
 import type { KnownLaunch } from './dealing/known-launch.ts';
 import { depthTable } from './depth/depth-table.ts';
 import type { GroupDepth } from '../domain/depth.ts';
@@ -8,7 +6,6 @@ import { clearArena, createArena } from './time/arena.ts';
 import { blockLawOf } from './time/block-law.ts';
 import type { CycleTable } from './time/cycles.ts';
 import { residencyOf, type Residency } from './time/residency.ts';
-import type { SweepPlan } from './plan.ts';
 import type { Caches, DepthLaws, LawKey } from './tables.ts';
 
 /*
@@ -24,7 +21,6 @@ export function createCaches(limits: CacheLimits = SWEEP_LIMITS): Caches {
     launches: new Map(),
     olderLaunches: new Map(),
     launchNumbers: 0,
-    givenOrders: new Map(),
     arena: createArena(SLAB_LENGTH),
     shared: null,
   };
@@ -90,21 +86,6 @@ export function cachedLaunch(caches: Caches, key: LawKey, make: () => KnownLaunc
   caches.launches.set(key, launch);
   caches.launchNumbers += launch.size;
   return launch;
-}
-
-/** What a balancing makes of the given order. */
-export function cachedGivenOrder(
-  caches: Caches,
-  { law, units }: Pick<SweepPlan, 'law' | 'units'>,
-  lengths: Float64Array,
-  balancing: GivenBalancing,
-  balancingAt: number,
-  unitsPerGroup: number,
-): GivenOrder {
-  const key = balancingAt * 128 + (balancing.kind === 'best-buckets' ? unitsPerGroup : 0);
-  let order = caches.givenOrders.get(key);
-  if (!order) caches.givenOrders.set(key, (order = givenOrder(lengths, units, law, balancing, unitsPerGroup)));
-  return order;
 }
 
 /** Makes room for other block laws where there is little left: the memory of those known is used again. */

@@ -15,11 +15,12 @@ import { expectedDivergence } from '../models/divergence/expected.ts';
 import { costFactor } from '../models/granularity/granularity.ts';
 import { lossMoments } from '../models/imbalance/closed-form.ts';
 import { moments } from '../models/workload/laws.ts';
-import { cachedDepth, cachedGivenOrder, cachedLaunch, cachedResidency, makeRoom } from './caches.ts';
+import { cachedDepth, cachedLaunch, cachedResidency, makeRoom } from './caches.ts';
 import { FETCHING_GROUPS } from './constants.ts';
 import { balancingCost, balancingMilliseconds, PASS_OVERHEAD_MS } from './cost/balancing-cost.ts';
 import { fetchCost, fetchCycles, fetchingTable, type FetchCost } from './cost/fetch-cost.ts';
 import { predictCpu, type CpuLoads } from './cpu.ts';
+import { knownGivenOrder } from './dealing/arrange.ts';
 import type { Dealing } from './dealing/deal.ts';
 import { keepsOrder, lossOfGroups, startsAtRandom } from './dealing/given.ts';
 import { keepsLanes, longGroup, readSorted, sortedOrder } from './dealing/order.ts';
@@ -32,7 +33,7 @@ import {
   type KnownLaunch,
 } from './dealing/known-launch.ts';
 import { searchSteps, sharedUnits, type SharedUnits } from './dealing/even-share.ts';
-import { givenLaunch, shareLaunch, type GivenLaunch } from './dealing/given-launch.ts';
+import { fewestLaneIterations, givenLaunch, shareLaunch, type GivenLaunch } from './dealing/given-launch.ts';
 import { tabulatedFetches, tabulatedRounds, tabulatedUnits, type TabulatedUnits } from './dealing/units-per-slot.ts';
 import { fetchedOrder, type FetchedOrder } from './depth/fetched-order.ts';
 import { evenShareDepth, shareStarts as startsOfShares, type ShareStarts } from './depth/even-share.ts';
@@ -261,14 +262,15 @@ function depthsOf(predictor: Predictor, candidate: Candidate, device: GpuDevice)
  * or in windows that lanes change places in: lanes are taken to lose nothing.
  */
 function workIterations(predictor: Predictor, candidate: Candidate, device: GpuDevice): number {
-  const { plan, caches, meanLength } = predictor;
-  const { meanUnitsPerThread, unitsPerGroup, balancingAt, loopAt } = candidate;
+  const { plan, meanLength } = predictor;
+  const { meanUnitsPerThread, unitsPerGroup, loopAt } = candidate;
   const balancing = lockstepBalancing(predictor, candidate);
   const given = givenOrderOf(plan);
   let perUnit: number;
   if (given !== null && keepsOrder(balancing)) {
-    const isNested = plan.axes.loop[loopAt] === 'nested' || meanUnitsPerThread <= 1;
-    const order = isNested ? cachedGivenOrder(caches, plan, given, balancing, balancingAt, unitsPerGroup) : null;
+    const order = takesTurns(predictor, candidate)
+      ? knownGivenOrder(given, plan.units, plan.law, balancing, unitsPerGroup)
+      : null;
     const loss = order ? lossOfGroups(order, unitsPerGroup).aggregateLoss : 1;
     perUnit = meanLength * loss + setupIterations(predictor, candidate);
   } else if (hasKnownShares(predictor, candidate)) {
@@ -290,22 +292,53 @@ function workIterations(predictor: Predictor, candidate: Candidate, device: GpuD
 }
 
 /**
- * The fewest cycles in which the work of a launch can be done: every multiprocessor does as much as any other, at the best rate that it
- * can have. In one wave of draws, some multiprocessor has one block more than others, at the fewest units that a slot has.
+ * Of a flattened loop over units in a given order: iterations of all work groups together, with what lanes lose by waiting, that are almost
+ * surely fewer than they are; else 0.
  */
-export function busyCycles(predictor: Predictor, candidate: Candidate, device: GpuDevice): number {
+function flattenedIterations(predictor: Predictor, candidate: Candidate): number {
+  const { plan } = predictor;
+  const { unitsPerGroup } = candidate;
+  const balancing = lockstepBalancing(predictor, candidate);
+  const given = givenOrderOf(plan);
+  if (given === null || !keepsOrder(balancing) || takesTurns(predictor, candidate)) return 0;
+  const order = knownGivenOrder(given, plan.units, plan.law, balancing, unitsPerGroup);
+  return fewestLaneIterations(order, dealingOf(predictor, candidate));
+}
+
+/** Whether the lanes of a group start each of their units together, or only one. */
+function takesTurns({ plan: { axes } }: Predictor, { loopAt, meanUnitsPerThread, unitsPerGroup }: Candidate): boolean {
+  return axes.loop[loopAt] === 'nested' || meanUnitsPerThread <= 1 || unitsPerGroup === 1;
+}
+
+/**
+ * The fewest cycles in which the work of a launch can be done: every multiprocessor that has a block does as much as any other, at the
+ * best rate that it can have. In one wave of draws, some multiprocessor has one block more than others, at the fewest units that a slot has.
+ */
+function busyCycles(
+  predictor: Predictor,
+  candidate: Candidate,
+  device: GpuDevice,
+  iterations = workIterations(predictor, candidate, device),
+): number {
   const { workingBlocks, shape, meanUnitsPerThread } = candidate;
   const { multiprocessors } = device;
   const mean = workingBlocks / multiprocessors;
   const most = Math.ceil(mean);
   const isUneven = most <= shape.residentBlocks && isDealtAlike(predictor, candidate);
   const fewest = Math.floor(meanUnitsPerThread) / meanUnitsPerThread;
-  const part = Math.max(1, isUneven ? (most / mean) * fewest : 1) / multiprocessors;
+  const uneven = isUneven ? ((most / mean) * fewest) / multiprocessors : 0;
+  const part = Math.max(1 / Math.min(multiprocessors, workingBlocks), uneven);
   const rate = bestRate(
     candidate.shape.cyclesPerIteration,
     Math.min(most, shape.residentBlocks) * shape.groupsPerBlock,
   );
-  return workIterations(predictor, candidate, device) * part * rate;
+  return iterations * part * rate;
+}
+
+/** The same with what lanes of a flattened loop lose by waiting, as far as a sample of the groups is sure of it. */
+export function closeBusyCycles(predictor: Predictor, candidate: Candidate, device: GpuDevice): number {
+  const surely = workIterations(predictor, candidate, device);
+  return busyCycles(predictor, candidate, device, Math.max(surely, flattenedIterations(predictor, candidate)));
 }
 
 /** Whether the units of a block are as many and as long as those of any other, but for chance. */
@@ -349,16 +382,16 @@ function depthLawsOf(predictor: Predictor, candidate: Candidate, { units, key: u
 
 /** What groups fetch, where the units come in a given order. */
 function fetchedOrderOf(
-  { plan, fetchedOrders, caches }: Predictor,
+  { plan, fetchedOrders }: Predictor,
   { fetch = 1 }: Extract<LockstepBalancing, { kind: 'dynamic-fetch' }>,
-  { balancingAt, unitsPerGroup }: Candidate,
+  { unitsPerGroup }: Candidate,
 ): FetchedOrder | undefined {
   const given = givenOrderOf(plan);
   if (!given) return undefined;
   const key = fetch === 'group' ? -unitsPerGroup : fetch * 128 + unitsPerGroup;
   let known = fetchedOrders.get(key);
   if (!known) {
-    const order = cachedGivenOrder(caches, plan, given, { kind: 'none' }, balancingAt, unitsPerGroup);
+    const order = knownGivenOrder(given, plan.units, plan.law, { kind: 'none' }, unitsPerGroup);
     fetchedOrders.set(key, (known = fetchedOrder(order, fetch, unitsPerGroup)));
   }
   return known;
@@ -531,7 +564,7 @@ function knownLaunchOf(predictor: Predictor, candidate: Candidate, device: GpuDe
     balancingAt;
   return cachedLaunch(caches, isWide(candidate) ? `${key} ${dealing.setupIterations}` : key, () => {
     if (given !== null && keepsOrder(balancing)) {
-      const order = cachedGivenOrder(caches, plan, given, balancing, balancingAt, unitsPerGroup);
+      const order = knownGivenOrder(given, plan.units, plan.law, balancing, unitsPerGroup);
       const launch = (isSample: boolean): GivenLaunch => givenLaunch(order, dealing, meanLength, isSample);
       return orderedLaunch(launch, !startsAtRandom(balancing), dealing, everyBlock);
     }

@@ -3,7 +3,6 @@ import type { LengthLaw } from '../domain/workload.ts';
 import type { CpuLoads } from './cpu.ts';
 import type { CacheLimits } from './constants.ts';
 import type { SharedUnits } from './dealing/even-share.ts';
-import type { GivenOrder } from './dealing/given.ts';
 import type { KnownLaunch } from './dealing/known-launch.ts';
 import type { DepthTable } from './depth/depth-table.ts';
 import type { ShareStarts } from './depth/even-share.ts';
@@ -86,8 +85,6 @@ export interface Caches {
   launches: Map<LawKey, KnownLaunch>;
   olderLaunches: Map<LawKey, KnownLaunch>;
   launchNumbers: number;
-  /** Given orders by balancing, and units per group where it depends on them. */
-  readonly givenOrders: Map<number, GivenOrder>;
   /** Where block laws live. */
   readonly arena: Arena;
   /** What the design predicted last shares with others that differ in their register cap only. */

@@ -92,10 +92,7 @@ export function createPredictions(pool: Pool): Predictions {
     const known = coarseMs.get(device.plan.id);
     if (known !== undefined) return known;
     const designs = before ?? coarseDesigns(device.plan.axes);
-    const parts = Array.from({ length: pool.workers }, (_, worker) =>
-      designs.filter((_design, at) => at % pool.workers === worker),
-    );
-    const surveys = await surveysOf(device, parts, isCurrent, Infinity);
+    const surveys = await surveysOf(device, workerParts(device, designs, pool.workers), isCurrent, Infinity);
     return Math.min(Infinity, ...surveys.map(fastestOf));
   }
 
@@ -107,10 +104,11 @@ export function createPredictions(pool: Pool): Predictions {
       if (known && (look !== 'all' || known.others)) return known;
       const space = JSON.stringify({ ...plan.axes, devices: plan.axes.devices.map(({ id }) => id) });
       const before = best.get(space);
-      const parts =
-        look === 'coarse'
-          ? coarseParts(device, before, pool.workers)
-          : exactParts(device, look === 'all' ? MIN_TASK_DESIGNS : MAX_TASK_DESIGNS);
+      const parts = {
+        coarse: () => coarseParts(device, before, pool.workers),
+        fastest: () => fastestParts(device, pool.workers),
+        all: () => exactParts(device),
+      }[look]();
       const bestMs = look === 'fastest' ? await reachedMs(device, before, isCurrent) : undefined;
       const surveys = await surveysOf(device, parts, isCurrent, bestMs);
       if (surveys.length < parts.length) return null;
@@ -149,6 +147,29 @@ function slice(columns: PredictionColumns, from: number, to: number): Prediction
     ArrayBuffer.isView(column) ? (column as Float64Array).subarray(from, to) : column,
   ]);
   return Object.fromEntries(own) as PredictionColumns;
+}
+
+/**
+ * Some designs, one part for each worker. Of a space that fits a task most time goes to few families: parts have launches of their own,
+ * or block sizes, so that no two workers compute the same laws.
+ */
+function workerParts({ plan, size }: AdvisedDevice, designs: Uint32Array, workers: number): readonly Uint32Array[] {
+  const counts = axisCounts(plan.axes);
+  const [launches, caps, blocks] = [counts[AXIS.launch], counts[AXIS.registerCap], counts[AXIS.blockThreads]];
+  const placeOf = (design: number): number =>
+    launches < workers ? design % blocks : Math.floor(design / (blocks * caps)) % launches;
+  const isOwn = size <= MAX_TASK_DESIGNS;
+  const parts = Array.from({ length: workers }, (_, worker) =>
+    designs.filter((design, at) => (isOwn ? placeOf(design) : at) % workers === worker),
+  );
+  return parts.filter((part) => part.length > 0);
+}
+
+/** All designs, for the fastest of which alone is looked. */
+function fastestParts(device: AdvisedDevice, workers: number): readonly DesignPart[] {
+  const parts = exactParts(device, MAX_TASK_DESIGNS);
+  const all = (): Uint32Array => Uint32Array.from({ length: device.size }, (_, design) => design);
+  return parts.length > 1 ? parts : workerParts(device, all(), workers);
 }
 
 /** All designs, in stretches of about `wanted` that share laws. */

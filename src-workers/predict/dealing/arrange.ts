@@ -1,8 +1,29 @@
+import { formatBalancing } from '../../domain/balancing.ts';
 import type { LengthLaw } from '../../domain/workload.ts';
+import { kept } from '../../numeric/kept.ts';
 import { GIVEN_UNITS } from '../constants.ts';
 import { bucketRanges } from '../depth/group-depth.ts';
 import { repeatedUnits } from '../ordered.ts';
 import type { GivenBalancing, GivenOrder } from './given.ts';
+
+/** By the lengths of a workload, then by units and balancing: no device, kernel or setup changes them. */
+const givenBefore = new WeakMap<Float64Array, Map<string, GivenOrder>>();
+/** Orders kept of a workload: those of the balancings of a study, for the last edits of its units. */
+const MAX_ORDERS = 16;
+
+/** The order of `givenOrder`, made once; the law is that of so many units. */
+export function knownGivenOrder(
+  lengths: Float64Array,
+  units: number,
+  law: LengthLaw,
+  balancing: GivenBalancing,
+  unitsPerGroup: number,
+): GivenOrder {
+  const orders = givenBefore.get(lengths) ?? new Map<string, GivenOrder>();
+  givenBefore.set(lengths, orders);
+  const key = `${units} ${formatBalancing(balancing)} ${balancing.kind === 'best-buckets' ? unitsPerGroup : ''}`;
+  return kept(orders, MAX_ORDERS, key, () => givenOrder(lengths, units, law, balancing, unitsPerGroup));
+}
 
 /**
  * @param lengths of the workload in its order; more units repeat them, fewer are the first ones
@@ -26,6 +47,7 @@ export function givenOrder(
     part,
     longest: new Map(),
     losses: new Map(),
+    lanes: { known: new Map(), depths: 0 },
   });
   switch (balancing.kind) {
     case 'none':

@@ -20,9 +20,10 @@ import {
   longestOfGroups,
   lossOfGroups,
   readGiven,
-  type GivenLoss,
   type GivenOrder,
+  type CountedStarts,
   type GivenReader,
+  type LaneDepths,
 } from './given.ts';
 
 /** A launch of units in a given order. */
@@ -48,7 +49,7 @@ export function givenLaunch(order: GivenOrder, dealing: Dealing, meanLength: num
   const most = isSample ? Math.min(MAX_LAW_GROUPS, LAW_LOOKUPS / perGroup) : MAX_GIVEN_GROUPS;
   const wanted = Math.max(MIN_GIVEN_BLOCKS, Math.floor(most / W));
   const rows = G <= wanted ? null : spreadBlocks(G, wanted);
-  const lanes = isNested ? null : laneDepths(reader, dealt, rows);
+  const lanes = isNested ? null : laneDepths(order, reader, dealt, rows, isSample);
   const depths = lanes?.depths ?? (rows ? chosenDepths(reader, dealt, rows) : nestedDepths(order, reader, dealt));
   const loss = lanes?.loss ?? lossOfGroups(order, n);
   const padding = isNested || order.work === order.lengths ? 1 : totalOf(order.lengths) / totalOf(order.work);
@@ -237,35 +238,77 @@ export function spreadRows({ depths, lives, groupsPerBlock: W }: KnownBlocks, mo
 }
 
 /**
- * Depths of the groups of a launch, lane by lane, and the losses of all rounds together: of flattened loops. Where units are too
- * many some blocks are computed, and each stands for those next to it.
- * @param rows the chosen blocks; `null` for all
+ * Depths of the groups of a launch, and the losses of all rounds together: of flattened loops. They are kept without setup, and how often
+ * groups start units beside them: another setup finds them.
+ * @param rows the chosen blocks, which follow from the dealing and from whether they are a sample; `null` for all
  */
 function laneDepths(
+  order: GivenOrder,
   reader: GivenReader,
   dealing: Dealing,
   rows: Int32Array | null,
-): { readonly depths: Float64Array; readonly loss: GivenLoss } {
-  const { units, unitsPerGroup: n, groupsPerBlock: W, slotsPerBlock, gridBlocks: G, setupIterations } = dealing;
-  const slots = slotsPerBlock * G;
-  const rounds = Math.ceil(units / slots);
+  isSample: boolean,
+): Pick<LaneDepths, 'depths' | 'loss'> {
+  const { unitsPerGroup: n, groupsPerBlock: W, slotsPerBlock, gridBlocks: G, setupIterations } = dealing;
+  const chosen = chosenLanes(dealing, rows);
+  const lanes = keptLanes(order, `${isSample ? 'some' : 'all'} ${n} ${slotsPerBlock} ${G}`, () =>
+    longestLanes(reader, dealing, chosen),
+  );
+  let { depths } = lanes;
+  if (setupIterations > 0) {
+    const { counts, stretch } = (lanes.starts ??= countedStarts(reader, dealing, chosen));
+    depths = depths.map((depth, at) => depth + setupIterations * counts[Math.floor(at / stretch)]);
+  }
+  return { depths: spreadOver(depths, W, chosen.blocks.length, rows?.length ?? G), loss: lanes.loss };
+}
+
+/** Numbers kept of the launches of an order. */
+const MAX_KEPT_DEPTHS = 2 ** 22;
+
+function keptLanes({ lanes }: GivenOrder, key: string, make: () => LaneDepths): LaneDepths {
+  let known = lanes.known.get(key);
+  if (!known) {
+    if (lanes.depths > MAX_KEPT_DEPTHS) {
+      lanes.known.clear();
+      lanes.depths = 0;
+    }
+    lanes.known.set(key, (known = make()));
+    lanes.depths += known.depths.length;
+  }
+  return known;
+}
+
+/** Blocks that are computed, and how many rounds each of those that are added up stands for. */
+interface ChosenLanes {
+  readonly blocks: Int32Array;
+  readonly rounds: number;
+  readonly each: number;
+}
+
+/** Where units are too many some blocks are computed, and each stands for those next to it. */
+function chosenLanes({ units, slotsPerBlock, gridBlocks: G }: Dealing, rows: Int32Array | null): ChosenLanes {
+  const rounds = Math.ceil(units / (slotsPerBlock * G));
   const count = rows?.length ?? G;
   const lookups = slotsPerBlock * rounds;
   const each = roundsEach(rounds, count * lookups);
   const chosen = spreadBlocks(count, Math.min(count, Math.ceil((MAX_GIVEN_LOOKUPS * each) / lookups)));
-  const isAll = chosen.length === G;
-  const blockAt = (i: number): number => (rows ? rows[chosen[i]] : chosen[i]);
-  const computed = new Float64Array(chosen.length * W);
+  return { blocks: rows ? chosen.map((at) => rows[at]) : chosen, rounds, each };
+}
+
+/** The lane with the most work of each group of some blocks. */
+function longestLanes(reader: GivenReader, dealing: Dealing, { blocks, rounds, each }: ChosenLanes): LaneDepths {
+  const { units, unitsPerGroup: n, groupsPerBlock: W, slotsPerBlock, gridBlocks: G } = dealing;
+  const depths = new Float64Array(blocks.length * W);
   let lockstep = 0;
   let work = 0;
   let losses = 0;
   let groups = 0;
-  const blocksEach = isAll ? Math.ceil(LANES_AT_ONCE / slotsPerBlock) : 1;
+  const blocksEach = blocks.length === G ? Math.ceil(LANES_AT_ONCE / slotsPerBlock) : 1;
   const lanes = new Float64Array(blocksEach * slotsPerBlock);
-  for (let i = 0, at = 0; i < chosen.length; i++) {
-    const first = blockAt(i) * slotsPerBlock;
+  for (let i = 0, at = 0; i < blocks.length; i++) {
+    const first = blocks[i] * slotsPerBlock;
     const from = (i % blocksEach) * slotsPerBlock;
-    if (from === 0) laneWork(reader, dealing, first, slots * each, lanes);
+    if (from === 0) laneWork(reader, dealing, first, slotsPerBlock * G * each, lanes);
     for (let g = 0; g < W; g++, at++) {
       const end = Math.min((g + 1) * n, slotsPerBlock);
       let sum = 0;
@@ -275,7 +318,7 @@ function laneDepths(
         sum += own;
         if (own > longest) longest = own;
       }
-      computed[at] = longest;
+      depths[at] = longest;
       const filled = end - g * n;
       if (first + g * n >= units || filled === 1) continue;
       lockstep += filled * longest;
@@ -284,21 +327,69 @@ function laneDepths(
       groups++;
     }
   }
-  scaleBy(computed, rounds / Math.ceil(rounds / each));
-  if (setupIterations > 0) {
-    // Lanes that are out of step start units at many iterations, which take longer to count: of some groups.
-    const scratch = dealingScratch(dealing);
-    const stretch = Math.ceil((computed.length * n * rounds) / GIVEN_SETUP_LOOKUPS);
-    const setups = new Float64Array(Math.ceil(computed.length / stretch));
-    for (let i = 0; i < setups.length; i++) {
-      const at = i * stretch + Math.floor(goldenTurn(i) * Math.min(stretch, computed.length - i * stretch));
-      const depth = groupDepth(reader, dealing, blockAt(Math.floor(at / W)), at % W, scratch);
-      setups[i] = depth - scratch.lanes.reduce((longest, own) => Math.max(longest, own), 0);
-    }
-    for (let at = 0; at < computed.length; at++) computed[at] += setups[Math.floor(at / stretch)];
-  }
+  scaleBy(depths, rounds / Math.ceil(rounds / each));
   const loss = { aggregateLoss: work > 0 ? lockstep / work : 1, meanLoss: groups > 0 ? losses / groups : 1 };
-  return { depths: spreadOver(computed, W, chosen.length, count), loss };
+  return { depths, starts: null, loss };
+}
+
+/** Lanes that are out of step start units at many iterations, which take longer to count: one group of each stretch of the blocks. */
+function countedStarts(reader: GivenReader, dealing: Dealing, { blocks, rounds }: ChosenLanes): CountedStarts {
+  const { unitsPerGroup: n, groupsPerBlock: W } = dealing;
+  const groups = blocks.length * W;
+  const stretch = Math.ceil((groups * n * rounds) / GIVEN_SETUP_LOOKUPS);
+  const startsOf = startCounter(reader, dealing);
+  const counts = new Float64Array(Math.ceil(groups / stretch)).map((_, i) => {
+    const at = i * stretch + Math.floor(goldenTurn(i) * Math.min(stretch, groups - i * stretch));
+    return startsOf(blocks[Math.floor(at / W)], at % W).starts;
+  });
+  return { counts, stretch };
+}
+
+/** Of a group of a flattened loop: its depth without setup, and at how many iterations some lane starts a unit. */
+function startCounter(
+  reader: GivenReader,
+  dealing: Dealing,
+): (block: number, group: number) => { readonly depth: number; readonly starts: number } {
+  const counting: Dealing = { ...dealing, setupIterations: 1 };
+  const scratch = dealingScratch(counting);
+  return (block, group) => {
+    const withStarts = groupDepth(reader, counting, block, group, scratch);
+    const depth = scratch.lanes.reduce((longest, own) => Math.max(longest, own), 0);
+    return { depth, starts: withStarts - depth };
+  };
+}
+
+/** Lengths looked up for a bound, and fewest and most groups. */
+const BOUND_LOOKUPS = 2 ** 14;
+const MIN_BOUND_GROUPS = 24;
+const MAX_BOUND_GROUPS = 128;
+/** Standard errors of a mean depth that a bound is below it. */
+const BOUND_ERRORS = 4.5;
+
+/**
+ * Iterations of all work groups of a flattened loop together that are almost surely fewer than they are: the mean of a sample of groups,
+ * less its error.
+ */
+export function fewestLaneIterations(order: GivenOrder, dealing: Dealing): number {
+  const { units, unitsPerGroup: n, groupsPerBlock: W, slotsPerBlock, gridBlocks: G, setupIterations } = dealing;
+  const groups = G * W;
+  const { depths, starts } = keptLanes(order, `bound ${n} ${slotsPerBlock} ${G}`, () => {
+    const lookups = n * Math.ceil(units / (slotsPerBlock * G));
+    const wanted = Math.min(MAX_BOUND_GROUPS, Math.max(MIN_BOUND_GROUPS, Math.floor(BOUND_LOOKUPS / lookups)));
+    const startsOf = startCounter(readGiven(order, dealing), dealing);
+    const chosen = spreadBlocks(groups, Math.min(groups, wanted));
+    const counted = Array.from(chosen, (group) => startsOf(Math.floor(group / W), group % W));
+    return {
+      depths: Float64Array.from(counted, ({ depth }) => depth),
+      starts: { counts: Float64Array.from(counted, (one) => one.starts), stretch: 1 },
+      loss: { aggregateLoss: NaN, meanLoss: NaN },
+    };
+  });
+  const all = depths.map((depth, at) => depth + setupIterations * starts!.counts[at]);
+  const mean = totalOf(all) / all.length;
+  const deviation =
+    all.length === groups ? 0 : Math.sqrt(totalOf(all.map((own) => (own - mean) ** 2)) / (all.length - 1));
+  return groups * Math.max(0, mean - (BOUND_ERRORS * deviation) / Math.sqrt(all.length));
 }
 
 /** The work of each of some consecutive lanes: its units at first, first + stride, …, iterations. */

@@ -40,6 +40,30 @@ export interface GivenOrder {
   readonly longest: Map<number, Float64Array>;
   /** By n: `lossOfGroups`. */
   readonly losses: Map<number, GivenLoss>;
+  /** Flattened loops of the launches seen last, see `dealing/given-launch.ts`. */
+  readonly lanes: KeptLanes;
+}
+
+export interface KeptLanes {
+  readonly known: Map<string, LaneDepths>;
+  /** Depths that they keep. */
+  depths: number;
+}
+
+/** Groups of a flattened loop, without setup. */
+export interface LaneDepths {
+  /** Of each, the lane with the most work, iterations. */
+  readonly depths: Float64Array;
+  /** `null` until a setup asks for it. */
+  starts: CountedStarts | null;
+  /** Of their rounds together. */
+  readonly loss: GivenLoss;
+}
+
+/** At how many iterations some lane of a group starts a unit: of one group of each stretch of so many. */
+export interface CountedStarts {
+  readonly counts: Float64Array;
+  readonly stretch: number;
 }
 
 /** Losses of groups of n consecutive units; those of the last one count as units as are left. */
