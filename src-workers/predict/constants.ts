@@ -194,6 +194,13 @@ export const MAX_GIVEN_LOOKUPS = 2 ** 22;
 export const MIN_GIVEN_ROUNDS = 64;
 /** Lengths looked up to count the setups of lanes out of step. */
 export const GIVEN_SETUP_LOOKUPS = 2 ** 17;
+/** Lengths looked up for a bound of the depths of flattened loops, fewest and most groups, and how many standard errors it is below their mean. */
+export const BOUND_LOOKUPS = 2 ** 14;
+export const MIN_BOUND_GROUPS = 24;
+export const MAX_BOUND_GROUPS = 128;
+export const BOUND_ERRORS = 4.5;
+/** Depths kept of the flattened loops over an order: the Collatz example has about as many. */
+export const KEPT_LANE_DEPTHS = 2 ** 22;
 /** Starts of units looked up for a launch of even shares. */
 export const MAX_SHARE_LOOKUPS = 2 ** 20;
 /** Lanes that are added up side by side. It only saves time. */

@@ -1,12 +1,17 @@
 import { goldenTurn, greatestCommonDivisor } from '../../numeric/lattice.ts';
 import {
+  BOUND_ERRORS,
+  BOUND_LOOKUPS,
   GIVEN_SETUP_LOOKUPS,
+  KEPT_LANE_DEPTHS,
   LANES_AT_ONCE,
   LAW_LOOKUPS,
+  MAX_BOUND_GROUPS,
   MAX_GIVEN_GROUPS,
   MAX_GIVEN_LOOKUPS,
   MAX_LAW_GROUPS,
   MAX_SHARE_LOOKUPS,
+  MIN_BOUND_GROUPS,
   MIN_GIVEN_BLOCKS,
   MIN_GIVEN_ROUNDS,
   TREND,
@@ -262,13 +267,10 @@ function laneDepths(
   return { depths: spreadOver(depths, W, chosen.blocks.length, rows?.length ?? G), loss: lanes.loss };
 }
 
-/** Numbers kept of the launches of an order. */
-const MAX_KEPT_DEPTHS = 2 ** 22;
-
 function keptLanes({ lanes }: GivenOrder, key: string, make: () => LaneDepths): LaneDepths {
   let known = lanes.known.get(key);
   if (!known) {
-    if (lanes.depths > MAX_KEPT_DEPTHS) {
+    if (lanes.depths > KEPT_LANE_DEPTHS) {
       lanes.known.clear();
       lanes.depths = 0;
     }
@@ -358,13 +360,6 @@ function startCounter(
     return { depth, starts: withStarts - depth };
   };
 }
-
-/** Lengths looked up for a bound, and fewest and most groups. */
-const BOUND_LOOKUPS = 2 ** 14;
-const MIN_BOUND_GROUPS = 24;
-const MAX_BOUND_GROUPS = 128;
-/** Standard errors of a mean depth that a bound is below it. */
-const BOUND_ERRORS = 4.5;
 
 /**
  * Iterations of all work groups of a flattened loop together that are almost surely fewer than they are: the mean of a sample of groups,
