@@ -8,7 +8,8 @@ function storageFailure(error: unknown, file: string): Failure | undefined {
   if (!(error instanceof Database.SqliteError)) return undefined;
   const { code, message } = error;
   const failure = (text: string): Failure => ({ code: 'storage', message: text, context: { file, sqliteCode: code } });
-  if (code.startsWith('SQLITE_FULL'))
+  // The index of the log is mapped before it is filled: a full disk shows there first.
+  if (code === 'SQLITE_FULL' || code === 'SQLITE_IOERR_SHMSIZE')
     return failure(`No space is left to write ${file}. Nothing of this request was saved.`);
   if (code.startsWith('SQLITE_BUSY') || code.startsWith('SQLITE_LOCKED')) {
     return failure(`${file} is locked by another program. Try again when it is done.`);
@@ -19,6 +20,10 @@ function storageFailure(error: unknown, file: string): Failure | undefined {
   }
   if (code.startsWith('SQLITE_READONLY')) return failure(`${file} cannot be written (${message}).`);
   if (code.startsWith('SQLITE_CANTOPEN')) return failure(`${file} cannot be opened (${message}).`);
+  if (code.startsWith('SQLITE_IOERR'))
+    return failure(
+      `${file} could not be read or written (${code}): the disk may be full, failing or gone. Nothing of this request was saved.`,
+    );
   return failure(`${file}: ${message} (${code})`);
 }
 

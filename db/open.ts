@@ -109,7 +109,7 @@ function inspectFile(file: string, migrations: readonly Migration[]): boolean {
       file,
     });
   }
-  refuseNewer(file, header.readInt32BE(60), migrations);
+  refuseUnknown(file, header.readInt32BE(60), migrations);
   // With a log left by a killed process the file may rightly be shorter than its header says.
   const log = statSync(`${file}-wal`, { throwIfNoEntry: false });
   const expectedBytes = pageBytes(header) * header.readUInt32BE(28);
@@ -124,7 +124,7 @@ function inspectFile(file: string, migrations: readonly Migration[]): boolean {
 function probe(file: string, bytes: number, migrations: readonly Migration[]): void {
   const db = new Database(file, { readonly: true, fileMustExist: true });
   try {
-    refuseNewer(file, userVersion(db), migrations);
+    refuseUnknown(file, userVersion(db), migrations);
     // Reads the schema in any case: a damaged one fails here.
     db.prepare('SELECT count(*) FROM sqlite_schema').get();
     if (bytes <= QUICK_CHECK_BYTES) {
@@ -136,7 +136,12 @@ function probe(file: string, bytes: number, migrations: readonly Migration[]): v
   }
 }
 
-function refuseNewer(file: string, version: number, migrations: readonly Migration[]): void {
+function refuseUnknown(file: string, version: number, migrations: readonly Migration[]): void {
+  if (version < 0)
+    refuse('storage', `${file} is damaged: its version is ${version}. Restore a copy, or start a new file.`, {
+      file,
+      version,
+    });
   if (version <= migrations.length) return;
   refuse(
     'storage',

@@ -31,6 +31,7 @@ import {
   EXIT_OK,
   EXIT_USAGE,
   numberList,
+  plain,
   printJson,
   printTable,
   processTerminal,
@@ -770,7 +771,7 @@ export async function main(args: readonly string[], terminal: Terminal = process
     .configureOutput({
       writeOut: (text) => terminal.out(text),
       writeErr: (text) => terminal.err(text),
-      outputError: (text, write) => write(`lockstep: ${usageText(text)}\n`),
+      outputError: (text, write) => write(`lockstep: ${plain(usageText(text))}\n`),
     });
   for (const add of [
     lossCommand,

@@ -36,7 +36,7 @@ export function reportFailure(terminal: Terminal, failure: Failure, usage = fals
 }
 
 /** Text that shows and does nothing: names may hold what moves a cursor, colours, or turns the direction of writing. */
-function plain(text: string): string {
+export function plain(text: string): string {
   return text.replace(
     // eslint-disable-next-line no-control-regex -- control characters are exactly what must not reach a terminal
     /[\u0000-\u001f\u007f-\u009f\u061c\u200e\u200f\u2028-\u202e\u2066-\u2069]/g,

@@ -17,7 +17,7 @@ import { writeWhole } from '../services/app/files.ts';
 import { readStudyFile, safeFileName, studyArguments } from './documents.ts';
 import { createEngineHost, type EngineHost } from './engine-host.ts';
 import { installMenu } from './menu.ts';
-import { isPageUrl, registerPageScheme, servePage } from './page-protocol.ts';
+import { confine, isPageUrl, registerPageScheme, servePage } from './page-protocol.ts';
 import { applyTheme, openWindow } from './window.ts';
 
 // The desktop host. Settings from outside: LOCKSTEP_DB (database file), LOCKSTEP_ENGINE_NODE (a Node for the engine),
@@ -44,6 +44,9 @@ const wantingFiles = new Set<number>();
 if (!('lockstepPageScheme' in globalThis)) registerPageScheme(); // page-scheme.cjs may have done so
 app.setName('Lockstep');
 app.setAppUserModelId('org.lockstep.app');
+
+app.enableSandbox(); // of every page, whatever its window asks for
+app.on('web-contents-created', (_event, contents) => confine(contents));
 
 if (app.requestSingleInstanceLock()) {
   app.on('second-instance', (_event, argv, folder) => {

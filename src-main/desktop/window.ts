@@ -1,6 +1,6 @@
 import { BrowserWindow, dialog, nativeTheme, screen } from 'electron';
 import type { ThemeChoice, TitleBarColours } from '../contract/bridge.ts';
-import { confine, PAGE_ORIGIN } from './page-protocol.ts';
+import { PAGE_ORIGIN } from './page-protocol.ts';
 import { isReachable, readWindowState, writeWindowState } from './window-state.ts';
 
 /** Height of the page's own title bar, which the window's buttons lie over. */
@@ -45,7 +45,6 @@ export function openWindow(options: WindowOptions): BrowserWindow {
       navigateOnDragDrop: false,
     },
   });
-  confine(window.webContents);
   window.once('ready-to-show', () => {
     if (first && state?.maximised) window.maximize();
     window.show();

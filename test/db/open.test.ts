@@ -82,6 +82,12 @@ describe('opening', () => {
       db.pragma('user_version = 999');
       db.close();
     }, /version 999.*newer Lockstep/));
+  it('refuses a version that no program writes', () =>
+    expectRefused((file) => {
+      const db = new Database(file);
+      db.pragma('user_version = -5');
+      db.close();
+    }, /damaged: its version is -5/));
   it('refuses a newer version that is only in the log', () =>
     inFolder((folder) => {
       // A program that was killed after migrating: the file's own header still says the old version.

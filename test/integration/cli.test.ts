@@ -778,6 +778,12 @@ describe('what a study may hold', () => {
     writeFileSync(at('hostile.json'), typeof study === 'string' ? study : JSON.stringify(study));
     return run(['sweep', at('hostile.json'), '--db', db, ...more]);
   };
+  it('a mistyped option that moves the cursor is shown, and moves nothing', async () => {
+    expect(await run(['runs', 'list', '--\u001b[2Jx'])).toMatchObject({
+      status: 2,
+      err: expect.stringMatching(/^lockstep: unknown option '--\\u001b\[2Jx'/),
+    });
+  });
   it('a name that moves the cursor is shown, and moves nothing', async () => {
     const { status, out } = await sweepOf({ ...smallStudy(), name: 'a\u001b[2J\n\u202eb' }, '--top', '1');
     expect(status).toBe(0);
