@@ -148,6 +148,11 @@ const PROBES: readonly BenchCase[] = [
     'special',
     'schedulers',
   ].map((name) => probe(name, { rounds: 1 })),
+  ...['logic', 'shuffle', 'match'].map((name) => probe(name, { rounds: 1, mostThreadGroups: 2 })),
+  probe('shared-memory', { mostThreadGroups: 2 }),
+  probe('fetch'),
+  probe('cache-parts', { lines: 32 }),
+  probe('random-sectors', { cachedBytes: 2 ** 16, bytes: 2 ** 18 }),
   probe('cache-l1', { leastBytes: 1024, mostBytes: 16_384 }),
   probe('cache-l2', { leastBytes: 8192, mostBytes: 32_768, strideBytes: 64 }),
   probe('bandwidth', { bytes: 65_536 }),
@@ -262,6 +267,20 @@ describe('measuring with the emulation', () => {
     expect(valuesOf('cache-l2')['cyclesPerLoad']).toHaveLength(9);
     expect(valuesOf('single-31')['laneCycles']).toHaveLength(32);
     expect(valuesOf('bandwidth')['bandwidthGbS']).toBeGreaterThan(0);
+    expect(valuesOf('cache-l1')['lineBytes']).toBe(valuesOf('cache-l1')['sectorBytes']);
+  });
+
+  it('reports what the emulated clock makes exact of shuffles, shared memory, fetches and lines', () => {
+    // A look at the clock is 1024 cycles, and nothing else takes time.
+    for (const name of ['logic', 'shuffle', 'match']) expect(valuesOf(name)['latencyCycles'], name).toBe(1024 / 256);
+    const shared = valuesOf('shared-memory');
+    expect(shared).toMatchObject({ latencyCycles: 1024 / 256, bytesPerCycle: (4 * 64) / (1024 / 256) });
+    expect(shared['strideWords']).toEqual([1, 2, 4, 8, 16, 32]);
+    expect(valuesOf('fetch')['latencyCycles']).toBe(1024 / 256);
+    expect(valuesOf('fetch')['fetchesPerMicrosecond']).toBeGreaterThan(0);
+    expect(valuesOf('cache-parts')).toEqual({ nearCycles: 16, farCycles: 16, lineCycles: new Array(32).fill(16) });
+    expect(valuesOf('random-sectors')).toMatchObject({ cachedBytes: 2 ** 16, bytes: 2 ** 18 });
+    expect(ofType(ofCase('fetch'), 'check')[0].message).toBe('the counter is 8192 after 8192 fetches');
   });
 });
 

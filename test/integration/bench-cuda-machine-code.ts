@@ -16,6 +16,11 @@ export type Operation =
   | 'double-multiply-add'
   | 'integer-add'
   | 'integer-multiply-add'
+  | 'logic'
+  | 'shuffle'
+  | 'match'
+  | 'atomic'
+  | 'load-shared'
   | 'special';
 
 const OPERATIONS: Readonly<Record<number, Operation>> = {
@@ -30,6 +35,11 @@ const OPERATIONS: Readonly<Record<number, Operation>> = {
   0x035: 'integer-add',
   0x036: 'integer-add',
   0x024: 'integer-multiply-add',
+  0x012: 'logic',
+  0x189: 'shuffle',
+  0x1a1: 'match',
+  0x1a8: 'atomic',
+  0x184: 'load-shared',
   0x108: 'special',
 };
 const BRANCH = 0x147;

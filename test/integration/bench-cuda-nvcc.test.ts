@@ -116,6 +116,9 @@ describe.skipIf(lacks('nvcc', 'g++'))('the CUDA sources under nvcc', () => {
     // The assembler may add by multiplying by one, and counts turns of the loop.
     ['IntegerAdd', /chainsINS_10IntegerAddE/, ['integer-add', 'integer-multiply-add']],
     ['IntegerMultiplyAdd', /chainsINS_18IntegerMultiplyAddE/, ['integer-multiply-add']],
+    ['Logic', /chainsINS_5LogicE/, ['logic']],
+    ['Shuffle', /chainsINS_7ShuffleE/, ['shuffle']],
+    ['Match', /chainsINS_5MatchE/, ['match']],
     ['Special', /chainsINS_7SpecialE/, ['special']],
   ])('keep every operation of %s between two looks at the clock', (_what, name, units) => {
     for (const { kernel, operations } of timed(name)) {
@@ -137,6 +140,17 @@ describe.skipIf(lacks('nvcc', 'g++'))('the CUDA sources under nvcc', () => {
     for (const { kernel, operations } of timed(/[0-9]chase/)) {
       const without = operations.filter((operation) => ['clock', 'load', 'store'].includes(operation));
       expect(without, kernel).toEqual(['clock', ...new Array<Operation>(16).fill('load'), 'store', 'clock']);
+      expect(count(operations, 'turn'), kernel).toBe(1);
+    }
+  });
+
+  it('keep fetches, walks through shared memory and loads of one line between looks at the clock, and no more', () => {
+    for (const { kernel, operations } of timed(/fetchChain|lineLatencies|sharedLoads/)) {
+      const which = /fetchChain/.test(kernel) ? 'atomic' : /lineLatencies/.test(kernel) ? 'load' : 'load-shared';
+      // Unrolled 16 times, but for the fetches.
+      expect(count(operations, which) % (which === 'atomic' ? 2 : 16), kernel).toBe(which === 'atomic' ? 1 : 0);
+      expect(count(operations, which), kernel).toBeGreaterThan(0);
+      expect(count(operations, 'clock'), kernel).toBe(2);
       expect(count(operations, 'turn'), kernel).toBe(1);
     }
   });

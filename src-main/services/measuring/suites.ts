@@ -105,8 +105,19 @@ const PROBES = [
   'cache-l2',
   'bandwidth',
 ] as const;
-/** These need a clock that lanes can read, or numbers that WebGPU does not have. */
-const CUDA_PROBES = ['state-buffers', 'double-multiply-add', 'schedulers'] as const;
+/** These need a clock that lanes can read, or numbers and instructions that WebGPU does not have. */
+const CUDA_PROBES = [
+  'state-buffers',
+  'double-multiply-add',
+  'schedulers',
+  'logic',
+  'shuffle',
+  'match',
+  'shared-memory',
+  'fetch',
+  'cache-parts',
+  'random-sectors',
+] as const;
 
 function probes(backend: BenchBackend): readonly CaseOf<'probe'>[] {
   const names = backend === 'cuda' ? [...PROBES, ...CUDA_PROBES] : PROBES;

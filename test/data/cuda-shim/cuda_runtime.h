@@ -112,7 +112,7 @@ constexpr size_t MEMORY_BYTES = size_t(1) << 30;
 constexpr long long CLOCK_STEP = 1024;
 constexpr size_t STACK_BYTES = 64 << 10;
 
-enum class Meeting { none, warp, shuffle, active, block };
+enum class Meeting { none, warp, shuffle, match, active, block };
 
 struct Lane {
   ucontext_t context;
@@ -181,6 +181,14 @@ void release(Lane* first, Lane* last, Chosen&& chosen) {
     }
 }
 
+/// Lanes of the mask that have this value.
+inline uint64_t same(const Lane* first, const Lane* last, uint32_t mask, uint64_t value) {
+  uint64_t found = 0;
+  for (const Lane* lane = first; lane != last; ++lane)
+    if (mask >> lane->lane() & 1 && lane->value == value) found |= 1ull << lane->lane();
+  return found;
+}
+
 inline uint64_t meet(Meeting kind, uint32_t mask, uint64_t value, unsigned source) {
   Lane& me = *machine.current;
   if (!(mask >> me.lane() & 1)) broken("a lane calls with a mask that does not name it");
@@ -200,7 +208,7 @@ inline uint64_t meet(Meeting kind, uint32_t mask, uint64_t value, unsigned sourc
   }
   if (complete) {
     for (Lane* lane = first; lane != last; ++lane)
-      if (mask >> lane->lane() & 1) lane->result = first[lane->source].value;
+      if (mask >> lane->lane() & 1) lane->result = kind == Meeting::match ? same(first, last, mask, lane->value) : first[lane->source].value;
     release(first, last, [&](const Lane& lane) { return (mask >> lane.lane() & 1) != 0; });
   } else {
     yield();
@@ -334,6 +342,10 @@ T __shfl_sync(uint32_t mask, T value, int source) {
 template <class T>
 T __shfl_xor_sync(uint32_t mask, T value, int distance) {
   return __shfl_sync(mask, value, static_cast<int>(cuda_shim::machine.current->lane()) ^ distance);
+}
+inline uint32_t __match_any_sync(uint32_t mask, uint32_t value) {
+  return static_cast<uint32_t>(
+      cuda_shim::meet(cuda_shim::Meeting::match, mask, value, cuda_shim::machine.current->lane()));
 }
 /// @param line where it stands in the source; kernels do not give it
 inline uint32_t __activemask(unsigned line = __builtin_LINE()) {

@@ -3,6 +3,8 @@
 #pragma once
 
 #include <functional>
+#include <numeric>
+#include <random>
 #include <set>
 
 #include "host.cuh"
@@ -317,6 +319,40 @@ struct IntegerMultiplyAdd {
     a = step(a, c, b);
   }
 };
+/// Bit by bit the majority of three and the parity of three in turn, each of the one before: no two of them are one operation.
+struct Logic {
+  using Value = uint32_t;
+  template <unsigned TABLE>
+  static __device__ uint32_t step(uint32_t a, uint32_t b, uint32_t c) {
+#ifdef LOCKSTEP_EMULATION
+    return TABLE == 0xe8 ? (a & b) | (a & c) | (b & c) : a ^ b ^ c;
+#else
+    uint32_t result;
+    asm volatile("lop3.b32 %0, %1, %2, %3, %4;" : "=r"(result) : "r"(a), "r"(b), "r"(c), "n"(TABLE));
+    return result;
+#endif
+  }
+  static __device__ void apply(uint32_t& a, uint32_t& b, uint32_t c) {
+    a = step<0xe8>(a, b, c);
+    b = step<0x96>(b, a, c);
+  }
+};
+/// Between neighbouring lanes, and those beside them.
+struct Shuffle {
+  using Value = uint32_t;
+  static __device__ void apply(uint32_t& a, uint32_t&, uint32_t) {
+    a = __shfl_xor_sync(~0u, a, 1);
+    a = __shfl_xor_sync(~0u, a, 2);
+  }
+};
+/// Which lanes have the same value: of values that all differ, so that each mask differs from the others, too.
+struct Match {
+  using Value = uint32_t;
+  static __device__ void apply(uint32_t& a, uint32_t&, uint32_t) {
+    a = __match_any_sync(~0u, a);
+    a = __match_any_sync(~0u, a);
+  }
+};
 struct Special {
   using Value = float;
   static __device__ float root(float v) {
@@ -395,7 +431,8 @@ std::vector<double> cyclesByGroups(Case& run, unsigned mostGroups) {
 }
 
 inline unsigned mostGroups(const Case& run) {
-  return static_cast<unsigned>(attribute(cudaDevAttrMaxThreadsPerBlock, run.bench.device)) / GROUP_WIDTH;
+  const unsigned most = static_cast<unsigned>(attribute(cudaDevAttrMaxThreadsPerBlock, run.bench.device)) / GROUP_WIDTH;
+  return static_cast<unsigned>(run.settings.wholeOr("mostThreadGroups", most, 1, most));
 }
 
 template <class Unit>
@@ -429,12 +466,23 @@ inline void probeSchedulers(Case& run) {
 
 // ------------------------------------------------------------------------------------------------------------------ caches
 
-/// Link i·stride holds the address of link (i + 1)·stride, the last that of the first: what is loaded is the next address, so
-/// that nothing but loads takes time.
-__global__ void fillRing(uint64_t* ring, uint32_t links, uint32_t stride) {
+/// Link order[i]·stride holds the address of link order[i + 1]·stride, the last that of the first: what is loaded is the next address,
+/// so that nothing but loads takes time.
+__global__ void fillRing(uint64_t* ring, const uint32_t* order, uint32_t links, uint32_t stride) {
   for (uint32_t i = blockIdx.x * blockDim.x + threadIdx.x; i < links; i += gridDim.x * blockDim.x)
-    ring[static_cast<uint64_t>(i) * stride] =
-        reinterpret_cast<uint64_t>(ring + static_cast<uint64_t>(i + 1 == links ? 0 : i + 1) * stride);
+    ring[static_cast<uint64_t>(order[i]) * stride] =
+        reinterpret_cast<uint64_t>(ring + static_cast<uint64_t>(order[i + 1 == links ? 0 : i + 1]) * stride);
+}
+
+/// Makes a ring that begins at its first link; `random`: in no order that hardware could foresee.
+inline void makeRing(const Buffer<uint64_t>& ring, uint32_t links, uint32_t stride, bool random) {
+  Words order(links);
+  std::iota(order.begin(), order.end(), 0u);
+  std::mt19937 numbers(links);
+  if (random) std::shuffle(order.begin() + 1, order.end(), numbers);
+  const Buffer<uint32_t> orderOnDevice(order);
+  launch(fillRing, 256, 256, ring.data(), orderOnDevice.data(), links, stride);
+  check(cudaDeviceSynchronize(), "kernel");
 }
 
 /// `BELOW_L1`: past the first-level cache. Volatile, so that it stays between the looks at the clock.
@@ -506,7 +554,7 @@ double cyclesPerLoad(const Buffer<uint64_t>& ring, uint64_t bytes, uint32_t stri
   const uint32_t links = static_cast<uint32_t>(std::max<uint64_t>(bytes / strideBytes, 1));
   const Buffer<long long> cycles(WALKS);
   const Buffer<uint64_t> seen(2 * WALKS);
-  launch(fillRing, 256, 256, ring.data(), links, static_cast<uint32_t>(strideBytes / sizeof(uint64_t)));
+  makeRing(ring, links, static_cast<uint32_t>(strideBytes / sizeof(uint64_t)), true);
   launch(chase<BELOW_L1>, 1, 1, ring.data(), links, cycles.data(), seen.data());
   check(cudaDeviceSynchronize(), "kernel");
   const std::vector<long long> found = cycles.read();
@@ -562,7 +610,7 @@ void probeCache(Case& run) {
   const Buffer<uint32_t> latencies(FINE_LOADS);
   const Buffer<uint64_t> seen(FINE_LOADS);
   const Buffer<uint64_t> fineRing(FINE_LOADS + 1);
-  launch(fillRing, 1, 32, fineRing.data(), FINE_LOADS + 1, 1u);
+  makeRing(fineRing, FINE_LOADS + 1, 1, false);
   if (BELOW_L1) {
     Buffer<uint64_t> other(most / sizeof(uint64_t));
     other.fill(0);
@@ -571,16 +619,266 @@ void probeCache(Case& run) {
   launch(fineChase<BELOW_L1>, 1, 1, fineRing.data(), latencies.data(), seen.data());
   check(cudaDeviceSynchronize(), "kernel");
 
+  const double sector = spacing(latencies.read());
   run.values()
       .number("capacityBytes", static_cast<double>(capacity))
       .number("latencyCycles", cycles.front())
       .number("missLatencyCycles", *std::max_element(cycles.begin(), cycles.end()))
-      .number("lineBytes", spacing(latencies.read()))
+      .number("sectorBytes", sector)
+      // Its name in older versions.
+      .number("lineBytes", sector)
       .numbers("sizesBytes", sizes)
       .numbers("cyclesPerLoad", cycles)
       .close()
       .print();
   run.checked(cycles.front() > 0, std::to_string(sizes.size()) + " sizes measured");
+}
+
+/// The address of a value in itself: loading it again and again is a chain of loads of one line.
+__global__ void pointToSelf(uint64_t* lines, uint32_t count, uint32_t stride) {
+  for (uint32_t i = blockIdx.x * blockDim.x + threadIdx.x; i < count; i += gridDim.x * blockDim.x)
+    lines[static_cast<uint64_t>(i) * stride] = reinterpret_cast<uint64_t>(lines + static_cast<uint64_t>(i) * stride);
+}
+
+constexpr uint32_t SELF_LOADS = 64;
+
+/// Cycles per load of each line, from the second-level cache, by one thread.
+__global__ void lineLatencies(const uint64_t* lines, uint32_t count, uint32_t stride, uint32_t* cycles, uint64_t* seen) {
+#pragma unroll 1
+  for (uint32_t i = 0; i < count; ++i) {
+    uint64_t at = reinterpret_cast<uint64_t>(lines + static_cast<uint64_t>(i) * stride);
+    at = follow<true>(at);
+    seen[0] = at;
+    const long long start = clock64();
+#pragma unroll 16
+    for (uint32_t load = 0; load < SELF_LOADS; ++load) at = follow<true>(at);
+    seen[1] = at;
+    const long long stop = clock64();
+    cycles[i] = static_cast<uint32_t>((stop - start) / SELF_LOADS);
+  }
+}
+
+/// Large devices have their second-level cache in parts: how long a load takes depends on which part has the line. One thread, and so
+/// one multiprocessor, looks at many lines.
+inline void probeCacheParts(Case& run) {
+  const uint32_t count = static_cast<uint32_t>(run.settings.wholeOr("lines", 1024, 16, 1u << 16));
+  constexpr uint32_t STRIDE = 512 / sizeof(uint64_t);
+  const Buffer<uint64_t> lines(static_cast<uint64_t>(count) * STRIDE);
+  const Buffer<uint32_t> cycles(count);
+  const Buffer<uint64_t> seen(2);
+  launch(pointToSelf, 64, 256, lines.data(), count, STRIDE);
+  run.wake();
+  launch(lineLatencies, 1, 1, lines.data(), count, STRIDE, cycles.data(), seen.data());
+  check(cudaDeviceSynchronize(), "kernel");
+  const Words found = cycles.read();
+  Words sorted = found;
+  std::sort(sorted.begin(), sorted.end());
+  const auto quantile = [&](size_t percent) { return static_cast<double>(sorted[(sorted.size() - 1) * percent / 100]); };
+  run.values()
+      .number("nearCycles", quantile(10))
+      .number("farCycles", quantile(90))
+      .numbers("lineCycles", found)
+      .close()
+      .print();
+  run.checked(sorted.front() > 0, std::to_string(count) + " lines measured");
+}
+
+// ----------------------------------------------------------------------------------------------------------- shared memory
+
+constexpr uint32_t SHARED_WORDS = 4096;
+constexpr uint32_t SHARED_LOADS = 256;
+
+/// A walk by one lane, or loads by all lanes at a stride of so many words, between two looks at the clock.
+template <bool WALK>
+__global__ void sharedLoads(uint32_t stride, uint32_t* out, long long* starts, long long* stops) {
+  __shared__ uint32_t words[SHARED_WORDS];
+  for (uint32_t i = threadIdx.x; i < SHARED_WORDS; i += blockDim.x) words[i] = WALK ? (i + 1) % SHARED_WORDS * 4 : 0;
+  __syncthreads();
+  // Words hold where the next one is, in bytes: what is loaded is an address already.
+  const auto load = [](uint32_t at) {
+    return *reinterpret_cast<const volatile uint32_t*>(reinterpret_cast<const volatile char*>(words) + at);
+  };
+  uint32_t at = WALK ? 0 : (threadIdx.x * stride) % SHARED_WORDS * 4;
+  uint32_t sum = 0;
+  const long long start = clock64();
+  if constexpr (WALK) {
+#pragma unroll 16
+    for (uint32_t i = 0; i < SHARED_LOADS; ++i) at = load(at);
+  } else {
+#pragma unroll 16
+    for (uint32_t i = 0; i < SHARED_LOADS; ++i) sum += load(at);
+  }
+  out[threadIdx.x] = sum + at;
+  const long long stop = clock64();
+  starts[threadIdx.x] = start;
+  stops[threadIdx.x] = stop;
+}
+
+inline void probeSharedMemory(Case& run) {
+  const unsigned threads = mostGroups(run) * GROUP_WIDTH;
+  const Buffer<uint32_t> out(threads);
+  const Buffer<long long> starts(threads);
+  const Buffer<long long> stops(threads);
+  run.wake();
+  const auto cycles = [&](unsigned block, uint32_t stride) {
+    long long least = INT64_MAX;
+    for (int pass = 0; pass < 4; ++pass) {
+      launch(block == 1 ? sharedLoads<true> : sharedLoads<false>, 1, block, stride, out.data(), starts.data(), stops.data());
+      check(cudaDeviceSynchronize(), "kernel");
+      const std::vector<long long> from = starts.read();
+      const std::vector<long long> to = stops.read();
+      const auto count = static_cast<std::ptrdiff_t>(block);
+      // Once to fill the instruction cache.
+      if (pass > 0)
+        least = std::min(least, *std::max_element(to.begin(), to.begin() + count) -
+                                    *std::min_element(from.begin(), from.begin() + count));
+    }
+    return static_cast<double>(least) / SHARED_LOADS;
+  };
+  const double latency = cycles(1, 1);
+  std::vector<uint32_t> strides;
+  std::vector<double> byStride;
+  for (uint32_t stride = 1; stride <= GROUP_WIDTH; stride *= 2) {
+    strides.push_back(stride);
+    byStride.push_back(cycles(threads, stride));
+  }
+  run.values()
+      .number("latencyCycles", latency)
+      // Of all groups of a block together, without conflicts between banks.
+      .number("bytesPerCycle", 4.0 * threads / std::max(byStride.front(), 1e-9))
+      .numbers("strideWords", strides)
+      .numbers("cyclesByStride", byStride)
+      .close()
+      .print();
+  run.checked(latency > 0, std::to_string(strides.size()) + " strides measured");
+}
+
+// ----------------------------------------------------------------------------------------------------------------- fetching
+
+constexpr uint32_t FETCHES = 256;
+
+/// Fetches from one counter, each after the one before: by one thread, which looks at the clock. Positions are below 2^31, so the
+/// address stays; but the compiler cannot know.
+__global__ void fetchChain(uint32_t* counter, long long* cycles, uint32_t* seen) {
+  uint32_t position = 0;
+  const long long start = clock64();
+#pragma unroll 1
+  for (uint32_t i = 0; i < FETCHES; ++i) position = atomicAdd(counter + (position >> 31), 1u);
+  seen[0] = position;
+  const long long stop = clock64();
+  cycles[0] = stop - start;
+}
+
+/// As kernels fetch their units: one lane of each group, or every lane, again and again.
+__global__ void fetchAll(uint32_t* counter, bool everyLane, uint32_t* seen) {
+  uint32_t sum = 0;
+  if (everyLane || threadIdx.x % GROUP_WIDTH == 0) {
+#pragma unroll 1
+    for (uint32_t i = 0; i < FETCHES; ++i) sum ^= atomicAdd(counter, 1u);
+  }
+  seen[blockIdx.x * blockDim.x + threadIdx.x] = sum;
+}
+
+/// What dynamic fetch pays: the time until one fetch has its answer, and how many a single counter answers.
+inline void probeFetch(Case& run) {
+  const unsigned blocks = static_cast<unsigned>(attribute(cudaDevAttrMultiProcessorCount, run.bench.device)) * 2;
+  constexpr unsigned BLOCK = 256;
+  Buffer<uint32_t> counter(1);
+  const Buffer<long long> cycles(1);
+  const Buffer<uint32_t> seen(blocks * BLOCK);
+  run.wake();
+  std::vector<double> latencies;
+  for (int pass = 0; pass < 4; ++pass) {
+    run.checkTime();
+    counter.fill(0);
+    launch(fetchChain, 1, 1, counter.data(), cycles.data(), seen.data());
+    check(cudaDeviceSynchronize(), "kernel");
+    if (pass > 0) latencies.push_back(static_cast<double>(cycles.read()[0]) / FETCHES);
+  }
+  Stopwatch stopwatch;
+  const auto perMicrosecond = [&](bool everyLane) {
+    std::vector<double> rates;
+    for (int pass = 0; pass < 4; ++pass) {
+      run.checkTime();
+      counter.fill(0);
+      const double timeNs = stopwatch.timeNs(
+          [&] { launch(fetchAll, blocks, BLOCK, counter.data(), everyLane, seen.data()); }, [] {});
+      const double fetches = static_cast<double>(blocks) * BLOCK / (everyLane ? 1 : GROUP_WIDTH) * FETCHES;
+      if (pass > 0) rates.push_back(1000 * fetches / std::max(timeNs, 1.0));
+    }
+    return median(rates);
+  };
+  const double byGroups = perMicrosecond(false);
+  const uint32_t counted = counter.read()[0];
+  run.values()
+      .number("latencyCycles", median(latencies))
+      .number("fetchesPerMicrosecond", byGroups)
+      .number("laneFetchesPerMicrosecond", perMicrosecond(true))
+      .close()
+      .print();
+  const uint32_t expected = blocks * BLOCK / GROUP_WIDTH * FETCHES;
+  run.checked(counted == expected,
+              "the counter is " + std::to_string(counted) + " after " + std::to_string(expected) + " fetches");
+}
+
+// ----------------------------------------------------------------------------------------------------------- random sectors
+
+/// Bytes that one scattered load brings in.
+constexpr uint32_t SECTOR_BYTES = 32;
+constexpr uint32_t SECTOR_LOADS = 64;
+
+/// Loads of words at random among `mask + 1` sectors, a power of two; eight of them at a time do not wait for each other.
+__global__ void randomSectors(const uint32_t* __restrict__ words, uint32_t mask, uint32_t* out) {
+  const uint32_t thread = blockIdx.x * blockDim.x + threadIdx.x;
+  uint32_t sum = 0;
+#pragma unroll 8
+  for (uint32_t i = 0; i < SECTOR_LOADS; ++i)
+    sum += words[static_cast<uint64_t>(mix(thread * SECTOR_LOADS + i) & mask) * (SECTOR_BYTES / sizeof(uint32_t))];
+  out[thread] = sum;
+}
+
+/// Bandwidth of scattered loads, each of which brings in a sector: of data that the second-level cache holds, and of much more.
+inline void probeRandomSectors(Case& run) {
+  const uint64_t cache = std::max(attribute(cudaDevAttrL2CacheSize, run.bench.device), 1 << 20);
+  const auto powerBelow = [](uint64_t bytes) {
+    uint64_t power = 1 << 16;
+    while (2 * power <= bytes) power *= 2;
+    return power;
+  };
+  // A half of the cache, and eight times as much as it holds.
+  const uint64_t small = powerBelow(run.settings.wholeOr("cachedBytes", cache / 2, 1 << 16, 1u << 30));
+  const uint64_t large = powerBelow(run.settings.wholeOr("bytes", 16 * cache, 1 << 16, 1ull << 34));
+  const unsigned blocks = static_cast<unsigned>(attribute(cudaDevAttrMultiProcessorCount, run.bench.device)) * 16;
+  constexpr unsigned BLOCK = 256;
+  Buffer<uint32_t> words(std::max(small, large) / sizeof(uint32_t));
+  const Buffer<uint32_t> out(blocks * BLOCK);
+  words.fill(1);
+  run.wake();
+  Stopwatch stopwatch;
+  const auto gbS = [&](uint64_t bytes) {
+    std::vector<double> found;
+    for (int pass = 0; pass < 6; ++pass) {
+      run.checkTime();
+      const double timeNs = stopwatch.timeNs(
+          [&] { launch(randomSectors, blocks, BLOCK, words.data(), static_cast<uint32_t>(bytes / SECTOR_BYTES - 1), out.data()); },
+          [] {});
+      if (pass > 0) found.push_back(1.0 * blocks * BLOCK * SECTOR_LOADS * SECTOR_BYTES / std::max(timeNs, 1.0));
+    }
+    return median(found);
+  };
+  const double cached = gbS(small);
+  run.values()
+      .number("cachedBytes", static_cast<double>(small))
+      .number("cachedGbS", cached)
+      .number("bytes", static_cast<double>(large))
+      .number("memoryGbS", gbS(large))
+      .close()
+      .print();
+  constexpr uint32_t EXPECTED = SECTOR_LOADS * 0x01010101u;
+  Comparison comparison("sum of thread");
+  const Words got = out.read();
+  for (const uint64_t thread : spread(got.size(), 1024)) comparison.compare(thread, got[thread], EXPECTED);
+  comparison.report(run, got.size());
 }
 
 // --------------------------------------------------------------------------------------------------------------- bandwidth
@@ -641,8 +939,15 @@ inline void runProbe(Case& run) {
       {"double-multiply-add", probeUnit<DoubleMultiplyAdd>},
       {"integer-add", probeUnit<IntegerAdd>},
       {"integer-multiply-add", probeUnit<IntegerMultiplyAdd>},
+      {"logic", probeUnit<Logic>},
+      {"shuffle", probeUnit<Shuffle>},
+      {"match", probeUnit<Match>},
       {"special", probeUnit<Special>},
       {"schedulers", probeSchedulers},
+      {"shared-memory", probeSharedMemory},
+      {"fetch", probeFetch},
+      {"cache-parts", probeCacheParts},
+      {"random-sectors", probeRandomSectors},
       {"cache-l1", probeCache<false>},
       {"cache-l2", probeCache<true>},
       {"bandwidth", probeBandwidth},
