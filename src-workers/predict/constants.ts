@@ -45,6 +45,8 @@ export const WIDEST_CELL_OF_TIME = 0.5;
 export const NEGLIGIBLE_LIFE = 1e-9;
 /** Ages are one record while their shares of active groups differ by less than this. */
 export const AGE_STEP = 0.1;
+/** Rows of the law of a sorted window per factor of e of its tail. */
+export const TAIL_EDGES = 1.5;
 /** Edges of a sampled law, for its groups and its blocks, and group depths that the former are picked from. */
 export const GROUP_EDGES = 24;
 export const BLOCK_EDGES = 48;
@@ -180,6 +182,10 @@ export const MAX_SAMPLED_BLOCKS = 256;
 /** Blocks that a sample is chosen from, and the longest of them, which are kept one by one. */
 export const SAMPLE_CANDIDATES = 256;
 export const LONGEST_SAMPLED_BLOCKS = 16;
+/** Of units that are all sorted: blocks from one of a sample to the next, as a part of those that are longer. */
+export const LONGEST_SPACING = 0.25;
+/** Of a sorted order with more units than lengths are kept of: the longest, which are all kept. */
+export const LONGEST_UNITS = 4096;
 /** Steps per iteration in which candidates are ranked. Chosen: nearer blocks are as good as one another. */
 export const BOUND_STEPS = 16;
 /** Groups of a block that are computed where depths rise steadily. */

@@ -2,7 +2,7 @@
 export const APP_VERSION = '0.1.0';
 
 /** Version of the prediction: raised whenever a saved prediction would come out different. */
-export const MODEL_VERSION = 'composite 3.2';
+export const MODEL_VERSION = 'composite 3.3';
 
 /** Whether a version of the prediction takes units in the order that the workload gives them: since 3.0. */
 export function isOrderAware(version: string | undefined): boolean {

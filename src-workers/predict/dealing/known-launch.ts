@@ -8,6 +8,8 @@ import type { BlockLaw } from '../time/law.ts';
 import { placedBlocks, type KnownBlocks, type PlacedBlocks } from '../time/placed.ts';
 import type { Dealing } from './deal.ts';
 import { hasTrend, spreadRows, type GivenLaunch } from './given-launch.ts';
+import { coarseLaw } from '../depth/group-depth.ts';
+import { windowSteps } from '../depth/window.ts';
 import { readSorted, type SortedOrder } from './order.ts';
 import { allBlocks, canKnowBlocks, sampleBlocks } from './sample.ts';
 
@@ -52,7 +54,14 @@ export function sortedLaunch(
   const { groupsPerBlock, gridBlocks } = dealing;
   const reader = readSorted(order, dealing);
   if (!everyBlock || !canKnowBlocks(dealing)) {
-    const steps = sampledSteps(sampleBlocks(reader, dealing));
+    const steps = hasWindowLaw(order, dealing)
+      ? windowSteps(
+          coarseLaw(order.law),
+          { units: order.window, n: dealing.unitsPerGroup },
+          groupsPerBlock,
+          dealing.setupIterations,
+        )
+      : { ...sampledSteps(sampleBlocks(reader, dealing)), isKnown: reader.steady };
     return { ...UNORDERED, groupsPerBlock, placed: [], steps, size: 4 * steps.steps.length };
   }
   const { depths } = allBlocks(reader, dealing);
@@ -61,6 +70,17 @@ export function sortedLaunch(
       ? [placedBlocks(depths, groupsPerBlock, null)]
       : randomlyPlaced(depths, groupsPerBlock, gridBlocks);
   return { ...UNORDERED, groupsPerBlock, placed, size: depths.length + placed.length * 2 * gridBlocks };
+}
+
+/**
+ * Whether the law of the units says how long blocks live: each slot has one unit at most, and no group crosses the end of a window. A sample
+ * of the blocks would miss most of the longest, which decide when the launch ends.
+ */
+function hasWindowLaw(
+  { window, units }: SortedOrder,
+  { unitsPerGroup: n, slotsPerBlock, gridBlocks }: Dealing,
+): boolean {
+  return window < units && units <= slotsPerBlock * gridBlocks && window % n === 0 && slotsPerBlock % n === 0;
 }
 
 const UNORDERED = { inOrder: null, means: null, steps: null, law: null };

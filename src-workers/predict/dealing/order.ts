@@ -1,7 +1,7 @@
 import type { LengthLaw } from '../../domain/workload.ts';
 import { kept } from '../../numeric/kept.ts';
 import { arbitraryOrder } from '../../numeric/random.ts';
-import { ORDER_LENGTHS, SETUP_BINS, SETUP_LOOKUPS } from '../constants.ts';
+import { LONGEST_UNITS, ORDER_LENGTHS, SETUP_BINS, SETUP_LOOKUPS } from '../constants.ts';
 import { dealingScratch, groupDepth, sumOfLongest, type Dealing, type UnitOrder } from './deal.ts';
 
 /**
@@ -10,6 +10,7 @@ import { dealingScratch, groupDepth, sumOfLongest, type Dealing, type UnitOrder 
  * another; of a window with more units, evenly spaced ranks stand for all.
  */
 export interface SortedOrder {
+  readonly law: LengthLaw;
   /** M */
   readonly window: number;
   readonly units: number;
@@ -17,6 +18,8 @@ export interface SortedOrder {
   readonly ranks: number;
   /** Length of rank r of window w at w·ranks + r. */
   readonly lengths: Float64Array;
+  /** Lengths of the longest units one by one, where all are in one window and not all are kept; else empty. */
+  readonly longest: Float64Array;
   /** `starts` of the dealings seen so far, and `meanLongest` by units per group. */
   readonly startCurves: Map<number, StartCurve>;
   readonly longestMeans: Map<number, number>;
@@ -73,10 +76,12 @@ export function sortedOrder(law: LengthLaw, units: number, window: number): Sort
     const count = Math.min(ranks * windows, units);
     const alike = [...orders.values()].find((one) => one.ranks === ranks && one.lengths.length === count);
     return {
+      law,
       window,
       units,
       ranks,
       lengths: alike?.lengths ?? sortedLengths(law, count, ranks),
+      longest: evenSample(law, units, ranks < window && window === units ? units - LONGEST_UNITS : units),
       startCurves: new Map(),
       longestMeans: alike?.longestMeans ?? new Map(),
       samples: { known: new Map(), depths: 0 },
@@ -111,15 +116,15 @@ function windowsOf(count: number, ranks: number): Uint32Array {
   });
 }
 
-/** The (k + ½)/count quantiles of a law, ascending. */
-function evenSample({ support, probability }: LengthLaw, count: number): Float64Array {
-  const sample = new Float64Array(count);
+/** The (k + ½)/count quantiles of a law from k = `first` on, ascending. */
+function evenSample({ support, probability }: LengthLaw, count: number, first = 0): Float64Array {
+  const sample = new Float64Array(count - first);
   let below = 0;
   let from = 0;
   for (let i = 0; i < support.length; i++) {
     below += probability[i];
     const to = i === support.length - 1 ? count : Math.min(count, Math.max(from, Math.ceil(below * count - 0.5)));
-    sample.fill(support[i], from, to);
+    if (to > first) sample.fill(support[i], Math.max(0, from - first), to - first);
     from = to;
   }
   return sample;
@@ -136,18 +141,20 @@ export function keepsLanes(window: number, { units, unitsPerGroup, slotsPerBlock
 
 /** Reads a sorted order as a launch with this dealing does. */
 export function readSorted(order: SortedOrder, dealing: Dealing): SortedReader {
-  const { window: M, units, ranks, lengths } = order;
+  const { window: M, units, ranks, lengths, longest } = order;
   // Lengths repeat after the windows that are kept; of a window with fewer ranks than units there is one.
   const period = ranks === M ? lengths.length : M;
   const perUnit = ranks / M;
   const steady = M === units;
-  const lengthAt = (position: number): number => lengths[Math.floor((position % period) * perUnit)];
+  const shorter = units - longest.length;
+  const lengthAt = (position: number): number =>
+    position < shorter ? lengths[Math.floor((position % period) * perUnit)] : longest[position - shorter];
   const longestOf = (position: number, count: number): number => {
     // Within a window the last unit is the longest; a group may continue in the next windows.
     const last = position + count - 1;
-    let longest = lengthAt(last);
-    for (let end = position - (position % M) + M - 1; end < last; end += M) longest = Math.max(longest, lengthAt(end));
-    return longest;
+    let most = lengthAt(last);
+    for (let end = position - (position % M) + M - 1; end < last; end += M) most = Math.max(most, lengthAt(end));
+    return most;
   };
   /** Whether windows end only where one of the stretches of `count` units ends. */
   const isAligned = (first: number, count: number, stride: number): boolean =>
@@ -174,11 +181,12 @@ export function readSorted(order: SortedOrder, dealing: Dealing): SortedReader {
       let position = first;
       let at = (first + count - 1) % period;
       const step = stride % period;
-      for (; position + count <= units; position += stride) {
+      for (; position + count <= shorter; position += stride) {
         sum += lengths[Math.floor(at * perUnit)];
         at += step;
         if (at >= period) at -= period;
       }
+      for (; position + count <= units; position += stride) sum += longest[position + count - 1 - shorter];
       return position < units ? sum + longestOf(position, units - position) : sum;
     },
     isLastLongest(first, count, stride) {

@@ -5,6 +5,7 @@ import {
   KNOWN_GROUPS,
   KNOWN_LOOKUPS,
   LONGEST_SAMPLED_BLOCKS,
+  LONGEST_SPACING,
   MAX_SAMPLED_BLOCKS,
   MAX_SAMPLED_GROUPS,
   SAMPLE_CANDIDATES,
@@ -58,6 +59,7 @@ function chosenBlocks(order: SortedReader, dealing: Dealing): ChosenBlocks {
   const groups = Math.max(MIN_SAMPLED_GROUPS, Math.min(MAX_SAMPLED_GROUPS, SAMPLED_LOOKUPS / rounds));
   const wanted = Math.min(MAX_SAMPLED_BLOCKS, Math.max(MIN_SAMPLED_BLOCKS, Math.ceil(groups / W)));
   if (wanted >= G) return everyBlock(order, dealing);
+  if (order.steady) return steadyBlocks(dealing, wanted);
   const candidates = evenBlocks(order.window, dealing, Math.min(G, Math.max(2 * wanted, SAMPLE_CANDIDATES)));
   const count = candidates.length;
   // Sorted by bound, and the number of the candidate in the digits after it.
@@ -79,6 +81,28 @@ function chosenBlocks(order: SortedReader, dealing: Dealing): ChosenBlocks {
     weights[i] = ((to - from) * G) / count;
   }
   return { blocks, weights };
+}
+
+/**
+ * Blocks of units that are all sorted, closer and closer together towards the longest: these alone are active at the end. Blocks whose slots
+ * have one unit more come first, so that lives rise among them, and again among the others.
+ * @param wanted blocks that as many in even steps would be
+ */
+function steadyBlocks({ units, slotsPerBlock, gridBlocks: G }: Dealing, wanted: number): ChosenBlocks {
+  const fuller = Math.ceil((units % (slotsPerBlock * G)) / slotsPerBlock);
+  const blocks: number[] = [];
+  const weights: number[] = [];
+  for (const [from, to] of [
+    [0, fuller],
+    [fuller, G],
+  ])
+    for (let end = to; end > from;) {
+      const step = Math.min(end - from, Math.ceil(Math.min(G / wanted, (to - end + 1) * LONGEST_SPACING)));
+      end -= step;
+      blocks.push(end + (step >> 1));
+      weights.push(step);
+    }
+  return { blocks: Int32Array.from(blocks), weights: Float64Array.from(weights) };
 }
 
 /**

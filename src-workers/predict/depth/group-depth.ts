@@ -320,6 +320,11 @@ interface PreparedLaw {
 
 const prepared = new WeakMap<LengthLaw, PreparedLaw>();
 
+/** A law on at most `MAX_POINTS` atoms. */
+export function coarseLaw(law: LengthLaw): DiscreteLaw {
+  return preparedLaw(law).law;
+}
+
 function preparedLaw(source: LengthLaw): PreparedLaw {
   let entry = prepared.get(source);
   if (!entry) {

@@ -1,4 +1,6 @@
 import { greatestCommonDivisor } from '../../numeric/lattice.ts';
+import type { StepLaws } from '../time/block-law.ts';
+import { GROUP_EDGES, NEGLIGIBLE_LIFE, TAIL_EDGES } from '../constants.ts';
 import type { DiscreteLaw } from './discrete-law.ts';
 
 /**
@@ -11,40 +13,131 @@ export interface SortedWindow {
   readonly n: number;
 }
 
+/** Of blocks of `groups` consecutive groups, one unit per slot. */
+export interface WindowActivity {
+  /** P(a block is active), its share of active groups, and P(two given groups of it are active): means over where in its window it starts. */
+  block: number;
+  group: number;
+  pair: number;
+}
+
 /**
- * P(longest of `groups` consecutive groups > x) for every x of the law, averaged over where in its window the first of
- * them stands. Blocks start at multiples of `groups`, so at every multiple of gcd(groups, G) alike; a block that reaches
- * the end of its window continues in the next, which is independent. The groups being in order, the last of a window is the
- * longest.
+ * How much of blocks is active at x iterations, by P(X > x) of a unit. Blocks start at multiples of `groups`, so at every multiple of
+ * gcd(groups, G) alike; a block that reaches the end of its window continues in the next, which is independent. Within a window a group is
+ * active if one before it is.
+ * @param groups W_b, integer ≥ 1
  */
-export function windowSurvival(law: DiscreteLaw, window: SortedWindow, groups: number): Float64Array {
-  const { units, n } = window;
+export function windowActivity({ units, n }: SortedWindow, groups: number) {
   const perWindow = units / n;
   const stride = greatestCommonDivisor(groups, perWindow);
-  const starts = perWindow / stride;
-  const overrun = (groups % perWindow) / stride;
-  const wholeWindows = Math.floor(groups / perWindow);
   const binomial = binomialWindow(units);
+  // Of the ranks that are neither active nor ended for certain, r·n for the r-th: Σ P(active) and Σ r·P(active) up to each.
+  const sums = new Float64Array(perWindow + 1);
+  const moments = new Float64Array(perWindow + 1);
+  return (survival: number, out: WindowActivity): void => {
+    const { first, masses } = binomial(1 - survival);
+    // Group r is ended where r·n units are at most x: those up to `ended` for certain, those beyond `open` never.
+    const ended = Math.min(perWindow, Math.floor(first / n));
+    const open = Math.min(perWindow, Math.floor((first + masses.length - 1) / n));
+    let probability = 0;
+    for (let r = ended + 1, i = 0, sum = 0, moment = 0; r <= open; r++) {
+      for (const end = r * n - first; i < end; i++) probability += masses[i];
+      sums[r] = sum += probability;
+      moments[r] = moment += r * probability;
+    }
+    sums[ended] = 0;
+    moments[ended] = 0;
+    const sumTo = (r: number): number => (r <= ended ? 0 : r <= open ? sums[r] : sums[open] + r - open);
+    const momentTo = (r: number): number =>
+      r <= ended ? 0 : r <= open ? moments[r] : moments[open] + (r * (r + 1) - open * (open + 1)) / 2;
+    const chance = (r: number): number => sumTo(r) - sumTo(r - 1);
+    // Pairs of groups from + 1 … to that are both active.
+    const pairsIn = (from: number, to: number): number =>
+      to * (sumTo(to) - sumTo(from)) - (momentTo(to) - momentTo(from));
+    const all = sumTo(perWindow);
+    let blocks = 0;
+    let pairs = 0;
+    // Blocks inside a window: none active up to `ended`, all from `open` on.
+    const inside = perWindow - groups;
+    const from = Math.max(0, Math.ceil((ended + 1 - groups) / stride) * stride);
+    let start = from;
+    for (; start <= inside && start < open; start += stride) {
+      blocks += chance(start + groups);
+      pairs += pairsIn(start, start + groups);
+    }
+    if (start <= inside) {
+      const active = Math.floor((inside - start) / stride) + 1;
+      blocks += active;
+      pairs += (active * groups * (groups - 1)) / 2;
+      start += active * stride;
+    }
+    // Those that end in a later window.
+    for (start = Math.max(start, Math.ceil((inside + 1) / stride) * stride); start < perWindow; start += stride) {
+      const further = groups - (perWindow - start);
+      const whole = Math.floor(further / perWindow);
+      const last = further - whole * perWindow;
+      const top = chance(perWindow);
+      blocks += 1 - Math.pow(1 - top, 1 + whole) * (last > 0 ? 1 - chance(last) : 1);
+      const head = all - sumTo(start);
+      const tail = sumTo(last);
+      pairs += pairsIn(start, perWindow) + whole * pairsIn(0, perWindow) + pairsIn(0, last);
+      pairs += head * (whole * all + tail) + whole * all * tail + ((whole * (whole - 1)) / 2) * all * all;
+    }
+    const starts = perWindow / stride;
+    out.block = Math.min(1, blocks / starts);
+    out.group = Math.min(1, all / perWindow);
+    out.pair = groups > 1 ? Math.min(1, (2 * pairs) / (starts * groups * (groups - 1))) : 0;
+  };
+}
+
+/** P(longest of `groups` consecutive groups > x) for every x of the law. See `windowActivity`. */
+export function windowSurvival(law: DiscreteLaw, window: SortedWindow, groups: number): Float64Array {
+  const activity = windowActivity(window, groups);
+  const out: WindowActivity = { block: 0, group: 0, pair: 0 };
   return law.survival.map((survival) => {
     if (survival === 0) return 0;
-    const { first, masses } = binomial(1 - survival);
-    // The block's last group has rank r·n of its last window, r = 0, stride, …; r = 0 is a block that ends with one.
-    const step = n * stride;
-    let ended = 0;
-    let running = 0;
-    for (let i = 0, reached = Math.floor(first / step) + 1; i < masses.length; reached++) {
-      // All counts below reached·step reach as many ranks.
-      const end = Math.min(masses.length, reached * step - first);
-      let mass = 0;
-      for (; i < end; i++) mass += masses[i];
-      const ranks = Math.min(starts, reached);
-      ended += mass * Math.min(ranks, overrun);
-      running += mass * Math.max(0, ranks - overrun);
-    }
-    const allShort = units * Math.log1p(-survival);
-    const below = ended * Math.exp(allShort * (wholeWindows + 1)) + running * Math.exp(allShort * wholeWindows);
-    return Math.min(1, Math.max(0, 1 - below / starts));
+    activity(survival, out);
+    return out.block;
   });
+}
+
+/**
+ * The life of blocks of a window sort with one unit per slot, exactly at the ends of each row; a row has the logarithmic mean of them.
+ * @param groups W_b, integer ≥ 1
+ * @param setupIterations of each unit
+ */
+export function windowSteps(law: DiscreteLaw, window: SortedWindow, groups: number, setupIterations: number): StepLaws {
+  const { values, survival } = law;
+  const perBlock = groups * window.n;
+  // Rows of the same change of the laws of groups and of blocks, and of the logarithm of the tail.
+  const monitor = (i: number): number =>
+    GROUP_EDGES * (2 - survival[i] - Math.min(1, survival[i] + perBlock / window.units)) -
+    TAIL_EDGES * Math.log(Math.max(survival[i], NEGLIGIBLE_LIFE));
+  const ends = [0];
+  for (let i = 1; i < values.length; i++)
+    if (i === values.length - 1 || monitor(i) - monitor(ends[ends.length - 1]) >= 1) ends.push(i);
+  const rows = ends.length - 1;
+  const steps = Float64Array.from(ends, (at) => values[at] + setupIterations);
+  const block = new Float64Array(ends.length);
+  const group = new Float64Array(ends.length);
+  const either = new Float64Array(ends.length);
+  const activity = windowActivity(window, groups);
+  const first: WindowActivity = { block: 0, group: 0, pair: 0 };
+  const last: WindowActivity = { block: 0, group: 0, pair: 0 };
+  for (let row = 0; row < rows; row++) {
+    activity(survival[ends[row]], first);
+    activity(survival[ends[row + 1] - 1], last);
+    block[row] = logarithmicMean(first.block, last.block);
+    group[row] = logarithmicMean(first.group, last.group);
+    either[row] = 2 * group[row] - logarithmicMean(first.pair, last.pair);
+  }
+  return { steps, block, group, either, lattice: steps.every((step) => Number.isInteger(step)) };
+}
+
+/** Mean of what falls exponentially from a to b. */
+function logarithmicMean(a: number, b: number): number {
+  if (!(b > 0) || a - b < 1e-6 * a) return (a + b) / 2;
+  return (a - b) / Math.log(a / b);
 }
 
 /**

@@ -125,6 +125,8 @@ export interface StepLaws {
   readonly group: Float64Array;
   readonly either: Float64Array;
   readonly lattice: boolean;
+  /** See `BlockLaw`. */
+  readonly isKnown?: boolean;
 }
 
 function tabulated(laws: StepLaws, W: number, lastFilled: number, arena: Arena): BlockLaw {
@@ -167,6 +169,7 @@ function tabulated(laws: StepLaws, W: number, lastFilled: number, arena: Arena):
   return {
     groupsPerBlock: W,
     lastFilled,
+    isKnown: laws.isKnown === true,
     arena,
     rows,
     edges,

@@ -7,6 +7,7 @@ import {
   CELL_FIELDS,
   DEVIATION,
   GROUP,
+  LOG_CERTAIN,
   LOG_IDLE,
   OWN,
   OWN_VARIANCE,
@@ -15,6 +16,13 @@ import {
   type ActivityProfile,
 } from './activity.ts';
 import { meanCycles, cyclesAt, type CycleTable } from './cycles.ts';
+
+/** Blocks of a launch whose lives are known, though not when each starts. */
+export interface KnownLives {
+  /** Activity of a block from its start, on the cells of the profiles. */
+  readonly fresh: ActivityProfile;
+  readonly gridBlocks: number;
+}
 
 /**
  * Expected time, cycles, in which the slowest of some multiprocessors finishes the blocks it holds, when ended blocks are
@@ -26,6 +34,7 @@ import { meanCycles, cyclesAt, type CycleTable } from './cycles.ts';
  * @param profile activity of a slot
  * @param slots block slots in use per multiprocessor
  * @param cap most groups that can be active on a multiprocessor
+ * @param lives of the launch, where these are known; `null` where blocks are draws
  */
 export function drainCycles(
   profile: ActivityProfile,
@@ -33,11 +42,12 @@ export function drainCycles(
   multiprocessors: number,
   cyclesPerIteration: CycleTable,
   cap: number,
+  lives: KnownLives | null = null,
 ): number {
   const meanTime = meanDrain(profile, slots, multiprocessors, cyclesPerIteration, cap);
   if (multiprocessors <= 1) return meanTime;
   const top = normalMaximum(multiprocessors);
-  slowestInto(slowest, profile, slots, multiprocessors, top, cyclesPerIteration, cap);
+  slowestInto(slowest, profile, slots, multiprocessors, top, cyclesPerIteration, cap, lives);
   const variance = slowest[VARIANCE_OF_TIME];
   const longest = Math.max(0, slowest[LONGEST_TIME] - meanTime);
   const apart = Math.sqrt(longest * longest + top * top * variance);
@@ -104,6 +114,7 @@ function slowestInto(
   top: number,
   cyclesPerIteration: CycleTable,
   cap: number,
+  lives: KnownLives | null,
 ): void {
   const end = cells * CELL_FIELDS;
   const deviceSlots = slots * multiprocessors;
@@ -117,7 +128,10 @@ function slowestInto(
   for (let c = 0; c < end; c += CELL_FIELDS) {
     if (data[c + BLOCK] < 1e-13) continue;
     const h = data[c + WIDTH];
-    const logNowhere = deviceSlots * data[c + LOG_IDLE];
+    const logNowhere =
+      lives === null
+        ? deviceSlots * data[c + LOG_IDLE]
+        : logNoneOf(lives.gridBlocks * lives.fresh.data[c + BLOCK], deviceSlots * data[c + BLOCK]);
     const own = data[c + OWN];
     if (logNowhere > -AT_MOST_ONE_ACTIVE) {
       const t = -h * logNowhere * cyclesAt(cyclesPerIteration, own, cap);
@@ -160,6 +174,15 @@ function slowestInto(
   out[TOP_TIME] = topTime;
   out[VARIANCE_OF_TIME] = variance;
   out[ALIGNED] = aligned;
+}
+
+/**
+ * ln P(no block is active) where so many blocks live long enough to be, and so many of them are on average: each as likely as any other.
+ * Draws may have none that lives so long, a launch whose lives are known has it for certain.
+ */
+function logNoneOf(longer: number, active: number): number {
+  const blocks = Math.max(1, longer);
+  return active < blocks ? Math.max(LOG_CERTAIN, blocks * Math.log1p(-active / blocks)) : LOG_CERTAIN;
 }
 
 const maxima: number[] = [0, 0];

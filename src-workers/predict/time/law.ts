@@ -9,6 +9,8 @@ export interface BlockLaw {
   readonly groupsPerBlock: number;
   /** Share of the lanes of a block's last group that have units, 0 < … ≤ 1. */
   readonly lastFilled: number;
+  /** Whether blocks of a launch have these lives, each as often as the law says, rather than draws of it. */
+  readonly isKnown: boolean;
   /** Where its arrays live, the ones made later too. */
   readonly arena: Arena;
   /** Records of `ROW_FIELDS` numbers, one for each step of the law: see `integralsInto`. */

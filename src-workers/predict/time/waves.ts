@@ -2,7 +2,7 @@ import { NEVER_TIED, RARELY_LONGEST } from '../constants.ts';
 import type { ActivityProfile } from './activity.ts';
 import { stationaryProfile } from './block-law.ts';
 import type { BlockLaw } from './law.ts';
-import { drainCycles } from './drain.ts';
+import { drainCycles, type KnownLives } from './drain.ts';
 import { meanCycles } from './cycles.ts';
 import { dispatchAt, extendRenewal, PHASE_FIELDS, renewalOf, wavesUntilStationary } from './renewal.ts';
 import type { Residency } from './residency.ts';
@@ -46,14 +46,19 @@ export function equalBlocksCycles({ residency, gridBlocks, multiprocessors }: Wa
   return block.meanBlock * (fullCycles + (rest > 0 ? cyclesPerIteration[rest * W] : 0));
 }
 
+function knownLives({ fresh, isKnown }: BlockLaw, gridBlocks: number): KnownLives | null {
+  return isKnown ? { fresh, gridBlocks } : null;
+}
+
 /** All blocks start at once, so the drain is everything; some multiprocessors hold one block more. Cycles. */
 export function oneWaveCycles({ residency, gridBlocks, multiprocessors }: Wave): number {
   const { block, cyclesPerIteration } = residency;
   const { fresh, groupsPerBlock: W } = block;
+  const lives = knownLives(block, gridBlocks);
   const few = Math.floor(gridBlocks / multiprocessors);
   const fuller = gridBlocks - few * multiprocessors;
-  const full = fuller > 0 ? drainCycles(fresh, few + 1, fuller, cyclesPerIteration, (few + 1) * W) : 0;
-  return few > 0 ? Math.max(full, drainCycles(fresh, few, multiprocessors, cyclesPerIteration, few * W)) : full;
+  const full = fuller > 0 ? drainCycles(fresh, few + 1, fuller, cyclesPerIteration, (few + 1) * W, lives) : 0;
+  return few > 0 ? Math.max(full, drainCycles(fresh, few, multiprocessors, cyclesPerIteration, few * W, lives)) : full;
 }
 
 /** Blocks start as the renewal equation says until all have started; then the device drains. Cycles. */
@@ -95,7 +100,7 @@ function untiedCycles({ residency, gridBlocks, multiprocessors }: Wave): number 
   let cycles = 0;
   for (let i = 0; i < phases.length; i += PHASE_FIELDS)
     cycles += phases[i] * meanCycles(cyclesPerIteration, R * phases[i + 1], Math.sqrt(R * phases[i + 2]), R * W);
-  return cycles + drainCycles(profile, R, multiprocessors, cyclesPerIteration, R * W);
+  return cycles + drainCycles(profile, R, multiprocessors, cyclesPerIteration, R * W, knownLives(block, gridBlocks));
 }
 
 /**
@@ -137,7 +142,14 @@ export function manyWavesCycles({ residency, gridBlocks, multiprocessors }: Wave
   if (residency.stationaryMultiprocessors !== multiprocessors) {
     const profile: ActivityProfile = stationaryProfile(block);
     residency.stationaryMultiprocessors = multiprocessors;
-    residency.stationaryDrain = drainCycles(profile, R, multiprocessors, cyclesPerIteration, R * block.groupsPerBlock);
+    residency.stationaryDrain = drainCycles(
+      profile,
+      R,
+      multiprocessors,
+      cyclesPerIteration,
+      R * block.groupsPerBlock,
+      knownLives(block, gridBlocks),
+    );
   }
   const waves = gridBlocks / (multiprocessors * R);
   const iterations = Math.max(0, waves * block.meanBlock - block.meanResidual);

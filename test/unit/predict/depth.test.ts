@@ -10,6 +10,7 @@ import {
 } from '../../../src-workers/predict/depth/divergent-starts.ts';
 import { depthTable } from '../../../src-workers/predict/depth/depth-table.ts';
 import { bucketRanges, groupDepthLaw } from '../../../src-workers/predict/depth/group-depth.ts';
+import { windowActivity } from '../../../src-workers/predict/depth/window.ts';
 import { lossMoments } from '../../../src-workers/models/imbalance/closed-form.ts';
 import {
   categoricalLaw,
@@ -269,6 +270,45 @@ describe('depths kept for another setup', () => {
             row.forEach((p, i) => expect(Math.abs(p - expected.doublings[j][i])).toBeLessThan(1e-12)),
           );
         }
+    },
+  );
+});
+
+describe('blocks of sorted windows', () => {
+  it.each([1, 2, 3, 4, 5, 7])(
+    'of %d groups in windows of three are active as often as counted one by one',
+    (groups) => {
+      const units = 6;
+      const n = 2;
+      const survival = 0.3;
+      // P(k of a window's units are at most x), and which of its groups are active then.
+      const window = Array.from({ length: units + 1 }, (_, k) => {
+        const ways = [1, 6, 15, 20, 15, 6, 1][k];
+        const active = [1, 2, 3].map((r) => Number(k < r * n));
+        return { probability: ways * (1 - survival) ** k * survival ** (units - k), active };
+      });
+      const expected = { block: 0, group: 0, pair: 0 };
+      const windows = Math.ceil((groups + 2) / 3);
+      const count = (probability: number, row: readonly number[]): void => {
+        if (row.length < 3 * windows) {
+          for (const one of window) count(probability * one.probability, [...row, ...one.active]);
+          return;
+        }
+        // Blocks follow one another: every place of a window, or the same one where a block is whole windows.
+        const starts = groups % 3 === 0 ? [0] : [0, 1, 2];
+        for (const start of starts) {
+          const active = row.slice(start, start + groups).reduce((sum, one) => sum + one, 0);
+          expected.block += (probability * Number(active > 0)) / starts.length;
+          expected.group += (probability * active) / groups / starts.length;
+          if (groups > 1)
+            expected.pair += (probability * active * (active - 1)) / (groups * (groups - 1)) / starts.length;
+        }
+      };
+      count(1, []);
+      const got = { block: 0, group: 0, pair: 0 };
+      windowActivity({ units, n }, groups)(survival, got);
+      for (const key of ['block', 'group', 'pair'] as const)
+        expect(Math.abs(got[key] - expected[key])).toBeLessThan(1e-12);
     },
   );
 });
