@@ -26,10 +26,12 @@ export interface Recommendation {
   readonly time: { readonly ms: number; readonly lowMs: number; readonly highMs: number; readonly basis: string };
   /**
    * Designs tied with the fastest (`count`), the band of those that differ from it in shape alone, the rule by which one was picked, and
-   * the first of them by time, at most 20. Not counted (null, and none listed) where the fastest designs alone were looked for.
+   * the first of them by time, at most 20. Not counted (null, and none listed) where the fastest designs alone were looked for: then those
+   * that are known to tie are counted (`atLeast`).
    */
   readonly ties: {
     readonly count: number | null;
+    readonly atLeast: number;
     readonly fraction: number;
     readonly band: TieBand;
     readonly rule: string;
@@ -65,6 +67,8 @@ export interface Recommendation {
   /** Designs predicted, or found too slow at best, of how many of the devices that were asked for: equal where exact. */
   readonly predicted: number;
   readonly of: number;
+  /** Of `predicted`, designs that cannot run. */
+  readonly invalid: number;
   readonly elapsedMs: number;
 }
 

@@ -89,9 +89,9 @@ export function baselineName({ chosen }: NonNullable<Recommendation['baseline']>
   return chosen ? 'the baseline' : 'a plain design';
 }
 
-/** `214 designs tie`, `no other design ties`. */
-export function tieText({ count: tied }: Recommendation['ties']): string {
-  if (tied === null) return 'counting ties';
+/** `214 designs tie`, `no other design ties`; before all are counted `at least 12 designs tie`. */
+export function tieText({ count: tied, atLeast }: Recommendation['ties']): string {
+  if (tied === null) return atLeast > 1 ? `at least ${count(atLeast)} designs tie` : 'counting ties';
   return tied > 1 ? `${count(tied)} designs tie` : 'no other design ties';
 }
 
@@ -193,7 +193,8 @@ export function originsText(inputs: readonly InputFact[]): string {
   return `${counted(inputs.length, 'input')}: ${parts.join(', ')}`;
 }
 
-/** How many designs were looked at, invalid ones too: `122,880 designs examined`; `300 of 122,880 designs examined`. */
-export function coverageText({ predicted, of }: Pick<Recommendation, 'predicted' | 'of'>): string {
-  return `${predicted === of ? '' : `${count(predicted)} of `}${count(of)} designs examined`;
+/** How many designs were compared: `all 9,216 valid designs compared`; before that `300 of 10,752 designs examined`. */
+export function coverageText({ predicted, of, invalid }: Pick<Recommendation, 'predicted' | 'of' | 'invalid'>): string {
+  if (predicted < of) return `${count(predicted)} of ${count(of)} designs examined`;
+  return `all ${count(of - invalid)} valid designs compared`;
 }

@@ -36,6 +36,8 @@ interface Bounds {
    * many work groups as it can; or the longest unit alone. Takes no law of depths. NaN where a design is invalid, 0 on a CPU.
    */
   shortest(design: number): number;
+  /** Why the design asked for last cannot run, as in columns; 0 where it can. */
+  invalidReason(): number;
   /** The same with what lanes lose by waiting for others, which takes the law of depths. Of a valid design. */
   withLoss(design: number): number;
 }
@@ -53,6 +55,7 @@ function boundsOf(predictor: Predictor): Bounds {
       const own = examined(design);
       return candidate.invalid === 0 ? launchesMs(own, candidate, fullyBusyCycles) : NaN;
     },
+    invalidReason: () => candidate.invalid,
     withLoss: (design) => launchesMs(examined(design), candidate, lossyCycles),
   };
 }
@@ -104,7 +107,8 @@ export function shortestTimesWithLoss(predictor: Predictor, designs: Uint32Array
 }
 
 /**
- * Predicts the designs of a list that can be within `fraction` of the fastest of it, one entry per design; the time of every other is NaN.
+ * Predicts the designs of a list that can be within `fraction` of the fastest of it, one entry per design. Of every other the time is NaN,
+ * and only the reason why it cannot run is known.
  * Best first (Hart, Nilsson & Raphael 1968): what has the smallest bound is looked at next, first for a closer bound, then for its time.
  * After some predictions the fastest hardly improves; the others follow in the order in which neighbours share most.
  * @param bestMs a time that some design is known to have: as if it were one of the list
@@ -117,11 +121,15 @@ export function predictPromising(
 ): PredictionColumns {
   const columns = allocateChunk(0, designs.length);
   columns.timeMs.fill(NaN);
-  const { shortest, withLoss } = boundsOf(predictor);
+  const { shortest, invalidReason, withLoss } = boundsOf(predictor);
   const positions = new Int32Array(predictor.counts.length);
   const candidate = {} as Candidate;
   const timed = {} as TimedDesign;
-  const bound = Float64Array.from(designs, shortest);
+  const bound = Float64Array.from(designs, (design, at) => {
+    const ms = shortest(design);
+    columns.invalidReason[at] = invalidReason();
+    return ms;
+  });
   const isClose = new Uint8Array(designs.length);
   let limit = bestMs * (1 + fraction);
   const comeCloser = (at: number): void => {

@@ -17,6 +17,8 @@ export type DesignPart = { readonly first: number; readonly count: number } | Ui
 export interface Survey {
   /** Designs of the part, with those that are too slow at best to be predicted. */
   readonly predicted: number;
+  /** Of these, designs that cannot run. */
+  readonly invalid: number;
   /** Designs that the model gives the time of the fastest of the part (`AGREEMENT_FRACTION`), ascending, and what was predicted of each. */
   readonly designs: Uint32Array;
   readonly columns: PredictionColumns;
@@ -87,6 +89,7 @@ export function surveyFastest(predictor: Predictor, part: DesignPart, bestMs: nu
   const none = new Uint32Array();
   return {
     predicted: designs.length,
+    invalid: countInvalid(columns),
     designs: Uint32Array.from(entries, (at) => designs[at]),
     columns: columnsAt(columns, entries),
     tied: none,
@@ -128,12 +131,17 @@ function bestOf(
   }
   return {
     predicted: timeMs.length,
+    invalid: countInvalid(columns),
     designs: Uint32Array.from(entries, designAt),
     columns: columnsAt(columns, entries),
     tied: Uint32Array.from(tied, designAt),
     tiedMs: Float64Array.from(tied, (at) => timeMs[at]),
     cells: cellBests(counts, timeMs, designAt),
   };
+}
+
+function countInvalid({ invalidReason }: PredictionColumns): number {
+  return invalidReason.reduce((count, reason) => count + Number(reason !== 0), 0);
 }
 
 function nearOf(

@@ -17,6 +17,8 @@ export type Look = 'coarse' | 'fastest' | 'all';
 export interface DevicePrediction {
   /** Designs that were predicted, or are too slow at best. */
   readonly predicted: number;
+  /** Of these, designs that cannot run. */
+  readonly invalid: number;
   /** The designs that the model gives the time of the fastest, ascending in time; empty where none is valid. */
   readonly equal: Uint32Array;
   /** An entry for each of them. */
@@ -244,6 +246,7 @@ function joined({ plan, size, ties }: AdvisedDevice, surveys: readonly Survey[],
   const predicted = surveys.reduce((sum, { predicted }) => sum + predicted, 0);
   return {
     predicted,
+    invalid: surveys.reduce((sum, { invalid }) => sum + invalid, 0),
     equal: Uint32Array.from(entries, (entry) => names[entry]),
     columns: columnsAt(all, entries),
     others:

@@ -5,7 +5,7 @@ import { BREAKDOWN_PARTS, type Breakdown } from '../../../src-workers/domain/bre
 import type { InputFact } from '../../../src-workers/domain/provenance.ts';
 import { fail, ok, type Result } from '../../../src-workers/domain/result.ts';
 import { cellsOf, mapShape } from '../../../src-workers/advise/maps.ts';
-import { AGREEMENT_FRACTION } from '../../../src-workers/sweep/ties.ts';
+import { AGREEMENT_FRACTION, tieFraction } from '../../../src-workers/sweep/ties.ts';
 import { wavesOf } from '../../../src-workers/advise/survey.ts';
 import type { Recommendation } from '../../contract/advice.ts';
 import type { Context } from '../context.ts';
@@ -169,6 +169,7 @@ export async function recommend(
     time: { ms: breakdown.timeMs, ...interval },
     ties: {
       count: prediction.others?.ties.count ?? null,
+      atLeast: prediction.others?.ties.count ?? knownTies(own, prediction),
       fraction: band.fraction,
       band,
       rule: pickRule(device),
@@ -181,8 +182,14 @@ export async function recommend(
     landscape: landscapeOf(own, prediction, picked),
     predicted: [...all.values()].reduce((sum, { predicted }) => sum + predicted, 0),
     of: size * all.size,
+    invalid: [...all.values()].reduce((sum, { invalid }) => sum + invalid, 0),
     elapsedMs: performance.now() - start,
   });
+}
+
+/** Designs that tie with the fastest, of those that the model gives its time. */
+function knownTies({ ties }: AdvisedDevice, { equal, columns: { timeMs } }: DevicePrediction): number {
+  return equal.filter((design, at) => timeMs[at] <= timeMs[0] * (1 + tieFraction(ties, equal[0], design))).length;
 }
 
 function landscapeOf(
@@ -286,7 +293,7 @@ async function timeInterval(
   if (error < 1) add(-Math.log1p(error), -Math.log1p(-error));
   const held = worst
     ? `90 % of predicted times of measured kernels on this chip (${worst.dataset}) are within ${percent(error)}`
-    : `No public measurements of this device are known: on three of four measured ones, 90 % of predicted times are within ${percent(error)}`;
+    : `No public measurements of this device are known: on three of four measured GPUs, 90 % of predicted times are within ${percent(error)}`;
   const moving = deciding.filter(({ swing }) => swing > 0.001).sort((a, b) => b.swing - a.swing);
   const ranges =
     moving.length === 0
