@@ -239,6 +239,29 @@ describe('the boundary', () => {
     expect((await call<readonly StudyRecord[]>(second, 'studies.list', {})).length).toBe(examples.length);
   });
 
+  it('an old database gains the examples that are new, and none that was deleted', async () => {
+    const file = temporaryFile();
+    const first = await engineOn(file, 1, 'serve');
+    const studies = await call<readonly StudyRecord[]>(first, 'studies.list', {});
+    const named = (name: string) => studies.find((study) => study.name === name)!.id;
+    for (const name of ['SpMV implementations', 'Collatz stopping times'])
+      await call(first, 'studies.delete', { id: named(name) });
+    // As databases were before it was noted which examples they have had.
+    unwrap(await first.context.store.saveSetting('examples.offered', null));
+    await first.close();
+    const second = await engineOn(file, 1, 'serve');
+    const names = (await call<readonly StudyRecord[]>(second, 'studies.list', {})).map(({ name }) => name);
+    expect(names[0]).toBe('SpMV implementations');
+    expect(names.length).toBe(studies.length - 1);
+    const [{ id }] = await call<readonly StudyRecord[]>(second, 'studies.list', {});
+    await call(second, 'studies.delete', { id });
+    await second.close();
+    const third = await engineOn(file, 1, 'serve');
+    expect((await call<readonly StudyRecord[]>(third, 'studies.list', {})).map(({ name }) => name)).toEqual(
+      names.slice(1),
+    );
+  });
+
   it('a start that was ended among the examples is made up for by the next, without a second of any', async () => {
     const file = temporaryFile();
     const first = await engineOn(file, 1, 'serve');

@@ -5,47 +5,56 @@ import type { Context } from '../context.ts';
 import { readStudyFile, saveStudy, type LocatedStudy } from './studies.ts';
 
 /** The example studies that come with Lockstep, in order of their file names, Acts first. */
-async function exampleStudies(resourceFolder: string): Promise<Result<readonly LocatedStudy[]>> {
-  const folder = join(resourceFolder, 'db', 'examples');
-  const names = (await readdir(folder))
+async function exampleFiles(resourceFolder: string): Promise<readonly string[]> {
+  return (await readdir(join(resourceFolder, FOLDER)))
     .filter((name) => name.endsWith('.json'))
     .sort((a, b) => Number(b === 'acts.json') - Number(a === 'acts.json') || a.localeCompare(b));
-  const studies: LocatedStudy[] = [];
-  for (const name of names) {
-    const study = await readStudyFile(join(folder, name));
-    if (!study.ok) return study;
-    studies.push({ ...study.value, example: true });
-  }
-  return ok(studies);
 }
 
+const FOLDER = join('db', 'examples');
+/** Set once a database has all examples of its first start. */
+const STARTED = 'examples.version';
+/** Files of the examples that a database has had, whatever the person did with them since. */
+const OFFERED = 'examples.offered';
+/** What databases had that do not have that setting. */
+const FIRST = ['acts', 'collatz', 'geometric', 'mandelbrot', 'software', 'spmv-cpu', 'spmv-skewed', 'spmv-uniform'].map(
+  (name) => `${name}.json`,
+);
+
 /**
- * A new database starts with the example studies; those that an earlier start saved before it was ended are there already.
- * Returns the id of the first one, or null where all was done before.
+ * A new database starts with the example studies, an old one gains those that are new since; none comes a second time, changed or deleted.
+ * Those that an earlier start saved before it was ended are there already. Returns the id of the first one, or null where the database has
+ * started before.
  */
 export async function seedExamples({ store, host, resourceFolder }: Context): Promise<Result<number | null>> {
   if (host === 'cli') return ok(null);
-  const existing = await store.listSettings();
-  if (!existing.ok) return existing;
-  if (existing.value['examples.version'] === 1) return ok(null);
-  const examples = await exampleStudies(resourceFolder);
-  if (!examples.ok) return examples;
+  const settings = await store.listSettings();
+  if (!settings.ok) return settings;
+  const isNew = settings.value[STARTED] !== 1;
+  const offered = isNew ? [] : ((settings.value[OFFERED] ?? FIRST) as readonly string[]);
+  const files = await exampleFiles(resourceFolder);
+  const added = files.filter((file) => !offered.includes(file));
+  if (added.length === 0) return ok(null);
   const before = await store.listStudies();
   if (!before.ok) return before;
-  const seeded = new Map(
+  const there = new Map(
     before.value.flatMap(({ id, name, spec }) =>
       (spec as Partial<LocatedStudy> | null)?.example === true ? [[name, id] as const] : [],
     ),
   );
   // Newest change is listed first: the first example is saved last.
   let firstId: number | null = null;
-  for (const example of [...examples.value].reverse()) {
-    firstId = seeded.get(example.study.name) ?? null;
+  for (const file of added.reverse()) {
+    const example = await readStudyFile(join(resourceFolder, FOLDER, file));
+    if (!example.ok) return example;
+    firstId = there.get(example.value.study.name) ?? null;
     if (firstId !== null) continue;
-    const stored = await saveStudy(store, example);
+    const stored = await saveStudy(store, { ...example.value, example: true });
     if (!stored.ok) return stored;
     firstId = stored.value.id;
   }
-  const done = await store.saveSetting('examples.version', 1);
-  return done.ok ? ok(firstId) : done;
+  const noted = await store.saveSetting(OFFERED, [...new Set([...offered, ...files])]);
+  if (!noted.ok) return noted;
+  const done = await store.saveSetting(STARTED, 1);
+  return done.ok ? ok(isNew ? firstId : null) : done;
 }
