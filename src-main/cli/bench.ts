@@ -1,7 +1,7 @@
 import { mkdir, stat, writeFile } from 'node:fs/promises';
 import { dirname, join, resolve } from 'node:path';
 import { deviceTitle, isStandIn, type CacheState } from '../../src-workers/domain/benchmark.ts';
-import type { CalibrationProfile } from '../../src-workers/domain/calibration.ts';
+import { calibratedKernel, type CalibrationProfile } from '../../src-workers/domain/calibration.ts';
 import { fail, ok, systemReason, type Result } from '../../src-workers/domain/result.ts';
 import type {
   BenchSuite,
@@ -568,5 +568,9 @@ function printProfile(
       : 'Too few designs to hold any out of the fit: how well it predicts others is not known.',
   );
   if (saved) say(terminal, `Kept as calibration ${saved.id}, "${saved.name}".`);
-  if (into !== null) say(terminal, `Wrote the parameters into ${into}.`);
+  if (into !== null) {
+    const found = Object.keys(calibratedKernel(profile));
+    const shared = found.length === 0 ? '' : `, and of its kernel ${found.join(', ')}, which hold on all its devices`;
+    say(terminal, `Wrote the figures of ${profile.deviceId} into ${into}${shared}.`);
+  }
 }

@@ -36,6 +36,18 @@ export interface CalibratedParameters {
   readonly launchOverheadMs: number | null;
 }
 
+/** What a calibration finds of a kernel itself, which all devices of a study share. */
+export const KERNEL_PARAMETERS = ['serialFraction', 'cooperationCost', 'setupIterationsPerUnit'] as const;
+
+/** Values of a kernel that a calibration found. */
+export function calibratedKernel({
+  parameters,
+  identified,
+}: CalibrationProfile): Partial<Record<(typeof KERNEL_PARAMETERS)[number], number>> {
+  const found = KERNEL_PARAMETERS.filter((name) => parameters[name] !== null && !identified[name].held);
+  return Object.fromEntries(found.map((name) => [name, parameters[name]]));
+}
+
 /** How well the measurement knows one parameter. */
 export interface ParameterIdentification {
   /** Standard error, in the unit of the parameter; `null` where it was not fitted or has none. */

@@ -349,6 +349,14 @@ it('calibrates with what a program measured', async () => {
     origin: 'calibrated',
     fittedTo: 'kernel',
   });
+  const one = { name: 'one', kernel: { registersPerThread: 32, instructionsPerIteration: 30 } };
+  const { id: severalId } = await call<StudyRecord>(engine, 'studies.save', { study: { ...study, implementations: [one, { ...one, name: 'two' }] } }); // prettier-ignore
+  const several = await engine.dispatch('calibration.use', {
+    studyId: severalId,
+    deviceId: DEVICE,
+    profileId: saved.id,
+  });
+  expect(several.ok ? '' : several.error.message).toMatch(/2 implementations.*Use it in a study of one implementation/);
 });
 
 it('measures designs of a CPU, which is this machine where the program says nothing else', async () => {

@@ -2,7 +2,11 @@ import type { StoreClient } from '../../../db/store-api.ts';
 import type { CalibrationRecord, MeasurementRecord, RunRecord } from '../../../db/records.ts';
 import type { MeasuredDesign } from '../../../src-workers/bench/calibrate.ts';
 import { isStandIn, type MeasuringDevice } from '../../../src-workers/domain/benchmark.ts';
-import type { CalibrationProfile } from '../../../src-workers/domain/calibration.ts';
+import {
+  calibratedKernel,
+  KERNEL_PARAMETERS,
+  type CalibrationProfile,
+} from '../../../src-workers/domain/calibration.ts';
 import { fail, ok, type Result } from '../../../src-workers/domain/result.ts';
 import {
   fitDivergence,
@@ -184,9 +188,6 @@ function savedProfile(record: CalibrationRecord): Result<SavedProfile> {
 /** The sharpest knee that a study may have. */
 const MAX_KNEE_SOFTNESS = 100;
 
-/** What a calibration finds of a kernel, which all devices of a study share. */
-const KERNEL_PARAMETERS = ['serialFraction', 'cooperationCost', 'setupIterationsPerUnit'] as const;
-
 function hasDevice(study: Study, deviceId: string): Result<null> {
   return study.devices.includes(deviceId)
     ? ok(null)
@@ -196,7 +197,7 @@ function hasDevice(study: Study, deviceId: string): Result<null> {
 /**
  * A study that predicts a device with a profile of its own kernel. What the measurement found of the kernel itself (its serial part,
  * the cost of cooperation, its setup) becomes the kernel's, for all devices of the study. `unsupported` for a profile of the loop
- * that stands in for a kernel.
+ * that stands in for a kernel, and for a study of several kernels.
  */
 export function studyWithProfile(study: Study, deviceId: string, profile: CalibrationProfile): Result<Study> {
   const known = hasDevice(study, deviceId);
@@ -208,13 +209,13 @@ export function studyWithProfile(study: Study, deviceId: string, profile: Calibr
     );
   if (profile.deviceId !== deviceId)
     return fail('conflict', `The calibration is of ${profile.deviceId}. Specify one of ${deviceId}.`);
-  const { parameters, identified } = profile;
-  const { latencyCycles, issueCycles, kneeSoftness, schedulers } = parameters;
-  const kernel: Partial<Record<'serialFraction' | 'cooperationCost' | 'setupIterationsPerUnit', number>> = {};
-  for (const name of KERNEL_PARAMETERS) {
-    const value = parameters[name];
-    if (value !== null && !identified[name].held) kernel[name] = value;
-  }
+  if (study.implementations)
+    return fail(
+      'unsupported',
+      `The study has ${study.implementations.length} implementations, each with a kernel of its own, and a calibration is of one kernel. Use it in a study of one implementation.`,
+    );
+  const { latencyCycles, issueCycles, kneeSoftness, schedulers } = profile.parameters;
+  const kernel = calibratedKernel(profile);
   const found = Object.keys(kernel).map((name) => [name, 'calibrated'] as const);
   const origins = { ...study.kernel.origins, ...Object.fromEntries(found) };
   return validate(
