@@ -11,6 +11,7 @@ const BENCHES = [
   'sweep',
   'renderer',
   'measured',
+  'spmv',
   'estimates',
   'advice',
   'evidence',

@@ -7,6 +7,7 @@ import { writePlanFolder } from '../../src-workers/bench/plan-files.ts';
 import { softwareDriver, softwareEnvironment } from '../../src-workers/bench/webgpu/node.ts';
 import type { BenchPlan, BenchRecord, MeasuringDevice, UnitLoopWorkload } from '../../src-workers/domain/benchmark.ts';
 import type { Design } from '../../src-workers/domain/design.ts';
+import type { KernelTask } from '../../src-workers/domain/kernel-manifest.ts';
 import type { LengthLaw } from '../../src-workers/domain/workload.ts';
 import { quantile } from '../../src-workers/models/workload/laws.ts';
 import { mersenneTwister } from '../../src-workers/numeric/random.ts';
@@ -92,6 +93,8 @@ export function spreadLengths(law: LengthLaw, units: number, seed: number): Uint
 export interface Batch {
   readonly workload: UnitLoopWorkload;
   readonly designs: readonly Design[];
+  /** In place of the unit loop. */
+  readonly kernel?: KernelTask;
 }
 
 export interface Timed {
@@ -108,7 +111,7 @@ export async function timeInTurn(batches: readonly Batch[], rounds: number, repe
   const samplesNs = batches.map(({ designs }) => designs.map((): number[] => []));
   let device: MeasuringDevice | null = null;
   for (let round = 0; round < rounds; round++) {
-    for (const [at, { workload, designs }] of batches.entries()) {
+    for (const [at, { workload, designs, kernel }] of batches.entries()) {
       const uniform = mersenneTwister(round);
       const order = designs.map((design, i) => ({ design, i, at: uniform() })).sort((a, b) => a.at - b.at);
       const records = await measure({
@@ -125,6 +128,7 @@ export async function timeInTurn(batches: readonly Batch[], rounds: number, repe
         seed: 1,
         caseTimeLimitMs: 120_000,
         workload,
+        ...(kernel && { kernel }),
       });
       for (const record of records) {
         if (record.type === 'device') device = record;

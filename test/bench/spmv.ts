@@ -1,0 +1,88 @@
+import { mkdtempSync, readdirSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { parseArgs } from 'node:util';
+import { unwrap } from '../../src-workers/domain/result.ts';
+import { agreement } from '../../src-workers/models/calibration/agreement.ts';
+import { mersenneTwister } from '../../src-workers/numeric/random.ts';
+import { spearman } from '../../src-workers/numeric/statistics.ts';
+import { fitSpmv, measureSpmv, syntheticMatrices, type SpmvRow } from '../measured/spmv.ts';
+import { lacks, TOOLS } from '../tools.mjs';
+
+/*
+ * `npm run bench -- spmv`: the SpMV kernels of the examples on the software adapter, measured beside the predictions of the example's study, on
+ * every matrix of the repository. It writes the record in test/data/measured. `node test/bench/spmv.ts --fit` prints the kernels' figures of
+ * that study, fitted to random matrices, which are not judged. Run it on an idle machine.
+ */
+const ROOT = join(import.meta.dirname, '../..');
+const EFFORT = { designs: 6, rounds: 10 };
+const MIN_SPEARMAN = 0.9;
+const MIN_CELLS = 60;
+/** Counts its indices from 0, which the format does not allow. */
+const UNREADABLE = 'netscience.mtx';
+
+const print = (line: string): void => void process.stdout.write(`${line}\n`);
+function hold(label: string, value: number, least: number): void {
+  const holds = value >= least;
+  print(`${holds ? 'ok    ' : 'FAILED'}  ${label}: ${Number(value.toFixed(3))} (at least ${least})`);
+  if (!holds) process.exitCode = 1;
+}
+
+const ofRows = (rows: readonly SpmvRow[], of: 'measuredMs' | 'predictedMs'): Float64Array =>
+  Float64Array.from(rows, (row) => row[of]);
+
+async function fit(): Promise<void> {
+  const folder = mkdtempSync(join(tmpdir(), 'lockstep-spmv-'));
+  try {
+    const { study, meanError } = await fitSpmv(await measureSpmv(syntheticMatrices(folder), EFFORT));
+    print(`kernel ${JSON.stringify(study.kernel)}`);
+    for (const { name, kernel } of study.implementations!) print(`${name} ${JSON.stringify(kernel)}`);
+    print(`mean error of ln(time) ${meanError.toFixed(3)}`);
+  } finally {
+    rmSync(folder, { recursive: true, force: true });
+  }
+}
+
+async function judge(): Promise<void> {
+  const files = ['db/examples', 'test/data/matrices'].flatMap((folder) =>
+    readdirSync(join(ROOT, folder))
+      .filter((name) => name.endsWith('.mtx') && name !== UNREADABLE)
+      .map((name) => join(ROOT, folder, name)),
+  );
+  const { device, rows } = await measureSpmv(files, EFFORT);
+  const figures = unwrap(
+    agreement(
+      { measuredMs: ofRows(rows, 'measuredMs'), predictedMs: ofRows(rows, 'predictedMs') },
+      { uniform: mersenneTwister(1), shortlists: [] },
+    ),
+  );
+  hold('cells of implementation, mapping and matrix', rows.length, MIN_CELLS);
+  hold('Spearman of predicted and measured times', figures.spearman.value, MIN_SPEARMAN);
+  const { interval } = figures.spearman;
+  if (interval) print(`        95 % interval over cells: ${interval.low.toFixed(3)} to ${interval.high.toFixed(3)}`);
+  const byMatrix = Object.fromEntries(
+    [...Map.groupBy(rows, ({ matrix }) => matrix)].map(([matrix, of]) => {
+      const one = spearman(ofRows(of, 'measuredMs'), ofRows(of, 'predictedMs'));
+      print(`        ${matrix} alone: ${one.toFixed(3)} over ${of.length} cells`);
+      return [matrix, one];
+    }),
+  );
+  const { spearman: all, scale, medianError, p95Error } = figures;
+  const head = { date: new Date().toISOString(), device, cells: rows.length, spearman: all, byMatrix, scale, medianError, p95Error }; // prettier-ignore
+  const text = JSON.stringify({ ...head, rows: [] }, null, 2);
+  // A cell a line.
+  const lines = rows.map(
+    ({ matrix, design: { implementation, threadsPerUnit, unitsPerThread, balancing, blockThreads, gridBlocks }, ...times }) =>
+      `    ${JSON.stringify({ matrix, implementation, threadsPerUnit, unitsPerThread, balancing, blockThreads, gridBlocks, ...times })}`, // prettier-ignore
+  );
+  writeFileSync(
+    join(ROOT, 'test/data/measured/swiftshader-spmv.json'),
+    `${text.replace(/\[\]\n\}$/, `[\n${lines.join(',\n')}\n  ]\n}`)}\n`,
+  );
+}
+
+if (lacks('swiftshader')) {
+  print(`spmv: no SwiftShader. Get Chromium: ${TOOLS.chromium.get}`);
+  process.exitCode = 1;
+} else if (parseArgs({ options: { fit: { type: 'boolean' } } }).values.fit) await fit();
+else await judge();

@@ -1,0 +1,207 @@
+import { createReadStream, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { availableParallelism, tmpdir } from 'node:os';
+import { basename, join } from 'node:path';
+import { parseKernelManifest } from '../../src-main/contract/kernel-manifest.ts';
+import type { StudyFile } from '../../src-main/contract/study.ts';
+import { entryOf } from '../../src-workers/bench/kernel/launches.ts';
+import { predictMeasured } from '../../src-workers/bench/calibrate.ts';
+import type { MeasuringDevice } from '../../src-workers/domain/benchmark.ts';
+import type { Design } from '../../src-workers/domain/design.ts';
+import type { KernelTask } from '../../src-workers/domain/kernel-manifest.ts';
+import { unwrap } from '../../src-workers/domain/result.ts';
+import { arbitraryOrder, mersenneTwister } from '../../src-workers/numeric/random.ts';
+import { median } from '../../src-workers/numeric/statistics.ts';
+import { readCsr } from '../../src-workers/parse/csr.ts';
+import { describeDesign } from '../../src-workers/predict/designs.ts';
+import type { SweepPlan } from '../../src-workers/predict/plan.ts';
+import { createPredictor } from '../../src-workers/predict/predictor.ts';
+import { spaceSize } from '../../src-workers/space/axes.ts';
+import { spmvReference } from '../data/bench/spmv-reference.ts';
+import { gpu, planOf } from '../unit/sweep-plans.ts';
+import { timeInTurn, type Batch } from './swiftshader.ts';
+
+/*
+ * The SpMV kernels of the examples in WGSL, measured as they are, beside the predictions of the example's study: designs drawn at random, as
+ * many of each implementation, on every matrix of the repository that can be read.
+ */
+const SPMV = join(import.meta.dirname, '../../db/examples/kernels/spmv');
+const DEVICE = 'software-swiftshader';
+
+/** What is fitted: fields of kernels, by implementation of the study; the same value where names are joined. */
+const FITTED = [
+  ['Thread per row', 'setupIterationsPerUnit'],
+  ['2 to 32 threads per row, Block per row', 'setupIterationsPerUnit'],
+  ['Mixed', 'setupIterationsPerUnit'],
+  ['2 to 32 threads per row, Block per row, Mixed', 'blockReductionIterations'],
+  ['Merge path', 'instructionsPerIteration'],
+  ['Merge path', 'carryIterations'],
+] as const;
+
+export interface SpmvRow {
+  readonly matrix: string;
+  readonly design: Design;
+  /** Fastest launch of all, and of the even and of the odd rounds, ms. */
+  readonly measuredMs: number;
+  readonly evenMs: number;
+  readonly oddMs: number;
+  readonly predictedMs: number;
+}
+
+interface Measured extends Batch {
+  readonly file: string;
+  readonly indices: readonly number[];
+}
+
+/** @param designs of each implementation on each matrix @param rounds in which all designs are measured in turn, twice each */
+export interface Effort {
+  readonly designs: number;
+  readonly rounds: number;
+}
+const REPEATS = 2;
+
+export interface SpmvMeasurement {
+  readonly device: MeasuringDevice;
+  readonly rows: readonly SpmvRow[];
+  /** The same designs predicted with other kernels, in the order of the rows, ms. */
+  predict(study: StudyFile): Promise<readonly number[]>;
+}
+
+export const spmvStudy = (): StudyFile => JSON.parse(readFileSync(join(SPMV, 'spmv.json'), 'utf8')) as StudyFile;
+
+/** @param files Matrix Market files, absolute paths */
+export async function measureSpmv(files: readonly string[], { designs, rounds }: Effort): Promise<SpmvMeasurement> {
+  const folder = mkdtempSync(join(tmpdir(), 'lockstep-spmv-'));
+  try {
+    const batches: Measured[] = [];
+    for (const [at, file] of files.entries()) batches.push(await batchOf(file, designs, join(folder, String(at))));
+    const { device, samplesNs } = await timeInTurn(batches, rounds, REPEATS);
+    const predict = async (study: StudyFile): Promise<readonly number[]> => {
+      const times: number[] = [];
+      for (const { file, workload, indices } of batches)
+        times.push(...unwrap(predictMeasured(await planOn(study, file, workload.lengths.length), indices)));
+      return times;
+    };
+    const predictedMs = await predict(spmvStudy());
+    const rows = batches.flatMap(({ file, designs: drawn }, batch) =>
+      drawn.map((design, at): Omit<SpmvRow, 'predictedMs'> => {
+        const fastestMs = (keep: (round: number) => boolean): number =>
+          Math.min(...samplesNs[batch][at].filter((_, i) => keep(Math.floor(i / REPEATS)))) / 1e6;
+        return {
+          matrix: basename(file),
+          design,
+          measuredMs: fastestMs(() => true),
+          evenMs: fastestMs((round) => round % 2 === 0),
+          oddMs: fastestMs((round) => round % 2 === 1),
+        };
+      }),
+    );
+    return { device, rows: rows.map((row, at) => ({ ...row, predictedMs: predictedMs[at] })), predict };
+  } finally {
+    rmSync(folder, { recursive: true, force: true });
+  }
+}
+
+function planOn(study: StudyFile, file: string, units: number): Promise<SweepPlan> {
+  // As many multiprocessors as SwiftShader has threads; everything else as the catalogue says.
+  const device = { ...gpu(DEVICE), multiprocessors: Math.min(16, availableParallelism()) };
+  return planOf({ ...study, workload: { lengths: `mtx:${file}`, units } }, [device]);
+}
+
+async function batchOf(file: string, count: number, prefix: string): Promise<Measured> {
+  const { x, y, rows } = await spmvReference(file);
+  const { rowStarts } = unwrap(await readCsr(createReadStream(file), file));
+  const lengths = Uint32Array.from({ length: rows }, (_, row) => rowStarts[row + 1] - rowStarts[row]);
+  writeFileSync(`${prefix}-x.f32`, x);
+  writeFileSync(`${prefix}-y.f32`, y);
+  const text = readFileSync(join(SPMV, 'spmv.kernel.json'), 'utf8')
+    .replaceAll('../../ca-GrQc.mtx', file)
+    .replace('"x.f32"', JSON.stringify(`${prefix}-x.f32`))
+    .replace('"y.f32"', JSON.stringify(`${prefix}-y.f32`))
+    // Values of some matrices cancel, so that a part of the sum is no measure.
+    .replace('"absolute": 1e-6', `"absolute": ${1e-5 * Math.max(...y.map(Math.abs))}`);
+  const kernel: KernelTask = {
+    manifest: unwrap(parseKernelManifest(text, file)),
+    file: join(SPMV, 'spmv.kernel.json'),
+    digest: '',
+    units: rows,
+    threadGroupWidth: gpu(DEVICE).threadGroupWidth,
+    device: null,
+  };
+  const plan = await planOn(spmvStudy(), file, rows);
+  const predictor = createPredictor(plan);
+  const taken = new Map<string, number>();
+  const indices = [...arbitraryOrder(spaceSize(plan.axes), 1)].filter((index) => {
+    const { invalid, design } = describeDesign(predictor, index);
+    const before = taken.get(design.implementation!) ?? 0;
+    if (invalid !== null || before >= count) return false;
+    unwrap(entryOf(kernel.manifest, design));
+    taken.set(design.implementation!, before + 1);
+    return true;
+  });
+  const profile = { parallelSteps: 0, serialSteps: 0, dependentLoads: 0, tableWords: 1 };
+  return {
+    file,
+    workload: { label: file, lengths, profile, traffic: null },
+    designs: indices.map((index) => describeDesign(predictor, index).design),
+    indices,
+    kernel,
+  };
+}
+
+/** Matrices at random, for the fit alone: rows of 0 to 16 entries, of a geometric law, and of 8. */
+export function syntheticMatrices(folder: string): readonly string[] {
+  const uniform = mersenneTwister(7);
+  const matrices: readonly (readonly [string, number, () => number])[] = [
+    ['uniform', 3000, () => Math.floor(17 * uniform())],
+    ['geometric', 6000, () => Math.floor(Math.log(1 - uniform()) / Math.log(5 / 6))],
+    ['constant', 1500, () => 8],
+  ];
+  return matrices.map(([name, rows, length]) => {
+    const entries: string[] = [];
+    for (let row = 1; row <= rows; row++) {
+      const columns = new Set<number>();
+      for (const count = length(); columns.size < count;) columns.add(1 + Math.floor(rows * uniform()));
+      for (const column of columns) entries.push(`${row} ${column} ${0.1 + uniform()}`);
+    }
+    const file = join(folder, `${name}.mtx`);
+    const head = `%%MatrixMarket matrix coordinate real general\n${rows} ${rows} ${entries.length}`;
+    writeFileSync(file, `${head}\n${entries.join('\n')}\n`);
+    return file;
+  });
+}
+
+/**
+ * The study with the fields of `FITTED` that leave the least mean error of ln(time), from its own on, by changing one at a time; and the
+ * instructions of all kernels, which scale all times.
+ */
+export async function fitSpmv({ rows, predict }: SpmvMeasurement): Promise<{ study: StudyFile; meanError: number }> {
+  const errorOf = async (study: StudyFile): Promise<{ error: number; scale: number }> => {
+    const times = await predict(study);
+    const residuals = Float64Array.from(rows, ({ measuredMs }, at) => Math.log(measuredMs / times[at]));
+    const middle = median(residuals);
+    const error = residuals.reduce((sum, one) => sum + Math.abs(one - middle), 0) / residuals.length;
+    return { error, scale: Math.exp(middle) };
+  };
+  const changed = (study: StudyFile, [names, field]: (typeof FITTED)[number], factor: number): StudyFile => ({
+    ...study,
+    implementations: study.implementations!.map((one) =>
+      names.split(', ').includes(one.name)
+        ? { ...one, kernel: { ...one.kernel, [field]: rounded(Math.max(0.1, one.kernel![field]!) * factor) } }
+        : one,
+    ),
+  });
+  let study = spmvStudy();
+  let { error, scale } = await errorOf(study);
+  for (let round = 0; round < 3; round++)
+    for (const field of FITTED)
+      for (const factor of [0.5, 0.7, 0.85, 1.2, 1.4, 2]) {
+        const candidate = changed(study, field, factor);
+        const found = await errorOf(candidate);
+        if (found.error < error) [study, error, scale] = [candidate, found.error, found.scale];
+      }
+  study = changed(study, ['Merge path', 'instructionsPerIteration'], scale);
+  const { instructionsPerIteration } = study.kernel;
+  return { study: { ...study, kernel: { ...study.kernel, instructionsPerIteration: rounded(instructionsPerIteration * scale) } }, meanError: error }; // prettier-ignore
+}
+
+const rounded = (value: number): number => Number(value.toPrecision(2));
