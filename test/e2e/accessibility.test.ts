@@ -103,11 +103,10 @@ test('every view, in both themes, and in a narrow window', async ({ page, host }
     await show(page, host.port, view);
     await expectAccessible(page, view.hash, 'both');
     await expectHeard(page, view.hash);
-  }
-  await page.setViewportSize({ width: 1000, height: 700 });
-  for (const view of VIEWS) {
-    await show(page, host.port, view);
+    await page.setViewportSize({ width: 1000, height: 700 });
+    await view.arrived(page);
     await expectAccessible(page, `${view.hash}, narrow`, 'none');
+    await page.setViewportSize(WIDE);
   }
 });
 
