@@ -107,7 +107,8 @@ export function orderedLaunch(
   const { groupsPerBlock, gridBlocks } = dealing;
   const isPlaced = !startsInOrder && everyBlock && canKnowBlocks(dealing);
   // Blocks that start in random order are a law, unless each counts; so are many that do not change along the launch.
-  if (!isPlaced && (!startsInOrder || gridBlocks * groupsPerBlock > PLAYED_GROUPS)) {
+  // A last block that is not full must not decide: blocks of another size have as many groups.
+  if (!isPlaced && (!startsInOrder || (gridBlocks - 1) * groupsPerBlock >= PLAYED_GROUPS)) {
     const { blocks, means } = launchOf(true);
     if (!startsInOrder || !hasTrend(blocks)) {
       const steps = sampledSteps({ depths: spreadRows(blocks, Infinity), groupsPerBlock, weights: null });
