@@ -27,6 +27,7 @@
 #include <map>
 #include <thread>
 #include <tuple>
+#include <type_traits>
 #include <utility>
 #include <vector>
 
@@ -48,7 +49,10 @@ struct alignas(16) float4 {
   float x, y, z, w;
 };
 inline dim3 threadIdx, blockIdx, blockDim, gridDim;
-constexpr int warpSize = 32;
+#ifndef LOCKSTEP_GROUP_WIDTH
+#define LOCKSTEP_GROUP_WIDTH 32
+#endif
+constexpr int warpSize = LOCKSTEP_GROUP_WIDTH;
 
 // -------------------------------------------------------------------------------------------------------------------- errors
 
@@ -100,7 +104,8 @@ inline const char* cudaGetErrorString(cudaError_t code) {
 
 namespace cuda_shim {
 
-constexpr unsigned WIDTH = 32;
+constexpr unsigned WIDTH = LOCKSTEP_GROUP_WIDTH;
+using Mask = std::conditional_t<WIDTH == 64, uint64_t, uint32_t>;
 constexpr unsigned MULTIPROCESSORS = 2;
 constexpr unsigned THREADS_PER_MULTIPROCESSOR = 1024;
 constexpr unsigned BLOCKS_PER_MULTIPROCESSOR = 8;
@@ -120,7 +125,7 @@ struct Lane {
   unsigned number = 0;
   bool finished = false;
   Meeting waiting = Meeting::none;
-  uint32_t mask = 0;
+  Mask mask = 0;
   uint64_t value = 0;
   unsigned source = 0;
   uint64_t result = 0;
@@ -182,14 +187,14 @@ void release(Lane* first, Lane* last, Chosen&& chosen) {
 }
 
 /// Lanes of the mask that have this value.
-inline uint64_t same(const Lane* first, const Lane* last, uint32_t mask, uint64_t value) {
+inline uint64_t same(const Lane* first, const Lane* last, Mask mask, uint64_t value) {
   uint64_t found = 0;
   for (const Lane* lane = first; lane != last; ++lane)
     if (mask >> lane->lane() & 1 && lane->value == value) found |= 1ull << lane->lane();
   return found;
 }
 
-inline uint64_t meet(Meeting kind, uint32_t mask, uint64_t value, unsigned source) {
+inline uint64_t meet(Meeting kind, Mask mask, uint64_t value, unsigned source) {
   Lane& me = *machine.current;
   if (!(mask >> me.lane() & 1)) broken("a lane calls with a mask that does not name it");
   if (kind == Meeting::shuffle && !(mask >> source & 1)) broken("a lane reads from a lane that the mask does not name");
@@ -235,9 +240,9 @@ inline bool releaseActive() {
       if (lane->waiting == Meeting::active) furthest = std::max(furthest, lane->source);
     if (furthest == 0) continue;
     const auto here = [&](const Lane& lane) { return lane.waiting == Meeting::active && lane.source == furthest; };
-    uint32_t mask = 0;
+    Mask mask = 0;
     for (Lane* lane = first; lane != last; ++lane)
-      if (here(*lane)) mask |= 1u << lane->lane();
+      if (here(*lane)) mask |= Mask(1) << lane->lane();
     for (Lane* lane = first; lane != last; ++lane)
       if (here(*lane)) lane->result = mask;
     release(first, last, here);
@@ -323,7 +328,7 @@ inline unsigned emulatedMultiprocessor() { return cuda_shim::machine.multiproces
 
 inline long long clock64() { return cuda_shim::machine.current->clock += cuda_shim::CLOCK_STEP; }
 
-inline void __syncwarp(uint32_t mask = ~0u) {
+inline void __syncwarp(cuda_shim::Mask mask = ~cuda_shim::Mask(0)) {
   cuda_shim::meet(cuda_shim::Meeting::warp, mask, 0, cuda_shim::machine.current->lane());
 }
 inline void __syncthreads() {
@@ -331,7 +336,7 @@ inline void __syncthreads() {
   cuda_shim::yield();
 }
 template <class T>
-T __shfl_sync(uint32_t mask, T value, int source) {
+T __shfl_sync(cuda_shim::Mask mask, T value, int source) {
   static_assert(sizeof(T) <= 8);
   uint64_t bits = 0;
   std::memcpy(&bits, &value, sizeof value);
@@ -340,20 +345,20 @@ T __shfl_sync(uint32_t mask, T value, int source) {
   return value;
 }
 template <class T>
-T __shfl_xor_sync(uint32_t mask, T value, int distance) {
+T __shfl_xor_sync(cuda_shim::Mask mask, T value, int distance) {
   return __shfl_sync(mask, value, static_cast<int>(cuda_shim::machine.current->lane()) ^ distance);
 }
-inline uint32_t __match_any_sync(uint32_t mask, uint32_t value) {
-  return static_cast<uint32_t>(
+inline cuda_shim::Mask __match_any_sync(cuda_shim::Mask mask, uint32_t value) {
+  return static_cast<cuda_shim::Mask>(
       cuda_shim::meet(cuda_shim::Meeting::match, mask, value, cuda_shim::machine.current->lane()));
 }
 /// @param line where it stands in the source; kernels do not give it
-inline uint32_t __activemask(unsigned line = __builtin_LINE()) {
+inline cuda_shim::Mask __activemask(unsigned line = __builtin_LINE()) {
   cuda_shim::Lane& me = *cuda_shim::machine.current;
   me.waiting = cuda_shim::Meeting::active;
   me.source = line;
   cuda_shim::yield();
-  return static_cast<uint32_t>(me.result);
+  return static_cast<cuda_shim::Mask>(me.result);
 }
 inline int __popcll(unsigned long long value) { return __builtin_popcountll(value); }
 inline int __ffsll(long long value) { return __builtin_ffsll(value); }

@@ -1,7 +1,7 @@
 // What every benchmark's host side shares: checked CUDA calls, buffers, timing, the plan and the records.
 #pragma once
 
-#include <cuda_runtime.h>
+#include "gpu.cuh"
 
 #include <algorithm>
 #include <cerrno>
@@ -277,7 +277,7 @@ class Buffer {
   }
   Buffer(const Buffer&) = delete;
   Buffer& operator=(const Buffer&) = delete;
-  ~Buffer() { cudaFree(data_); }
+  ~Buffer() { (void)cudaFree(data_); }
 
   T* data() const { return data_; }
   size_t count() const { return count_; }
@@ -308,9 +308,16 @@ void launch(void (*kernel)(Parameters...), unsigned grid, unsigned block, std::d
 
 /// How the kernel's launches divide a multiprocessor's memory between shared memory and first-level cache. It stays so; what the
 /// driver does by itself it does not say.
+enum class Carveout { driver = -1, mostL1 = 0, mostShared = 100 };
 template <class Kernel>
-void divideMemory(Kernel* kernel, cudaSharedCarveout carveout) {
-  check(cudaFuncSetAttribute(kernel, cudaFuncAttributePreferredSharedMemoryCarveout, carveout), "cudaFuncSetAttribute");
+void divideMemory(Kernel* kernel, Carveout carveout) {
+#ifdef LOCKSTEP_HIP
+  // The two are apart.
+  (void)kernel, (void)carveout;
+#else
+  check(cudaFuncSetAttribute(kernel, cudaFuncAttributePreferredSharedMemoryCarveout, static_cast<int>(carveout)),
+        "cudaFuncSetAttribute");
+#endif
 }
 
 /// Dynamic shared memory that leaves room for at most `resident` blocks of the kernel on a multiprocessor, none where no more
@@ -324,10 +331,10 @@ size_t reserveShared(Kernel* kernel, unsigned block, unsigned resident) {
           "cudaOccupancyMaxActiveBlocksPerMultiprocessor");
     return static_cast<unsigned>(blocks);
   };
-  divideMemory(kernel, cudaSharedmemCarveoutDefault);
+  divideMemory(kernel, Carveout::driver);
   if (resident == 0 || fitting(0) <= resident) return 0;
   // Otherwise fewer blocks might fit than those that are to.
-  divideMemory(kernel, cudaSharedmemCarveoutMaxShared);
+  divideMemory(kernel, Carveout::mostShared);
   int device = 0;
   int limit = 0;
   check(cudaGetDevice(&device), "cudaGetDevice");
@@ -361,8 +368,8 @@ class Stopwatch {
   Stopwatch(const Stopwatch&) = delete;
   Stopwatch& operator=(const Stopwatch&) = delete;
   ~Stopwatch() {
-    cudaEventDestroy(start_);
-    cudaEventDestroy(stop_);
+    (void)cudaEventDestroy(start_);
+    (void)cudaEventDestroy(stop_);
   }
   /// @param meanwhile runs on the host once all is handed over
   template <class Work, class Meanwhile>

@@ -12,7 +12,7 @@ constexpr uint32_t SERIES_TERMS = 64;
 constexpr uint64_t GRID_CHECKED = 16;
 
 // Every operation is rounded on its own, so that host and device agree bit by bit.
-#ifdef __CUDA_ARCH__
+#ifdef LOCKSTEP_DEVICE
 #define LOCKSTEP_TIMES(a, b) __fmul_rn(a, b)
 #define LOCKSTEP_PLUS(a, b) __fadd_rn(a, b)
 #define LOCKSTEP_OVER(a, b) __fdiv_rn(a, b)

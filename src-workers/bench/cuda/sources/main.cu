@@ -1,4 +1,4 @@
-// Measures the cases of a plan on one CUDA device and prints one JSON line per finding.
+// Measures the cases of a plan on one CUDA or HIP device and prints one JSON line per finding.
 //
 //   lockstep-cuda --list                                   the devices, one line each
 //   lockstep-cuda --plan FILE [--device N] [--done FILE]   measures; cases named in FILE, one per line, are left out
@@ -20,10 +20,31 @@
 namespace lockstep {
 namespace {
 
+#ifdef LOCKSTEP_HIP
+std::string version(int number) { return std::to_string(number / 10000000) + "." + std::to_string(number / 100000 % 100); }
+#else
 std::string version(int number) { return std::to_string(number / 1000) + "." + std::to_string(number % 1000 / 10); }
+#endif
+
+/// `compute capability 9.0`, or `gfx90a`.
+std::string architecture(const cudaDeviceProp& properties) {
+#ifdef LOCKSTEP_HIP
+  return properties.gcnArchName;
+#else
+  return "compute capability " + std::to_string(properties.major) + "." + std::to_string(properties.minor);
+#endif
+}
+
+#ifdef LOCKSTEP_HIP
+constexpr const char *BACKEND = "hip", *PLATFORM = "HIP", *COMPILER = "hipcc";
+#else
+constexpr const char *BACKEND = "cuda", *PLATFORM = "CUDA", *COMPILER = "nvcc";
+#endif
 
 std::string compiler() {
-#ifdef __CUDACC__
+#if defined(LOCKSTEP_HIP)
+  return __VERSION__;
+#elif defined(__CUDACC__)
   return std::to_string(__CUDACC_VER_MAJOR__) + "." + std::to_string(__CUDACC_VER_MINOR__) + "." +
          std::to_string(__CUDACC_VER_BUILD__);
 #else
@@ -37,7 +58,10 @@ std::string noDevices(cudaError_t code) {
   int runtime = 0;
   if (code != cudaErrorInsufficientDriver || cudaDriverGetVersion(&driver) != cudaSuccess ||
       cudaRuntimeGetVersion(&runtime) != cudaSuccess)
-    return std::string("looking for CUDA devices: ") + cudaGetErrorName(code) + ", " + cudaGetErrorString(code);
+    return std::string("looking for ") + PLATFORM + " devices: " + cudaGetErrorName(code) + ", " + cudaGetErrorString(code);
+#ifdef LOCKSTEP_HIP
+  return "the driver is too old for this program's HIP " + version(runtime);
+#else
   if (driver == 0) return "no NVIDIA driver is loaded on this machine";
   // The oldest driver of each major release (release notes of the toolkit, minor version compatibility): Linux, Windows.
   static const std::map<int, std::pair<const char*, const char*>> oldest = {
@@ -51,18 +75,22 @@ std::string noDevices(cudaError_t code) {
   return "the driver is for CUDA " + version(driver) + " and older, and this program was built with CUDA " +
          version(runtime) + ", which needs " + (number ? std::string("driver ") + number + " or newer" : "a newer driver") +
          ": update the driver, or build with CUDA " + std::to_string(driver / 1000) + " (set NVCC=/path/to/nvcc)";
+#endif
 }
 
 /// A program may have no code for the device: it was built for others.
 void checkCode(int device) {
   cudaFuncAttributes attributes;
   const cudaError_t code = cudaFuncGetAttributes(&attributes, nothing);
-  if (code == cudaSuccess) return;
   cudaDeviceProp properties;
   check(cudaGetDeviceProperties(&properties, device), "cudaGetDeviceProperties");
-  throw CaseFailure{std::string(cudaGetErrorName(code)) + ": this program, built by nvcc " + compiler() +
-                    ", does not run on compute capability " + std::to_string(properties.major) + "." +
-                    std::to_string(properties.minor)};
+  if (properties.warpSize != static_cast<int>(GROUP_WIDTH))
+    throw CaseFailure{"this program was built for thread groups of " + std::to_string(GROUP_WIDTH) + " lanes, and the device has " +
+                      std::to_string(properties.warpSize) + ": compile with -DLOCKSTEP_GROUP_WIDTH=" +
+                      std::to_string(properties.warpSize)};
+  if (code == cudaSuccess) return;
+  throw CaseFailure{std::string(cudaGetErrorName(code)) + ": this program, built by " + COMPILER + " " + compiler() +
+                    ", does not run on " + architecture(properties)};
 }
 
 std::string busId(int device) {
@@ -78,20 +106,19 @@ void describe(int device, const Nvml& nvml) {
   int runtime = 0;
   check(cudaDriverGetVersion(&driver), "cudaDriverGetVersion");
   check(cudaRuntimeGetVersion(&runtime), "cudaRuntimeGetVersion");
-  const std::string driverText = nvml.driver().empty() ? "CUDA " + version(driver) : nvml.driver();
-  const std::string capability = std::to_string(properties.major) + "." + std::to_string(properties.minor);
+  const std::string driverText = nvml.driver().empty() ? std::string(PLATFORM) + " " + version(driver) : nvml.driver();
   const auto stated = [&](cudaDeviceAttr which) { return static_cast<double>(attribute(which, device)); };
   const double clockKhz = stated(cudaDevAttrClockRate);
   Record("device")
-      .text("backend", "cuda")
+      .text("backend", BACKEND)
       .text("name", properties.name)
-      .text("fingerprint", std::string("cuda; ") + properties.name + "; compute capability " + capability + "; driver " +
+      .text("fingerprint", std::string(BACKEND) + "; " + properties.name + "; " + architecture(properties) + "; driver " +
                                driverText + "; runtime " + version(runtime) + "; compiler " + compiler())
       .text("driver", driverText)
       .open("versions")
-      .text("cuda driver", version(driver))
-      .text("cuda runtime", version(runtime))
-      .text("nvcc", compiler())
+      .text((std::string(BACKEND) + " driver").c_str(), version(driver))
+      .text((std::string(BACKEND) + " runtime").c_str(), version(runtime))
+      .text(COMPILER, compiler())
       .close()
       .number("threadGroupWidth", properties.warpSize)
       .number("multiprocessors", properties.multiProcessorCount)
@@ -99,7 +126,11 @@ void describe(int device, const Nvml& nvml) {
       .text("timer", "device")
       .open("properties")
       .number("ordinal", device)
-      .text("computeCapability", capability)
+#ifdef LOCKSTEP_HIP
+      .text("architecture", architecture(properties))
+#else
+      .text("computeCapability", std::to_string(properties.major) + "." + std::to_string(properties.minor))
+#endif
       .text("pciBusId", busId(device))
       .number("memoryBytes", static_cast<double>(properties.totalGlobalMem))
       .number("memoryClockMhz", stated(cudaDevAttrMemoryClockRate) / 1000)
@@ -199,7 +230,7 @@ bool measureAll(const Bench& bench, std::vector<const Settings*> cases, bool say
     last = nullptr;
     running.erase(running.begin() + static_cast<std::ptrdiff_t>(at));
     // Refused launches leave an error that is read once; what the device itself broke on stays.
-    cudaGetLastError();
+    (void)cudaGetLastError();
     const cudaError_t left = cudaDeviceSynchronize();
     if (left == cudaSuccess) continue;
     const std::string hint = left == cudaErrorLaunchTimeout

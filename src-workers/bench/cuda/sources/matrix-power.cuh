@@ -37,7 +37,8 @@ __global__ void matrixPower(const uint32_t* __restrict__ matrices, const uint32_
   const uint32_t lane = threadIdx.x % GROUP_WIDTH;
   const uint32_t group = blockIdx.x * (MATRIX_BLOCK / GROUP_WIDTH) + threadIdx.x / GROUP_WIDTH;
   if (group >= groups || lane >= unitsPerGroup) return;
-  const uint32_t mask = unitsPerGroup == GROUP_WIDTH ? ~0u : (1u << unitsPerGroup) - 1;
+  const LaneMask mask = unitsPerGroup == GROUP_WIDTH ? ALL_LANES : (LaneMask(1) << unitsPerGroup) - 1;
+  (void)mask;
   const uint32_t unit = group * unitsPerGroup + lane;
   const uint32_t length = lengths[unit];
   uint32_t depth = length;

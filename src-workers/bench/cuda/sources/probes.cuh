@@ -36,7 +36,7 @@ bool runs(void (*kernel)(Parameters...), dim3 grid, dim3 block, size_t sharedByt
           std::decay_t<Parameters>... arguments) {
   const cudaError_t launched = tryLaunch(kernel, grid, block, sharedBytes, arguments...);
   const cudaError_t waited = cudaDeviceSynchronize();
-  cudaGetLastError();
+  (void)cudaGetLastError();
   check(waited, "a launch that was tried");
   return launched == cudaSuccess;
 }
@@ -65,7 +65,7 @@ inline void probeLimits(Case& run) {
   const uint64_t sharedOptIn = largest(1u << 20, [&](uint64_t bytes) {
     const cudaError_t set =
         cudaFuncSetAttribute(nothing, cudaFuncAttributeMaxDynamicSharedMemorySize, static_cast<int>(bytes));
-    cudaGetLastError();
+    (void)cudaGetLastError();
     return set == cudaSuccess && withShared(bytes);
   });
   run.values()
@@ -83,16 +83,6 @@ inline void probeLimits(Case& run) {
 }
 
 // ----------------------------------------------------------------------------------------------------------- state buffers
-
-__device__ inline uint32_t multiprocessor() {
-#ifdef LOCKSTEP_EMULATION
-  return emulatedMultiprocessor();
-#else
-  uint32_t id;
-  asm volatile("mov.u32 %0, %%smid;" : "=r"(id));
-  return id;
-#endif
-}
 
 __device__ inline void stayAndTell(long long* starts, long long* stops, uint32_t* processors, long long spinCycles) {
   if (threadIdx.x == 0) {
@@ -200,7 +190,7 @@ inline void probeResidentBlocks(Case& run) {
   if (shared > 0)
     check(cudaFuncSetAttribute(stay, cudaFuncAttributeMaxDynamicSharedMemorySize, static_cast<int>(shared)),
           "asking for shared memory");
-  divideMemory(stay, shared > 0 ? cudaSharedmemCarveoutMaxShared : cudaSharedmemCarveoutDefault);
+  divideMemory(stay, shared > 0 ? Carveout::mostShared : Carveout::driver);
   ResidencyProbe probe(run);
   const std::optional<Residency> found = probe.simple(threads, shared);
   if (!found) throw CaseFailure{"a block of " + std::to_string(threads) + " threads and " + std::to_string(shared) +
@@ -239,7 +229,7 @@ inline void probeStateBuffers(Case& run) {
     registers = std::max(registers, found->blocks * groups * GROUP_WIDTH * static_cast<unsigned>(attributes.numRegs));
   }
   const int optIn = attribute(cudaDevAttrMaxSharedMemoryPerBlockOptin, run.bench.device);
-  divideMemory(stay, cudaSharedmemCarveoutMaxShared);
+  divideMemory(stay, Carveout::mostShared);
   check(cudaFuncSetAttribute(stay, cudaFuncAttributeMaxDynamicSharedMemorySize, optIn), "asking for shared memory");
   size_t shared = 0;
   for (unsigned parts = 1; parts <= 8; ++parts) {
@@ -304,60 +294,44 @@ struct IntegerAdd {
 };
 struct IntegerMultiplyAdd {
   using Value = uint32_t;
-  // Compilers know the algebra of whole numbers: in plain words some take half a minute to look for a shorter way.
-  static __device__ uint32_t step(uint32_t a, uint32_t b, uint32_t c) {
-#ifdef LOCKSTEP_EMULATION
-    return a * b + c;
-#else
-    uint32_t result;
-    asm volatile("mad.lo.u32 %0, %1, %2, %3;" : "=r"(result) : "r"(a), "r"(b), "r"(c));
-    return result;
-#endif
-  }
   static __device__ void apply(uint32_t& a, uint32_t& b, uint32_t c) {
-    a = step(a, b, c);
-    a = step(a, c, b);
+    a = multiplyAdd(a, b, c);
+    a = multiplyAdd(a, c, b);
   }
 };
 /// Bit by bit the majority of three and the parity of three in turn, each of the one before: no two of them are one operation.
 struct Logic {
   using Value = uint32_t;
-  template <unsigned TABLE>
-  static __device__ uint32_t step(uint32_t a, uint32_t b, uint32_t c) {
-#ifdef LOCKSTEP_EMULATION
-    return TABLE == 0xe8 ? (a & b) | (a & c) | (b & c) : a ^ b ^ c;
-#else
-    uint32_t result;
-    asm volatile("lop3.b32 %0, %1, %2, %3, %4;" : "=r"(result) : "r"(a), "r"(b), "r"(c), "n"(TABLE));
-    return result;
-#endif
-  }
   static __device__ void apply(uint32_t& a, uint32_t& b, uint32_t c) {
-    a = step<0xe8>(a, b, c);
-    b = step<0x96>(b, a, c);
+    a = bitwise<0xe8>(a, b, c);
+    b = bitwise<0x96>(b, a, c);
   }
 };
 /// Between neighbouring lanes, and those beside them.
 struct Shuffle {
   using Value = uint32_t;
   static __device__ void apply(uint32_t& a, uint32_t&, uint32_t) {
-    a = __shfl_xor_sync(~0u, a, 1);
-    a = __shfl_xor_sync(~0u, a, 2);
+    a = __shfl_xor_sync(ALL_LANES, a, 1);
+    a = __shfl_xor_sync(ALL_LANES, a, 2);
   }
 };
+#ifndef LOCKSTEP_HIP
 /// Which lanes have the same value: of values that all differ, so that each mask differs from the others, too.
 struct Match {
   using Value = uint32_t;
   static __device__ void apply(uint32_t& a, uint32_t&, uint32_t) {
-    a = __match_any_sync(~0u, a);
-    a = __match_any_sync(~0u, a);
+    a = static_cast<uint32_t>(__match_any_sync(ALL_LANES, a));
+    a = static_cast<uint32_t>(__match_any_sync(ALL_LANES, a));
   }
 };
+#endif
 struct Special {
   using Value = float;
   static __device__ float root(float v) {
-#ifdef LOCKSTEP_EMULATION
+#if defined(LOCKSTEP_EMULATION)
     return 1.0f / std::sqrt(v);
+#elif defined(LOCKSTEP_HIP)
+    return opaque(__frsqrt_rn(v));
 #else
     float result;
     asm volatile("rsqrt.approx.ftz.f32 %0, %1;" : "=f"(result) : "f"(v));
@@ -485,21 +459,6 @@ inline void makeRing(const Buffer<uint64_t>& ring, uint32_t links, uint32_t stri
   check(cudaDeviceSynchronize(), "kernel");
 }
 
-/// `BELOW_L1`: past the first-level cache. Volatile, so that it stays between the looks at the clock.
-template <bool BELOW_L1>
-__device__ __forceinline__ uint64_t follow(uint64_t at) {
-#ifdef LOCKSTEP_EMULATION
-  return *reinterpret_cast<const uint64_t*>(at);
-#else
-  uint64_t next;
-  if constexpr (BELOW_L1)
-    asm volatile("ld.global.cg.u64 %0, [%1];" : "=l"(next) : "l"(at) : "memory");
-  else
-    asm volatile("ld.global.ca.u64 %0, [%1];" : "=l"(next) : "l"(at) : "memory");
-  return next;
-#endif
-}
-
 /// Walks of a ring that are timed, and links of each.
 constexpr uint32_t WALKS = 5;
 constexpr uint32_t WALK_LOADS = 8192;
@@ -590,7 +549,7 @@ void probeCache(Case& run) {
   const uint64_t most = run.settings.wholeOr("mostBytes", beyond, least, 1u << 30);
   const uint32_t stride = static_cast<uint32_t>(run.settings.wholeOr("strideBytes", 128, 8, 4096)) / 8 * 8;
   const Buffer<uint64_t> ring(most / sizeof(uint64_t));
-  divideMemory(chase<BELOW_L1>, cudaSharedmemCarveoutMaxL1);
+  divideMemory(chase<BELOW_L1>, Carveout::mostL1);
   run.wake();
   std::vector<uint64_t> sizes;
   std::vector<double> cycles;
@@ -941,7 +900,9 @@ inline void runProbe(Case& run) {
       {"integer-multiply-add", probeUnit<IntegerMultiplyAdd>},
       {"logic", probeUnit<Logic>},
       {"shuffle", probeUnit<Shuffle>},
+#ifndef LOCKSTEP_HIP
       {"match", probeUnit<Match>},
+#endif
       {"special", probeUnit<Special>},
       {"schedulers", probeSchedulers},
       {"shared-memory", probeSharedMemory},

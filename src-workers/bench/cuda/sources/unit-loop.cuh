@@ -1,7 +1,7 @@
 // The unit loops that were compiled in: one set of kernels for each register cap.
 #pragma once
 
-#include <cuda_runtime.h>
+#include "gpu.cuh"
 
 #include <cstdint>
 #include <vector>
