@@ -205,7 +205,7 @@ export function referenceResultsInto(
 }
 
 /** What runs the loop in place of a kernel. */
-type LoopBackend = Exclude<BenchBackend, 'program'>;
+type LoopBackend = Exclude<BenchBackend, 'program' | 'hip'>;
 
 /**
  * Instructions of a step, of a dependent load, and of the loop's own turn. As the source says it: two shifts, two XOR and a

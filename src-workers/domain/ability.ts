@@ -30,13 +30,16 @@ export function abilityOf(backend: BenchBackend, device: MeasuringDevice | null)
     blockThreads: null,
     registerCaps: true,
     bestBuckets: true,
-    wholeUnits: backend === 'cuda' || backend === 'webgpu',
+    wholeUnits: backend === 'cuda' || backend === 'hip' || backend === 'webgpu',
   };
   switch (backend) {
     case 'cpu':
       return { ...anything, cores: stated('availableProcessors') ?? device?.multiprocessors ?? null };
     case 'cuda':
       return { ...anything, threadsPerUnit: CUDA_GROUP_WIDTH, blockThreads: CUDA_BLOCK_THREADS };
+    case 'hip':
+      // The loop is compiled for as many threads per unit as CUDA's groups have.
+      return { ...anything, threadsPerUnit: CUDA_GROUP_WIDTH, blockThreads: CUDA_BLOCK_THREADS, registerCaps: false };
     case 'webgpu':
       return {
         ...anything,

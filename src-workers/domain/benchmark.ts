@@ -6,13 +6,14 @@ import type { KernelTask } from './kernel-manifest.ts';
  * device in a page or under Node, threads of the CPU, a person's own program) answers with the same records, one JSON line each. A file of such lines,
  * the plan's line first, is a result file: it can be made on a machine without Lockstep and imported.
  */
-export const BENCH_BACKENDS = ['cuda', 'webgpu', 'cpu', 'program'] as const;
+export const BENCH_BACKENDS = ['cuda', 'hip', 'webgpu', 'cpu', 'program'] as const;
 export type BenchBackend = (typeof BENCH_BACKENDS)[number];
 
 /** Whether times of a backend are of the loop that stands in for a kernel, and not of a kernel of the person's own. */
 export function isStandIn(backend: BenchBackend | 'external'): boolean {
   switch (backend) {
     case 'cuda':
+    case 'hip':
     case 'webgpu':
     case 'cpu':
       return true;
@@ -168,9 +169,11 @@ export interface BenchPlan {
   readonly seed: number;
   /** A case that takes longer than this altogether is given up, ms. */
   readonly caseTimeLimitMs: number;
-  /** Of a CUDA device: cases whose launches alternate, in random order. One after another where absent. */
+  /** Lanes of the thread groups of a HIP device, which its program is compiled for. */
+  readonly threadGroupWidth?: number;
+  /** Of a CUDA or HIP device: cases whose launches alternate, in random order. One after another where absent. */
   readonly alternating?: number;
-  /** Of a CUDA device: what the cache holds before a launch. `warm` where absent. */
+  /** Of a CUDA or HIP device: what the cache holds before a launch. `warm` where absent. */
   readonly cache?: CacheState;
   /** Present where there are unit loops; of the backend `program` where it reads their lengths. */
   readonly workload: UnitLoopWorkload | null;

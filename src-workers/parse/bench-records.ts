@@ -126,6 +126,7 @@ const planLine = v.object({
     repeats: whole(1),
     seed: whole(0),
     caseTimeLimitMs: number(0),
+    threadGroupWidth: v.exactOptional(whole(1)),
     alternating: v.exactOptional(whole(1)),
     cache: v.exactOptional(v.picklist(CACHE_STATES, `one of ${CACHE_STATES.join(', ')}`)),
     workload: v.nullable(

@@ -16,6 +16,7 @@ import { geometricLaw } from '../../src-workers/models/workload/laws.ts';
 import { parsePlanLine } from '../../src-workers/parse/bench-records.ts';
 import {
   EMULATED_NAME,
+  EMULATING_HIPCC,
   EMULATING_NVCC,
   NO_FILES,
   ofType,
@@ -284,6 +285,47 @@ describe('measuring with the emulation', () => {
   });
 });
 
+describe('thread groups of 64 lanes, as HIP has them', () => {
+  const cases: readonly BenchCase[] = [
+    ...[33, 64].map((unitsPerGroup): BenchCase => ({
+      id: `power-${unitsPerGroup}`,
+      benchmark: 'matrix-power',
+      parameters: {
+        lengths: 'geometric(0.2)',
+        unitsPerGroup,
+        workGroups: 4,
+        execution: 'lockstep',
+        synchronised: true,
+      },
+    })),
+    { id: 'loops', benchmark: 'divergent-loops', parameters: { loops: 'double', divergentLanes: 63, iterations: 8 } },
+    { id: 'grid', benchmark: 'launch-grid', parameters: { blocks: 3, threads: 96, elements: 20 } },
+    probe('shuffle', { rounds: 1, mostThreadGroups: 2 }),
+    probe('shared-memory', { mostThreadGroups: 2 }),
+    probe('fetch'),
+    probe('limits'),
+  ];
+  it('find the same results, and name the backend', async () => {
+    const plan = planOf(cases, { backend: 'hip', threadGroupWidth: 64, workload: null });
+    const planFolder = join(folder, `plan-${plans++}`);
+    const { objects } = unwrap(await writeCudaPlan(plan, planFolder, NO_FILES));
+    const hip = { nvcc: EMULATING_HIPCC, hip: { threadGroupWidth: 64 }, architectures: ['gfx90a'] };
+    const { program } = unwrap(await compileCuda(compilation(objects, hip)));
+    const { args, cwd } = cudaCommand(program, planFolder, 0);
+    const records = recordsOf((await runToEnd(program, args, cwd)).stdout);
+    const [device] = ofType(records, 'device');
+    expect(device).toMatchObject({ backend: 'hip', threadGroupWidth: 64 });
+    expect(device.versions).toHaveProperty('hipcc');
+    expect(ofType(records, 'failed')).toEqual([]);
+    expect(ofType(records, 'check').map(({ case: id, correct }) => [id, correct])).toEqual(
+      cases.map(({ id }) => [id, true]),
+    );
+    const valuesOf = (id: string) => ofType(records, 'values').find((record) => record.case === id)!.values;
+    expect(valuesOf('loops')['laneCycles']).toHaveLength(64);
+    expect(valuesOf('shared-memory')['strideWords']).toEqual([1, 2, 4, 8, 16, 32, 64]);
+  });
+});
+
 describe('launches of several cases', () => {
   const cases = LOOPS.filter(({ id }) => /-u4-0$|^wide$|^held$/.test(id));
   const samplesOf = (records: readonly BenchRecord[], wanted?: string): string[] =>
@@ -467,6 +509,10 @@ describe('what goes wrong', () => {
     expect(ended.code).toBe(1);
     expect(records.map(({ type }) => type)).toEqual(['device', 'lost']);
     expect(ofType(records, 'lost')[0].message).toMatch(/does not run on compute capability 0\.0$/);
+    const wide = await measure(planOf([unitLoop('a', {})]), { environment: { CUDA_SHIM_WIDTH: '64' } });
+    expect(ofType(wide.records, 'lost')[0].message).toBe(
+      'this program was built for thread groups of 32 lanes, and the device has 64: compile with -DLOCKSTEP_GROUP_WIDTH=64',
+    );
   });
 
   it.each<[string, (folder: string) => Promise<void>, RegExp]>([

@@ -12,6 +12,8 @@ import { seededRandom } from '../../src-workers/simulate/random.ts';
 export const SOURCES = fileURLToPath(new URL('../../src-workers/bench/cuda/sources', import.meta.url));
 /** Stands in for nvcc and compiles for the CPU emulation. */
 export const EMULATING_NVCC = fileURLToPath(new URL('../data/cuda-shim/nvcc', import.meta.url));
+/** The same in place of hipcc, with thread groups of 64 lanes. */
+export const EMULATING_HIPCC = fileURLToPath(new URL('../data/cuda-shim/hipcc', import.meta.url));
 export const EMULATED_NAME = 'CPU emulation of CUDA, for tests';
 
 /** Workloads of these tests name no files. */

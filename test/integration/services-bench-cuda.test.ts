@@ -113,6 +113,27 @@ it('names the device, compiles, measures designs, stops without leaving a proces
   expect(refused).toMatchObject({ state: 'failed', valid: 0, invalid: 0 });
 });
 
+it('measures with a HIP device by its own width', async () => {
+  process.env.HIPCC = join(ROOT, 'test', 'data', 'cuda-shim', 'hipcc');
+  try {
+    const targets = await call<MeasuringTarget[]>('bench.targets', { again: true });
+    expect(targets.find(({ id }) => id === 'hip:0')).toMatchObject({
+      available: true,
+      device: { backend: 'hip', threadGroupWidth: 64 },
+    });
+    const { runId } = await call<{ runId: number }>('bench.start', { target: 'hip:0', suite: 'divergent-loops', repeats: 1, warmUps: 0 }); // prettier-ignore
+    expect(await finished(engine, runId)).toMatchObject({ state: 'complete', invalid: 0 });
+    const { cases, device } = await call<MeasuringDetail>('bench.detail', { id: runId });
+    expect(device).toMatchObject({ backend: 'hip', threadGroupWidth: 64 });
+    expect(cases.every(({ correct }) => correct === true)).toBe(true);
+    expect(cases[0].values['laneCycles']).toHaveLength(64);
+    const designs = await engine.call('bench.start', { target: 'hip:0', runId: 1 });
+    expect(designs).toMatchObject({ ok: false, error: { code: 'unsupported' } });
+  } finally {
+    delete process.env.HIPCC;
+  }
+});
+
 it('has suites that the CUDA program can run', async () => {
   for (const suite of BENCH_SUITES) {
     if (suite === 'designs' || suite === 'contention') continue;

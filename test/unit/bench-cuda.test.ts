@@ -7,7 +7,7 @@ import { afterAll, describe, expect, it } from 'vitest';
 import { makeBundle, planLine } from '../../src-workers/bench/cuda/bundle.ts';
 import { readCudaSources } from '../../src-workers/bench/cuda/compile.ts';
 import { cudaPlan, EXIT_HUNG } from '../../src-workers/bench/cuda/cuda-plan.ts';
-import { firstError, parsePtxas } from '../../src-workers/bench/cuda/ptxas.ts';
+import { firstError, parsePtxas, parseResourceRemarks } from '../../src-workers/bench/cuda/ptxas.ts';
 import { ARCHIVE_FOLDER, tarArchive } from '../../src-workers/bench/cuda/tar.ts';
 import { referenceResults, unitOrder } from '../../src-workers/bench/unit-loop.ts';
 import type { BenchCase } from '../../src-workers/domain/benchmark.ts';
@@ -170,6 +170,34 @@ describe('the plan that the CUDA program reads', () => {
       /^case a: the plan has a unit loop and no workload/,
     );
     expect(await messageOf([power, power])).toBe('two cases are called power');
+  });
+});
+
+describe('the remarks of hipcc', () => {
+  // As clang 15 prints them for gfx90a.
+  const remark = (name: string, value: string | number): string =>
+    `main.cu:9:1: remark: ${name}: ${value} [-Rpass-analysis=kernel-resource-usage]\n__global__ void walk() {\n^\n`;
+  it('are read for every kernel', () => {
+    const values: readonly (readonly [string, number])[] = [['SGPRs', 8], ['VGPRs', 40], ['AGPRs', 2], ['ScratchSize [bytes/lane]', 16], ['Occupancy [waves/SIMD]', 8], ['SGPRs Spill', 1], ['VGPRs Spill', 3], ['LDS Size [bytes/block]', 4096]]; // prettier-ignore
+    const text = [
+      'In file included from main.cu:9:\n',
+      remark('Function Name', '_Z4walkPj'),
+      ...values.map(([name, value]) => remark(`    ${name}`, value)),
+      remark('Function Name', '_Z4nonev'),
+      remark('    VGPRs', 2),
+    ].join('');
+    expect(parseResourceRemarks(text)).toEqual([
+      {
+        kernel: '_Z4walkPj',
+        architecture: '',
+        registersPerThread: 42,
+        sharedMemoryBytes: 4096,
+        stackBytes: 16,
+        spillStoreBytes: 12,
+        spillLoadBytes: 12,
+      },
+      expect.objectContaining({ kernel: '_Z4nonev', registersPerThread: 2, stackBytes: 0 }),
+    ]);
   });
 });
 

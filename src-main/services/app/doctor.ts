@@ -3,6 +3,7 @@ import { readFile } from 'node:fs/promises';
 import { availableParallelism, cpus, totalmem } from 'node:os';
 import { join } from 'node:path';
 import { inspectDatabase } from '../../../db/open.ts';
+import { findHipcc, hipVersion } from '../../../src-workers/bench/cuda/hip.ts';
 import { findToolkit, lackingText, localCapabilities, nvccVersion } from '../../../src-workers/bench/cuda/toolkit.ts';
 import { findProgram, isProgram, pathFolders } from '../../../src-workers/bench/tool.ts';
 import type { DoctorCheck } from '../../contract/api.ts';
@@ -62,6 +63,12 @@ async function cudaCompiler(): Promise<DoctorCheck> {
   );
 }
 
+async function hipCompiler(): Promise<string | null> {
+  const hipcc = await findHipcc(process.env);
+  const version = hipcc.ok ? await hipVersion(hipcc.value) : hipcc;
+  return hipcc.ok && version.ok ? `HIP ${version.value} (${hipcc.value})` : null;
+}
+
 /** Caches of one core and of all, as Linux states them; empty where the system does not say. */
 async function cacheSizes(): Promise<string> {
   const found: string[] = [];
@@ -118,8 +125,9 @@ export async function doctorChecks(
     process.env.LOCKSTEP_ELECTRON ??
     (process.versions.electron ? `Electron ${process.versions.electron}` : await electronBinary(resourceFolder));
   const browser = process.env.LOCKSTEP_CHROMIUM ?? (await findProgram(CHROMIUM_NAMES, pathFolders(process.env)));
-  const [nvcc, gpu, webgpu, caches] = await Promise.all([
+  const [nvcc, hipcc, gpu, webgpu, caches] = await Promise.all([
     cudaCompiler(),
+    hipCompiler(),
     firstLine('nvidia-smi', ['--query-gpu=name,driver_version,compute_cap', '--format=csv,noheader'], /\S/),
     webgpuTarget(programs, signal),
     cacheSizes(),
@@ -151,6 +159,12 @@ export async function doctorChecks(
       'CUDA device',
       gpu,
       'No NVIDIA device answers nvidia-smi. Predictions need none; lockstep bench --bundle packs a measurement for a machine that has one.',
+    ),
+    check(
+      'hipcc',
+      'HIP compiler',
+      hipcc,
+      'Measuring on AMD devices needs ROCm: hipcc in PATH, in ROCM_PATH, or named by HIPCC. Predictions do not.',
     ),
     webgpu.available
       ? check('webgpu', 'WebGPU', webgpu.label, '')

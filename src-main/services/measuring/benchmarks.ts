@@ -108,29 +108,38 @@ async function planMeasurement(
     warmUps,
     caseTimeLimitMs,
   } as const;
-  const cuda = backend.value === 'cuda';
+  const cuda = backend.value === 'cuda' || backend.value === 'hip';
   if (input.cache === 'flush' && !cuda)
     return fail(
       'unsupported',
       kernel
         ? 'The cache is not flushed for a kernel of your own. Leave cache out.'
-        : `Caches can be flushed on CUDA devices alone, not on ${target}. Leave cache out.`,
+        : `Caches can be flushed on CUDA and HIP devices alone, not on ${target}. Leave cache out.`,
       {
         field: 'cache',
       },
     );
   const { cache = 'warm' } = input;
+  const ofHip = backend.value === 'hip' ? await targets.device(target) : null;
+  if (backend.value === 'hip' && !ofHip?.threadGroupWidth)
+    return fail('not-found', `${target} does not answer. lockstep bench --list says why.`);
+  const width = ofHip?.threadGroupWidth ? { threadGroupWidth: ofHip.threadGroupWidth } : {};
   const onCuda = cuda && { cache };
-  const alternating = cuda && { alternating: ALTERNATING };
+  const alternating = cuda && { alternating: ALTERNATING, ...width };
   const asked = { target, backend: backend.value, suite, repeats, warmUps, ...onCuda };
   if (suite !== 'designs') {
-    const device = backend.value === 'webgpu' ? await targets.device(target) : null;
+    const device = backend.value === 'webgpu' ? await targets.device(target) : ofHip;
     const cases = suiteCases(suite, backend.value, device);
     if (!cases.ok) return cases;
     const plan: BenchPlan = { ...shared, ...onCuda, ...alternating, cases: cases.value, seed: 1, workload: null };
     const request = { ...asked, sourceRunId: null, deviceId: null, cases: cases.value.length };
     return ok({ plan, digest: null, request, view: null });
   }
+  if (backend.value === 'hip')
+    return fail(
+      'unsupported',
+      'The loop that stands in for a kernel does not run on HIP devices. Measure your own program (--exec), or a suite of the device itself (--suite).',
+    );
   if (!view) return fail('bad-input', 'Specify the sweep whose designs to measure (runId).');
   const deviceId = measuredDeviceId(
     view,

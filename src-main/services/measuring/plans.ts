@@ -253,7 +253,7 @@ export async function measuredUnits(
     part: backend === 'cpu' ? units : part,
     seed,
   });
-  const profile = backend === 'program' ? NO_LOOP : unitLoopProfile(kernel, backend);
+  const profile = backend === 'program' || backend === 'hip' ? NO_LOOP : unitLoopProfile(kernel, backend);
   return ok({ workload: { label: law.label, lengths, profile, traffic }, digest });
 }
 

@@ -23,10 +23,10 @@ const SOFTWARE_MATRIX_WORK_GROUPS = 2 ** 4;
 const SOFTWARE_DIVERGENT_ITERATIONS = 2 ** 10;
 
 const BACKENDS: Readonly<Record<Exclude<BenchSuite, 'designs'>, readonly BenchBackend[]>> = {
-  'matrix-power': ['cuda', 'webgpu'],
-  'divergent-loops': ['cuda', 'webgpu'],
-  'launch-grid': ['cuda', 'webgpu'],
-  probes: ['cuda', 'webgpu'],
+  'matrix-power': ['cuda', 'hip', 'webgpu'],
+  'divergent-loops': ['cuda', 'hip', 'webgpu'],
+  'launch-grid': ['cuda', 'hip', 'webgpu'],
+  probes: ['cuda', 'hip', 'webgpu'],
   contention: ['cpu'],
 };
 
@@ -47,7 +47,7 @@ export function suiteCases(
     case 'matrix-power':
       return ok(
         matrixPower(
-          software ? SOFTWARE_MATRIX_WORK_GROUPS : MATRIX_WORK_GROUPS[backend === 'cuda' ? 'cuda' : 'webgpu'],
+          software ? SOFTWARE_MATRIX_WORK_GROUPS : MATRIX_WORK_GROUPS[backend === 'webgpu' ? 'webgpu' : 'cuda'],
           width,
         ),
       );
@@ -106,7 +106,7 @@ const PROBES = [
   'bandwidth',
 ] as const;
 /** These need a clock that lanes can read, or numbers and instructions that WebGPU does not have. */
-const CUDA_PROBES = [
+const CUDA_PROBES: readonly string[] = [
   'state-buffers',
   'double-multiply-add',
   'schedulers',
@@ -117,10 +117,11 @@ const CUDA_PROBES = [
   'fetch',
   'cache-parts',
   'random-sectors',
-] as const;
+];
 
 function probes(backend: BenchBackend): readonly CaseOf<'probe'>[] {
-  const names = backend === 'cuda' ? [...PROBES, ...CUDA_PROBES] : PROBES;
+  const own = CUDA_PROBES.filter((probe) => backend === 'cuda' || probe !== 'match');
+  const names = backend === 'webgpu' ? PROBES : [...PROBES, ...own];
   return names.map((probe) => ({ id: probe, benchmark: 'probe' as const, parameters: { probe, arguments: {} } }));
 }
 

@@ -9,6 +9,7 @@ import {
   readCapabilities,
   type ToolkitChoice,
 } from '../../../src-workers/bench/cuda/toolkit.ts';
+import { findHipcc, hipArchitectures } from '../../../src-workers/bench/cuda/hip.ts';
 import { cudaCommand, cudaListCommand } from '../../../src-workers/bench/cuda/write.ts';
 import { writePlanFolder } from '../../../src-workers/bench/plan-files.ts';
 import { abilityOf, type Ability } from '../../../src-workers/domain/ability.ts';
@@ -33,14 +34,20 @@ export const PROGRAM_TARGET = 'program';
 
 /** One object file: the kernels are small, but a busy machine is slow. */
 export const COMPILE_LIMIT_MS = 300_000;
+/** Of devices for computing; a program that only names devices has no other width. */
+const HIP_GROUP_WIDTH = 64;
 /** Time a device has to say its name. */
 const ASK_LIMIT_MS = 30_000;
 
 export function targetBackend(target: string): Result<BenchBackend> {
-  if (/^cuda:\d{1,2}$/.test(target)) return ok('cuda');
+  const gpu = /^(cuda|hip):\d{1,2}$/.exec(target)?.[1];
+  if (gpu) return ok(gpu as 'cuda' | 'hip');
   if (target === 'webgpu' || target === PAGE_TARGET) return ok('webgpu');
   if (target === 'cpu' || target === PROGRAM_TARGET) return ok(target);
-  return fail('bad-input', `target must be cuda:0, webgpu, ${PAGE_TARGET} or cpu, not "${target.slice(0, 80)}".`);
+  return fail(
+    'bad-input',
+    `target must be cuda:0, hip:0, webgpu, ${PAGE_TARGET} or cpu, not "${target.slice(0, 80)}".`,
+  );
 }
 
 /** Makes the program that measures a plan on a target, in a folder of its own. */
@@ -51,14 +58,18 @@ export async function prepareProgram(
   folder: string,
   signal: AbortSignal,
 ): Promise<Result<Program>> {
-  if (plan.backend === 'cuda') {
+  if (plan.backend === 'cuda' || plan.backend === 'hip') {
     const objects = await context.pool.run('cudaFiles', { plan, folder }, { signal }).catch((error: unknown) => {
       if (signal.aborted) return fail('cancelled', 'cancelled');
       throw error;
     });
     if (!objects.ok) return objects;
-    const ordinal = Number(target.slice('cuda:'.length));
-    const program = await cudaProgram(context.programs.cudaFolder, objects.value, ordinal, signal);
+    const ordinal = Number(target.slice(`${plan.backend}:`.length));
+    const { cudaFolder } = context.programs;
+    const program =
+      plan.backend === 'hip'
+        ? await compiledHip(cudaFolder, objects.value, plan.threadGroupWidth ?? HIP_GROUP_WIDTH, signal)
+        : await cudaProgram(cudaFolder, objects.value, ordinal, signal);
     return program.ok ? ok(cudaCommand(program.value, folder, ordinal)) : program;
   }
   return scriptWithPlan(context.programs, plan, folder);
@@ -140,6 +151,37 @@ async function compiledCuda(
     signal,
   });
   return compiled.ok ? ok(compiled.value.program) : compiled;
+}
+
+/** Path of the HIP program, for all of this machine's AMD devices. */
+async function compiledHip(
+  sources: string,
+  objects: readonly CudaObject[],
+  threadGroupWidth: number,
+  signal: AbortSignal,
+): Promise<Result<string>> {
+  const hipcc = await findHipcc(process.env);
+  if (!hipcc.ok) return hipcc;
+  const compiled = await compileCuda({
+    nvcc: hipcc.value,
+    hip: { threadGroupWidth },
+    sources,
+    objects,
+    architectures: await hipArchitectures(process.env),
+    cacheFolder: join(userCacheFolder(), 'cuda'),
+    timeLimitMs: COMPILE_LIMIT_MS,
+    signal,
+  });
+  return compiled.ok ? ok(compiled.value.program) : compiled;
+}
+
+/** The HIP devices of this machine; none where there is no hipcc. */
+async function hipTargets(programs: MeasuringPrograms, signal: AbortSignal): Promise<readonly MeasuringTarget[]> {
+  if (!(await findHipcc(process.env)).ok) return [];
+  const program = await compiledHip(programs.cudaFolder, [HOST_OBJECT], HIP_GROUP_WIDTH, signal);
+  const devices = program.ok ? await askDevices(cudaListCommand(program.value), signal) : program;
+  if (!devices.ok) return [target('hip:0', 'hip', devices, 'HIP needs an AMD GPU with its driver.')];
+  return devices.value.map((device) => target(`hip:${device.properties.ordinal}`, 'hip', ok(device), ''));
 }
 
 /** The person's folder for what can be made again, by the customs of the platform. */
@@ -274,15 +316,18 @@ export function openTargets({ programs, host, closing }: Context): Targets {
         : '',
   };
   const cuda = once(() => cudaTargets(programs, closing));
+  const hip = once(() => hipTargets(programs, closing));
   const webgpu = once(() => webgpuTarget(programs, closing));
   const cpu = once(() => cpuTarget(programs, closing));
   return {
     async list(again) {
-      const [ofCuda, ofWebgpu, ofCpu] = await Promise.all([cuda(again), webgpu(again), cpu(again)]);
-      return [...ofCuda, ofWebgpu, page, ofCpu];
+      const [ofCuda, ofHip, ofWebgpu, ofCpu] = await Promise.all([cuda(again), hip(again), webgpu(again), cpu(again)]);
+      return [...ofCuda, ...ofHip, ofWebgpu, page, ofCpu];
     },
     async device(id) {
       if (id === 'webgpu') return (await webgpu(false)).device;
+      // Its width must be known before it is measured.
+      if (id.startsWith('hip:')) return (await hip(false)).find((target) => target.id === id)?.device ?? null;
       return id === 'cpu' ? (await cpu(false)).device : null;
     },
   };

@@ -39,25 +39,25 @@ export const SUITES: Readonly<
     label: 'Matrix power',
     what: 'Powers of small matrices in lockstep and one by one: what imbalance costs, against the loss the model gives.',
     action: 'Measure matrix power',
-    backends: ['cuda', 'webgpu'],
+    backends: ['cuda', 'hip', 'webgpu'],
   },
   'divergent-loops': {
     label: 'Divergent loops',
     what: 'Loops that lanes leave one after another: the cycles of the divergence stack, if the device has one.',
     action: 'Measure divergent loops',
-    backends: ['cuda', 'webgpu'],
+    backends: ['cuda', 'hip', 'webgpu'],
   },
   'launch-grid': {
     label: 'Launch grid',
     what: 'One kernel over blocks and threads per block: where waves and latency show.',
     action: 'Measure the launch grid',
-    backends: ['cuda', 'webgpu'],
+    backends: ['cuda', 'hip', 'webgpu'],
   },
   probes: {
     label: 'Device probes',
     what: 'Properties of the device found by experiment, beside the values of the catalogue.',
     action: 'Probe the device',
-    backends: ['cuda', 'webgpu'],
+    backends: ['cuda', 'hip', 'webgpu'],
   },
   contention: {
     label: 'Memory contention',
@@ -194,6 +194,7 @@ export function fittingSuite(suite: BenchSuite, backend: BenchBackend): BenchSui
 
 export const BACKEND_NAMES: Readonly<Record<BenchBackend, string>> = {
   cuda: 'CUDA',
+  hip: 'HIP',
   webgpu: 'WebGPU',
   cpu: 'the CPU',
   program: 'a program',
@@ -205,7 +206,7 @@ export function listTargets(
   page: MeasuringTarget | null,
 ): readonly MeasuringTarget[] {
   const all = [...engine.filter(({ id }) => id !== PAGE_TARGET), ...(page ? [page] : [])];
-  const order: readonly BenchBackend[] = ['cuda', 'webgpu', 'cpu'];
+  const order: readonly BenchBackend[] = ['cuda', 'hip', 'webgpu', 'cpu'];
   const place = ({ available, backend, id }: MeasuringTarget) =>
     (available ? 0 : 100) + order.indexOf(backend) * 10 + (id === PAGE_TARGET ? 0 : 1);
   return [...all].sort((a, b) => place(a) - place(b));

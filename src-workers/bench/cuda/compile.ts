@@ -4,19 +4,25 @@ import { availableParallelism, hostname } from 'node:os';
 import { join } from 'node:path';
 import { fail, ok, type Result } from '../../domain/result.ts';
 import { COMPILE_FLAGS, HOST_OBJECT, LINK_FLAGS, type CudaObject, type PlacedFile } from './cuda-plan.ts';
-import { parsePtxas, type KernelUsage } from './ptxas.ts';
+import { hipVersion } from './hip.ts';
+import { parsePtxas, parseResourceRemarks, type KernelUsage } from './ptxas.ts';
 import { hostCompilerFlags, nvccVersion } from './toolkit.ts';
 import { cachedOutput, pruneCache, type CacheEntry } from '../output-cache.ts';
 import { runTool } from '../tool.ts';
 
 export interface CudaCompilation {
-  /** Path of nvcc, as `findNvcc` gives it. */
+  /** Path of nvcc, as `findNvcc` gives it; with `hip` that of hipcc. */
   readonly nvcc: string;
+  /** For AMD's devices, with thread groups of so many lanes. */
+  readonly hip?: { readonly threadGroupWidth: number };
   /** Folder of the CUDA sources. */
   readonly sources: string;
   /** Of the plan; `[HOST_OBJECT]` for a program that only lists devices. */
   readonly objects: readonly CudaObject[];
-  /** Such as `sm_90`, one or several; `compute_90` is for the driver to assemble, `native` for the GPUs of this machine. */
+  /**
+   * Such as `sm_90`, one or several; `compute_90` is for the driver to assemble, `native` for the GPUs of this machine. Of HIP such as
+   * `gfx90a`.
+   */
   readonly architectures: readonly string[];
   /** Kept between runs, for this user alone; made where it does not exist. */
   readonly cacheFolder: string;
@@ -57,9 +63,10 @@ export async function readCudaSources(folder: string): Promise<Result<readonly P
  * not go together, `storage` where the cache cannot be written, `cancelled`.
  */
 export async function compileCuda(request: CudaCompilation): Promise<Result<CompiledCuda>> {
-  const version = await nvccVersion(request.nvcc);
+  const { hip } = request;
+  const version = hip ? await hipVersion(request.nvcc) : await nvccVersion(request.nvcc);
   if (!version.ok) return version;
-  const host = await hostCompilerFlags(process.env);
+  const host = hip ? ok([]) : await hostCompilerFlags(process.env);
   if (!host.ok) return host;
   const sources = await readCudaSources(request.sources);
   if (!sources.ok) return sources;
@@ -80,7 +87,8 @@ export async function compileCuda(request: CudaCompilation): Promise<Result<Comp
     while (next < request.objects.length && !failure) {
       const at = next++;
       const object = request.objects[at];
-      const args = [...flagsOf(request), ...host.value, ...object.flags, '-c', object.source];
+      const own = hip ? withoutCap(object.flags) : object.flags;
+      const args = [...flagsOf(request), ...host.value, ...own, '-c', object.source];
       const entry = await compiled(
         request,
         `${object.name}.${windows ? 'obj' : 'o'}`,
@@ -97,8 +105,10 @@ export async function compileCuda(request: CudaCompilation): Promise<Result<Comp
 
   const objects = entries.map((entry) => entry!);
   const linkFlags = windows ? host.value : LINK_FLAGS;
-  const args = [...architectureFlags(request.architectures), ...objects.map(({ path }) => path), ...linkFlags];
-  const file = windows ? 'lockstep-cuda.exe' : 'lockstep-cuda';
+  const targets = hip ? offloadFlags(request) : architectureFlags(request.architectures);
+  const args = [...targets, ...objects.map(({ path }) => path), ...linkFlags];
+  const name = hip ? 'lockstep-hip' : 'lockstep-cuda';
+  const file = windows ? `${name}.exe` : name;
   const keys = objects.map(({ key }) => key);
   const program = await compiled(request, file, [...base, ...keys, ...linkFlags], args, request.cacheFolder);
   if (!program.ok) return fail(program.error.code, `linking: ${program.error.message}`);
@@ -107,7 +117,7 @@ export async function compileCuda(request: CudaCompilation): Promise<Result<Comp
     await pruneCache(request.cacheFolder, new Set(made.map(({ key }) => key)), request.maxCacheBytes);
   return ok({
     program: program.value.path,
-    kernels: objects.flatMap(({ log }) => parsePtxas(log)),
+    kernels: objects.flatMap(({ log }) => (hip ? parseResourceRemarks(log) : parsePtxas(log))),
     compiled: request.objects.filter((_, at) => objects[at].made).map(({ name }) => name),
   });
 }
@@ -116,7 +126,29 @@ export async function compileCuda(request: CudaCompilation): Promise<Result<Comp
 const NVCC_SETTINGS = ['NVCC_PREPEND_FLAGS', 'NVCC_APPEND_FLAGS', 'NVCC_CCBIN'] as const;
 
 function flagsOf(request: CudaCompilation): readonly string[] {
-  return [...COMPILE_FLAGS, ...architectureFlags(request.architectures)];
+  const { hip, architectures } = request;
+  return hip
+    ? [...HIP_COMPILE_FLAGS, `-DLOCKSTEP_GROUP_WIDTH=${hip.threadGroupWidth}`, ...offloadFlags(request)]
+    : [...COMPILE_FLAGS, ...architectureFlags(architectures)];
+}
+
+/** A product and a sum must be rounded each, as they are for CUDA by name. What kernels use comes as remarks. */
+const HIP_COMPILE_FLAGS = [
+  '-x',
+  'hip',
+  '-std=c++17',
+  '-O3',
+  '-ffp-contract=off',
+  '-Rpass-analysis=kernel-resource-usage',
+] as const;
+
+const offloadFlags = ({ architectures }: CudaCompilation): readonly string[] =>
+  architectures.map((name) => `--offload-arch=${name}`);
+
+/** hipcc has no flag for a number of registers: kernels have an attribute. */
+function withoutCap(flags: readonly string[]): readonly string[] {
+  const at = flags.indexOf('--maxrregcount');
+  return at < 0 ? flags : flags.toSpliced(at, 2);
 }
 
 /** Flags of nvcc for architectures as `localArchitectures` gives them. */

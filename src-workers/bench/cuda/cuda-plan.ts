@@ -63,7 +63,8 @@ export const LIST_ARGUMENTS: readonly string[] = ['--list'];
  * @param context reads the files that workloads of `matrix-power` name
  */
 export async function cudaPlan(plan: BenchPlan, context: WorkloadContext): Promise<Result<CudaPlan>> {
-  if (plan.backend !== 'cuda') return fail('bad-input', `the plan is for ${plan.backend}, not for cuda`);
+  if (plan.backend !== 'cuda' && plan.backend !== 'hip')
+    return fail('bad-input', `the plan is for ${plan.backend}, not for cuda`);
   const run = runLine(plan);
   if (!run.ok) return run;
   const writer = new PlanWriter(plan, context);
@@ -122,12 +123,14 @@ class PlanWriter {
   readonly objects: CudaObject[] = [HOST_OBJECT];
   private readonly plan: BenchPlan;
   private readonly context: WorkloadContext;
+  private readonly groupWidth: number;
   /** What a file was made from → its name. */
   private readonly names = new Map<string, string>();
 
   constructor(plan: BenchPlan, context: WorkloadContext) {
     this.plan = plan;
     this.context = context;
+    this.groupWidth = plan.threadGroupWidth ?? CUDA_GROUP_WIDTH;
   }
 
   add(path: string, bytes: Uint8Array): void {
@@ -169,7 +172,7 @@ class PlanWriter {
     if (residentBlocks !== null && !(Number.isSafeInteger(residentBlocks) && residentBlocks >= 1))
       return fail('bad-input', `resident blocks must be a whole number of at least 1, or none, not ${residentBlocks}`);
     const { threadsPerUnit: u, blockThreads, gridBlocks, registerCap } = design;
-    const layout = slotLayout(design, CUDA_GROUP_WIDTH, workload.lengths.length);
+    const layout = slotLayout(design, this.groupWidth, workload.lengths.length);
     if (!layout.ok) return layout;
     if (registerCap !== null && !(Number.isSafeInteger(registerCap) && registerCap >= 1))
       return fail('bad-input', `the register cap must be a whole number of at least 1, or none, not ${registerCap}`);
@@ -228,8 +231,8 @@ class PlanWriter {
 
   private async matrixPower(one: CaseOf<'matrix-power'>): Promise<Result<Settings>> {
     const { lengths, unitsPerGroup, workGroups, execution, synchronised } = one.parameters;
-    if (unitsPerGroup > CUDA_GROUP_WIDTH)
-      return fail('bad-input', `${unitsPerGroup} units in a work group exceed the limit of ${CUDA_GROUP_WIDTH}`);
+    if (unitsPerGroup > this.groupWidth)
+      return fail('bad-input', `${unitsPerGroup} units in a work group exceed the limit of ${this.groupWidth}`);
     const key = `law ${lengths}`;
     let file = this.names.get(key);
     if (file === undefined) {

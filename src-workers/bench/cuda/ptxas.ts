@@ -46,6 +46,27 @@ export function parsePtxas(text: string): KernelUsage[] {
 }
 
 /**
+ * Reads what `hipcc -Rpass-analysis=kernel-resource-usage` says about kernels; anything else in the text is passed over. Remarks name
+ * no architecture. Spilled registers have 4 bytes each, once stored and once loaded.
+ */
+export function parseResourceRemarks(text: string): KernelUsage[] {
+  const kernels = text.split(/remark: +Function Name: /).slice(1);
+  return kernels.map((remarks) => {
+    const value = (name: string): number => Number(new RegExp(`remark: +${name}: (\\d+)`).exec(remarks)?.[1] ?? 0);
+    const spilled = 4 * value('VGPRs Spill');
+    return {
+      kernel: /^\S+/.exec(remarks)![0],
+      architecture: '',
+      registersPerThread: value('VGPRs') + value('AGPRs'),
+      sharedMemoryBytes: value('LDS Size \\[bytes/block\\]'),
+      stackBytes: value('ScratchSize \\[bytes/lane\\]'),
+      spillStoreBytes: spilled,
+      spillLoadBytes: spilled,
+    };
+  });
+}
+
+/**
  * The line that says what a compiler, assembler or linker stumbled over: the first error, or the last thing it said. Where nvcc does
  * not know the architecture, also which toolkit does.
  */

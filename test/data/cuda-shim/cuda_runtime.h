@@ -8,6 +8,7 @@
 //
 //   CUDA_SHIM_DEVICES=N        how many devices there are (default 1)
 //   CUDA_SHIM_DRIVER=N         the newest CUDA that its driver supports, 12020 for 12.2: too old for the program's 13.0
+//   CUDA_SHIM_WIDTH=N          lanes of its thread groups, as it says
 //   CUDA_SHIM_NO_CODE=1        the program has no code for the device
 //   CUDA_SHIM_HANG_BLOCKS=N    launches of N blocks never end
 //   CUDA_SHIM_MEMORY=N         bytes of its memory
@@ -49,10 +50,11 @@ struct alignas(16) float4 {
   float x, y, z, w;
 };
 inline dim3 threadIdx, blockIdx, blockDim, gridDim;
-#ifndef LOCKSTEP_GROUP_WIDTH
-#define LOCKSTEP_GROUP_WIDTH 32
+/// Lanes of its thread groups.
+#ifndef LOCKSTEP_EMULATED_WIDTH
+#define LOCKSTEP_EMULATED_WIDTH 32
 #endif
-constexpr int warpSize = LOCKSTEP_GROUP_WIDTH;
+constexpr int warpSize = LOCKSTEP_EMULATED_WIDTH;
 
 // -------------------------------------------------------------------------------------------------------------------- errors
 
@@ -104,7 +106,7 @@ inline const char* cudaGetErrorString(cudaError_t code) {
 
 namespace cuda_shim {
 
-constexpr unsigned WIDTH = LOCKSTEP_GROUP_WIDTH;
+constexpr unsigned WIDTH = LOCKSTEP_EMULATED_WIDTH;
 using Mask = std::conditional_t<WIDTH == 64, uint64_t, uint32_t>;
 constexpr unsigned MULTIPROCESSORS = 2;
 constexpr unsigned THREADS_PER_MULTIPROCESSOR = 1024;
@@ -552,7 +554,8 @@ inline cudaError_t cudaRuntimeGetVersion(int* version) {
   return cuda_shim::answer(cudaSuccess);
 }
 inline cudaError_t cudaGetDeviceProperties(cudaDeviceProp* properties, int) {
-  *properties = {"CPU emulation of CUDA, for tests", 0, 0, cuda_shim::MULTIPROCESSORS, cuda_shim::WIDTH,
+  *properties = {"CPU emulation of CUDA, for tests", 0, 0, cuda_shim::MULTIPROCESSORS,
+                 static_cast<int>(cuda_shim::setting("CUDA_SHIM_WIDTH", cuda_shim::WIDTH)),
                  cuda_shim::MEMORY_BYTES};
   return cuda_shim::answer(cudaSuccess);
 }

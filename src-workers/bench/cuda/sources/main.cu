@@ -35,7 +35,7 @@ std::string architecture(const cudaDeviceProp& properties) {
 #endif
 }
 
-#ifdef LOCKSTEP_HIP
+#if defined(LOCKSTEP_HIP) || defined(LOCKSTEP_EMULATED_HIP)
 constexpr const char *BACKEND = "hip", *PLATFORM = "HIP", *COMPILER = "hipcc";
 #else
 constexpr const char *BACKEND = "cuda", *PLATFORM = "CUDA", *COMPILER = "nvcc";

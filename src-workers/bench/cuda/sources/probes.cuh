@@ -105,7 +105,8 @@ __global__ void manyRegisters(uint32_t* out, uint32_t rounds, long long* starts,
                               long long spinCycles) {
   uint32_t value[LIVE_VALUES];
 #pragma unroll
-  for (uint32_t i = 0; i < LIVE_VALUES; ++i) value[i] = out[i];
+  // Of each thread its own: what is the same for all needs no register of a lane on AMD's devices.
+  for (uint32_t i = 0; i < LIVE_VALUES; ++i) value[i] = out[i] + threadIdx.x;
   stayAndTell(starts, stops, processors, spinCycles);
 #pragma unroll 1
   for (uint32_t round = 0; round < rounds; ++round) {

@@ -1,0 +1,51 @@
+import { readdir } from 'node:fs/promises';
+import { join } from 'node:path';
+import { fail, ok, type Result } from '../../domain/result.ts';
+import { findProgram, isProgram, pathFolders, runTool } from '../tool.ts';
+
+/** The compiler of AMD's devices, which compiles the same sources. */
+
+type Environment = Readonly<Record<string, string | undefined>>;
+
+const ASK = { timeLimitMs: 30_000 } as const;
+
+/** Folders of ROCm's programs: PATH, HIP_PATH, ROCM_PATH, /opt/rocm and /opt/rocm-*, newest first. */
+async function rocmFolders(environment: Environment): Promise<readonly string[]> {
+  const homes = ['HIP_PATH', 'ROCM_PATH'].flatMap((name) => environment[name] || []);
+  const versions = (await readdir('/opt').catch(() => []))
+    .filter((name) => /^rocm(-[\d.]+)?$/.test(name))
+    .sort((a, b) => b.localeCompare(a, 'en', { numeric: true }))
+    .map((name) => join('/opt', name));
+  return [...pathFolders(environment), ...[...homes, ...versions].map((home) => join(home, 'bin'))];
+}
+
+/** Where hipcc is: the `HIPCC` that a person set, else as `rocmFolders` says. Fails with `not-found`. */
+export async function findHipcc(environment: Environment): Promise<Result<string>> {
+  const set = environment['HIPCC'];
+  if (set) return (await isProgram(set)) ? ok(set) : fail('not-found', `HIPCC is ${set}, which is no program`);
+  const found = await findProgram(['hipcc', 'hipcc.exe'], await rocmFolders(environment));
+  return found === null
+    ? fail(
+        'not-found',
+        'hipcc is not in PATH, HIP_PATH, ROCM_PATH or /opt/rocm. Install ROCm, or set HIPCC=/path/to/hipcc',
+      )
+    : ok(found);
+}
+
+/** HIP's version, such as `6.2.41133`. Fails where the program is no hipcc. */
+export async function hipVersion(hipcc: string): Promise<Result<string>> {
+  const asked = await runTool(hipcc, ['--version'], ASK);
+  if (!asked.ok) return asked;
+  const version = /HIP version: ([\d.]+)/.exec(asked.value.stdout)?.[1];
+  return version === undefined ? fail('unsupported', `${hipcc} does not say its version`) : ok(version);
+}
+
+/** What to compile for: the GPUs of this machine, as ROCm names them; `native` where it names none. */
+export async function hipArchitectures(environment: Environment): Promise<readonly string[]> {
+  const program = await findProgram(['rocm_agent_enumerator'], await rocmFolders(environment));
+  const asked = program === null ? null : await runTool(program, [], ASK);
+  const named = asked?.ok ? asked.value.stdout.split('\n').map((line) => line.trim()) : [];
+  // gfx000 is the CPU.
+  const found = [...new Set(named.filter((name) => /^gfx[0-9a-f]{3,}/.test(name) && name !== 'gfx000'))].sort();
+  return found.length > 0 ? found : ['native'];
+}
