@@ -39,6 +39,7 @@ import type { Caches, Predictor } from './predict/tables.ts';
 import type { SweepPlan } from './predict/plan.ts';
 import { firstEquals, type ComparedDesigns } from './sweep/equal.ts';
 import type { TieTable } from './sweep/ties.ts';
+import { expectedExcess } from './models/calibration/search.ts';
 import { createTuner, type KnownDesign, type TuningEstimate, type TuningSpace } from './tune/tuner.ts';
 import {
   simulateDesign,
@@ -422,7 +423,13 @@ export function inspect({
   return inspectKernel(label, texts, asked);
 }
 
-/** So many designs to measure next, by all that is known, and what is expected of the best. */
+/** Random search is shown for so many measurements, or twice those that were made. */
+const MIN_RANDOM_DRAWS = 100;
+
+/**
+ * So many designs to measure next, by all that is known, and what is expected of the best. `randomMs`: expected best time of 1, 2, … designs drawn
+ * at random, by the corrected predictions; empty where nothing is measured.
+ */
 export function tune({
   space,
   known,
@@ -433,12 +440,18 @@ export function tune({
   readonly known: readonly KnownDesign[];
   readonly count: number;
   readonly seed: number;
-}): { readonly next: readonly number[]; readonly estimate: TuningEstimate | null } {
+}): { readonly next: readonly number[]; readonly estimate: TuningEstimate | null; readonly randomMs: Float64Array } {
   const tuner = createTuner(space, seed);
   for (const { design, timeMs, noise } of known)
     if (timeMs === null) tuner.reject(design);
     else tuner.observe(design, timeMs, noise);
-  return { next: tuner.propose(count), estimate: tuner.estimate() };
+  const times = tuner.expectedTimes().sort();
+  const draws = Math.min(times.length, Math.max(MIN_RANDOM_DRAWS, 2 * known.length));
+  return {
+    next: tuner.propose(count),
+    estimate: tuner.estimate(),
+    randomMs: Float64Array.from({ length: draws }, (_, at) => times[0] + expectedExcess(times, at + 1)),
+  };
 }
 
 export interface WorkerTasks {

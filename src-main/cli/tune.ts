@@ -2,6 +2,7 @@ import { fail, ok, type Result } from '../../src-workers/domain/result.ts';
 import type { TuningStep } from '../contract/measuring.ts';
 import { validate } from '../contract/parse.ts';
 import { procedures } from '../contract/procedures.ts';
+import { DESIGNS_PER_STEP, triedDesigns, tune } from '../contract/tuning.ts';
 import type { Engine } from '../services/engine.ts';
 import { measuringTarget, type BenchOptions } from './bench.ts';
 import { DESIGN_HEAD, designCells } from './design-columns.ts';
@@ -21,9 +22,6 @@ export interface TuneOptions extends Pick<
   /** Expected regret at which it ends. */
   readonly within: number;
 }
-
-/** Designs of one step: a program of the target starts once for all of them. */
-const DESIGNS_PER_STEP = 4;
 
 export async function tuneCommand(
   engine: Engine,
@@ -45,54 +43,45 @@ export async function tuneCommand(
     ...(warmUps !== undefined && { warmUps }),
     ...(caseLimit !== undefined && { caseTimeLimitMs: caseLimit * 1000 }),
   } as const;
+  const start = validate(procedures['bench.start'].input, { ...sweep, ...how, designs: [0] }, 'tune');
+  if (!start.ok) return reportFailure(terminal, start.error, true);
   const began = performance.now();
   const steps: (Pick<TuningStep, 'measured' | 'failed' | 'best' | 'expectedRegret'> & {
     readonly runId: number;
     readonly designs: readonly number[];
   })[] = [];
 
-  const known = (step: TuningStep): number => step.measured + step.failed;
-  const left = (step: TuningStep): number =>
-    'designs' in budget
-      ? Math.max(0, Math.min(step.next.length, budget.designs - known(step)))
-      : performance.now() - began < budget.timeMs
-        ? step.next.length
-        : 0;
-  const nextStep = (): Promise<Result<TuningStep>> => engine.call('bench.next', asked.value);
-  let step = await nextStep();
-  if (step.ok && known(step.value) > 0 && !options.json) say(terminal, `Measured before: ${progressText(step.value)}`);
-  while (
-    step.ok &&
-    left(step.value) > 0 &&
-    !(step.value.expectedRegret !== null && step.value.expectedRegret <= within)
-  ) {
-    const designs = step.value.next.slice(0, left(step.value));
-    const start = validate(procedures['bench.start'].input, { ...sweep, ...how, designs }, 'tune');
-    if (!start.ok) return reportFailure(terminal, start.error, true);
-    const done = await followRun(engine, terminal, `Step ${steps.length + 1}`, () =>
-      engine.call('bench.start', start.value),
-    );
-    if (!done.ok) return reportFailure(terminal, done.error);
-    const before = known(step.value);
-    step = await nextStep();
-    if (!step.ok) break;
-    if (known(step.value) === before)
-      return reportFailure(terminal, {
-        code: 'unsupported',
-        message: `Run ${done.value.id} added no measurement: its device is not the one that measured before. Predict a new run for it.`,
-      });
-    const { measured, failed, best, expectedRegret } = step.value;
-    steps.push({ runId: done.value.id, designs, measured, failed, best, expectedRegret });
-    if (!options.json) say(terminal, `Step ${steps.length}, run ${done.value.id}: ${progressText(step.value)}`);
-  }
-  if (!step.ok) return reportFailure(terminal, step.error);
-  const { next: _next, ...last } = step.value;
-  const stopped =
-    last.expectedRegret !== null && last.expectedRegret <= within
-      ? 'within'
-      : step.value.next.length === 0
-        ? 'all-measured'
-        : 'budget';
+  const tuned = await tune({
+    within,
+    next: () => engine.call('bench.next', asked.value),
+    async measure(designs) {
+      return followRun(engine, terminal, `Step ${steps.length + 1}`, () =>
+        engine.call('bench.start', { ...start.value, designs: [...designs] }),
+      );
+    },
+    left: (step) =>
+      'designs' in budget
+        ? budget.designs - triedDesigns(step)
+        : performance.now() - began < budget.timeMs
+          ? step.next.length
+          : 0,
+    show(step, done) {
+      const { measured, failed, best, expectedRegret } = step;
+      if (done) steps.push({ ...done, measured, failed, best, expectedRegret });
+      if (options.json || triedDesigns(step) === 0) return;
+      const said = done ? `Step ${steps.length}, run ${done.runId}` : 'Measured before';
+      say(terminal, `${said}: ${progressText(step)}`);
+    },
+  });
+  if (!tuned.ok) return reportFailure(terminal, tuned.error);
+  const { step, stopped } = tuned.value;
+  if (stopped === 'other-device')
+    return reportFailure(terminal, {
+      code: 'unsupported',
+      message:
+        'A step added no measurement: its device is not the one that measured before. Predict a new run for this device.',
+    });
+  const { next: _next, ...last } = step;
   if (options.json) printJson(terminal, { ...last, within, stopped, elapsedMs: performance.now() - began, steps });
   else report(terminal, last, stopped, within);
   return last.best ? EXIT_OK : EXIT_FAILED;
@@ -138,7 +127,7 @@ function report(
   );
   say(
     terminal,
-    `Measured ${measured} of ${designs(considered)}. ${STOPPED[stopped](within)} By the measurements, the fastest of all is expected to be ${percent(expectedRegret)} faster.`,
+    `Measured ${measured} of ${designs(considered)}. ${STOPPED[stopped](within)} By the measurements, this design is expected to be ${percent(expectedRegret)} slower than the fastest of all.`,
   );
 }
 

@@ -112,6 +112,17 @@ export const BENCH_SUITES = [
 ] as const;
 export type BenchSuite = (typeof BENCH_SUITES)[number];
 
+/** A design as it was measured for a tuning. */
+export interface TunedDesign {
+  readonly designIndex: number;
+  readonly design: Design;
+  /** The run that measured it; the newest of several. */
+  readonly runId: number;
+  readonly predictedMs: number;
+  /** Includes what ordering the units takes, as predicted. Null where the design could not be measured, or gave a wrong result. */
+  readonly measuredMs: number | null;
+}
+
 /** What the measurements of a sweep say so far, and the designs to measure next. */
 export interface TuningStep {
   readonly runId: number;
@@ -130,8 +141,12 @@ export interface TuningStep {
     readonly expectedMs: number;
     readonly predictedMs: number;
   } | null;
-  /** E[time of `best` over that of the fastest design of all] − 1; null where nothing is measured. */
+  /** exp(E[ln(time of `best` over that of the fastest design of all)]) − 1; null where nothing is measured. */
   readonly expectedRegret: number | null;
+  /** What was measured, in order. */
+  readonly history: readonly TunedDesign[];
+  /** Expected best time, ms, of 1, 2, … of the designs considered, drawn at random, by the corrected predictions; empty where nothing is measured. */
+  readonly randomMs: readonly number[];
   /** Empty where all designs are measured. */
   readonly next: readonly number[];
 }

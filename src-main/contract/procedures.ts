@@ -473,6 +473,7 @@ export const procedures = {
   'bench.next': procedure(
     v.strictObject({
       target: shortText,
+      limits: pageLimits,
       program: ownProgram,
       kernel: ownKernel,
       runId: id,

@@ -75,6 +75,8 @@ export interface Tuner {
   propose(count: number): readonly number[];
   /** `null` where nothing is measured. */
   estimate(): TuningEstimate | null;
+  /** Expected times of all designs that were not rejected, ms, by predictions and measurements, in no order; empty where nothing is measured. */
+  expectedTimes(): Float64Array;
 }
 
 /** Standard deviation of the common scale, of ln(time), about that of the first measurement: wide. */
@@ -290,6 +292,15 @@ export function createTuner({ predictedMs, coordinates, deviation }: TuningSpace
         timeMs: Math.exp(expectedLog(share, design) + first!),
         expectedRegret: Math.expm1(logRegret),
       };
+    },
+    expectedTimes() {
+      const scale = first;
+      if (scale === null) return new Float64Array();
+      const share = weights();
+      return Float64Array.from(
+        order.filter((one) => !rejected.has(one)),
+        (one) => Math.exp(expectedLog(share, one) + scale),
+      );
     },
   };
 

@@ -90,6 +90,40 @@ test('measuring is cancelled with Escape, keeps what it has, and resumes', async
   await expect(rows(page).filter({ hasText: 'queued' })).toHaveCount(0, { timeout: 180_000 });
 });
 
+test('a run is tuned by the keyboard, cancelled, and continued', async ({ page, own, complaints }) => {
+  await open(page, own);
+  await predicted(page, 1);
+  await smallStudy(page);
+  await setUp(page, 6);
+  await fill(page, 'Repeats', 6);
+  await page.getByRole('button', { name: /^Tune…/ }).focus();
+  await page.keyboard.press('t');
+  await expect(page.getByRole('heading', { name: 'Nothing measured on this target yet' })).toBeVisible();
+  await fill(page, 'Designs to measure in all', 8);
+  await fill(page, 'Expected regret to stop at', 0.1);
+  await page.getByRole('button', { name: /^Tune/ }).focus();
+  await page.keyboard.press('t');
+  const steps = page.getByRole('table', { name: 'Steps of the tuning' }).getByRole('row');
+  await expect(steps).toHaveCount(2, { timeout: 120_000 });
+  await page.getByRole('button', { name: 'Cancel tuning' }).click();
+  await expect(page.getByText('Cancelled: what was measured is kept')).toBeVisible();
+
+  // It goes on where it was, until the budget is spent or little is left to gain.
+  await page.getByRole('button', { name: 'Continue tuning' }).click();
+  await expect(steps).toHaveCount(3, { timeout: 120_000 });
+  await expect(
+    page.getByText(/slower than the fastest of all\. (That is within 0\.1\s%|8 designs were tried)/),
+  ).toBeVisible();
+  await expect(page.getByText(/^measured of \d+$/)).toBeVisible();
+  await expect(
+    page.getByRole('figure', { name: /^Best time found by designs measured: .* after 8 designs/ }),
+  ).toBeVisible();
+  await expectAccessible(page, 'tuning', 'both');
+  await page.getByRole('button', { name: 'Show run 3' }).click();
+  await expect(rows(page)).toHaveCount(4);
+  expect(complaints).toEqual([]);
+});
+
 test('the probe before a measurement is cancelled, and nothing is measured', async ({ page, own }) => {
   await open(page, own);
   await predicted(page, 1);

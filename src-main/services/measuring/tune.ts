@@ -17,7 +17,7 @@ import type { RunView } from '../runs/run-view.ts';
 import { kernelAbility } from './own-kernel.ts';
 import { measuredDeviceId } from './plans.ts';
 import { runnableDesigns } from './runnable.ts';
-import { targetAbility, targetBackend, type Targets } from './targets.ts';
+import { checkLimits, targetAbility, targetBackend, type Targets } from './targets.ts';
 
 /**
  * Which designs of a sweep to measure next. A tuning keeps nothing of its own: what is known is every measurement of the sweep that was made in
@@ -32,21 +32,27 @@ const UNKNOWN_NOISE = 0.03;
 /** Half the width of a 95 % interval in standard deviations. */
 const INTERVAL = 1.96;
 
+interface MeasuredBefore extends KnownDesign {
+  readonly runId: number;
+}
+
 /** See the contract's `bench.next`. */
 export async function nextDesigns(
   context: Context,
   targets: Targets,
   input: ProcedureArguments<'bench.next'>,
 ): Promise<Result<TuningStep>> {
-  const { runId, target, program, kernel } = input;
+  const { runId, target, limits, program, kernel } = input;
   const backend = targetBackend(target);
   if (!backend.ok) return backend;
+  const limited = checkLimits(target, limits);
+  if (!limited.ok) return limited;
   const opened = await context.views.open(runId);
   if (!opened.ok) return opened;
   const view = opened.value;
   const deviceId = measuredDeviceId(view, backend.value, input.deviceId, program !== undefined || kernel !== undefined);
   if (!deviceId.ok) return deviceId;
-  const ability = await targetAbility(targets, target, backend.value, undefined);
+  const ability = await targetAbility(targets, target, backend.value, limits);
   const among = runnableDesigns(view, deviceId.value, kernel ? kernelAbility(ability) : ability);
   if (!among.ok) return among;
   const known = await knownDesigns(context, view, deviceId.value, { target, program, kernel });
@@ -71,11 +77,15 @@ export async function nextDesigns(
       })),
       errorWidths(device),
     ),
-    known: known.value.map((one) => ({ ...one, design: place.get(one.design)! })),
+    known: known.value.map(({ design, timeMs: measuredMs, noise }) => ({
+      design: place.get(design)!,
+      timeMs: measuredMs,
+      noise,
+    })),
     count: input.count,
     seed: view.run.seed ?? 0,
   });
-  const { next, estimate } = answer;
+  const { next, estimate, randomMs } = answer;
   const measured = known.value.filter((one) => one.timeMs !== null).length;
   const best = estimate && considered[estimate.design];
   return ok({
@@ -95,6 +105,14 @@ export async function nextDesigns(
             predictedMs: timeMs[best],
           },
     expectedRegret: estimate?.expectedRegret ?? null,
+    history: known.value.map(({ design, runId: measuredBy, timeMs: measuredMs }) => ({
+      designIndex: design,
+      design: describeDesign(view.predictor, design).design,
+      runId: measuredBy,
+      predictedMs: timeMs[design],
+      measuredMs,
+    })),
+    randomMs: [...randomMs],
     next: next.map((at) => considered[at]),
   });
 }
@@ -108,7 +126,7 @@ async function knownDesigns(
   view: RunView,
   deviceId: string,
   { target, program, kernel }: Pick<ProcedureArguments<'bench.next'>, 'target' | 'program' | 'kernel'>,
-): Promise<Result<readonly KnownDesign[]>> {
+): Promise<Result<readonly MeasuredBefore[]>> {
   const records = await store.listMeasurementsOf(view.run.id);
   if (!records.ok) return records;
   const fingerprints = new Map<number, string>();
@@ -127,18 +145,19 @@ async function knownDesigns(
       fingerprints.set(runId, device.fingerprint);
   }
   const newest = fingerprints.get(Math.max(...fingerprints.keys()));
-  const designs = new Map<number, KnownDesign>();
+  const designs = new Map<number, MeasuredBefore>();
   for (const record of records.value) {
     const { designIndex: design, failure, correct, runId } = record;
     if (design === null || fingerprints.get(runId) !== newest || !fingerprints.has(runId)) continue;
     const time = failure === null && correct !== false ? measuredTime(record) : null;
     // A time of 0 is below the resolution of the device's timer.
-    if (!time || time.medianMs === 0) designs.set(design, { design, timeMs: null, noise: 0 });
+    if (!time || time.medianMs === 0) designs.set(design, { design, runId, timeMs: null, noise: 0 });
     else {
       const { medianMs, lowMs, highMs } = time;
       const known = lowMs === null || highMs === null ? UNKNOWN_NOISE : (highMs - lowMs) / (2 * INTERVAL * medianMs);
       designs.set(design, {
         design,
+        runId,
         timeMs: medianMs + orderingMs(view, design),
         noise: Math.max(MIN_NOISE, known),
       });

@@ -4,7 +4,7 @@ import { MEASURED_COLUMNS } from './rows.ts';
 import { CHOICES } from './setup.ts';
 
 /** `setup` is a tab of its own only where the window is narrow; else it stands beside the others. */
-export const MEASURE_TABS = ['result', 'calibrate', 'setup'] as const;
+export const MEASURE_TABS = ['result', 'calibrate', 'tune', 'setup'] as const;
 
 /** What a link to a measurement reopens. `run` belongs to the shell and is the sweep, so what was measured has its own name. */
 export const measureAddress = {
@@ -33,6 +33,9 @@ export const measureAddress = {
   limit: numberField(60),
   /** Time that all designs may take together, seconds. */
   time: numberField(120),
+  /** When a tuning ends: designs in all, and expected regret, %. */
+  budget: numberField(40),
+  within: numberField(3),
 };
 
 /** Design indices of an address: whole numbers from 0, each once; anything else is left out. */

@@ -78,7 +78,7 @@ export function measuredRows(
 export const DESIGN_FIELDS = ['threadsPerUnit', 'unitsPerThread', 'blockThreads', 'gridBlocks', 'registerCap', 'loop', 'balancing'] as const; // prettier-ignore
 export type DesignField = (typeof DESIGN_FIELDS)[number];
 
-export function varyingFields(cases: readonly MeasuredCase[]): readonly DesignField[] {
+export function varyingFields(cases: readonly Pick<MeasuredCase, 'design'>[]): readonly DesignField[] {
   const designs = cases.flatMap(({ design }) => (design ? [design] : []));
   const varying = DESIGN_FIELDS.filter((field) => new Set(designs.map((design) => design[field])).size > 1);
   return varying.length > 0 ? varying : ['threadsPerUnit', 'blockThreads', 'gridBlocks'];

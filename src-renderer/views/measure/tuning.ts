@@ -1,0 +1,89 @@
+import type { TunedDesign, TuningStep } from '../../../src-main/contract/measuring.ts';
+import type { TuningStop } from '../../../src-main/contract/tuning.ts';
+import type { Curve } from '../../charts/curves.ts';
+import { counted, percent } from '../../format/numbers.ts';
+
+/** The plot of a tuning, and what is said of it. */
+
+/** Designs measured in one run, with the best time of all until its end. */
+export interface TuningStepRow {
+  readonly runId: number;
+  readonly designs: readonly TunedDesign[];
+  /** The best of the step; null where all failed. */
+  readonly stepBest: TunedDesign | null;
+  readonly bestMs: number;
+  /** Share of the time of the best before that this step saved; null where it was not improved. */
+  readonly saved: number | null;
+}
+
+const timeOf = ({ measuredMs }: TunedDesign): number => measuredMs ?? Infinity;
+
+/** Steps in order; a design that was measured again belongs to the step that measured it last. */
+export function tuningSteps(history: readonly TunedDesign[]): readonly TuningStepRow[] {
+  const rows: TuningStepRow[] = [];
+  let before = Infinity;
+  for (const [runId, designs] of Map.groupBy(history, (one) => one.runId)) {
+    const best = designs.reduce((one, other) => (timeOf(other) < timeOf(one) ? other : one));
+    const bestMs = Math.min(before, timeOf(best));
+    const improved = bestMs < before && before < Infinity;
+    rows.push({
+      runId,
+      designs,
+      stepBest: best.measuredMs === null ? null : best,
+      bestMs,
+      saved: improved ? 1 - bestMs / before : null,
+    });
+    before = bestMs;
+  }
+  return rows;
+}
+
+/** Best found against measurements: by tuning, by random search, and each measured time. */
+export function tuningCurves({ history, randomMs }: Pick<TuningStep, 'history' | 'randomMs'>): readonly Curve[] {
+  const times = history.map(timeOf);
+  let best = Infinity;
+  const found = times.map((time, at) => [at + 1, (best = Math.min(best, time))] as const);
+  const until = Math.max(randomMs.length === 0 ? 0 : 10, 2 * times.length);
+  const measured = times.map((time, at) => [at + 1, time] as const);
+  return [
+    { name: 'best found', points: found, series: 1, steps: true },
+    { name: 'random', points: randomMs.slice(0, until).map((time, at) => [at + 1, time]), series: 2, dashed: true },
+    { name: 'measured', points: measured, series: 1, dots: true },
+  ];
+}
+
+/** Random measurements whose best is expected to be as good as the best found; null where more are needed than are known. */
+export function randomEquivalent({ best, randomMs }: Pick<TuningStep, 'best' | 'randomMs'>): number | null {
+  if (!best) return null;
+  const at = randomMs.findIndex((time) => time <= best.expectedMs);
+  return at < 0 ? null : at + 1;
+}
+
+/** Where a tuning stands, in a sentence or two; empty where it has not begun. */
+export function tuningVerdict(
+  step: TuningStep | null,
+  state: { readonly running: boolean; readonly stopped: TuningStop | 'cancelled' | null },
+  { budget, within }: { readonly budget: number; readonly within: number },
+): string {
+  if (!step || step.history.length === 0) return '';
+  const { expectedRegret, next } = step;
+  const regret =
+    expectedRegret === null
+      ? ''
+      : `By the measurements, the best found is expected to be ${percent(expectedRegret)} slower than the fastest of all. `;
+  if (state.running) return `${regret}Measuring the next ${counted(next.length, 'design')}.`;
+  switch (state.stopped) {
+    case 'within':
+      return `${regret}That is within ${percent(within)}.`;
+    case 'all-measured':
+      return 'All designs were measured.';
+    case 'budget':
+      return `${regret}${counted(budget, 'design')} were tried: a larger number continues.`;
+    case 'other-device':
+      return 'The last step added no measurement: its device is not the one that measured before. Predict again to tune for this device.';
+    case 'cancelled':
+      return `${regret}Cancelled: what was measured is kept, and Continue measures the next designs.`;
+    case null:
+      return regret.trim();
+  }
+}

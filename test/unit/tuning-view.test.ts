@@ -1,0 +1,102 @@
+import { describe, expect, it } from 'vitest';
+import { randomEquivalent, tuningCurves, tuningSteps, tuningVerdict } from '../../src-renderer/views/measure/tuning.ts';
+import type { TuningStep } from '../../src-main/contract/measuring.ts';
+import { tune } from '../../src-main/contract/tuning.ts';
+import { ok, unwrap } from '../../src-workers/domain/result.ts';
+import { sampleDesign } from './measure-samples.ts';
+
+/** What a tuning knows after these times, two designs a run; null: failed. */
+function stepAfter(
+  times: readonly (number | null)[],
+  expectedRegret: number,
+  next: readonly number[] = [8, 9],
+): TuningStep {
+  const history = times.map((measuredMs, at) => ({
+    designIndex: at,
+    design: sampleDesign(),
+    runId: 5 + Math.floor(at / 2),
+    predictedMs: 1,
+    measuredMs,
+  }));
+  const known = times.filter((time) => time !== null);
+  const bestMs = Math.min(...known);
+  const best = { designIndex: 0, design: sampleDesign(), measuredMs: bestMs, expectedMs: bestMs, predictedMs: 1 };
+  return {
+    runId: 1,
+    deviceId: 'a',
+    considered: 10,
+    measured: known.length,
+    failed: times.length - known.length,
+    best: known.length === 0 ? null : best,
+    expectedRegret: known.length === 0 ? null : expectedRegret,
+    history,
+    randomMs: known.length === 0 ? [] : [9, 6, 5, 4, 3.5],
+    next,
+  };
+}
+
+describe('plot of a tuning', () => {
+  it('draws the best of what was measured so far, a failed design as none', () => {
+    const [found, random, measured] = tuningCurves(stepAfter([8, null, 4, 6], 0.1));
+    expect(found.points.map(([, ms]) => ms)).toEqual([8, 8, 4, 4]);
+    expect(measured.points[1][1]).toBe(Infinity);
+    expect(random.points[0]).toEqual([1, 9]);
+  });
+
+  it('groups what was measured by run, and says what each step gained', () => {
+    const steps = tuningSteps(stepAfter([8, null, 4, 6, 5, 7], 0.1).history);
+    expect(steps.map(({ runId, bestMs, saved }) => [runId, bestMs, saved])).toEqual([
+      [5, 8, null],
+      [6, 4, 0.5],
+      [7, 4, null],
+    ]);
+    expect(tuningSteps(stepAfter([null, null], 0).history)[0]).toMatchObject({ stepBest: null, bestMs: Infinity });
+  });
+
+  it('says how many random measurements are expected to be as good', () => {
+    expect(randomEquivalent(stepAfter([8, 4], 0.1))).toBe(4);
+    expect(randomEquivalent(stepAfter([8, 3], 0.1))).toBeNull();
+  });
+
+  it('says where it stands', () => {
+    const limits = { budget: 4, within: 0.03 };
+    const says = (stopped: Parameters<typeof tuningVerdict>[1]['stopped'], running = false) =>
+      tuningVerdict(stepAfter([8, 4], 0.125), { running, stopped }, limits);
+    expect(says(null, true)).toMatch(
+      /expected to be 12\.5\s% slower than the fastest of all\. Measuring the next 2 designs\.$/,
+    );
+    expect(says('budget')).toContain('4 designs were tried');
+    expect(says('cancelled')).toContain('what was measured is kept');
+    expect(tuningVerdict(stepAfter([], 0), { running: false, stopped: null }, limits)).toBe('');
+  });
+});
+
+describe('tune', () => {
+  /** Every design measured adds its time; regret halves with each. */
+  async function run(within: number, budget: number, isSilent = false) {
+    const times: number[] = [];
+    const shown: (readonly number[])[] = [];
+    const tuned = await tune({
+      within,
+      next: async () =>
+        ok(stepAfter(times, 0.5 ** times.length, times.length < 6 ? [times.length, times.length + 1] : [])),
+      measure: async (designs) => {
+        if (!isSilent) times.push(...designs.map((design) => 10 - design));
+        return ok({ id: 7 });
+      },
+      left: (step) => budget - step.measured,
+      show: (_, measured) => void (measured && shown.push(measured.designs)),
+    });
+    return { stopped: unwrap(tuned).stopped, shown };
+  }
+
+  it('ends by the expected regret, the budget, or when nothing is left', async () => {
+    expect(await run(0.1, 40)).toEqual({ stopped: 'within', shown: [[0, 1], [2, 3]] }); // prettier-ignore
+    expect(await run(0.001, 3)).toEqual({ stopped: 'budget', shown: [[0, 1], [2]] }); // prettier-ignore
+    expect((await run(0.001, 40)).stopped).toBe('all-measured');
+  });
+
+  it('ends where a step adds nothing', async () => {
+    expect(await run(0.001, 40, true)).toEqual({ stopped: 'other-device', shown: [] });
+  });
+});
