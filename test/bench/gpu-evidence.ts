@@ -1,0 +1,553 @@
+import { execFileSync } from 'node:child_process';
+import {
+  copyFileSync,
+  createReadStream,
+  existsSync,
+  mkdirSync,
+  readFileSync,
+  readdirSync,
+  writeFileSync,
+} from 'node:fs';
+import { join, resolve } from 'node:path';
+import { parseArgs } from 'node:util';
+import type {
+  MeasuringComparison,
+  MeasuringDetail,
+  MeasuringTarget,
+  TuningStep,
+} from '../../src-main/contract/measuring.ts';
+import { startOf } from '../../src-main/contract/probe.ts';
+import type { ProcedureInput, ProcedureName, ProcedureOutput } from '../../src-main/contract/procedures.ts';
+import type { StudyFile } from '../../src-main/contract/study.ts';
+import { triedDesigns, tune } from '../../src-main/contract/tuning.ts';
+import { openEngine } from '../../src-main/services/engine.ts';
+import { isSameDevice } from '../../src-main/services/measured/device.ts';
+import { loopFindings } from '../../src-renderer/views/measure/suites.ts';
+import { FailureError, fail, ok, unwrap, type Result } from '../../src-workers/domain/result.ts';
+import { TABLE_I } from '../../src-workers/models/imbalance/swatman-figures.ts';
+import { mean, sortedQuantile, spearman } from '../../src-workers/numeric/statistics.ts';
+import { readCsr } from '../../src-workers/parse/csr.ts';
+import { spmvReference } from '../data/bench/spmv-reference.ts';
+
+/*
+ * `npm run gpu-evidence -- --out DIR`: what a GPU that is at hand for twenty minutes should answer, in one command. Each step has its share of
+ * the time; one that fails or runs out of it is named, and the others go on. The same command continues: `DIR/state.json` knows the runs, and
+ * cases that were measured are not measured again. DIR then has
+ *
+ *   summary.md, summary.json   what held, with figures
+ *   records/STEP.json          every case with all repeats, device, clocks
+ *   spmv.csv                   times of the kernels by matrix, for `lockstep evidence loops --data DIR/spmv.csv`
+ *   lockstep.db                all of it as runs: lockstep runs list --db DIR/lockstep.db
+ */
+const ROOT = join(import.meta.dirname, '../..');
+const EXAMPLES = join(ROOT, 'db/examples');
+
+const { values: options } = parseArgs({
+  options: {
+    out: { type: 'string' },
+    /** As `lockstep bench --list` names it. */
+    target: { type: 'string', default: 'cuda:0' },
+    /** Of the catalogue; by default the one with the name of the target's. */
+    device: { type: 'string' },
+    minutes: { type: 'string', default: '20' },
+    /** Some of the steps, by comma. */
+    steps: { type: 'string' },
+    /** Few designs and units: a dry run on an emulation. */
+    tiny: { type: 'boolean', default: false },
+  },
+});
+if (options.out === undefined || !(Number(options.minutes) > 0)) {
+  process.stderr.write(
+    'Specify where the results go: npm run gpu-evidence -- --out DIR. --minutes must be a number above 0.\n',
+  );
+  process.exit(2);
+}
+const out = resolve(options.out);
+mkdirSync(join(out, 'records'), { recursive: true });
+const say = (line: string): void => void process.stdout.write(`${line}\n`);
+
+const SIZES = options.tiny
+  ? {
+      designs: 4,
+      calibration: 4,
+      repeats: 2,
+      warmUps: 0,
+      units: 256,
+      tuned: 8,
+      studies: ['geometric'],
+      matrices: ['lp_ship04l.mtx'],
+    }
+  : {
+      designs: 200,
+      calibration: 40,
+      repeats: 7,
+      warmUps: 2,
+      units: Infinity,
+      tuned: 40,
+      studies: null,
+      matrices: null,
+    };
+
+// -- What was done before --------------------------------------------------------------------------------------------------
+
+interface StepRecord {
+  readonly state: 'complete' | 'partial' | 'failed';
+  readonly seconds: number;
+  readonly figures: Readonly<Record<string, unknown>>;
+  /** What did not work, each with its reason. */
+  readonly problems: readonly string[];
+}
+interface State {
+  /** By what was measured: ids of runs. */
+  readonly runs: Record<string, number>;
+  readonly steps: Record<string, StepRecord>;
+}
+const stateFile = join(out, 'state.json');
+const state: State = existsSync(stateFile)
+  ? (JSON.parse(readFileSync(stateFile, 'utf8')) as State)
+  : { runs: {}, steps: {} };
+const keep = (): void => writeFileSync(stateFile, JSON.stringify(state, null, 1));
+
+// -- Measuring -------------------------------------------------------------------------------------------------------------
+
+const engine = unwrap(await openEngine({ databaseFile: join(out, 'lockstep.db'), resourceFolder: ROOT, host: 'cli' }));
+async function call<Name extends ProcedureName>(
+  name: Name,
+  input: ProcedureInput<Name>,
+): Promise<ProcedureOutput<Name>> {
+  return unwrap((await engine.dispatch(name, input)) as Result<ProcedureOutput<Name>>);
+}
+
+/** Of the step that runs. */
+let deadline = Infinity;
+let problems: string[] = [];
+const leftMs = (): number => Math.max(0, deadline - performance.now());
+const messageOf = (error: unknown): string => (error instanceof Error ? error.message : String(error));
+
+/** Does one part of a step; what fails is named, and the next part goes on. */
+async function attempt(what: string, body: () => Promise<void>): Promise<void> {
+  try {
+    if (leftMs() === 0) throw new Error('not begun, the time of this step is spent');
+    await body();
+  } catch (error) {
+    problems.push(`${what}: ${messageOf(error)}`);
+    say(`  ${problems.at(-1)}`);
+  }
+}
+
+/** Starts or resumes a run, waits until it is done or the time of the step is spent, and returns its id. */
+async function ran(key: string, start: () => Promise<{ readonly runId: number }>): Promise<number> {
+  const before = state.runs[key];
+  const known = before === undefined ? null : await call('runs.get', { id: before });
+  if (known?.state === 'complete') return known.id;
+  const { runId } = known ? await call('runs.resume', { id: known.id }) : await start();
+  state.runs[key] = runId;
+  keep();
+  const timer = Number.isFinite(deadline)
+    ? setTimeout(() => void engine.dispatch('runs.cancel', { id: runId }), leftMs())
+    : undefined;
+  const ended = await call('runs.wait', { id: runId }).finally(() => clearTimeout(timer));
+  if (ended.state !== 'complete') {
+    const message = `the time is spent, ${ended.valid} of ${ended.enumerated} ${ended.kind === 'sweep' ? 'designs are predicted' : 'cases are measured'}`;
+    // A part of a measurement says something, a part of a ranking nothing.
+    if (ended.kind === 'sweep') throw new Error(message);
+    problems.push(`${key}: ${message}`);
+  }
+  return runId;
+}
+
+type Start = Omit<ProcedureInput<'bench.start'>, 'target'>;
+const { repeats, warmUps } = SIZES;
+
+/** Measures, and keeps the record. `fit`: a probe reduces repeats and units to a part of the time that is left. */
+async function measured(key: string, input: Start, fit = 0): Promise<MeasuringDetail> {
+  const asked = { target: options.target, repeats, warmUps, ...input };
+  const runId = await ran(key, async () => {
+    if (fit === 0 || options.tiny) return call('bench.start', asked);
+    const probe = await call('bench.probe', { ...asked, timeLimitMs: Math.max(1000, Math.round(fit * leftMs())) });
+    if (probe.kind !== 'done') throw new Error('The target is a page. Specify a device of this machine.');
+    return call('bench.start', { ...asked, ...(probe.proposal && startOf(probe.proposal)) });
+  });
+  const detail = await call('bench.detail', { id: runId });
+  writeFileSync(join(out, 'records', `${key.replaceAll(/[^\w.-]+/g, '-')}.json`), JSON.stringify(detail));
+  const failed = detail.cases.filter(({ failure }) => failure !== null);
+  if (failed.length > 0)
+    problems.push(
+      `${key}: ${failed.length} of ${detail.cases.length} failed, first ${failed[0].label}: ${failed[0].failure}`,
+    );
+  return detail;
+}
+
+const counts = ({ runId, cases }: MeasuringDetail) => ({
+  runId,
+  cases: cases.length,
+  measured: cases.filter((one) => one.measured !== null || Object.keys(one.values).length > 0).length,
+  failed: cases.filter(({ failure }) => failure !== null).length,
+});
+
+/** Predicts a study on the device. */
+async function swept(key: string, study: StudyFile, folder: string): Promise<number> {
+  const workload = { ...study.workload, units: Math.min(study.workload.units, SIZES.units) };
+  return ran(`sweep ${key}`, () =>
+    call('runs.start', { study: { ...study, workload, devices: [deviceId()] }, folder }),
+  );
+}
+const readStudy = (file: string): StudyFile => JSON.parse(readFileSync(file, 'utf8')) as StudyFile;
+
+const agreementOf = ({ spearman: rank, medianError, scale, regret, designs }: MeasuringComparison) => ({
+  designs: designs.length,
+  spearman: rank,
+  medianError,
+  scale,
+  regretOfFirst: regret.find(({ k }) => k === 1)?.fraction ?? null,
+  regretOfBestOfFive: regret.find(({ k }) => k === 5)?.fraction ?? null,
+});
+
+// -- The steps -------------------------------------------------------------------------------------------------------------
+
+const facts = { target: null as MeasuringTarget | null, deviceId: options.device ?? null };
+function deviceId(): string {
+  if (facts.deviceId !== null) return facts.deviceId;
+  throw new Error(
+    'No device of the catalogue has the name of the target. Specify one: --device ID (lockstep devices list).',
+  );
+}
+
+/** What a tool prints, or why it does not. */
+function printed(tool: string, ...args: readonly string[]): string {
+  try {
+    return execFileSync(tool, args, { encoding: 'utf8', timeout: 10_000, stdio: ['ignore', 'pipe', 'pipe'] }).trim();
+  } catch (error) {
+    return `not available: ${messageOf(error).split('\n')[0]}`;
+  }
+}
+
+async function deviceFacts() {
+  const targets = await call('bench.targets', { again: true });
+  const target = targets.find(({ id }) => id === options.target);
+  if (!target?.available)
+    throw new Error(
+      `The target ${options.target} is not available: ${target ? `${target.label}. ${target.advice}` : `there are ${targets.map(({ id }) => id).join(', ')}`}`,
+    );
+  facts.target = target;
+  const devices = await call('devices.list', {});
+  facts.deviceId ??= devices.find((device) => isSameDevice(device, target.device!))?.id ?? null;
+  return {
+    device: target.device,
+    catalogue: facts.deviceId,
+    node: process.version,
+    nvcc: printed(process.env['NVCC'] ?? 'nvcc', '--version')
+      .split('\n')
+      .at(-1),
+    clocks: printed(
+      'nvidia-smi',
+      '--query-gpu=name,driver_version,power.limit,clocks.sm,clocks.max.sm,clocks.mem,clocks_throttle_reasons.active,temperature.gpu',
+      '--format=csv',
+    ),
+  };
+}
+
+async function tableOne() {
+  const detail = await measured('matrix-power', { suite: 'matrix-power' });
+  const rows = TABLE_I.flatMap(({ workload, n, modelled, measured: published }) => {
+    const one = detail.cases.find(({ case: each, values }) => each.benchmark === 'matrix-power' && each.parameters.lengths === workload && each.parameters.unitsPerGroup === n && typeof values['meanLoss'] === 'number'); // prettier-ignore
+    return one ? [{ workload, n, modelled, published, measured: one.values['meanLoss'] as number }] : [];
+  });
+  const errors = Float64Array.from(rows, (row) => Math.abs(row.measured / row.modelled - 1)).sort();
+  return {
+    ...counts(detail),
+    rows,
+    ...(rows.length > 0 && { meanErrorOfModel: mean(errors), maxErrorOfModel: errors.at(-1) }),
+  };
+}
+
+async function divergentLoops() {
+  const detail = await measured('divergent-loops', { suite: 'divergent-loops' });
+  const { fit, unit } = loopFindings(detail.cases, true);
+  return { ...counts(detail), unit, fit };
+}
+
+async function launchGrid() {
+  const detail = await measured('launch-grid', { suite: 'launch-grid' });
+  const times = Float64Array.from(detail.cases.flatMap(({ measured: time }) => (time ? [time.medianMs] : []))).sort();
+  return { ...counts(detail), ...(times.length > 0 && { bestMs: times[0], worstMs: times.at(-1) }) };
+}
+
+/** Designs of the example studies, before and after calibration on others. */
+async function exampleStudies() {
+  const names =
+    SIZES.studies ?? readdirSync(EXAMPLES).flatMap((file) => /^(?!software|spmv-cpu)(.+)\.json$/.exec(file)?.[1] ?? []);
+  const figures: Record<string, unknown> = {};
+  for (const [at, name] of names.entries())
+    await attempt(name, async () => {
+      const share = 1 / (names.length - at);
+      const runId = await swept(name, readStudy(join(EXAMPLES, `${name}.json`)), EXAMPLES);
+      const calibration = await measured(
+        `${name} calibration`,
+        { runId, choose: 'random', count: SIZES.calibration },
+        0.15 * share,
+      );
+      const detail = await measured(`${name} designs`, { runId, choose: 'spread', count: SIZES.designs }, 0.7 * share);
+      const before = await call('bench.compare', { id: detail.runId });
+      figures[name] = { ...counts(detail), part: detail.request.part ?? null, before: agreementOf(before) };
+      const profile = await call('calibration.save', { id: calibration.runId, name: `gpu-evidence ${name}` });
+      const after = await call('bench.compare', { id: detail.runId, profileId: profile.id });
+      figures[name] = { ...(figures[name] as object), calibrated: agreementOf(after) };
+    });
+  return figures;
+}
+
+const MATRICES = [
+  ...readdirSync(EXAMPLES).map((file) => join(EXAMPLES, file)),
+  ...readdirSync(join(ROOT, 'test/data/matrices')).map((file) => join(ROOT, 'test/data/matrices', file)),
+].filter(
+  (path) => path.endsWith('.mtx') && (SIZES.matrices === null || SIZES.matrices.some((one) => path.endsWith(one))),
+);
+
+/** Columns of the evidence of `loops`, by the kernel whose best time stands there. */
+const COLUMNS: Readonly<Record<string, (implementation: string | undefined, threadsPerUnit: number) => boolean>> = {
+  thread_mapped: (implementation) => implementation === 'Thread per row',
+  group_mapped: (implementation, threads) => implementation === '2 to 32 threads per row' && threads === 32,
+  merge_path: (implementation) => implementation === 'Merge path',
+};
+
+/** Figures of the lengths of rows, as the columns of the evidence. */
+async function rowFigures(path: string): Promise<readonly number[]> {
+  const { rows, columnCount, rowStarts } = unwrap(await readCsr(createReadStream(path), path));
+  const lengths = Float64Array.from({ length: rows }, (_, row) => rowStarts[row + 1] - rowStarts[row]).sort();
+  const average = mean(lengths);
+  const moment = (power: number): number => mean(lengths.map((value) => (value - average) ** power));
+  const quartiles = [0, 0.25, 0.5, 0.75, 1].map((fraction) => sortedQuantile(lengths, fraction));
+  const skewness = moment(2) > 0 ? moment(3) / moment(2) ** 1.5 : 0;
+  return [rows, columnCount, rowStarts[rows], ...quartiles, average, moment(2), skewness];
+}
+
+/** Every SpMV kernel and mapping on every matrix, checked against the product in double precision. */
+async function spmvKernels() {
+  const figures: Record<string, unknown> = {};
+  const source = join(EXAMPLES, 'kernels/spmv');
+  const lines = [
+    'matrix,rows,columns,nonzeros,min,q1,median,q3,max,mean,variance,skewness,' + Object.keys(COLUMNS).join(','),
+  ];
+  const cells: { readonly predicted: number; readonly measured: number }[] = [];
+  for (const [at, path] of MATRICES.entries()) {
+    const name = path.replace(/^.*\/(.*)\.mtx$/, '$1');
+    await attempt(name, async () => {
+      const folder = join(out, 'kernels', name);
+      mkdirSync(folder, { recursive: true });
+      for (const file of ['spmv.cu', 'spmv.wgsl']) copyFileSync(join(source, file), join(folder, file));
+      const manifest = readFileSync(join(source, 'spmv.kernel.json'), 'utf8').replaceAll('../../ca-GrQc.mtx', path);
+      writeFileSync(join(folder, 'spmv.kernel.json'), manifest);
+      const { x, y, rows } = await spmvReference(path);
+      writeFileSync(join(folder, 'x.f32'), x);
+      writeFileSync(join(folder, 'y.f32'), y);
+      const study = readStudy(join(source, 'spmv.json'));
+      // Every block size and number of threads per row is a build of its own.
+      const axes = { ...study.axes, blockThreads: [128, 256], unitsPerThread: [1, 2] };
+      const implementations = options.tiny ? study.implementations?.slice(0, 1) : study.implementations;
+      const workload = { lengths: `mtx:${path}`, units: rows };
+      const runId = await ran(`sweep spmv ${name}`, () =>
+        call('runs.start', { study: { ...study, workload, axes, implementations, devices: [deviceId()] }, folder }),
+      );
+      const share = leftMs() / (MATRICES.length - at);
+      const whole = deadline;
+      deadline = performance.now() + share;
+      const detail = await measured(`spmv ${name}`, {
+        runId,
+        kernel: { file: join(folder, 'spmv.kernel.json') },
+        choose: 'best',
+        count: 10_000,
+      }).finally(() => (deadline = whole));
+      const timed = detail.cases.flatMap(({ design, predictedMs, measured: time, correct }) =>
+        design && time && correct !== false ? [{ design, predicted: predictedMs ?? NaN, measured: time.medianMs }] : [],
+      );
+      cells.push(...timed);
+      const best = Object.values(COLUMNS).map((fits) =>
+        timed.reduce(
+          (least, one) =>
+            fits(one.design.implementation, one.design.threadsPerUnit) ? Math.min(least, one.measured) : least,
+          Infinity,
+        ),
+      );
+      lines.push(
+        [name, ...(await rowFigures(path)), ...best.map((time) => (Number.isFinite(time) ? 1000 * time : ''))].join(
+          ',',
+        ),
+      );
+      figures[name] = {
+        ...counts(detail),
+        ...(timed.length > 2 && { ...agreementOf(await call('bench.compare', { id: detail.runId })) }),
+      };
+    });
+  }
+  writeFileSync(join(out, 'spmv.csv'), `${lines.join('\n')}\n`);
+  const readable = await call('evidence.judge', {
+    dataset: 'loops',
+    data: { fileName: 'spmv.csv', bytes: readFileSync(join(out, 'spmv.csv')) },
+  });
+  const rank =
+    cells.length > 2
+      ? spearman(
+          ...((['predicted', 'measured'] as const).map((key) => Float64Array.from(cells, (cell) => cell[key])) as [
+            Float64Array,
+            Float64Array,
+          ]),
+        )
+      : null;
+  return {
+    ...figures,
+    all: { cells: cells.length, spearman: rank, asEvidence: readable.datasets.flatMap(({ gpus }) => gpus) },
+  };
+}
+
+/** One study measured in full, and tuned without knowing any of it. */
+async function tunedAgainstExhaustive() {
+  const example = readStudy(join(EXAMPLES, 'geometric.json'));
+  const axes = {
+    threadsPerUnit: options.tiny ? [1, 2] : [1, 2, 4, 8, 16, 32],
+    blockThreads: options.tiny ? [32, 64] : [64, 128, 256, 512],
+    unitsPerThread: options.tiny ? [1, 2] : [1, 2, 4, 8],
+    balancing: ['none'],
+  };
+  const study = { ...example, name: 'Tuned and exhaustive', axes };
+  const exhaustive = await measured('exhaustive', {
+    runId: await swept('exhaustive', study, EXAMPLES),
+    choose: 'best',
+    count: 10_000,
+  });
+  const trueMs = new Map(
+    exhaustive.cases.flatMap(({ designIndex, measured: time }) =>
+      designIndex !== null && time ? [[designIndex, time.medianMs] as const] : [],
+    ),
+  );
+  const runId = await swept('tuned', study, EXAMPLES);
+  let last: TuningStep | null = null;
+  const steps: unknown[] = [];
+  const tuned = await tune({
+    within: 0.03,
+    next: async () =>
+      leftMs() > 0
+        ? ok(await call('bench.next', { target: options.target, runId }))
+        : fail('cancelled', 'the time is spent'),
+    measure: async (designs) =>
+      ok({
+        id: (await measured(`tuning ${designs.join(' ')}`, { runId, choose: 'named', designs: [...designs] })).runId,
+      }),
+    left: (step) => SIZES.tuned - triedDesigns(step),
+    show: (step) =>
+      void ((last = step),
+      steps.push({ measured: step.measured, bestMs: step.best?.measuredMs, expectedRegret: step.expectedRegret })),
+  });
+  if (!tuned.ok) problems.push(`tuning: ${tuned.error.message}`);
+  const found = last as TuningStep | null;
+  const fastestMs = Math.min(...trueMs.values());
+  const namedMs = found?.best ? trueMs.get(found.best.designIndex) : undefined;
+  return {
+    ...counts(exhaustive),
+    fastestMs,
+    tunedMeasured: found?.measured ?? 0,
+    stopped: tuned.ok ? tuned.value.stopped : 'time',
+    expectedRegret: found?.expectedRegret ?? null,
+    trueRegret: namedMs === undefined ? null : namedMs / fastestMs - 1,
+    steps,
+  };
+}
+
+/** Shares of the time. Facts come first in every session, and are never skipped. */
+const STEPS: readonly {
+  readonly id: string;
+  readonly title: string;
+  readonly share: number;
+  readonly run: () => Promise<object>;
+}[] = [
+  { id: 'facts', title: 'Device', share: 0.05, run: deviceFacts },
+  {
+    id: 'probes',
+    title: 'Probes of the device',
+    share: 0.1,
+    run: async () => counts(await measured('probes', { suite: 'probes' })),
+  },
+  { id: 'matrix-power', title: 'Table I of Swatman, measured column', share: 0.08, run: tableOne },
+  { id: 'divergent-loops', title: 'Divergent loops of Białas and Strzelecki', share: 0.05, run: divergentLoops },
+  { id: 'launch-grid', title: 'Launch grid of Hasan', share: 0.07, run: launchGrid },
+  { id: 'studies', title: 'Designs of the example studies', share: 0.3, run: exampleStudies },
+  { id: 'spmv', title: 'SpMV kernels on all matrices', share: 0.2, run: spmvKernels },
+  { id: 'tuned', title: 'Tuned against exhaustive', share: 0.15, run: tunedAgainstExhaustive },
+];
+
+const chosen = options.steps?.split(',');
+const unknown = chosen?.find((id) => !STEPS.some((step) => step.id === id));
+if (unknown !== undefined) {
+  process.stderr.write(`No step has the name "${unknown}". Specify some of ${STEPS.map(({ id }) => id).join(', ')}.\n`);
+  await engine.close();
+  process.exit(2);
+}
+
+for (const { id, title, share, run } of STEPS) {
+  if (id !== 'facts' && ((chosen && !chosen.includes(id)) || state.steps[id]?.state === 'complete')) continue;
+  say(title);
+  const began = performance.now();
+  deadline = began + share * Number(options.minutes) * 60_000;
+  problems = [];
+  let figures: StepRecord['figures'] | null = null;
+  try {
+    figures = { ...(await run()) };
+  } catch (error) {
+    if (!(error instanceof FailureError || error instanceof Error)) throw error;
+    problems.push(messageOf(error));
+  }
+  const seconds = (performance.now() - began) / 1000;
+  state.steps[id] = {
+    state: figures === null ? 'failed' : problems.length > 0 ? 'partial' : 'complete',
+    seconds,
+    figures: figures ?? {},
+    problems,
+  };
+  keep();
+  say(`  ${state.steps[id].state} after ${seconds.toFixed(0)} s`);
+  for (const problem of problems) say(`  ${problem}`);
+  if (id === 'facts' && figures === null) break;
+}
+await engine.close();
+
+// -- The summary -----------------------------------------------------------------------------------------------------------
+
+/** Figures as lines of a list, those of parts below them; long lists are in the JSON alone. */
+function list(value: unknown, name: string, depth = 0): readonly string[] {
+  const indent = '  '.repeat(depth);
+  if (value === null || typeof value !== 'object')
+    return [`${indent}- ${name}: ${typeof value === 'number' ? Number(value.toPrecision(4)) : String(value)}`];
+  if (Array.isArray(value)) return [`${indent}- ${name}: ${value.length} entries in summary.json`];
+  return [`${indent}- ${name}`, ...Object.entries(value).flatMap(([key, part]) => list(part, key, depth + 1))];
+}
+
+const device = facts.target?.device ?? null;
+writeFileSync(
+  join(out, 'summary.json'),
+  JSON.stringify({ date: new Date().toISOString(), device, catalogue: facts.deviceId, steps: state.steps }, null, 1),
+);
+const text = STEPS.flatMap(({ id, title }) => {
+  const step = state.steps[id];
+  if (!step) return [`## ${title}`, '', 'Not run.', ''];
+  return [
+    `## ${title}`,
+    '',
+    `${step.state}, ${step.seconds.toFixed(0)} s`,
+    '',
+    ...Object.entries(step.figures).flatMap(([name, value]) => list(value, name)),
+    ...step.problems.map((problem) => `- **${problem.replaceAll('\n', ' ')}**`),
+    '',
+  ];
+});
+writeFileSync(
+  join(out, 'summary.md'),
+  [
+    `# GPU evidence: ${device?.name ?? options.target}`,
+    '',
+    `${new Date().toISOString().slice(0, 10)}${options.tiny ? ', sizes of a dry run' : ''}`,
+    '',
+    ...text,
+  ].join('\n'),
+);
+say(`${join(out, 'summary.md')}`);
+if (STEPS.some(({ id }) => state.steps[id]?.state === 'failed')) process.exitCode = 1;

@@ -1,0 +1,71 @@
+import { spawnSync } from 'node:child_process';
+import { mkdtempSync, readFileSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { afterAll, expect, it } from 'vitest';
+import { lacks } from '../tools.mjs';
+
+// A dry run of `npm run gpu-evidence` on the emulation of CUDA: few designs of few units.
+const ROOT = join(import.meta.dirname, '..', '..');
+const out = mkdtempSync(join(tmpdir(), 'lockstep-gpu-evidence-'));
+afterAll(() => rmSync(out, { recursive: true, force: true }));
+
+function evidence(...args: readonly string[]) {
+  return spawnSync(
+    process.execPath,
+    [join(ROOT, 'test/bench/gpu-evidence.ts'), '--out', out, '--tiny', '--device', 'nvidia-rtx-4090', ...args],
+    {
+      encoding: 'utf8',
+      env: { ...process.env, NVCC: join(ROOT, 'test/data/cuda-shim/nvcc'), XDG_CACHE_HOME: join(out, 'cache') },
+    },
+  );
+}
+interface Summary {
+  readonly device: { readonly name: string };
+  readonly steps: Readonly<
+    Record<string, { state: string; figures: Record<string, unknown>; problems: readonly string[] }>
+  >;
+}
+const summary = (): Summary => JSON.parse(readFileSync(join(out, 'summary.json'), 'utf8')) as Summary;
+
+it.skipIf(lacks('g++'))(
+  'names the steps that had no time, does them when started again, and writes what lockstep evidence reads',
+  () => {
+    const short = evidence('--minutes', '0.0001', '--steps', 'studies,spmv');
+    expect(short.stderr).toBe('');
+    expect(short.status).toBe(0);
+    expect(summary().steps).toMatchObject({
+      facts: { state: 'complete' },
+      studies: { state: 'partial', problems: [expect.stringMatching(/^geometric: .*the time .*is spent/)] },
+      spmv: { state: 'partial', problems: [expect.stringMatching(/^lp_ship04l: .*the time .*is spent/)] },
+    });
+
+    const whole = evidence('--minutes', '60', '--steps', 'studies,spmv,tuned');
+    expect(whole.stderr).toBe('');
+    const { device, steps } = summary();
+    expect(device.name).toContain('emulation');
+    // Four designs are too few to calibrate: said, and the other steps go on.
+    expect(steps['studies']).toMatchObject({
+      state: 'partial',
+      figures: { geometric: { measured: 4, before: { designs: 4 } } },
+      problems: [expect.stringMatching(/^geometric: .* parameters need \d+ measured designs/)],
+    });
+    expect([steps['spmv'].state, steps['tuned'].state]).toEqual(['complete', 'complete']);
+    expect(steps['spmv'].figures).toMatchObject({
+      lp_ship04l: { failed: 0 },
+      all: { asEvidence: [{ implementations: [{ name: 'thread_mapped' }] }] },
+    });
+    expect(steps['tuned'].figures).toMatchObject({ measured: 8, failed: 0 });
+    expect(readFileSync(join(out, 'summary.md'), 'utf8')).toContain('## Tuned against exhaustive\n\ncomplete, ');
+
+    // What is complete is not done again.
+    const again = evidence('--steps', 'spmv,tuned');
+    expect(again.stdout).toMatch(/^Device\n {2}complete after \d+ s\n.*summary\.md\n$/);
+  },
+  400_000,
+);
+
+it('refuses what it does not understand', () => {
+  const unknown = evidence('--steps', 'everything');
+  expect(unknown).toMatchObject({ status: 2, stderr: expect.stringMatching(/^No step has the name "everything"\. Specify some of facts, probes/) as string }); // prettier-ignore
+});
