@@ -1,5 +1,6 @@
 import { fail, ok, type Result } from '../../domain/result.ts';
 import type { PipelineParameters } from '../../domain/kernel.ts';
+import { solveSymmetric } from '../../numeric/symmetric.ts';
 
 /**
  * Soft-saturation waves: cycles of an iteration on one multiprocessor (SM) as thread groups are added to it.
@@ -161,7 +162,7 @@ function levenbergMarquardt(rows: readonly MeasuredLaunch[], schedulers: number)
     while (!improved && damping < 1e12) {
       // 1e-12 keeps the system regular when a parameter has no influence (p with no row near the knee).
       const damped = normal.map((line, i) => line.map((v, j) => (i === j ? v * (1 + damping) + 1e-12 : v)));
-      const delta = solve3(damped, gradient);
+      const delta = solveSymmetric(damped, gradient);
       const next = x.map((value, i) => value - delta[i]);
       const nextResiduals = residualsAt(next);
       const nextCost = sumOfSquares(nextResiduals);
@@ -176,14 +177,4 @@ function levenbergMarquardt(rows: readonly MeasuredLaunch[], schedulers: number)
     if (!improved || before - cost <= 1e-12 * before) break;
   }
   return { parameters: toParameters(x), residuals, cost };
-}
-
-/** Solution of a 3 × 3 linear system by Cramer's rule. */
-function solve3(a: readonly (readonly number[])[], b: readonly number[]): number[] {
-  const det = (m: readonly (readonly number[])[]) =>
-    m[0][0] * (m[1][1] * m[2][2] - m[1][2] * m[2][1]) -
-    m[0][1] * (m[1][0] * m[2][2] - m[1][2] * m[2][0]) +
-    m[0][2] * (m[1][0] * m[2][1] - m[1][1] * m[2][0]);
-  const d = det(a);
-  return [0, 1, 2].map((column) => det(a.map((line, i) => line.map((v, j) => (j === column ? b[i] : v)))) / d);
 }

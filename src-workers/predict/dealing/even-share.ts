@@ -1,6 +1,7 @@
 import type { EvenShareBalancing } from '../../domain/design.ts';
 import { firstIndex } from '../../numeric/search.ts';
 import { addStart, startsScratch, type Dealing, type DealingScratch } from './deal.ts';
+import { repeatedSum } from './given.ts';
 
 /**
  * Even shares: a launch of S slots cuts its items into shares of ⌈items / S⌉, so that every slot but the last runs equally
@@ -55,8 +56,7 @@ export function sharedUnits(balancing: EvenShareBalancing, lengths: Float64Array
   const each = more > 0 ? own.map((length) => length + more) : own;
   let sum = 0;
   const ends = each.map((items) => (sum += items));
-  const rest = units % each.length;
-  return { each, ends, items: ((units - rest) / each.length) * sum + (rest > 0 ? ends[rest - 1] : 0) };
+  return { each, ends, items: repeatedSum(each, units) };
 }
 
 /** Work space of `shareDepth`: a unit may start at any item of a share. */

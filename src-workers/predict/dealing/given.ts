@@ -125,6 +125,18 @@ export function readGiven(order: GivenOrder, { unitsPerGroup: n }: Dealing): Giv
   };
 }
 
+/** Sum of the first `count` values of a sequence that repeats these. */
+export function repeatedSum(values: Float64Array, count: number): number {
+  const rest = count % values.length;
+  let sum = 0;
+  let first = 0;
+  for (let i = 0; i < values.length; i++) {
+    if (i === rest) first = sum;
+    sum += values[i];
+  }
+  return ((count - rest) / values.length) * sum + first;
+}
+
 /** The longest of each n consecutive units from the first, up to where the groups repeat. */
 export function longestOfGroups(order: GivenOrder, n: number): Float64Array {
   const { units, lengths, part } = order;

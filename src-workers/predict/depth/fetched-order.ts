@@ -1,7 +1,7 @@
 import { goldenTurn } from '../../numeric/lattice.ts';
 import { indexedQueue } from '../../numeric/queue.ts';
 import { LAST_LIVES, MIN_PLAYED_GROUPS, PLAYED_UNITS } from '../constants.ts';
-import { longestOfGroups, lossOfGroups, type GivenOrder } from '../dealing/given.ts';
+import { longestOfGroups, lossOfGroups, repeatedSum, type GivenOrder } from '../dealing/given.ts';
 import type { DiscreteLaw } from './discrete-law.ts';
 
 /** What work groups fetch of units in a given order: see `fetchedOrder`. */
@@ -41,7 +41,7 @@ export function fetchedOrder(order: GivenOrder, fetch: number | 'group', unitsPe
     lanes: isTogether ? 1 : unitsPerGroup,
     perFetch: isTogether ? 1 : fetch,
     longest: lengths.reduce((most, length) => Math.max(most, length), 0),
-    mean: meanLength(lengths, units),
+    mean: repeatedSum(lengths, units) / units,
   };
   return {
     meanLoss: isTogether ? lossOfGroups(order, unitsPerGroup).meanLoss : null,
@@ -57,17 +57,6 @@ interface Fetched {
   readonly perFetch: number;
   readonly longest: number;
   readonly mean: number;
-}
-
-function meanLength(lengths: Float64Array, units: number): number {
-  const rest = units % lengths.length;
-  let sum = 0;
-  let first = 0;
-  for (let i = 0; i < lengths.length; i++) {
-    if (i === rest) first = sum;
-    sum += lengths[i];
-  }
-  return (Math.floor(units / lengths.length) * sum + first) / units;
 }
 
 /**

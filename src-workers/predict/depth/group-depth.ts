@@ -3,6 +3,7 @@ import type { GroupDepth, GroupFetches, StepLaw } from '../../domain/depth.ts';
 import type { WholeUnitBalancing } from '../../domain/design.ts';
 import type { LoopForm } from '../../domain/kernel.ts';
 import type { LengthLaw } from '../../domain/workload.ts';
+import { kept } from '../../numeric/kept.ts';
 import { lossMoments, quickMeanLosses } from '../../models/imbalance/closed-form.ts';
 import { bestBuckets, quantileBuckets, roundPatterns, type Bucket } from './buckets.ts';
 import {
@@ -454,13 +455,9 @@ function bucketModel(
 
 /** Of a flattened loop whose buckets are the same in groups of any width, as the sums then are. */
 function laneSumsOf(prepared: PreparedLaw, buckets: readonly Bucket[], key: string, rounds: number): LaneLaws {
-  const { lanes } = prepared;
-  const name = `${key} ${rounds}`;
-  const known = lanes.get(name) ?? laneLaws(roundSums(prepared, buckets, key, 1, rounds), COMMON_SIZES);
-  lanes.delete(name);
-  if (lanes.size >= KEPT_LANE_LAWS) lanes.delete(lanes.keys().next().value!);
-  lanes.set(name, known);
-  return known;
+  return kept(prepared.lanes, KEPT_LANE_LAWS, `${key} ${rounds}`, () =>
+    laneLaws(roundSums(prepared, buckets, key, 1, rounds), COMMON_SIZES),
+  );
 }
 
 /** Sums over the rounds, each as long as the longest of n units, one for each pattern of buckets. */
