@@ -170,7 +170,7 @@ export function measuringWarnings(
   const measuring = run.measuringDevice as MeasuringDevice | null;
   const warnings = [...noticed, ...reducedTexts(request)];
   const predicted = run.devices.find((device) => device.id === request.deviceId);
-  if (measuring?.backend === 'program' && measuring.properties.deviceFrom === 'machine')
+  if (measuring?.backend === 'program' && !request.kernel && measuring.properties.deviceFrom === 'machine')
     warnings.push(
       'The program did not name its device. Print {"device": "NAME"}, so that the ranking shows its times in the rows of that device.',
     );

@@ -2,7 +2,7 @@ import { createHash } from 'node:crypto';
 import { createReadStream } from 'node:fs';
 import { resolve } from 'node:path';
 import { pipeline } from 'node:stream/promises';
-import { namedFiles, sourcePath } from '../../../src-workers/bench/kernel/files.ts';
+import { namedFiles, readContents, sourcePath } from '../../../src-workers/bench/kernel/files.ts';
 import { entryOf } from '../../../src-workers/bench/kernel/launches.ts';
 import type { Ability } from '../../../src-workers/domain/ability.ts';
 import type { BenchBackend } from '../../../src-workers/domain/benchmark.ts';
@@ -44,7 +44,7 @@ export function kernelAbility(ability: Ability): Ability {
   return { ...ability, threadsPerUnit: null, bestBuckets: true, wholeUnits: false };
 }
 
-/** The kernel that a request names, for a measurement of a sweep's device. */
+/** The kernel that a request names, for a measurement of a sweep's device. Its files are checked. */
 export async function kernelTask(
   { file }: NonNullable<AskedKernel>,
   view: RunView,
@@ -61,12 +61,15 @@ export async function kernelTask(
       { field: 'sources' },
     );
   const device = view.devices.find(({ id }) => id === deviceId);
-  return ok({
+  const task = {
     ...read.value,
     units: view.study.study.workload.units,
     threadGroupWidth: device?.kind === 'gpu' ? device.threadGroupWidth : 1,
     device: language === 'cu' ? Number(target.slice('cuda:'.length)) : null,
-  });
+  };
+  // What measures reads them again: a wrong file is to be named before a run is opened.
+  const contents = await readContents(task);
+  return contents.ok ? ok(task) : contents;
 }
 
 /** The kernel of a run that is resumed, read again. Fails with `conflict` where it is not that which was measured before. */

@@ -15,6 +15,9 @@ const MAX_BLOCKS_PER_ROW = 65_535;
 /** Of a launch's expected time, what is slept through. */
 const SLEPT_SHARE = 0.9;
 
+/** What a device says, on one line: it adds while it was doing what, each on a line of its own. */
+const oneLine = (message: string): string => message.trim().replaceAll(/\s*\n\s*(- )?/g, ' ');
+
 /** The device is gone, and so is everything on it. */
 export class DeviceLostError extends Error {
   constructor(message: string) {
@@ -74,7 +77,7 @@ export function createLauncher(device: GPUDevice): Launcher {
       promised.catch(() => undefined);
       errors = await Promise.all([device.popErrorScope(), device.popErrorScope(), device.popErrorScope()]);
       const failed = errors.find((error) => error !== null);
-      if (failed) throw new FailureError({ code: 'unsupported', message: failed.message.trim() });
+      if (failed) throw new FailureError({ code: 'unsupported', message: oneLine(failed.message) });
       value = await promised;
     } catch (error) {
       // A lost device rejects its promises in any order.
@@ -83,7 +86,7 @@ export function createLauncher(device: GPUDevice): Launcher {
       if (error instanceof FailureError) throw error;
       throw new FailureError({
         code: 'unsupported',
-        message: error instanceof Error ? error.message.trim() : String(error),
+        message: oneLine(error instanceof Error ? error.message : String(error)),
       });
     }
     return value;
