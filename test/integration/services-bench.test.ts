@@ -581,6 +581,22 @@ describe('a measurement that is stopped', () => {
     expect(found.cases.find((one) => one.case.id === at)!.failure).toMatch(/SIGSEGV|exit code 7|driver reset/);
   });
 
+  it('blames the case whose turn it was, and none where the case had failed before the end', async () => {
+    const { engine, runId } = await swept();
+    const [at, turn] = [await caseAt(engine, runId, 2), await caseAt(engine, runId, 4)];
+    fake({ at, turn, event: 'crash' });
+    const crashed = await measure(engine, runId);
+    expect(crashed).toMatchObject({ state: 'failed', valid: 2, invalid: 1 });
+    const failures = (await detail(engine, crashed.id)).cases.filter(({ failure }) => failure !== null);
+    expect(failures.map((one) => one.case.id)).toEqual([turn]);
+    fake({ at, event: 'failed-lost' });
+    const lost = await measure(engine, runId);
+    expect(lost).toMatchObject({ state: 'failed', valid: 2, invalid: 1 });
+    // A program that ends since a launch hung is started again for the other cases.
+    fake({ at, event: 'hung' });
+    expect(await measure(engine, runId)).toMatchObject({ state: 'complete', valid: 4, invalid: 1 });
+  });
+
   it.each([
     ['garbage', /printed "warming up …", which is not a record as one JSON line/],
     ['long-line', /a line of more than \d+ bytes/],

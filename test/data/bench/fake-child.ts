@@ -2,6 +2,7 @@
 // variable FAKE_BENCH says as JSON what it does wrong, and when.
 import { spawn } from 'node:child_process';
 import { writeSync } from 'node:fs';
+import { EXIT_HUNG } from '../../../src-workers/bench/cuda/cuda-plan.ts';
 import { readPlanFolder } from '../../../src-workers/bench/plan-files.ts';
 import type { BenchRecord } from '../../../src-workers/domain/benchmark.ts';
 import { unwrap } from '../../../src-workers/domain/result.ts';
@@ -19,7 +20,9 @@ export interface FakeBench {
   readonly pauseMs?: number;
   /** Id of the case at whose second launch something happens, and what. */
   readonly at?: string;
-  readonly event?: 'crash' | 'exit' | 'garbage' | 'long-line' | 'unknown-case' | 'hang' | 'lost' | 'leave' | 'grandchild';
+  readonly event?: 'crash' | 'exit' | 'garbage' | 'long-line' | 'unknown-case' | 'hang' | 'lost' | 'failed-lost' | 'hung' | 'leave' | 'grandchild';
+  /** Id of the case that is said to be next just before. */
+  readonly turn?: string;
   /** Ids of cases with a wrong result, and of cases that fail. */
   readonly wrong?: readonly string[];
   readonly failing?: readonly string[];
@@ -66,6 +69,7 @@ print({
 });
 
 async function happen(): Promise<void> {
+  if (fake.turn !== undefined) print({ type: 'turn', case: fake.turn });
   switch (fake.event) {
     case undefined:
       return;
@@ -90,6 +94,13 @@ async function happen(): Promise<void> {
       // Deaf to being asked to end.
       process.on('SIGTERM', () => {});
       return pause(600_000);
+    case 'failed-lost':
+    case 'hung':
+      print({ type: 'failed', case: fake.at!, message: 'broke the device' });
+      if (fake.event === 'hung') process.exit(EXIT_HUNG);
+      print({ type: 'lost', message: 'the driver reset it' });
+      process.exit(1);
+      return;
     case 'lost':
       print({ type: 'lost', message: 'the driver reset it' });
       process.exit(1);
