@@ -6,7 +6,6 @@ import { join } from 'node:path';
 import Database from 'better-sqlite3';
 import { afterAll, beforeAll, expect, it } from 'vitest';
 import { processLives } from '../../db/ownership.ts';
-import { main } from '../../src-main/cli/main.ts';
 import type { RankPage, RunSummary, StudyRecord } from '../../src-main/contract/api.ts';
 import type {
   MeasuredCase,
@@ -19,6 +18,7 @@ import { openEngine, type OpenEngine as Engine } from '../../src-main/services/e
 import { unwrap } from '../../src-workers/domain/result.ts';
 import { call, ended } from '../unit/engine-calls.ts';
 import { smallStudy } from '../unit/export-runs.ts';
+import { lockstep } from '../command-line.ts';
 import { lacks } from '../tools.mjs';
 
 // Programs of a person's own, run for each launch of a design.
@@ -276,13 +276,13 @@ it('is resumed after kill -9 with the designs that are left, and leaves no proce
   const database = new Database(file);
   await database.backup(copy);
   database.close();
-  const lockstep = (...args: readonly string[]) =>
+  const started = (...args: readonly string[]) =>
     spawn(process.execPath, [join(ROOT, 'src-main', 'cli', 'lockstep.mjs'), ...args, '--db', copy], {
       cwd: folder,
       stdio: ['ignore', 'pipe', 'pipe'],
     });
   const command = own(`--log '${log}' --device '${NAME}'`);
-  const measuring = lockstep(
+  const measuring = started(
     'bench',
     String(runId),
     '--exec',
@@ -313,7 +313,7 @@ it('is resumed after kill -9 with the designs that are left, and leaves no proce
   reader.close();
 
   writeFileSync(log, '');
-  const resumed = lockstep('runs', 'resume', String(id), '--json');
+  const resumed = started('runs', 'resume', String(id), '--json');
   let [out, err] = ['', ''];
   resumed.stderr.setEncoding('utf8').on('data', (text: string) => (err += text));
   resumed.stdout.setEncoding('utf8').on('data', (text: string) => (out += text));
@@ -402,10 +402,8 @@ it('is never started by a page', async () => {
 
 it('refuses in one line what makes no sense, before anything runs', async () => {
   const commands = async (...args: readonly string[]): Promise<string> => {
-    let text = '';
-    const take = (more: string): void => void (text += more);
-    const status = await main([...args, '--db', file], { out: take, err: take, interactive: false, columns: 100 });
-    return `${status} ${text.trimEnd()}`;
+    const { status, out, err } = await lockstep(...args, '--db', file);
+    return `${status} ${`${out}${err}`.trimEnd()}`;
   };
   const run = String(runId);
   expect(await commands('bench', run, '--exec', 'p {blok}')).toMatch(

@@ -6,12 +6,12 @@ import { join } from 'node:path';
 import Database from 'better-sqlite3';
 import { afterAll, beforeAll, beforeEach, expect, it } from 'vitest';
 import { benchCommand, calibrateCommand, type BenchOptions } from '../../src-main/cli/bench.ts';
-import { main } from '../../src-main/cli/main.ts';
 import { openEngine, type OpenEngine as Engine } from '../../src-main/services/engine.ts';
 import { unwrap } from '../../src-workers/domain/result.ts';
 import type { FakeBench } from '../data/bench/fake-child.ts';
 import { smallStudy } from '../unit/export-runs.ts';
 import { lacks } from '../tools.mjs';
+import { captured, documentOf, lockstep, type Outcome } from '../command-line.ts';
 
 const ROOT = join(import.meta.dirname, '..', '..');
 const FAKE = join(ROOT, 'test', 'data', 'bench', 'fake-child.ts');
@@ -30,26 +30,8 @@ function fake(behaviour: FakeBench): void {
   process.env.FAKE_BENCH = JSON.stringify(behaviour);
 }
 
-interface Outcome {
-  readonly status: number;
-  readonly out: string;
-  readonly err: string;
-}
-
-async function captured(body: (terminal: Parameters<typeof main>[1] & object) => Promise<number>): Promise<Outcome> {
-  let [out, err] = ['', ''];
-  const status = await body({
-    out: (text) => void (out += text),
-    err: (text) => void (err += text),
-    interactive: false,
-    columns: 100,
-  });
-  return { status, out, err };
-}
-
 /** The whole command line. */
-const run = (...args: readonly string[]): Promise<Outcome> =>
-  captured((terminal) => main([...args, '--db', db], terminal));
+const run = (...args: readonly string[]): Promise<Outcome> => lockstep(...args, '--db', db);
 
 /** The command itself, on an engine whose programs measure nothing. */
 async function withFake(body: (engine: Engine) => Promise<Outcome>): Promise<Outcome> {
@@ -73,11 +55,6 @@ const bench = (runId: string | undefined, options: BenchOptions): Promise<Outcom
 const calibrate = (runId: string, options: object): Promise<Outcome> =>
   withFake((engine) => captured((terminal) => calibrateCommand(engine, terminal, runId, options)));
 
-function json<T>({ status, out, err }: Outcome): T {
-  expect({ status, err }).toEqual({ status: 0, err: '' });
-  return JSON.parse(out) as T;
-}
-
 beforeAll(async () => {
   const axes = { threadsPerUnit: [1, 2, 4, 8], blockThreads: [64, 128, 256], blocksPerMultiprocessor: [2, 4] };
   writeFileSync(study, JSON.stringify(smallStudy({ axes })));
@@ -87,7 +64,7 @@ beforeAll(async () => {
 it('measures, compares, calibrates, and keeps what is of the stand-in out of a study', async () => {
   const where = { target: 'webgpu', device: DEVICE, json: true } as const;
   fake({ factor: 3 });
-  const measured = json<{
+  const measured = documentOf<{
     runId: number;
     sourceRunId: number;
     target: string;
@@ -112,7 +89,7 @@ it('measures, compares, calibrates, and keeps what is of the stand-in out of a s
   }
   expect(measured.warnings.join()).toMatch(/measured on Fake device/);
 
-  const compared = json<{ designs: object[]; spearman: number; basis: string }>(
+  const compared = documentOf<{ designs: object[]; spearman: number; basis: string }>(
     await bench('2', { compare: true, json: true }),
   );
   expect(compared.designs).toHaveLength(20);
@@ -122,7 +99,7 @@ it('measures, compares, calibrates, and keeps what is of the stand-in out of a s
   expect(text.out).toMatch(/Rank correlation: \d\.\d{3} \(Spearman\)/);
   expect(text.out).toMatch(/Best of the model's first 1: /);
 
-  const kept = json<{ id: number; name: string; profile: { parameters: Record<string, number> } }>(
+  const kept = documentOf<{ id: number; name: string; profile: { parameters: Record<string, number> } }>(
     await calibrate('2', { name: 'fake', json: true }),
   );
   expect(kept).toMatchObject({ id: 1, name: 'fake' });
@@ -137,7 +114,7 @@ it('measures, compares, calibrates, and keeps what is of the stand-in out of a s
   const misled = { ...written.kernel, setupIterationsPerUnit: 3, origins: { setupIterationsPerUnit: 'calibrated' } };
   writeFileSync(study, JSON.stringify({ ...written, kernel: misled, pipeline }));
   expect((await run('sweep', study, '--json')).out).toContain('of a stand-in loop, not of this kernel');
-  expect(json(await calibrate('2', { undo: study, json: true }))).toEqual({ study, deviceId: DEVICE });
+  expect(documentOf(await calibrate('2', { undo: study, json: true }))).toEqual({ study, deviceId: DEVICE });
   const undone = JSON.parse(readFileSync(study, 'utf8')) as {
     kernel: { setupIterationsPerUnit: number };
     pipeline: object;
@@ -150,7 +127,7 @@ it('measures, compares, calibrates, and keeps what is of the stand-in out of a s
   expect(plain.out).toMatch(/Of the loop that stands in for a kernel/);
   expect(plain.out).toMatch(/On designs held out of the fit \(5 folds\)/);
   expect(plain.out).not.toMatch(/Kept/);
-  const other = json<{ basis: object }>(await bench('2', { compare: true, profile: 1, json: true }));
+  const other = documentOf<{ basis: object }>(await bench('2', { compare: true, profile: 1, json: true }));
   expect(other.basis).toEqual({ profileId: 1, name: 'fake' });
 });
 
@@ -253,12 +230,12 @@ it.skipIf(lacks('g++'))('stops at Ctrl-C, keeps what is measured, leaves no proc
   reader.close();
 
   const resumed = await finished(lockstep('runs', 'resume', '2', '--json'));
-  expect(json<{ cases: object[]; failed: number }>(resumed)).toMatchObject({ failed: 0, cases: { length: 8 } });
+  expect(documentOf<{ cases: object[]; failed: number }>(resumed)).toMatchObject({ failed: 0, cases: { length: 8 } });
 });
 
 it('packs a measurement for a machine without Lockstep, as a folder or an archive', async () => {
   const into = join(folder, 'bundle');
-  const packed = json<{ path: string; cases: number; files: string[]; bytes: number }>(
+  const packed = documentOf<{ path: string; cases: number; files: string[]; bytes: number }>(
     await run('bench', '1', '--device', DEVICE, '--top', '4', '--bundle', into, '--json'),
   );
   expect(packed).toMatchObject({ path: into, cases: 4, leftOut: null });
@@ -280,7 +257,7 @@ it('packs a measurement for a machine without Lockstep, as a folder or an archiv
 
 it('says in one line which designs the target cannot run, and measures the others', async () => {
   const where = { target: 'webgpu', device: DEVICE, top: 1000, repeats: 1, warmUps: 0 } as const;
-  const all = json<{ cases: object[]; leftOut: unknown }>(await bench('1', { ...where, json: true }));
+  const all = documentOf<{ cases: object[]; leftOut: unknown }>(await bench('1', { ...where, json: true }));
   expect(all.leftOut).toBeNull();
   fake({ width: 4 });
   const narrow = await bench('1', { ...where, json: true });
@@ -297,11 +274,13 @@ it('says in one line which designs the target cannot run, and measures the other
 it('says why there is no rank correlation where all designs take the same time', async () => {
   fake({ timeMs: 3 });
   const options = { target: 'webgpu', device: DEVICE, random: 5, repeats: 3, json: true } as const;
-  const { runId } = json<{ runId: number }>(await bench('1', options));
+  const { runId } = documentOf<{ runId: number }>(await bench('1', options));
   const { out } = await bench(String(runId), { compare: true });
   expect(out).toContain('Rank correlation: undefined, since all measured times are equal.');
   expect(out).not.toContain('NaN');
-  expect(json<object>(await bench(String(runId), { compare: true, json: true }))).toMatchObject({ spearman: null });
+  expect(documentOf<object>(await bench(String(runId), { compare: true, json: true }))).toMatchObject({
+    spearman: null,
+  });
 });
 
 it('documents its JSON where one looks for it', async () => {

@@ -8,8 +8,8 @@ import { parse } from 'csv-parse/sync';
 import { afterAll, beforeAll, expect, it } from 'vitest';
 import type { SimulatedTime } from '../../src-main/contract/api.ts';
 import { contradictedCell, sayContradicted } from '../../src-main/cli/design-columns.ts';
-import { main } from '../../src-main/cli/main.ts';
 import { smallStudy } from '../unit/export-runs.ts';
+import { documentOf, lockstep, type Outcome } from '../command-line.ts';
 
 const ROOT = join(import.meta.dirname, '..', '..');
 const folder = mkdtempSync(join(tmpdir(), 'lockstep-simulate-'));
@@ -34,22 +34,8 @@ interface Simulation {
   readonly medianAbsoluteDifference: number;
 }
 
-async function run(...args: readonly string[]): Promise<{ status: number; out: string; err: string }> {
-  let [out, err] = ['', ''];
-  const status = await main([...args, '--db', db], {
-    out: (text) => void (out += text),
-    err: (text) => void (err += text),
-    interactive: false,
-    columns: 100,
-  });
-  return { status, out, err };
-}
-
-async function json<T>(...args: readonly string[]): Promise<T> {
-  const { status, out, err } = await run(...args, '--json');
-  expect({ status, err }).toEqual({ status: 0, err: '' });
-  return JSON.parse(out) as T;
-}
+const run = (...args: readonly string[]): Promise<Outcome> => lockstep(...args, '--db', db);
+const json = async <T>(...args: readonly string[]): Promise<T> => documentOf(await run(...args, '--json'));
 
 beforeAll(async () => {
   const file = join(folder, 'study.json');

@@ -10,6 +10,7 @@ import type { TuningStep } from '../../src-main/contract/measuring.ts';
 import { openEngine, type OpenEngine as Engine } from '../../src-main/services/engine.ts';
 import { unwrap } from '../../src-workers/domain/result.ts';
 import { smallStudy } from '../unit/export-runs.ts';
+import { captured, type Outcome } from '../command-line.ts';
 
 // Tuning with a program whose time of each design is known.
 const ROOT = join(import.meta.dirname, '..', '..');
@@ -22,22 +23,8 @@ let predicted: ReadonlyMap<number, number>;
 let trueMs: Readonly<Record<number, number>>;
 let best: number;
 
-interface Outcome {
-  readonly status: number;
-  readonly out: string;
-  readonly err: string;
-}
-
-async function run(...args: readonly string[]): Promise<Outcome> {
-  let [out, err] = ['', ''];
-  const status = await main([...args, '--db', db], {
-    out: (text) => void (out += text),
-    err: (text) => void (err += text),
-    interactive: false,
-    columns: 200,
-  });
-  return { status, out, err };
-}
+const run = (...args: readonly string[]): Promise<Outcome> =>
+  captured((terminal) => main([...args, '--db', db], terminal), { columns: 200 });
 
 const command = (more = ''): string =>
   `'${process.execPath}' '${PROGRAM}' --design {design} --times '${times}' --log '${log}' ${more}`;

@@ -12,6 +12,7 @@ import { progressBar } from '../../src-main/cli/output.ts';
 import { openEngine, type OpenEngine as Engine } from '../../src-main/services/engine.ts';
 import { fail, unwrap, type Result } from '../../src-workers/domain/result.ts';
 import { smallStudy } from '../unit/export-runs.ts';
+import { captured, documentOf, type Outcome } from '../command-line.ts';
 import { cpuTimeMs } from '../cpu-time.ts';
 
 const ROOT = join(import.meta.dirname, '..', '..');
@@ -20,31 +21,12 @@ afterAll(() => rmSync(folder, { recursive: true, force: true }));
 const at = (name: string): string => join(folder, name);
 const db = at('test.db');
 
-interface Outcome {
-  readonly status: number;
-  readonly out: string;
-  readonly err: string;
-}
-
-/** Runs the command line in this process, with buffers for a terminal. */
-async function run(args: readonly string[], interactive = false): Promise<Outcome> {
-  let out = '';
-  let err = '';
-  const terminal = {
-    out: (text: string) => void (out += text),
-    err: (text: string) => void (err += text),
-    interactive,
-    columns: 100,
-  };
-  const status = await main(args, terminal);
-  return { status, out, err };
-}
+const run = (args: readonly string[], interactive = false): Promise<Outcome> =>
+  captured((terminal) => main(args, terminal), { interactive });
 
 /** One JSON document on standard output, nothing on standard error, exit 0. */
 async function json<T>(...args: readonly string[]): Promise<T> {
-  const { status, out, err } = await run([...args, '--json']);
-  expect({ status, err }).toEqual({ status: 0, err: '' });
-  return JSON.parse(out) as T;
+  return documentOf(await run([...args, '--json']));
 }
 
 /** A failure: nothing on standard output, one line on standard error, no stack. */

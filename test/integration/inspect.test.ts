@@ -6,7 +6,7 @@ import { afterAll, beforeAll, describe, expect, it, vi } from 'vitest';
 import type { Inspection } from '../../src-workers/domain/inspection.ts';
 import { unwrap } from '../../src-workers/domain/result.ts';
 import { parseCubin } from '../../src-workers/inspect/cubin.ts';
-import { main } from '../../src-main/cli/main.ts';
+import { documentOf, lockstep } from '../command-line.ts';
 import { openEngine, type OpenEngine } from '../../src-main/services/engine.ts';
 import { findTool, lacks } from '../tools.mjs';
 
@@ -162,11 +162,8 @@ describe.skipIf(lacks('nvcc'))('a kernel inspected where nvcc is', () => {
       kernel: { origins?: object };
     };
     writeFileSync(study, JSON.stringify(before));
-    let out = '';
-    const terminal = { out: (text: string) => void (out += text), err: () => {}, interactive: false, columns: 80 };
     const args = ['kernel', 'inspect', join(folder, 'all.ptx'), '--entry', 'csr', '--into', study, '--json'];
-    expect(await main([...args, '--db', join(folder, 'cli.db')], terminal)).toBe(0);
-    const { loops, chosen, from } = JSON.parse(out) as Inspection;
+    const { loops, chosen, from } = documentOf<Inspection>(await lockstep(...args, '--db', join(folder, 'cli.db')));
     expect(from).toMatch(/^(ptx|sass)$/);
     const after = JSON.parse(readFileSync(study, 'utf8')) as { kernel: Record<string, unknown> };
     expect(after.kernel['instructionsPerIteration']).toBe(loops[chosen!.loop].instructionsPerIteration);

@@ -9,7 +9,9 @@ import type { StudyFile } from '../../src-main/contract/study.ts';
 import type { BenchRunStudy } from '../../src-main/services/measuring/benchmarks.ts';
 import { restoredPlan } from '../../src-main/services/measuring/plans.ts';
 import { openEngine, type OpenEngine as Engine } from '../../src-main/services/engine.ts';
-import { unwrap, type Result } from '../../src-workers/domain/result.ts';
+import { unwrap } from '../../src-workers/domain/result.ts';
+import { captured } from '../command-line.ts';
+import { call as callOn, ended } from '../unit/engine-calls.ts';
 
 // Designs of a CPU on this machine's, from the study to the comparison.
 const ROOT = join(import.meta.dirname, '..', '..');
@@ -40,36 +42,17 @@ beforeAll(async () => {
     }),
   );
   const { id: studyId } = await call<StudyRecord>('studies.save', { study });
-  const finished = new Promise<RunSummary>((resolve) => {
-    const off = engine.subscribe((event, payload) => {
-      if (event !== 'run.finished') return;
-      off();
-      resolve(payload as RunSummary);
-    });
-  });
-  await call('runs.start', { studyId });
-  sweep = await finished;
+  sweep = await ended(engine, 'runs.start', { studyId });
 });
 afterAll(async () => {
   await engine.close();
   rmSync(folder, { recursive: true, force: true });
 });
 
-async function call<T>(name: string, input: unknown): Promise<T> {
-  return unwrap((await engine.dispatch(name, input)) as Result<T>);
-}
+const call = <T>(name: string, input: unknown): Promise<T> => callOn<T>(engine, name, input);
 
-async function bench(run: number, options: BenchOptions) {
-  let [out, err] = ['', ''];
-  const terminal = {
-    out: (text: string) => void (out += text),
-    err: (text: string) => void (err += text),
-    interactive: false,
-    columns: 100,
-  };
-  const status = await benchCommand(engine, terminal, String(run), options);
-  return { status, out, err };
-}
+const bench = (run: number, options: BenchOptions) =>
+  captured((terminal) => benchCommand(engine, terminal, String(run), options));
 
 it('measures the bytes that were predicted, and shows predicted beside measured', async () => {
   const said = await bench(sweep.id, { target: 'cpu', top: 4, repeats: 3, warmUps: 1, json: true });

@@ -2,11 +2,11 @@ import { mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'nod
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { main } from '../../src-main/cli/main.ts';
 import type { TraceReport } from '../../src-main/services/measuring/trace.ts';
 import { findTool, lacks } from '../tools.mjs';
 import { swiftShaderEnvironment } from '../measured/swiftshader.ts';
 import { EMULATING_NVCC, runToEnd, type Ended } from './bench-cuda-plans.ts';
+import { lockstep, type Outcome } from '../command-line.ts';
 
 /** Lengths of a person's own kernel, by the header that comes with Lockstep. */
 
@@ -15,26 +15,16 @@ const folder = mkdtempSync(join(tmpdir(), 'lockstep-trace-test-'));
 const lengthsFile = join(folder, 'lengths.csv');
 afterAll(() => rmSync(folder, { recursive: true, force: true }));
 
-async function lockstep(...args: readonly string[]): Promise<Ended> {
-  let [stdout, stderr] = ['', ''];
-  const code = await main(args, {
-    out: (text) => void (stdout += text),
-    err: (text) => void (stderr += text),
-    interactive: false,
-    columns: 100,
-  });
-  return { code, stdout, stderr };
-}
-const trace = (...args: readonly string[]): Promise<Ended> => lockstep('trace', '-o', lengthsFile, ...args);
+const trace = (...args: readonly string[]): Promise<Outcome> => lockstep('trace', '-o', lengthsFile, ...args);
 async function traced(...args: readonly string[]): Promise<TraceReport> {
-  const { code, stdout, stderr } = await trace('--json', ...args);
-  expect(code, stderr).toBe(0);
-  return JSON.parse(stdout) as TraceReport;
+  const { status, out, err } = await trace('--json', ...args);
+  expect(status, err).toBe(0);
+  return JSON.parse(out) as TraceReport;
 }
 async function refused(...args: readonly string[]): Promise<string> {
-  const { code, stdout, stderr } = await trace(...args);
-  expect([code, stdout]).toEqual([1, '']);
-  return stderr.split('\n').at(-2)!.replace('lockstep: ', '');
+  const { status, out, err } = await trace(...args);
+  expect([status, out]).toEqual([1, '']);
+  return err.split('\n').at(-2)!.replace('lockstep: ', '');
 }
 const writtenLengths = (): number[] => readFileSync(lengthsFile, 'utf8').trim().split('\n').slice(1).map(Number);
 
@@ -129,8 +119,8 @@ const source = join(folder, 'app.cu');
 beforeAll(async () => {
   writeFileSync(source, APP);
   const header = await lockstep('trace', '--header');
-  expect(header.stderr).toBe('');
-  writeFileSync(join(folder, 'lockstep.cuh'), header.stdout);
+  expect(header.err).toBe('');
+  writeFileSync(join(folder, 'lockstep.cuh'), header.out);
 });
 
 describe.skipIf(lacks('g++'))('a CUDA kernel, emulated', () => {
@@ -168,8 +158,8 @@ describe.skipIf(lacks('g++'))('a CUDA kernel, emulated', () => {
 
   it('agrees with the loss in order of a study that names the file', async () => {
     const { computed } = await traced('--', ...run(150, 3, 64, 0));
-    const { stdout } = await lockstep('loss', '--workload', `file:${lengthsFile}`, '--n', '32', '--json');
-    const { rows } = JSON.parse(stdout) as { rows: { givenOrder: object }[] };
+    const { out } = await lockstep('loss', '--workload', `file:${lengthsFile}`, '--n', '32', '--json');
+    const { rows } = JSON.parse(out) as { rows: { givenOrder: object }[] };
     expect({ unitsPerGroup: 32, ...rows[0].givenOrder }).toEqual(computed);
   });
 
@@ -189,10 +179,10 @@ describe.skipIf(lacks('g++'))('a CUDA kernel, emulated', () => {
   });
 
   it('says in a table what it found', async () => {
-    const { code, stdout } = await trace('--', ...run(150, 3, 64, 0));
-    expect(code).toBe(0);
-    expect(stdout).toMatch(/^150 units: mean length \d+\.\d+, longest 121\. Written to .*; a study names it file:/);
-    const [, computed, measured] = stdout.match(
+    const { status, out } = await trace('--', ...run(150, 3, 64, 0));
+    expect(status).toBe(0);
+    expect(out).toMatch(/^150 units: mean length \d+\.\d+, longest 121\. Written to .*; a study names it file:/);
+    const [, computed, measured] = out.match(
       /^computed in this order +32 +([\d.]+ +[\d.]+)\nmeasured by active lanes +32 +([\d.]+ +[\d.]+)$/m,
     )!;
     expect(measured).toBe(computed);
@@ -275,7 +265,7 @@ describe('a file that a program writes itself', () => {
 
   it('needs a program, or what to print', async () => {
     for (const args of [[], ['--header', '--wgsl'], ['--header', '--', 'true']])
-      expect((await trace(...args)).code, args.join(' ')).toBe(2);
+      expect((await trace(...args)).status, args.join(' ')).toBe(2);
   });
 });
 
@@ -331,8 +321,8 @@ describe.skipIf(lacks('swiftshader'))('a WGSL kernel on a software adapter', () 
     expect([code, stderr]).toEqual([0, '']);
     expect(JSON.parse(stdout)).toEqual(lengthsOf(150));
     expect(await lockstep('trace', '--wgsl')).toMatchObject({
-      code: 0,
-      stdout: readFileSync(join(ROOT, 'db/kernels/lockstep.wgsl'), 'utf8'),
+      status: 0,
+      out: readFileSync(join(ROOT, 'db/kernels/lockstep.wgsl'), 'utf8'),
     });
   });
 });

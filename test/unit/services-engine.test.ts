@@ -8,8 +8,9 @@ import type { Context } from '../../src-main/services/context.ts';
 import { openEngine, type OpenEngine as Engine } from '../../src-main/services/engine.ts';
 import type { Pool } from '../../src-main/services/pool.ts';
 import { prepareStudy, startSweep } from '../../src-main/services/sweeps/sweeps.ts';
-import { unwrap, type Result } from '../../src-workers/domain/result.ts';
+import { unwrap } from '../../src-workers/domain/result.ts';
 import { smallStudy } from './export-runs.ts';
+import { call, ended, finished } from './engine-calls.ts';
 
 const ROOT = join(import.meta.dirname, '..', '..');
 const open: (() => Promise<void>)[] = [];
@@ -29,25 +30,9 @@ async function engineOn(databaseFile: string, workers = 1, host: 'cli' | 'serve'
   return engine;
 }
 
-async function call<T>(engine: Engine, name: string, input: unknown): Promise<T> {
-  return unwrap((await engine.dispatch(name, input)) as Result<T>);
-}
-
-/** Resolves with the run when it ends. */
-function finished(engine: Engine, runId: number): Promise<RunSummary> {
-  return new Promise((resolve) => {
-    const off = engine.subscribe((event, payload) => {
-      if (event !== 'run.finished' || (payload as RunSummary).id !== runId) return;
-      off();
-      resolve(payload as RunSummary);
-    });
-  });
-}
-
 async function sweep(engine: Engine, study: StudyFile): Promise<RunSummary> {
   const { id } = await call<StudyRecord>(engine, 'studies.save', { study });
-  const { runId } = await call<{ runId: number }>(engine, 'runs.start', { studyId: id });
-  return finished(engine, runId);
+  return ended(engine, 'runs.start', { studyId: id });
 }
 
 /** The numbers of a run as they are saved. */

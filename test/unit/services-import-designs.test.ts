@@ -2,13 +2,14 @@ import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { main } from '../../src-main/cli/main.ts';
 import type { RankRow } from '../../src-main/contract/api.ts';
 import type { ImportedFile, MeasuringComparison, MeasuringDetail } from '../../src-main/contract/measuring.ts';
 import type { CalibrationProfile } from '../../src-workers/domain/calibration.ts';
 import type { Design } from '../../src-workers/domain/design.ts';
-import { unwrap, type Result } from '../../src-workers/domain/result.ts';
+import { unwrap } from '../../src-workers/domain/result.ts';
 import { openBench, smallStudy, type Bench } from './export-runs.ts';
+import { lockstep, type Outcome } from '../command-line.ts';
+import { call as callOn } from './engine-calls.ts';
 
 const DEVICE = 'nvidia-rtx-4090';
 const OTHER = 'nvidia-a100-sxm4-40gb';
@@ -31,9 +32,7 @@ beforeAll(async () => {
 });
 afterAll(() => bench.close());
 
-async function call<T>(name: string, input: unknown): Promise<T> {
-  return unwrap((await bench.engine.dispatch(name, input)) as Result<T>);
-}
+const call = <T>(name: string, input: unknown): Promise<T> => callOn<T>(bench.engine, name, input);
 const bytesOf = (text: string): Uint8Array => new TextEncoder().encode(text);
 const importText = (fileName: string, text: string, more: object = {}) =>
   call<ImportedFile>('import.file', { fileName, bytes: bytesOf(text), ...more });
@@ -368,16 +367,7 @@ describe('a CSV of measured times', () => {
 describe('the command line', () => {
   const folder = mkdtempSync(join(tmpdir(), 'lockstep-import-designs-'));
   afterAll(() => rmSync(folder, { recursive: true, force: true }));
-  const run = async (...args: readonly string[]): Promise<{ status: number; out: string; err: string }> => {
-    let [out, err] = ['', ''];
-    const status = await main([...args, '--db', join(folder, 'test.db')], {
-      out: (text) => void (out += text),
-      err: (text) => void (err += text),
-      interactive: false,
-      columns: 100,
-    });
-    return { status, out, err };
-  };
+  const run = (...args: readonly string[]): Promise<Outcome> => lockstep(...args, '--db', join(folder, 'test.db'));
   const fileOf = (name: string, text: string): string => {
     writeFileSync(join(folder, name), text);
     return join(folder, name);

@@ -2,13 +2,14 @@ import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { main } from '../../src-main/cli/main.ts';
 import type { RankRow } from '../../src-main/contract/api.ts';
 import type { Bundle, ImportedFile, MeasuringComparison, MeasuringDetail } from '../../src-main/contract/measuring.ts';
 import { fileKind } from '../../src-main/services/imports/imports.ts';
 import type { BenchRecord, MeasuringDevice, PlanLine } from '../../src-workers/domain/benchmark.ts';
-import { unwrap, type Result } from '../../src-workers/domain/result.ts';
+import { unwrap } from '../../src-workers/domain/result.ts';
 import { openBench, smallStudy, type Bench } from './export-runs.ts';
+import { lockstep, type Outcome } from '../command-line.ts';
+import { call as callOn } from './engine-calls.ts';
 
 const DEVICE_ID = 'nvidia-rtx-4090';
 const dataFile = (path: string): Uint8Array => new Uint8Array(readFileSync(new URL(`../${path}`, import.meta.url)));
@@ -22,9 +23,7 @@ beforeAll(async () => {
 });
 afterAll(() => bench.close());
 
-async function call<T>(name: string, input: unknown): Promise<T> {
-  return unwrap((await bench.engine.dispatch(name, input)) as Result<T>);
-}
+const call = <T>(name: string, input: unknown): Promise<T> => callOn<T>(bench.engine, name, input);
 const importFile = (fileName: string, bytes: Uint8Array, deviceName?: string) =>
   call<ImportedFile>('import.file', { fileName, bytes, ...(deviceName === undefined ? {} : { deviceName }) });
 const detailOf = (id: number) => call<MeasuringDetail>('bench.detail', { id });
@@ -369,16 +368,8 @@ describe('what a file is', () => {
 describe('the command line', () => {
   const folder = mkdtempSync(join(tmpdir(), 'lockstep-import-'));
   afterAll(() => rmSync(folder, { recursive: true, force: true }));
-  const run = async (...args: readonly string[]): Promise<{ status: number; out: string; err: string }> => {
-    let [out, err] = ['', ''];
-    const status = await main(['import', ...args, '--db', join(folder, 'test.db')], {
-      out: (text) => void (out += text),
-      err: (text) => void (err += text),
-      interactive: false,
-      columns: 100,
-    });
-    return { status, out, err };
-  };
+  const run = (...args: readonly string[]): Promise<Outcome> =>
+    lockstep('import', ...args, '--db', join(folder, 'test.db'));
   const path = (name: string): string => join(import.meta.dirname, '..', name);
 
   it('prints what an import made', async () => {

@@ -1,12 +1,11 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import type { Histogram, LandscapeFacets, LandscapeGrid, RankPage, RankRow } from '../../src-main/contract/api.ts';
-import { unwrap, type Result } from '../../src-workers/domain/result.ts';
 import { openBench, smallStudy, type Bench } from './export-runs.ts';
+import { call as callOn } from './engine-calls.ts';
 
 let bench: Bench;
 let runId = 0;
-const call = async <T>(name: string, input: object): Promise<T> =>
-  unwrap((await bench.engine.dispatch(name, { runId, ...input })) as Result<T>);
+const call = <T>(name: string, input: object): Promise<T> => callOn<T>(bench.engine, name, { runId, ...input });
 
 beforeAll(async () => {
   bench = await openBench();

@@ -1,0 +1,34 @@
+import { expect } from 'vitest';
+import { main } from '../src-main/cli/main.ts';
+import type { Terminal } from '../src-main/cli/output.ts';
+
+export interface Outcome {
+  readonly status: number;
+  readonly out: string;
+  readonly err: string;
+}
+
+/** What a command of this process says, and its exit code. */
+export async function captured(
+  command: (terminal: Terminal) => Promise<number>,
+  terminal: Partial<Terminal> = {},
+): Promise<Outcome> {
+  let [out, err] = ['', ''];
+  const status = await command({
+    out: (text) => void (out += text),
+    err: (text) => void (err += text),
+    interactive: false,
+    columns: 100,
+    ...terminal,
+  });
+  return { status, out, err };
+}
+
+/** The whole command line, in this process. */
+export const lockstep = (...args: readonly string[]): Promise<Outcome> => captured((terminal) => main(args, terminal));
+
+/** The document of a command that succeeded and said nothing else. */
+export function documentOf<T>({ status, out, err }: Outcome): T {
+  expect({ status, err }).toEqual({ status: 0, err: '' });
+  return JSON.parse(out) as T;
+}
