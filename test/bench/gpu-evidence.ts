@@ -1,13 +1,5 @@
 import { execFileSync } from 'node:child_process';
-import {
-  copyFileSync,
-  createReadStream,
-  existsSync,
-  mkdirSync,
-  readFileSync,
-  readdirSync,
-  writeFileSync,
-} from 'node:fs';
+import { createReadStream, existsSync, mkdirSync, readFileSync, readdirSync, writeFileSync } from 'node:fs';
 import { join, resolve } from 'node:path';
 import { parseArgs } from 'node:util';
 import type {
@@ -27,7 +19,7 @@ import { FailureError, fail, ok, unwrap, type Result } from '../../src-workers/d
 import { TABLE_I } from '../../src-workers/models/imbalance/swatman-figures.ts';
 import { mean, sortedQuantile, spearman } from '../../src-workers/numeric/statistics.ts';
 import { readCsr } from '../../src-workers/parse/csr.ts';
-import { spmvReference } from '../data/bench/spmv-reference.ts';
+import { writeSpmvKernel } from '../data/bench/spmv-reference.ts';
 
 /*
  * `npm run gpu-evidence -- --out DIR`: what a GPU that is at hand for twenty minutes should answer, in one command. Each step has its share of
@@ -334,18 +326,12 @@ async function spmvKernels() {
     const name = path.replace(/^.*\/(.*)\.mtx$/, '$1');
     await attempt(name, async () => {
       const folder = join(out, 'kernels', name);
-      mkdirSync(folder, { recursive: true });
-      for (const file of ['spmv.cu', 'spmv.wgsl']) copyFileSync(join(source, file), join(folder, file));
-      const manifest = readFileSync(join(source, 'spmv.kernel.json'), 'utf8').replaceAll('../../ca-GrQc.mtx', path);
-      writeFileSync(join(folder, 'spmv.kernel.json'), manifest);
-      const { x, y, rows } = await spmvReference(path);
-      writeFileSync(join(folder, 'x.f32'), x);
-      writeFileSync(join(folder, 'y.f32'), y);
+      const { file, lengths } = await writeSpmvKernel(path, folder);
       const study = readStudy(join(source, 'spmv.json'));
       // Every block size and number of threads per row is a build of its own.
       const axes = { ...study.axes, blockThreads: [128, 256], unitsPerThread: [1, 2] };
       const implementations = options.tiny ? study.implementations?.slice(0, 1) : study.implementations;
-      const workload = { lengths: `mtx:${path}`, units: rows };
+      const workload = { lengths: `mtx:${path}`, units: lengths.length };
       const runId = await ran(`sweep spmv ${name}`, () =>
         call('runs.start', { study: { ...study, workload, axes, implementations, devices: [deviceId()] }, folder }),
       );
@@ -354,7 +340,7 @@ async function spmvKernels() {
       deadline = performance.now() + share;
       const detail = await measured(`spmv ${name}`, {
         runId,
-        kernel: { file: join(folder, 'spmv.kernel.json') },
+        kernel: { file },
         choose: 'best',
         count: 10_000,
       }).finally(() => (deadline = whole));

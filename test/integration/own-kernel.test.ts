@@ -1,5 +1,5 @@
 import { spawnSync } from 'node:child_process';
-import { copyFileSync, mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, beforeAll, expect, it } from 'vitest';
@@ -9,7 +9,7 @@ import type { MeasuringComparison, MeasuringDetail } from '../../src-main/contra
 import type { StudyFile } from '../../src-main/contract/study.ts';
 import { openEngine, type OpenEngine as Engine } from '../../src-main/services/engine.ts';
 import { FailureError, unwrap } from '../../src-workers/domain/result.ts';
-import { spmvReference } from '../data/bench/spmv-reference.ts';
+import { spmvReference, writeSpmvKernel } from '../data/bench/spmv-reference.ts';
 import { lacks } from '../tools.mjs';
 import { call, ended } from '../unit/engine-calls.ts';
 
@@ -22,6 +22,7 @@ const kept = { NVCC: process.env.NVCC, XDG_CACHE_HOME: process.env.XDG_CACHE_HOM
 const databaseFile = join(folder, 'test.db');
 const file = join(folder, 'spmv.kernel.json');
 let engine: Engine;
+let rows: number;
 let runId: number;
 /** The best design of each entry. */
 let designs: readonly number[];
@@ -29,11 +30,10 @@ let designs: readonly number[];
 const open = async (host: 'cli' | 'serve'): Promise<Engine> =>
   unwrap(await openEngine({ databaseFile, resourceFolder: ROOT, host, workers: 1 }));
 
-/** The example's manifest for the small matrix, under another name. */
+/** The kernel's manifest under another name. */
 function manifest(name: string, change: (text: string) => string = (text) => text): string {
-  const text = readFileSync(join(SPMV, 'spmv.kernel.json'), 'utf8').replaceAll('../../ca-GrQc.mtx', MATRIX);
   const path = join(folder, name);
-  writeFileSync(path, change(text));
+  writeFileSync(path, change(readFileSync(file, 'utf8')));
   return path;
 }
 
@@ -47,9 +47,6 @@ async function wrongManifest(): Promise<string> {
 
 async function sweep(change: (study: StudyFile) => StudyFile): Promise<number> {
   const example = JSON.parse(readFileSync(join(SPMV, 'spmv.json'), 'utf8')) as StudyFile;
-  const { x, y, rows } = await spmvReference(MATRIX);
-  writeFileSync(join(folder, 'x.f32'), x);
-  writeFileSync(join(folder, 'y.f32'), y);
   const study = change({ ...example, workload: { lengths: `mtx:${MATRIX}`, units: rows } });
   const { id } = await call<StudyRecord>(engine, 'studies.save', { study });
   return (await ended(engine, 'runs.start', { studyId: id })).id;
@@ -62,8 +59,7 @@ const reduced = (study: StudyFile): StudyFile => ({
 
 beforeAll(async () => {
   process.env.XDG_CACHE_HOME = join(folder, 'cache');
-  for (const source of ['spmv.cu', 'spmv.wgsl']) copyFileSync(join(SPMV, source), join(folder, source));
-  manifest('spmv.kernel.json');
+  rows = (await writeSpmvKernel(MATRIX, folder)).lengths.length;
   engine = await open('cli');
   runId = await sweep(reduced);
   const page = await call<RankPage>(engine, 'ranking.page', { runId, limit: 100 });

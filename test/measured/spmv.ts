@@ -1,4 +1,4 @@
-import { createReadStream, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { availableParallelism, tmpdir } from 'node:os';
 import { basename, join } from 'node:path';
 import { parseKernelManifest } from '../../src-main/contract/kernel-manifest.ts';
@@ -11,12 +11,11 @@ import type { KernelTask } from '../../src-workers/domain/kernel-manifest.ts';
 import { unwrap } from '../../src-workers/domain/result.ts';
 import { arbitraryOrder, mersenneTwister } from '../../src-workers/numeric/random.ts';
 import { median } from '../../src-workers/numeric/statistics.ts';
-import { readCsr } from '../../src-workers/parse/csr.ts';
 import { describeDesign } from '../../src-workers/predict/designs.ts';
 import type { SweepPlan } from '../../src-workers/predict/plan.ts';
 import { createPredictor } from '../../src-workers/predict/predictor.ts';
 import { spaceSize } from '../../src-workers/space/axes.ts';
-import { spmvReference } from '../data/bench/spmv-reference.ts';
+import { writeSpmvKernel } from '../data/bench/spmv-reference.ts';
 import { gpu, planOf } from '../unit/sweep-plans.ts';
 import { timeInTurn, type Batch } from './swiftshader.ts';
 
@@ -107,27 +106,17 @@ function planOn(study: StudyFile, file: string, units: number): Promise<SweepPla
   return planOf({ ...study, workload: { lengths: `mtx:${file}`, units } }, [device]);
 }
 
-async function batchOf(file: string, count: number, prefix: string): Promise<Measured> {
-  const { x, y, rows } = await spmvReference(file);
-  const { rowStarts } = unwrap(await readCsr(createReadStream(file), file));
-  const lengths = Uint32Array.from({ length: rows }, (_, row) => rowStarts[row + 1] - rowStarts[row]);
-  writeFileSync(`${prefix}-x.f32`, x);
-  writeFileSync(`${prefix}-y.f32`, y);
-  const text = readFileSync(join(SPMV, 'spmv.kernel.json'), 'utf8')
-    .replaceAll('../../ca-GrQc.mtx', file)
-    .replace('"x.f32"', JSON.stringify(`${prefix}-x.f32`))
-    .replace('"y.f32"', JSON.stringify(`${prefix}-y.f32`))
-    // Values of some matrices cancel, so that a part of the sum is no measure.
-    .replace('"absolute": 1e-6', `"absolute": ${1e-5 * Math.max(...y.map(Math.abs))}`);
+async function batchOf(file: string, count: number, folder: string): Promise<Measured> {
+  const { file: manifest, lengths } = await writeSpmvKernel(file, folder);
   const kernel: KernelTask = {
-    manifest: unwrap(parseKernelManifest(text, file)),
-    file: join(SPMV, 'spmv.kernel.json'),
+    manifest: unwrap(parseKernelManifest(readFileSync(manifest, 'utf8'), manifest)),
+    file: manifest,
     digest: '',
-    units: rows,
+    units: lengths.length,
     threadGroupWidth: gpu(DEVICE).threadGroupWidth,
     device: null,
   };
-  const plan = await planOn(spmvStudy(), file, rows);
+  const plan = await planOn(spmvStudy(), file, lengths.length);
   const predictor = createPredictor(plan);
   const taken = new Map<string, number>();
   const indices = [...arbitraryOrder(spaceSize(plan.axes), 1)].filter((index) => {

@@ -1,29 +1,67 @@
-import { createReadStream, writeFileSync } from 'node:fs';
+import { copyFileSync, createReadStream, mkdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { unwrap } from '../../../src-workers/domain/result.ts';
 import { mersenneTwister } from '../../../src-workers/numeric/random.ts';
 import { readCsr } from '../../../src-workers/parse/csr.ts';
 
 /*
- * x and y = A·x for a matrix: x uniform in 0…1, so that every column counts; y in double precision from single-precision x and values.
- * `node test/data/bench/spmv-reference.ts` writes those of the example.
+ * The SpMV kernels of the examples for any matrix: x uniform in 0…1, so that every column counts; y = A·x in double precision from
+ * single-precision x and values. `node test/data/bench/spmv-reference.ts` writes those of the example.
  */
-export async function spmvReference(file: string): Promise<{ x: Float32Array; y: Float32Array; rows: number }> {
-  const { rows, columnCount, rowStarts, columns, values } = unwrap(await readCsr(createReadStream(file), file));
+const EXAMPLES = join(import.meta.dirname, '../../../db/examples');
+const SPMV = join(EXAMPLES, 'kernels/spmv');
+
+interface SpmvReference {
+  readonly x: Float32Array;
+  readonly y: Float32Array;
+  /** Entries of each row. */
+  readonly lengths: Uint32Array<ArrayBuffer>;
+  /** The greatest sum of a row without signs: what rounding errors of sums that cancel are relative to. */
+  readonly largest: number;
+}
+
+export async function spmvReference(matrix: string): Promise<SpmvReference> {
+  const { rows, columnCount, rowStarts, columns, values } = unwrap(await readCsr(createReadStream(matrix), matrix));
   const uniform = mersenneTwister(1);
   const x = Float32Array.from({ length: columnCount }, uniform);
+  let largest = 0;
   const y = Float32Array.from({ length: rows }, (_, row) => {
-    let sum = 0;
-    for (let entry = rowStarts[row]; entry < rowStarts[row + 1]; entry++)
-      sum += Math.fround(values[entry]) * x[columns[entry]];
+    let [sum, size] = [0, 0];
+    for (let entry = rowStarts[row]; entry < rowStarts[row + 1]; entry++) {
+      const product = Math.fround(values[entry]) * x[columns[entry]];
+      sum += product;
+      size += Math.abs(product);
+    }
+    largest = Math.max(largest, size);
     return sum;
   });
-  return { x, y, rows };
+  const lengths = Uint32Array.from({ length: rows }, (_, row) => rowStarts[row + 1] - rowStarts[row]);
+  return { x, y, lengths, largest };
+}
+
+/** Of the largest row sum: some tens of single-precision roundings. */
+const TOLERANCE = 2e-6;
+
+/** Writes sources, vectors and manifest for a matrix into a folder. @param matrix absolute path */
+export async function writeSpmvKernel(
+  matrix: string,
+  folder: string,
+): Promise<SpmvReference & { readonly file: string }> {
+  mkdirSync(folder, { recursive: true });
+  const reference = await spmvReference(matrix);
+  for (const source of ['spmv.cu', 'spmv.wgsl']) copyFileSync(join(SPMV, source), join(folder, source));
+  writeFileSync(join(folder, 'x.f32'), reference.x);
+  writeFileSync(join(folder, 'y.f32'), reference.y);
+  const file = join(folder, 'spmv.kernel.json');
+  const manifest = readFileSync(join(SPMV, 'spmv.kernel.json'), 'utf8')
+    .replaceAll('../../ca-GrQc.mtx', matrix)
+    .replace('"absolute": 1e-6', `"absolute": ${TOLERANCE * reference.largest}`);
+  writeFileSync(file, manifest);
+  return { ...reference, file };
 }
 
 if (import.meta.main) {
-  const examples = join(import.meta.dirname, '../../../db/examples');
-  const { x, y } = await spmvReference(join(examples, 'ca-GrQc.mtx'));
-  writeFileSync(join(examples, 'kernels/spmv/x.f32'), x);
-  writeFileSync(join(examples, 'kernels/spmv/y.f32'), y);
+  const { x, y } = await spmvReference(join(EXAMPLES, 'ca-GrQc.mtx'));
+  writeFileSync(join(SPMV, 'x.f32'), x);
+  writeFileSync(join(SPMV, 'y.f32'), y);
 }
