@@ -1,6 +1,4 @@
-import type { BenchBackend, UnitLoopProfile, UnitLoopWorkload } from '../domain/benchmark.ts';
 import type { Design, WholeUnitBalancing } from '../domain/design.ts';
-import type { KernelProfile } from '../domain/kernel.ts';
 import { fail, ok, type Result } from '../domain/result.ts';
 import { bucketRanges } from '../predict/depth/group-depth.ts';
 import { empiricalLaw } from '../models/workload/laws.ts';
@@ -164,80 +162,40 @@ export function blockOrder(balancing: WholeUnitBalancing, gridBlocks: number, ra
   }
 }
 
-/** The scrambling step of the unit loop; see `UnitLoopProfile`. Unsigned 32 bits in and out. */
+/** The scrambling step of the unit loop. Unsigned 32 bits in and out. */
 export function mix(value: number): number {
   let v = value ^ (value >>> 16);
   v = Math.imul(v, 0x7feb352d);
   return (v ^ (v >>> 15)) >>> 0;
 }
 
-/** Word `index` of the table that the unit loop's loads walk. */
-export function tableWord(index: number): number {
-  return mix((index + 0x51ed270b) >>> 0);
-}
+/** Words of a sector, the least that a device's memory moves. */
+export const SECTOR_WORDS = 8;
 
-/** What every design of the workload must leave in result[unit]. Time: the total of the lengths, times the steps. */
-export function referenceResults(workload: UnitLoopWorkload): Uint32Array {
-  const results = new Uint32Array(workload.lengths.length);
-  referenceResultsInto(results, workload, 0, results.length);
-  return results;
-}
-
-/** The results of units `from` to `to` (excluded) alone, for a page that must answer in between. */
-export function referenceResultsInto(
-  results: Uint32Array,
-  { lengths, profile }: UnitLoopWorkload,
-  from: number,
-  to: number,
-): void {
-  const { parallelSteps, serialSteps, dependentLoads, tableWords } = profile;
-  for (let unit = from; unit < to; unit++) {
-    let x = mix(unit + 1);
-    for (let iteration = lengths[unit]; iteration > 0; iteration--) {
-      let a = x;
-      for (let j = 1; j <= parallelSteps; j++) a ^= mix((x + Math.imul(j, 0x9e3779b9)) | 0);
-      for (let load = 0; load < dependentLoads; load++) a = (a + tableWord((a >>> 4) & (tableWords - 1))) | 0;
-      for (let step = 0; step < serialSteps; step++) a = mix((a + 0x85ebca6b) | 0);
-      x = a >>> 0;
-    }
-    results[unit] = x;
+/** The table that dependent loads walk: in every word of a sector the first word of the next, one ring of all (`ringNext` of words.cuh). */
+export function ringTable(words: number): Uint32Array {
+  const table = new Uint32Array(words);
+  for (let sector = 0; sector < words / SECTOR_WORDS; sector++) {
+    const next = ((Math.imul(sector, 0x915f77f5) + 0x6c078965) * SECTOR_WORDS) & (words - 1);
+    table.fill(next, sector * SECTOR_WORDS, (sector + 1) * SECTOR_WORDS);
   }
+  return table;
 }
 
-/** What runs the loop in place of a kernel. */
-type LoopBackend = Exclude<BenchBackend, 'program' | 'hip'>;
+/** An iteration: x·0x2c9277b5 + 0xac564b05. */
+const ITERATION = { factor: 0x2c9277b5, addend: 0xac564b05 } as const;
 
-/**
- * Instructions of a step, of a dependent load, and of the loop's own turn. As the source says it: two shifts, two XOR and a
- * multiplication, the addition before and the XOR after; shift, mask, load and addition. nvcc 13 makes three-input logic of two
- * of a step and a 64-bit address of an index, by the machine code of compute capabilities 7.5 to 12.0.
- */
-const INSTRUCTIONS: Readonly<Record<LoopBackend, { step: number; load: number; turn: number }>> = {
-  cuda: { step: 6, load: 6, turn: 5 },
-  webgpu: { step: 7, load: 4, turn: 0 },
-  cpu: { step: 7, load: 4, turn: 0 },
-};
-/** 128 MiB: the most a WebGPU buffer holds by default, and beyond the last cache of all but the newest accelerators. */
-const TABLE_WORDS = 2 ** 25;
-
-/**
- * The unit loop that stands in for a kernel: as many instructions per iteration, as large a part of them serial, as many
- * dependent loads, all to the nearest whole step, and one step at least. The cost of cooperation is not copied: the loop
- * pays what its exchanges cost on the device.
- */
-export function unitLoopProfile(
-  kernel: Pick<KernelProfile, 'instructionsPerIteration' | 'serialFraction' | 'dependentLoadsPerIteration'>,
-  backend: LoopBackend,
-): UnitLoopProfile {
-  const { step, load, turn } = INSTRUCTIONS[backend];
-  const dependentLoads = Math.round(kernel.dependentLoadsPerIteration);
-  const instructions = kernel.instructionsPerIteration - turn - dependentLoads * load;
-  const steps = Math.max(1, Math.round(instructions / step));
-  const serialSteps = Math.round(kernel.serialFraction * steps);
-  return {
-    parallelSteps: steps - serialSteps,
-    serialSteps,
-    dependentLoads,
-    tableWords: dependentLoads > 0 ? TABLE_WORDS : 1,
-  };
+/** What every design must leave in result[unit], for lengths of unit 0, 1, 2, … Time: the logarithms of the lengths. */
+export function referenceResults(lengths: Uint32Array): Uint32Array {
+  return lengths.map((length, unit) => {
+    let x = mix(unit + 1);
+    let { factor, addend }: { factor: number; addend: number } = ITERATION;
+    // x·a + c, twice: x·a² + (c·a + c).
+    for (let left = length; left > 0; left >>>= 1) {
+      if (left & 1) x = Math.imul(x, factor) + addend;
+      addend = (Math.imul(addend, factor) + addend) | 0;
+      factor = Math.imul(factor, factor);
+    }
+    return x;
+  });
 }

@@ -24,24 +24,39 @@ export function isStandIn(backend: BenchBackend | 'external'): boolean {
 }
 
 /**
- * One iteration of one unit of the unit loop, all in 32-bit integers, so that every backend must find the same bits:
- *
- *     mix(v):    v ^= v >> 16;  v *= 0x7feb352d;  v ^= v >> 15
- *     iteration: a = XOR over j < parallelSteps of mix(x + (j + 1)·0x9e3779b9)      (0 for none)
- *                a ^= x
- *                dependentLoads times:  a += table[(a >> 4) & (tableWords − 1)]
- *                serialSteps times:     a = mix(a + 0x85ebca6b)
- *                x = a
- *
- * The unit starts with x = mix(unit + 1) and leaves x after `length` iterations in result[unit]. The threads that share a unit
- * take the parallel steps j ≡ own rank and combine them by log₂u exchanges; everything else all of them do. So the result does
- * not depend on the design. table[i] = mix(i + 0x51ed270b).
+ * The unit loop that stands in for a kernel on a GPU: what one iteration of one thread does, in the terms of a kernel profile. A pass of
+ * u threads that share a unit issues I·φ(u) instructions, φ(u) = (1 − σ)/u + σ + κ·log₂u, in one chain of dependencies, and does φ(u)
+ * times the loads. What it computes on the way changes nothing: a unit starts with x = mix(unit + 1), every iteration sets
+ * x = x·0x2c9277b5 + 0xac564b05, and x stands in result[unit] after `length` iterations, all in 32-bit integers. So every backend must
+ * find the same bits for every design.
  */
 export interface UnitLoopProfile {
+  readonly version: 2;
+  /** I: machine instructions of an iteration of one thread, with its loads and the turn of the loop. */
+  readonly instructionsPerIteration: number;
+  readonly integerShare: number;
+  readonly fp64Share: number;
+  readonly specialShare: number;
+  /** σ and κ. */
+  readonly serialFraction: number;
+  readonly cooperationCost: number;
+  readonly dependentLoadsPerIteration: number;
+  readonly bytesPerIteration: number;
+  /** Registers that steps go round in, so that a lower cap has to spill them. */
+  readonly registersPerThread: number;
+  /** Least size of the table that loads walk, 32-bit words, a power of two; a backend that knows the device's caches takes a larger one. */
+  readonly tableWords: number;
+}
+
+/**
+ * The loop of version 1, all in integers and logic: steps of 7 operations, some of them serial, and dependent loads. It is not run any
+ * more; its measurements can be read.
+ */
+export interface FirstUnitLoopProfile {
+  readonly version?: undefined;
   readonly parallelSteps: number;
   readonly serialSteps: number;
   readonly dependentLoads: number;
-  /** Words of the table that loads walk, a power of two; 1 where there are no loads. */
   readonly tableWords: number;
 }
 
@@ -56,7 +71,8 @@ export interface UnitLoopWorkload {
   readonly label: string;
   /** Iterations of unit 0, 1, 2, … */
   readonly lengths: Uint32Array;
-  readonly profile: UnitLoopProfile;
+  /** Of no meaning where no GPU runs the loop. */
+  readonly profile: UnitLoopProfile | FirstUnitLoopProfile;
   /**
    * What a CPU moves in place of the loop, since its prediction counts nothing else. Where a plan for a CPU has lengths of bundles
    * of units, or of a part of them, it is that of one entry. `null`: not known, as in a plan of an older version.

@@ -133,12 +133,31 @@ const planLine = v.object({
       v.object({
         label: text(1000),
         units: whole(1),
-        profile: v.object({
-          parallelSteps: whole(0),
-          serialSteps: whole(0),
-          dependentLoads: whole(0),
-          tableWords: whole(1),
-        }),
+        profile: v.union(
+          [
+            v.object({
+              version: v.literal(2),
+              instructionsPerIteration: number(0),
+              integerShare: number(0),
+              fp64Share: number(0),
+              specialShare: number(0),
+              serialFraction: number(0),
+              cooperationCost: number(0),
+              dependentLoadsPerIteration: number(0),
+              bytesPerIteration: number(0),
+              registersPerThread: whole(1),
+              tableWords: whole(1),
+            }),
+            v.object({
+              version: v.optional(v.undefined()),
+              parallelSteps: whole(0),
+              serialSteps: whole(0),
+              dependentLoads: whole(0),
+              tableWords: whole(1),
+            }),
+          ],
+          'a unit loop of version 1 or 2',
+        ),
         // Absent in files of older versions.
         traffic: v.optional(v.nullable(v.object({ bytesPerIteration: number(0), bytesPerUnit: number(0) })), null),
       }),

@@ -70,7 +70,19 @@ function measureInPage(page: Page, ending: Ending): Promise<BenchRecord[]> {
         workload: {
           label: 'page',
           lengths: Uint32Array.from({ length: 1200 }, (_, unit) => (unit * 7919) % 40),
-          profile: { parallelSteps: 4, serialSteps: 4, dependentLoads: 1, tableWords: 64 },
+          profile: {
+            version: 2,
+            instructionsPerIteration: 40,
+            integerShare: 0.5,
+            fp64Share: 0,
+            specialShare: 0,
+            serialFraction: 0.2,
+            cooperationCost: 0.05,
+            dependentLoadsPerIteration: 1,
+            bytesPerIteration: 8,
+            registersPerThread: 32,
+            tableWords: 64,
+          },
           traffic: null,
         },
       };

@@ -22,6 +22,7 @@ import {
   ofType,
   planOf,
   probe,
+  PROFILE,
   recordsOf,
   runToEnd,
   SOURCES,
@@ -412,12 +413,23 @@ describe('conditions of a launch', () => {
 
 describe('iterations of every shape', () => {
   it.each<UnitLoopProfile>([
-    { parallelSteps: 0, serialSteps: 2, dependentLoads: 0, tableWords: 1 },
-    // Fewer steps than threads, and one more than threads.
-    { parallelSteps: 1, serialSteps: 0, dependentLoads: 0, tableWords: 1 },
-    { parallelSteps: 33, serialSteps: 0, dependentLoads: 2, tableWords: 16 },
+    // Several iterations a pass where threads share a unit, none of it steps; and one a pass.
+    {
+      ...PROFILE,
+      instructionsPerIteration: 12,
+      serialFraction: 0.3,
+      dependentLoadsPerIteration: 0,
+      bytesPerIteration: 0,
+    },
+    {
+      ...PROFILE,
+      instructionsPerIteration: 300,
+      integerShare: 1,
+      dependentLoadsPerIteration: 2.5,
+      bytesPerIteration: 0,
+    },
   ])('leave what the reference leaves: %j', async (profile) => {
-    const workload = { label: '', lengths: Uint32Array.of(3, 0, 1, 2, 5), profile, traffic: null };
+    const workload = { label: '', lengths: Uint32Array.of(3, 0, 1, 29, 5), profile, traffic: null };
     const cases = UNITS.flatMap((threadsPerUnit) => [
       unitLoop(`nested-${threadsPerUnit}`, { threadsPerUnit, blockThreads: 32, gridBlocks: 1 }),
       unitLoop(`flat-${threadsPerUnit}`, { threadsPerUnit, blockThreads: 32, gridBlocks: 1, loop: 'flattened' }),

@@ -1,6 +1,12 @@
 import { spawn } from 'node:child_process';
 import { fileURLToPath } from 'node:url';
-import type { BenchCase, BenchPlan, BenchRecord, UnitLoopWorkload } from '../../src-workers/domain/benchmark.ts';
+import type {
+  BenchCase,
+  BenchPlan,
+  BenchRecord,
+  UnitLoopProfile,
+  UnitLoopWorkload,
+} from '../../src-workers/domain/benchmark.ts';
 import type { Design } from '../../src-workers/domain/design.ts';
 import { fail, unwrap } from '../../src-workers/domain/result.ts';
 import { parseBenchRecord } from '../../src-workers/parse/bench-records.ts';
@@ -21,6 +27,21 @@ export const NO_FILES: WorkloadContext = {
   openFile: (path) => Promise.resolve(fail('not-found', `no file ${path} here`)),
 };
 
+/** A loop of everything: steps of every class, dependent loads and a stream, on a small table. */
+export const PROFILE: UnitLoopProfile = {
+  version: 2,
+  instructionsPerIteration: 60,
+  integerShare: 0.4,
+  fp64Share: 0.05,
+  specialShare: 0.05,
+  serialFraction: 0.1,
+  cooperationCost: 0.05,
+  dependentLoadsPerIteration: 1,
+  bytesPerIteration: 24,
+  registersPerThread: 40,
+  tableWords: 64,
+};
+
 /** Short units, some of them empty. */
 export const WORKLOAD: UnitLoopWorkload = {
   label: 'test',
@@ -30,7 +51,7 @@ export const WORKLOAD: UnitLoopWorkload = {
         Math.floor(12 * random() ** 2)
     )(seededRandom(5)),
   ),
-  profile: { parallelSteps: 5, serialSteps: 1, dependentLoads: 1, tableWords: 64 },
+  profile: PROFILE,
   traffic: { bytesPerIteration: 12, bytesPerUnit: 20 },
 };
 

@@ -4,6 +4,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { writePlanFolder } from '../../src-workers/bench/plan-files.ts';
+import { unitLoopShape } from '../../src-workers/bench/stand-in.ts';
 import { unitLoopShader } from '../../src-workers/bench/webgpu/unit-loop-shader.ts';
 import { softwareDriver, softwareEnvironment } from '../../src-workers/bench/webgpu/node.ts';
 import type { BenchCase, BenchPlan, BenchRecord } from '../../src-workers/domain/benchmark.ts';
@@ -13,6 +14,7 @@ import { geometricLaw } from '../../src-workers/models/workload/laws.ts';
 import { lengthSampler, mersenneTwister } from '../../src-workers/numeric/random.ts';
 import { swiftShaderEnvironment } from '../measured/swiftshader.ts';
 import { lacks } from '../tools.mjs';
+import { PROFILE } from './bench-cuda-plans.ts';
 
 const CHILD = join(import.meta.dirname, '../../src-workers/bench/webgpu/child.ts');
 const HARNESS = join(import.meta.dirname, 'bench-webgpu-child.ts');
@@ -32,7 +34,7 @@ const PLAN: BenchPlan = {
     label: 'geometric(0.2)',
     // Also units without any work.
     lengths: Uint32Array.from({ length: 1003 }, (_, unit) => (unit % 7 === 0 ? 0 : draw(uniform))),
-    profile: { parallelSteps: 5, serialSteps: 3, dependentLoads: 2, tableWords: 256 },
+    profile: { ...PROFILE, fp64Share: 0, tableWords: 256 },
     traffic: null,
   },
 };
@@ -235,7 +237,7 @@ describe.skipIf(lacks('swiftshader'))('WebGPU under Node', () => {
 });
 
 describe('the shader of a unit loop', () => {
-  const profile = { parallelSteps: 4, serialSteps: 200, dependentLoads: 0, tableWords: 1 };
+  const profile = { ...PROFILE, instructionsPerIteration: 300, integerShare: 0, dependentLoadsPerIteration: 0 };
 
   it('exchanges only between threads that share a unit', () => {
     const shader = (threadsPerUnit: number): string =>
@@ -246,8 +248,9 @@ describe('the shader of a unit loop', () => {
 
   it('writes few steps out and loops over many', () => {
     const shader = unitLoopShader({ profile, threadsPerUnit: 1, blockThreads: 32, form: 'flattened' });
-    expect(shader.match(/0x9e3779b9u/g)).toHaveLength(4);
-    expect(shader.match(/0x85ebca6bu/g)).toHaveLength(1);
-    expect(shader).toContain('s < 200u');
+    const { floats } = unitLoopShape(profile, 1, 1);
+    expect(floats).toBeGreaterThan(64);
+    expect(shader.match(/f \* launch\.floatZero/g)).toHaveLength(64 + (floats % 64));
+    expect(shader).toContain(`k < ${Math.floor(floats / 64)}u`);
   });
 });

@@ -1,5 +1,5 @@
 import { join } from 'node:path';
-import type { MeasuringDevice } from '../../src-workers/domain/benchmark.ts';
+import type { MeasuringDevice, UnitLoopProfile } from '../../src-workers/domain/benchmark.ts';
 import type { Design, WholeUnitBalancing } from '../../src-workers/domain/design.ts';
 import { unwrap } from '../../src-workers/domain/result.ts';
 import type { LengthLaw } from '../../src-workers/domain/workload.ts';
@@ -28,7 +28,7 @@ const BLOCK_THREADS = 256;
 const LANES = 4;
 /** Iterations of all groups that a launch is given at n = 1: some milliseconds, about what a busy machine runs in one go. */
 const ITERATIONS = 20_000;
-const STEPS = 16;
+const INSTRUCTIONS = 112;
 const REPEATS = 10;
 
 export interface LossRow {
@@ -65,7 +65,20 @@ export async function measureLoss(text: string, rounds: number): Promise<{ rows:
     gridBlocks: 1,
     registerCap: null,
   });
-  const profile = { parallelSteps: 0, serialSteps: STEPS, dependentLoads: 0, tableWords: 1 };
+  const profile: UnitLoopProfile = {
+    version: 2,
+    instructionsPerIteration: INSTRUCTIONS,
+    integerShare: 1,
+    fp64Share: 0,
+    specialShare: 0,
+    // So that an iteration takes as long with one thread per unit as with several.
+    serialFraction: 1,
+    cooperationCost: 0,
+    dependentLoadsPerIteration: 0,
+    bytesPerIteration: 0,
+    registersPerThread: 32,
+    tableWords: 8,
+  };
   const batches = UNITS_PER_GROUP.flatMap((n): Batch[] => {
     const lengths = spreadLengths(law, groups * n, 1);
     return [

@@ -1,7 +1,7 @@
 import { availableParallelism } from 'node:os';
 import type { StudyFile } from '../../src-main/contract/study.ts';
 import { calibratedPlan, calibrateFromDesigns, predictMeasured } from '../../src-workers/bench/calibrate.ts';
-import { unitLoopProfile } from '../../src-workers/bench/unit-loop.ts';
+import { unitLoopProfile } from '../../src-workers/bench/stand-in.ts';
 import type { Design } from '../../src-workers/domain/design.ts';
 import { unwrap } from '../../src-workers/domain/result.ts';
 import { agreement } from '../../src-workers/models/calibration/agreement.ts';
@@ -47,6 +47,7 @@ const STUDY: StudyFile = {
     name: 'unit loop',
     registersPerThread: 32,
     instructionsPerIteration: 448,
+    integerShare: 1,
     serialFraction: 0.25,
     flattenedCost: CHANGE_INSTRUCTIONS / 448,
     lengthsKnownBeforeLaunch: true,

@@ -4,13 +4,14 @@ import type {
   BenchCase,
   BenchPlan,
   PlanLine,
-  UnitLoopProfile,
+  FirstUnitLoopProfile,
   UnitLoopWorkload,
 } from '../../../src-workers/domain/benchmark.ts';
 import { fail, ok, type Result } from '../../../src-workers/domain/result.ts';
 import { AXIS, type Implementation } from '../../../src-workers/domain/space.ts';
 import type { LengthLaw } from '../../../src-workers/domain/workload.ts';
-import { MAX_MEASURED_UNITS, unitLoopProfile } from '../../../src-workers/bench/unit-loop.ts';
+import { oldUnitLoop, unitLoopProfile } from '../../../src-workers/bench/stand-in.ts';
+import { MAX_MEASURED_UNITS } from '../../../src-workers/bench/unit-loop.ts';
 import { mersenneTwister } from '../../../src-workers/numeric/random.ts';
 import { bundledLengths, drawnLengths, type OrderedLengths } from '../../../src-workers/predict/ordered.ts';
 import { describeDesign } from '../../../src-workers/predict/designs.ts';
@@ -191,8 +192,8 @@ export async function designCasesOfPart(
     : fail('unsupported', `None of these designs can run ${units} units: they have more blocks. Specify more units.`);
 }
 
-/** Of a program of the person's own, which has no stand-in. */
-const NO_LOOP: UnitLoopProfile = { parallelSteps: 0, serialSteps: 0, dependentLoads: 0, tableWords: 1 };
+/** Of a program of the person's own, and of a CPU: they run no stand-in. */
+const NO_LOOP: FirstUnitLoopProfile = { parallelSteps: 0, serialSteps: 0, dependentLoads: 0, tableWords: 1 };
 
 /** The units of a measurement, and the digest by which they are known again. */
 export interface MeasuredUnits {
@@ -253,7 +254,7 @@ export async function measuredUnits(
     part: backend === 'cpu' ? units : part,
     seed,
   });
-  const profile = backend === 'program' || backend === 'hip' ? NO_LOOP : unitLoopProfile(kernel, backend);
+  const profile = backend === 'program' || backend === 'cpu' ? NO_LOOP : unitLoopProfile(kernel, backend);
   return ok({ workload: { label: law.label, lengths, profile, traffic }, digest });
 }
 
@@ -277,6 +278,7 @@ export async function restoredPlan(
 ): Promise<Result<BenchPlan>> {
   const { workload } = line.plan;
   if (!workload) return ok({ ...line.plan, workload: null });
+  if (['cuda', 'webgpu'].includes(line.plan.backend) && workload.profile.version !== 2) return oldUnitLoop();
   if (!study) return fail('storage', 'the study whose units were measured is missing from the run');
   const units = await measuredUnits(context, study, line.plan.backend, seed, workload.units);
   if (!units.ok) return units;

@@ -1,5 +1,5 @@
 import { CUDA_GROUP_WIDTH } from '../../domain/ability.ts';
-import type { BenchCase, BenchPlan, CaseOf } from '../../domain/benchmark.ts';
+import type { BenchCase, BenchPlan, CaseOf, UnitLoopProfile } from '../../domain/benchmark.ts';
 import { isWholeUnit, type WholeUnitBalancing } from '../../domain/design.ts';
 import type { LoopForm } from '../../domain/kernel.ts';
 import { fail, ok, type Result } from '../../domain/result.ts';
@@ -8,6 +8,14 @@ import { parseBalancing } from '../../domain/balancing.ts';
 import { cumulative } from '../../models/workload/laws.ts';
 import { mersenneTwister } from '../../numeric/random.ts';
 import { resolveWorkload, type WorkloadContext } from '../../parse/grammar.ts';
+import {
+  heldRegisters,
+  iterationsOfPass,
+  lanesPerSector,
+  oldUnitLoop,
+  unitLoopShape,
+  type UnitLoopShape,
+} from '../stand-in.ts';
 import { blockOrder, noStandIn, referenceResults, slotLayout, unitOrder } from '../unit-loop.ts';
 import { wordBytes } from '../words.ts';
 
@@ -83,7 +91,7 @@ export async function cudaPlan(plan: BenchPlan, context: WorkloadContext): Promi
   }
   if (plan.workload && writer.objects.length > 1) {
     writer.add('lengths.u32', wordBytes(plan.workload.lengths));
-    writer.add('expected.u32', wordBytes(referenceResults(plan.workload)));
+    writer.add('expected.u32', wordBytes(referenceResults(plan.workload.lengths)));
     lines.push('units lengths=lengths.u32 expected=expected.u32');
   }
   writer.add('plan.txt', new TextEncoder().encode([...lines, ...cases, 'end', ''].join('\n')));
@@ -181,7 +189,9 @@ class PlanWriter {
     if (!isWholeUnit(balancing.value)) return fail('unsupported', noStandIn(design.balancing));
     const order = this.orderFile(balancing.value, layout.value.unitsPerGroup);
     if (!order.ok) return order;
-    this.unitLoopObject(registerCap);
+    const { profile } = workload;
+    if (profile.version !== 2) return oldUnitLoop();
+    this.unitLoopObject(profile, u, registerCap);
     return ok({
       u,
       ...dispatchOf(balancing.value, design.loop),
@@ -189,23 +199,20 @@ class PlanWriter {
       grid: gridBlocks,
       cap: registerCap ?? 0,
       resident: residentBlocks ?? 0,
+      table: profile.tableWords,
       order: order.value,
       blocks: this.blocksFile(balancing.value, gridBlocks),
     });
   }
 
-  private unitLoopObject(cap: number | null): void {
-    const name = cap === null ? 'unit-loop' : `unit-loop-${cap}`;
+  private unitLoopObject(profile: UnitLoopProfile, u: number, cap: number | null): void {
+    const name = `unit-loop-u${u}${cap === null ? '' : `-${cap}`}`;
     if (this.objects.some((object) => object.name === name)) return;
-    const { parallelSteps, serialSteps, dependentLoads, tableWords } = this.plan.workload!.profile;
     this.objects.push({
       name,
       source: 'unit-loop.cu',
       flags: [
-        `-DLOCKSTEP_PARALLEL_STEPS=${parallelSteps}`,
-        `-DLOCKSTEP_SERIAL_STEPS=${serialSteps}`,
-        `-DLOCKSTEP_DEPENDENT_LOADS=${dependentLoads}`,
-        `-DLOCKSTEP_TABLE_WORDS=${tableWords}`,
+        ...unitLoopDefinitions(profile, u),
         `-DLOCKSTEP_REGISTER_CAP=${cap ?? 0}`,
         ...(cap === null ? [] : ['--maxrregcount', String(cap)]),
       ],
@@ -255,6 +262,36 @@ class PlanWriter {
     this.add(path, wordBytes(words));
     return path;
   }
+}
+
+/** Macros of unit-loop.cu. */
+function unitLoopDefinitions(profile: UnitLoopProfile, u: number): readonly string[] {
+  const whole = unitLoopShape(profile, u, iterationsOfPass(profile, u, 'cuda'));
+  const held = heldRegisters(profile, whole);
+  const macros = {
+    THREADS_PER_UNIT: u,
+    HELD_FLOATS: held.floats,
+    HELD_INTEGERS: held.integers,
+    LANES_PER_SECTOR: lanesPerSector(profile),
+    ...shapeMacros('SINGLE', unitLoopShape(profile, u, 1)),
+    ...shapeMacros('WHOLE', whole),
+  };
+  return Object.entries(macros).map(([name, value]) => `-DLOCKSTEP_${name}=${value}`);
+}
+
+function shapeMacros(of: 'SINGLE' | 'WHOLE', shape: UnitLoopShape): Readonly<Record<string, number | string>> {
+  return {
+    [`${of}_ITERATIONS`]: shape.iterations,
+    [`${of}_FLOATS`]: shape.floats,
+    [`${of}_INTEGERS`]: shape.integers,
+    [`${of}_DOUBLES`]: shape.doubles,
+    [`${of}_SPECIALS`]: shape.specials,
+    [`${of}_EXCHANGES`]: shape.exchanges,
+    [`${of}_LOADS`]: shape.loads,
+    [`${of}_LOAD_RATE`]: `${shape.loadRate}u`,
+    [`${of}_STREAMED`]: shape.streamed,
+    [`${of}_STREAM_RATE`]: `${shape.streamRate}u`,
+  };
 }
 
 /** How slots come by their units, and the units of one fetch. */

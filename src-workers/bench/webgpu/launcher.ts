@@ -138,7 +138,7 @@ export function createLauncher(device: GPUDevice): Launcher {
       });
     },
 
-    uniform: () => buffer(16, BUFFER_USAGE.uniform),
+    uniform: () => buffer(32, BUFFER_USAGE.uniform),
 
     bind: (pipeline, buffers) =>
       device.createBindGroup({

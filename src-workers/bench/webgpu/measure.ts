@@ -208,7 +208,11 @@ async function prepare(
         }
         return prepareOwnKernel(launcher, measurement.ownKernel, benchCase);
       }
-      measurement.unitLoops ??= await unitLoopBuffers(launcher, plan.workload);
+      if (!measurement.unitLoops) {
+        const buffers = await unitLoopBuffers(launcher, plan.workload);
+        if (!buffers.ok) return buffers;
+        measurement.unitLoops = buffers.value;
+      }
       return prepareUnitLoop(launcher, measurement.unitLoops, plan, benchCase, info.threadGroupWidth);
     case 'matrix-power': {
       const law = await lengthLaw(benchCase.parameters.lengths);

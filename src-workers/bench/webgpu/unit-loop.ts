@@ -1,9 +1,10 @@
-import type { BenchPlan, BenchRecord, CaseOf, UnitLoopWorkload } from '../../domain/benchmark.ts';
+import type { BenchPlan, BenchRecord, CaseOf, UnitLoopProfile, UnitLoopWorkload } from '../../domain/benchmark.ts';
 import { isWholeUnit } from '../../domain/design.ts';
 import { fail, ok, type Result } from '../../domain/result.ts';
 import { parseBalancing } from '../../domain/balancing.ts';
 import { mersenneTwister } from '../../numeric/random.ts';
-import { blockOrder, noStandIn, referenceResultsInto, slotLayout, tableWord, unitOrder } from '../unit-loop.ts';
+import { hasTable, oldUnitLoop } from '../stand-in.ts';
+import { blockOrder, noStandIn, referenceResults, ringTable, slotLayout, unitOrder } from '../unit-loop.ts';
 import type { PreparedCase } from './cases.ts';
 import type { Launcher } from './launcher.ts';
 import { unitLoopShader } from './unit-loop-shader.ts';
@@ -11,6 +12,7 @@ import { unitLoopShader } from './unit-loop-shader.ts';
 /** What the unit loops of a plan share on the device: units, results, the table, and the order used last. */
 export interface UnitLoopBuffers {
   readonly workload: UnitLoopWorkload;
+  readonly profile: UnitLoopProfile;
   readonly lengths: GPUBuffer;
   readonly result: GPUBuffer;
   readonly table: GPUBuffer | null;
@@ -19,19 +21,21 @@ export interface UnitLoopBuffers {
   order: { readonly key: string; readonly buffer: GPUBuffer } | null;
 }
 
-export async function unitLoopBuffers(launcher: Launcher, workload: UnitLoopWorkload): Promise<UnitLoopBuffers> {
+export async function unitLoopBuffers(
+  launcher: Launcher,
+  workload: UnitLoopWorkload,
+): Promise<Result<UnitLoopBuffers>> {
   const { lengths, profile } = workload;
-  return {
+  if (profile.version !== 2) return oldUnitLoop();
+  return ok({
     workload,
+    profile,
     lengths: await launcher.storage(lengths),
     result: await launcher.storage(4 * lengths.length),
-    table:
-      profile.dependentLoads > 0
-        ? await launcher.storage(Uint32Array.from({ length: profile.tableWords }, (_, i) => tableWord(i)))
-        : null,
+    table: hasTable(profile) ? await launcher.storage(ringTable(profile.tableWords)) : null,
     reference: null,
     order: null,
-  };
+  });
 }
 
 /** Positions of slots are 32-bit words on the device, and one round more than the last must still fit. */
@@ -51,8 +55,8 @@ export async function prepareUnitLoop(
 ): Promise<Result<PreparedCase>> {
   const { design } = benchCase.parameters;
   const { threadsPerUnit: u, blockThreads } = design;
-  const { workload } = buffers;
-  const { lengths, profile } = workload;
+  const { workload, profile } = buffers;
+  const { lengths } = workload;
   const units = lengths.length;
   if (design.registerCap !== null)
     return fail('unsupported', `a cap of ${design.registerCap} registers per thread; WebGPU cannot cap registers`);
@@ -116,7 +120,11 @@ export async function prepareUnitLoop(
       // Blocks that fetch do all the work however few they are, so a part of it starts later in the order.
       const blocks = fetching ? design.gridBlocks : Math.max(1, Math.round(share * design.gridBlocks));
       if (fetching) queue.writeBuffer(dealing, 0, Uint32Array.of(units - Math.max(1, Math.round(share * units))));
-      queue.writeBuffer(launchWords, 0, Uint32Array.of(layout.slots, layout.rounds, blocks, units));
+      queue.writeBuffer(
+        launchWords,
+        0,
+        Uint32Array.of(layout.slots, layout.rounds, blocks, units, 0xffff_ffff, 0, 0, 0),
+      );
       return { pipeline, bindGroup, blocks };
     },
     begin() {
@@ -126,7 +134,7 @@ export async function prepareUnitLoop(
       queue.submit([encoder.finish()]);
     },
     async finish() {
-      buffers.reference ??= await referenceInParts(launcher.device, workload);
+      buffers.reference ??= referenceResults(lengths);
       const found = await launcher.read(buffers.result, units);
       return [checkRecord(benchCase.id, found, buffers.reference)];
     },
@@ -135,23 +143,6 @@ export async function prepareUnitLoop(
       launchWords.destroy();
     },
   });
-}
-
-/** Steps of a part of the reference: a page answers within a fraction of a second. */
-const PART_STEPS = 2 ** 25;
-
-/** What the CPU finds, computed in parts, with other events of the process let through in between. */
-async function referenceInParts({ queue }: GPUDevice, workload: UnitLoopWorkload): Promise<Uint32Array> {
-  const { lengths, profile } = workload;
-  const stepsPerIteration = profile.parallelSteps + profile.serialSteps + profile.dependentLoads;
-  const results = new Uint32Array(lengths.length);
-  for (let from = 0, to = 0; to < lengths.length; from = to) {
-    for (let steps = 0; to < lengths.length && steps < PART_STEPS; to++) steps += lengths[to] * stepsPerIteration;
-    referenceResultsInto(results, workload, from, to);
-    // No timer: a browser delays those of a page that is hidden.
-    await queue.onSubmittedWorkDone();
-  }
-  return results;
 }
 
 function checkRecord(id: string, found: Uint32Array, expected: Uint32Array): BenchRecord {

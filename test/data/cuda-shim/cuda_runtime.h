@@ -119,7 +119,7 @@ constexpr size_t MEMORY_BYTES = size_t(1) << 30;
 constexpr long long CLOCK_STEP = 1024;
 constexpr size_t STACK_BYTES = 64 << 10;
 
-enum class Meeting { none, warp, shuffle, match, active, block };
+enum class Meeting { none, warp, shuffle, vote, match, active, block };
 
 struct Lane {
   ucontext_t context;
@@ -208,14 +208,19 @@ inline uint64_t meet(Meeting kind, Mask mask, uint64_t value, unsigned source) {
   Lane* last = first + std::min<size_t>(WIDTH, machine.lanes.size() - (me.number - me.lane()));
   if (static_cast<unsigned>(last - first) < WIDTH && mask >> (last - first)) broken("a mask names a lane beyond the block");
   bool complete = true;
+  uint64_t voted = 0;
   for (Lane* lane = first; lane != last; ++lane) {
     if (!(mask >> lane->lane() & 1)) continue;
     if (lane->finished) broken("a mask names a lane that has left the kernel");
     complete = complete && lane->waiting == kind && lane->mask == mask;
+    voted |= lane->value;
   }
   if (complete) {
     for (Lane* lane = first; lane != last; ++lane)
-      if (mask >> lane->lane() & 1) lane->result = kind == Meeting::match ? same(first, last, mask, lane->value) : first[lane->source].value;
+      if (mask >> lane->lane() & 1)
+        lane->result = kind == Meeting::match  ? same(first, last, mask, lane->value)
+                       : kind == Meeting::vote ? voted
+                                               : first[lane->source].value;
     release(first, last, [&](const Lane& lane) { return (mask >> lane.lane() & 1) != 0; });
   } else {
     yield();
@@ -353,6 +358,9 @@ T __shfl_xor_sync(cuda_shim::Mask mask, T value, int distance) {
 inline cuda_shim::Mask __match_any_sync(cuda_shim::Mask mask, uint32_t value) {
   return static_cast<cuda_shim::Mask>(
       cuda_shim::meet(cuda_shim::Meeting::match, mask, value, cuda_shim::machine.current->lane()));
+}
+inline int __any_sync(uint32_t mask, int predicate) {
+  return cuda_shim::meet(cuda_shim::Meeting::vote, mask, predicate != 0, cuda_shim::machine.current->lane()) != 0;
 }
 /// @param line where it stands in the source; kernels do not give it
 inline cuda_shim::Mask __activemask(unsigned line = __builtin_LINE()) {

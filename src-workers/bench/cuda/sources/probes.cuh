@@ -328,20 +328,9 @@ struct Match {
 #endif
 struct Special {
   using Value = float;
-  static __device__ float root(float v) {
-#if defined(LOCKSTEP_EMULATION)
-    return 1.0f / std::sqrt(v);
-#elif defined(LOCKSTEP_HIP)
-    return opaque(__frsqrt_rn(v));
-#else
-    float result;
-    asm volatile("rsqrt.approx.ftz.f32 %0, %1;" : "=f"(result) : "f"(v));
-    return result;
-#endif
-  }
   static __device__ void apply(float& a, float&, float) {
-    a = root(a);
-    a = root(a);
+    a = reciprocalRoot(a);
+    a = reciprocalRoot(a);
   }
 };
 

@@ -9,7 +9,20 @@ namespace lockstep {
 
 __global__ void fillTable(uint32_t* table, uint32_t words) {
   for (uint32_t i = blockIdx.x * blockDim.x + threadIdx.x; i < words; i += gridDim.x * blockDim.x)
-    table[i] = mix(i + 0x51ed270bu);
+    table[i] = ringNext(i, words);
+}
+
+/// Words of the table that loads walk: 8 times the device's last cache at least, so that nearly all of them miss it. `least`: a power of
+/// two; a sector where there are no loads.
+inline uint32_t tableWords(uint32_t least) {
+  if (least <= SECTOR_WORDS) return SECTOR_WORDS;
+  int device = 0;
+  int cacheBytes = 0;
+  check(cudaGetDevice(&device), "cudaGetDevice");
+  check(cudaDeviceGetAttribute(&cacheBytes, cudaDevAttrL2CacheSize, device), "cudaDeviceGetAttribute");
+  uint32_t words = least;
+  while (words < 1u << 31 && words * sizeof(uint32_t) < 8 * static_cast<size_t>(cacheBytes)) words *= 2;
+  return words;
 }
 
 inline Dispatch dispatchOf(const Settings& settings) {
@@ -43,16 +56,18 @@ inline void runUnitLoop(Case& run) {
   const unsigned cap = static_cast<unsigned>(settings.whole("cap", 0, 1024));
   const Dispatch dispatch = dispatchOf(settings);
 
-  const auto compiled = std::find_if(unitLoops().begin(), unitLoops().end(),
-                                     [&](const UnitLoops& loops) { return loops.registerCap == cap; });
+  const auto compiled = std::find_if(unitLoops().begin(), unitLoops().end(), [&](const UnitLoops& loops) {
+    return loops.threadsPerUnit == threadsPerUnit && loops.registerCap == cap;
+  });
   if (compiled == unitLoops().end())
-    throw CaseFailure{"this program was not compiled for a register cap of " + std::to_string(cap)};
-  unsigned power = 0;
-  while (1u << power < threadsPerUnit) ++power;
-  if (1u << power != threadsPerUnit || block % threadsPerUnit != 0)
+    throw CaseFailure{"this program was not compiled for " + std::to_string(threadsPerUnit) +
+                      " threads per unit and a register cap of " + std::to_string(cap)};
+  if (block % threadsPerUnit != 0)
     throw CaseFailure{"blocks of " + std::to_string(block) + " threads, " + std::to_string(threadsPerUnit) +
-                      " per unit: it must be a power of two that divides the block"};
-  const UnitLoopKernel kernel = compiled->kernels[static_cast<int>(dispatch)][power];
+                      " per unit: it must divide the block"};
+  const UnitLoopKernel kernel = compiled->kernels[static_cast<int>(dispatch)];
+  // Lanes of a unit exchange with all lanes of their group, which must be there.
+  const unsigned filledBlock = (block + GROUP_WIDTH - 1) / GROUP_WIDTH * GROUP_WIDTH;
 
   const Words order = indices(settings.text("order"), units, units);
   Words ordered(units);
@@ -67,29 +82,31 @@ inline void runUnitLoop(Case& run) {
   const Buffer<uint32_t> orderOnDevice(order);
   const Buffer<uint32_t> lengths(ordered);
   const Buffer<uint32_t> blocks(indices(settings.text("blocks"), grid, grid));
-  const Buffer<uint32_t> table(compiled->tableWords);
+  const uint32_t words = tableWords(static_cast<uint32_t>(settings.whole("table", SECTOR_WORDS, 1u << 31)));
+  const Buffer<uint32_t> table(words);
   Buffer<uint32_t> next(1);
   Buffer<uint32_t> results(units);
-  launch(fillTable, std::min(256u, (compiled->tableWords + 255) / 256), 256, table.data(), compiled->tableWords);
+  launch(fillTable, std::min(1024u, (words + 255) / 256), 256, table.data(), words);
   check(cudaDeviceSynchronize(), "filling the table");
 
   const size_t sharedBytes =
-      reserveShared(kernel, block, static_cast<unsigned>(settings.whole("resident", 0, UINT32_MAX)));
-  const int registers = run.compiled(kernel, block, true, sharedBytes).numRegs;
-  // The assembler has a least number of its own, and raises a lower cap to it.
+      reserveShared(kernel, filledBlock, static_cast<unsigned>(settings.whole("resident", 0, UINT32_MAX)));
+  const int registers = run.compiled(kernel, filledBlock, true, sharedBytes).numRegs;
+  // The assembler raises a cap that is lower than what it accepts.
   if (cap > 0 && registers > static_cast<int>(cap))
     throw CaseFailure{"the compiler could not keep to " + std::to_string(cap) + " registers per thread; it used " +
                       std::to_string(registers)};
+  const UnitLoopArguments call{
+      orderOnDevice.data(), lengths.data(), blocks.data(), table.data(), words - 1, next.data(), results.data(), units,
+      static_cast<uint32_t>(dispatch == Dispatch::fetching ? fetched : std::min<uint64_t>(slots, units)),
+      block / threadsPerUnit, Neutral{}};
   run.repeat(
       [&] {
         next.fill(0);
         results.fill(0xa5);
       },
       [&] {
-        check(tryLaunch(kernel, dim3(grid), dim3(block), sharedBytes, orderOnDevice.data(), lengths.data(), blocks.data(),
-                        table.data(), next.data(), results.data(), units,
-                        static_cast<uint32_t>(dispatch == Dispatch::fetching ? fetched : std::min<uint64_t>(slots, units))),
-              "launch");
+        check(tryLaunch(kernel, dim3(grid), dim3(filledBlock), sharedBytes, call), "launch");
       },
       [](bool, double) {});
 

@@ -1,196 +1,304 @@
-// The unit loop, compiled for one profile and one register cap:
-//   LOCKSTEP_PARALLEL_STEPS, LOCKSTEP_SERIAL_STEPS, LOCKSTEP_DEPENDENT_LOADS, LOCKSTEP_TABLE_WORDS: one iteration
-//   LOCKSTEP_REGISTER_CAP: what --maxrregcount was, 0 for none
-// They are constants so that the compiler sees what it would see in a real kernel.
+// The unit loop, compiled for one profile, one number of threads per unit and one register cap. What a pass of it does is constants
+// (`unitLoopShape` of bench/unit-loop.ts), so that the compiler sees what it would see in a real kernel:
+//   LOCKSTEP_THREADS_PER_UNIT, LOCKSTEP_REGISTER_CAP (what --maxrregcount was, 0 for none)
+//   LOCKSTEP_HELD_FLOATS, LOCKSTEP_HELD_INTEGERS: registers that steps go round in
+//   LOCKSTEP_LANES_PER_SECTOR: lanes that a dependent load brings one sector for
+// and of a pass of one iteration (LOCKSTEP_SINGLE_…) and of a pass of as many as it says (LOCKSTEP_WHOLE_…):
+//   ITERATIONS
+//   FLOATS, INTEGERS, DOUBLES, SPECIALS: steps, an instruction each
+//   EXCHANGES: between the lanes of a unit
+//   LOADS, LOAD_RATE: dependent loads, and in how many of 2^32 passes there is one more
+//   STREAMED, STREAM_RATE: the same of sectors that are read one after another
+#include <cmath>
+#include <cstring>
+
 #include "unit-loop.cuh"
 #include "words.cuh"
 
 namespace lockstep {
 namespace {
 
-constexpr unsigned PARALLEL = LOCKSTEP_PARALLEL_STEPS;
-constexpr unsigned SERIAL = LOCKSTEP_SERIAL_STEPS;
-constexpr unsigned LOADS = LOCKSTEP_DEPENDENT_LOADS;
-constexpr uint32_t TABLE_WORDS = LOCKSTEP_TABLE_WORDS;
+constexpr unsigned U = LOCKSTEP_THREADS_PER_UNIT;
+constexpr int FLOATS = LOCKSTEP_HELD_FLOATS;
+constexpr int INTEGERS = LOCKSTEP_HELD_INTEGERS;
 
-/// Lanes of the U threads that share a unit.
-template <unsigned U>
-__device__ __forceinline__ uint32_t unitMask(unsigned lane) {
-  if constexpr (U == GROUP_WIDTH)
-    return ~0u;
-  else
-    return ((1u << U) - 1) << (lane / U * U);
+struct Shape {
+  uint32_t iterations;
+  int floats, integers, doubles, specials;
+  unsigned exchanges;
+  int loads;
+  uint32_t loadRate;
+  int streamed;
+  uint32_t streamRate;
+};
+#define LOCKSTEP_SHAPE(OF)                                                                                             \
+  {LOCKSTEP_##OF##_ITERATIONS, LOCKSTEP_##OF##_FLOATS,    LOCKSTEP_##OF##_INTEGERS, LOCKSTEP_##OF##_DOUBLES,            \
+   LOCKSTEP_##OF##_SPECIALS,   LOCKSTEP_##OF##_EXCHANGES, LOCKSTEP_##OF##_LOADS,    LOCKSTEP_##OF##_LOAD_RATE,          \
+   LOCKSTEP_##OF##_STREAMED,   LOCKSTEP_##OF##_STREAM_RATE}
+constexpr Shape SINGLE = LOCKSTEP_SHAPE(SINGLE);
+constexpr Shape WHOLE = LOCKSTEP_SHAPE(WHOLE);
+constexpr uint32_t CHUNK = WHOLE.iterations;
+
+template <class To, class From>
+__device__ __forceinline__ To bits(From from) {
+  static_assert(sizeof(To) == sizeof(From));
+  To to;
+  memcpy(&to, &from, sizeof to);
+  return to;
 }
 
-/// Lanes of the thread group; fewer than its width where the block ends within it.
-__device__ __forceinline__ uint32_t groupMask(unsigned lane) {
-  const unsigned present = blockDim.x - (threadIdx.x - lane);
-  return present >= GROUP_WIDTH ? ~0u : (1u << present) - 1;
+/// The word at `address` if `active`, else `before`. Under a predicate, where a compiler may branch around the load.
+__device__ __forceinline__ uint32_t loaded(const uint32_t* address, bool active, uint32_t before) {
+#ifndef LOCKSTEP_PTX
+  return active ? *address : before;
+#else
+  asm volatile("{ .reg .pred p; setp.ne.u32 p, %2, 0; @p ld.global.nc.u32 %0, [%1]; }"
+               : "+r"(before)
+               : "l"(address), "r"(static_cast<uint32_t>(active)));
+  return before;
+#endif
 }
 
-/// One iteration of a unit, shared by U threads: parallel steps by rank, the rest by all of them.
-template <unsigned U>
-__device__ __forceinline__ uint32_t iterate(uint32_t x, unsigned rank, uint32_t mask, const uint32_t* __restrict__ table) {
-  uint32_t a = 0;
-  if constexpr (PARALLEL > 0) {
-    uint32_t v = x + (rank + 1) * GOLDEN;
-    if constexpr (PARALLEL >= U) {
-#pragma unroll 16
-      for (unsigned round = 0; round < PARALLEL / U; ++round) {
-        a ^= mix(v);
-        v += U * GOLDEN;
-      }
-    }
-    if constexpr (PARALLEL % U != 0) {
-      if (rank < PARALLEL % U) a ^= mix(v);
-    }
-    if constexpr (U > 1) {
+/// `x`, after `y` is known.
+__device__ __forceinline__ uint32_t after(uint32_t x, uint32_t y, const Neutral& neutral) {
+  return (x & neutral.ones) | (y & ~neutral.ones);
+}
+
+/// Whether one of the passes that something happens in `rate` of 2^32 times.
+__device__ __forceinline__ bool isDue(uint32_t& phase, uint32_t rate) {
+  phase += rate;
+  return phase < rate;
+}
+
+/// Whether any unit of the group has more to do. A slot of one lane asks for itself: its loop is left lane by lane.
+__device__ __forceinline__ bool any(bool lane) {
+  if constexpr (U == 1) return lane;
+  return __any_sync(ALL_LANES, lane);
+}
+
+/// What a thread has in registers beside its unit: one chain of dependent instructions goes through all of it.
+struct Held {
+  float floats[FLOATS];
+  uint32_t integers[INTEGERS];
+  double wide;
+  float special;
+  /// Word of the next dependent load, and of the next sector of the stream.
+  uint32_t ring, stream;
+  /// What the stream brought last: needed when it brings the next.
+  uint32_t streamed;
+  uint32_t loadPhase, streamPhase;
+
+  __device__ __forceinline__ explicit Held(const UnitLoopArguments& call) {
+    const Neutral& neutral = call.neutral;
+    for (int k = 0; k < FLOATS; ++k) floats[k] = neutral.floatZero * static_cast<float>(k + 1);
+    for (int k = 0; k < INTEGERS; ++k) integers[k] = neutral.zero * static_cast<uint32_t>(k + 1);
+    wide = 1 + neutral.doubleZero;
+    special = 1 + neutral.floatZero;
+    loadPhase = streamPhase = 0;
+    streamed = 0;
+    const uint32_t thread = blockIdx.x * blockDim.x + threadIdx.x;
+    stream = ((mix(thread / GROUP_WIDTH + 1) * GROUP_WIDTH + thread % GROUP_WIDTH) * SECTOR_WORDS) & call.tableMask;
+  }
+
+  /// Where the lanes that share sectors begin to walk the ring: `first` is the same for all of a thread group.
+  __device__ __forceinline__ void beginAt(uint32_t first, const UnitLoopArguments& call) {
+    loadPhase = streamPhase = 0;
+    ring = (mix(first + threadIdx.x % GROUP_WIDTH / LOCKSTEP_LANES_PER_SECTOR) * SECTOR_WORDS) & call.tableMask;
+  }
+
+  // Only the load itself depends on `active`: what is computed for lanes that are not changes nothing.
+
+  __device__ __forceinline__ uint32_t load(uint32_t x, bool active, const UnitLoopArguments& call) {
+    ring = loaded(call.table + after(ring, x, call.neutral), active, ring);
+    return after(x, ring, call.neutral);
+  }
+
+  __device__ __forceinline__ uint32_t nextOfStream(uint32_t x, bool active, const UnitLoopArguments& call) {
+    // A sum, since a load right after would look through a second `after` and no longer wait for x.
+    x += streamed * call.neutral.zero;
+    streamed = loaded(call.table + stream, active, streamed);
+    stream = (stream + GROUP_WIDTH * SECTOR_WORDS) & call.tableMask;
+    return x;
+  }
+};
+
+/// One pass for a unit that is shared by U threads, with x as it is after. `left`: iterations that the unit has left; `active`: whether
+/// it has any.
+template <bool IS_WHOLE>
+__device__ __forceinline__ uint32_t pass(uint32_t x, uint32_t left, bool active, Held& held, const UnitLoopArguments& call) {
+  constexpr Shape SHAPE = IS_WHOLE ? WHOLE : SINGLE;
+  const Neutral& neutral = call.neutral;
 #pragma unroll
-      for (unsigned distance = U / 2; distance > 0; distance /= 2) a ^= __shfl_xor_sync(mask, a, static_cast<int>(distance));
+  for (int k = 0; k < SHAPE.streamed; ++k) x = held.nextOfStream(x, active, call);
+  if constexpr (SHAPE.streamRate > 0) x = held.nextOfStream(x, isDue(held.streamPhase, SHAPE.streamRate) && active, call);
+#pragma unroll
+  for (int k = 0; k < SHAPE.loads; ++k) x = held.load(x, active, call);
+  if constexpr (SHAPE.loadRate > 0) x = held.load(x, isDue(held.loadPhase, SHAPE.loadRate) && active, call);
+  if constexpr (SHAPE.integers > 0) {
+    uint32_t v = x;
+#pragma unroll
+    for (int k = 0; k < SHAPE.integers / 2; ++k) {
+      v &= neutral.zero;
+      v = held.integers[k % INTEGERS] += v;
     }
+    if constexpr (SHAPE.integers % 2 == 1) v &= neutral.zero;
+    x = after(x, v, neutral);
   }
-  a ^= x;
-  if constexpr (LOADS > 0) {
-#pragma unroll 16
-    for (unsigned load = LOADS; load > 0; --load) a += table[(a >> 4) & (TABLE_WORDS - 1)];
+  if constexpr (SHAPE.floats > 0) {
+    float v = bits<float>(after(bits<uint32_t>(held.floats[FLOATS - 1]), x, neutral));
+#pragma unroll
+    for (int k = 0; k < SHAPE.floats; ++k)
+      v = held.floats[k % FLOATS] = fmaf(v, neutral.floatZero, held.floats[k % FLOATS]);
+    x = after(x, bits<uint32_t>(v), neutral);
   }
-  if constexpr (SERIAL > 0) {
-#pragma unroll 16
-    for (unsigned step = SERIAL; step > 0; --step) a = mix(a + 0x85ebca6bu);
+  if constexpr (SHAPE.doubles > 0) {
+    const uint64_t wide = bits<uint64_t>(held.wide);
+    held.wide = bits<double>(wide >> 32 << 32 | after(static_cast<uint32_t>(wide), x, neutral));
+#pragma unroll
+    for (int k = 0; k < SHAPE.doubles; ++k) held.wide = fma(held.wide, neutral.doubleZero, held.wide);
+    x = after(x, static_cast<uint32_t>(bits<uint64_t>(held.wide)), neutral);
   }
-  return a;
+  if constexpr (SHAPE.specials > 0) {
+    held.special = bits<float>(after(bits<uint32_t>(held.special), x, neutral));
+#pragma unroll
+    for (int k = 0; k < SHAPE.specials; ++k) held.special = reciprocalRoot(held.special);
+    x = after(x, bits<uint32_t>(held.special), neutral);
+  }
+  // All lanes of a unit have the same x. One that had another would spoil it.
+  if constexpr (U > 1) {
+#pragma unroll
+    for (unsigned k = 0, distance = U / 2; k < SHAPE.exchanges; ++k, distance = distance > 1 ? distance / 2 : U / 2)
+      x &= __shfl_xor_sync(ALL_LANES, x, static_cast<int>(distance));
+  }
+  if (active) x = iterated(x);
+#pragma unroll
+  for (uint32_t iteration = 1; iteration < SHAPE.iterations; ++iteration)
+    if (left > iteration) x = iterated(x);
+  return x;
 }
 
 /// The first position of the block's slot, or `units` where it has none: positions of a large grid do not fit in 32 bits.
-__device__ __forceinline__ uint32_t firstPosition(uint32_t block, unsigned slotsPerBlock, unsigned slot, uint32_t units) {
-  const uint64_t position = static_cast<uint64_t>(block) * slotsPerBlock + slot;
-  return position < units ? static_cast<uint32_t>(position) : units;
+__device__ __forceinline__ uint32_t firstPosition(const UnitLoopArguments& call, unsigned slot) {
+  const uint64_t position = static_cast<uint64_t>(call.blocks[blockIdx.x]) * call.slotsPerBlock + slot;
+  return position < call.units ? static_cast<uint32_t>(position) : call.units;
 }
 
 /// Every thread group finishes a round of units before it begins the next. `FETCH`: it takes the next free positions, one for each
-/// slot of a full group.
-template <unsigned U, bool FETCH>
-__device__ __forceinline__ void rounds(const uint32_t* __restrict__ order, const uint32_t* __restrict__ lengths,
-                                       const uint32_t* __restrict__ blocks, const uint32_t* __restrict__ table,
-                                       uint32_t* __restrict__ next, uint32_t* __restrict__ results, uint32_t units,
-                                       uint32_t stride) {
+/// of its slots. A group runs to the end of its longest unit with all its lanes, since lanes of a unit exchange.
+template <bool FETCH>
+__device__ __forceinline__ void rounds(const UnitLoopArguments& call) {
   const unsigned lane = threadIdx.x % GROUP_WIDTH;
-  const unsigned rank = lane % U;
-  const uint32_t mask = unitMask<U>(lane);
-  const uint32_t group = groupMask(lane);
-  const unsigned present = blockDim.x - (threadIdx.x - lane);
-  const uint32_t slots = (present >= GROUP_WIDTH ? GROUP_WIDTH : present) / U;
+  const unsigned groupSlot = (threadIdx.x - lane) / U;
+  const uint32_t present = call.slotsPerBlock - groupSlot;
+  const uint32_t slots = present < GROUP_WIDTH / U ? present : GROUP_WIDTH / U;
   const auto fetch = [&]() -> uint32_t {
     uint32_t position = 0;
-    if (lane == 0) position = atomicAdd(next, slots);
-    return __shfl_sync(group, position, 0);
+    if (lane == 0) position = atomicAdd(call.next, slots);
+    return __shfl_sync(ALL_LANES, position, 0);
   };
-  uint32_t first =
-      FETCH ? fetch() : firstPosition(blocks[blockIdx.x], blockDim.x / U, (threadIdx.x - lane) / U, units);
+  Held held(call);
+  uint32_t first = FETCH ? fetch() : firstPosition(call, groupSlot);
+  // Asked of all lanes, so that the compiler knows that they stay together.
 #pragma unroll 1
-  for (; first < units; first = FETCH ? fetch() : first + stride) {
+  while (__any_sync(ALL_LANES, first < call.units)) {
     const uint32_t position = first + lane / U;
+    const bool exists = lane / U < slots && position < call.units;
     uint32_t unit = 0;
     uint32_t left = 0;
-    if (position < units) {
-      unit = order[position];
-      left = lengths[position];
+    if (exists) {
+      unit = call.order[position];
+      left = call.lengths[position];
     }
     uint32_t x = mix(unit + 1);
+    held.beginAt(first, call);
+    if constexpr (CHUNK > 1) {
+      if (any(left >= CHUNK)) {
 #pragma unroll 1
-    for (; left > 0; --left) x = iterate<U>(x, rank, mask, table);
-    if (position < units && rank == 0) results[unit] = x;
-    __syncwarp(group);
+        do {
+          x = pass<true>(x, left, left > 0, held, call);
+          left -= left < CHUNK ? left : CHUNK;
+        } while (any(left >= CHUNK));
+      }
+    }
+    bool active = left > 0;
+    if (any(active)) {
+#pragma unroll 1
+      do {
+        x = pass<false>(x, left, active, held, call);
+        if (active) --left;
+        active = left > 0;
+      } while (any(active));
+    }
+    if (exists && lane % U == 0) call.results[unit] = x;
+    first = FETCH ? fetch() : first + call.stride;
   }
-}
-
-template <unsigned U>
-__global__ void nested(const uint32_t* __restrict__ order, const uint32_t* __restrict__ lengths,
-                       const uint32_t* __restrict__ blocks, const uint32_t* __restrict__ table, uint32_t* next,
-                       uint32_t* __restrict__ results, uint32_t units, uint32_t stride) {
-  rounds<U, false>(order, lengths, blocks, table, next, results, units, stride);
-}
-
-template <unsigned U>
-__global__ void groupFetching(const uint32_t* __restrict__ order, const uint32_t* __restrict__ lengths,
-                              const uint32_t* __restrict__ blocks, const uint32_t* __restrict__ table, uint32_t* next,
-                              uint32_t* __restrict__ results, uint32_t units, uint32_t stride) {
-  rounds<U, true>(order, lengths, blocks, table, next, results, units, stride);
 }
 
 /// Every slot continues with its next unit at once, within one loop. `FETCH`: a slot takes the next `stride` free positions.
-template <unsigned U, bool FETCH>
-__device__ __forceinline__ void oneLoop(const uint32_t* __restrict__ order, const uint32_t* __restrict__ lengths,
-                                        const uint32_t* __restrict__ blocks, const uint32_t* __restrict__ table,
-                                        uint32_t* __restrict__ next, uint32_t* __restrict__ results, uint32_t units,
-                                        uint32_t stride) {
+template <bool FETCH>
+__device__ __forceinline__ void oneLoop(const UnitLoopArguments& call) {
   const unsigned lane = threadIdx.x % GROUP_WIDTH;
-  const unsigned rank = lane % U;
-  const uint32_t mask = unitMask<U>(lane);
-  const auto fetch = [&]() -> uint32_t {
-    uint32_t position = 0;
-    if (rank == 0) position = atomicAdd(next, stride);
-    if constexpr (U > 1) position = __shfl_sync(mask, position, static_cast<int>(lane - rank));
+  const unsigned slot = threadIdx.x / U;
+  const bool leads = lane % U == 0;
+  /// For slots that are `ready`; all lanes of a group call it.
+  const auto fetch = [&](bool ready, uint32_t before) -> uint32_t {
+    uint32_t position = before;
+    if (ready && leads) position = atomicAdd(call.next, call.stride);
+    if constexpr (U > 1) position = __shfl_sync(ALL_LANES, position, static_cast<int>(lane - lane % U));
     return position;
   };
-  uint32_t position = FETCH ? fetch() : firstPosition(blocks[blockIdx.x], blockDim.x / U, threadIdx.x / U, units);
-  uint32_t held = stride;
-  bool busy = position < units;
+  Held held(call);
+  const bool exists = slot < call.slotsPerBlock;
+  uint32_t position = exists && !FETCH ? firstPosition(call, slot) : call.units;
+  if constexpr (FETCH) position = fetch(exists, position);
+  uint32_t fetched = call.stride;
+  bool busy = position < call.units;
   uint32_t unit = 0;
   uint32_t left = 0;
   if (busy) {
-    unit = order[position];
-    left = lengths[position];
+    unit = call.order[position];
+    left = call.lengths[position];
   }
   uint32_t x = mix(unit + 1);
+  held.beginAt(blockIdx.x * blockDim.x + threadIdx.x - lane, call);
+  bool more = any(busy);
 #pragma unroll 1
-  while (busy) {
-    if (left > 0) {
-      x = iterate<U>(x, rank, mask, table);
-      --left;
-    }
-    if (left == 0) {
-      if (rank == 0) results[unit] = x;
-      if constexpr (!FETCH) {
-        position += stride;
-      } else if (--held > 0) {
-        ++position;
-      } else {
-        position = fetch();
-        held = stride;
+  while (more) {
+    const bool active = left > 0;
+    x = pass<false>(x, left, active, held, call);
+    if (active) --left;
+    const bool ended = busy && left == 0;
+    if (any(ended)) {
+      if (ended && leads) call.results[unit] = x;
+      if constexpr (FETCH) {
+        const bool ready = ended && fetched == 1;
+        if (ended && !ready) {
+          ++position;
+          --fetched;
+        }
+        if (any(ready)) position = fetch(ready, position);
+        if (ready) fetched = call.stride;
+      } else if (ended) {
+        position += call.stride;
       }
-      busy = position < units;
-      if (busy) {
-        unit = order[position];
-        left = lengths[position];
+      busy = position < call.units;
+      if (ended && busy) {
+        unit = call.order[position];
+        left = call.lengths[position];
         x = mix(unit + 1);
       }
+      more = any(busy);
     }
   }
 }
 
-template <unsigned U>
-__global__ void flattened(const uint32_t* __restrict__ order, const uint32_t* __restrict__ lengths,
-                          const uint32_t* __restrict__ blocks, const uint32_t* __restrict__ table, uint32_t* next,
-                          uint32_t* __restrict__ results, uint32_t units, uint32_t stride) {
-  oneLoop<U, false>(order, lengths, blocks, table, next, results, units, stride);
-}
-
-template <unsigned U>
-__global__ void fetching(const uint32_t* __restrict__ order, const uint32_t* __restrict__ lengths,
-                         const uint32_t* __restrict__ blocks, const uint32_t* __restrict__ table, uint32_t* next,
-                         uint32_t* __restrict__ results, uint32_t units, uint32_t stride) {
-  oneLoop<U, true>(order, lengths, blocks, table, next, results, units, stride);
-}
+__global__ void nested(UnitLoopArguments call) { rounds<false>(call); }
+__global__ void flattened(UnitLoopArguments call) { oneLoop<false>(call); }
+__global__ void fetching(UnitLoopArguments call) { oneLoop<true>(call); }
+__global__ void groupFetching(UnitLoopArguments call) { rounds<true>(call); }
 
 const bool registered = [] {
-  unitLoops().push_back({LOCKSTEP_REGISTER_CAP,
-                         TABLE_WORDS,
-                         {{nested<1>, nested<2>, nested<4>, nested<8>, nested<16>, nested<32>},
-                          {flattened<1>, flattened<2>, flattened<4>, flattened<8>, flattened<16>, flattened<32>},
-                          {fetching<1>, fetching<2>, fetching<4>, fetching<8>, fetching<16>, fetching<32>},
-                          {groupFetching<1>, groupFetching<2>, groupFetching<4>, groupFetching<8>, groupFetching<16>,
-                           groupFetching<32>}}});
+  unitLoops().push_back({U, LOCKSTEP_REGISTER_CAP, {nested, flattened, fetching, groupFetching}});
   return true;
 }();
 
