@@ -1,6 +1,7 @@
 import type { FirstUnitLoopProfile, UnitLoopProfile } from '../domain/benchmark.ts';
 import type { KernelProfile } from '../domain/kernel.ts';
 import { fail, type Result } from '../domain/result.ts';
+import type { SweepPlan } from '../predict/plan.ts';
 import { SECTOR_WORDS } from './unit-loop.ts';
 
 /**
@@ -17,7 +18,7 @@ const SECTOR_BYTES = 4 * SECTOR_WORDS;
 /** 128 MiB: the most a WebGPU buffer holds by default. */
 const TABLE_WORDS = 2 ** 25;
 /** Registers of the loop beside those that its steps go round in. */
-const OWN_REGISTERS = 24;
+const OWN_REGISTERS = 16;
 const MAX_THREADS_PER_UNIT = 32;
 
 /** What a pass consists of. Loads: in every pass, and in how many of 2³² passes there is one more. */
@@ -281,4 +282,10 @@ function firstKernel({
     dependentLoadsPerIteration: dependentLoads,
     bytesPerIteration: dependentLoads * SECTOR_BYTES,
   };
+}
+
+/** A plan that predicts the times of the stand-in, and not those of the kernel: what was measured of the kernel is left out. */
+export function standInPlan(plan: SweepPlan, profile: UnitLoopProfile | FirstUnitLoopProfile): SweepPlan {
+  const kernel = standInKernel(plan.kernel, profile);
+  return { ...plan, id: `${plan.id} stand-in ${JSON.stringify(profile)}`, kernel, pipeline: {} };
 }

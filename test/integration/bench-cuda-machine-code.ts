@@ -50,25 +50,43 @@ const CLOCK = 0x50;
 
 /** Programs for devices that lie uncompressed in an object file: of each, the operations of its kernels in the order of their code. */
 export function deviceCode(object: Buffer): readonly ReadonlyMap<string, readonly Operation[]>[] {
-  const programs: ReadonlyMap<string, readonly Operation[]>[] = [];
+  return programsOf(object, operationsOf);
+}
+
+/** Instructions of the longest innermost loop of a kernel. NOPs are not counted: compute capability 12.0 needs four after each FP64. */
+export interface InnerLoop {
+  readonly instructions: number;
+  readonly fp32: number;
+  /** Loads and stores of local memory, which is where registers are spilled. */
+  readonly local: number;
+}
+
+/** As `deviceCode`; of kernels with a loop. */
+export function innerLoops(object: Buffer): readonly ReadonlyMap<string, InnerLoop>[] {
+  return programsOf(object, innerLoop);
+}
+
+function programsOf<T>(object: Buffer, read: (code: Buffer) => T | null): readonly ReadonlyMap<string, T>[] {
+  const programs: ReadonlyMap<string, T>[] = [];
   // The first one is the object file itself.
   for (let at = object.indexOf('\x7fELF', 4, 'latin1'); at >= 0; at = object.indexOf('\x7fELF', at + 4, 'latin1'))
-    programs.push(kernelsOf(object.subarray(at)));
+    programs.push(kernelsOf(object.subarray(at), read));
   return programs;
 }
 
 /** Of a 64-bit ELF file: every section `.text.KERNEL`. */
-function kernelsOf(elf: Buffer): ReadonlyMap<string, readonly Operation[]> {
+function kernelsOf<T>(elf: Buffer, read: (code: Buffer) => T | null): ReadonlyMap<string, T> {
   const whole = (at: number): number => Number(elf.readBigUInt64LE(at));
   const header = (section: number): number => whole(0x28) + section * elf.readUInt16LE(0x3a);
   const contents = (section: number): Buffer =>
     elf.subarray(whole(header(section) + 0x18), whole(header(section) + 0x18) + whole(header(section) + 0x20));
   const names = contents(elf.readUInt16LE(0x3e));
-  const kernels = new Map<string, readonly Operation[]>();
+  const kernels = new Map<string, T>();
   for (let section = 0; section < elf.readUInt16LE(0x3c); section++) {
     const from = elf.readUInt32LE(header(section));
     const name = names.toString('latin1', from, names.indexOf(0, from));
-    if (name.startsWith('.text.')) kernels.set(name.slice('.text.'.length), operationsOf(contents(section)));
+    const found = name.startsWith('.text.') ? read(contents(section)) : null;
+    if (found !== null) kernels.set(name.slice('.text.'.length), found);
   }
   return kernels;
 }
@@ -92,4 +110,41 @@ function leadsBack(branch: Buffer): boolean {
   const [lowest, high] = [branch[2], branch.readUInt32LE(4)];
   const ends = lowest === 0 ? high === 0xff_ff_ff_f0 : lowest === 0xfc && high === 0xff_ff_ff_fc;
   return (branch[10] & 2) !== 0 && !ends;
+}
+
+const NOP = 0x118;
+const LOCAL = new Set([0x183, 0x187]);
+const INSTRUCTION_BYTES = 16;
+
+function innerLoop(code: Buffer): InnerLoop | null {
+  const operation = (at: number): number => code.readUInt16LE(at) & 0x1ff;
+  const loops: { readonly from: number; readonly to: number }[] = [];
+  // All code ends with a branch to itself, which shows how this device writes a distance.
+  let isNewer = false;
+  for (let at = 0; at < code.length; at += INSTRUCTION_BYTES)
+    if (operation(at) === BRANCH && distance(code, at, true) === -INSTRUCTION_BYTES) isNewer = true;
+  for (let at = 0; at < code.length; at += INSTRUCTION_BYTES) {
+    const from = at + INSTRUCTION_BYTES + distance(code, at, isNewer);
+    if (operation(at) === BRANCH && from < at && from >= 0) loops.push({ from, to: at });
+  }
+  const inner = loops.filter(
+    (loop) => !loops.some((one) => one !== loop && one.from >= loop.from && one.to <= loop.to),
+  );
+  const [longest] = inner.sort((a, b) => b.to - b.from - (a.to - a.from));
+  if (!longest) return null;
+  let [instructions, fp32, local] = [0, 0, 0];
+  for (let at = longest.from; at <= longest.to; at += INSTRUCTION_BYTES) {
+    const found = operation(at);
+    instructions += Number(found !== NOP);
+    fp32 += Number(OPERATIONS[found]?.startsWith('float') ?? false);
+    local += Number(LOCAL.has(found));
+  }
+  return { instructions, fp32, local };
+}
+
+/** From the end of a branch to its target, bytes: 48 bits from bit 34 on, and before them, on newer devices, 8 from bit 16 on. */
+function distance(code: Buffer, at: number, isNewer: boolean): number {
+  const words = code.readBigUInt64LE(at) | (code.readBigUInt64LE(at + 8) << 64n);
+  const high = BigInt.asIntN(48, words >> 34n);
+  return 4 * Number(isNewer ? (high << 8n) | ((words >> 16n) & 0xffn) : high);
 }

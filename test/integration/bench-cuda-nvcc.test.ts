@@ -5,8 +5,13 @@ import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { COMPILE_FLAGS, cudaPlan, LINK_FLAGS, type CudaObject } from '../../src-workers/bench/cuda/cuda-plan.ts';
 import { parsePtxas, type KernelUsage } from '../../src-workers/bench/cuda/ptxas.ts';
+import { iterationsOfPass, unitLoopProfile, unitLoopShape } from '../../src-workers/bench/stand-in.ts';
+import type { KernelProfile } from '../../src-workers/domain/kernel.ts';
+import { KERNEL_DEFAULTS } from '../../src-workers/domain/provenance.ts';
 import { unwrap } from '../../src-workers/domain/result.ts';
-import { deviceCode, type Operation } from './bench-cuda-machine-code.ts';
+import { findLoops } from '../../src-workers/inspect/loops.ts';
+import { parsePtx } from '../../src-workers/inspect/ptx.ts';
+import { deviceCode, innerLoops, type InnerLoop, type Operation } from './bench-cuda-machine-code.ts';
 import {
   EMULATED_NAME,
   NO_FILES,
@@ -23,12 +28,27 @@ import { findTool, lacks } from '../tools.mjs';
 const nvcc = findTool('nvcc');
 /** The oldest that nvcc 13 knows and one of the newest. Two compilers: devices from 10.0 on have a newer one. */
 const ARCHITECTURES = ['sm_75', 'sm_120'];
+/** Those for which unit loops are compiled. */
+const LOOP_ARCHITECTURES = ['sm_80', 'sm_90', 'sm_120'];
+const KEPT = ['sm_80', 'sm_120'];
 /** `-O3` is for the host's code alone, which the emulation compiles with an optimiser's warnings. */
 const FLAGS = COMPILE_FLAGS.filter((flag) => flag !== '-O3');
-/** The least that the assembler accepts. */
+/** The lowest that the assembler accepts. */
 const CAP = 24;
-/** Enough steps at once that the loop wants more registers than that. */
-const PROFILE = { parallelSteps: 47, serialSteps: 3, dependentLoads: 2, tableWords: 2 ** 25 };
+/** A kernel as short as most, with loads; its loop with several threads per unit has to do several iterations in a pass. */
+const KERNEL: KernelProfile = {
+  ...KERNEL_DEFAULTS,
+  name: 'short',
+  registersPerThread: 64,
+  instructionsPerIteration: 48,
+  integerShare: 0.25,
+  serialFraction: 0.05,
+  cooperationCost: 0.05,
+  dependentLoadsPerIteration: 1,
+  bytesPerIteration: 12,
+};
+const PROFILE = unitLoopProfile(KERNEL, 'cuda');
+const THREADS = [1, 2, 4, 8, 16, 32];
 
 describe.skipIf(lacks('nvcc', 'g++'))('the CUDA sources under nvcc', () => {
   const folder = mkdtempSync(join(tmpdir(), 'lockstep-nvcc-'));
@@ -36,11 +56,16 @@ describe.skipIf(lacks('nvcc', 'g++'))('the CUDA sources under nvcc', () => {
 
   const kernels = new Map<string, readonly KernelUsage[]>();
   const said: string[] = [];
+  const architecturesOf = ({ source }: CudaObject): readonly string[] =>
+    source === 'main.cu' ? ARCHITECTURES : LOOP_ARCHITECTURES;
   const objectOf = ({ name }: CudaObject): string => join(folder, `${name}.o`);
   let objects: readonly CudaObject[];
 
   beforeAll(async () => {
-    const cases = [unitLoop('free', {}), unitLoop('capped', { registerCap: CAP })];
+    const cases = [
+      ...THREADS.map((threadsPerUnit) => unitLoop(`free-${threadsPerUnit}`, { threadsPerUnit })),
+      unitLoop('capped', { registerCap: CAP }),
+    ];
     const workload = { ...WORKLOAD, lengths: Uint32Array.of(1), profile: PROFILE };
     objects = unwrap(await cudaPlan(planOf(cases, { workload }), NO_FILES)).objects;
     // Both cores: the host program takes as long as the unit loops together.
@@ -49,10 +74,10 @@ describe.skipIf(lacks('nvcc', 'g++'))('the CUDA sources under nvcc', () => {
         for (const object of several) {
           const flags = [
             ...FLAGS,
-            ...ARCHITECTURES.flatMap((name) => {
+            ...architecturesOf(object).flatMap((name) => {
               const virtual = name.replace('sm', 'compute');
               // Of one object the program for the virtual machine is kept, too.
-              const code = object === objects[1] ? `[${name},${virtual}]` : name;
+              const code = object === objects[1] && KEPT.includes(name) ? `[${name},${virtual}]` : name;
               return ['-gencode', `arch=${virtual},code=${code}`];
             }),
             ...['-Werror', 'all-warnings', '-Xcompiler', '-Wall,-Wextra,-Werror'],
@@ -70,19 +95,51 @@ describe.skipIf(lacks('nvcc', 'g++'))('the CUDA sources under nvcc', () => {
 
   it('compile without a warning for every architecture', () => {
     expect(said).toEqual([]);
-    for (const [name, list] of kernels)
-      expect([...new Set(list.map(({ architecture }) => architecture))].sort(), name).toEqual(
-        [...ARCHITECTURES].sort(),
-      );
+    for (const object of objects)
+      expect(
+        [...new Set(kernels.get(object.name)!.map(({ architecture }) => architecture))].sort(),
+        object.name,
+      ).toEqual([...architecturesOf(object)].sort());
   });
 
-  it('hold a register cap, and keep everything in registers without one', () => {
-    const [free, capped] = ['unit-loop', `unit-loop-${CAP}`].map((name) => kernels.get(name)!);
-    // Four kinds of loop, six numbers of threads per unit.
-    expect(free.length).toBe(24 * ARCHITECTURES.length);
+  it('hold a register cap by spilling in the loop, and keep everything in registers without one', () => {
+    const free = THREADS.flatMap((u) => kernels.get(`unit-loop-u${u}`)!);
+    const capped = kernels.get(`unit-loop-u1-${CAP}`)!;
+    // Four kinds of loop.
+    expect(free.length).toBe(4 * THREADS.length * LOOP_ARCHITECTURES.length);
     for (const { kernel, spillStoreBytes } of free) expect(spillStoreBytes, kernel).toBe(0);
-    expect(Math.max(...free.map(({ registersPerThread }) => registersPerThread))).toBeGreaterThan(CAP);
     for (const { kernel, registersPerThread } of capped) expect(registersPerThread, kernel).toBeLessThanOrEqual(CAP);
+    const [one] = THREADS.map((u) => nestedLoops(`unit-loop-u${u}`));
+    for (const [at, { local }] of nestedLoops(`unit-loop-u1-${CAP}`).entries()) {
+      expect(one[at].local).toBe(0);
+      // A load and a store for each register that is not there; some are needed once, and what spills needs some itself.
+      const registers = kernels
+        .get('unit-loop-u1')!
+        .find(
+          ({ kernel, architecture }) => NESTED.test(kernel) && architecture === LOOP_ARCHITECTURES[at],
+        )!.registersPerThread;
+      expect(local / 2, LOOP_ARCHITECTURES[at]).toBeGreaterThan(0.75 * (registers - CAP));
+      expect(local / 2, LOOP_ARCHITECTURES[at]).toBeLessThan(1.5 * (registers - CAP));
+    }
+  });
+
+  const NESTED = /[0-9]nestedE/;
+  /** The loop over the iterations of a unit in the nested form, by architecture. */
+  const nestedLoops = (name: string): readonly InnerLoop[] => {
+    const programs = innerLoops(readFileSync(join(folder, `${name}.o`)));
+    expect(programs.length).toBe(LOOP_ARCHITECTURES.length);
+    return programs.map((loops) => [...loops].find(([kernel]) => NESTED.test(kernel))![1]);
+  };
+
+  it.each(THREADS)('stand in with the instructions of their own profile, with %d threads per unit', (u) => {
+    const { serialFraction: σ, cooperationCost: κ, instructionsPerIteration } = PROFILE;
+    const expected = instructionsPerIteration * ((1 - σ) / u + σ + κ * Math.log2(u));
+    const iterations = iterationsOfPass(PROFILE, u, 'cuda');
+    const { floats } = unitLoopShape(PROFILE, u, iterations);
+    for (const [at, { instructions, fp32 }] of nestedLoops(`unit-loop-u${u}`).entries()) {
+      expect(Math.abs(instructions / iterations / expected - 1), LOOP_ARCHITECTURES[at]).toBeLessThan(0.1);
+      expect(fp32, LOOP_ARCHITECTURES[at]).toBe(floats);
+    }
   });
 
   it('spill nothing where cycles are counted', () => {
@@ -177,19 +234,12 @@ describe.skipIf(lacks('nvcc', 'g++'))('the CUDA sources under nvcc', () => {
       const programs = readFileSync(objectOf(objects[1]), 'latin1').split(/^(?=\.version )/m);
       const own = programs.filter((program) => program.includes(`\n.target ${architecture}\n`));
       expect(own).toHaveLength(1);
-      const kernels = own[0].split('.entry ');
-      // Labels are unique. A branch to one that came before is the turn of a loop.
-      const turns = (dispatch: string): number => {
-        const lines = kernels.find((kernel) => new RegExp(`^\\w*[0-9]${dispatch}ILj1E`).test(kernel))!.split('\n');
-        return lines.filter((line, at) => {
-          const label = /\bbra(?:\.uni)?\s+([$\w]+);/.exec(line)?.[1];
-          return label !== undefined && lines.indexOf(`${label}:`) < at && lines.includes(`${label}:`);
-        }).length;
+      const kernels = parsePtx(own[0]);
+      const depth = (dispatch: string): number => {
+        const kernel = kernels.find(({ entry }) => new RegExp(`[0-9]${dispatch}E`).test(entry))!;
+        return Math.max(...unwrap(findLoops(kernel)).map((loop) => loop.depth));
       };
-      // The parallel steps may be a loop, too.
-      expect(turns('flattened')).toBeGreaterThanOrEqual(1);
-      expect(turns('fetching')).toBe(turns('flattened'));
-      expect(turns('nested')).toBe(turns('flattened') + 1);
+      expect([depth('flattened'), depth('fetching'), depth('nested'), depth('groupFetching')]).toEqual([1, 1, 2, 2]);
     },
   );
 

@@ -1,7 +1,13 @@
 import type { StoreClient } from '../../../db/store-api.ts';
 import type { CalibrationRecord, MeasurementRecord, RunRecord } from '../../../db/records.ts';
 import type { MeasuredDesign } from '../../../src-workers/bench/calibrate.ts';
-import { isStandIn, type MeasuringDevice } from '../../../src-workers/domain/benchmark.ts';
+import {
+  isStandIn,
+  type MeasuringDevice,
+  type PlanLine,
+  type UnitLoopWorkload,
+} from '../../../src-workers/domain/benchmark.ts';
+import { standInPlan } from '../../../src-workers/bench/stand-in.ts';
 import {
   calibratedKernel,
   KERNEL_PARAMETERS,
@@ -26,7 +32,7 @@ import { runStudy, type RunView } from '../runs/run-view.ts';
 
 /** What measurements say of a kernel on a device: fitting, keeping, and handing on to studies. */
 
-/** A measured run of designs of a sweep, with the sweep; its predictor is of as many units as were measured. */
+/** A measured run of designs of a sweep, with the sweep; its predictor is of as many units as were measured, and of the loop that was. */
 export interface MeasuredSweep {
   readonly run: RunRecord;
   readonly request: MeasuringRequest;
@@ -35,6 +41,8 @@ export interface MeasuredSweep {
   readonly deviceAt: number;
   readonly measuring: MeasuringDevice;
   readonly records: readonly MeasurementRecord[];
+  /** The loop that was measured in place of the kernel, whose times the predictor predicts. */
+  readonly standIn: UnitLoopWorkload['profile'] | null;
 }
 
 /** What the times are of: a kernel of the person's own is measured as by a program of theirs, wherever it ran. */
@@ -66,10 +74,29 @@ export async function openMeasuredSweep({ store, views }: Context, runId: number
   const records = await store.listMeasurements(runId);
   if (!records.ok) return records;
   const { request } = study.value;
-  const ofPart = request.part
-    ? { ...view.value, predictor: createPredictor(planOfPart(view.value.predictor.plan, request.part.units)) }
-    : view.value;
-  return ok({ run: run.value, request, view: ofPart, deviceId, deviceAt, measuring, records: records.value });
+  const standIn = isStandIn(timedBackend({ request, measuring })) ? standInProfile(run.value) : null;
+  const { plan } = view.value.predictor;
+  const ofPart = request.part ? planOfPart(plan, request.part.units) : plan;
+  const measured = standIn ? standInPlan(ofPart, standIn) : ofPart;
+  const predicting = measured === plan ? view.value : { ...view.value, predictor: createPredictor(measured) };
+  return ok({
+    run: run.value,
+    request,
+    view: predicting,
+    deviceId,
+    deviceAt,
+    measuring,
+    records: records.value,
+    standIn,
+  });
+}
+
+/** The loop that a run measured in place of the kernel, as its plan has it; `null` where no GPU ran it, or its file does not say. */
+function standInProfile({ study }: RunRecord): UnitLoopWorkload['profile'] | null {
+  const { bench, file } = study as { bench?: PlanLine; file?: { head?: Pick<PlanLine['plan'], 'workload'> | null } };
+  const profile = (bench?.plan.workload ?? file?.head?.workload)?.profile;
+  if (!profile) return null;
+  return profile.version === 2 || profile.parallelSteps + profile.serialSteps > 0 ? profile : null;
 }
 
 export interface ComparableDesign extends MeasuredDesign {

@@ -139,16 +139,22 @@ function ranks(timesMs: Float64Array): readonly number[] {
 }
 
 function basisWarnings(
-  { run, view, measuring, request }: MeasuredSweep,
+  { run, view, measuring, request, standIn }: MeasuredSweep,
   profile: SavedProfile | null,
 ): readonly string[] {
+  const warnings: string[] = [];
+  if (standIn) {
+    const { instructionsPerIteration, serialFraction } = view.predictor.plan.kernel;
+    warnings.push(
+      `Measured is ${standIn.version === 2 ? 'a' : 'an older'} loop that stands in for the kernel, and predicted is that loop: ${instructionsPerIteration.toFixed(0)} instructions per iteration, serial fraction ${serialFraction.toFixed(3)}. Measure your kernel with lockstep bench --exec or --kernel.`,
+    );
+  }
   if (!profile) {
     const version = view.run.modelVersions.prediction ?? '';
-    return version === MODEL_VERSION
-      ? []
-      : [`The sweep was predicted by ${version}; the predictions here are by ${MODEL_VERSION}.`];
+    if (version !== MODEL_VERSION)
+      warnings.push(`The sweep was predicted by ${version}; the predictions here are by ${MODEL_VERSION}.`);
+    return warnings;
   }
-  const warnings: string[] = [];
   if (profile.profile.sourceRunIds.includes(run.id))
     warnings.push(
       'The calibration was fitted to these measurements: how well it predicts others is its held-out error, not this.',

@@ -194,6 +194,18 @@ export function measuringWarnings(
   });
   if (disturbed.length > 0)
     warnings.push(`Measured beside other programs, which had a part of the cores: ${counted(disturbed)}.`);
+  const elsewhere = records.flatMap(({ detail }) => {
+    const { case: one, compiled } = detail as MeasuredCaseDetail;
+    const planned = one.benchmark === 'unit-loop' ? one.parameters.residentBlocks : null;
+    const resident = compiled?.residentBlocks ?? null;
+    return planned === null || resident === null || resident === planned
+      ? []
+      : [`${caseLabel(one)} (${resident}, planned ${planned})`];
+  });
+  if (elsewhere.length > 0)
+    warnings.push(
+      `Other resident blocks on a multiprocessor than predicted, so that the time is of another occupancy: ${counted(elsewhere)}.`,
+    );
   warnings.push(...clockWarnings(measuring, records));
   const noted = new Map<RepeatWarning, string[]>();
   for (const record of records) {

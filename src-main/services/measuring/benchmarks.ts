@@ -12,14 +12,7 @@ import type { MeasuringRequest } from '../../contract/measuring.ts';
 import type { ProcedureArguments } from '../../contract/procedures.ts';
 import type { Bundle, ProbeAnswer } from '../../contract/measuring.ts';
 import type { RunnableDesigns } from '../../contract/runnable.ts';
-import {
-  chosenDesigns,
-  designCases,
-  designCasesOfPart,
-  measuredDeviceId,
-  measuredUnits,
-  restoredPlan,
-} from './plans.ts';
+import { chosenDesigns, designCases, measuredDeviceId, measuredUnits, restoredPlan, standInOf } from './plans.ts';
 import { checkCommands, needsLengths } from '../../../src-workers/bench/program/command-line.ts';
 import { keptPlan } from '../../../src-workers/bench/plan-files.ts';
 import { tarArchive } from '../../../src-workers/bench/cuda/tar.ts';
@@ -171,7 +164,8 @@ async function planMeasurement(
       `${program ? 'A program' : kernel ? 'A kernel' : 'A CPU'} is measured on all units. Leave the number of units out.`,
       { field: 'units' },
     );
-  const cases = part === null ? ok(designCases(view, designs)) : await designCasesOfPart(context, view, designs, part);
+  const standIn = kernel ? null : standInOf(view.study.study.kernel, backend.value);
+  const cases = await designCases(context, view, designs, standIn, part);
   if (!cases.ok) return cases;
   const units =
     program && !needsLengths(program)

@@ -4,13 +4,15 @@ import type {
   BenchCase,
   BenchPlan,
   PlanLine,
+  UnitLoopProfile,
   FirstUnitLoopProfile,
   UnitLoopWorkload,
 } from '../../../src-workers/domain/benchmark.ts';
+import type { KernelProfile } from '../../../src-workers/domain/kernel.ts';
 import { fail, ok, type Result } from '../../../src-workers/domain/result.ts';
 import { AXIS, type Implementation } from '../../../src-workers/domain/space.ts';
 import type { LengthLaw } from '../../../src-workers/domain/workload.ts';
-import { oldUnitLoop, unitLoopProfile } from '../../../src-workers/bench/stand-in.ts';
+import { oldUnitLoop, standInPlan, unitLoopProfile } from '../../../src-workers/bench/stand-in.ts';
 import { MAX_MEASURED_UNITS } from '../../../src-workers/bench/unit-loop.ts';
 import { mersenneTwister } from '../../../src-workers/numeric/random.ts';
 import { bundledLengths, drawnLengths, type OrderedLengths } from '../../../src-workers/predict/ordered.ts';
@@ -156,9 +158,34 @@ function picked(
   }
 }
 
-export function designCases(view: RunView, designs: readonly number[]): readonly BenchCase[] {
+/**
+ * Designs of a sweep as cases, predicted for what is measured: where a loop stands in for the kernel, for that loop; where only a part
+ * of the units is measured, for that part. Those that have more blocks than there are units are left out.
+ * @param profile of the loop; null where the kernel itself is measured, or a CPU
+ */
+export async function designCases(
+  { pool }: Context,
+  view: RunView,
+  designs: readonly number[],
+  profile: UnitLoopProfile | null,
+  part: number | null,
+): Promise<Result<readonly BenchCase[]>> {
   const { timeMs, residentBlocks } = view.ranking.columns;
-  return designs.map((design) => designCase(view.predictor, design, timeMs[design], residentBlocks[design]));
+  if (profile === null && part === null)
+    return ok(designs.map((design) => designCase(view.predictor, design, timeMs[design], residentBlocks[design])));
+  const { plan } = view.predictor;
+  const ofPart = part === null ? plan : planOfPart(plan, part);
+  const predictor = createPredictor(profile === null ? ofPart : standInPlan(ofPart, profile));
+  const ranges = designs.map((first) => ({ first, count: 1 }));
+  const { chunks } = await pool.run('predict', { plan: predictor.plan, ranges });
+  const cases = chunks.flatMap((found) =>
+    found.invalidReason[0] === 0
+      ? [designCase(predictor, found.firstDesign, found.timeMs[0], found.residentBlocks[0])]
+      : [],
+  );
+  return cases.length > 0
+    ? ok(cases)
+    : fail('unsupported', `None of these designs can run ${part} units: they have more blocks. Specify more units.`);
 }
 
 function designCase(predictor: Predictor, designIndex: number, predictedMs: number, residentBlocks: number): BenchCase {
@@ -174,22 +201,9 @@ function designCase(predictor: Predictor, designIndex: number, predictedMs: numb
   };
 }
 
-/** The same designs on fewer units, predicted for these; without those that have more blocks than there are units. */
-export async function designCasesOfPart(
-  { pool }: Context,
-  view: RunView,
-  designs: readonly number[],
-  units: number,
-): Promise<Result<readonly BenchCase[]>> {
-  const predictor = createPredictor(planOfPart(view.predictor.plan, units));
-  const ranges = designs.map((first) => ({ first, count: 1 }));
-  const { chunks } = await pool.run('predict', { plan: predictor.plan, ranges });
-  const cases = chunks.flatMap(({ firstDesign, timeMs, residentBlocks, invalidReason }) =>
-    invalidReason[0] === 0 ? [designCase(predictor, firstDesign, timeMs[0], residentBlocks[0])] : [],
-  );
-  return cases.length > 0
-    ? ok(cases)
-    : fail('unsupported', `None of these designs can run ${units} units: they have more blocks. Specify more units.`);
+/** The loop that stands in for a kernel on a backend; null where none does. */
+export function standInOf(kernel: KernelProfile, backend: BenchBackend): UnitLoopProfile | null {
+  return backend === 'cuda' || backend === 'webgpu' ? unitLoopProfile(kernel, backend) : null;
 }
 
 /** Of a program of the person's own, and of a CPU: they run no stand-in. */
@@ -254,7 +268,7 @@ export async function measuredUnits(
     part: backend === 'cpu' ? units : part,
     seed,
   });
-  const profile = backend === 'program' || backend === 'cpu' ? NO_LOOP : unitLoopProfile(kernel, backend);
+  const profile = standInOf(kernel, backend) ?? NO_LOOP;
   return ok({ workload: { label: law.label, lengths, profile, traffic }, digest });
 }
 

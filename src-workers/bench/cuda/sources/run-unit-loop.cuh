@@ -25,6 +25,21 @@ inline uint32_t tableWords(uint32_t least) {
   return words;
 }
 
+/// One table for all cases of a plan, which have the same: several of them may be under way. It is never given back.
+inline const uint32_t* sharedTable(uint32_t words) {
+  static Buffer<uint32_t>* table = nullptr;
+  static uint32_t filled = 0;
+  if (filled != words) {
+    delete table;
+    filled = 0;
+    table = new Buffer<uint32_t>(words);
+    launch(fillTable, std::min(1024u, (words + 255) / 256), 256, table->data(), words);
+    check(cudaDeviceSynchronize(), "filling the table");
+    filled = words;
+  }
+  return table->data();
+}
+
 inline Dispatch dispatchOf(const Settings& settings) {
   const std::string& dispatch = settings.text("dispatch");
   if (dispatch == "nested") return Dispatch::nested;
@@ -83,12 +98,9 @@ inline void runUnitLoop(Case& run) {
   const Buffer<uint32_t> lengths(ordered);
   const Buffer<uint32_t> blocks(indices(settings.text("blocks"), grid, grid));
   const uint32_t words = tableWords(static_cast<uint32_t>(settings.whole("table", SECTOR_WORDS, 1u << 31)));
-  const Buffer<uint32_t> table(words);
+  const uint32_t* table = sharedTable(words);
   Buffer<uint32_t> next(1);
   Buffer<uint32_t> results(units);
-  launch(fillTable, std::min(1024u, (words + 255) / 256), 256, table.data(), words);
-  check(cudaDeviceSynchronize(), "filling the table");
-
   const size_t sharedBytes =
       reserveShared(kernel, filledBlock, static_cast<unsigned>(settings.whole("resident", 0, UINT32_MAX)));
   const int registers = run.compiled(kernel, filledBlock, true, sharedBytes).numRegs;
@@ -97,7 +109,7 @@ inline void runUnitLoop(Case& run) {
     throw CaseFailure{"the compiler could not keep to " + std::to_string(cap) + " registers per thread; it used " +
                       std::to_string(registers)};
   const UnitLoopArguments call{
-      orderOnDevice.data(), lengths.data(), blocks.data(), table.data(), words - 1, next.data(), results.data(), units,
+      orderOnDevice.data(), lengths.data(), blocks.data(), table, words - 1, next.data(), results.data(), units,
       static_cast<uint32_t>(dispatch == Dispatch::fetching ? fetched : std::min<uint64_t>(slots, units)),
       block / threadsPerUnit, Neutral{}};
   run.repeat(
