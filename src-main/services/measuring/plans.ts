@@ -292,7 +292,8 @@ export async function restoredPlan(
 ): Promise<Result<BenchPlan>> {
   const { workload } = line.plan;
   if (!workload) return ok({ ...line.plan, workload: null });
-  if (['cuda', 'webgpu'].includes(line.plan.backend) && workload.profile.version !== 2) return oldUnitLoop();
+  if (!line.plan.kernel && ['cuda', 'webgpu'].includes(line.plan.backend) && workload.profile.version !== 2)
+    return oldUnitLoop();
   if (!study) return fail('storage', 'the study whose units were measured is missing from the run');
   const units = await measuredUnits(context, study, line.plan.backend, seed, workload.units);
   if (!units.ok) return units;
