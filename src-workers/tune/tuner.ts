@@ -89,8 +89,9 @@ const OWN_PARTS = [0.05, 0.4];
 const FACTORS = [0.25, 0.5, 1, 2, 4];
 const FACTOR_DEVIATION = Math.log(3);
 /**
- * How far g goes by a difference in one coordinate, 0…1: it is a sum over all sets of coordinates, and each coordinate more counts less. Chosen on
- * two spaces of a convolution, see `npm run bench -- tune`.
+ * How far g goes by a difference in one coordinate, 0…1: it is a sum over all sets of coordinates, and each coordinate more counts less. The
+ * middle of its range, not fitted: on two spaces of a convolution, values from 0.25 to 0.7 need numbers of measurements within a factor of two,
+ * and neither a mixture of values by their marginal likelihood nor other widths of b need fewer.
  */
 const INTERACTION = 0.5;
 /** How many measurements the prior of the widening counts as. */

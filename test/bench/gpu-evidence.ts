@@ -14,7 +14,7 @@ import type { StudyFile } from '../../src-main/contract/study.ts';
 import { triedDesigns, tune } from '../../src-main/contract/tuning.ts';
 import { openEngine } from '../../src-main/services/engine.ts';
 import { isSameDevice } from '../../src-main/services/measured/device.ts';
-import { loopFindings } from '../../src-renderer/views/measure/suites.ts';
+import { loopFindings, matrixPowerRows, probeRows } from '../../src-renderer/views/measure/suites.ts';
 import { FailureError, fail, ok, unwrap, type Result } from '../../src-workers/domain/result.ts';
 import { TABLE_I } from '../../src-workers/models/imbalance/swatman-figures.ts';
 import { mean, sortedQuantile, spearman } from '../../src-workers/numeric/statistics.ts';
@@ -239,17 +239,36 @@ async function deviceFacts() {
   };
 }
 
-async function tableOne() {
-  const detail = await measured('matrix-power', { suite: 'matrix-power' });
-  const rows = TABLE_I.flatMap(({ workload, n, modelled, measured: published }) => {
-    const one = detail.cases.find(({ case: each, values }) => each.benchmark === 'matrix-power' && each.parameters.lengths === workload && each.parameters.unitsPerGroup === n && typeof values['meanLoss'] === 'number'); // prettier-ignore
-    return one ? [{ workload, n, modelled, published, measured: one.values['meanLoss'] as number }] : [];
-  });
-  const errors = Float64Array.from(rows, (row) => Math.abs(row.measured / row.modelled - 1)).sort();
+/** What the probes found, beside the catalogue's values. */
+async function probes() {
+  const detail = await measured('probes', { suite: 'probes' });
+  const device = (await call('devices.list', {})).find(({ id }) => id === facts.deviceId) ?? null;
+  const rows = probeRows(detail.cases, device);
   return {
     ...counts(detail),
+    agree: rows.filter(({ agrees }) => agrees === true).length,
+    differ: rows.filter(({ agrees }) => agrees === false).length,
     rows,
-    ...(rows.length > 0 && { meanErrorOfModel: mean(errors), maxErrorOfModel: errors.at(-1) }),
+  };
+}
+
+async function tableOne() {
+  const detail = await measured('matrix-power', { suite: 'matrix-power' });
+  const found = matrixPowerRows(detail.cases, {});
+  const rows = TABLE_I.flatMap(({ workload, n, modelled, measured: published }) => {
+    const one = found.find((row) => row.lengths === workload && row.n === n);
+    return one
+      ? [{ workload, n, modelled, published, measured: one.measuredMean, aggregate: one.measuredAggregate }]
+      : [];
+  });
+  const errors = rows.flatMap((row) => (row.measured === null ? [] : [Math.abs(row.measured / row.modelled - 1)]));
+  return {
+    ...counts(detail),
+    ...(errors.length > 0 && {
+      meanErrorOfModel: mean(Float64Array.from(errors)),
+      maxErrorOfModel: Math.max(...errors),
+    }),
+    rows,
   };
 }
 
@@ -422,7 +441,11 @@ async function tunedAgainstExhaustive() {
     left: (step) => SIZES.tuned - triedDesigns(step),
     show: (step) =>
       void ((last = step),
-      steps.push({ measured: step.measured, bestMs: step.best?.measuredMs, expectedRegret: step.expectedRegret })),
+      steps.push({
+        measured: step.measured,
+        bestMs: step.best?.measuredMs ?? null,
+        expectedRegret: step.expectedRegret,
+      })),
   });
   if (!tuned.ok) problems.push(`tuning: ${tuned.error.message}`);
   const found = last as TuningStep | null;
@@ -451,7 +474,7 @@ const STEPS: readonly {
     id: 'probes',
     title: 'Probes of the device',
     share: 0.1,
-    run: async () => counts(await measured('probes', { suite: 'probes' })),
+    run: probes,
   },
   { id: 'matrix-power', title: 'Table I of Swatman, measured column', share: 0.08, run: tableOne },
   { id: 'divergent-loops', title: 'Divergent loops of Białas and Strzelecki', share: 0.05, run: divergentLoops },
@@ -498,13 +521,28 @@ await engine.close();
 
 // -- The summary -----------------------------------------------------------------------------------------------------------
 
-/** Figures as lines of a list, those of parts below them; long lists are in the JSON alone. */
+/** Figures as lines of a list, those of parts below them; what has more levels than two is in the JSON alone. */
 function list(value: unknown, name: string, depth = 0): readonly string[] {
-  const indent = '  '.repeat(depth);
+  const line = `${'  '.repeat(depth)}- ${name}`;
   if (value === null || typeof value !== 'object')
-    return [`${indent}- ${name}: ${typeof value === 'number' ? Number(value.toPrecision(4)) : String(value)}`];
-  if (Array.isArray(value)) return [`${indent}- ${name}: ${value.length} entries in summary.json`];
-  return [`${indent}- ${name}`, ...Object.entries(value).flatMap(([key, part]) => list(part, key, depth + 1))];
+    return [`${line}: ${typeof value === 'number' ? Number(value.toPrecision(4)) : String(value)}`];
+  if (depth > 2) return [`${line}: in summary.json`];
+  const parts = Object.entries(value);
+  const isTable = Array.isArray(value) && value.every((row) => row !== null && typeof row === 'object');
+  return isTable
+    ? [line, '', ...table(value as readonly Readonly<Record<string, unknown>>[]), '']
+    : [line, ...parts.flatMap(([key, part]) => list(part, key, depth + 1))];
+}
+
+/** Rows with the same fields; fields that hold more than one value are in the JSON alone. */
+function table(rows: readonly Readonly<Record<string, unknown>>[]): readonly string[] {
+  const columns = Object.keys(rows[0] ?? {}).filter((key) => rows.every((row) => row[key] === null || typeof row[key] !== 'object')); // prettier-ignore
+  const cell = (value: unknown): string =>
+    typeof value === 'number' ? String(Number(value.toPrecision(4))) : value === null ? '' : String(value);
+  const line = (cells: readonly string[]): string => `| ${cells.join(' | ')} |`;
+  return columns.length === 0
+    ? []
+    : [line(columns), line(columns.map(() => '---')), ...rows.map((row) => line(columns.map((key) => cell(row[key]))))];
 }
 
 const device = facts.target?.device ?? null;
