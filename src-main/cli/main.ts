@@ -390,7 +390,7 @@ function placeholderLines(): string {
 function measuringCommands(program: Command, cli: CommandLine): void {
   const { terminal, withEngine } = cli;
   command(program, 'bench [run]', 'measure designs of a sweep, or a device; compare, or pack for another machine')
-    .option('--target <target>', 'where: cuda:0, webgpu or cpu (bench --list says what is there)')
+    .option('--target <target>', 'where: cuda:0, hip:0, webgpu or cpu (bench --list says what is there)')
     .option('--exec <command>', 'measure with your own program instead: runs it for every launch (see below)')
     .option('--build <command>', 'builds that program first, once for all designs of which the command is the same')
     .option(
@@ -471,7 +471,7 @@ The manifest names sources, arguments, the right result, and the designs that ea
     );
 
   command(program, 'tune <run>', 'find the fastest design of a sweep by measuring few of them')
-    .option('--target <target>', 'where: cuda:0, webgpu or cpu (bench --list says what is there)')
+    .option('--target <target>', 'where: cuda:0, hip:0, webgpu or cpu (bench --list says what is there)')
     .option('--exec <command>', 'measure with your own program instead (see bench --help)')
     .option('--build <command>', 'builds that program first')
     .option('--kernel <file>', 'measure your own kernel on the target instead (see bench --help)')

@@ -305,9 +305,23 @@ describe('thread groups of 64 lanes, as HIP has them', () => {
     probe('shared-memory', { mostThreadGroups: 2 }),
     probe('fetch'),
     probe('limits'),
+    ...[1, 4].flatMap((threadsPerUnit) =>
+      (['none', 'full-sort', 'dynamic-fetch', 'dynamic-fetch(group)'] as const).flatMap((balancing) =>
+        (balancing.startsWith('dynamic') ? (['nested'] as const) : (['nested', 'flattened'] as const)).map((loop) =>
+          unitLoop(`${balancing.replace(/\W+/g, '-')}-${loop}-u${threadsPerUnit}`, {
+            threadsPerUnit,
+            balancing,
+            loop,
+            // The last group of a block is not full.
+            blockThreads: 160,
+            gridBlocks: 2,
+          }),
+        ),
+      ),
+    ),
   ];
   it('find the same results, and name the backend', async () => {
-    const plan = planOf(cases, { backend: 'hip', threadGroupWidth: 64, workload: null });
+    const plan = planOf(cases, { backend: 'hip', threadGroupWidth: 64 });
     const planFolder = join(folder, `plan-${plans++}`);
     const { objects } = unwrap(await writeCudaPlan(plan, planFolder, NO_FILES));
     const hip = { nvcc: EMULATING_HIPCC, hip: { threadGroupWidth: 64 }, architectures: ['gfx90a'] };

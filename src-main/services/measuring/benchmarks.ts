@@ -128,11 +128,6 @@ async function planMeasurement(
     const request = { ...asked, sourceRunId: null, deviceId: null, cases: cases.value.length };
     return ok({ plan, digest: null, request, view: null });
   }
-  if (backend.value === 'hip')
-    return fail(
-      'unsupported',
-      'The loop that stands in for a kernel does not run on HIP devices. Measure your own program (--exec), or a suite of the device itself (--suite).',
-    );
   if (!view) return fail('bad-input', 'Specify the sweep whose designs to measure (runId).');
   const deviceId = measuredDeviceId(
     view,

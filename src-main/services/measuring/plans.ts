@@ -203,7 +203,8 @@ function designCase(predictor: Predictor, designIndex: number, predictedMs: numb
 
 /** The loop that stands in for a kernel on a backend; null where none does. */
 export function standInOf(kernel: KernelProfile, backend: BenchBackend): UnitLoopProfile | null {
-  return backend === 'cuda' || backend === 'webgpu' ? unitLoopProfile(kernel, backend) : null;
+  if (backend === 'cuda' || backend === 'hip') return unitLoopProfile(kernel, 'cuda');
+  return backend === 'webgpu' ? unitLoopProfile(kernel, backend) : null;
 }
 
 /** Of a program of the person's own, and of a CPU: they run no stand-in. */

@@ -33,7 +33,7 @@ export const SUITES: Readonly<
     label: 'Designs of this run',
     what: 'Runs designs on the workload itself, and compares their times with what was predicted.',
     action: 'Measure the designs',
-    backends: ['cuda', 'webgpu', 'cpu'],
+    backends: ['cuda', 'hip', 'webgpu', 'cpu'],
   },
   'matrix-power': {
     label: 'Matrix power',

@@ -359,7 +359,7 @@ inline cuda_shim::Mask __match_any_sync(cuda_shim::Mask mask, uint32_t value) {
   return static_cast<cuda_shim::Mask>(
       cuda_shim::meet(cuda_shim::Meeting::match, mask, value, cuda_shim::machine.current->lane()));
 }
-inline int __any_sync(uint32_t mask, int predicate) {
+inline int __any_sync(cuda_shim::Mask mask, int predicate) {
   return cuda_shim::meet(cuda_shim::Meeting::vote, mask, predicate != 0, cuda_shim::machine.current->lane()) != 0;
 }
 /// @param line where it stands in the source; kernels do not give it
