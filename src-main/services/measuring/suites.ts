@@ -22,6 +22,8 @@ const SOFTWARE_MATRIX_WORK_GROUPS = 2 ** 4;
 /** As long as a launch takes to begin: 32 iterations would drown in it. */
 const SOFTWARE_DIVERGENT_ITERATIONS = 2 ** 10;
 
+const either = new Intl.ListFormat('en-GB', { type: 'disjunction' });
+
 const BACKENDS: Readonly<Record<Exclude<BenchSuite, 'designs'>, readonly BenchBackend[]>> = {
   'matrix-power': ['cuda', 'hip', 'webgpu'],
   'divergent-loops': ['cuda', 'hip', 'webgpu'],
@@ -40,7 +42,7 @@ export function suiteCases(
   device: MeasuringDevice | null,
 ): Result<readonly BenchCase[]> {
   if (!BACKENDS[suite].includes(backend))
-    return fail('unsupported', `The suite ${suite} runs on ${BACKENDS[suite].join(' or ')}, not on ${backend}.`);
+    return fail('unsupported', `The suite ${suite} runs on ${either.format(BACKENDS[suite])}, not on ${backend}.`);
   const width = device?.threadGroupWidth ?? WIDEST_GROUP;
   const software = device?.properties.software === 1;
   switch (suite) {
