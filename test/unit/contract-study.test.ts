@@ -179,9 +179,10 @@ describe('a text that is no study', () => {
 
   it('survives deep nesting', () => {
     const deep = 200_000;
-    expect(textMessage('['.repeat(deep))).toMatch(/line 1, column 200001/);
+    expect(textMessage('['.repeat(deep))).toMatch(/line 1, column 101: JSON needs at most 100 levels of brackets/);
     expect(textMessage(`{"axes": ${'['.repeat(deep)}${']'.repeat(deep)}}`).length).toBeLessThan(1000);
-    expect(textMessage(`{"name": ${'['.repeat(deep)}${']'.repeat(deep)}}`)).toMatch(
+    const most = 99;
+    expect(textMessage(`{"name": ${'['.repeat(most)}${']'.repeat(most)}}`)).toMatch(
       /name must be text .*, not \[{79}…/,
     );
   });
