@@ -99,13 +99,16 @@ function overhead(profile: UnitLoopProfile, u: number, iterations: number, excha
   return { loads, streamed, integers, instructions: integers + exchanges + loadCount + streamedCount + 1 };
 }
 
-/** Exchanges of a pass: half of what cooperation costs, one in each step of each iteration at most, and one in each step at least. */
+/**
+ * Exchanges of a pass: half of what cooperation costs, one in each step of each iteration at most, and one in each step at least. None
+ * where threads share nothing of an iteration.
+ */
 function exchangesOf(
-  { instructionsPerIteration, cooperationCost }: UnitLoopProfile,
+  { instructionsPerIteration, cooperationCost, serialFraction }: UnitLoopProfile,
   u: number,
   iterations: number,
 ): number {
-  const steps = Math.log2(u);
+  const steps = serialFraction < 1 ? Math.log2(u) : 0;
   const wanted = Math.round((iterations * instructionsPerIteration * cooperationCost * steps) / 2);
   return Math.min(iterations * steps, Math.max(steps, wanted));
 }
