@@ -46,10 +46,10 @@ const STUDY: StudyFile = {
   kernel: {
     name: 'unit loop',
     registersPerThread: 32,
-    instructionsPerIteration: 448,
+    instructionsPerIteration: 1792,
     integerShare: 1,
     serialFraction: 0.25,
-    flattenedCost: CHANGE_INSTRUCTIONS / 448,
+    flattenedCost: CHANGE_INSTRUCTIONS / 1792,
     lengthsKnownBeforeLaunch: true,
   },
   devices: [DEVICE],

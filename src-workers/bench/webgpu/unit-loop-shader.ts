@@ -1,5 +1,5 @@
 import type { UnitLoopProfile } from '../../domain/benchmark.ts';
-import { hasTable, heldRegisters, lanesPerSector, unitLoopShape } from '../stand-in.ts';
+import { hasTable, lanesPerSector, unitLoopShape } from '../stand-in.ts';
 import { SECTOR_WORDS } from '../unit-loop.ts';
 
 export interface UnitLoopShader {
@@ -14,47 +14,28 @@ export interface UnitLoopShader {
 /** Steps that are written out one by one; more of them become a loop around as many. */
 const UNROLLED_STEPS = 64;
 
-/** `count` times `step`, which is given the number of the repetition. */
-function repeated(count: number, variable: string, step: (at: number) => string): string {
-  const unrolled = Math.min(count, UNROLLED_STEPS);
-  const steps = (from: number, to: number): string =>
-    Array.from({ length: to - from }, (_, i) => step(from + i)).join('\n');
-  if (count <= UNROLLED_STEPS) return steps(0, count);
-  const rounds = Math.floor(count / unrolled);
-  return `for (var ${variable} = 0u; ${variable} < ${rounds}u; ${variable}++) {\n${steps(0, unrolled)}\n}\n${steps(0, count % unrolled)}`;
+/** `count` times `step`. */
+function repeated(count: number, variable: string, step: () => string): string {
+  const steps = (some: number): string => Array.from({ length: some }, step).join('\n');
+  if (count <= UNROLLED_STEPS) return steps(count);
+  const rounds = Math.floor(count / UNROLLED_STEPS);
+  return `for (var ${variable} = 0u; ${variable} < ${rounds}u; ${variable}++) {\n${steps(UNROLLED_STEPS)}\n}\n${steps(count % UNROLLED_STEPS)}`;
 }
 
-/** What a thread has beside its unit: registers that steps go round in, and where its loads are. */
-function heldVariables({ profile, threadsPerUnit: u }: UnitLoopShader): string {
-  const held = heldRegisters(profile, unitLoopShape(profile, u, 1));
-  const floats = Array.from({ length: held.floats }, (_, k) => `f${k}`);
-  const integers = Array.from({ length: held.integers }, (_, k) => `i${k}`);
-  return `var<private> ${[...floats, 'special'].join(': f32;\nvar<private> ')}: f32;
-var<private> ${[...integers, ...LOAD_STATE].join(': u32;\nvar<private> ')}: u32;
-fn begin() {
-${floats.map((name, k) => `${name} = launch.floatZero * ${k + 1}.0;`).join('\n')}
-${integers.map((name, k) => `${name} = launch.zero * ${k + 1}u;`).join('\n')}
-special = 1.0 + launch.floatZero;
-}`;
-}
-const LOAD_STATE = ['ring', 'stream', 'streamed', 'loadPhase', 'streamPhase'];
+/** Where a thread's loads are. Steps need no registers of their own here: WebGPU has no cap that would spill them. */
+const LOAD_STATE = ['ring', 'stream', 'streamed', 'loadPhase', 'streamPhase']
+  .map((name) => `var<private> ${name}: u32;`)
+  .join('\n');
 
 /** One iteration of one unit: the same steps as `pass` of unit-loop.cu. */
 function iteration({ profile, threadsPerUnit: u }: UnitLoopShader): string {
   const shape = unitLoopShape(profile, u, 1);
-  const held = heldRegisters(profile, shape);
   const load = 'ring = table[after(ring, x)];\nx = after(x, ring);';
   const next = `x += streamed * launch.zero;\nstreamed = table[stream];\nstream = (stream + ${STREAM_WORDS}u) & ${profile.tableWords - 1}u;`;
   const sometimes = (phase: string, rate: number, body: string): string =>
     rate > 0 ? `${phase} += ${rate}u;\nif (${phase} < ${rate}u) { ${body} }` : '';
-  const integers = repeated(Math.floor(shape.integers / 2), 'k', (k) => {
-    const own = `i${k % held.integers}`;
-    return `v &= launch.zero; ${own} += v; v = ${own};`;
-  });
-  const floats = repeated(shape.floats, 'k', (k) => {
-    const own = `f${k % held.floats}`;
-    return `f = f * launch.floatZero + ${own}; ${own} = f;`;
-  });
+  const integers = repeated(Math.floor(shape.integers / 2), 'k', () => 'v &= launch.zero; v += launch.zero;');
+  const floats = repeated(shape.floats, 'k', () => 'f = f * launch.floatZero + launch.floatZero;');
   const exchanges = Array.from(
     { length: shape.exchanges },
     (_, k) => `x &= subgroupShuffleXor(x, ${u >> ((k % Math.log2(u)) + 1)}u);`,
@@ -67,8 +48,8 @@ ${sometimes('streamPhase', shape.streamRate, next)}
 ${repeated(shape.loads, 'k', () => load)}
 ${sometimes('loadPhase', shape.loadRate, load)}
 ${shape.integers > 0 ? `var v = x;\n${integers}\n${shape.integers % 2 === 1 ? 'v &= launch.zero;' : ''}\nx = after(x, v);` : ''}
-${shape.floats > 0 ? `var f = bitcast<f32>(after(bitcast<u32>(f${held.floats - 1}), x));\n${floats}\nx = after(x, bitcast<u32>(f));` : ''}
-${shape.specials > 0 ? `special = bitcast<f32>(after(bitcast<u32>(special), x));\n${repeated(shape.specials, 'k', () => 'special = inverseSqrt(special);')}\nx = after(x, bitcast<u32>(special));` : ''}
+${shape.floats > 0 ? `var f = bitcast<f32>(after(bitcast<u32>(launch.floatZero), x));\n${floats}\nx = after(x, bitcast<u32>(f));` : ''}
+${shape.specials > 0 ? `var special = bitcast<f32>(after(bitcast<u32>(1.0 + launch.floatZero), x));\n${repeated(shape.specials, 'k', () => 'special = inverseSqrt(special);')}\nx = after(x, bitcast<u32>(special));` : ''}
 ${exchanges.join('\n')}
 return x * 0x2c9277b5u + 0xac564b05u;
 }`;
@@ -182,7 +163,7 @@ fn mix(value: u32) -> u32 {
   v *= 0x7feb352du;
   return v ^ (v >> 15u);
 }
-${heldVariables(shader)}
+${LOAD_STATE}
 ${iteration(shader)}
 @compute @workgroup_size(${blockThreads})
 fn main(
@@ -196,7 +177,6 @@ fn main(
   if (block >= launch.blocks) { return; }
   ${fetching ? '' : `let slot = blockOrder[block] * ${slots}u + thread / ${u}u;`}
   let rank = thread % ${u}u;
-  begin();
   ${beginAt(shader, 'block')}
   ${profile.bytesPerIteration > 0 ? `stream = (mix(block * ${blockThreads}u + thread) * ${SECTOR_WORDS}u) & ${profile.tableWords - 1}u;` : ''}
   ${body
