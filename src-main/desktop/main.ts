@@ -45,7 +45,6 @@ if (!('lockstepPageScheme' in globalThis)) registerPageScheme(); // page-scheme.
 app.setName('Lockstep');
 app.setAppUserModelId('org.lockstep.app');
 
-app.enableSandbox(); // of every page, whatever its window asks for
 app.on('web-contents-created', (_event, contents) => confine(contents));
 
 if (app.requestSingleInstanceLock()) {
