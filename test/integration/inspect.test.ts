@@ -1,5 +1,5 @@
 import { spawnSync } from 'node:child_process';
-import { existsSync, mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { existsSync, mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join, resolve } from 'node:path';
 import { afterAll, beforeAll, describe, expect, it, vi } from 'vitest';
@@ -7,8 +7,10 @@ import type { Inspection } from '../../src-workers/domain/inspection.ts';
 import { unwrap } from '../../src-workers/domain/result.ts';
 import { parseCubin } from '../../src-workers/inspect/cubin.ts';
 import { documentOf, lockstep } from '../command-line.ts';
+import { cudaPlan } from '../../src-workers/bench/cuda/cuda-plan.ts';
 import { openEngine, type OpenEngine } from '../../src-main/services/engine.ts';
 import { findTool, lacks } from '../tools.mjs';
+import { NO_FILES, planOf, SOURCES, unitLoop, WORKLOAD } from './bench-cuda-plans.ts';
 
 const nvcc = findTool('nvcc');
 const SOURCE = 'test/data/inspect/kernels.cu';
@@ -103,18 +105,19 @@ describe.skipIf(lacks('nvcc'))('a kernel inspected where nvcc is', () => {
     expect(ptx.registersPerThread).toBe(said.get('chase')![0]);
   }, 240_000);
 
-  it('reads registers and shared memory from object files for devices', () => {
-    const sources = readdirSync('src-workers/bench/cuda/sources').filter((name) => name.endsWith('.cu'));
-    const defines = ['-DLOCKSTEP_PARALLEL_STEPS=4', '-DLOCKSTEP_SERIAL_STEPS=1', '-DLOCKSTEP_DEPENDENT_LOADS=1'];
+  it('reads registers and shared memory from object files for devices', async () => {
+    const plan = planOf([unitLoop('loop', { threadsPerUnit: 4 })], { workload: WORKLOAD });
+    const { objects } = unwrap(await cudaPlan(plan, NO_FILES));
     let kernels = 0;
-    for (const [file, arch] of [
-      [SOURCE, 'sm_75'],
-      [SOURCE, 'sm_120'],
-      ...sources.map((name) => [`src-workers/bench/cuda/sources/${name}`, 'sm_90']),
-    ]) {
+    for (const [file, arch, flags] of [
+      [SOURCE, 'sm_75', []],
+      [SOURCE, 'sm_120', []],
+      ...objects.map(({ source, flags }) => [join(SOURCES, source), 'sm_90', flags] as const),
+    ] as const) {
       const cubin = join(folder, 'one.cubin');
-      const flags = ['-DLOCKSTEP_TABLE_WORDS=1024', '-DLOCKSTEP_REGISTER_CAP=0', '-std=c++17', `-arch=${arch}`];
-      const log = saidOf(compile('-O3', ...defines, ...flags, '-Xptxas', '-v', '-cubin', '-o', cubin, file));
+      const log = saidOf(
+        compile('-O3', ...flags, '-std=c++17', `-arch=${arch}`, '-Xptxas', '-v', '-cubin', '-o', cubin, file),
+      );
       const found = unwrap(parseCubin(readFileSync(cubin)));
       expect(found.map(({ entry }) => entry).sort()).toEqual([...log.keys()].sort());
       for (const { entry, arch: of, registersPerThread, sharedMemoryBytes } of found)
