@@ -105,7 +105,7 @@ test('a run is tuned by the keyboard, cancelled, and continued', async ({ page, 
   await page.keyboard.press('t');
   const steps = page.getByRole('table', { name: 'Steps of the tuning' }).getByRole('row');
   await expect(steps).toHaveCount(2, { timeout: 120_000 });
-  await page.getByRole('button', { name: 'Cancel tuning' }).click();
+  await page.getByRole('button', { name: 'Cancel', exact: true }).click();
   await expect(page.getByText('Cancelled: what was measured is kept')).toBeVisible();
 
   // It goes on where it was, until the budget is spent or little is left to gain.
