@@ -2,7 +2,7 @@ import { cp, mkdir, mkdtemp, readdir, readFile, rm, utimes, writeFile } from 'no
 import { tmpdir } from 'node:os';
 import { dirname, join } from 'node:path';
 import { setTimeout as pause } from 'node:timers/promises';
-import { afterAll, beforeAll, describe as always, expect, it } from 'vitest';
+import { afterAll, beforeAll, describe as always, expect, it, vi } from 'vitest';
 import { makeBundle, planLine } from '../../src-workers/bench/cuda/bundle.ts';
 import { compileCuda, readCudaSources, type CudaCompilation } from '../../src-workers/bench/cuda/compile.ts';
 import { nvccVersion } from '../../src-workers/bench/cuda/toolkit.ts';
@@ -730,12 +730,12 @@ wait
   it("compiles anew for other settings of nvcc's own", async () => {
     const request = compilation([HOST_OBJECT], { sources, cacheFolder: join(folder, 'settings-cache') });
     expect(unwrap(await compileCuda(request)).compiled).toEqual(['main']);
-    process.env['NVCC_APPEND_FLAGS'] = '-lineinfo';
+    vi.stubEnv('NVCC_APPEND_FLAGS', '-lineinfo');
     try {
       expect(unwrap(await compileCuda(request)).compiled).toEqual(['main']);
       expect(unwrap(await compileCuda(request)).compiled).toEqual([]);
     } finally {
-      delete process.env['NVCC_APPEND_FLAGS'];
+      vi.unstubAllEnvs();
     }
     expect(unwrap(await compileCuda(request)).compiled).toEqual([]);
   });

@@ -4,7 +4,7 @@ import { copyFileSync, mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync
 import { cpus, tmpdir } from 'node:os';
 import { join } from 'node:path';
 import Database from 'better-sqlite3';
-import { afterAll, beforeAll, expect, it } from 'vitest';
+import { afterAll, beforeAll, expect, it, vi } from 'vitest';
 import { processLives } from '../../db/ownership.ts';
 import type { RankPage, RunSummary, StudyRecord } from '../../src-main/contract/api.ts';
 import type {
@@ -29,7 +29,6 @@ const DEVICE = 'nvidia-rtx-4090';
 const NAME = 'GeForce RTX 4090';
 const UNITS = 3000;
 const folder = mkdtempSync(join(tmpdir(), 'lockstep-own-'));
-const cacheBefore = process.env.XDG_CACHE_HOME;
 const file = join(folder, 'test.db');
 let engine: Engine;
 let runId: number;
@@ -44,15 +43,14 @@ const open = async (host: 'cli' | 'serve', databaseFile = file): Promise<Engine>
   unwrap(await openEngine({ databaseFile, resourceFolder: ROOT, host, workers: 1 }));
 
 beforeAll(async () => {
-  process.env.XDG_CACHE_HOME = join(folder, 'cache');
+  vi.stubEnv('XDG_CACHE_HOME', join(folder, 'cache'));
   engine = await open('cli');
   const { id } = await call<StudyRecord>(engine, 'studies.save', { study });
   runId = (await ended(engine, 'runs.start', { studyId: id })).id;
 });
 afterAll(async () => {
   await engine.close();
-  if (cacheBefore === undefined) delete process.env.XDG_CACHE_HOME;
-  else process.env.XDG_CACHE_HOME = cacheBefore;
+  vi.unstubAllEnvs();
   rmSync(folder, { recursive: true, force: true });
 });
 

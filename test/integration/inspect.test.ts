@@ -178,7 +178,6 @@ describe.skipIf(lacks('nvcc'))('a kernel inspected where nvcc is', () => {
 
 describe.skipIf(process.platform === 'win32')('a kernel inspected with another compiler', () => {
   const folder = mkdtempSync(join(tmpdir(), 'lockstep-inspect-'));
-  const { NVCC } = process.env;
   let engine: OpenEngine;
   beforeAll(async () => {
     engine = unwrap(
@@ -191,8 +190,7 @@ describe.skipIf(process.platform === 'win32')('a kernel inspected with another c
     );
   });
   afterAll(async () => {
-    if (NVCC === undefined) delete process.env.NVCC;
-    else process.env.NVCC = NVCC;
+    vi.unstubAllEnvs();
     await engine.close();
     rmSync(folder, { recursive: true, force: true });
   });
@@ -201,8 +199,9 @@ describe.skipIf(process.platform === 'win32')('a kernel inspected with another c
 
   it('ends the compiler where it is cancelled, or a newer inspection of the page begins', async () => {
     const pid = join(folder, 'pid');
-    process.env.NVCC = join(folder, 'nvcc');
-    writeFileSync(process.env.NVCC, `#!/bin/sh\necho $$ > ${pid}.draft && mv ${pid}.draft ${pid} && exec sleep 600\n`, {
+    const compiler = join(folder, 'nvcc');
+    vi.stubEnv('NVCC', compiler);
+    writeFileSync(compiler, `#!/bin/sh\necho $$ > ${pid}.draft && mv ${pid}.draft ${pid} && exec sleep 600\n`, {
       mode: 0o755,
     });
     const started = async (): Promise<number> => {
@@ -231,7 +230,7 @@ describe.skipIf(process.platform === 'win32')('a kernel inspected with another c
   }, 240_000);
 
   it('without nvcc refuses a source and says what to send; PTX has its loops', async () => {
-    process.env.NVCC = join(folder, 'none');
+    vi.stubEnv('NVCC', join(folder, 'none'));
     const source = await inspect('k.cu', readFileSync(SOURCE), { arch: 'sm_90' });
     expect(source).toMatchObject({ ok: false, error: { code: 'not-found' } });
     expect(JSON.stringify(source)).toMatch(/PTX.*cubin.*-Xptxas -v/);

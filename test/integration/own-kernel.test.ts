@@ -2,7 +2,7 @@ import { spawnSync } from 'node:child_process';
 import { mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { afterAll, beforeAll, expect, it } from 'vitest';
+import { afterAll, beforeAll, expect, it, vi } from 'vitest';
 import { main } from '../../src-main/cli/main.ts';
 import type { RankPage, RunSummary, StudyRecord } from '../../src-main/contract/api.ts';
 import type { MeasuringComparison, MeasuringDetail } from '../../src-main/contract/measuring.ts';
@@ -18,7 +18,6 @@ const ROOT = join(import.meta.dirname, '..', '..');
 const SPMV = join(ROOT, 'db/examples/kernels/spmv');
 const MATRIX = join(ROOT, 'test/data/matrices/lp_ship04l.mtx');
 const folder = mkdtempSync(join(tmpdir(), 'lockstep-kernel-'));
-const kept = { NVCC: process.env.NVCC, XDG_CACHE_HOME: process.env.XDG_CACHE_HOME };
 const databaseFile = join(folder, 'test.db');
 const file = join(folder, 'spmv.kernel.json');
 let engine: Engine;
@@ -58,7 +57,7 @@ const reduced = (study: StudyFile): StudyFile => ({
 });
 
 beforeAll(async () => {
-  process.env.XDG_CACHE_HOME = join(folder, 'cache');
+  vi.stubEnv('XDG_CACHE_HOME', join(folder, 'cache'));
   rows = (await writeSpmvKernel(MATRIX, folder)).lengths.length;
   engine = await open('cli');
   runId = await sweep(reduced);
@@ -70,9 +69,7 @@ beforeAll(async () => {
 });
 afterAll(async () => {
   await engine.close();
-  for (const [name, value] of Object.entries(kept))
-    if (value === undefined) delete process.env[name];
-    else process.env[name] = value;
+  vi.unstubAllEnvs();
   rmSync(folder, { recursive: true, force: true });
 });
 
@@ -168,7 +165,7 @@ it.skipIf(lacks('swiftshader'))('is tuned, and resumed only with the same files'
 it.skipIf(lacks('g++'))(
   'measures every entry in CUDA, built once for each set of constants',
   async () => {
-    process.env.NVCC = join(ROOT, 'test', 'data', 'cuda-shim', 'nvcc');
+    vi.stubEnv('NVCC', join(ROOT, 'test', 'data', 'cuda-shim', 'nvcc'));
     const { run, found } = await measured('cuda:0', { designs, repeats: 1, warmUps: 0 });
     expect(run).toMatchObject({ state: 'complete', valid: designs.length, invalid: 0 });
     expect(found.device).toMatchObject({ name: 'CPU emulation of CUDA, for tests', backend: 'program' });

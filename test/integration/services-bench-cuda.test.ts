@@ -1,7 +1,7 @@
 import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { afterAll, beforeAll, expect, it as always } from 'vitest';
+import { afterAll, beforeAll, expect, it as always, vi } from 'vitest';
 import type { DoctorCheck, RankPage, RunProgress, StudyRecord } from '../../src-main/contract/api.ts';
 import { BENCH_SUITES, type MeasuringDetail, type MeasuringTarget } from '../../src-main/contract/measuring.ts';
 import type { StudyFile } from '../../src-main/contract/study.ts';
@@ -20,21 +20,18 @@ const it = always.skipIf(lacks('g++'));
 // The engine's whole way of a CUDA measurement, on the emulation that stands in for nvcc and a device.
 const ROOT = join(import.meta.dirname, '..', '..');
 const folder = mkdtempSync(join(tmpdir(), 'lockstep-cuda-engine-'));
-const kept = { NVCC: process.env.NVCC, XDG_CACHE_HOME: process.env.XDG_CACHE_HOME };
 let engine: Engine;
 
 beforeAll(async () => {
-  process.env.NVCC = join(ROOT, 'test', 'data', 'cuda-shim', 'nvcc');
-  process.env.XDG_CACHE_HOME = join(folder, 'cache');
+  vi.stubEnv('NVCC', join(ROOT, 'test', 'data', 'cuda-shim', 'nvcc'));
+  vi.stubEnv('XDG_CACHE_HOME', join(folder, 'cache'));
   engine = unwrap(
     await openEngine({ databaseFile: join(folder, 'test.db'), resourceFolder: ROOT, host: 'cli', workers: 1 }),
   );
 });
 afterAll(async () => {
   await engine.close();
-  for (const [name, value] of Object.entries(kept))
-    if (value === undefined) delete process.env[name];
-    else process.env[name] = value;
+  vi.unstubAllEnvs();
   rmSync(folder, { recursive: true, force: true });
 });
 
@@ -86,7 +83,7 @@ it('names the device, compiles, measures designs, stops without leaving a proces
 
   const { rows } = await call<RankPage>('ranking.page', { runId, limit: 16 });
   const [hangs, fine] = [9, 8].map((blocks) => rows.find(({ design }) => design.gridBlocks === blocks)!.designIndex);
-  process.env.CUDA_SHIM_HANG_BLOCKS = '9';
+  vi.stubEnv('CUDA_SHIM_HANG_BLOCKS', '9');
   try {
     const named = { choose: 'named', designs: [hangs, fine], caseTimeLimitMs: 1500, cache: 'flush' };
     const { runId: hung } = await call<{ runId: number }>('bench.start', { ...ask, ...named });
@@ -99,7 +96,7 @@ it('names the device, compiles, measures designs, stops without leaving a proces
     expect(cases[1].measured!.timesMs).toHaveLength(3);
     expect(request.cache).toBe('flush');
   } finally {
-    delete process.env.CUDA_SHIM_HANG_BLOCKS;
+    vi.stubEnv('CUDA_SHIM_HANG_BLOCKS', undefined);
   }
   const onCpu = await engine.call('bench.start', { ...ask, target: 'webgpu', cache: 'flush' });
   expect(onCpu).toMatchObject({
@@ -114,7 +111,7 @@ it('names the device, compiles, measures designs, stops without leaving a proces
 });
 
 it('measures with a HIP device by its own width', async () => {
-  process.env.HIPCC = join(ROOT, 'test', 'data', 'cuda-shim', 'hipcc');
+  vi.stubEnv('HIPCC', join(ROOT, 'test', 'data', 'cuda-shim', 'hipcc'));
   try {
     const targets = await call<MeasuringTarget[]>('bench.targets', { again: true });
     expect(targets.find(({ id }) => id === 'hip:0')).toMatchObject({
@@ -131,7 +128,7 @@ it('measures with a HIP device by its own width', async () => {
     const { runId: designs } = await call<{ runId: number }>('bench.start', { target: 'hip:0', runId: 1, count: 1, repeats: 1, warmUps: 0 }); // prettier-ignore
     expect(await finished(engine, designs)).toMatchObject({ state: 'complete', valid: 1, invalid: 0 });
   } finally {
-    delete process.env.HIPCC;
+    vi.stubEnv('HIPCC', undefined);
   }
 });
 

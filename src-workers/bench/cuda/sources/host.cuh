@@ -196,15 +196,24 @@ struct Plan {
   std::vector<Settings> cases;
 };
 
-/// A file of little-endian 32-bit words, in the folder that the program was started in.
-inline Words readWords(const std::string& path) {
+using Bytes = std::vector<unsigned char>;
+
+/// A file, in the folder that the program was started in.
+inline Bytes readBytes(const std::string& path) {
   std::ifstream file(path, std::ios::binary | std::ios::ate);
   if (!file) throw CaseFailure{"cannot open " + path};
-  const std::streamoff bytes = file.tellg();
-  if (bytes < 0 || bytes % 4 != 0) throw CaseFailure{path + " is not made of 32-bit words"};
-  std::vector<unsigned char> raw(static_cast<size_t>(bytes));
+  const std::streamoff size = file.tellg();
+  if (size < 0) throw CaseFailure{"cannot read " + path};
+  Bytes bytes(static_cast<size_t>(size));
   file.seekg(0);
-  if (bytes > 0 && !file.read(reinterpret_cast<char*>(raw.data()), bytes)) throw CaseFailure{"cannot read " + path};
+  if (size > 0 && !file.read(reinterpret_cast<char*>(bytes.data()), size)) throw CaseFailure{"cannot read " + path};
+  return bytes;
+}
+
+/// A file of little-endian 32-bit words.
+inline Words readWords(const std::string& path) {
+  const Bytes raw = readBytes(path);
+  if (raw.size() % 4 != 0) throw CaseFailure{path + " is not made of 32-bit words"};
   Words words(raw.size() / 4);
   for (size_t i = 0; i < words.size(); ++i)
     words[i] = static_cast<uint32_t>(raw[4 * i]) | static_cast<uint32_t>(raw[4 * i + 1]) << 8 |

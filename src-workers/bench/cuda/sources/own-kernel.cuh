@@ -34,17 +34,6 @@ struct KernelArgument {
 };
 
 using LaunchKernel = void (*)(const KernelLaunch&, void* const*);
-using Bytes = std::vector<unsigned char>;
-
-inline Bytes readBytes(const std::string& path) {
-  std::ifstream file(path, std::ios::binary | std::ios::ate);
-  if (!file) throw CaseFailure{"cannot open " + path};
-  Bytes bytes(static_cast<size_t>(file.tellg()));
-  file.seekg(0);
-  if (!bytes.empty() && !file.read(reinterpret_cast<char*>(bytes.data()), static_cast<std::streamsize>(bytes.size())))
-    throw CaseFailure{"cannot read " + path};
-  return bytes;
-}
 
 inline size_t elementBytes(Element type) { return type == Element::f64 ? 8 : 4; }
 
