@@ -5,14 +5,16 @@ import { median } from '../numeric/statistics.ts';
 
 export type CaseRecord = Extract<BenchRecord, { readonly case: string }>;
 
-type Sample = Extract<BenchRecord, { readonly type: 'sample' }>;
+/** What may be read beside a launch. */
+const READINGS = ['clockMhz', 'memoryClockMhz', 'powerW', 'temperatureC', 'throttleReasons'] as const;
+type Readings = Readonly<Record<(typeof READINGS)[number], number[]>>;
 
 /** What the records of a case have said so far. */
 export interface GatheredCase {
   readonly timesMs: number[];
   readonly warmUpMs: number[];
-  /** Of the launches that count. */
-  readonly samples: Sample[];
+  /** Of the launches that count, those that were read. */
+  readonly readings: Readings;
   compiled: CaseResult['compiled'];
   correct: boolean | null;
   checkMessage: string;
@@ -27,7 +29,7 @@ export function gatheredCase(): GatheredCase {
   return {
     timesMs: [],
     warmUpMs: [],
-    samples: [],
+    readings: { clockMhz: [], memoryClockMhz: [], powerW: [], temperatureC: [], throttleReasons: [] },
     compiled: null,
     correct: null,
     checkMessage: '',
@@ -47,7 +49,11 @@ export function addRecord(found: GatheredCase, record: CaseRecord): void {
     }
     case 'sample':
       (record.warmUp ? found.warmUpMs : found.timesMs).push(record.timeNs / NS_PER_MS);
-      if (!record.warmUp) found.samples.push(record);
+      if (!record.warmUp)
+        for (const name of READINGS) {
+          const read = record[name];
+          if (typeof read === 'number') found.readings[name].push(read);
+        }
       return;
     case 'check':
       // Wrong once is wrong, however many results are checked.
@@ -65,14 +71,14 @@ export function addRecord(found: GatheredCase, record: CaseRecord): void {
 }
 
 export function caseResult(one: BenchCase, found: GatheredCase): CaseResult {
-  const { timesMs, warmUpMs, samples, compiled, correct, checkMessage, digest, failure, values } = found;
+  const { timesMs, warmUpMs, readings, compiled, correct, checkMessage, digest, failure, values } = found;
   return {
     case: one,
     // A failed case has no time: what it measured before it failed is of an unfinished one.
     timesMs: failure === null ? timesMs : [],
     warmUpMs,
-    clockMhz: medianOf(samples.flatMap(({ clockMhz }) => clockMhz ?? [])) ?? null,
-    ...conditionsOf(samples),
+    clockMhz: medianOf(readings.clockMhz) ?? null,
+    ...conditionsOf(readings),
     compiled,
     correct,
     checkMessage,
@@ -85,24 +91,26 @@ export function caseResult(one: BenchCase, found: GatheredCase): CaseResult {
 const medianOf = (values: readonly number[]): number | undefined =>
   values.length === 0 ? undefined : median(Float64Array.from(values));
 
+// Not Math.min(...): a file may have more samples of a case than a call takes arguments.
+const least = (values: readonly number[]): number => values.reduce((one, other) => Math.min(one, other));
+const most = (values: readonly number[]): number => values.reduce((one, other) => Math.max(one, other));
+
 /** What was read beside the launches, in short. */
-function conditionsOf(samples: readonly Sample[]): Pick<CaseResult, 'conditions'> {
-  const read = (name: 'clockMhz' | 'memoryClockMhz' | 'powerW' | 'temperatureC' | 'throttleReasons'): number[] =>
-    samples.flatMap((sample) => sample[name] ?? []);
-  const [clocks, memoryClock, power, temperatures, reasons] = [
-    read('clockMhz'),
-    medianOf(read('memoryClockMhz')),
-    medianOf(read('powerW')),
-    read('temperatureC'),
-    read('throttleReasons'),
-  ];
+function conditionsOf({
+  clockMhz,
+  memoryClockMhz,
+  powerW,
+  temperatureC,
+  throttleReasons,
+}: Readings): Pick<CaseResult, 'conditions'> {
+  const [memoryClock, power] = [medianOf(memoryClockMhz), medianOf(powerW)];
   const conditions: Conditions = {
-    ...(clocks.length > 0 && { minClockMhz: Math.min(...clocks), maxClockMhz: Math.max(...clocks) }),
+    ...(clockMhz.length > 0 && { minClockMhz: least(clockMhz), maxClockMhz: most(clockMhz) }),
     ...(memoryClock !== undefined && { memoryClockMhz: memoryClock }),
     ...(power !== undefined && { powerW: power }),
-    ...(temperatures.length > 0 && { temperatureC: Math.max(...temperatures) }),
+    ...(temperatureC.length > 0 && { temperatureC: most(temperatureC) }),
     // As numbers, since the reasons have 64 bits of which the lower 32 are in use.
-    ...(reasons.length > 0 && { throttleReasons: reasons.reduce((all, one) => (all | one) >>> 0, 0) }),
+    ...(throttleReasons.length > 0 && { throttleReasons: throttleReasons.reduce((all, one) => (all | one) >>> 0, 0) }),
   };
   return Object.keys(conditions).length > 0 ? { conditions } : {};
 }

@@ -92,6 +92,16 @@ describe('a whole file', () => {
     );
   });
 
+  it('has as many samples of a case as it likes', async () => {
+    const one = PLAN.plan.cases[0];
+    const count = 150_000;
+    const plan = { ...PLAN, plan: { ...PLAN.plan, cases: [one], repeats: count } };
+    const many = samples(one.id, new Array<number>(count).fill(1e6));
+    const { cases } = unwrap(await read([plan, DEVICE, ...many, check(one.id), DONE]));
+    expect(cases[0].timesMs).toHaveLength(count);
+    expect(cases[0].conditions).toEqual({ minClockMhz: 1400, maxClockMhz: 1400 + count - 1 });
+  });
+
   it('keeps what a compiler says before the device is asked, values, and why a case failed or is wrong', async () => {
     const compiled = { registersPerThread: 40, sharedMemoryBytes: 0, spillBytes: 8, residentBlocks: 3 };
     const { cases } = unwrap(
