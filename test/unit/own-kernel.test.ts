@@ -10,6 +10,7 @@ import {
   entryOf,
   launchValues,
   numberOf,
+  orderKey,
   unitLaunches,
 } from '../../src-workers/bench/kernel/launches.ts';
 import { quotedWord, splitCommand, substituted } from '../../src-workers/bench/program/command-line.ts';
@@ -114,6 +115,17 @@ describe('the launches of a design', () => {
     expect(order('full-sort')).toEqual([4, 1, 2, 3, 0]);
     expect(order('window-sort(2)')).toEqual([1, 0, 2, 3, 4]);
     expect(refusal(designOrder({ ...design, balancing: 'best-buckets(2)' }, lengths, null))).toMatch(/width/);
+  });
+
+  it('have one key where they have one order', () => {
+    const keys = (balancing: string, ...blocks: number[]) =>
+      blocks.map((blockThreads) => orderKey({ ...design, balancing, blockThreads }));
+    expect(new Set(keys('window-sort(2)', 32, 64)).size).toBe(1);
+    expect(new Set(keys('best-buckets(2)', 32, 64)).size).toBe(2);
+    const otherGrid = MIXED.classes!.map((one) => ({ ...one, gridBlocks: one.gridBlocks + 1 }));
+    expect(orderKey({ ...MIXED, classes: otherGrid })).toBe(orderKey(MIXED));
+    const otherEnd = MIXED.classes!.map((one) => ({ ...one, upTo: one.upTo && one.upTo + 1 }));
+    expect(orderKey({ ...MIXED, classes: otherEnd })).not.toBe(orderKey(MIXED));
   });
 
   it('give the values that a manifest names', () => {

@@ -68,9 +68,17 @@ export async function kernelTask(
     device: language === 'cu' ? Number(target.slice('cuda:'.length)) : null,
   };
   // What measures reads them again: a wrong file is to be named before a run is opened.
-  const contents = await readContents(task);
-  return contents.ok ? ok(task) : contents;
+  const key = `${task.digest} ${task.units}`;
+  if (!readable.has(key)) {
+    const contents = await readContents(task);
+    if (!contents.ok) return contents;
+    readable.add(key);
+  }
+  return ok(task);
 }
+
+/** Kernels whose files were right for so many units: a probe, what it proposes, and each step of a tuning ask again. */
+const readable = new Set<string>();
 
 /** The kernel of a run that is resumed, read again. Fails with `conflict` where it is not that which was measured before. */
 export async function kernelAgain(before: KernelTask): Promise<Result<KernelTask>> {

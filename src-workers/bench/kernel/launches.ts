@@ -29,18 +29,37 @@ export function unitLaunches(
   lengths: Uint32Array,
 ): readonly UnitLaunch[] {
   if (!classes) return [{ threadsPerUnit, gridBlocks, firstUnit: 0, units: lengths.length }];
+  const counts = classCounts(classes, lengths);
   let firstUnit = 0;
   return classes.flatMap((one, at) => {
-    const above = at === 0 ? -1 : classes[at - 1].upTo!;
-    const units = lengths.reduce((sum, length) => sum + (isWithin(length, above, one.upTo) ? 1 : 0), 0);
+    const units = counts[at];
     const launch = { threadsPerUnit: one.threadsPerUnit, gridBlocks: one.gridBlocks, firstUnit, units };
     firstUnit += units;
     return units > 0 ? [launch] : [];
   });
 }
 
-const isWithin = (length: number, above: number, upTo: number | null): boolean =>
-  length > above && length <= (upTo ?? Infinity);
+type Classes = NonNullable<Design['classes']>;
+
+/** The class of a length; -1: of none, beyond the last. */
+const classOf = (classes: Classes, length: number): number =>
+  classes.findIndex(({ upTo }) => length <= (upTo ?? Infinity));
+
+function classCounts(classes: Classes, lengths: Uint32Array): readonly number[] {
+  const counts = classes.map(() => 0);
+  for (const length of lengths) {
+    const at = classOf(classes, length);
+    if (at >= 0) counts[at]++;
+  }
+  return counts;
+}
+
+/** Designs with the same key have the same order: only the best buckets depend on the group, and classes on their ends. */
+export function orderKey({ balancing: text, threadsPerUnit, blockThreads, classes }: Design): string {
+  const balancing = parseBalancing(text);
+  const group = balancing.ok && balancing.value.kind === 'best-buckets' ? [threadsPerUnit, blockThreads] : [];
+  return JSON.stringify([text, classes?.map(({ upTo }) => upTo), group]);
+}
 
 /**
  * Position → unit: in round j, slot s takes the unit at position firstUnit + j·slots + s. As the balancing orders them; units of a mixed
@@ -56,9 +75,14 @@ export function designOrder(
   const balancing = parseBalancing(text);
   if (!balancing.ok) return balancing;
   if (classes) {
-    const classOf = (length: number): number => classes.findIndex(({ upTo }) => length <= (upTo ?? Infinity));
-    const units = Array.from(lengths, (_, unit) => unit);
-    return ok(Uint32Array.from(classes.flatMap((_, at) => units.filter((unit) => classOf(lengths[unit]) === at))));
+    let before = 0;
+    const next = classCounts(classes, lengths).map((count) => (before += count) - count);
+    const order = new Uint32Array(before);
+    lengths.forEach((length, unit) => {
+      const at = classOf(classes, length);
+      if (at >= 0) order[next[at]++] = unit;
+    });
+    return ok(order);
   }
   if (!isWholeUnit(balancing.value)) return unitOrder(lengths, { kind: 'none' }, 1);
   if (balancing.value.kind === 'best-buckets' && threadGroupWidth === null)

@@ -3,7 +3,7 @@ import { join } from 'node:path';
 import type { BenchPlan, ProgramTask } from '../../domain/benchmark.ts';
 import type { Design } from '../../domain/design.ts';
 import { ok, type Result } from '../../domain/result.ts';
-import { designOrder, unitLaunches } from '../kernel/launches.ts';
+import { designOrder, orderKey, unitLaunches } from '../kernel/launches.ts';
 import { LENGTHS_FILE } from '../plan-files.ts';
 import { wordBytes } from '../words.ts';
 import { names, type UnitTexts } from './command-line.ts';
@@ -19,8 +19,7 @@ export function openUnitFiles(
   const [ordered, launched] = [names(task, 'orderFile'), names(task, 'launches')];
   const orders = new Map<string, string>();
   const orderFile = async (design: Design): Promise<Result<string>> => {
-    const { balancing, threadsPerUnit, blockThreads, classes } = design;
-    const key = JSON.stringify([balancing, threadsPerUnit, blockThreads, classes]);
+    const key = orderKey(design);
     if (!orders.has(key)) {
       const order = designOrder(design, lengths, task.threadGroupWidth ?? null);
       if (!order.ok) return order;

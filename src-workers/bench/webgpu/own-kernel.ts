@@ -12,6 +12,7 @@ import {
   entryOf,
   launchValues,
   numberOf,
+  orderKey,
   unitLaunches,
   type KernelContents,
 } from '../kernel/launches.ts';
@@ -96,7 +97,7 @@ export async function prepareOwnKernel(
     );
   let order: GPUBuffer | null = null;
   if (manifest.arguments.some(({ file }) => file === ORDER_FILE_NAME)) {
-    const key = JSON.stringify([design.balancing, design.classes, design.threadsPerUnit, design.blockThreads]);
+    const key = orderKey(design);
     if (shared.order?.key !== key) {
       const ordered = designOrder(design, lengths, task.threadGroupWidth);
       if (!ordered.ok) return ordered;
