@@ -85,7 +85,7 @@ function overhead(profile: UnitLoopProfile, u: number, iterations: number, excha
   const loadCount = loads.each + Math.sign(loads.rate);
   const streamedCount = streamed.each + Math.sign(streamed.rate);
   const integers =
-    // The result, under a predicate that a pass of one iteration has for its end.
+    // Updating the result; in a pass of several iterations also the comparison whether this one counts, which ends a pass of one.
     (iterations > 1 ? 2 * iterations : 1) +
     // Counting iterations down; with several threads also asking all lanes, and a copy or a minimum.
     (u === 1 ? 2 : 4) +

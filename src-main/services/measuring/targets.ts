@@ -1,9 +1,10 @@
 import { homedir } from 'node:os';
 import { join } from 'node:path';
-import { compileCuda } from '../../../src-workers/bench/cuda/compile.ts';
+import { compileCuda, type CudaCompilation } from '../../../src-workers/bench/cuda/compile.ts';
 import { HOST_OBJECT, type CudaObject } from '../../../src-workers/bench/cuda/cuda-plan.ts';
 import {
   findToolkit,
+  forSomeGpu,
   lackingText,
   localCapabilities,
   readCapabilities,
@@ -137,19 +138,18 @@ async function listedDevices(
 async function compiledCuda(
   sources: string,
   objects: readonly CudaObject[],
-  { nvcc, architectures, lacking }: ToolkitChoice,
+  choice: ToolkitChoice,
   signal: AbortSignal,
 ): Promise<Result<string>> {
-  if (architectures.length === 0) return fail('unsupported', `No GPU here can be measured: ${lackingText(lacking)}.`);
-  const compiled = await compileCuda({
-    nvcc,
-    sources,
-    objects,
-    architectures,
-    cacheFolder: join(userCacheFolder(), 'cuda'),
-    timeLimitMs: COMPILE_LIMIT_MS,
-    signal,
-  });
+  const fitting = forSomeGpu(choice);
+  if (!fitting.ok) return fitting;
+  const { nvcc, architectures } = fitting.value;
+  return compiledProgram({ nvcc, sources, objects, architectures, signal });
+}
+
+async function compiledProgram(request: Omit<CudaCompilation, 'cacheFolder' | 'timeLimitMs'>): Promise<Result<string>> {
+  const limits = { cacheFolder: join(userCacheFolder(), 'cuda'), timeLimitMs: COMPILE_LIMIT_MS };
+  const compiled = await compileCuda({ ...request, ...limits });
   return compiled.ok ? ok(compiled.value.program) : compiled;
 }
 
@@ -162,17 +162,8 @@ async function compiledHip(
 ): Promise<Result<string>> {
   const hipcc = await findHipcc(process.env);
   if (!hipcc.ok) return hipcc;
-  const compiled = await compileCuda({
-    nvcc: hipcc.value,
-    hip: { threadGroupWidth },
-    sources,
-    objects,
-    architectures: await hipArchitectures(process.env),
-    cacheFolder: join(userCacheFolder(), 'cuda'),
-    timeLimitMs: COMPILE_LIMIT_MS,
-    signal,
-  });
-  return compiled.ok ? ok(compiled.value.program) : compiled;
+  const architectures = await hipArchitectures(process.env);
+  return compiledProgram({ nvcc: hipcc.value, hip: { threadGroupWidth }, sources, objects, architectures, signal });
 }
 
 /** The HIP devices of this machine; none where there is no hipcc. */

@@ -11,7 +11,7 @@ import { cachedOutput, pruneCache, type CacheEntry } from '../output-cache.ts';
 import { runTool } from '../tool.ts';
 
 export interface CudaCompilation {
-  /** Path of nvcc, as `findNvcc` gives it; with `hip` that of hipcc. */
+  /** Path of nvcc; with `hip` that of hipcc. */
   readonly nvcc: string;
   /** For AMD's devices, with thread groups of so many lanes. */
   readonly hip?: { readonly threadGroupWidth: number };
@@ -151,7 +151,7 @@ function withoutCap(flags: readonly string[]): readonly string[] {
   return at < 0 ? flags : flags.toSpliced(at, 2);
 }
 
-/** Flags of nvcc for architectures as `localArchitectures` gives them. */
+/** Flags of nvcc for architectures such as those of a `ToolkitChoice`. */
 export function architectureFlags(architectures: readonly string[]): readonly string[] {
   if (architectures.includes('native')) return ['-arch=native'];
   return architectures.flatMap((name) => ['-gencode', `arch=${name.replace('sm_', 'compute_')},code=${name}`]);

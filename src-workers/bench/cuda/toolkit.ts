@@ -132,7 +132,7 @@ export function readCapabilities(said: string): readonly number[] {
   return [...new Set(found)];
 }
 
-/** The toolkit of this machine for these GPUs. Fails as `findNvcc` does. */
+/** The toolkit of this machine for these GPUs. Fails with `not-found` where there is no nvcc. */
 export async function findToolkit(
   environment: Environment,
   capabilities: readonly number[],
@@ -193,6 +193,13 @@ export async function hostCompilerFlags(
 /** Why a GPU cannot be measured with the toolkits that are here. */
 export function lackingText(capabilities: readonly number[]): string {
   return capabilities.map(neededToolkit).join('; ');
+}
+
+/** Fails with `unsupported` where a choice compiles for no GPU of this machine. */
+export function forSomeGpu(choice: ToolkitChoice): Result<ToolkitChoice> {
+  return choice.architectures.length > 0
+    ? ok(choice)
+    : fail('unsupported', `No GPU here can be measured: ${lackingText(choice.lacking)}.`);
 }
 
 /** nvcc's release, such as `13.0.88`. Fails where the program is no nvcc. */

@@ -13,7 +13,7 @@ import {
 } from '../../domain/kernel-manifest.ts';
 import { fail, ok, systemReason, type Result } from '../../domain/result.ts';
 import { architectureFlags } from '../cuda/compile.ts';
-import { findToolkit, lackingText, localCapabilities } from '../cuda/toolkit.ts';
+import { findToolkit, forSomeGpu, localCapabilities } from '../cuda/toolkit.ts';
 import { LENGTHS_FILE } from '../plan-files.ts';
 import { openBuilder, type Build } from '../program/build.ts';
 import { quotedWord } from '../program/command-line.ts';
@@ -53,10 +53,10 @@ export async function kernelProgram(
   const { manifest, units } = kernel;
   const source = sourcePath(kernel, 'cu');
   if (source === null) return fail('unsupported', `${kernel.file} names no .cu source, which CUDA needs.`);
-  const toolkit = await findToolkit(process.env, await localCapabilities());
+  const found = await findToolkit(process.env, await localCapabilities());
+  const toolkit = found.ok ? forSomeGpu(found.value) : found;
   if (!toolkit.ok) return toolkit;
-  const { nvcc, architectures, lacking } = toolkit.value;
-  if (architectures.length === 0) return fail('unsupported', `No GPU here can be measured: ${lackingText(lacking)}.`);
+  const { nvcc, architectures } = toolkit.value;
   const contents = await readContents(kernel);
   if (!contents.ok) return contents;
   const hosts = new Map<KernelEntry, string>();

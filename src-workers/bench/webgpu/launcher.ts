@@ -48,7 +48,7 @@ export interface Launcher {
   pipeline(source: string, of?: PipelineOptions): Promise<GPUComputePipeline>;
   /** A storage buffer that holds `data`, or of so many bytes of zeros. */
   storage(data: ArrayBufferView | number): Promise<GPUBuffer>;
-  /** Up to four words that a shader reads as `vec4<u32>`. */
+  /** A uniform buffer of 32 bytes: up to eight 32-bit words. */
   uniform(): GPUBuffer;
   bind(pipeline: GPUComputePipeline, buffers: readonly GPUBuffer[]): GPUBindGroup;
   /** Time of a launch, or of several that follow one another, ns: by the device's clock where it has timestamps, else by the host's. */

@@ -1,5 +1,5 @@
 // The unit loop, compiled for one profile, one number of threads per unit and one register cap. What a pass of it does is constants
-// (`unitLoopShape` of bench/unit-loop.ts), so that the compiler sees what it would see in a real kernel:
+// (`unitLoopShape` of bench/stand-in.ts), so that the compiler sees what it would see in a real kernel:
 //   LOCKSTEP_THREADS_PER_UNIT, LOCKSTEP_REGISTER_CAP (what --maxrregcount was, 0 for none)
 //   LOCKSTEP_HELD_FLOATS, LOCKSTEP_HELD_INTEGERS: registers that steps go round in
 //   LOCKSTEP_LANES_PER_SECTOR: lanes that a dependent load brings one sector for

@@ -14,7 +14,6 @@
 
 namespace lockstep {
 
-constexpr uint32_t GOLDEN = 0x9e3779b9u;
 /// Words of the least that a device's memory moves, 32 bytes.
 constexpr uint32_t SECTOR_WORDS = 8;
 
