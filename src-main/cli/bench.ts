@@ -56,6 +56,15 @@ export interface BenchOptions {
 
 const ms = (timeMs: number | null): string => (timeMs === null ? '–' : timeMs.toPrecision(4));
 
+/** What the options ask of the launches of a case. */
+export function launchInput({ repeats, warmUps, caseLimit }: Pick<BenchOptions, 'repeats' | 'warmUps' | 'caseLimit'>) {
+  return {
+    ...(repeats !== undefined && { repeats }),
+    ...(warmUps !== undefined && { warmUps }),
+    ...(caseLimit !== undefined && { caseTimeLimitMs: caseLimit * 1000 }),
+  };
+}
+
 /** What the options ask to be measured, but for the target. */
 function measuringInput(run: string | undefined, options: BenchOptions): Result<object> {
   const chosen = (['top', 'random', 'spread', 'design'] as const).filter((name) => options[name] !== undefined);
@@ -65,9 +74,7 @@ function measuringInput(run: string | undefined, options: BenchOptions): Result<
     return fail('bad-input', 'A suite measures the device itself. Specify --suite without a run and without designs.');
   const more = {
     ...(options.device === undefined ? {} : { deviceId: options.device }),
-    ...(options.repeats === undefined ? {} : { repeats: options.repeats }),
-    ...(options.warmUps === undefined ? {} : { warmUps: options.warmUps }),
-    ...(options.caseLimit === undefined ? {} : { caseTimeLimitMs: options.caseLimit * 1000 }),
+    ...launchInput(options),
     ...(options.cache === undefined ? {} : { cache: options.cache }),
   };
   if (options.suite !== undefined) return ok({ suite: options.suite, ...more });

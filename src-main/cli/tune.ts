@@ -4,7 +4,7 @@ import { validate } from '../contract/parse.ts';
 import { procedures } from '../contract/procedures.ts';
 import { DESIGNS_PER_STEP, triedDesigns, tune } from '../contract/tuning.ts';
 import type { Engine } from '../services/engine.ts';
-import { measuringTarget, type BenchOptions } from './bench.ts';
+import { launchInput, measuringTarget, type BenchOptions } from './bench.ts';
 import { DESIGN_HEAD, designCells } from './design-columns.ts';
 import { followRun, runId } from './follow.ts';
 import { EXIT_FAILED, EXIT_OK, percent, printJson, printTable, reportFailure, say, type Terminal } from './output.ts';
@@ -29,7 +29,7 @@ export async function tuneCommand(
   run: string,
   options: TuneOptions,
 ): Promise<number> {
-  const { budget, within, device, repeats, warmUps, caseLimit } = options;
+  const { budget, within, device } = options;
   const id = runId(run);
   if (!id.ok) return reportFailure(terminal, id.error, true);
   const where = measuringTarget(options);
@@ -39,9 +39,7 @@ export async function tuneCommand(
   if (!asked.ok) return reportFailure(terminal, asked.error, true);
   const how = {
     choose: 'named',
-    ...(repeats !== undefined && { repeats }),
-    ...(warmUps !== undefined && { warmUps }),
-    ...(caseLimit !== undefined && { caseTimeLimitMs: caseLimit * 1000 }),
+    ...launchInput(options),
   } as const;
   const start = validate(procedures['bench.start'].input, { ...sweep, ...how, designs: [0] }, 'tune');
   if (!start.ok) return reportFailure(terminal, start.error, true);
