@@ -200,8 +200,11 @@ export function vary({
 
 /** Used once and then forgotten: only what it shares with the plan as it is stays. */
 function changedPredictor(plan: SweepPlan, key: string, change: InputChange): Predictor {
-  const caches = changesTables(change) ? createCaches(ADVICE_LIMITS) : advisorOf(plan, key).caches;
-  return createPredictor(changedPlan(withKnownLengths(plan), change), caches);
+  const own = advisorOf(plan, key);
+  return createPredictor(
+    changedPlan(own.plan, change),
+    changesTables(change) ? createCaches(ADVICE_LIMITS) : own.caches,
+  );
 }
 
 /** Sensitivity of the advice to one input. */

@@ -22,7 +22,7 @@ import { fetchCost, fetchCycles, fetchingTable, type FetchCost } from './cost/fe
 import { predictCpu, type CpuLoads } from './cpu.ts';
 import { knownGivenOrder } from './dealing/arrange.ts';
 import type { Dealing } from './dealing/deal.ts';
-import { keepsOrder, lossOfGroups, startsAtRandom } from './dealing/given.ts';
+import { keepsOrder, lossOfGroups, startsAtRandom, type GivenBalancing, type GivenOrder } from './dealing/given.ts';
 import { keepsLanes, longGroup, readSorted, sortedOrder } from './dealing/order.ts';
 import {
   isSorted,
@@ -268,9 +268,7 @@ function workIterations(predictor: Predictor, candidate: Candidate, device: GpuD
   const given = givenOrderOf(plan);
   let perUnit: number;
   if (given !== null && keepsOrder(balancing)) {
-    const order = takesTurns(predictor, candidate)
-      ? knownGivenOrder(given, plan.units, plan.law, balancing, unitsPerGroup)
-      : null;
+    const order = takesTurns(predictor, candidate) ? orderOf(predictor, balancing, candidate, given) : null;
     const loss = order ? lossOfGroups(order, unitsPerGroup).aggregateLoss : 1;
     perUnit = meanLength * loss + setupIterations(predictor, candidate);
   } else if (hasKnownShares(predictor, candidate)) {
@@ -296,13 +294,24 @@ function workIterations(predictor: Predictor, candidate: Candidate, device: GpuD
  * surely fewer than they are; else 0.
  */
 function flattenedIterations(predictor: Predictor, candidate: Candidate): number {
-  const { plan } = predictor;
-  const { unitsPerGroup } = candidate;
   const balancing = lockstepBalancing(predictor, candidate);
-  const given = givenOrderOf(plan);
+  const given = givenOrderOf(predictor.plan);
   if (given === null || !keepsOrder(balancing) || takesTurns(predictor, candidate)) return 0;
-  const order = knownGivenOrder(given, plan.units, plan.law, balancing, unitsPerGroup);
+  const order = orderOf(predictor, balancing, candidate, given);
   return fewestLaneIterations(order, dealingOf(predictor, candidate));
+}
+
+/** The order of the units of a design, which are given. */
+function orderOf(
+  { plan, givenOrders }: Predictor,
+  balancing: GivenBalancing,
+  { balancingAt, unitsPerGroup }: Candidate,
+  given: Float64Array,
+): GivenOrder {
+  const key = balancingAt * 128 + (balancing.kind === 'best-buckets' ? unitsPerGroup : 0);
+  let order = givenOrders.get(key);
+  if (!order) givenOrders.set(key, (order = knownGivenOrder(given, plan.units, plan.law, balancing, unitsPerGroup)));
+  return order;
 }
 
 /** Whether the lanes of a group start each of their units together, or only one. */
@@ -564,7 +573,7 @@ function knownLaunchOf(predictor: Predictor, candidate: Candidate, device: GpuDe
     balancingAt;
   return cachedLaunch(caches, isWide(candidate) ? `${key} ${dealing.setupIterations}` : key, () => {
     if (given !== null && keepsOrder(balancing)) {
-      const order = knownGivenOrder(given, plan.units, plan.law, balancing, unitsPerGroup);
+      const order = orderOf(predictor, balancing, candidate, given);
       const launch = (isSample: boolean): GivenLaunch => givenLaunch(order, dealing, meanLength, isSample);
       return orderedLaunch(launch, !startsAtRandom(balancing), dealing, everyBlock);
     }

@@ -79,6 +79,7 @@ function predictorOf(plan: SweepPlan, caches: Caches, allowed: Allowed | null, i
     paddedLaws: new Map(),
     isClass,
     classes: new Map(),
+    givenOrders: new Map(),
     fetchedOrders: new Map(),
     shareStarts: new Map(),
     sharedUnits: new Map(),

@@ -4,6 +4,7 @@ import type { CpuLoads } from './cpu.ts';
 import type { CacheLimits } from './constants.ts';
 import type { SharedUnits } from './dealing/even-share.ts';
 import type { KnownLaunch } from './dealing/known-launch.ts';
+import type { GivenOrder } from './dealing/given.ts';
 import type { DepthTable } from './depth/depth-table.ts';
 import type { ShareStarts } from './depth/even-share.ts';
 import type { FetchedOrder } from './depth/fetched-order.ts';
@@ -44,6 +45,8 @@ export interface Predictor {
   readonly isClass: boolean;
   /** Of each mixed balancing, by device. */
   readonly classes: Map<MixedBalancing, (readonly UnitClass[] | undefined)[]>;
+  /** Of units in a given order, by balancing: for every prediction, where `knownGivenOrder` is for every edit. */
+  readonly givenOrders: Map<number, GivenOrder>;
   /** Of units in a given order: by units per fetch and lanes of a group. */
   readonly fetchedOrders: Map<number, FetchedOrder>;
   /** Of units that are cut into even shares: as draws, and in a given order. */

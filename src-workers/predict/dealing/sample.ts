@@ -86,7 +86,7 @@ function chosenBlocks(order: SortedReader, dealing: Dealing): ChosenBlocks {
 /**
  * Blocks of units that are all sorted, closer and closer together towards the longest: these alone are active at the end. Blocks whose slots
  * have one unit more come first, so that lives rise among them, and again among the others.
- * @param wanted blocks that as many in even steps would be
+ * @param wanted number of blocks that a sample in even steps would have
  */
 function steadyBlocks({ units, slotsPerBlock, gridBlocks: G }: Dealing, wanted: number): ChosenBlocks {
   const fuller = Math.ceil((units % (slotsPerBlock * G)) / slotsPerBlock);

@@ -42,7 +42,7 @@ function plainTable(law: StepLaw): DepthTable {
   return table;
 }
 
-const isLattice = (edges: Float64Array): boolean => edges.every((edge) => Number.isInteger(edge));
+export const isLattice = (edges: Float64Array): boolean => edges.every((edge) => Number.isInteger(edge));
 
 /** Survival of 1, 2, 4 … LARGE_BLOCK groups at every value: scratch. */
 const survivals: Float64Array[] = [];

@@ -1,6 +1,7 @@
 import { greatestCommonDivisor } from '../../numeric/lattice.ts';
 import type { StepLaws } from '../time/block-law.ts';
 import { GROUP_EDGES, NEGLIGIBLE_LIFE, TAIL_EDGES } from '../constants.ts';
+import { isLattice } from './depth-table.ts';
 import type { DiscreteLaw } from './discrete-law.ts';
 
 /**
@@ -131,7 +132,7 @@ export function windowSteps(law: DiscreteLaw, window: SortedWindow, groups: numb
     group[row] = logarithmicMean(first.group, last.group);
     either[row] = 2 * group[row] - logarithmicMean(first.pair, last.pair);
   }
-  return { steps, block, group, either, lattice: steps.every((step) => Number.isInteger(step)) };
+  return { steps, block, group, either, lattice: isLattice(steps) };
 }
 
 /** Mean of what falls exponentially from a to b. */
