@@ -38,7 +38,7 @@ export function parseCubin(bytes: Uint8Array): Result<readonly CubinKernel[]> {
     if (bytes[4] !== 2 || view.getUint16(0x12, true) !== EM_CUDA)
       return fail(
         'bad-input',
-        'It is a program or an object file for a processor. Extract the device code (cuobjdump -xelf all FILE), and specify a .cubin.',
+        'This ELF file contains host (CPU) code, not GPU code. Extract the GPU code (cuobjdump -xelf all FILE) and specify the resulting .cubin file.',
       );
     const sections = sectionsOf(view, bytes);
     const flags = view.getUint32(0x30, true);

@@ -81,17 +81,9 @@ export function inspectKernel(label: string, texts: KernelTexts, asked: Asked): 
   if (!chosen.ok) return chosen;
   const caps = (texts.capped ?? []).flatMap(({ cap, log }) => {
     const one = parsePtxas(log).find(({ kernel }) => kernel === entry);
-    const { registersPerThread, spillStoreBytes, spillLoadBytes } = one ?? {};
-    return one
-      ? [
-          {
-            cap,
-            registersPerThread: registersPerThread!,
-            spillStoreBytes: spillStoreBytes!,
-            spillLoadBytes: spillLoadBytes!,
-          },
-        ]
-      : [];
+    if (!one) return [];
+    const { registersPerThread, spillStoreBytes, spillLoadBytes } = one;
+    return [{ cap, registersPerThread, spillStoreBytes, spillLoadBytes }];
   });
   const lanes = measured?.meanActiveLanes ?? null;
   const lengths = lanes === null ? null : fitLengths(lanes, asked.meanLength ?? null);

@@ -39,7 +39,9 @@ export function fitLengths(meanActiveLanes: number, meanLength: number | null): 
     if (to >= high)
       return fail(
         'unsupported',
-        `${lanes} are a loss of ${wanted.toPrecision(4)}, above the ${limit.toPrecision(4)} of ${meanLength === null ? 'a geometric law. Specify the mean length of the units, for a log-normal law' : `log-normal laws of mean ${meanLength}`}.`,
+        meanLength === null
+          ? `A mean of ${lanes} means a loss of ${wanted.toPrecision(4)}; a geometric law reaches at most ${limit.toPrecision(4)}. Specify the mean length of the units, for a log-normal law.`
+          : `A mean of ${lanes} means a loss of ${wanted.toPrecision(4)}; a log-normal law of mean ${meanLength} reaches at most ${limit.toPrecision(4)}.`,
       );
     [from, to] = [to, 2 * to];
   }

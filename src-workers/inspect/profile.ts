@@ -145,9 +145,9 @@ function together(entry: string, arch: string | null, all: readonly Launch[]): P
   const [dram, read, written] = [sum('dram'), sum('dramRead'), sum('dramWritten')];
   const [fixed, added] = [largest('staticShared'), largest('dynamicShared')];
   const weighed = all.filter(({ lanes }) => lanes !== undefined && lanes >= 1 && lanes <= 32);
-  const weight = ({ duration }: Launch): number => (sum('duration') === null ? 1 : duration!);
-  const weights = weighed.reduce((total, launch) => total + weight(launch), 0);
   const duration = sum('duration');
+  const weight = (launch: Launch): number => (duration === null ? 1 : launch.duration!);
+  const weights = weighed.reduce((total, launch) => total + weight(launch), 0);
   return {
     entry,
     arch,

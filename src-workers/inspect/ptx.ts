@@ -145,7 +145,7 @@ function instruction(text: string, line: number | null, marks: number): Instruct
     leaves: guard === null && (branches || ends),
     ends,
     calls: operation === 'call',
-    expands: /^(div|rem)$/.test(operation) || /^(sqrt|rcp)\.r[nzmp]/.test(name) || /^rem\b/.test(name),
+    expands: /^(div|rem)$/.test(operation) || /^(sqrt|rcp)\.r[nzmp]/.test(name),
     line,
     marks,
   };
@@ -157,14 +157,13 @@ function classOf(operation: string, name: string): InstructionClass {
   if (MEMORY.test(operation)) return 'memory';
   if (CONTROL.test(operation)) return 'control';
   const types = name.split('.').filter((part) => /^(b?f|tf|[subf])\d+(x\d+)?$|^(e\dm\d\w*)$/.test(part));
-  if (operation === 'cvt' || operation === 'cvt.pack') {
+  if (operation === 'cvt') {
     const [to = '', of = ''] = types;
     if (isFloat(to) !== isFloat(of)) return 'special';
     return to === 'f64' || of === 'f64' ? 'fp64' : isFloat(to) ? 'fp32' : 'integer';
   }
   if (operation === 'mov') return 'integer';
-  const double = types.includes('f64');
-  if (double) return 'fp64';
+  if (types.includes('f64')) return 'fp64';
   const float = types.some(isFloat);
   if (SPECIAL.test(operation) && float) return 'special';
   return float ? 'fp32' : 'integer';

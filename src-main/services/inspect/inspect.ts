@@ -120,7 +120,7 @@ async function kernelTexts(input: Input, tools: Tools): Promise<Result<Texts>> {
 }
 
 const NO_DISASSEMBLER =
-  'nvdisasm and cuobjdump are not here, so its loops are not read. PTX says them (nvcc -ptx -lineinfo).';
+  "Neither nvdisasm nor cuobjdump was found, so the loops of this cubin were not read. To get them, inspect the kernel's PTX instead (nvcc -ptx -lineinfo).";
 
 /** The machine code of `kernel.cubin`, or why there is none. */
 async function disassembled(tools: Tools, without: string | null): Promise<Pick<Texts, 'sass' | 'notes'>> {
@@ -183,7 +183,12 @@ async function assembledPtx({ arch, caps }: Input, ptx: string, tools: Tools): P
   if (!nvcc.ok)
     return caps.length > 0
       ? fail(nvcc.error.code, `Registers under caps need the compiler: ${nvcc.error.message}.`)
-      : ok({ ptx, notes: ['Without nvcc the registers of PTX are not known. A log of nvcc -Xptxas -v says them.'] });
+      : ok({
+          ptx,
+          notes: [
+            'PTX does not state register counts, and nvcc was not found to compute them. Inspect the output of nvcc -Xptxas -v instead.',
+          ],
+        });
   await writeFile(join(tools.folder, 'kernel.ptx'), ptx);
   const log = await tools.run(
     nvcc.value,

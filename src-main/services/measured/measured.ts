@@ -204,7 +204,7 @@ export function measuringWarnings(
   });
   if (elsewhere.length > 0)
     warnings.push(
-      `Other resident blocks on a multiprocessor than predicted, so that the time is of another occupancy: ${counted(elsewhere)}.`,
+      `The number of resident blocks per multiprocessor differs from the prediction, so these times are at another occupancy: ${counted(elsewhere)}.`,
     );
   warnings.push(...clockWarnings(measuring, records));
   const noted = new Map<RepeatWarning, string[]>();
