@@ -15,6 +15,7 @@ import { triedDesigns, tune } from '../../src-main/contract/tuning.ts';
 import { openEngine } from '../../src-main/services/engine.ts';
 import { isSameDevice } from '../../src-main/services/measured/device.ts';
 import { loopFindings, matrixPowerRows, probeRows } from '../../src-renderer/views/measure/suites.ts';
+import { matrixFiles } from '../data/bench/spmv-reference.ts';
 import { FailureError, fail, ok, unwrap, type Result } from '../../src-workers/domain/result.ts';
 import { TABLE_I } from '../../src-workers/models/imbalance/swatman-figures.ts';
 import { mean, sortedQuantile, spearman } from '../../src-workers/numeric/statistics.ts';
@@ -308,11 +309,8 @@ async function exampleStudies() {
   return figures;
 }
 
-const MATRICES = [
-  ...readdirSync(EXAMPLES).map((file) => join(EXAMPLES, file)),
-  ...readdirSync(join(ROOT, 'test/data/matrices')).map((file) => join(ROOT, 'test/data/matrices', file)),
-].filter(
-  (path) => path.endsWith('.mtx') && (SIZES.matrices === null || SIZES.matrices.some((one) => path.endsWith(one))),
+const MATRICES = matrixFiles().filter(
+  (path) => SIZES.matrices === null || SIZES.matrices.some((one) => path.endsWith(one)),
 );
 
 /** Columns of the evidence of `loops`, by the kernel whose best time stands there. */

@@ -1,4 +1,4 @@
-import { mkdtempSync, readdirSync, rmSync, writeFileSync } from 'node:fs';
+import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { parseArgs } from 'node:util';
@@ -7,6 +7,7 @@ import { agreement } from '../../src-workers/models/calibration/agreement.ts';
 import { mersenneTwister } from '../../src-workers/numeric/random.ts';
 import { spearman } from '../../src-workers/numeric/statistics.ts';
 import { fitSpmv, measureSpmv, syntheticMatrices, type SpmvRow } from '../measured/spmv.ts';
+import { matrixFiles } from '../data/bench/spmv-reference.ts';
 import { lacks, TOOLS } from '../tools.mjs';
 
 /*
@@ -18,8 +19,6 @@ const ROOT = join(import.meta.dirname, '../..');
 const EFFORT = { designs: 6, rounds: 10 };
 const MIN_SPEARMAN = 0.9;
 const MIN_CELLS = 60;
-/** Counts its indices from 0, which the format does not allow. */
-const UNREADABLE = 'netscience.mtx';
 
 const print = (line: string): void => void process.stdout.write(`${line}\n`);
 function hold(label: string, value: number, least: number): void {
@@ -44,12 +43,7 @@ async function fit(): Promise<void> {
 }
 
 async function judge(): Promise<void> {
-  const files = ['db/examples', 'test/data/matrices'].flatMap((folder) =>
-    readdirSync(join(ROOT, folder))
-      .filter((name) => name.endsWith('.mtx') && name !== UNREADABLE)
-      .map((name) => join(ROOT, folder, name)),
-  );
-  const { device, rows } = await measureSpmv(files, EFFORT);
+  const { device, rows } = await measureSpmv(matrixFiles(), EFFORT);
   const figures = unwrap(
     agreement(
       { measuredMs: ofRows(rows, 'measuredMs'), predictedMs: ofRows(rows, 'predictedMs') },

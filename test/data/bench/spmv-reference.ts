@@ -1,4 +1,4 @@
-import { copyFileSync, createReadStream, mkdirSync, readFileSync, writeFileSync } from 'node:fs';
+import { copyFileSync, createReadStream, mkdirSync, readdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { unwrap } from '../../../src-workers/domain/result.ts';
 import { mersenneTwister } from '../../../src-workers/numeric/random.ts';
@@ -10,6 +10,15 @@ import { readCsr } from '../../../src-workers/parse/csr.ts';
  */
 const EXAMPLES = join(import.meta.dirname, '../../../db/examples');
 const SPMV = join(EXAMPLES, 'kernels/spmv');
+
+/** Every matrix of the repository. netscience.mtx counts its indices from 0, which the format does not allow. */
+export function matrixFiles(): readonly string[] {
+  return [EXAMPLES, join(import.meta.dirname, '../matrices')].flatMap((folder) =>
+    readdirSync(folder)
+      .filter((name) => name.endsWith('.mtx') && name !== 'netscience.mtx')
+      .map((name) => join(folder, name)),
+  );
+}
 
 interface SpmvReference {
   readonly x: Float32Array;
