@@ -10,7 +10,7 @@ import {
 import type { CalibratedParameters } from '../../src-workers/domain/calibration.ts';
 import { unwrap } from '../../src-workers/domain/result.ts';
 import { calibrationFigures } from '../../src-workers/models/calibration/fit.ts';
-import { mersenneTwister } from '../../src-workers/numeric/random.ts';
+import { mersenneTwister, standardNormal } from '../../src-workers/numeric/random.ts';
 import { spaceSize } from '../../src-workers/space/axes.ts';
 import type { SweepPlan } from '../../src-workers/predict/plan.ts';
 import { explainDesign } from '../../src-workers/predict/explain.ts';
@@ -48,11 +48,6 @@ const options = (): CalibrationOptions => ({
   uniform: mersenneTwister(1),
 });
 
-/** Standard normal, Box–Muller. */
-function normal(uniform: () => number): number {
-  return Math.sqrt(-2 * Math.log(1 - uniform())) * Math.cos(2 * Math.PI * uniform());
-}
-
 /** Kernel times of random valid designs as a device would measure them that is what `truth` says, each a little off. */
 function measure(
   plan: SweepPlan,
@@ -74,7 +69,7 @@ function measure(
         ? breakdown.timeMs
         : unwrap(simulateDesign(device, designIndex, { seed: 1, halfWidth: 0.02, maxReplications: 5 })).medianMs;
     const kernelMs = wholeMs - breakdown.parts.balancing + (truth.launchOverheadMs ?? 0);
-    measured.push({ designIndex, timeMs: kernelMs * Math.exp(noise * normal(uniform)), halfWidthMs: null });
+    measured.push({ designIndex, timeMs: kernelMs * Math.exp(noise * standardNormal(uniform)), halfWidthMs: null });
   }
   return measured;
 }

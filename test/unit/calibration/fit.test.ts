@@ -15,12 +15,7 @@ import { runLoops } from '../../../src-workers/models/divergence/figures.ts';
 import { HASAN_TABLE_2 } from '../../../src-workers/models/pipeline/hasan.ts';
 import { HASAN_FITTED_BLOCKS, hasanLaunches } from '../../../src-workers/models/pipeline/reproduce-hasan-kim.ts';
 import { wavesTime } from '../../../src-workers/models/pipeline/soft-saturation.ts';
-import { mersenneTwister } from '../../../src-workers/numeric/random.ts';
-
-/** Standard normal, Box–Muller. */
-function normal(uniform: () => number): number {
-  return Math.sqrt(-2 * Math.log(1 - uniform())) * Math.cos(2 * Math.PI * uniform());
-}
+import { mersenneTwister, standardNormal } from '../../../src-workers/numeric/random.ts';
 
 const cost: Omit<FitParameter, 'name' | 'initial'> = {
   lower: 1e-6,
@@ -128,7 +123,7 @@ describe('a fit', () => {
       relativeErrors[i] = 0.2;
     }
     const uniform = mersenneTwister(4);
-    problem.measuredMs.forEach((time, i) => (problem.measuredMs[i] = time * (1 + 0.01 * normal(uniform))));
+    problem.measuredMs.forEach((time, i) => (problem.measuredMs[i] = time * (1 + 0.01 * standardNormal(uniform))));
     const weighted = unwrap(fitParameters({ ...problem, relativeErrors })).values[0];
     const unweighted = unwrap(fitParameters(problem)).values[0];
     expect(Math.abs(weighted - 3)).toBeLessThan(Math.abs(unweighted - 3));
@@ -141,7 +136,9 @@ describe('a fit', () => {
     const uniform = mersenneTwister(9);
     for (let e = 0; e < experiments; e++) {
       const problem = lines(30, (x, z) => 3 + 0.2 * x + 0.5 * z);
-      problem.measuredMs.forEach((time, i) => (problem.measuredMs[i] = time * Math.exp(0.05 * normal(uniform))));
+      problem.measuredMs.forEach(
+        (time, i) => (problem.measuredMs[i] = time * Math.exp(0.05 * standardNormal(uniform))),
+      );
       const { values, standardErrors } = unwrap(fitParameters(problem));
       if (Math.abs(values[1] - 0.2) < 1.96 * standardErrors[1]!) inside++;
     }
@@ -183,7 +180,7 @@ describe('held-out error', () => {
     let heldOut = 0;
     for (let e = 0; e < 30; e++) {
       const problem = lines(10, (x, z) => 3 + 0.2 * x + 0.5 * z);
-      problem.measuredMs.forEach((time, i) => (problem.measuredMs[i] = time * Math.exp(0.1 * normal(uniform))));
+      problem.measuredMs.forEach((time, i) => (problem.measuredMs[i] = time * Math.exp(0.1 * standardNormal(uniform))));
       fitted += calibrationFigures(unwrap(fitParameters(problem)).predictedMs, problem.measuredMs).medianError;
       heldOut += calibrationFigures(unwrap(heldOutPredictions(problem, 5, uniform)), problem.measuredMs).medianError;
     }
@@ -241,7 +238,7 @@ describe('divergent loops', () => {
   const runs = (loops: 'single' | 'double', branch: number, spill: number, noise: number): DivergentRun[] =>
     lanes.map((divergentLanes) => {
       const run = runLoops(loops, divergentLanes);
-      const cycles = 1800 + branch * run.divergentBranches + spill * run.spills + noise * normal(uniform);
+      const cycles = 1800 + branch * run.divergentBranches + spill * run.spills + noise * standardNormal(uniform);
       return { loops, divergentLanes, cycles };
     });
 

@@ -1,16 +1,11 @@
 import { describe, expect, it } from 'vitest';
 import { unwrap } from '../../../src-workers/domain/result.ts';
 import { mannKendall, summariseRepeats } from '../../../src-workers/models/calibration/repeats.ts';
-import { mersenneTwister } from '../../../src-workers/numeric/random.ts';
+import { mersenneTwister, standardNormal } from '../../../src-workers/numeric/random.ts';
 
 const kept = (times: readonly number[]) => times.map(() => false);
 const summary = (times: readonly number[], clocks?: readonly (number | null)[]) =>
   unwrap(summariseRepeats(times, kept(times), clocks));
-
-/** Standard normal, Box–Muller. */
-function normal(uniform: () => number): number {
-  return Math.sqrt(-2 * Math.log(1 - uniform())) * Math.cos(2 * Math.PI * uniform());
-}
 
 describe('repeats, by hand', () => {
   it('leaves warm-ups out of everything but their number', () => {
@@ -157,7 +152,7 @@ describe('repeats, over many seeded experiments', () => {
   const experiments = 4000;
 
   it.each([
-    ['skewed (log-normal)', (uniform: () => number) => Math.exp(0.3 * normal(uniform)), 1],
+    ['skewed (log-normal)', (uniform: () => number) => Math.exp(0.3 * standardNormal(uniform)), 1],
     ['two-peaked', (uniform: () => number) => (uniform() < 0.5 ? 1 + uniform() : 2 + uniform()), 2],
   ])('the interval encloses the true median as often as it says: %s', (_, draw, truth) => {
     const uniform = mersenneTwister(11);
@@ -180,7 +175,7 @@ describe('repeats, over many seeded experiments', () => {
     let drifts = 0;
     let slow = 0;
     for (let e = 0; e < experiments; e++) {
-      const result = summary(Array.from({ length: 20 }, () => 1000 * (1 + 0.03 * normal(uniform))));
+      const result = summary(Array.from({ length: 20 }, () => 1000 * (1 + 0.03 * standardNormal(uniform))));
       if (result.warnings.includes('drift')) drifts++;
       if (result.warnings.includes('slow-start')) slow++;
     }
@@ -194,7 +189,7 @@ describe('repeats, over many seeded experiments', () => {
     const uniform = mersenneTwister(13);
     let seen = 0;
     for (let e = 0; e < 500; e++) {
-      const times = Array.from({ length: 30 }, (_, i) => 1000 * (1 + 0.06 * (i / 29) + 0.02 * normal(uniform)));
+      const times = Array.from({ length: 30 }, (_, i) => 1000 * (1 + 0.06 * (i / 29) + 0.02 * standardNormal(uniform)));
       if (summary(times).drift!.significant) seen++;
     }
     expect(seen / 500).toBeGreaterThan(0.9);
