@@ -535,6 +535,10 @@ function deviceFacts(device: Device, measured: boolean): readonly InputFact[] {
     });
 }
 
+/** The lengths of a workload as a person reads them: of an imported file its name, not the digest that it is stored under. */
+export const lengthsText = (lengths: string): string =>
+  lengths.replace(/^stored:[0-9a-f]{64}:?/, '') || 'an imported file';
+
 /**
  * Every input that times on a device depend on: the work, the kernel, then the device.
  * @param implementation those of this one alone
@@ -548,7 +552,7 @@ export function inputFacts(inputs: PredictionInputs, device: Device, implementat
     {
       field: 'workload.lengths',
       label: 'Lengths of the units',
-      value: workload.lengths.replace(/^stored:[0-9a-f]{64}:?/, '') || 'an imported file',
+      value: lengthsText(workload.lengths),
       unit: 'iterations',
       origin: file ? 'imported' : 'given',
       note: '',

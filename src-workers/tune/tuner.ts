@@ -224,9 +224,10 @@ export function createTuner({ predictedMs, coordinates, deviation }: TuningSpace
     const best = leastOf([...known, ...taken], (design) => expectedLog(share, design));
     if (best === null) return leastOf(candidates, (design) => logMs[design]);
     const improvement = new Float64Array(count);
+    const ofBest = priorRow(best, null);
     processes.forEach((process, at) => {
       if (share[at] < 1e-3) return;
-      const withBest = covariances(process, best, null);
+      const withBest = covariances(process, best, null, ofBest);
       const { mean, spread } = process;
       for (const design of candidates) {
         const gain = logMs[best] + mean[best] - logMs[design] - mean[design];

@@ -43,7 +43,7 @@ export function tuningCurves({ history, randomMs }: Pick<TuningStep, 'history' |
   const times = history.map(timeOf);
   let best = Infinity;
   const found = times.map((time, at) => [at + 1, (best = Math.min(best, time))] as const);
-  const until = Math.max(randomMs.length === 0 ? 0 : 10, 2 * times.length);
+  const until = Math.max(10, 2 * times.length);
   const measured = times.map((time, at) => [at + 1, time] as const);
   return [
     { name: 'best found', points: found, series: 1, steps: true },
