@@ -2,13 +2,16 @@ import { stat } from 'node:fs/promises';
 import { isCpuDesign } from '../../src-workers/domain/design.ts';
 import { evidenceGaps, tieBandText } from '../../src-workers/domain/evidence.ts';
 import { assumedPhrase, trafficPhrase } from '../../src-workers/domain/provenance.ts';
-import { fail, ok, type Result } from '../../src-workers/domain/result.ts';
+import { fail, ok, unwrap, type Result } from '../../src-workers/domain/result.ts';
 import { ACCURACY_TEXT } from '../contract/accuracy.ts';
 import type { BestDesigns, BestRow, ExportFormat, RunSummary } from '../contract/api.ts';
+import { documentParts } from '../contract/document.ts';
+import type { ProcedureInput } from '../contract/procedures.ts';
 import { deviceRows } from '../services/devices/compare.ts';
 import { MAX_DESIGNS } from '../contract/study.ts';
 import type { Engine } from '../services/engine.ts';
 import { plainRow } from '../services/export/tables.ts';
+import { jsonParts } from '../services/export/text.ts';
 import { writeFor } from '../services/app/files.ts';
 import { fileKind, readImportFile } from '../services/imports/imports.ts';
 import { reproduction } from '../services/models/reproduction.ts';
@@ -17,7 +20,16 @@ import { checkResumable, reportMeasurement } from './bench.ts';
 import { contradictedCell, DESIGN_HEAD, designCells, regimeFields, sayContradicted } from './design-columns.ts';
 import { followRun, runId } from './follow.ts';
 import { reportSimulations } from './simulate.ts';
-import { EXIT_FAILED, EXIT_OK, printJson, printTable, reportFailure, say, type Terminal } from './output.ts';
+import {
+  EXIT_FAILED,
+  EXIT_OK,
+  printJson,
+  printParts,
+  printTable,
+  reportFailure,
+  say,
+  type Terminal,
+} from './output.ts';
 
 interface Options {
   readonly json?: boolean;
@@ -26,6 +38,51 @@ interface Options {
 /** A row of `--json`. */
 function jsonRow(row: BestRow) {
   return { ...plainRow(row), regime: regimeFields(row.regime), order: row.order };
+}
+
+/** Rows of one page of a list. */
+const PAGE_ROWS = 10_000;
+
+/** The best designs, of which a page of rows is in memory at a time. */
+interface BestPages extends BestDesigns {
+  /** All rows, with the designs that each stands for where equal ones are grouped. */
+  allRows(): AsyncGenerator<{ readonly row: BestRow; readonly equal?: number }, void>;
+}
+
+async function bestOf(
+  engine: Engine,
+  input: ProcedureInput<'ranking.best'> & { readonly limit: number },
+): Promise<Result<BestPages>> {
+  const pageAt = (offset: number): Promise<Result<BestDesigns>> =>
+    engine.call('ranking.best', { ...input, page: { offset, count: PAGE_ROWS } });
+  const first = await pageAt(0);
+  if (!first.ok) return first;
+  return ok({
+    ...first.value,
+    async *allRows() {
+      let { rows, equal } = first.value;
+      for (let offset = PAGE_ROWS; ; offset += PAGE_ROWS) {
+        for (const [at, row] of rows.entries()) yield equal ? { row, equal: equal[at] } : { row };
+        if (rows.length < PAGE_ROWS || offset >= input.limit) return;
+        ({ rows, equal } = unwrap(await pageAt(offset)));
+      }
+    },
+  });
+}
+
+async function* jsonRows(pages: BestPages): AsyncGenerator<object, void> {
+  for await (const { row, ...equal } of pages.allRows()) yield { ...jsonRow(row), ...equal };
+}
+
+/** All rows at once, for a table whose columns are as wide as their widest cell. */
+async function allOf(pages: BestPages): Promise<Pick<BestDesigns, 'rows' | 'equal'>> {
+  const rows: BestRow[] = [];
+  const equal: number[] = [];
+  for await (const each of pages.allRows()) {
+    rows.push(each.row);
+    if (each.equal !== undefined) equal.push(each.equal);
+  }
+  return { rows, equal: pages.equal && equal };
 }
 
 /** How near times are tied, and what was measured of each device, as JSON. */
@@ -111,22 +168,23 @@ async function reportSweep(
   elapsedMs: number,
   options: Options & { readonly top: number },
 ): Promise<number> {
-  const found = await engine.call('ranking.best', { runId, limit: Math.min(options.top, MAX_DESIGNS) });
+  const found = await bestOf(engine, { runId, limit: Math.min(options.top, MAX_DESIGNS) });
   if (!found.ok) return reportFailure(terminal, found.error);
-  const { study, devices, rows, ofDevices, ofImplementations, recommended, inputs } = found.value;
+  const { study, devices, ofDevices, ofImplementations, recommended, inputs } = found.value;
   if (options.json) {
-    printJson(terminal, {
+    const document = jsonParts({
       runId,
       study,
       designs: { enumerated, valid, invalid },
       elapsedMs,
-      best: rows.map(jsonRow),
+      best: jsonRows(found.value),
       bestOfDevices: ofDevices.map(jsonRow),
       ...(ofImplementations.length > 0 && { bestOfImplementations: ofImplementations.map(jsonRow) }),
       recommended: recommended && { ...jsonRow(recommended.row), ties: recommended.ties, rule: recommended.rule },
       inputs,
       ...evidenceFields(found.value),
     });
+    await printParts(terminal, document);
     return EXIT_OK;
   }
   say(
@@ -137,7 +195,8 @@ async function reportSweep(
     const reasons = found.value.invalid.map(({ text, count }) => `${count.toLocaleString('en')} ${text}`);
     say(terminal, `Not valid: ${reasons.join('; ')}.`);
   }
-  if (rows.length > 0) printDesigns(terminal, rows, found.value);
+  const { rows, equal } = await allOf(found.value);
+  if (rows.length > 0) printDesigns(terminal, rows, { ...found.value, equal });
   if (ofImplementations.length > 0) {
     say(terminal, '');
     say(terminal, 'The best design of each implementation:');
@@ -214,7 +273,7 @@ export async function rankCommand(
 ): Promise<number> {
   const id = runId(run);
   if (!id.ok) return reportFailure(terminal, id.error, true);
-  const found = await engine.call('ranking.best', {
+  const found = await bestOf(engine, {
     runId: id.value,
     limit: Math.min(options.top, MAX_DESIGNS),
     groups: options.groups,
@@ -242,15 +301,14 @@ export async function rankCommand(
     }
     return EXIT_OK;
   }
-  const { rows, equal } = found.value;
   if (options.json)
-    printJson(terminal, {
-      runId: id.value,
-      rows: rows.map((row, at) => ({ ...jsonRow(row), ...(equal ? { equal: equal[at] } : {}) })),
-      ...evidenceFields(found.value),
-    });
+    await printParts(
+      terminal,
+      jsonParts({ runId: id.value, rows: jsonRows(found.value), ...evidenceFields(found.value) }),
+    );
   else {
-    printDesigns(terminal, rows, found.value);
+    const { rows, equal } = await allOf(found.value);
+    printDesigns(terminal, rows, { ...found.value, equal });
     sayUnmeasured(terminal, found.value, options.device);
   }
   return EXIT_OK;
@@ -390,45 +448,54 @@ export async function exportCommand(
 ): Promise<number> {
   const id = runId(run);
   if (!id.ok) return reportFailure(terminal, id.error, true);
-  const document = await engine.call('export.render', {
+  const rendered = await engine.call('export.render', {
     runId: id.value,
     format: options.format,
     limit: options.top,
     ...(options.design === undefined ? {} : { designIndex: options.design }),
     ...(options.device === undefined ? {} : { deviceId: options.device }),
   });
-  if (!document.ok) return reportFailure(terminal, document.error);
-  const { text, mediaType, fileName, designs } = document.value;
+  if (!rendered.ok) return reportFailure(terminal, rendered.error);
+  const { mediaType, fileName, designs } = rendered.value;
+  const { output } = options;
   const listed =
     designs && designs.listed < designs.of
       ? `${designs.listed.toLocaleString('en')} of ${designs.of.toLocaleString('en')} designs, the best; --top lists more`
       : null;
-  if (options.output === undefined && !options.json) {
-    terminal.out(text);
+  const parts = documentParts(engine, rendered.value);
+  if (output === undefined && !options.json) {
+    await printParts(terminal, parts);
     if (listed !== null) terminal.err(`${listed}.\n`);
     return EXIT_OK;
   }
-  let replaced = false;
-  if (options.output !== undefined) {
-    const before = await replaceable(options.output);
-    if (!before.ok) return reportFailure(terminal, before.error);
-    replaced = before.value;
-    const written = await writeFor(options.output, text);
-    if (!written.ok) return reportFailure(terminal, written.error);
+  let bytes = 0;
+  async function* counted(written: (part: string) => string): AsyncGenerator<string, void> {
+    for await (const part of parts) {
+      bytes += Buffer.byteLength(part);
+      yield written(part);
+    }
   }
-  if (options.json)
-    printJson(terminal, {
-      runId: id.value,
-      fileName,
-      mediaType,
-      file: options.output ?? null,
-      bytes: Buffer.byteLength(text),
-      ...(designs && { designs }),
-      ...(options.output === undefined ? { text } : { replaced }),
-    });
+  const about = { runId: id.value, fileName, mediaType, file: output ?? null, ...(designs && { designs }) };
+  if (output === undefined) {
+    terminal.out(`${JSON.stringify(about, null, 2).slice(0, -2)},\n  "text": "`);
+    await printParts(
+      terminal,
+      counted((part) => JSON.stringify(part).slice(1, -1)),
+    );
+    terminal.out(`",\n  "bytes": ${bytes}\n}\n`);
+    return EXIT_OK;
+  }
+  const replaced = await replaceable(output);
+  if (!replaced.ok) return reportFailure(terminal, replaced.error);
+  const written = await writeFor(
+    output,
+    counted((part) => part),
+  );
+  if (!written.ok) return reportFailure(terminal, written.error);
+  if (options.json) printJson(terminal, { ...about, bytes, replaced: replaced.value });
   else {
-    const instead = replaced ? ', in place of the file that was there' : '';
-    terminal.err(`Wrote ${options.output}${instead}${listed === null ? '' : `: ${listed}`}.\n`);
+    const instead = replaced.value ? ', in place of the file that was there' : '';
+    terminal.err(`Wrote ${output}${instead}${listed === null ? '' : `: ${listed}`}.\n`);
   }
   return EXIT_OK;
 }

@@ -4,7 +4,7 @@ import { CACHE_STATES } from '../../src-workers/domain/benchmark.ts';
 import { isEstimate } from '../../src-workers/domain/device.ts';
 import { PLACEHOLDERS } from '../../src-workers/domain/program.ts';
 import { VARIED_INPUTS, type VariedInput } from '../../src-workers/domain/provenance.ts';
-import type { Failure, Result } from '../../src-workers/domain/result.ts';
+import { FailureError, type Failure, type Result } from '../../src-workers/domain/result.ts';
 import { EXPORT_FORMATS, type ExportFormat } from '../contract/api.ts';
 import { BENCH_SUITES } from '../contract/measuring.ts';
 import { MIN_TRUNCATION, MAX_TRUNCATION } from '../contract/study.ts';
@@ -790,6 +790,7 @@ export async function main(args: readonly string[], terminal: Terminal = process
     await program.parseAsync([...args], { from: 'user' });
   } catch (error) {
     if (error instanceof CommanderError) return error.exitCode === 0 ? EXIT_OK : EXIT_USAGE;
+    if (error instanceof FailureError) return reportFailure(terminal, error.failure);
     return reportFailure(terminal, {
       code: 'internal',
       message: `a bug: ${error instanceof Error ? (error.stack ?? error.message) : String(error)}`,

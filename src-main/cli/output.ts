@@ -4,6 +4,8 @@ import { systemReason, type Failure } from '../../src-workers/domain/result.ts';
 export interface Terminal {
   out(text: string): void;
   err(text: string): void;
+  /** Resolves when what was written has left; absent where nothing waits. */
+  drained?(): Promise<void>;
   /** True where standard error is a terminal a person watches. */
   readonly interactive: boolean;
   readonly columns: number;
@@ -25,6 +27,7 @@ process.stderr.on('error', () => {});
 export const processTerminal: Terminal = {
   out: (text) => void process.stdout.write(text),
   err: (text) => void process.stderr.write(text),
+  drained: () => new Promise((resolve) => process.stdout.write('', () => resolve())),
   interactive: Boolean(process.stderr.isTTY),
   columns: process.stderr.columns ?? 80,
 };
@@ -53,6 +56,14 @@ export function printJson(terminal: Terminal, value: unknown): void {
   terminal.out(`${JSON.stringify(value, null, 2)}\n`);
 }
 
+/** Writes a text part by part, each after the reader took the one before. */
+export async function printParts(terminal: Terminal, parts: AsyncIterable<string>): Promise<void> {
+  for await (const part of parts) {
+    terminal.out(part);
+    await terminal.drained?.();
+  }
+}
+
 /** `0.123` as `12.3 %`; a dash where there is no number. */
 export function percent(fraction: number, decimals = 1): string {
   return Number.isNaN(fraction) ? '–' : `${(100 * fraction).toFixed(decimals)} %`;
@@ -68,7 +79,7 @@ export function printTable(
   const numeric = head.map((_, column) =>
     rows.every((row) => typeof row[column] === 'number' || /^[-+−]?[\d.,]+( ?%)?$|^–?$/.test(String(row[column]))),
   );
-  const widths = head.map((_, column) => Math.max(...cells.map((row) => row[column].length)));
+  const widths = head.map((_, column) => cells.reduce((width, row) => Math.max(width, row[column].length), 0));
   for (const row of cells) {
     const line = row
       .map((cell, column) => (numeric[column] ? cell.padStart(widths[column]) : cell.padEnd(widths[column])))

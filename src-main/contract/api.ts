@@ -431,10 +431,16 @@ export type ExportFormat = (typeof EXPORT_FORMATS)[number];
 export interface ExportDocument {
   readonly fileName: string;
   readonly mediaType: string;
+  /** The text, or its first part. */
   readonly text: string;
+  /** Where the text is longer: its next part, for `export.next`. */
+  readonly next?: number;
   /** Of a table of designs: how many it lists, the best first, of how many that are valid. */
   readonly designs?: { readonly listed: number; readonly of: number };
 }
+
+/** A further part of a document. */
+export type ExportPart = Pick<ExportDocument, 'text' | 'next'>;
 
 export interface DoctorCheck {
   readonly id: string;

@@ -10,6 +10,7 @@ import {
   type DeviceComparisonResult,
   type DoctorCheck,
   type ExportDocument,
+  type ExportPart,
   type Histogram,
   type LandscapeFacets,
   type LandscapeGrid,
@@ -363,6 +364,8 @@ export const procedures = {
       runId: id,
       deviceId: v.optional(shortText),
       limit: v.optional(whole(1, MAX_DESIGNS), 100),
+      /** The answer has these of the `limit` rows: a page of a list that is too long for one answer. */
+      page: v.optional(v.strictObject({ offset: whole(0, MAX_DESIGNS), count: whole(1, MAX_DESIGNS) })),
       /** Designs that differ in nothing that matters are one row, and `limit` counts rows. */
       groups: v.optional(v.boolean(), false),
     }),
@@ -610,6 +613,8 @@ export const procedures = {
       limit: v.optional(v.pipe(v.number(), v.integer(), v.minValue(1), v.maxValue(2_000_000)), 100),
     }),
   ).returns<ExportDocument>(),
+  /** The next part of a document of which `export.render` gave the first. Each part can be asked for once, within a minute. */
+  'export.next': procedure(v.strictObject({ part: id })).returns<ExportPart>(),
 
   /** Plays a launch of unbalanced work on an imagined device, small enough to be watched. `lengths` names a law, no file. */
   'models.play': procedure(

@@ -1,3 +1,7 @@
+import type { ExportDocument } from '../../src-main/contract/api.ts';
+import { documentParts } from '../../src-main/contract/document.ts';
+import type { Engine } from '../api/engine.svelte.ts';
+
 /** Hands a file to the person through the page. In the desktop window, documents go through the native dialog instead. */
 export function saveFile(fileName: string, content: Blob): void {
   const url = URL.createObjectURL(content);
@@ -12,5 +16,18 @@ export function saveFile(fileName: string, content: Blob): void {
 export async function saveText(fileName: string, mediaType: string, text: string): Promise<string | null> {
   if (window.lockstep) return window.lockstep.saveDocument({ fileName, mediaType, text });
   saveFile(fileName, new Blob([text], { type: mediaType }));
+  return fileName;
+}
+
+/**
+ * Saves a document as `saveText` does. One in several parts is a download in the desktop window too: a browser keeps large blobs on
+ * disk, and some texts are longer than a string can be. Throws where a part cannot be had.
+ */
+export async function saveDocument(engine: Engine, document: ExportDocument): Promise<string | null> {
+  const { fileName, mediaType, text } = document;
+  if (document.next === undefined) return saveText(fileName, mediaType, text);
+  const parts: Blob[] = [];
+  for await (const part of documentParts(engine, document)) parts.push(new Blob([part]));
+  saveFile(fileName, new Blob(parts, { type: mediaType }));
   return fileName;
 }

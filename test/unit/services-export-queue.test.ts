@@ -1,8 +1,10 @@
 import { setTimeout } from 'node:timers/promises';
-import { expect, test } from 'vitest';
-import { fail } from '../../src-workers/domain/result.ts';
+import { afterAll, beforeAll, describe, expect, it, test } from 'vitest';
+import { documentParts } from '../../src-main/contract/document.ts';
+import { fail, unwrap } from '../../src-workers/domain/result.ts';
 import type { Context } from '../../src-main/services/context.ts';
 import { exportHandlers } from '../../src-main/services/export/handlers.ts';
+import { openBench, smallStudy, type Bench } from './export-runs.ts';
 
 test('a document is rendered only after the one before was handed over, a failed one too', async () => {
   const log: string[] = [];
@@ -22,4 +24,37 @@ test('a document is rendered only after the one before was handed over, a failed
     ),
   );
   expect(log).toEqual(['render 1', 'sent 1', 'render 2', 'failed 2', 'render 3', 'sent 3']);
+});
+
+describe('a long document', () => {
+  let bench: Bench;
+  let runId: number;
+  beforeAll(async () => {
+    bench = await openBench();
+    runId = await bench.run(smallStudy());
+  });
+  afterAll(() => bench.close());
+
+  it.each(['json', 'csv', 't4'] as const)('comes in parts, the same as at once: %s', async (format) => {
+    const whole = await bench.render(runId, format, { limit: 2000 });
+    expect(whole.next).toBeUndefined();
+    const handlers = exportHandlers(bench.engine.context, 20_000);
+    const first = unwrap(await handlers['export.render']({ runId, format, limit: 2000 }));
+    const parts: string[] = [];
+    for await (const part of documentParts({ call: (_, input) => handlers['export.next'](input) }, first))
+      parts.push(part);
+    expect(parts.length).toBeGreaterThan(1);
+    expect(parts.join('')).toBe(whole.text);
+    // A part is there once, and none that was never offered.
+    const again = await handlers['export.next']({ part: first.next! });
+    expect(again).toMatchObject({ ok: false, error: { code: 'not-found' } });
+  });
+
+  it('is given up where more are begun than can be kept', async () => {
+    const handlers = exportHandlers(bench.engine.context, 1);
+    const begin = async () => unwrap(await handlers['export.render']({ runId, format: 'json', limit: 1 })).next!;
+    const first = await begin();
+    for (let others = 0; others < 16; others += 1) await begin();
+    expect(await handlers['export.next']({ part: first })).toMatchObject({ ok: false, error: { code: 'not-found' } });
+  });
 });

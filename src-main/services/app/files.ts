@@ -1,6 +1,6 @@
 import { randomUUID } from 'node:crypto';
-import { lstat, open, realpath, rename, rm, stat, writeFile } from 'node:fs/promises';
-import { fail, ok, systemReason, type Result } from '../../../src-workers/domain/result.ts';
+import { copyFile, lstat, open, realpath, rename, rm, stat, writeFile } from 'node:fs/promises';
+import { fail, FailureError, ok, systemReason, type Result } from '../../../src-workers/domain/result.ts';
 
 /** Files that a person names: a wrong path costs neither memory nor what stands there. */
 
@@ -50,27 +50,38 @@ const ONLY_IN_PLACE = ['EACCES', 'EPERM', 'EROFS', 'EBUSY'];
  * Writes a file beside its place and puts it there when it is whole, so that a failure leaves what was there. A link stays, and so
  * does who may read the file; what is no file (a terminal, a pipe, a link to nothing) is written to. Throws what the system says.
  */
-export async function writeWhole(path: string, content: string | Uint8Array): Promise<void> {
+export async function writeWhole(path: string, content: string | Uint8Array | AsyncIterable<string>): Promise<void> {
   const [entry, before] = await Promise.all([lstat, stat].map((ask) => ask(path).catch(() => null)));
   if (entry && !before?.isFile()) return writeFile(path, content);
   const file = before ? await realpath(path) : path;
   const draft = `${file}.${randomUUID().slice(0, 8)}.part`;
   try {
-    await writeFile(draft, content, { flag: 'wx', ...(before && { mode: before.mode }) });
-    await rename(draft, file);
-  } catch (error) {
+    const isWritten = await attempt(writeFile(draft, content, { flag: 'wx', ...(before && { mode: before.mode }) }));
+    if (!isWritten) await writeFile(file, content);
+    else if (!(await attempt(rename(draft, file)))) await copyFile(draft, file);
+  } finally {
     await rm(draft, { force: true });
-    if (!before || !ONLY_IN_PLACE.includes(systemReason(error))) throw error;
-    await writeFile(file, content);
+  }
+
+  /** False where only the file itself can be written. */
+  async function attempt(work: Promise<void>): Promise<boolean> {
+    try {
+      await work;
+      return true;
+    } catch (error) {
+      if (!before || !ONLY_IN_PLACE.includes(systemReason(error))) throw error;
+      return false;
+    }
   }
 }
 
-/** `writeWhole` with a failure (`storage`) instead of an exception. */
-export async function writeFor(path: string, content: string | Uint8Array): Promise<Result<null>> {
+/** `writeWhole` with a failure (`storage`, or that of the content) instead of an exception. */
+export async function writeFor(path: string, content: Parameters<typeof writeWhole>[1]): Promise<Result<null>> {
   try {
     await writeWhole(path, content);
     return ok(null);
   } catch (error) {
+    if (error instanceof FailureError) return { ok: false, error: error.failure };
     return fail('storage', `${path} cannot be written (${systemReason(error)}).`);
   }
 }

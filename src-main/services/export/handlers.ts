@@ -1,18 +1,61 @@
 import { setImmediate } from 'node:timers/promises';
+import { fail, ok } from '../../../src-workers/domain/result.ts';
+import { keep } from '../../../src-workers/numeric/kept.ts';
+import type { ExportPart } from '../../contract/api.ts';
 import type { Context, Handlers, ProceduresOf } from '../context.ts';
-import { renderExport } from './render.ts';
+import { renderExport, type Rendered } from './render.ts';
 
-export function exportHandlers({ views }: Context): Handlers<ProceduresOf<'export'>> {
-  // One at a time, and sent before the next: a document may have a hundred megabytes, and a page may ask for many at once.
+/** Characters of an answer: a document may have a gigabyte, and more than half of one is no string any more. */
+const PART_CHARACTERS = 4_000_000;
+/** Documents that callers are in the middle of; the one asked for longest ago is dropped for another. */
+const MAX_UNFINISHED = 16;
+/** A document of which nobody asks for the next part is dropped, with the run that it reads. */
+const UNFINISHED_MS = 60_000;
+
+/** @param partCharacters of an answer: fewer in tests */
+export function exportHandlers({ views }: Context, partCharacters = PART_CHARACTERS): Handlers<ProceduresOf<'export'>> {
+  // One part at a time, and sent before the next: a page may ask for many documents at once.
   let before: Promise<unknown> = Promise.resolve();
+  const inTurn = <T>(work: () => Promise<T>): Promise<T> => {
+    const done = before.then(work);
+    before = done.then(
+      () => setImmediate(),
+      () => {},
+    );
+    return done;
+  };
+  const unfinished = new Map<number, Rendered['parts']>();
+  let last = 0;
+  const nextPart = async (parts: Rendered['parts']): Promise<ExportPart> => {
+    let text = '';
+    while (text.length < partCharacters) {
+      const { done, value } = await parts.next();
+      if (done) return { text };
+      text += value;
+      await setImmediate(); // other calls are answered meanwhile
+    }
+    const next = ++last;
+    keep(unfinished, MAX_UNFINISHED, next, parts);
+    setTimeout(() => unfinished.delete(next), UNFINISHED_MS).unref();
+    return { text, next };
+  };
   return {
-    'export.render': (input) => {
-      const document = before.then(() => views.read(input.runId, (view) => renderExport(view, input)));
-      before = document.then(
-        () => setImmediate(),
-        () => {},
-      );
-      return document;
-    },
+    'export.render': (input) =>
+      inTurn(() =>
+        views.read(input.runId, async (view) => {
+          const rendered = await renderExport(view, input);
+          if (!rendered.ok) return rendered;
+          const { parts, ...document } = rendered.value;
+          return ok({ ...document, ...(await nextPart(parts)) });
+        }),
+      ),
+    'export.next': ({ part }) =>
+      inTurn(async () => {
+        const parts = unfinished.get(part);
+        unfinished.delete(part);
+        return parts
+          ? ok(await nextPart(parts))
+          : fail('not-found', `Part ${part} of a document is not kept any more. Export the document again.`);
+      }),
   };
 }

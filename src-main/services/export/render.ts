@@ -14,13 +14,19 @@ import { mapSection } from './map.ts';
 import { markdownReport } from './markdown.ts';
 import { htmlReport } from './page.ts';
 import { chartDrawer } from './plots.ts';
-import { rankingCsv, rankingJson, t4Json } from './tables.ts';
+import { rankingCsv, rankingJson, t4Json, type TableList } from './tables.ts';
+import { joined } from './text.ts';
+
+/** A document whose text is made as it is read. */
+export interface Rendered extends Omit<ExportDocument, 'text' | 'next'> {
+  readonly parts: AsyncIterator<string, void>;
+}
 
 /** A run as a document to hand over. File names are safe on every system. */
 export async function renderExport(
   view: RunView,
   input: ProcedureArguments<'export.render'>,
-): Promise<Result<ExportDocument>> {
+): Promise<Result<Rendered>> {
   const { format, designIndex, deviceId, limit } = input;
   const known = designIndex === undefined ? ok(null) : checkDesign(view, designIndex);
   if (!known.ok) return known;
@@ -35,28 +41,29 @@ export async function renderExport(
     return fail('conflict', `Design ${chosen.designIndex} is of ${chosen.deviceId}. Specify one of ${deviceId}.`);
   if (chosen.invalid !== null)
     return fail('conflict', `Design ${chosen.designIndex} is invalid (${chosen.invalid}). Specify a valid one.`);
-  const rows = bestRows(view, within, limit);
   const base = `${fileStem(view.study.study.name)}-run-${view.run.id}`;
-  const document = (extension: string, mediaType: string, text: string): Result<ExportDocument> =>
-    ok({ fileName: `${base}.${extension}`, mediaType, text });
-  const designs = { listed: rows.length, of: rankedDesigns(view.ranking, within, 'timeMs').length };
-  const table = (extension: string, mediaType: string, text: string): Result<ExportDocument> =>
-    ok({ fileName: `${base}.${extension}`, mediaType, text, designs });
-  const report = (
+  const document = (extension: string, mediaType: string, text: string): Result<Rendered> =>
+    ok({ fileName: `${base}.${extension}`, mediaType, parts: joined([text]) });
+  const table = (
     extension: string,
     mediaType: string,
-    write: (facts: ReportFacts) => string,
-  ): Result<ExportDocument> => {
-    const facts = reportFacts(view, rows, chosen, recommended, within);
+    write: (view: RunView, list: TableList) => AsyncGenerator<string, void>,
+  ): Result<Rendered> => {
+    const of = rankedDesigns(view.ranking, within, 'timeMs').length;
+    const designs = { listed: Math.min(limit, of), of };
+    return ok({ fileName: `${base}.${extension}`, mediaType, parts: write(view, { within, limit }), designs });
+  };
+  const report = (extension: string, mediaType: string, write: (facts: ReportFacts) => string): Result<Rendered> => {
+    const facts = reportFacts(view, [...bestRows(view, within, limit)], chosen, recommended, within);
     return facts.ok ? document(extension, mediaType, write(facts.value)) : facts;
   };
   switch (format) {
     case 'json':
-      return table('json', 'application/json', rankingJson(view, rows));
+      return table('json', 'application/json', rankingJson);
     case 'csv':
-      return table('csv', 'text/csv', rankingCsv(view, rows));
+      return table('csv', 'text/csv', rankingCsv);
     case 't4':
-      return table('t4.json', 'application/json', t4Json(view, rows));
+      return table('t4.json', 'application/json', t4Json);
     case 'markdown':
       return report('md', 'text/markdown', markdownReport);
     case 'html': {

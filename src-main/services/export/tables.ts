@@ -1,15 +1,16 @@
 import { evidenceGaps } from '../../../src-workers/domain/evidence.ts';
-import { rankedDesigns } from '../../../src-workers/sweep/ranking.ts';
+import { rankedDesigns, type RankingFilter } from '../../../src-workers/sweep/ranking.ts';
 import { isContradicted } from '../../contract/accuracy.ts';
-import type { Design, ExportRow, RankRow } from '../../contract/api.ts';
+import type { Design, ExportRow } from '../../contract/api.ts';
 import type { RunView } from '../runs/run-view.ts';
 import { APP_VERSION, MODEL_VERSION } from '../app/version.ts';
 import { deviceEvidence } from '../evidence/tie-band.ts';
 import { timedDevices } from '../evidence/timed-devices.ts';
 import { bestFidelityRows } from '../ranking/best.ts';
 import { inputsByDevice } from '../ranking/recommended.ts';
-import { ALL_VALID, tiesIn } from '../ranking/rows.ts';
-import { json } from './text.ts';
+import { fastestOf, type FastestFound } from '../ranking/fidelity.ts';
+import { ALL_VALID, bestRows, tiesIn } from '../ranking/rows.ts';
+import { joined, jsonParts } from './text.ts';
 import { tableText } from '../../../src-workers/domain/csv.ts';
 
 /** A design as the command line and exports print it. */
@@ -67,8 +68,26 @@ export function plainRow(row: ExportRow) {
   };
 }
 
-export function rankingJson(view: RunView, rows: readonly RankRow[]): string {
-  return json({
+/** The designs that a table lists: the best within a filter. Tables are written in parts, row by row: a list may have millions. */
+export interface TableList {
+  readonly within: RankingFilter;
+  readonly limit: number;
+}
+
+function exportRows(view: RunView, { within, limit }: TableList): Generator<ExportRow, void> {
+  return bestFidelityRows(view, bestRows(view, within, limit), fastestInTable(view, { within, limit }));
+}
+
+function fastestInTable(view: RunView, { within, limit }: TableList): FastestFound {
+  return fastestOf(view, rankedDesigns(view.ranking, within, 'timeMs').subarray(0, limit));
+}
+
+function* mapped<T, U>(values: Iterable<T>, of: (value: T) => U): Generator<U, void> {
+  for (const value of values) yield of(value);
+}
+
+export function rankingJson(view: RunView, list: TableList): AsyncGenerator<string, void> {
+  return jsonParts({
     lockstep: APP_VERSION,
     model: view.run.modelVersions.prediction ?? MODEL_VERSION,
     runId: view.run.id,
@@ -78,7 +97,7 @@ export function rankingJson(view: RunView, rows: readonly RankRow[]): string {
     evidence: Object.fromEntries(view.devices.map((device) => [device.id, deviceEvidence(device)])),
     tieBand: tiesIn(view, rankedDesigns(view.ranking, ALL_VALID, 'timeMs')).band,
     designs: { enumerated: view.run.enumeratedCount, valid: view.run.validCount, invalid: view.run.invalidCount },
-    rows: bestFidelityRows(view, rows).map(plainRow),
+    rows: mapped(exportRows(view, list), plainRow),
   });
 }
 
@@ -87,11 +106,11 @@ export function rankingJson(view: RunView, rows: readonly RankRow[]): string {
  * of the kernel alone, and `predicted_kernel_ms` with it: `predicted_ms` counts balancing in. `evidence` says whether public measurements
  * of the device and the kind of implementation are known.
  */
-export function rankingCsv(view: RunView, predicted: readonly RankRow[]): string {
-  const rows = bestFidelityRows(view, predicted);
-  const simulated = rows.some((row) => row.simulated);
-  const measured = rows.some((row) => row.measured);
-  const several = rows.some((row) => row.design.implementation !== undefined);
+export function rankingCsv(view: RunView, list: TableList): AsyncGenerator<string, void> {
+  const fastest = fastestInTable(view, list);
+  const simulated = fastest.simulated !== null;
+  const measured = fastest.measured !== null;
+  const several = view.ranking.axes.implementations !== undefined;
   const head = [
     ...[
       'rank',
@@ -115,7 +134,7 @@ export function rankingCsv(view: RunView, predicted: readonly RankRow[]): string
       : []),
     ...['implementation_kind', 'evidence'],
   ];
-  const lines = rows.map((row) => [
+  const line = (row: ExportRow) => [
     row.rank,
     row.deviceId,
     ...(several ? [row.design.implementation!] : []),
@@ -154,8 +173,13 @@ export function rankingCsv(view: RunView, predicted: readonly RankRow[]): string
         ]
       : []),
     ...[row.kind, row.hasEvidence ? 'public' : 'none'],
-  ]);
-  return `${tableText([head, ...lines])}\n`;
+  ];
+  return joined(lines());
+
+  function* lines(): Generator<string, void> {
+    yield `${tableText([head])}\n`;
+    for (const row of exportRows(view, list)) yield `${tableText([line(row)])}\n`;
+  }
 }
 
 /**
@@ -163,9 +187,9 @@ export function rankingCsv(view: RunView, predicted: readonly RankRow[]): string
  * odgaard/TuningSchema). Configuration values are numbers and strings; the time stands under `measurements`, as the
  * objective. Nothing was run, so no compilation, framework or run times are claimed.
  */
-export function t4Json(view: RunView, rows: readonly RankRow[]): string {
+export function t4Json(view: RunView, { within, limit }: TableList): AsyncGenerator<string, void> {
   const model = view.run.modelVersions.prediction ?? MODEL_VERSION;
-  const results = rows.map((row) => ({
+  const results = mapped(bestRows(view, within, limit), (row) => ({
     timestamp: view.run.finishedAt ?? view.run.startedAt,
     configuration: {
       device: row.deviceId,
@@ -191,5 +215,5 @@ export function t4Json(view: RunView, rows: readonly RankRow[]): string {
     evidence:
       evidenceGaps(timedDevices(view))?.text ?? 'Public measurements of all devices and implementations are known.',
   };
-  return json({ schema_version: '1.0.0', metadata, results });
+  return jsonParts({ schema_version: '1.0.0', metadata, results });
 }

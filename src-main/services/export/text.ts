@@ -48,10 +48,59 @@ function oneLine(text: string): string {
   return text.replace(/[\p{Cc}\p{Cf}\u2028\u2029]+/gu, ' ').trim();
 }
 
-/** Indented JSON in which characters that reorder or break lines on screen stand as escapes. */
-export function json(value: unknown): string {
-  const text = JSON.stringify(value, null, 2);
-  return `${text.replace(/[\p{Cf}\u2028\u2029\u007f-\u009f]/gu, (mark) => Array.from({ length: mark.length }, (_, at) => `\\u${mark.charCodeAt(at).toString(16).padStart(4, '0')}`).join(''))}\n`;
+/** JSON, indented as a property of a property is, in which characters that reorder or break lines on screen stand as escapes. */
+function json(value: unknown, indent: string): string {
+  return JSON.stringify(value, null, 2)
+    .replaceAll('\n', `\n${indent}`)
+    .replace(/[\p{Cf}\u2028\u2029\u007f-\u009f]/gu, (mark) =>
+      Array.from({ length: mark.length }, (_, at) => `\\u${mark.charCodeAt(at).toString(16).padStart(4, '0')}`).join(
+        '',
+      ),
+    );
+}
+
+/** Characters of a part of a text: enough that handing it on costs little beside writing it. */
+const PART_CHARACTERS = 65_536;
+
+/** Pieces of a text, joined into parts of about 65,000 characters. */
+export async function* joined(pieces: Iterable<string> | AsyncIterable<string>): AsyncGenerator<string, void> {
+  let part = '';
+  for await (const piece of pieces) {
+    part += piece;
+    if (part.length < PART_CHARACTERS) continue;
+    yield part;
+    part = '';
+  }
+  if (part !== '') yield part;
+}
+
+/** An object as indented JSON, in parts: of a property that is a generator, each element is made when its text is. */
+export function jsonParts(object: Readonly<Record<string, unknown>>): AsyncGenerator<string, void> {
+  return joined(jsonPieces(object));
+}
+
+async function* jsonPieces(object: Readonly<Record<string, unknown>>): AsyncGenerator<string, void> {
+  let before = '{';
+  for (const [key, value] of Object.entries(object)) {
+    if (value === undefined) continue;
+    yield `${before}\n  ${json(key, '')}: `;
+    before = ',';
+    if (!isGenerator(value)) {
+      yield json(value, '  ');
+      continue;
+    }
+    let mark = '[';
+    for await (const element of value) {
+      yield `${mark}\n    ${json(element, '    ')}`;
+      mark = ',';
+    }
+    yield mark === '[' ? '[]' : '\n  ]';
+  }
+  yield before === '{' ? '{}\n' : '\n}\n';
+}
+
+function isGenerator(value: unknown): value is Iterable<unknown> | AsyncIterable<unknown> {
+  return typeof value === 'object' && value !== null && 'next' in value && typeof value.next === 'function';
 }
 
 export function whole(value: number): string {

@@ -7,22 +7,36 @@ import { groupedDesigns } from '../../../src-workers/sweep/equal.ts';
 import { rankedDesigns, type RankingFilter } from '../../../src-workers/sweep/ranking.ts';
 import { timedDevices } from '../evidence/timed-devices.ts';
 import type { RunView } from '../runs/run-view.ts';
-import { rowsAtBestFidelity } from './fidelity.ts';
+import { atBestFidelity, fastestOf, type FastestFound } from './fidelity.ts';
 import { equalsOf } from './pages.ts';
 import { inputsByDevice, pickRule, recommendedDesign, runInputs } from './recommended.ts';
 import { ALL_VALID, bestOfAxis, bestRows, deviceFilter, orderingMs, rankRow, tiesIn } from './rows.ts';
 
-/** Rows by prediction, each at its best fidelity. */
-export function bestFidelityRows(view: RunView, rows: readonly RankRow[]): readonly ExportRow[] {
-  return rowsAtBestFidelity(rows, view).map((row) => ({
-    ...row,
-    orderingMs: row.measured ? orderingMs(view, row.designIndex) : 0,
-  }));
+/**
+ * Rows by prediction, each at its best fidelity, made as they are read.
+ * @param fastest of the list that the rows are of
+ */
+export function* bestFidelityRows(
+  view: RunView,
+  rows: Iterable<RankRow>,
+  fastest: FastestFound,
+): Generator<ExportRow, void> {
+  for (const predicted of rows) {
+    const row = atBestFidelity(predicted, view, fastest);
+    yield { ...row, orderingMs: row.measured ? orderingMs(view, row.designIndex) : 0 };
+  }
 }
 
 /** With the regime of each prediction and the order of its units, which takes about a tenth of a millisecond: for rows that are shown. */
-function withRegimes(view: RunView, rows: readonly RankRow[]): readonly BestRow[] {
-  return bestFidelityRows(view, rows).map((row) => {
+function withRegimes(
+  view: RunView,
+  rows: readonly RankRow[],
+  fastest = fastestOf(
+    view,
+    Uint32Array.from(rows, ({ designIndex }) => designIndex),
+  ),
+): readonly BestRow[] {
+  return Array.from(bestFidelityRows(view, rows, fastest), (row) => {
     const breakdown = explainDesign(view.predictor, row.designIndex);
     return { ...row, regime: breakdown?.regime ?? null, order: breakdown?.order ?? null };
   });
@@ -38,18 +52,28 @@ function recommendedRow(view: RunView, within: RankingFilter): BestDesigns['reco
   return { row, ties: found.ties, rule: pickRule(device), inputs };
 }
 
-/** The best rows where equal designs are one, and the designs that each stands for. */
-function groupedRows(view: RunView, filter: RankingFilter, limit: number): Pick<BestDesigns, 'rows' | 'equal'> {
+/** A page of the best rows; with `groups` equal designs are one, and `equal` says how many each row stands for. */
+function pageOfRows(
+  view: RunView,
+  filter: RankingFilter,
+  { limit, groups, page }: ProcedureArguments<'ranking.best'>,
+): Pick<BestDesigns, 'rows' | 'equal'> {
   const list = rankedDesigns(view.ranking, filter, 'timeMs');
+  const from = page?.offset ?? 0;
+  const end = page ? Math.min(limit, from + page.count) : limit;
+  if (!groups) {
+    const fastest = fastestOf(view, list.subarray(0, limit));
+    return { rows: withRegimes(view, [...bestRows(view, filter, end, from)], fastest), equal: null };
+  }
   const { list: shown, counts } = groupedDesigns(list, equalsOf(view), false, new Set());
-  const best = shown.subarray(0, limit);
   const ties = tiesIn(view, list);
   let rank = 0;
-  const rows = Array.from(best, (design) => {
+  const rows = Array.from(shown.subarray(from, end), (design) => {
     while (list[rank] !== design) rank += 1;
     return rankRow(view, design, rank + 1, ties.isTied(design));
   });
-  return { rows: withRegimes(view, rows), equal: Array.from(counts.subarray(0, limit)) };
+  const fastest = fastestOf(view, shown.subarray(0, limit));
+  return { rows: withRegimes(view, rows, fastest), equal: Array.from(counts.subarray(from, end)) };
 }
 
 /** See the contract's `ranking.best`. */
@@ -64,9 +88,7 @@ export function bestDesigns(view: RunView, input: ProcedureArguments<'ranking.be
     devices: timedDevices(view),
     tieFraction: band.fraction,
     tieBand: band,
-    ...(input.groups
-      ? groupedRows(view, filter.value, input.limit)
-      : { rows: withRegimes(view, bestRows(view, filter.value, input.limit)), equal: null }),
+    ...pageOfRows(view, filter.value, input),
     ofDevices: withRegimes(view, bestOfAxis(view, 'device', ALL_VALID)),
     ofImplementations: view.ranking.axes.implementations
       ? withRegimes(view, bestOfAxis(view, 'implementation', filter.value))

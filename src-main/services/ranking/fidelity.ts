@@ -169,14 +169,11 @@ export function atBestFidelity(
     : { ...row, timeMs: simulated!.meanMs, fidelity: 'simulated', simulated, tied };
 }
 
-/**
- * Rows of one list, each at its best fidelity.
- * @param rows by prediction, all of the designs that are of interest
- */
-export function rowsAtBestFidelity(rows: readonly RankRow[], findings: Findings): readonly RankRow[] {
-  const listed = new Set(rows.map((row) => row.designIndex));
-  const fastest = fastestFound(findings, (design) => listed.has(design));
-  return rows.map((row) => atBestFidelity(row, findings, fastest));
+/** The fastest designs of a list. A bit for each design: a list may have millions. */
+export function fastestOf(findings: Findings, list: Uint32Array): FastestFound {
+  const listed = new Uint8Array(list.reduce((last, design) => Math.max(last, design), 0) + 1);
+  for (const design of list) listed[design] = 1;
+  return fastestFound(findings, (design) => listed[design] === 1);
 }
 
 /** Columns of a ranking whose order changes as times come. */

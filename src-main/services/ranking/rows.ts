@@ -166,11 +166,12 @@ export function orderingMs(view: Pick<RunView, 'predictor'>, design: number): nu
   return balancingTimeOf(view.predictor, design);
 }
 
-/** The best designs of a run within a filter, as rows. */
-export function bestRows(view: RunView, filter: RankingFilter, limit: number): readonly RankRow[] {
+/** The best designs of a run within a filter, from one place on, as rows that are made as they are read. */
+export function* bestRows(view: RunView, filter: RankingFilter, limit: number, from = 0): Generator<RankRow, void> {
   const list = rankedDesigns(view.ranking, filter, 'timeMs');
   const ties = tiesIn(view, list);
-  return Array.from(list.subarray(0, limit), (design, at) => rankRow(view, design, at + 1, ties.isTied(design)));
+  const end = Math.min(limit, list.length);
+  for (let at = from; at < end; at += 1) yield rankRow(view, list[at], at + 1, ties.isTied(list[at]));
 }
 
 /**

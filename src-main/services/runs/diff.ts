@@ -16,7 +16,7 @@ export function diffRuns(
   const best = ids.map((id) => {
     const of = (view: RunView) => {
       const filter = deviceFilter(view, id);
-      return filter.ok ? bestRows(view, filter.value, 1)[0] : undefined;
+      return filter.ok ? [...bestRows(view, filter.value, 1)][0] : undefined;
     };
     const l = of(left);
     const r = of(right);
