@@ -2,6 +2,7 @@ import { createHash } from 'node:crypto';
 import type { DrawnTimeline, PlayedLaunch } from './domain/timeline.ts';
 import type { Breakdown } from './domain/breakdown.ts';
 import type { PredictionChunk } from './domain/columns.ts';
+import type { LossReport } from './domain/loss.ts';
 import type { ReproductionTable } from './domain/reproduction.ts';
 import { move, Piscina } from 'piscina';
 import { changedPlan, changesTables, type InputChange } from './advise/change.ts';
@@ -33,6 +34,7 @@ import { classifyDesigns } from './predict/designs.ts';
 import { explainDesign } from './predict/explain.ts';
 import { createCaches } from './predict/caches.ts';
 import { ADVICE_LIMITS } from './predict/constants.ts';
+import { lossReport } from './predict/loss.ts';
 import { predictRanges } from './predict/ranges.ts';
 import { createPredictor } from './predict/predictor.ts';
 import type { Caches, Predictor } from './predict/tables.ts';
@@ -285,6 +287,20 @@ export function play({
   return playLaunch(law, request);
 }
 
+export function loss({
+  law,
+  lengths,
+  groupSizes,
+  quantiles,
+}: {
+  readonly law: LengthLaw;
+  readonly lengths: Float64Array | null;
+  readonly groupSizes: readonly number[];
+  readonly quantiles: boolean;
+}): LossReport {
+  return lossReport(law, lengths, groupSizes, quantiles);
+}
+
 /** Fits a kernel's parameters to measured designs of one device. */
 export function calibrate({
   plan,
@@ -468,6 +484,7 @@ export interface WorkerTasks {
   readonly simulate: typeof simulate;
   readonly timeline: typeof timeline;
   readonly play: typeof play;
+  readonly loss: typeof loss;
   readonly calibrate: typeof calibrate;
   readonly agree: typeof agree;
   readonly unitLengths: typeof unitLengths;

@@ -14,7 +14,7 @@ import { doctorChecks } from '../services/app/doctor.ts';
 import { openEngine, type Engine } from '../services/engine.ts';
 import { readText } from '../services/app/files.ts';
 import { counted } from '../services/export/text.ts';
-import { lossReport } from '../services/models/loss.ts';
+import { workloadLoss } from '../services/models/loss.ts';
 import { deviceOccupancy, nvidiaOccupancy, occupancyBatch } from '../services/devices/occupancy.ts';
 import { APP_VERSION } from '../services/app/version.ts';
 import { recommendCommand, robustCommand, sensitivityCommand } from './advice.ts';
@@ -23,6 +23,7 @@ import { runId } from './follow.ts';
 import { evidenceCommand } from './evidence.ts';
 import { importCommand, saveDevice } from './import.ts';
 import { inspectCommand, type InspectOptions } from './inspect.ts';
+import { serveLines } from './rpc.ts';
 import { simulateCommand } from './simulate.ts';
 import { traceCommand, type TraceOptions } from './trace.ts';
 import { parseBudget, parseShare, tuneCommand, type TuneOptions } from './tune.ts';
@@ -160,7 +161,7 @@ function lossCommand(program: Command, cli: CommandLine): void {
         );
         return;
       }
-      const report = await lossReport(options.workload, options.n, process.cwd(), truncation);
+      const report = await workloadLoss(options.workload, options.n, process.cwd(), truncation);
       show(report, options, ({ workload, rows }) => {
         const cut = workload.truncatedMass;
         say(
@@ -175,9 +176,9 @@ function lossCommand(program: Command, cli: CommandLine): void {
             row.meanLoss.toFixed(4),
             row.standardDeviationLoss.toFixed(4),
             row.aggregateLoss.toFixed(4),
-            row.quantiles.p50.toFixed(3),
-            row.quantiles.p95.toFixed(3),
-            row.quantiles.p99.toFixed(3),
+            row.quantiles?.p50.toFixed(3) ?? '–',
+            row.quantiles?.p95.toFixed(3) ?? '–',
+            row.quantiles?.p99.toFixed(3) ?? '–',
           ]),
         );
       });
@@ -698,6 +699,35 @@ Lengths of units (CSV) and matrices (.mtx) are no measurements: a study names th
     );
 }
 
+/** Other programs that call Lockstep. */
+function embeddingCommands(program: Command, cli: CommandLine): void {
+  program
+    .command('rpc')
+    .description(
+      'answer calls on standard input, one JSON object a line, until it ends: for programs in other languages',
+    )
+    .option('--events', 'also print events, such as the progress of runs')
+    .option('--db <file>', 'database to use instead of the one in your data folder')
+    .action((options: GlobalOptions & { events?: true }) =>
+      cli.withEngine(options, async (engine) => {
+        await serveLines(engine, process.stdin, process.stdout, { events: options.events ?? false });
+        return EXIT_OK;
+      }),
+    )
+    .addHelpText(
+      'after',
+      `
+  {"id": 1, "call": "models.loss", "arguments": {"lengths": "geometric(0.05)", "n": [2, 4]}}     a line in
+  {"id": 1, "result": {"workload": …, "rows": […]}}                                              its answer
+  {"id": 1, "error": {"code": "bad-input", "message": "…", "context": {"field": "…"}}}           or its failure
+Calls are the procedures of src-main/contract/procedures.ts, with its arguments and results. Answers come as calls end, in any order; id is a
+whole number of yours. Codes: bad-input, not-found, conflict, unsupported, storage, cancelled, internal. A line that is no call is answered
+too, with the id null where it has none. Bytes are {"base64": "…"}, other arrays of numbers are lists, and a number that is not finite is null.
+With --events: {"event": "run.progress", "payload": {…}}. A run goes on behind its answer; runs.wait answers at its end.
+Standard output has nothing else. When standard input ends, calls have 10 seconds to end; a run that has not ended can be resumed.`,
+    );
+}
+
 /** Lockstep itself: the papers it reproduces, this machine, the browser host. */
 function programCommands(program: Command, cli: CommandLine): void {
   const { terminal, places } = cli;
@@ -783,6 +813,7 @@ export async function main(args: readonly string[], terminal: Terminal = process
     runCommands,
     deviceCommands,
     fileCommands,
+    embeddingCommands,
     programCommands,
   ])
     add(program, cli);

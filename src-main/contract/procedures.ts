@@ -43,10 +43,11 @@ import {
   type TuningStep,
 } from './measuring.ts';
 import type { RunnableDesigns } from './runnable.ts';
-import { MAX_DESIGNS, studySchema, workloadSchema } from './study.ts';
+import { list, MAX_DESIGNS, studySchema, text, workloadSchema } from './study.ts';
 import { CACHE_STATES, type BenchPlan } from '../../src-workers/domain/benchmark.ts';
 import type { CalibrationProfile } from '../../src-workers/domain/calibration.ts';
 import type { DatasetEvidence, DeviceEvidence, GpuDetail, TimedDevice } from '../../src-workers/domain/evidence.ts';
+import type { LossReport } from '../../src-workers/domain/loss.ts';
 import type { Inspection } from '../../src-workers/domain/inspection.ts';
 import { VARIED_INPUTS } from '../../src-workers/domain/provenance.ts';
 import { INVALID_REASONS } from '../../src-workers/domain/design.ts';
@@ -203,6 +204,9 @@ const advisedInput = {
   deviceId: v.optional(shortText),
   client: v.optional(shortText),
 };
+
+/** Lengths that a call may have: as many as a file of which the order is kept. */
+const MAX_LENGTHS = 2 ** 25;
 
 export const procedures = {
   'app.info': procedure(nothing).returns<AppInfo>(),
@@ -634,6 +638,22 @@ export const procedures = {
       seed: whole(0, 2 ** 31 - 1),
     }),
   ).returns<PlayedLaunch>(),
+  /** What lockstep costs a workload, by units per group: of a list of lengths in its order, or as written, with its files in `folder`. */
+  'models.loss': procedure(
+    v.strictObject({
+      workload: v.strictObject({
+        lengths: v.union(
+          [text(4096), list(v.number(), MAX_LENGTHS, 'lengths')],
+          'must be text or a list of whole numbers',
+        ),
+        truncation: workloadSchema.entries.truncation,
+      }),
+      n: v.optional(list(whole(1, 1_000_000), 1000, 'units per group'), [2, 4, 8, 16, 32]),
+      /** Of the loss: they take up to half a second for each n. */
+      quantiles: v.optional(v.boolean(), true),
+      folder: v.optional(folder),
+    }),
+  ).returns<LossReport>(),
   'models.reproduce': procedure(v.strictObject({ paper: v.optional(shortText) })).returns<
     readonly ReproductionTable[]
   >(),

@@ -5,6 +5,7 @@ import { EXIT_HUNG } from '../../../src-workers/bench/cuda/cuda-plan.ts';
 import { ownNode, PARENT_VARIABLE } from '../../../src-workers/bench/parent.ts';
 import { parseBenchRecord } from '../../../src-workers/parse/bench-records.ts';
 import type { BenchRecord } from '../../../src-workers/domain/benchmark.ts';
+import { linesOf } from '../app/lines.ts';
 import { lastLine, shortened } from '../../../src-workers/domain/text.ts';
 
 /** Running a program that measures: a process group of its own, JSON lines from its standard output, and the ways it can end. */
@@ -40,7 +41,6 @@ export type ProgramEnd =
 
 /** The longest line that is read: values of a case can be many. */
 const MAX_LINE_BYTES = 64 * 2 ** 20;
-const NEWLINE = 0x0a;
 /** Of standard error, what is kept for a failure's message. */
 const STDERR_TAIL_CHARACTERS = 8192;
 const MAX_SHOWN_CHARACTERS = 300;
@@ -116,9 +116,9 @@ export async function runProgram(
   watchQuiet();
   try {
     let about: string | null = null;
-    for await (const line of linesOf(child)) {
+    for await (const line of linesOf(child.stdout, MAX_LINE_BYTES, false)) {
       if (end) break;
-      const record = line.ok ? recordOf(line.value) : line;
+      const record = recordOf(line);
       if (!record.ok) {
         stop({ kind: 'refused', message: record.error.message });
         break;
@@ -168,7 +168,9 @@ function errorLine(stderr: string): string {
   return thrown?.trim() ?? last;
 }
 
-function recordOf(line: string): Result<BenchRecord | null> {
+function recordOf(line: string | null): Result<BenchRecord | null> {
+  if (line === null)
+    return fail('bad-input', `The measuring program printed a line of more than ${MAX_LINE_BYTES} bytes, the limit.`);
   if (line.trim() === '') return ok(null);
   let value: unknown;
   try {
@@ -183,23 +185,4 @@ function recordOf(line: string): Result<BenchRecord | null> {
   return record.ok
     ? record
     : fail('bad-input', `The measuring program printed a wrong record: ${record.error.message}`);
-}
-
-async function* linesOf(child: ChildProcess): AsyncGenerator<Result<string>> {
-  let parts: Buffer[] = [];
-  let held = 0;
-  for await (const bytes of child.stdout!) {
-    const chunk = bytes as Buffer;
-    let from = 0;
-    for (let to = chunk.indexOf(NEWLINE); to >= 0; to = chunk.indexOf(NEWLINE, from)) {
-      yield ok(Buffer.concat([...parts, chunk.subarray(from, to)]).toString('utf8'));
-      [parts, held] = [[], 0];
-      from = to + 1;
-    }
-    parts.push(chunk.subarray(from));
-    held += chunk.length - from;
-    if (held > MAX_LINE_BYTES)
-      yield fail('bad-input', `the measuring program printed a line of more than ${MAX_LINE_BYTES} bytes`);
-  }
-  // A line that was cut by the program's end is no record.
 }

@@ -5,7 +5,8 @@ import { runTool } from '../../../src-workers/bench/tool.ts';
 import { fail, ok, type Result } from '../../../src-workers/domain/result.ts';
 import { MAX_ORDERED_LENGTHS } from '../../../src-workers/parse/csv.ts';
 import { parseTrace, traceBytes, type MeasuredLoss } from '../../../src-workers/parse/trace.ts';
-import { lossInOrder, type GivenLoss } from '../../../src-workers/predict/dealing/given.ts';
+import type { GivenLoss } from '../../../src-workers/domain/loss.ts';
+import { lossInOrder } from '../../../src-workers/predict/dealing/given.ts';
 import { readBytes, writeFor } from '../app/files.ts';
 import { inTemporaryFolder } from '../app/temporary-folder.ts';
 

@@ -1,15 +1,28 @@
 import { fail, ok } from '../../../src-workers/domain/result.ts';
 import { resolveWorkload } from '../../../src-workers/parse/grammar.ts';
 import type { Context, Handlers, ProceduresOf } from '../context.ts';
+import { resolveLengths } from '../studies/workloads.ts';
+import { lengthsInOrder } from './loss.ts';
 import { knownPaper } from './reproduction.ts';
 
-export function modelHandlers({ pool }: Context): Handlers<ProceduresOf<'models'>> {
+export function modelHandlers({ pool, store }: Context): Handlers<ProceduresOf<'models'>> {
   return {
     'models.play': async ({ lengths, ...request }) => {
       const law = await resolveWorkload(lengths, {
         openFile: async (path) => fail('bad-input', `lengths: "${path}" is a file. Specify a distribution.`),
       });
       return law.ok ? pool.run('play', { law: law.value, request }) : law;
+    },
+    'models.loss': async ({ workload: { lengths, truncation }, n: groupSizes, quantiles, folder = null }) => {
+      const found =
+        typeof lengths === 'string'
+          ? await resolveLengths(store, lengths, folder, truncation)
+          : lengthsInOrder(lengths);
+      if (!found.ok) return found;
+      const { law, order } = found.value;
+      return ok(
+        await pool.run('loss', { law, lengths: order?.given ? order.iterations : null, groupSizes, quantiles }),
+      );
     },
     'models.reproduce': async ({ paper }) => {
       const known = knownPaper(paper);

@@ -4,6 +4,7 @@ import {
   type PaddedBalancing,
   type WholeUnitBalancing,
 } from '../../domain/design.ts';
+import type { GivenLoss } from '../../domain/loss.ts';
 import { greatestCommonDivisor } from '../../numeric/lattice.ts';
 import { sumOfLongest, type Dealing, type UnitOrder } from './deal.ts';
 
@@ -67,13 +68,6 @@ export interface CountedStarts {
 }
 
 /** Losses of groups of n consecutive units; those of the last one count as units as are left. */
-export interface GivenLoss {
-  /** Total lockstep time over total work, ≥ 1. */
-  readonly aggregateLoss: number;
-  /** Mean over the groups of their loss, ≥ 1; a group without work has none. */
-  readonly meanLoss: number;
-}
-
 /** A given order as a launch reads it. */
 export interface GivenReader extends UnitOrder {
   /** Of the order. */

@@ -3,7 +3,7 @@ import { join } from 'node:path';
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { fileOpener } from '../../../src-main/services/studies/workloads.ts';
-import { lossReport } from '../../../src-main/services/models/loss.ts';
+import { workloadLoss } from '../../../src-main/services/models/loss.ts';
 import { isPadded } from '../../../src-workers/domain/design.ts';
 import { sliceUnits } from '../../../src-workers/predict/depth/padded.ts';
 import { unwrap } from '../../../src-workers/domain/result.ts';
@@ -50,7 +50,7 @@ describe('losses in the given order', () => {
     // One of the matrices counts from 0, which the format does not allow.
     if (!parsed.ok) return expect(parsed.error.message).toContain('may count from 0');
     const rows = Array.from(parsed.value.rowLengths);
-    const report = unwrap(await lossReport(`mtx:${file}`, SIZES, ROOT));
+    const report = unwrap(await workloadLoss(`mtx:${file}`, SIZES, ROOT));
     for (const { n, givenOrder: given } of report.rows) {
       const expected = bruteForce(rows, n);
       expect(Math.abs(given!.aggregateLoss / expected.aggregateLoss - 1)).toBeLessThan(1e-12);
@@ -65,15 +65,15 @@ describe('losses in the given order', () => {
     ['example:collatz', 1.87, 2.07],
     ['example:mandelbrot(256,256,1000)', 1.466, 4.041],
   ])('of %s are %f, and %f shuffled', async (workload, inOrder, shuffled) => {
-    const [row] = unwrap(await lossReport(workload, [32], ROOT)).rows;
+    const [row] = unwrap(await workloadLoss(workload, [32], ROOT)).rows;
     expect(Math.abs(row.givenOrder!.aggregateLoss / inOrder - 1)).toBeLessThan(0.015);
     expect(Math.abs(row.aggregateLoss / shuffled - 1)).toBeLessThan(0.015);
   });
 
   it('are null where the workload has no order', async () => {
-    const [row] = unwrap(await lossReport('file:acts-propagation-steps.csv', [32], join(ROOT, 'db/examples'))).rows;
+    const [row] = unwrap(await workloadLoss('file:acts-propagation-steps.csv', [32], join(ROOT, 'db/examples'))).rows;
     expect(row.givenOrder).toBeNull();
-    expect(unwrap(await lossReport('geometric(0.1)', [32], ROOT)).rows[0].givenOrder).toBeNull();
+    expect(unwrap(await workloadLoss('geometric(0.1)', [32], ROOT)).rows[0].givenOrder).toBeNull();
   });
 
   it('are those of the units one by one, repeated or cut off', () => {

@@ -1,0 +1,94 @@
+import { once } from 'node:events';
+import type { Writable } from 'node:stream';
+import { setTimeout as pause } from 'node:timers/promises';
+import * as v from 'valibot';
+import { fail, ok, type Result } from '../../src-workers/domain/result.ts';
+import { validate } from '../contract/parse.ts';
+import { MAX_REQUEST_BYTES, serveConnection, type EngineDoor } from '../contract/transport.ts';
+import { linesOf } from '../services/app/lines.ts';
+
+/**
+ * The contract over standard streams, for programs in other languages: one JSON object a line, `{"id", "call", "arguments"}` in and
+ * `{"id", "result"}` or `{"id", "error"}` out, in the order in which calls end. Bytes are `{"base64": "…"}` both ways, other arrays of
+ * numbers are lists, and a number that is not finite is `null`.
+ */
+
+const requestSchema = v.strictObject({
+  id: v.pipe(v.number('must be a whole number'), v.safeInteger('must be a whole number')),
+  call: v.pipe(v.string(), v.maxLength(100)),
+  arguments: v.optional(v.unknown()),
+});
+
+/** Time that calls have to end behind the last line, ms: what started this process may be gone. */
+const LAST_CALLS_MS = 10_000;
+
+export interface RpcOptions {
+  /** Whether events of the engine are sent too, as `{"event", "payload"}`. */
+  readonly events: boolean;
+  /** Longest line that is read; left out: what any host accepts. */
+  readonly maxLineBytes?: number;
+}
+
+/** Answers the calls of `input` on `output`. Resolves once the input has ended and its calls are answered, or 10 seconds after its end. */
+export async function serveLines(
+  engine: EngineDoor,
+  input: AsyncIterable<unknown>,
+  output: Writable,
+  { events, maxLineBytes = MAX_REQUEST_BYTES }: RpcOptions,
+): Promise<void> {
+  let waiting = 0;
+  let ended = false;
+  const answered = Promise.withResolvers<void>();
+  const write = (message: object): void => void output.write(`${JSON.stringify(message, jsonValue)}\n`);
+  const connection = serveConnection(engine, (message) => {
+    if ('event' in message) {
+      // Progress is soon out of date: a reader that is behind does without it.
+      if (events && !(message.event === 'run.progress' && output.writableNeedDrain)) write(message);
+      return;
+    }
+    write(message.ok ? { id: message.id, result: message.value ?? null } : { id: message.id, error: message.error });
+    waiting -= 1;
+    if (ended && waiting === 0) answered.resolve();
+  });
+  for await (const line of linesOf(input, maxLineBytes, true)) {
+    if (line?.trim() === '') continue;
+    const value =
+      line === null ? fail('bad-input', `The line has more than ${maxLineBytes} bytes, the limit.`) : parsed(line);
+    const request = value.ok ? validate(requestSchema, value.value, 'The line') : value;
+    if (request.ok) {
+      const { id, call, arguments: given } = request.value;
+      waiting += 1;
+      connection.receive({ id, name: call, input: given });
+    } else write({ id: value.ok ? idOf(value.value) : null, error: request.error });
+    if (output.writableNeedDrain) await once(output, 'drain');
+  }
+  ended = true;
+  if (waiting > 0) await Promise.race([answered.promise, pause(LAST_CALLS_MS, undefined, { ref: false })]);
+  connection.close();
+}
+
+function parsed(line: string): Result<unknown> {
+  try {
+    // Most lines have no bytes, and looking at every value takes longer than parsing.
+    return ok(line.includes('"base64"') ? JSON.parse(line, fromBase64) : JSON.parse(line));
+  } catch (error) {
+    return fail('bad-input', `The line is not JSON: ${error instanceof Error ? error.message : String(error)}.`);
+  }
+}
+
+function fromBase64(_key: string, value: unknown): unknown {
+  if (typeof value !== 'object' || value === null || Object.keys(value).join() !== 'base64') return value;
+  const { base64 } = value as { readonly base64: unknown };
+  return typeof base64 === 'string' ? new Uint8Array(Buffer.from(base64, 'base64')) : value;
+}
+
+function jsonValue(_key: string, value: unknown): unknown {
+  if (value instanceof Uint8Array) return { base64: Buffer.from(value).toString('base64') };
+  return ArrayBuffer.isView(value) ? Array.from(value as Float64Array) : value;
+}
+
+/** The id of a line that is no request, where it has one: its sender waits for an answer. */
+function idOf(value: unknown): number | null {
+  const { id } = (value ?? {}) as { readonly id?: unknown };
+  return Number.isSafeInteger(id) ? (id as number) : null;
+}

@@ -1,0 +1,32 @@
+const NEWLINE = 0x0a;
+
+/**
+ * The lines of a stream of bytes, as UTF-8 text without their ends. A line of more than `maxBytes` is `null`, and its bytes are passed by in
+ * constant memory.
+ * @param unended whether a last line without a newline counts: what a program wrote before it was killed is no line
+ */
+export async function* linesOf(
+  stream: AsyncIterable<unknown>,
+  maxBytes: number,
+  unended: boolean,
+): AsyncGenerator<string | null> {
+  let parts: Buffer[] = [];
+  let held = 0;
+  let tooLong = false;
+  for await (const bytes of stream) {
+    const chunk = bytes as Buffer;
+    let from = 0;
+    for (let to = chunk.indexOf(NEWLINE); to >= 0; to = chunk.indexOf(NEWLINE, from)) {
+      if (!tooLong) yield Buffer.concat([...parts, chunk.subarray(from, to)]).toString('utf8');
+      [parts, held, tooLong] = [[], 0, false];
+      from = to + 1;
+    }
+    if (tooLong) continue;
+    parts.push(chunk.subarray(from));
+    held += chunk.length - from;
+    if (held <= maxBytes) continue;
+    [parts, tooLong] = [[], true];
+    yield null;
+  }
+  if (unended && held > 0 && !tooLong) yield Buffer.concat(parts).toString('utf8');
+}

@@ -1,0 +1,35 @@
+/** What lockstep costs a workload, over group sizes. */
+export interface LossReport {
+  readonly workload: {
+    readonly label: string;
+    readonly mean: number;
+    readonly standardDeviation: number;
+    readonly supportMin: number;
+    readonly supportMax: number;
+    readonly truncatedMass: number;
+    /** Whether the law was fitted to figures, and otherwise assumed. */
+    readonly fitted: boolean;
+  };
+  readonly rows: readonly {
+    /** Units per group. */
+    readonly n: number;
+    /** Of groups of n independent units: the mean of the loss, its standard deviation, and total time over total work; all ≥ 1 but the deviation. */
+    readonly meanLoss: number;
+    readonly standardDeviationLoss: number;
+    readonly aggregateLoss: number;
+    /** Of groups of n consecutive units in the order of the workload, exact; `null` where it has none. */
+    readonly givenOrder: GivenLoss | null;
+    /** `null` where they were not asked for. */
+    readonly quantiles: { readonly p50: number; readonly p95: number; readonly p99: number } | null;
+    /** How the quantiles were found; `resolution` is their largest relative error. */
+    readonly distribution: { readonly method: 'exact' | 'binned'; readonly resolution: number } | null;
+  }[];
+}
+
+/** The loss of units in their order. */
+export interface GivenLoss {
+  /** Total lockstep time over total work, ≥ 1. */
+  readonly aggregateLoss: number;
+  /** Mean over the groups of their loss, ≥ 1; a group without work has none. */
+  readonly meanLoss: number;
+}

@@ -1,0 +1,42 @@
+import type { LossReport } from '../domain/loss.ts';
+import type { LengthLaw } from '../domain/workload.ts';
+import { affordableLossDistribution } from '../models/imbalance/binned.ts';
+import { lossMoments } from '../models/imbalance/closed-form.ts';
+import { quantile } from '../models/imbalance/distribution.ts';
+import { moments } from '../models/workload/laws.ts';
+import { lossInOrder } from './dealing/given.ts';
+
+/**
+ * The losses of a workload over group sizes (Swatman 2022): of independent units in closed form, with quantiles from the distribution;
+ * of units in their order exactly.
+ * @param lengths of the units in their order; `null` where there is none
+ * @param groupSizes units per group, each ≥ 1
+ * @param quantiles whether to find them too, which takes up to half a second for each group size; the rest takes some milliseconds
+ */
+export function lossReport(
+  law: LengthLaw,
+  lengths: Float64Array | null,
+  groupSizes: readonly number[],
+  quantiles: boolean,
+): LossReport {
+  const rows = lossMoments(law, groupSizes).map((row) => {
+    const distribution = quantiles ? affordableLossDistribution(law, row.n) : null;
+    return {
+      n: row.n,
+      meanLoss: row.meanLoss,
+      standardDeviationLoss: row.standardDeviationLoss,
+      aggregateLoss: row.aggregateLoss,
+      givenOrder: lengths && lossInOrder(lengths, lengths.length, row.n),
+      quantiles: distribution && {
+        p50: quantile(distribution, 0.5),
+        p95: quantile(distribution, 0.95),
+        p99: quantile(distribution, 0.99),
+      },
+      distribution: distribution && { method: distribution.method, resolution: distribution.resolution },
+    };
+  });
+  return {
+    workload: { label: law.label, ...moments(law), truncatedMass: law.truncatedMass, fitted: law.fitted ?? false },
+    rows,
+  };
+}
