@@ -100,7 +100,7 @@ function got(value: unknown): string {
  * an error class in place of the time or under `__error__`, `1e20`, or T4's `invalidity`. Times are milliseconds where nothing
  * else is said; a configuration that gives one time and no repeats has that one.
  *
- * A T4 file of Lockstep holds predictions: a configuration without run times comes back as a design of the unit loop with a
+ * A T4 file or a cache of Lockstep holds predictions: a configuration without run times comes back as a design of the unit loop with a
  * predicted time and none measured. One that was given run times, or a reason to have none, was measured since.
  *
  * Fails, with the line, on what is neither, a value of another kind than the format has, or more than `MAX_CONFIGURATIONS`.
@@ -289,7 +289,11 @@ const NOT_VALUES: ReadonlySet<string> = new Set(['times', 'timestamp', '__error_
 function cacheCase({ key, line, value }: JsonMember, names: ReadonlySet<string>, label: string): RawCase {
   const place = { line };
   if (!isFields(value)) return refuse(label, place, `entry ${shown(key)} is ${got(value)}, not an object`);
-  const configuration = configurationOf(value, [...names], label, place);
+  // A prediction of Lockstep has its design beside the numbers that stand for it.
+  const own = field(value, 'lockstep');
+  const configuration = isFields(own)
+    ? configurationOf(own, Object.keys(own), label, place)
+    : configurationOf(value, [...names], label, place);
   const values: [string, number][] = [];
   for (const [name, item] of Object.entries(value)) {
     if (typeof item === 'number' && !names.has(name) && !NOT_VALUES.has(name) && !FORBIDDEN_NAMES.has(name)) {

@@ -3,6 +3,7 @@ import { ok, type Result } from '../../../src-workers/domain/result.ts';
 import type { ExportDocument } from '../../contract/api.ts';
 import type { ProcedureArguments } from '../../contract/procedures.ts';
 import type { Context } from '../context.ts';
+import { MODEL_VERSION } from '../app/version.ts';
 import { deviceEvidence, tieBand } from '../evidence/tie-band.ts';
 import { CODE, pickText } from '../export/code.ts';
 import { cpuHasNoCode, fileStem } from '../export/render.ts';
@@ -32,6 +33,7 @@ export async function adviseCode(
   const source = {
     study: study.study,
     from: 'study not saved',
+    model: MODEL_VERSION,
     inputs: study.facts(device, row.design.implementation),
     pick: picked ? pickText(known.others!.ties.count, tieBand(device), pickRule(device)) : '',
     evidence: evidenceText(deviceEvidence(device), [row.kind]),

@@ -13,6 +13,8 @@ export interface CodeSource {
   readonly study: Study;
   /** Where the design is from: `run 5`. */
   readonly from: string;
+  /** Version of the prediction. */
+  readonly model: string;
   readonly inputs: readonly InputFact[];
   /** How the design was picked; empty where a person chose it. */
   readonly pick: string;
@@ -20,7 +22,12 @@ export interface CodeSource {
   readonly evidence: string;
 }
 
-function head({ study, from, inputs, pick, evidence }: CodeSource, row: RankRow, mark = '//'): readonly string[] {
+/** What every export of code begins with: the design, its predicted time, what was assumed, which model, which evidence. */
+export function head(
+  { study, from, model, inputs, pick, evidence }: CodeSource,
+  row: RankRow,
+  mark = '//',
+): readonly string[] {
   const rank = row.rank > 0 ? `, rank ${row.rank}` : '';
   const assumed = assumedFacts(inputs).map((fact) => `Assumed: ${comment(factText(fact))}.`);
   const traffic = trafficPhrase(inputs, row);
@@ -28,7 +35,7 @@ function head({ study, from, inputs, pick, evidence }: CodeSource, row: RankRow,
     `${comment(study.name)}`,
     `On ${comment(row.device)}: predicted ${ms(row.timeMs)} ms${rank}.`,
     `${comment(designText(row.design))}`,
-    `Lockstep ${APP_VERSION}, ${from}, design ${row.designIndex}.`,
+    `Lockstep ${APP_VERSION}, model ${comment(model)}, ${from}, design ${row.designIndex}.`,
     ...(pick === '' ? [] : [comment(pick)]),
     comment(evidence),
     ...(traffic === null ? [] : [`Traffic: ${comment(traffic)}.`]),

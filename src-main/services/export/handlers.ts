@@ -13,7 +13,10 @@ const MAX_UNFINISHED = 16;
 const UNFINISHED_MS = 60_000;
 
 /** @param partCharacters of an answer: fewer in tests */
-export function exportHandlers({ views }: Context, partCharacters = PART_CHARACTERS): Handlers<ProceduresOf<'export'>> {
+export function exportHandlers(
+  { views, pool }: Context,
+  partCharacters = PART_CHARACTERS,
+): Handlers<ProceduresOf<'export'>> {
   // One part at a time, and sent before the next: a page may ask for many documents at once.
   let before: Promise<unknown> = Promise.resolve();
   const inTurn = <T>(work: () => Promise<T>): Promise<T> => {
@@ -43,7 +46,7 @@ export function exportHandlers({ views }: Context, partCharacters = PART_CHARACT
     'export.render': (input) =>
       inTurn(() =>
         views.read(input.runId, async (view) => {
-          const rendered = await renderExport(view, input);
+          const rendered = await renderExport({ pool }, view, input);
           if (!rendered.ok) return rendered;
           const { parts, ...document } = rendered.value;
           return ok({ ...document, ...(await nextPart(parts)) });

@@ -2,11 +2,15 @@ import { evidenceText } from '../../../src-workers/domain/evidence.ts';
 import { fail, ok, type Result } from '../../../src-workers/domain/result.ts';
 import { AXIS } from '../../../src-workers/domain/space.ts';
 import { rankedDesigns, type RankingFilter } from '../../../src-workers/sweep/ranking.ts';
-import type { ExportDocument, RankRow } from '../../contract/api.ts';
+import type { Device } from '../../../src-workers/domain/device.ts';
+import { TUNER_FORMATS, type ExportDocument, type ExportFormat, type RankRow } from '../../contract/api.ts';
 import type { ProcedureArguments } from '../../contract/procedures.ts';
 import { ALL_VALID, bestRows, checkDesign, deviceFilter, rankRow, tiesIn } from '../ranking/rows.ts';
 import { pickRule, recommendedDesign, runInputs, type RecommendedDesign } from '../ranking/recommended.ts';
-import { deviceEvidence } from '../evidence/tie-band.ts';
+import { MODEL_VERSION } from '../app/version.ts';
+import type { Context } from '../context.ts';
+import { deviceEvidence, tieBand } from '../evidence/tie-band.ts';
+import type { Pool } from '../pool.ts';
 import type { RunView } from '../runs/run-view.ts';
 import { CODE, pickText, type CodeSource } from './code.ts';
 import { reportFacts, type ReportFacts } from './facts.ts';
@@ -15,6 +19,8 @@ import { markdownReport } from './markdown.ts';
 import { htmlReport } from './page.ts';
 import { chartDrawer } from './plots.ts';
 import { rankingCsv, rankingJson, t4Json, type TableList } from './tables.ts';
+import { threadGroupWidth, tunerDesigns, unitsTable } from './tuner-designs.ts';
+import { kernelTunerScript, optunaModule, tritonModule, type TunerSource } from './tuners.ts';
 import { joined } from './text.ts';
 
 /** A document whose text is made as it is read. */
@@ -24,6 +30,7 @@ export interface Rendered extends Omit<ExportDocument, 'text' | 'next'> {
 
 /** A run as a document to hand over. File names are safe on every system. */
 export async function renderExport(
+  { pool }: Pick<Context, 'pool'>,
   view: RunView,
   input: ProcedureArguments<'export.render'>,
 ): Promise<Result<Rendered>> {
@@ -72,7 +79,10 @@ export async function renderExport(
     }
     case 'cuda':
     case 'wgsl':
-    case 'python': {
+    case 'python':
+    case 'triton':
+    case 'kernel-tuner':
+    case 'optuna': {
       const gpu = onGpu(view, chosen, recommended, deviceId !== undefined);
       if (!gpu.ok) return gpu;
       const { row, picked } = gpu.value;
@@ -80,13 +90,60 @@ export async function renderExport(
       const source: CodeSource = {
         study: view.study.study,
         from: `run ${view.run.id}`,
+        model: view.run.modelVersions.prediction ?? MODEL_VERSION,
         inputs: runInputs(view, device, row.design.implementation),
         pick: picked ? pickText(picked.ties, picked.band, pickRule(device)) : '',
         evidence: evidenceText(deviceEvidence(device), [row.kind]),
       };
+      if (isTuner(format)) return renderTuner(pool, view, format, base, source, device, row, limit);
       const { extension, mediaType, write } = CODE[format];
       return document(extension, mediaType, write(source, row));
     }
+  }
+}
+
+const isTuner = (format: ExportFormat): format is (typeof TUNER_FORMATS)[number] =>
+  TUNER_FORMATS.some((tuner) => tuner === format);
+
+/** The best designs of a device for a tuner. */
+async function renderTuner(
+  pool: Pool,
+  view: RunView,
+  format: (typeof TUNER_FORMATS)[number],
+  base: string,
+  code: CodeSource,
+  device: Device,
+  chosen: RankRow,
+  limit: number,
+): Promise<Result<Rendered>> {
+  const found = tunerDesigns(view, format, device, chosen, limit);
+  if (!found.ok) return found;
+  const { of } = found.value;
+  const written = ({ designs }: Pick<TunerSource, 'designs'>, text: string): Result<Rendered> =>
+    ok({
+      // A name that Python can import.
+      fileName: `${base}-${format}.py`.replaceAll('-', '_'),
+      mediaType: 'text/x-python',
+      parts: joined([text]),
+      designs: { listed: designs.length, of },
+    });
+  const source: TunerSource = { ...code, pick: '', ...found.value };
+  switch (format) {
+    case 'triton': {
+      const { designs, table } = await unitsTable(pool, view, source.designs, limit);
+      const own = { ...source, model: MODEL_VERSION, designs };
+      return written(own, tritonModule(own, table, threadGroupWidth(device), tieBand(device).fraction));
+    }
+    case 'kernel-tuner': {
+      const { run, study } = view;
+      const timestamp = run.finishedAt ?? run.startedAt;
+      return written(
+        source,
+        kernelTunerScript(source, timestamp, { run: run.id, study: study.study.name, seed: run.seed }),
+      );
+    }
+    case 'optuna':
+      return written(source, optunaModule(source));
   }
 }
 

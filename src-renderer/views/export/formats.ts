@@ -7,7 +7,7 @@ export interface FormatEntry {
   readonly text: string;
   /** By which else the palette finds it. */
   readonly words?: string;
-  readonly about: 'report' | 'table' | 'code';
+  readonly about: 'report' | 'table' | 'code' | 'tuner';
   /** Whether the number of rows matters. */
   readonly rows: boolean;
 }
@@ -62,10 +62,35 @@ export const FORMATS: readonly FormatEntry[] = [
     rows: false,
     words: 'cupy numba pycuda dict',
   },
+  {
+    id: 'triton',
+    label: 'Triton',
+    text: 'Configurations, and what prunes them before they are compiled',
+    about: 'tuner',
+    rows: true,
+    words: 'autotune perf_model top_k early_config_prune python',
+  },
+  {
+    id: 'kernel-tuner',
+    label: 'Kernel Tuner',
+    text: 'A script, and the predictions for its simulation mode',
+    about: 'tuner',
+    rows: true,
+    words: 'restrictions x0 cache python',
+  },
+  {
+    id: 'optuna',
+    label: 'Optuna',
+    text: 'The best designs as the first trials of a study',
+    about: 'tuner',
+    rows: true,
+    words: 'enqueue_trial warm start python',
+  },
 ];
 
 export const ABOUT = [
   { id: 'report', label: 'Reports' },
   { id: 'table', label: 'Tables' },
   { id: 'code', label: 'Code' },
+  { id: 'tuner', label: 'Tuners' },
 ] as const;

@@ -1,0 +1,131 @@
+import { parseBalancing } from '../../../src-workers/domain/balancing.ts';
+import type { Device } from '../../../src-workers/domain/device.ts';
+import { fail, ok, unwrap, type Result } from '../../../src-workers/domain/result.ts';
+import { AXIS } from '../../../src-workers/domain/space.ts';
+import { axisPosition, rankedDesigns } from '../../../src-workers/sweep/ranking.ts';
+import type { RankRow } from '../../contract/api.ts';
+import type { Pool } from '../pool.ts';
+import { ALL_VALID, rankRow } from '../ranking/rows.ts';
+import type { RunView } from '../runs/run-view.ts';
+import type { TunedDesign, TunerSource, UnitsTable } from './tuners.ts';
+
+/** Which designs of a run a tuner is given. */
+
+/** Designs, the best for the study's number of units, that are predicted at other numbers for Triton. */
+const TRITON_CANDIDATES = 400;
+/** Designs that a file for another tuner lists at most. */
+const MAX_TUNER_DESIGNS = 1000;
+
+/** Numbers of units that are predicted for Triton, over those of the study. */
+const UNITS_FACTORS = [1 / 256, 1 / 64, 1 / 16, 1 / 4, 1, 4, 16, 64];
+/** Units in a given order are predicted one by one: larger launches than the study's own are predicted up to so many. */
+const MAX_ORDERED_UNITS = 2 ** 22;
+
+/**
+ * The best designs of the device of `chosen` that a tuner can launch, and what is left out. Triton varies neither the order of the units nor
+ * the loop, so that its designs have those of `chosen`, or of the fastest that it can launch.
+ */
+export function tunerDesigns(
+  view: RunView,
+  tuner: 'triton' | 'kernel-tuner' | 'optuna',
+  device: Device,
+  chosen: RankRow,
+  limit: number,
+): Result<Pick<TunerSource, 'designs' | 'of' | 'leftOut'>> {
+  const { ranking } = view;
+  const { axes } = ranking;
+  const balancings = axes.balancing.flatMap((text, at) =>
+    tuner !== 'optuna' && unwrap(parseBalancing(text)).kind === 'mixed' ? [] : [at],
+  );
+  const blocks = axes.blockThreads.flatMap((threads, at) =>
+    tuner !== 'triton' || Number.isInteger(Math.log2(threads / threadGroupWidth(device))) ? [at] : [],
+  );
+  const positions: Record<number, ReadonlySet<number>> = {
+    [AXIS.device]: new Set([view.devices.indexOf(device)]),
+    [AXIS.balancing]: new Set(balancings),
+    [AXIS.blockThreads]: new Set(blocks),
+  };
+  const isLaunchable = (design: number): boolean =>
+    Object.entries(positions).every(([axis, at]) => at.has(axisPosition(ranking, Number(axis), design)));
+  const launchable = rankedDesigns(ranking, { ...ALL_VALID, positions }, 'timeMs');
+  if (launchable.length === 0)
+    return fail(
+      'conflict',
+      `Run ${view.run.id} has no design on ${device.name} that ${TUNER_NAMES[tuner]} can launch. ${LAUNCHABLE[tuner]}`,
+    );
+  let leftOut = balancings.length < axes.balancing.length ? 'Mixed designs, of several launches, are left out.' : '';
+  if (tuner === 'triton') {
+    const like = isLaunchable(chosen.designIndex) ? chosen.designIndex : launchable[0];
+    for (const axis of [AXIS.implementation, AXIS.loop, AXIS.balancing])
+      positions[axis] = new Set([axisPosition(ranking, axis, like)]);
+    const { design } = rankRow(view, like, 0, false);
+    const named = design.implementation === undefined ? '' : `written as ${design.implementation}, `;
+    leftOut = `Only designs ${named}with the order ${design.balancing} and a ${design.loop} loop: Triton does not vary these. ${LAUNCHABLE.triton}`;
+  }
+  const list = rankedDesigns(ranking, { ...ALL_VALID, positions }, 'timeMs');
+  const most = tuner === 'triton' ? TRITON_CANDIDATES : Math.min(limit, MAX_TUNER_DESIGNS);
+  const seen = new Set<string>();
+  const designs: TunedDesign[] = [];
+  for (const index of list) {
+    if (designs.length === most) break;
+    const launch = axes.launch[axisPosition(ranking, AXIS.launch, index)];
+    const row = rankRow(view, index, 0, false);
+    const { threadsPerUnit, loop, balancing, blockThreads, gridBlocks, registerCap, implementation } = row.design;
+    const isFixed = launch.kind !== 'units-per-thread';
+    const own = { unitsPerThread: isFixed ? 0 : launch.value, gridBlocks: isFixed ? gridBlocks : 0 };
+    const key = [implementation, threadsPerUnit, loop, balancing, blockThreads, registerCap, ...Object.values(own)];
+    if (seen.has(key.join('|'))) continue;
+    seen.add(key.join('|'));
+    designs.push({ row, ...own });
+  }
+  return ok({ designs, of: list.length, leftOut });
+}
+
+const TUNER_NAMES = { triton: 'Triton', 'kernel-tuner': 'Kernel Tuner', optuna: 'Optuna' } as const;
+const LAUNCHABLE = {
+  triton: 'Its blocks have 1, 2, 4, 8, 16 or 32 thread groups, and a mixed design is several launches.',
+  'kernel-tuner': 'A mixed design is several launches.',
+  optuna: '',
+} as const;
+
+export function threadGroupWidth(device: Device): number {
+  return device.kind === 'gpu' ? device.threadGroupWidth : 1;
+}
+
+/**
+ * Predicts designs at several numbers of units, in a worker, and keeps those that come nearest to the best at one of them at least.
+ * The first of the designs is kept: it is the best for the units of the study.
+ */
+export async function unitsTable(
+  pool: Pool,
+  view: RunView,
+  designs: readonly TunedDesign[],
+  limit: number,
+): Promise<{ readonly designs: readonly TunedDesign[]; readonly table: UnitsTable }> {
+  const { plan } = view.predictor;
+  const most = plan.ordered?.given ? Math.max(plan.units, MAX_ORDERED_UNITS) : Number.MAX_SAFE_INTEGER;
+  const wanted = UNITS_FACTORS.map((factor) => Math.max(1, Math.round(plan.units * factor)));
+  const units = [...new Set(wanted)].filter((value) => value <= most);
+  const timesMs = await pool.run('vary', {
+    plan,
+    key: plan.id,
+    designs: Uint32Array.from(designs, ({ row }) => row.designIndex),
+    changes: units.map((value) => (value === plan.units ? null : { input: 'workload.units', value })),
+  });
+  const best = timesMs.map((times) => times.reduce((least, time) => (time < least ? time : least), Infinity));
+  // A design that cannot run has no time, and no ratio.
+  const ratio = designs.map((_, at) =>
+    timesMs.reduce(
+      (least, times, i) => Math.min(least, Number.isNaN(times[at]) ? Infinity : times[at] / best[i]),
+      Infinity,
+    ),
+  );
+  const kept = [...designs.keys()]
+    .sort((a, b) => ratio[a] - ratio[b])
+    .slice(0, limit)
+    .sort((a, b) => a - b);
+  return {
+    designs: kept.map((at) => designs[at]),
+    table: { units, timesMs: timesMs.map((times) => kept.map((at) => times[at])) },
+  };
+}

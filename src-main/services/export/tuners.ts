@@ -1,0 +1,363 @@
+import type { RankRow } from '../../contract/api.ts';
+import { APP_VERSION } from '../app/version.ts';
+import { head, type CodeSource } from './code.ts';
+import { comment, counted, identifier } from './text.ts';
+
+/** The best designs of a device as Python files for tuners. Only checked numbers and cleaned names reach the text. */
+
+/** A design, and how many blocks it launches for another number of units. */
+export interface TunedDesign {
+  readonly row: RankRow;
+  /** Units that each slot takes, as many blocks as that needs; 0 where the number of blocks is fixed. */
+  readonly unitsPerThread: number;
+  /** Blocks, whatever the number of units; 0 where it follows from them. */
+  readonly gridBlocks: number;
+}
+
+export interface TunerSource extends CodeSource {
+  /** Best first, all of one GPU. */
+  readonly designs: readonly TunedDesign[];
+  /** Valid designs that these are the best of. */
+  readonly of: number;
+  /** What was left out, in a sentence; empty where nothing was. */
+  readonly leftOut: string;
+}
+
+/** Predicted times at several numbers of units. */
+export interface UnitsTable {
+  readonly units: readonly number[];
+  /** By number of units, then design, ms; NaN where a design cannot run. */
+  readonly timesMs: readonly ArrayLike<number>[];
+}
+
+/** Times of a tuner's file: more digits than any prediction deserves, fewer than a double has. */
+const DIGITS = 6;
+const number = (value: number): string => (Number.isFinite(value) ? String(Number(value.toPrecision(DIGITS))) : 'None');
+/** JSON quotes printable ASCII as Python does. */
+const text = (value: string): string => JSON.stringify(comment(value));
+const tuple = (values: readonly string[]): string => `(${values.join(', ')}${values.length === 1 ? ',' : ''})`;
+
+function tunerHead(source: TunerSource, by = 'predicted time'): readonly string[] {
+  return [
+    ...head(source, source.designs[0].row, '#'),
+    `# The best ${source.designs.length} of ${counted(source.of, 'valid design')} for this device, by ${by}. Nothing was measured.`,
+    ...(source.leftOut === '' ? [] : [`# ${comment(source.leftOut)}`]),
+  ];
+}
+
+/** Python that turns a design into blocks: `units_per_thread` 0 stands for a fixed number of blocks. */
+const BLOCKS = `    return grid_blocks or -(-units * threads_per_unit // (block_threads * units_per_thread))`;
+
+/** Configurations that Triton measures where nothing else is asked for. */
+const TRITON_TOP_K = 10;
+
+/**
+ * Configurations for `triton.autotune` and what prunes them (`prune_configs_by` with `perf_model`, `top_k` and
+ * `early_config_prune`, python/triton/runtime/autotuner.py). Imports Triton alone.
+ *
+ * @param threadGroupWidth threads of a warp
+ * @param slack how much slower than the best, as a fraction, a design may be predicted and still be the fastest: the tie band
+ */
+export function tritonModule(source: TunerSource, table: UnitsTable, threadGroupWidth: number, slack: number): string {
+  const rows = source.designs.map(({ row: { design }, unitsPerThread, gridBlocks }, at) => {
+    const key = [
+      design.threadsPerUnit,
+      unitsPerThread,
+      gridBlocks,
+      design.blockThreads / threadGroupWidth,
+      design.registerCap ?? 'None',
+    ];
+    return `    (${key.join(', ')}): ${tuple(table.timesMs.map((times) => number(times[at])))},`;
+  });
+  return `${tunerHead(source, 'predicted time for one of the numbers of units below').join('\n')}
+#
+# @triton.autotune(configs=configs, key=[UNITS_ARGUMENT], prune_configs_by=prune_configs_by)
+# @triton.jit
+# def kernel(..., units, THREADS_PER_UNIT: tl.constexpr, UNITS_PER_THREAD: tl.constexpr, BLOCK_UNITS: tl.constexpr,
+#            GRID_BLOCKS: tl.constexpr): ...
+# kernel[grid](...)
+#
+# A program takes BLOCK_UNITS units at once, THREADS_PER_UNIT threads each. In round j of UNITS_PER_THREAD it takes those from
+# (j * programs + program) * BLOCK_UNITS on. With GRID_BLOCKS there are so many programs, and rounds until no unit is left.
+
+import bisect
+import math
+
+import triton
+
+# Argument of the kernel that holds the number of units.
+UNITS_ARGUMENT = "units"
+
+# Configurations that are compiled and measured for each number of units.
+TOP_K = ${Math.min(TRITON_TOP_K, source.designs.length)}
+
+# Designs within this fraction of the best predicted time are tied with it: a measurement decides.
+TIE_FRACTION = ${number(slack)}
+
+# Numbers of units that were predicted.
+UNITS = ${tuple(table.units.map(String))}
+
+# (threads per unit, units per thread or 0, programs or 0, num_warps, maxnreg): predicted ms at each of UNITS; None: cannot run.
+PREDICTED_MS = {
+${rows.join('\n')}
+}
+
+configs = [
+    triton.Config(
+        {
+            "THREADS_PER_UNIT": threads,
+            "UNITS_PER_THREAD": rounds,
+            "BLOCK_UNITS": warps * ${threadGroupWidth} // threads,
+            "GRID_BLOCKS": blocks,
+        },
+        num_warps=warps,
+        **({} if registers is None else {"maxnreg": registers}),
+    )
+    for threads, rounds, blocks, warps, registers in PREDICTED_MS
+]
+
+
+def predicted_ms(key, units):
+    """Milliseconds of a configuration: between two of UNITS on a straight line of logarithms, beyond them those of the nearest."""
+    times = PREDICTED_MS[key]
+    units = min(max(units, UNITS[0]), UNITS[-1])
+    after = bisect.bisect_left(UNITS, units)
+    if UNITS[after] == units:
+        return math.inf if times[after] is None else times[after]
+    low, high = times[after - 1], times[after]
+    if low is None or high is None:
+        return math.inf
+    part = math.log(units / UNITS[after - 1]) / math.log(UNITS[after] / UNITS[after - 1])
+    return low * (high / low) ** part
+
+
+def perf_model(**arguments):
+    """Predicted milliseconds of a configuration, for Triton's perf_model."""
+    key = tuple(arguments[name] for name in ("THREADS_PER_UNIT", "UNITS_PER_THREAD", "GRID_BLOCKS", "num_warps"))
+    return predicted_ms((*key, arguments.get("maxnreg")), arguments[UNITS_ARGUMENT])
+
+
+def early_config_prune(configs, named_args, **kwargs):
+    """Leaves out, before anything is compiled, what is predicted to be slower than the best by more than the ties."""
+    arguments = {**named_args, **kwargs}
+    times = [perf_model(**{**arguments, **config.all_kwargs()}) for config in configs]
+    limit = min(times) * (1 + TIE_FRACTION)
+    return [config for config, time in zip(configs, times) if time <= limit]
+
+
+prune_configs_by = {"perf_model": perf_model, "top_k": TOP_K, "early_config_prune": early_config_prune}
+
+
+def blocks(units, threads_per_unit, units_per_thread, block_threads, grid_blocks):
+    """Programs that a configuration launches for a number of units."""
+${BLOCKS}
+
+
+def grid(meta):
+    """The launch grid, for kernel[grid](...)."""
+    threads = meta["THREADS_PER_UNIT"]
+    block_threads = meta["BLOCK_UNITS"] * threads
+    return (blocks(meta[UNITS_ARGUMENT], threads, meta["UNITS_PER_THREAD"], block_threads, meta["GRID_BLOCKS"]),)
+`;
+}
+
+/** Values of each parameter in ascending order, each once. */
+function valuesOf<Value extends number | string>(values: readonly Value[]): readonly Value[] {
+  return [...new Set(values)].sort((a, b) => (a < b ? -1 : 1));
+}
+
+/**
+ * A script for Kernel Tuner (kernel_tuner/interface.py; cache schema 1.0.0): its search space are the best designs, and its
+ * predictions are written as a cache file, labelled predicted, for simulation mode. All parameters are numbers, as the schema of
+ * caches asks and as they are defined in a kernel's source.
+ *
+ * @param timestamp when the run ended, ISO 8601
+ * @param run number, study and seed of the sweep, by which a cache that is imported finds it
+ */
+export function kernelTunerScript(
+  source: TunerSource,
+  timestamp: string,
+  run: { readonly run: number; readonly study: string; readonly seed: number | null },
+): string {
+  const { designs, study } = source;
+  const [best] = designs;
+  const balancings = valuesOf(designs.map(({ row }) => row.design.balancing));
+  const implementations = valuesOf(designs.map(({ row }) => row.design.implementation ?? ''));
+  const rows = designs.map(
+    ({ row: { design, timeMs }, unitsPerThread, gridBlocks }) =>
+      `    (${[
+        implementations.indexOf(design.implementation ?? ''),
+        design.threadsPerUnit,
+        unitsPerThread,
+        design.blockThreads,
+        gridBlocks,
+        design.loop === 'flattened' ? 1 : 0,
+        balancings.indexOf(design.balancing),
+        design.registerCap ?? 0,
+      ].join(', ')}): ${number(timeMs)},`,
+  );
+  return `${tunerHead(source).join('\n')}
+#
+# python3 THIS_FILE         writes the predictions as a cache file and tunes on it, in Kernel Tuner's simulation mode
+# import THIS_FILE; THIS_FILE.tune("kernel.cu", arguments)     measures the designs with a kernel of your own
+#
+# The kernel finds each parameter as a macro of its name.
+
+import json
+import sys
+
+KERNEL = ${text(study.kernel.name)}
+UNITS = ${study.workload.units}
+DEVICE = ${text(best.row.device)}
+
+# What the numbers of these parameters stand for.
+IMPLEMENTATIONS = ${tuple(implementations.map(text))}
+LOOPS = ("nested", "flattened")
+BALANCINGS = ${tuple(balancings.map(text))}
+
+# Units per thread are 0 where the number of blocks is fixed, and fixed blocks are 0 where they follow from the units.
+NAMES = (
+    "implementation", "threads_per_unit", "units_per_thread", "block_size_x", "fixed_blocks", "loop", "balancing", "register_cap",
+)
+
+# Predicted milliseconds of each design, best first.
+PREDICTED_MS = {
+${rows.join('\n')}
+}
+
+# Where strategies that take one begin: the best design.
+X0 = list(next(iter(PREDICTED_MS)))
+
+tune_params = {name: sorted({design[at] for design in PREDICTED_MS}) for at, name in enumerate(NAMES)}
+
+
+def restrictions(design):
+    """Whether a configuration is one of the designs."""
+    return tuple(design[name] for name in NAMES) in PREDICTED_MS
+
+
+def blocks(units, threads_per_unit, units_per_thread, block_threads, grid_blocks):
+    """Blocks that a design launches for a number of units."""
+${BLOCKS}
+
+
+def problem_size(design):
+    """Blocks of the launch: they are divided by nothing."""
+    launch = (design[name] for name in ("threads_per_unit", "units_per_thread", "block_size_x", "fixed_blocks"))
+    return (blocks(UNITS, *launch),)
+
+
+def write_cache(file):
+    """Writes the predictions as a cache file of Kernel Tuner. They were not measured, and its device name says so."""
+    cache = {}
+    for design, ms in PREDICTED_MS.items():
+        entry = dict(zip(NAMES, design))
+        (grid,) = problem_size(entry)
+        slots = grid * entry["block_size_x"] // entry["threads_per_unit"]
+        # As in the T4 files of Lockstep, which so knows its design again.
+        configuration = {
+            "device": ${text(best.row.deviceId)},
+            "threads_per_unit": entry["threads_per_unit"],
+            "units_per_thread": entry["units_per_thread"] or -(-UNITS // slots),
+            "loop": LOOPS[entry["loop"]],
+            "balancing": BALANCINGS[entry["balancing"]],
+            "block_size_x": entry["block_size_x"],
+            "grid_size_x": grid,
+            "register_cap": entry["register_cap"],
+        }
+        # A prediction has no repeats, so that there are no "times".
+        entry.update(time=ms, compile_time=0, verification_time=0, benchmark_time=0, strategy_time=0, framework_time=0)
+        entry.update(timestamp=${text(timestamp)}, lockstep=configuration)
+        cache[",".join(map(str, design))] = entry
+    head = {
+        "schema_version": "1.0.0",
+        "metadata": {
+            "source": ${text(`Lockstep ${APP_VERSION}, model ${source.model}: predicted times, nothing was measured`)},
+            "run": ${run.run},
+            "study": ${text(run.study)},
+            "seed": ${run.seed ?? 'None'},
+        },
+        "device_name": "Predicted by Lockstep: " + DEVICE,
+        "kernel_name": KERNEL,
+        "problem_size": [UNITS],
+        "tune_params_keys": list(NAMES),
+        "tune_params": tune_params,
+        "objective": "time",
+    }
+    with open(file, "w", encoding="utf-8") as out:
+        json.dump({**head, "cache": cache}, out, indent=1)
+
+
+def tune(kernel_source, arguments, strategy=None, strategy_options=None, **options):
+    """Tunes with Kernel Tuner: measures every design, or searches them by a strategy that starts at the best one."""
+    import kernel_tuner
+
+    if strategy is not None:
+        options.update(strategy=strategy, strategy_options={"x0": X0, **(strategy_options or {})})
+    return kernel_tuner.tune_kernel(
+        KERNEL, kernel_source, problem_size, arguments, tune_params, grid_div_x=[], restrictions=restrictions, **options
+    )
+
+
+if __name__ == "__main__":
+    file = sys.argv[1] if len(sys.argv) > 1 else ${text(`${identifier(study.kernel.name)}-predicted.json`)}
+    write_cache(file)
+    print("Wrote the predictions to " + file)
+    tune("__global__ void " + KERNEL + "() {}", [], cache=file, simulation_mode=True, lang="CUDA")
+`;
+}
+
+/**
+ * The best designs as the trials that an Optuna study runs first (`Study.enqueue_trial`). Predictions are attributes of these
+ * trials, never their values: a sampler learns from what was measured alone.
+ */
+export function optunaModule(source: TunerSource): string {
+  const designs = source.designs.map(({ row, unitsPerThread, gridBlocks }) => {
+    const { design } = row;
+    const parameters: readonly (readonly [string, string])[] = [
+      ...(design.implementation === undefined ? [] : [['implementation', text(design.implementation)] as const]),
+      ['threads_per_unit', String(design.threadsPerUnit)],
+      ['units_per_thread', String(unitsPerThread)],
+      ['block_threads', String(design.blockThreads)],
+      ['grid_blocks', String(gridBlocks)],
+      ['loop', text(design.loop)],
+      ['balancing', text(design.balancing)],
+      ['register_cap', String(design.registerCap ?? 0)],
+    ];
+    const fields = parameters.map(([name, value]) => `"${name}": ${value}`).join(', ');
+    return `    ({${fields}}, ${number(row.timeMs)}),`;
+  });
+  return `${tunerHead(source).join('\n')}
+#
+# study = optuna.create_study()
+# enqueue(study)
+# study.optimize(lambda trial: measure(**suggest(trial)), n_trials=50)
+
+# Parameters and predicted milliseconds, best first. Units per thread are 0 where the number of blocks is fixed, blocks are 0 where
+# they follow from the units, and a register cap of 0 is none.
+DESIGNS = [
+${designs.join('\n')}
+]
+
+# Values of each parameter in these designs. Add others for the sampler to try.
+CHOICES = {name: sorted({design[name] for design, _ in DESIGNS}) for name in DESIGNS[0][0]}
+
+
+def suggest(trial):
+    """The parameters of a trial: of the first trials those of DESIGNS, of the others what the sampler chooses."""
+    return {name: trial.suggest_categorical(name, values) for name, values in CHOICES.items()}
+
+
+def enqueue(study, count=len(DESIGNS)):
+    """Lets a study begin with the best designs. What was predicted of them is kept as attributes of the trials, not as values."""
+    for rank, (design, ms) in enumerate(DESIGNS[:count], 1):
+        study.enqueue_trial(
+            design, user_attrs={"lockstep_rank": rank, "lockstep_predicted_ms": ms}, skip_if_exists=True
+        )
+
+
+def blocks(units, threads_per_unit, units_per_thread, block_threads, grid_blocks):
+    """Blocks that a design launches for a number of units."""
+${BLOCKS}
+`;
+}

@@ -1,0 +1,235 @@
+import { execFileSync } from 'node:child_process';
+import { mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import type { ExportDocument, RankPage } from '../../src-main/contract/api.ts';
+import { unwrap } from '../../src-workers/domain/result.ts';
+import { parseKernelTuner } from '../../src-workers/parse/kernel-tuner.ts';
+import { HOSTILE, openBench, smallStudy, type Bench } from '../unit/export-runs.ts';
+import { lacks } from '../tools.mjs';
+
+/*
+ * The files for tuners, run by Python with its standard library alone. The tuners are recorders of their documented interface: they
+ * take the parameters of these names and no others, and prune, look up and enqueue as the documentation says.
+ */
+
+/** triton.Config, and how triton.autotune prunes its configs (python/triton/runtime/autotuner.py). */
+const TRITON = `
+class Config:
+    def __init__(self, kwargs, num_warps=4, num_stages=3, num_ctas=1, maxnreg=None, pre_hook=None, ir_override=None):
+        assert num_warps & (num_warps - 1) == 0
+        self.kwargs, self.num_warps, self.num_stages, self.num_ctas, self.maxnreg = kwargs, num_warps, num_stages, num_ctas, maxnreg
+
+    def all_kwargs(self):
+        options = dict(num_warps=self.num_warps, num_ctas=self.num_ctas, num_stages=self.num_stages, maxnreg=self.maxnreg)
+        return {**self.kwargs, **{name: value for name, value in options.items() if value is not None}}
+
+
+def prune(configs, named_args, kwargs, perf_model, top_k, early_config_prune):
+    kept = early_config_prune(configs, named_args, **kwargs)
+    assert kept and isinstance(top_k, int)
+    if len(kept) > top_k:
+        times = {config: perf_model(**named_args, **kwargs, **config.all_kwargs()) for config in kept}
+        kept = sorted(times, key=times.get)[:top_k]
+    return kept
+`;
+
+/** kernel_tuner.tune_kernel in simulation mode: every configuration within the restrictions must be in the cache. */
+const KERNEL_TUNER = `
+import itertools, json
+
+calls = []
+
+def tune_kernel(kernel_name, kernel_source, problem_size, arguments, tune_params, grid_div_x=None, restrictions=None,
+                strategy=None, strategy_options=None, cache=None, simulation_mode=False, lang=None):
+    assert not {"grid_size_x", "grid_size_y", "grid_size_z", "time"} & set(tune_params)
+    assert grid_div_x == [] and (cache is None or cache.endswith(".json"))
+    results = []
+    for values in itertools.product(*tune_params.values()):
+        design = dict(zip(tune_params, values))
+        if restrictions(design):
+            results.append({**design, "blocks": problem_size(design)[0]})
+    if simulation_mode:
+        with open(cache) as file:
+            known = json.load(file)
+        assert known["kernel_name"] == kernel_name and known["tune_params_keys"] == list(tune_params)
+        for result in results:
+            result["time"] = known["cache"][",".join(str(result[name]) for name in tune_params)]["time"]
+    if strategy_options and "x0" in strategy_options:
+        assert len(strategy_options["x0"]) == len(tune_params) and restrictions(dict(zip(tune_params, strategy_options["x0"])))
+    calls.append(dict(strategy=strategy, strategy_options=strategy_options, results=results))
+    return results, {}
+`;
+
+/** optuna.Study: enqueued trials run first, with their parameters. */
+const OPTUNA = `
+class Trial:
+    def __init__(self, params):
+        self.params = params
+
+    def suggest_categorical(self, name, choices):
+        assert self.params[name] in choices
+        return self.params[name]
+
+
+class Study:
+    def __init__(self):
+        self.trials = []
+
+    def enqueue_trial(self, params, user_attrs=None, skip_if_exists=False):
+        if not (skip_if_exists and any(params == trial["params"] for trial in self.trials)):
+            self.trials.append(dict(params=params, user_attrs=user_attrs))
+`;
+
+const DEVICES = ['nvidia-a100-sxm4-40gb'];
+/** Launches of a fixed number of blocks, and of as many as the units need. */
+const AXES = { ...smallStudy().axes, unitsPerThread: [1, 2, 4] };
+
+describe.skipIf(lacks('python3'))('the files for tuners', () => {
+  let bench: Bench;
+  let folder: string;
+  let run: number;
+  beforeAll(async () => {
+    bench = await openBench();
+    folder = mkdtempSync(join(tmpdir(), 'lockstep-python-'));
+    for (const [name, text] of Object.entries({ triton: TRITON, kernel_tuner: KERNEL_TUNER, optuna: OPTUNA }))
+      writeFileSync(join(folder, `${name}.py`), text);
+    mkdirSync(join(folder, 'work'));
+    run = await bench.run(smallStudy({ devices: DEVICES, axes: AXES }));
+  });
+  afterAll(async () => {
+    await bench.close();
+    rmSync(folder, { recursive: true, force: true });
+  });
+
+  /** What a Python program prints as JSON, with the file of a run as the module `exported`. */
+  function python<T>(document: ExportDocument, program: string): T {
+    writeFileSync(join(folder, 'exported.py'), document.text);
+    const options = {
+      encoding: 'utf8',
+      cwd: join(folder, 'work'),
+      env: { ...process.env, PYTHONPATH: folder, PYTHONDONTWRITEBYTECODE: '1' },
+    } as const;
+    return JSON.parse(execFileSync('python3', ['-W', 'error', '-c', program], options)) as T;
+  }
+  const page = async (runId: number, limit: number): Promise<RankPage> =>
+    unwrap(await bench.engine.call('ranking.page', { runId, limit }));
+
+  it('Triton measures the designs that are predicted to be the best for its number of units', async () => {
+    const document = await bench.render(run, 'triton', { limit: 30 });
+    const [units, few, between, beyond] = [100_000, 6250, 200_000, 10 ** 12];
+    expect(document.designs!.listed).toBe(30);
+    const found = python<{ units: number[]; kept: number[]; best: { blocks: number; threads: number; ms: number }[] }>(
+      document,
+      `
+import json, triton, exported
+best, kept = [], []
+for units in (${units}, ${few}, ${between}, ${beyond}, exported.UNITS[-1]):
+    arguments = {exported.UNITS_ARGUMENT: units, "out": None}
+    configs = triton.prune(exported.configs, arguments, {"stream": 0}, **exported.prune_configs_by)
+    kept.append(len(configs))
+    config = min(configs, key=lambda config: exported.perf_model(**arguments, **config.all_kwargs()))
+    meta = {**arguments, **config.all_kwargs()}
+    best.append(dict(blocks=exported.grid(meta)[0], threads=meta["num_warps"] * 32, ms=exported.perf_model(**meta)))
+    assert meta["THREADS_PER_UNIT"] * meta["BLOCK_UNITS"] == meta["num_warps"] * 32
+print(json.dumps(dict(units=exported.UNITS, kept=kept, best=best)))`,
+    );
+    expect(found.units).toContain(units);
+    for (const count of found.kept) expect(count).toBeGreaterThan(0);
+    for (const count of found.kept) expect(count).toBeLessThanOrEqual(10);
+    // The best of a sweep of so many units, among designs that Triton can launch.
+    const bestOf = async (runId: number) =>
+      (await page(runId, 1000)).rows.find(
+        ({ design }) => Math.log2(design.blockThreads) % 1 === 0 && design.balancing === 'none',
+      )!;
+    const sweepOf = (count: number): Promise<number> =>
+      bench.run(
+        smallStudy({
+          name: 'Other',
+          devices: DEVICES,
+          axes: AXES,
+          workload: { lengths: 'geometric(0.05)', units: count },
+        }),
+      );
+    for (const [at, runId] of [run, await sweepOf(few)].entries()) {
+      const { design, timeMs } = await bestOf(runId);
+      expect(found.best[at].ms / timeMs).toBeCloseTo(1, 5);
+      expect(found.best[at]).toMatchObject({ threads: design.blockThreads, blocks: design.gridBlocks });
+    }
+    // Between two numbers of units the time is interpolated.
+    const { timeMs } = await bestOf(await sweepOf(between));
+    expect(Math.abs(found.best[2].ms / timeMs - 1)).toBeLessThan(0.1);
+    // Beyond the table it is that of the nearest number.
+    expect(found.best[3].ms).toBe(found.best[4].ms);
+  });
+
+  it('Kernel Tuner looks up every design in the predictions, which come back as predictions', async () => {
+    const document = await bench.render(run, 'kernel-tuner', { limit: 40 });
+    const found = python<{ results: { time: number; blocks: number }[]; x0: Record<string, number>; calls: unknown[] }>(
+      document,
+      `
+import contextlib, io, json, runpy, kernel_tuner, exported
+with contextlib.redirect_stdout(io.StringIO()) as said:
+    runpy.run_module("exported", run_name="__main__")
+assert said.getvalue() == "Wrote the predictions to walk-predicted.json\\n", said.getvalue()
+exported.tune("kernel.cu", [], strategy="minimize", strategy_options={"max_fevals": 5})
+simulated, own = kernel_tuner.calls
+print(json.dumps(dict(results=simulated["results"], x0=dict(zip(exported.NAMES, own["strategy_options"]["x0"])), calls=own["strategy_options"])))`,
+    );
+    expect(found.results).toHaveLength(40);
+    const { rows } = await page(run, 40);
+    const times = found.results.map(({ time }) => time).sort((a, b) => a - b);
+    times.forEach((time, at) => expect(time / rows[at].timeMs).toBeCloseTo(1, 4));
+    expect(found.x0).toMatchObject({ threads_per_unit: rows[0].design.threadsPerUnit, block_size_x: rows[0].design.blockThreads }); // prettier-ignore
+    for (const { time, blocks } of found.results)
+      expect(
+        rows.some(({ timeMs, design }) => Math.abs(time / timeMs - 1) < 1e-4 && design.gridBlocks === blocks),
+      ).toBe(true);
+    const cache = readFileSync(join(folder, 'work', 'walk-predicted.json'));
+    const read = unwrap(await parseKernelTuner(cache, 'walk-predicted.json', 'walk'));
+    expect(read.deviceName).toBe(`Predicted by Lockstep: ${rows[0].device}`);
+    const t4 = new TextEncoder().encode((await bench.render(run, 't4', { limit: 40 })).text);
+    const same = unwrap(await parseKernelTuner(t4, 't4', 'walk'));
+    expect(read.devices).toEqual(same.devices);
+    expect(read.sweep).toEqual(same.sweep);
+    const parameters = read.cases.map((one) => one.case.parameters as { design: unknown; predictedMs: number });
+    expect(parameters.map(({ design }) => design)).toEqual(
+      same.cases.map((one) => (one.case.parameters as { design: unknown }).design),
+    );
+    expect(read.cases.every(({ timesMs }) => timesMs.length === 0)).toBe(true);
+  });
+
+  it('Optuna begins with the best designs, and takes no prediction for a result', async () => {
+    const document = await bench.render(run, 'optuna', { limit: 12 });
+    const { trials, suggested } = python<{
+      trials: { params: Record<string, unknown>; user_attrs: Record<string, number> }[];
+      suggested: unknown[];
+    }>(
+      document,
+      `
+import json, optuna, exported
+study = optuna.Study()
+exported.enqueue(study)
+exported.enqueue(study, 3)
+print(json.dumps(dict(trials=study.trials, suggested=[exported.suggest(optuna.Trial(trial["params"])) for trial in study.trials])))`,
+    );
+    const { rows } = await page(run, 12);
+    expect(suggested).toEqual(trials.map(({ params }) => params));
+    expect(trials.map(({ user_attrs }) => user_attrs.lockstep_rank)).toEqual(rows.map((_, at) => at + 1));
+    trials.forEach(({ params, user_attrs }, at) => {
+      expect(user_attrs.lockstep_predicted_ms / rows[at].timeMs).toBeCloseTo(1, 5);
+      expect(params).toMatchObject({ threads_per_unit: rows[at].design.threadsPerUnit, balancing: rows[at].design.balancing }); // prettier-ignore
+    });
+  });
+
+  it('hostile names compile', async () => {
+    const hostile = await bench.run(
+      smallStudy({ name: HOSTILE.slice(0, 200), kernel: { name: HOSTILE.slice(0, 200), registersPerThread: 40, instructionsPerIteration: 60 } }), // prettier-ignore
+    );
+    for (const format of ['python', 'triton', 'kernel-tuner', 'optuna'] as const) {
+      const document = await bench.render(hostile, format);
+      expect(python(document, 'import exported; print("true")')).toBe(true);
+    }
+  });
+});
