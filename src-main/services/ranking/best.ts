@@ -1,3 +1,4 @@
+import { NOT_SAVED } from '../../../db/records.ts';
 import { INVALID_REASONS } from '../../../src-workers/domain/design.ts';
 import { ok, type Result } from '../../../src-workers/domain/result.ts';
 import { explainDesign } from '../../../src-workers/predict/explain.ts';
@@ -82,7 +83,8 @@ export function bestDesigns(view: RunView, input: ProcedureArguments<'ranking.be
   if (!filter.ok) return filter;
   const { band } = tiesIn(view, rankedDesigns(view.ranking, filter.value, 'timeMs'));
   const counts = new Map<number, number>();
-  for (const code of view.ranking.columns.invalidReason) if (code !== 0) counts.set(code, (counts.get(code) ?? 0) + 1);
+  for (const code of view.ranking.columns.invalidReason)
+    if (code !== 0 && code !== NOT_SAVED) counts.set(code, (counts.get(code) ?? 0) + 1);
   return ok({
     study: view.study.study.name,
     devices: timedDevices(view),
