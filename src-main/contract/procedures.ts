@@ -78,10 +78,13 @@ const shortText = v.pipe(v.string(), v.maxLength(400));
 const MAX_SETTING_CHARACTERS = 100_000;
 const setting = v.pipe(
   v.unknown(),
-  v.check(
-    (value) => (JSON.stringify(value) ?? '').length <= MAX_SETTING_CHARACTERS,
-    `A setting may have ${MAX_SETTING_CHARACTERS} characters of JSON.`,
-  ),
+  v.check((value) => {
+    try {
+      return (JSON.stringify(value) ?? '').length <= MAX_SETTING_CHARACTERS;
+    } catch {
+      return false; // a page may send what JSON cannot say: a cycle, a BigInt
+    }
+  }, `must be JSON of at most ${MAX_SETTING_CHARACTERS} characters`),
 );
 const bytes = v.custom<Uint8Array>((value) => value instanceof Uint8Array, 'must be bytes');
 const delimiter = v.picklist(['comma', 'semicolon', 'tab', 'bar']);

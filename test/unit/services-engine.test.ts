@@ -2,7 +2,14 @@ import { mkdtempSync, readdirSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterEach, describe, expect, it } from 'vitest';
-import type { RunDetail, RunProgress, RunSummary, SpaceSize, StudyRecord } from '../../src-main/contract/api.ts';
+import type {
+  BestDesigns,
+  RunDetail,
+  RunProgress,
+  RunSummary,
+  SpaceSize,
+  StudyRecord,
+} from '../../src-main/contract/api.ts';
 import type { StudyFile } from '../../src-main/contract/study.ts';
 import type { Context } from '../../src-main/services/context.ts';
 import { openEngine, type OpenEngine as Engine } from '../../src-main/services/engine.ts';
@@ -82,6 +89,9 @@ describe('a sweep', () => {
     expect(saved).toBeGreaterThan(0);
     expect(saved).toBeLessThan(cancelled.enumerated);
     expect(cancelled.valid + cancelled.invalid).toBe(saved);
+    // Designs that were not predicted are no invalid ones.
+    const { invalid } = await call<BestDesigns>(engine, 'ranking.best', { runId });
+    expect(invalid.reduce((sum, { count }) => sum + count, 0)).toBe(cancelled.invalid);
 
     const done = finished(engine, runId);
     await call(engine, 'runs.resume', { id: runId });
@@ -147,6 +157,19 @@ describe('a sweep', () => {
     await call(engine, 'runs.resume', { id: runId });
     expect((await done).state).toBe('complete');
   });
+});
+
+it('refuses a setting that JSON cannot say', async () => {
+  const engine = await engineOn(temporaryFile());
+  const cycle: unknown[] = [];
+  cycle.push(cycle);
+  for (const value of [cycle, 1n, 'x'.repeat(100_001)])
+    expect(await engine.dispatch('settings.set', { key: 'k', value })).toMatchObject({
+      error: {
+        code: 'bad-input',
+        message: expect.stringMatching(/must be JSON of at most 100000 characters/) as string,
+      },
+    });
 });
 
 describe('two engines on one database', () => {
