@@ -1,85 +1,18 @@
 import { spawn, spawnSync } from 'node:child_process';
 import { once } from 'node:events';
 import { readFileSync } from 'node:fs';
-import { join } from 'node:path';
 import type { Writable } from 'node:stream';
 
 import Database from 'better-sqlite3';
 import { expect, it } from 'vitest';
 
 import { processLives } from '../../db/ownership.ts';
-import type { MeasurementRecord, RunAxes } from '../../db/records.ts';
+import type { MeasurementRecord } from '../../db/records.ts';
 import { openStore } from '../../db/store.ts';
 import { unwrap } from '../../src-workers/domain/result.ts';
-import { inFolder, MIGRATIONS, SAMPLE_AXES, sampleChunk, sampleDraft } from '../db/sample.ts';
+import { inFolder, MIGRATIONS, sampleChunk, sampleDraft } from '../db/sample.ts';
 
-const CHUNK_DESIGNS = 2_000;
-const AXES: RunAxes = { ...SAMPLE_AXES, blockThreads: Array.from({ length: 2_000 }, (_, i) => 32 * (i + 1)) };
-/** Moments of the kill after the child's first word, milliseconds: inside different steps of different chunks. */
-const KILL_AFTER_MS = [0, 3, 11, 29, 47, 83, 113];
-
-/** Runs the child until it is killed or ends. Returns the lines it wrote. */
-async function runChild(file: string, runId: number, killAfterMs: number | null): Promise<string[]> {
-  const child = spawn(
-    process.execPath,
-    [join(import.meta.dirname, 'crash-child.ts'), file, `${runId}`, `${CHUNK_DESIGNS}`],
-    {
-      stdio: ['ignore', 'pipe', 'inherit'],
-    },
-  );
-  const exited = once(child, 'exit');
-  let output = '';
-  child.stdout.setEncoding('utf8');
-  child.stdout.on('data', (text: string) => {
-    if (output === '' && killAfterMs !== null) setTimeout(() => child.kill('SIGKILL'), killAfterMs);
-    output += text;
-  });
-  await Promise.all([exited, once(child.stdout, 'close')]);
-  // A line cut by the kill was not reported.
-  return output.split('\n').slice(0, -1);
-}
-
-it('keeps everything reported as saved when it is killed at any moment, and resumes from there', () =>
-  inFolder(async (folder) => {
-    const file = `${folder}/lockstep.db`;
-    const start = unwrap(openStore({ file, migrationsFolder: MIGRATIONS }));
-    const { id, enumeratedCount } = unwrap(start.store.createRun(sampleDraft(AXES)));
-    start.close();
-
-    const reported = new Set<number>();
-    let kills = 0;
-    for (const killAfterMs of KILL_AFTER_MS) {
-      const lines = await runChild(file, id, killAfterMs);
-      lines.filter((line) => /^\d+$/.test(line)).forEach((line) => reported.add(Number(line)));
-      if (lines.includes('complete')) break;
-      kills++;
-
-      const open = unwrap(openStore({ file, migrationsFolder: MIGRATIONS }));
-      expect(unwrap(open.store.getRun(id)).state).toBe('interrupted');
-      const chunks = unwrap(open.store.listChunks(id));
-      const committed = new Set(chunks.map((chunk) => chunk.firstDesign));
-      expect([...reported].filter((first) => !committed.has(first))).toEqual([]);
-      const columns = unwrap(open.store.loadRunColumns(id));
-      for (const { firstDesign, count } of chunks) {
-        const expected = sampleChunk(firstDesign, count);
-        expect(columns.timeMs.subarray(firstDesign, firstDesign + count)).toEqual(expected.timeMs);
-      }
-      open.close();
-      const db = new Database(file, { readonly: true });
-      const rows = db.prepare<[], { n: number }>('SELECT count(*) AS n FROM predictions').get()?.n;
-      db.close();
-      expect(rows).toBe(chunks.reduce((sum, chunk) => sum + chunk.count, 0));
-    }
-    expect(kills).toBeGreaterThan(2);
-
-    expect((await runChild(file, id, null)).at(-1)).toBe('complete');
-    const open = unwrap(openStore({ file, migrationsFolder: MIGRATIONS }));
-    const { firstDesign: _first, ...columns } = sampleChunk(0, enumeratedCount);
-    expect(unwrap(open.store.loadRunColumns(id))).toEqual(columns);
-    expect(unwrap(open.store.getRun(id)).state).toBe('complete');
-    expect(unwrap(open.store.checkIntegrity())).toEqual([]);
-    open.close();
-  }));
+// What a kill leaves is in test/verify/kills.ts.
 
 it.runIf(process.platform === 'linux')(
   'takes a process that has ended for dead before its parent collects it',

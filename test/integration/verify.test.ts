@@ -1,0 +1,35 @@
+import { expect, it } from 'vitest';
+import { openReport, type Report } from '../verify/report.ts';
+import { verifyCalls } from '../verify/calls.ts';
+import { verifyFiles } from '../verify/files.ts';
+import { verifyKills } from '../verify/kills.ts';
+import { forbiddenLines, verifySources } from '../verify/supply.ts';
+import { verifyUpgrades } from '../verify/upgrades.ts';
+
+// A little of `npm run verify`, the same each time. That attacks with other seeds, and a thousand times as much.
+const SEED = 1;
+
+it.each<[string, number, (report: Report, amount: number) => Promise<void>]>([
+  ['upgrades', 1, verifyUpgrades],
+  ['supply', 1, async (report) => verifySources(report)],
+  ['files', 100, verifyFiles],
+  ['calls', 300, verifyCalls],
+  ['kills', 5, verifyKills],
+])('%s: %i', async (_, amount, verify) => {
+  const report = openReport(SEED, () => {});
+  await verify(report, amount);
+  expect(report.failures).toEqual([]);
+  expect(report.figures.length).toBeGreaterThan(0);
+});
+
+it.each([
+  ['spawn(program, args, { shell: true })', 1],
+  ["spawn('/bin/sh', ['-c', text])", 1],
+  ["import { exec } from 'node:child_process'; exec(text)", 1],
+  ['const f = new Function(text);', 1],
+  ['<p>{@html text}</p>', 1],
+  ['element.innerHTML = text;', 1],
+  ['const found = /a/.exec(text);', 0],
+  ['spawn(program, [...args], { shell: false })', 0],
+  ['// without a shell: true enough', 0],
+])('a source with %j has %i forbidden lines', (text, count) => expect(forbiddenLines(text)).toHaveLength(count));

@@ -1,0 +1,105 @@
+import { readFileSync, writeSync } from 'node:fs';
+import { join } from 'node:path';
+import type { RunProgress, RunSummary } from '../../src-main/contract/api.ts';
+import type { StudyFile } from '../../src-main/contract/study.ts';
+import { openStore } from '../../db/store.ts';
+import { openEngine } from '../../src-main/services/engine.ts';
+import { unwrap } from '../../src-workers/domain/result.ts';
+import { MIGRATIONS } from '../db/sample.ts';
+import { ended } from '../unit/engine-calls.ts';
+import { smallStudy } from '../unit/export-runs.ts';
+
+/*
+ * What is killed at any moment: node kill-child.ts WORK FILE [IMPORTED]. Begins a run of a kind, or resumes the one that was killed, and writes a
+ * line when it is ready, one for each part that the engine reports as saved, and one when it is done.
+ */
+const [work, file, imported] = process.argv.slice(2) as [
+  'sweep' | 'simulate' | 'measure' | 'import' | 'migrate',
+  string,
+  string,
+];
+const say = (...words: readonly (string | number)[]): void => void writeSync(1, `${words.join(' ')}\n`);
+const ROOT = join(import.meta.dirname, '../..');
+const CPU = 'amd-epyc-7302p';
+
+/** Several chunks on two devices. */
+const SWEEP = smallStudy({
+  name: 'Killed',
+  workload: { lengths: 'zipf(1.2,500)', units: 100_000 },
+  axes: {
+    threadsPerUnit: [1, 2, 4, 8],
+    balancing: ['none', 'window-sort(4096)', 'dynamic-fetch'],
+    blockThreads: { from: 32, to: 1024, step: 32 },
+    unitsPerThread: { from: 1, to: 24 },
+    registerCap: [null, 32],
+  },
+});
+const CORES: StudyFile = {
+  ...smallStudy(),
+  name: 'Cores',
+  workload: { lengths: 'geometric(0.05)', units: 20_000 },
+  kernel: {
+    name: 'walk',
+    registersPerThread: 40,
+    instructionsPerIteration: 60,
+    bytesPerIteration: 16,
+    lengthsKnownBeforeLaunch: true,
+  },
+  devices: [CPU],
+  axes: { blockThreads: [128], balancing: ['row-split', 'nonzero-split', 'merge-path'], cores: [1, 2] },
+};
+
+if (work === 'migrate') {
+  say('ready');
+  unwrap(openStore({ file, migrationsFolder: MIGRATIONS })).close();
+  say('done complete');
+} else {
+  const engine = unwrap(
+    await openEngine({
+      databaseFile: file,
+      resourceFolder: ROOT,
+      host: 'cli',
+      workers: 1,
+      programs: { cpuChildFile: join(ROOT, 'test/data/bench/cpu-child.ts') },
+    }),
+  );
+  engine.subscribe((event, payload) => {
+    if (event === 'run.progress') say('saved', (payload as RunProgress).runId, (payload as RunProgress).done);
+  });
+  say('ready');
+  if (work === 'import') {
+    const { runId, cases } = unwrap(
+      await engine.call('import.file', { fileName: 'cache.json', bytes: readFileSync(imported) }),
+    );
+    say('saved', runId, cases);
+    say('done complete');
+  } else {
+    const kind = work === 'measure' ? 'bench' : work;
+    const runs = unwrap(await engine.call('runs.list', {}));
+    const open = runs.find((run) => run.kind === kind && run.state !== 'complete');
+    const completeSweep = async (study: StudyFile): Promise<number> =>
+      (
+        runs.find((run) => run.kind === 'sweep' && run.name === study.name) ??
+        (await ended(engine, 'runs.start', { study }))
+      ).id;
+    let run: RunSummary;
+    if (open) run = await ended(engine, 'runs.resume', { id: open.id });
+    else if (work === 'sweep') run = await ended(engine, 'runs.start', { study: SWEEP });
+    else if (work === 'simulate')
+      run = await ended(engine, 'simulations.start', {
+        runId: await completeSweep(smallStudy()),
+        top: 60,
+        maxReplications: 5,
+      });
+    else
+      run = await ended(engine, 'bench.start', {
+        target: 'cpu',
+        runId: await completeSweep(CORES),
+        count: 6,
+        repeats: 4,
+        warmUps: 1,
+      });
+    say('done', run.state, run.valid, run.invalid);
+  }
+  await engine.close();
+}

@@ -1,0 +1,333 @@
+import { spawn, spawnSync } from 'node:child_process';
+import { once } from 'node:events';
+import { copyFileSync, existsSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { isDeepStrictEqual } from 'node:util';
+import { openStore } from '../../db/store.ts';
+import type { Store } from '../../db/store-api.ts';
+import { unwrap } from '../../src-workers/domain/result.ts';
+import { inFolder, MIGRATIONS, sampleChunk } from '../db/sample.ts';
+import { findTool } from '../tools.mjs';
+import { inSeconds, oneOf, type Report, type Section } from './report.ts';
+
+/** What is killed. In each the process of the engine; while it measures also the program that measures. */
+const WORKS = ['sweep', 'simulate', 'measure', 'import', 'migrate'] as const;
+type Work = (typeof WORKS)[number];
+
+const KIND = { sweep: 'sweep', simulate: 'simulate', measure: 'bench' } as const;
+const IMPORTED_ROWS = 30_000;
+const GOLDEN = join(import.meta.dirname, '../data/store');
+/** A program that measures ends within seconds once its engine is gone. */
+const ORPHAN_LIMIT_MS = 20_000;
+
+interface Outcome {
+  readonly pid: number;
+  readonly lines: readonly string[];
+  readonly startMs: number;
+  readonly workMs: number;
+  readonly killed: boolean;
+}
+
+/** When to kill: so long after the process begins, or after it is ready; itself, or the program that it runs. */
+interface Kill {
+  readonly after: 'start' | 'ready';
+  readonly ms: number;
+  readonly whom: 'engine' | 'program';
+}
+
+async function work(what: Work, file: string, imported: string, kill: Kill | null): Promise<Outcome> {
+  const start = performance.now();
+  const child = spawn(process.execPath, [join(import.meta.dirname, 'kill-child.ts'), what, file, imported], {
+    stdio: ['ignore', 'pipe', 'inherit'],
+  });
+  const pid = child.pid!;
+  const exited = once(child, 'exit');
+  let killed = false;
+  const strike = (): void => {
+    if (kill?.whom === 'engine') killed = child.kill('SIGKILL');
+    else
+      for (const one of childrenOf(pid)) {
+        process.kill(one, 'SIGKILL');
+        killed = true;
+      }
+  };
+  let timer: NodeJS.Timeout | undefined;
+  if (kill?.after === 'start') timer = setTimeout(strike, kill.ms);
+  let [output, readyAt, doneAt] = ['', 0, 0];
+  child.stdout.setEncoding('utf8');
+  child.stdout.on('data', (text: string) => {
+    output += text;
+    if (readyAt === 0 && output.startsWith('ready\n')) {
+      readyAt = performance.now();
+      if (kill?.after === 'ready') timer = setTimeout(strike, kill.ms);
+    }
+    if (doneAt === 0 && output.includes('\ndone ')) doneAt = performance.now();
+  });
+  await Promise.all([exited, once(child.stdout, 'close')]);
+  clearTimeout(timer);
+  if (child.exitCode !== null && child.exitCode !== 0)
+    throw new Error(`${what} ended with ${child.exitCode}: ${output}`);
+  // A line cut by the kill was not reported.
+  return { pid, lines: output.split('\n').slice(0, -1), startMs: readyAt - start, workMs: doneAt - readyAt, killed };
+}
+
+/** Processes that a process started (Linux). */
+function childrenOf(pid: number): readonly number[] {
+  const tasks = `/proc/${pid}/task`;
+  if (!existsSync(tasks)) return [];
+  return readdirSync(tasks).flatMap((task) => {
+    const list = `${tasks}/${task}/children`;
+    return existsSync(list) ? readFileSync(list, 'utf8').trim().split(' ').filter(Boolean).map(Number) : [];
+  });
+}
+
+/** Programs that still measure for an engine, known by the folder of their plan. */
+function measuringFor(pid: number): readonly string[] {
+  return readdirSync('/proc')
+    .filter((name) => /^\d+$/.test(name))
+    .flatMap((name) => {
+      try {
+        return readFileSync(`/proc/${name}/cmdline`, 'utf8').replaceAll('\0', ' ');
+      } catch {
+        return []; // it ended meanwhile
+      }
+    })
+    .filter((line) => new RegExp(`lockstep-plan-\\S*-${pid}-`).test(line));
+}
+
+/** What a run has saved: each part under its name, as text. */
+function savedParts(store: Store, what: keyof typeof KIND, runId: number): ReadonlyMap<string, string> {
+  switch (what) {
+    case 'sweep': {
+      const chunks = unwrap(store.listChunks(runId));
+      if (chunks.length === 0) return new Map();
+      const columns = unwrap(store.loadRunColumns(runId));
+      const arrays = Object.values(columns).filter((column) => ArrayBuffer.isView(column)) as Float64Array[];
+      const parts = new Map<string, string>();
+      for (const { firstDesign, count } of chunks)
+        for (let design = firstDesign; design < firstDesign + count; design++)
+          parts.set(`${design}`, arrays.map((column) => column[design]).join());
+      return parts;
+    }
+    case 'simulate':
+      return new Map(unwrap(store.listSimulations(runId)).map((one) => [`${one.designIndex}`, JSON.stringify(one)]));
+    case 'measure':
+      return new Map(unwrap(store.listMeasurements(runId)).map((one) => [`${one.designIndex}`, JSON.stringify(one)]));
+  }
+}
+
+/** What Debian's `sqlite3` says of the file. */
+export function soundBySqlite(file: string): string {
+  if (findTool('sqlite3') === null) return 'ok\n';
+  const checks = 'PRAGMA integrity_check; PRAGMA foreign_key_check;';
+  const { stdout, stderr } = spawnSync('sqlite3', [file, checks], { encoding: 'utf8' });
+  return stdout + stderr;
+}
+
+/** What opening an old file must give: the sample that its program wrote. */
+export function checkGolden(store: Store, version: number): readonly string[] {
+  const run = unwrap(store.getRun(1));
+  const { firstDesign: _first, ...columns } = sampleChunk(0, run.enumeratedCount);
+  const wrong: string[] = [];
+  const hold = (what: string, is: boolean): void => void (is || wrong.push(what));
+  hold('the run', run.name === 'sample' && run.state === 'complete' && run.elapsedMs === 12.5 && run.studyId === 1);
+  hold('its tags', isDeepStrictEqual(run.tags, ['golden']));
+  hold('its designs', isDeepStrictEqual(unwrap(store.loadRunColumns(1)), columns));
+  hold('the settings', isDeepStrictEqual(unwrap(store.listSettings()), { theme: 'dark' }));
+  const measured = unwrap(store.listMeasurementsOf(1)).map((record) => record.timesMs);
+  hold('the measurements', isDeepStrictEqual(measured, version < 2 ? [] : [[1.5, 1.25]]));
+  const calibrations = unwrap(store.listCalibrations()).map((record) => record.name);
+  hold('the calibrations', isDeepStrictEqual(calibrations, version < 2 ? [] : ['golden']));
+  if (version >= 3) hold('the source of a run', unwrap(store.getRun(2)).sourceRunId === 1);
+  hold('the integrity', unwrap(store.checkIntegrity()).length === 0);
+  return wrong;
+}
+
+export const goldenVersions = (): readonly number[] =>
+  readdirSync(GOLDEN)
+    .flatMap((name) => /^v(\d+)\.sqlite$/.exec(name)?.[1] ?? [])
+    .map(Number)
+    .sort((a, b) => a - b);
+export const goldenFile = (version: number): string => join(GOLDEN, `v${version}.sqlite`);
+
+interface Tally {
+  kills: number;
+  programs: number;
+  resumed: number;
+}
+
+/** Kills one kind of work again and again; a killed run is resumed, and killed again, until it is complete. */
+async function killRuns(
+  report: Report,
+  what: keyof typeof KIND,
+  kills: number,
+  folder: string,
+  tally: Tally,
+): Promise<void> {
+  const { uniform } = report;
+  const file = join(folder, `${what}.db`);
+  const inStore = <T>(body: (store: Store) => T): T => {
+    const open = unwrap(openStore({ file, migrationsFolder: MIGRATIONS }));
+    try {
+      return body(open.store);
+    } finally {
+      open.close();
+    }
+  };
+  const runOf = (store: Store) => unwrap(store.listRuns({})).rows.findLast((run) => run.kind === KIND[what]);
+
+  // Once without a kill: how long it takes, and what it gives. What it simulates or measures is predicted there, too.
+  const whole = await work(what, file, '', null);
+  const expected = inStore((store) => savedParts(store, what, runOf(store)!.id));
+  const best = inStore((store) => runOf(store)!.best);
+  report.say(`${what}: ${expected.size} parts in ${inSeconds(whole.workMs)}, ready after ${inSeconds(whole.startMs)}`);
+  const fresh = (): void => {
+    if (what === 'sweep') for (const end of ['', '-wal', '-shm']) rmSync(file + end, { force: true });
+    else inStore((store) => unwrap(store.deleteRuns(unwrap(store.listRuns({})).rows.filter(({ kind }) => kind === KIND[what]).map(({ id }) => id)))); // prettier-ignore
+  };
+
+  let saved: ReadonlyMap<string, string> = new Map();
+  let killed = 0;
+  let wasKilled = false;
+  let state: string | null = null;
+  fresh();
+  for (let attempt = 0; killed < kills && attempt < 4 * kills; attempt++) {
+    const after = uniform() < 0.2 ? 'start' : 'ready';
+    const ms = (after === 'start' ? whole.startMs : 0.7 * whole.workMs) * uniform();
+    const whom = what === 'measure' && after === 'ready' && uniform() < 0.4 ? 'program' : 'engine';
+    const at = `${what}, seed ${report.seed}, attempt ${attempt}, ${whom} killed ${ms.toFixed(0)} ms after ${after}`;
+    const outcome = await work(what, file, '', { after, ms, whom });
+    if (outcome.killed) {
+      killed++;
+      tally.kills++;
+      if (whom === 'program') tally.programs++;
+    }
+    const done = outcome.lines.find((line) => line.startsWith('done '))?.split(' ');
+    // The newest run of this kind that the child spoke of; before it begins there is none.
+    const verdict = existsSync(file) ? soundBySqlite(file) : 'ok\n';
+    if (verdict !== 'ok\n') report.fail(`${at}: integrity_check says ${verdict.trim()}`);
+    inStore((store) => {
+      const run = runOf(store);
+      const now = run ? savedParts(store, what, run.id) : new Map<string, string>();
+      const reported = Math.max(
+        0,
+        ...outcome.lines.flatMap((line) => (line.startsWith(`saved ${run?.id} `) ? Number(line.split(' ')[2]) : [])),
+      );
+      if (now.size < reported) report.fail(`${at}: ${reported} parts were reported as saved, ${now.size} are there`);
+      const lost = [...saved].filter(([key, value]) => now.get(key) !== value);
+      if (lost.length > 0) report.fail(`${at}: ${lost.length} parts saved before are gone or changed`);
+      // Killed before it was resumed, it is as its last attempt left it.
+      if (outcome.killed && whom === 'engine' && !done && run && run.state !== 'interrupted' && run.state !== state)
+        report.fail(`${at}: the run is ${run.state}, not interrupted`);
+      state = run?.state ?? null;
+      saved = now;
+      if (done?.[1] !== 'complete' || !run) return;
+      if (wasKilled) tally.resumed++;
+      if (now.size !== expected.size) report.fail(`${at}: complete with ${now.size} of ${expected.size} parts`);
+      // Measured times differ from run to run; what is computed does not.
+      if (what === 'measure') return;
+      if (!isDeepStrictEqual(new Map(now), new Map(expected))) report.fail(`${at}: complete with other results`);
+      if (!isDeepStrictEqual(run.best, best)) report.fail(`${at}: the best design is another one`);
+    });
+    wasKilled = outcome.killed;
+    if (what === 'measure' && outcome.killed && whom === 'engine') {
+      const end = performance.now() + ORPHAN_LIMIT_MS;
+      while (measuringFor(outcome.pid).length > 0 && performance.now() < end)
+        await new Promise((resolve) => setTimeout(resolve, 200));
+      for (const line of measuringFor(outcome.pid)) report.fail(`${at}: still runs: ${line}`);
+    }
+    if (done?.[1] === 'complete') {
+      fresh();
+      [saved, wasKilled, state] = [new Map(), false, null];
+    } else if (done && done[1] !== 'complete' && whom === 'engine') report.fail(`${at}: ended as ${done.join(' ')}`);
+  }
+  if (killed < kills) report.fail(`${what}: only ${killed} of ${kills} kills fell into the work`);
+}
+
+/** An import is there as a whole, or not at all. */
+async function killImports(report: Report, kills: number, folder: string, tally: Tally): Promise<void> {
+  const { uniform } = report;
+  const file = join(folder, 'import.db');
+  const times = join(folder, 'cache.json');
+  const entries = Array.from({ length: IMPORTED_ROWS }, (_, i) => [
+    `${i}`,
+    { block: 32 + i, time: 1 + i / 7, times: [1 + i / 7] },
+  ]);
+  const cache = Object.fromEntries(entries) as object;
+  writeFileSync(times, JSON.stringify({ device_name: 'x', kernel_name: 'k', tune_params_keys: ['block'], cache }));
+  const whole = await work('import', file, times, null);
+  report.say(`import: ${IMPORTED_ROWS} rows in ${inSeconds(whole.workMs)}, ready after ${inSeconds(whole.startMs)}`);
+  let complete = 1;
+  for (let killed = 0, attempt = 0; killed < kills && attempt < 4 * kills; attempt++) {
+    const after = uniform() < 0.2 ? 'start' : 'ready';
+    const ms = (after === 'start' ? whole.startMs : 0.95 * whole.workMs) * uniform();
+    const at = `import, seed ${report.seed}, attempt ${attempt}, killed ${ms.toFixed(0)} ms after ${after}`;
+    const outcome = await work('import', file, times, { after, ms, whom: 'engine' });
+    if (outcome.killed) [killed, tally.kills] = [killed + 1, tally.kills + 1];
+    if (outcome.lines.some((line) => line.startsWith('saved '))) complete++;
+    const verdict = soundBySqlite(file);
+    if (verdict !== 'ok\n') report.fail(`${at}: integrity_check says ${verdict.trim()}`);
+    const open = unwrap(openStore({ file, migrationsFolder: MIGRATIONS }));
+    const imports = unwrap(open.store.listRuns({})).rows.filter(({ kind }) => kind === 'import');
+    const halves = imports.filter(
+      (run) => run.state !== 'complete' || unwrap(open.store.listMeasurements(run.id)).length !== IMPORTED_ROWS,
+    );
+    if (halves.length > 0) report.fail(`${at}: ${halves.length} imports are not whole`);
+    // One that was saved just before the kill may not have been reported.
+    if (imports.length < complete) report.fail(`${at}: ${complete} imports were reported, ${imports.length} are there`);
+    complete = 0;
+    unwrap(open.store.deleteRuns(imports.map(({ id }) => id)));
+    unwrap(open.store.purgeDeleted());
+    open.close();
+  }
+}
+
+async function killMigrations(report: Report, kills: number, folder: string, tally: Tally): Promise<void> {
+  const { uniform } = report;
+  const versions = goldenVersions();
+  for (let killed = 0, attempt = 0, workMs = 0; killed < kills && attempt < 4 * kills; attempt++) {
+    const version = oneOf(uniform, versions.slice(0, -1));
+    const file = join(folder, `migrate-${attempt}.db`);
+    copyFileSync(goldenFile(version), file);
+    const ms = workMs * uniform();
+    const at = `migrate, seed ${report.seed}, attempt ${attempt}, version ${version} killed after ${ms.toFixed(0)} ms`;
+    const outcome = await work('migrate', file, '', attempt === 0 ? null : { after: 'ready', ms, whom: 'engine' });
+    if (attempt === 0) workMs = outcome.workMs;
+    if (outcome.killed) [killed, tally.kills] = [killed + 1, tally.kills + 1];
+    const open = unwrap(openStore({ file, migrationsFolder: MIGRATIONS }));
+    for (const wrong of checkGolden(open.store, version)) report.fail(`${at}: ${wrong} is not what it was`);
+    open.close();
+    // Of a version before 4, older SQLite programs complain; by now the file has the newest.
+    const verdict = soundBySqlite(file);
+    if (verdict !== 'ok\n') report.fail(`${at}: integrity_check says ${verdict.trim()}`);
+  }
+}
+
+export async function verifyKills(report: Report, kills: number, works: readonly Work[] = WORKS): Promise<void> {
+  const tally: Tally = { kills: 0, programs: 0, resumed: 0 };
+  await inFolder(async (folder) => {
+    for (const [i, what] of works.entries()) {
+      const share = Math.floor(kills / works.length) + Number(i < kills % works.length);
+      const before = tally.kills;
+      if (what === 'import') await killImports(report, share, folder, tally);
+      else if (what === 'migrate') await killMigrations(report, share, folder, tally);
+      else await killRuns(report, what, share, folder, tally);
+      report.figure(`kills: ${what}`, tally.kills - before);
+    }
+  });
+  report.figure('kills', tally.kills);
+  if (works.includes('measure')) report.figure('of these the measuring program', tally.programs);
+  report.figure('killed runs resumed to their end', tally.resumed);
+  report.figure(
+    'checked by',
+    findTool('sqlite3') === null ? 'SQLite in Lockstep (no sqlite3 here)' : "Debian's sqlite3",
+  );
+}
+
+export const section: Section = {
+  what: 'kill -9 at random moments: nothing saved is lost, resumed to the same results',
+  full: 200,
+  quick: 10,
+  unit: 'kills',
+  run: verifyKills,
+};

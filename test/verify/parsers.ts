@@ -1,0 +1,436 @@
+import assert from 'node:assert/strict';
+import { readFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { gunzipSync, gzipSync } from 'node:zlib';
+import fc from 'fast-check';
+import { parseKernelManifest } from '../../src-main/contract/kernel-manifest.ts';
+import { parseStudy } from '../../src-main/contract/parse.ts';
+import { fileKind } from '../../src-main/services/imports/imports.ts';
+import type { PlanLine } from '../../src-workers/domain/benchmark.ts';
+import { kernelFileKind, type Inspection } from '../../src-workers/domain/inspection.ts';
+import type { Result } from '../../src-workers/domain/result.ts';
+import { inspectKernel, type KernelTexts } from '../../src-workers/inspect/inspect.ts';
+import { parseBenchResults } from '../../src-workers/parse/bench-results.ts';
+import { parseLengthsCsv } from '../../src-workers/parse/csv.ts';
+import { validateDevice } from '../../src-workers/parse/device.ts';
+import { parseEvidence } from '../../src-workers/parse/evidence.ts';
+import { formatWorkload, parseWorkload } from '../../src-workers/parse/grammar.ts';
+import { parseKernelTuner } from '../../src-workers/parse/kernel-tuner.ts';
+import { parseLoopTimes } from '../../src-workers/parse/loops.ts';
+import { parseMatrixMarket } from '../../src-workers/parse/matrix-market.ts';
+import { parseMeasuredTimes } from '../../src-workers/parse/measured-times.ts';
+import { parseSmiteGroups, parseSmiteMeans } from '../../src-workers/parse/smite.ts';
+import { inspectTable } from '../../src-workers/parse/table.ts';
+import { parseTrace } from '../../src-workers/parse/trace.ts';
+import { unpacked } from '../../src-workers/parse/unpack.ts';
+
+/** Everything that reads a file from anywhere, with files to read. */
+interface Parser {
+  readonly name: string;
+  readonly files: fc.Arbitrary<Uint8Array>;
+  /** Reads the file, in chunks of so many bytes where it is a stream; throws where what comes out makes no sense. */
+  read(bytes: Uint8Array, chunkBytes: number): unknown;
+}
+
+export const encode = (text: string): Uint8Array => new TextEncoder().encode(text);
+const decode = (bytes: Uint8Array): string => new TextDecoder().decode(bytes);
+export async function* chunks(bytes: Uint8Array, chunkBytes: number): AsyncGenerator<Uint8Array> {
+  for (let at = 0; at < bytes.length; at += chunkBytes) yield bytes.subarray(at, at + chunkBytes);
+}
+
+// ---------------------------------------------------------------------------------------------------------------
+// Files: bytes of any kind; the words that a format is made of; files that were written; and each of these with pieces replaced.
+
+const ROOT = join(import.meta.dirname, '../..');
+/** A megabyte in each of 10,000 files would measure the machine. */
+const MAX_SAMPLE_BYTES = 12_000;
+function sample(path: string): Uint8Array {
+  const bytes = readFileSync(join(ROOT, path));
+  return new Uint8Array((path.endsWith('.gz') ? gunzipSync(bytes) : bytes).subarray(0, MAX_SAMPLE_BYTES));
+}
+
+const anyBytes = fc.uint8Array({ maxLength: 400 });
+const nearly = (tokens: readonly string[]): fc.Arbitrary<Uint8Array> =>
+  fc.array(fc.constantFrom(...tokens), { maxLength: 60 }).map((parts) => encode(parts.join('')));
+
+/** Values that a number in a file may have and no person writes. */
+const NUMBERS = [
+  '0',
+  '-0',
+  '-1',
+  '1e308',
+  '1e999',
+  '5e-324',
+  '9007199254740993',
+  '4294967296',
+  'NaN',
+  '0x10',
+  '1_0',
+  '١',
+];
+/** Replaces a piece by bytes, by a hostile number, by a copy of another piece, or repeats it. */
+const edit = fc.record({
+  at: fc.nat(),
+  removed: fc.oneof(fc.nat(8), fc.nat(400)),
+  put: fc.oneof(
+    fc.uint8Array({ maxLength: 12 }),
+    fc.constantFrom(...NUMBERS, '__proto__', '\ufeff', '\0', '"', '\n', '[[[[', '{"a":', '\\u').map(encode),
+    fc.tuple(fc.nat(), fc.nat(200), fc.nat(20)),
+  ),
+});
+function damaged(files: fc.Arbitrary<Uint8Array>): fc.Arbitrary<Uint8Array> {
+  return fc.tuple(files, fc.array(edit, { minLength: 1, maxLength: 4 })).map(([file, edits]) => {
+    let bytes = file;
+    for (const { at, removed, put } of edits) {
+      const start = bytes.length === 0 ? 0 : at % bytes.length;
+      let piece: Uint8Array;
+      if (put instanceof Uint8Array) piece = put;
+      else {
+        const from = bytes.length === 0 ? 0 : put[0] % bytes.length;
+        const copied = bytes.subarray(from, from + put[1]);
+        piece = Uint8Array.from({ length: copied.length * put[2] }, (_, i) => copied[i % copied.length]);
+      }
+      bytes = Buffer.concat([bytes.subarray(0, start), piece, bytes.subarray(start + removed)]);
+    }
+    return new Uint8Array(bytes);
+  });
+}
+/** The usual mix of a format. */
+function filesOf(tokens: readonly string[], ...written: readonly (fc.Arbitrary<Uint8Array> | Uint8Array)[]) {
+  const whole = written.map((one) => (one instanceof Uint8Array ? fc.constant(one) : one));
+  return fc.oneof(anyBytes, nearly(tokens), ...whole.map(damaged), ...whole.map(damaged), ...whole);
+}
+
+const CSV_TOKENS = ['1', '2', '0.5', '-1', '1e9', 'n', 'p', 'count', 'NaN', ',', ';', '\t', '\n', '\r\n', '\r', '"', '#', ' ', '\ufeff', '\0', '__proto__']; // prettier-ignore
+const MATRIX_TOKENS = ['1', '2', '3', ' ', '\n', '\r\n', '%', '1 1 1\n', '2 2 2\n', '2 1 0.5\n', '1 1\n', '0', '-1', '1e5', 'nan', '9'.repeat(15)]; // prettier-ignore
+const JSON_TOKENS = ['{', '}', '[', ']', ':', ',', '"cache"', '"results"', '"a"', '"\\', '1', '1e20', 'NaN', 'null', '\n', ' ', '__proto__']; // prettier-ignore
+const WORKLOAD_TOKENS = ['geometric', 'mixture', 'categorical', 'file', 'mtx', 'example', 'collatz', ':', '(', ')', ',', '*', '0.5', '1', '-', 'e', '"', ' ', '\n', '\0', '\ud800', '__proto__']; // prettier-ignore
+const LOOP_TOKENS = ['dataset', 'rows', 'cols', 'nnzs', 'merge', ',', '\n', '\r\n', '"', '1', '0.5', '-1', 'x', '__proto__']; // prettier-ignore
+const MEANS_TOKENS = [
+  'distribution,n,groups,simulated_mean_loss,simulated_aggregate_loss,measured_mean_loss,measured_aggregate_loss\n',
+  ...['geometric(0.05)', 'poisson(3)', ',', '2', '1.5', '-1', '\n', '"'],
+];
+const TIMES_TOKENS = ['design', 'time_ms', 'measured_us', 'block_threads', 'register_cap', '__proto__', ',', ';', '\n', '"', '1', '0.5', '1e999', '-1', 'x']; // prettier-ignore
+const KERNEL_TOKENS = ['.version 9.0\n', '.target sm_90\n', '.entry k(', ')\n{\n', '}', '{', ';', '\n', '$L:', '@%p1 bra $L', 'bra $L', 'brx.idx %r1, $L', 'ld.global.u32 %r1, [%r1]', '.loc 1 3 1\n', '// lockstep:loop\n', '/*', '*/', 'L: .branchtargets $L', '\t/*0010*/ ', 'BRA 0x10 ;\n', '.text.k:\n', '@P0 ', 'LDG.E R1, [R1.64]', ' EXIT ;\n', 'Function : k\n', '"ID",', '"Kernel Name"', '"0","k"', ',', '"']; // prettier-ignore
+
+const headed = (heads: readonly string[], tokens: readonly string[]): fc.Arbitrary<Uint8Array> =>
+  fc.tuple(fc.constantFrom(...heads), nearly(tokens)).map(([head, body]) => Buffer.concat([encode(head), body]));
+const matrices = fc
+  .tuple(
+    fc.constantFrom('coordinate', 'array'),
+    fc.constantFrom('real', 'integer', 'complex', 'pattern'),
+    fc.constantFrom('general', 'symmetric', 'skew-symmetric', 'hermitian'),
+    nearly(MATRIX_TOKENS),
+  )
+  .map(([form, field, symmetry, body]) =>
+    Buffer.concat([encode(`%%MatrixMarket matrix ${form} ${field} ${symmetry}\n`), body]),
+  );
+
+const time = fc.oneof(fc.double({ min: 0, max: 1e6, noNaN: true }), fc.constantFrom(0, 1e20, -1));
+const cacheEntry = fc.record(
+  {
+    a: fc.oneof(fc.integer(), fc.string({ maxLength: 5 }), fc.boolean()),
+    time: fc.oneof(time, fc.constantFrom('InvalidConfig', '', null, { __error__: 'x' })),
+    times: fc.array(time, { maxLength: 4 }),
+    __error__: fc.string({ maxLength: 5 }),
+    compile_time: fc.double(),
+  },
+  { requiredKeys: ['a'] },
+);
+const caches = fc.tuple(fc.array(cacheEntry, { maxLength: 6 }), fc.boolean()).map(([entries, pretty]) => {
+  const cache = Object.fromEntries(entries.map((entry, at) => [`k${at}`, entry]));
+  return encode(JSON.stringify({ device_name: 'x', tune_params_keys: ['a'], cache }, null, pretty ? 1 : 0));
+});
+const t4Files = fc
+  .array(
+    fc.record(
+      {
+        configuration: fc.dictionary(fc.constantFrom('a', 'b', '__proto__', 'polluted'), fc.integer(), { maxKeys: 3 }),
+        times: fc.record(
+          { runtimes: fc.array(time, { maxLength: 3 }), compilation: fc.double() },
+          { requiredKeys: [] },
+        ),
+        invalidity: fc.constantFrom('correct', 'runtime', 'correctness', 'odd'),
+        measurements: fc.array(
+          fc.record({ name: fc.constantFrom('time', 'x'), value: time, unit: fc.constantFrom('', 'ms', 'ns') }),
+        ),
+      },
+      { requiredKeys: ['configuration'] },
+    ),
+    { maxLength: 5 },
+  )
+  .map((results) => encode(JSON.stringify({ results, metadata: { timeunit: 'ms' }, schema_version: '1.0.0' })));
+
+/** The first two lines of a file of results. */
+export const PLAN: PlanLine = {
+  type: 'plan',
+  plan: {
+    format: 'lockstep-bench',
+    version: 1,
+    backend: 'cpu',
+    cases: ['a', 'b'].map((id) => ({ id, benchmark: 'stream', parameters: { cores: 1, bytesPerCore: 8 } })),
+    warmUps: 0,
+    repeats: 2,
+    seed: 1,
+    caseTimeLimitMs: 1000,
+    workload: null,
+  },
+  lengthsDigest: null,
+  source: null,
+};
+export const DEVICE = {
+  type: 'device',
+  backend: 'cpu',
+  name: 'x',
+  fingerprint: 'x',
+  driver: '',
+  versions: {},
+  threadGroupWidth: null,
+  multiprocessors: null,
+  clockMhz: null,
+  timer: 'host',
+  properties: {},
+} as const;
+const record = fc.oneof(
+  fc.record({
+    type: fc.constant('sample'),
+    case: fc.constantFrom('a', 'b', 'c'),
+    repeat: fc.nat(3),
+    warmUp: fc.boolean(),
+    timeNs: fc.oneof(fc.nat(1e9), fc.constant(-1)),
+    clockMhz: fc.constantFrom(null, 1000),
+  }),
+  fc.record({ type: fc.constant('failed'), case: fc.constantFrom('a', 'b'), message: fc.string({ maxLength: 5 }) }),
+  fc.constantFrom<unknown>(
+    DEVICE,
+    PLAN,
+    { type: 'done', elapsedMs: 1 },
+    { type: 'lost', message: 'x' },
+    { type: 'new' },
+    {},
+  ),
+);
+const results = fc
+  .array(record, { maxLength: 12 })
+  .map((records) => encode([PLAN, DEVICE, ...records].map((line) => JSON.stringify(line)).join('\n')));
+
+const PTX = decode(new Uint8Array(readFileSync(join(ROOT, 'test/data/inspect/kernels.ptx'))));
+const entryAt = (name: string): number => PTX.indexOf(`.visible .entry ${name}(`);
+const KERNEL = `.version 9.0\n.target sm_90\n${PTX.slice(entryAt('branches'), entryAt('mandelbrot'))}`;
+const SASS = `	.target	sm_90
+.text.k:
+        /*0000*/                   S2R R0, SR_TID.X ;
+.L_x_1:
+        /*0010*/                   LDG.E R8, desc[UR4][R2.64] ;
+        /*0020*/                   ISETP.NE.AND P0, PT, R8, RZ, PT ;
+        /*0030*/               @P0 BRA \`(.L_x_1) ;
+        /*0040*/                   EXIT ;
+`;
+const LOG = `ptxas info    : Compiling entry function 'k' for 'sm_90'
+    0 bytes stack frame, 4 bytes spill stores, 8 bytes spill loads
+ptxas info    : Used 32 registers, used 1 barriers, 1024 bytes smem
+`;
+const PROFILE = `"ID","Kernel Name","Block Size","CC","Metric Name","Metric Unit","Metric Value"
+"0","k(int)","(256, 1, 1)","9.0","smsp__thread_inst_executed_per_inst_executed.ratio","","16"
+"0","k(int)","(256, 1, 1)","9.0","launch__registers_per_thread","","32"
+`;
+/** The smallest ELF file for a device: its header, and names in the header of its only section. */
+const CUBIN = (() => {
+  const bytes = new Uint8Array(256);
+  const view = new DataView(bytes.buffer);
+  bytes.set([0x7f, 0x45, 0x4c, 0x46, 2, 1, 1, 0x41, 8]);
+  view.setUint16(0x12, 190, true);
+  view.setBigUint64(0x28, 64n, true);
+  view.setUint32(0x30, 0x6005a04, true);
+  view.setUint16(0x3a, 64, true);
+  view.setUint16(0x3c, 2, true);
+  return bytes;
+})();
+/** Two units of one and two steps, of one thread group. */
+const TRACE = new Uint8Array(Uint32Array.of(0x5254534c, 1, 2, 0, 32, 1, 0, 0, 1, 0, 0, 0, 2, 0, 0, 0).buffer);
+
+// ---------------------------------------------------------------------------------------------------------------
+// What may come out: a value that makes sense, or a failure that names the file. Anything thrown is a defect.
+
+/** A message is for a person: it names the file, and does not repeat its content. */
+const MAX_MESSAGE_CHARACTERS = 2000;
+function soundOrRefused<T>(result: Result<T>, check: (value: T) => void, names = /hostile/): void {
+  assert.equal(({} as { polluted?: unknown }).polluted, undefined);
+  if (result.ok) return check(result.value);
+  assert.match(result.error.message, names);
+  assert.ok(
+    result.error.message.length <= MAX_MESSAGE_CHARACTERS,
+    `a message of ${result.error.message.length} characters`,
+  );
+  assert.notEqual(result.error.code, 'internal');
+}
+
+function soundLaw({ law }: { readonly law: { readonly probability: Float64Array } }): void {
+  const sum = law.probability.reduce((a, b) => a + b, 0);
+  assert.ok(Math.abs(sum - 1) <= law.probability.length * Number.EPSILON, `probabilities add up to ${sum}`);
+}
+
+function soundCases(cases: readonly { readonly timesMs: readonly number[]; readonly failure: string | null }[]): void {
+  for (const { timesMs, failure } of cases) {
+    assert.ok(
+      timesMs.every((one) => Number.isFinite(one) && one >= 0),
+      `times ${timesMs.join(', ')}`,
+    );
+    if (failure !== null) assert.deepEqual(timesMs, []);
+  }
+}
+
+function soundInspection({ loops, chosen, registersPerThread }: Inspection): void {
+  for (const { instructionsPerIteration, dependentLoads, shortestPath, byClass } of loops) {
+    const sum = Object.values(byClass).reduce((a, b) => a + b, 0);
+    // Parts of unrolled loops are rounded to six digits each.
+    assert.ok(Math.abs(sum - instructionsPerIteration) <= 1e-4 * instructionsPerIteration, 'classes of instructions');
+    assert.ok(shortestPath <= instructionsPerIteration, 'the shortest path');
+    assert.ok(dependentLoads <= instructionsPerIteration, 'dependent loads');
+  }
+  if (chosen) assert.ok(loops[chosen.loop], 'the chosen loop');
+  if (registersPerThread !== null) assert.ok(Number.isFinite(registersPerThread), 'registers');
+}
+
+const anything = (): void => {};
+const casesOf = ({ cases }: { readonly cases: Parameters<typeof soundCases>[0] }): void => soundCases(cases);
+
+/** Reads a text as one of the files that say what a kernel is. */
+export function readKernel(kind: keyof KernelTexts, bytes: Uint8Array): void {
+  kernelFileKind('hostile', bytes);
+  const texts: KernelTexts = { [kind]: kind === 'cubin' ? bytes : decode(bytes) };
+  soundOrRefused(inspectKernel('hostile', texts, {}), soundInspection);
+}
+const kernelParser = (kind: keyof KernelTexts, file: Uint8Array): Parser => ({
+  name: `kernel: ${kind}`,
+  files: filesOf(KERNEL_TOKENS, file),
+  read: (bytes) => readKernel(kind, bytes),
+});
+
+function readJson<T>(bytes: Uint8Array, then: (value: unknown) => Result<T>, names?: RegExp): void {
+  let value: unknown;
+  try {
+    value = JSON.parse(decode(bytes));
+  } catch {
+    return; // its reader refuses what is no JSON before
+  }
+  soundOrRefused(then(value), anything, names);
+}
+
+const CACHE = sample('test/data/kernel-tuner/convolution-A100.json.gz');
+const T4 = sample('test/data/kernel-tuner/convolution-A100_T4.json.gz');
+const RESULTS = sample('test/data/measured/cpu-xeon-2-cores.jsonl');
+const LENGTHS = sample('db/examples/acts-propagation-steps.csv');
+const STUDIES = ['acts', 'spmv-cpu', 'spmv-implementations'].map((name) => sample(`db/examples/${name}.json`));
+const GPU = encode(
+  JSON.stringify((JSON.parse(readFileSync(join(ROOT, 'db/devices/nvidia.json'), 'utf8')) as unknown[])[0]),
+);
+
+export const PARSERS: readonly Parser[] = [
+  {
+    name: 'lengths (CSV)',
+    files: filesOf(CSV_TOKENS, LENGTHS),
+    read: async (bytes, size) => soundOrRefused(await parseLengthsCsv(chunks(bytes, size), 'hostile'), soundLaw),
+  },
+  {
+    name: 'table (CSV)',
+    files: filesOf(CSV_TOKENS, LENGTHS),
+    read: async (bytes, size) => soundOrRefused(await inspectTable(chunks(bytes, size), 'hostile'), anything),
+  },
+  {
+    name: 'Matrix Market',
+    files: filesOf(MATRIX_TOKENS, matrices, sample('test/data/matrices/1138_bus.mtx')),
+    read: async (bytes, size) => soundOrRefused(await parseMatrixMarket(chunks(bytes, size), 'hostile'), soundLaw),
+  },
+  {
+    name: 'workload text',
+    files: fc.oneof(
+      nearly(WORKLOAD_TOKENS),
+      fc.string({ unit: 'binary' }).map(encode),
+      damaged(fc.constantFrom('mixture(0.5*geometric(0.05),0.5*poisson(3))', 'file:a.csv#steps&count=n').map(encode)),
+    ),
+    read(bytes) {
+      const parsed = parseWorkload(decode(bytes));
+      soundOrRefused(
+        parsed,
+        (value) => assert.deepEqual(parseWorkload(formatWorkload(value)), parsed),
+        /^workload, column \d+: [^]+\. Use |^workload/,
+      );
+    },
+  },
+  {
+    name: 'Kernel Tuner',
+    files: filesOf(JSON_TOKENS, caches, t4Files, CACHE, T4),
+    read: async (bytes) => soundOrRefused(await parseKernelTuner(bytes, 'hostile', 'k'), casesOf),
+  },
+  {
+    name: 'results',
+    files: filesOf(JSON_TOKENS, results, RESULTS),
+    read: async (bytes) => soundOrRefused(await parseBenchResults(bytes, 'hostile'), casesOf),
+  },
+  {
+    name: 'measured loops',
+    files: filesOf(LOOP_TOKENS, headed(['dataset,rows,cols,nnzs,merge,thread\n'], LOOP_TOKENS), sample('test/data/loops/spmv-times-ms.csv')), // prettier-ignore
+    read: async (bytes, size) => soundOrRefused(await parseLoopTimes(chunks(bytes, size), 'hostile'), soundCases),
+  },
+  {
+    name: 'mean losses',
+    files: filesOf(MEANS_TOKENS, sample('test/data/smite/measured-means.csv')),
+    read: async (bytes, size) => soundOrRefused(await parseSmiteMeans(chunks(bytes, size), 'hostile'), soundCases),
+  },
+  {
+    name: 'losses of groups',
+    files: filesOf(CSV_TOKENS, sample('test/data/smite/measured-geo_005-n32-first4096.csv.gz')),
+    read: async (bytes, size) => soundOrRefused(await parseSmiteGroups(chunks(bytes, size), 'hostile'), anything),
+  },
+  {
+    name: 'measured times',
+    files: filesOf(TIMES_TOKENS, headed(['design,time_ms\n', '__proto__,constructor,design,time_us\n'], TIMES_TOKENS)),
+    read: async (bytes, size) => soundOrRefused(await parseMeasuredTimes(chunks(bytes, size), 'hostile', 'k'), casesOf),
+  },
+  {
+    name: 'matrices (evidence)',
+    files: filesOf(CSV_TOKENS, headed(['matrix,rows,columns,nonzeros,min,q1,median,q3,max,mean,variance,skewness,a\n'], CSV_TOKENS)), // prettier-ignore
+    read: async (bytes, size) => soundOrRefused(await parseEvidence(chunks(bytes, size), 'hostile', ['a']), anything),
+  },
+  {
+    name: 'archive',
+    files: fc.oneof(
+      anyBytes.map((bytes) => new Uint8Array([0x1f, 0x8b, ...bytes])),
+      damaged(fc.constant(new Uint8Array(gzipSync(LENGTHS)))),
+    ),
+    read: async (bytes) => soundOrRefused(await unpacked(bytes, 'hostile'), anything),
+  },
+  {
+    name: 'study',
+    files: filesOf(JSON_TOKENS, ...STUDIES),
+    read: (bytes) => soundOrRefused(parseStudy(decode(bytes), 'hostile'), anything),
+  },
+  {
+    name: 'manifest of a kernel',
+    files: filesOf(JSON_TOKENS, sample('db/examples/kernels/spmv/spmv.kernel.json')),
+    read: (bytes) => soundOrRefused(parseKernelManifest(decode(bytes), 'hostile'), anything),
+  },
+  {
+    name: 'device',
+    files: filesOf(JSON_TOKENS, GPU),
+    read: (bytes) => readJson(bytes, validateDevice, /./),
+  },
+  {
+    name: 'trace',
+    files: fc.oneof(anyBytes, damaged(fc.constant(TRACE)), fc.constant(TRACE)),
+    read: (bytes) =>
+      soundOrRefused(parseTrace(bytes), ({ lengths }) => assert.ok(lengths.every((length) => length >= 0)), /./),
+  },
+  kernelParser('ptx', encode(KERNEL)),
+  kernelParser('sass', encode(SASS)),
+  kernelParser('log', encode(LOG)),
+  kernelParser('profile', encode(PROFILE)),
+  kernelParser('cubin', CUBIN),
+  {
+    name: 'kind of a file',
+    files: fc.oneof(anyBytes, damaged(caches), damaged(results), ...[CACHE, RESULTS, LENGTHS, GPU].map((file) => damaged(fc.constant(file)))), // prettier-ignore
+    read: (bytes) =>
+      assert.match(fileKind(bytes).kind, /^(results|kernel-tuner|loops|smite|times|study|device|lengths|other)$/),
+  },
+];

@@ -1,0 +1,87 @@
+/**
+ * `npm run verify [SECTION …] [-- --quick] [--seed N] [--amount N]`: attacks the program and prints what it held against, as a table. Each section is a
+ * process of its own, so that one which crashes fails alone.
+ */
+import { fork } from 'node:child_process';
+import { join } from 'node:path';
+import { parseArgs } from 'node:util';
+import { EXIT_FAILED, EXIT_OK, EXIT_USAGE, printTable, processTerminal } from '../../src-main/cli/output.ts';
+import { inSeconds, openReport, type Report, type Section } from './report.ts';
+
+const SECTIONS = ['upgrades', 'supply', 'files', 'storage', 'calls', 'host', 'kills', 'monkey'] as const;
+const USAGE = `npm run verify -- [${SECTIONS.join(' | ')}] … [--quick] [--seed N] [--amount N]`;
+
+const terminal = processTerminal;
+const print = (line: string): void => terminal.out(`  ${line}\n`);
+const sectionOf = async (name: string): Promise<Section> =>
+  ((await import(`./${name}.ts`)) as { readonly section: Section }).section;
+
+type Found = Pick<Report, 'figures' | 'failures'>;
+
+/** What the process of a section does. */
+async function runSection(name: string, amount: number, seed: number): Promise<void> {
+  const report = openReport(seed, print);
+  try {
+    await (await sectionOf(name)).run(report, amount);
+  } catch (error) {
+    report.fail(error instanceof Error ? (error.stack ?? error.message) : String(error));
+  }
+  const { figures, failures } = report;
+  process.send!({ figures, failures } satisfies Found, () => process.exit());
+}
+
+function inProcess(name: string, amount: number, seed: number): Promise<Found> {
+  const child = fork(join(import.meta.dirname, 'run.ts'), ['--as', name, '--amount', `${amount}`, '--seed', `${seed}`]);
+  return new Promise((resolve) => {
+    child.on('message', (found) => resolve(found as Found));
+    child.on('exit', (code, signal) =>
+      resolve({ figures: [], failures: [`The process of ${name} ended with ${signal ?? code} before it was done.`] }),
+    );
+  });
+}
+
+async function verify(names: readonly string[], quick: boolean, seed: number, amount: number | null): Promise<number> {
+  const rows: string[][] = [];
+  const failures: string[] = [];
+  for (const name of names) {
+    const { what, full, quick: few, unit } = await sectionOf(name);
+    const count = amount ?? (quick ? few : full);
+    terminal.out(`\n${name}: ${what} (${count.toLocaleString('en')} ${unit}, seed ${seed})\n`);
+    const start = performance.now();
+    const found = await inProcess(name, count, seed);
+    const time = inSeconds(performance.now() - start);
+    const verdict = found.failures.length === 0 ? 'ok' : `${found.failures.length} FAILED`;
+    rows.push([name, 'result', verdict, time], ...found.figures.map(([figure, result]) => ['', figure, result, '']));
+    failures.push(...found.failures.map((failure) => `${name}: ${failure}`));
+  }
+  terminal.out('\n');
+  printTable(terminal, ['section', 'figure', 'result', 'time'], rows);
+  for (const failure of failures) terminal.out(`\nFAILED ${failure}\n`);
+  if (failures.length > 0) terminal.out(`\nRepeat: npm run verify -- SECTION --seed ${seed}\n`);
+  return failures.length === 0 ? EXIT_OK : EXIT_FAILED;
+}
+
+const wholeNumber = (text: string | undefined): number | null | undefined =>
+  text === undefined ? null : /^\d{1,9}$/.test(text) ? Number(text) : undefined;
+
+const { values, positionals } = parseArgs({
+  options: { quick: { type: 'boolean' }, seed: { type: 'string' }, amount: { type: 'string' }, as: { type: 'string' } },
+  allowPositionals: true,
+});
+const unknown = positionals.find((name) => !SECTIONS.some((one) => one === name));
+const [seed, amount] = [wholeNumber(values.seed), wholeNumber(values.amount)];
+if (values.as) await runSection(values.as, amount ?? 1, seed ?? 1);
+else if (unknown !== undefined) {
+  terminal.err(`There is no section "${unknown}". ${USAGE}\n`);
+  process.exitCode = EXIT_USAGE;
+} else if (seed === undefined || amount === undefined) {
+  terminal.err(`--seed and --amount are whole numbers of at most nine digits. ${USAGE}\n`);
+  process.exitCode = EXIT_USAGE;
+} else
+  process.exitCode = await verify(
+    positionals.length > 0 ? positionals : SECTIONS,
+    values.quick ?? false,
+    // A new one each time, since each time tries other things; it is printed.
+    seed ?? Date.now() % 1e9,
+    amount,
+  );

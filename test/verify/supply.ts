@@ -1,0 +1,135 @@
+import { execFile } from 'node:child_process';
+import { readdirSync, readFileSync } from 'node:fs';
+import { join, relative } from 'node:path';
+import { promisify } from 'node:util';
+import type { Report, Section } from './report.ts';
+
+const ROOT = join(import.meta.dirname, '../..');
+
+interface LockedPackage {
+  readonly version?: string;
+  readonly license?: string;
+  readonly integrity?: string;
+  readonly link?: boolean;
+}
+
+/** Licences under which a package may be part of a program of any licence. */
+const LICENCES = ['MIT', 'ISC', 'BSD-2-Clause', 'BSD-3-Clause', 'Apache-2.0', '0BSD', 'OFL-1.1', 'BlueOak-1.0.0'];
+/** Packages under another one, which build or test the program and are no part of it. */
+const TOOLS: readonly (readonly [RegExp, string])[] = [
+  [/^lightningcss(-|$)/, 'MPL-2.0'],
+  [/^(axe-core|@axe-core\/playwright)$/, 'MPL-2.0'],
+  [/^caniuse-lite$/, 'CC-BY-4.0'],
+];
+/** Packages that name none in their package.json, and what their file LICENSE is. */
+const IN_FILE: Readonly<Record<string, string>> = { 'svelte-toolbelt': 'MIT' };
+
+/** Whether an SPDX expression allows one of the licences: `(MIT OR CC0-1.0)`, `MIT AND ISC`. */
+function allows(expression: string): boolean {
+  return expression
+    .replaceAll(/[()]/g, '')
+    .split(/\s+OR\s+/)
+    .some((all) => all.split(/\s+AND\s+/).every((one) => LICENCES.includes(one.trim())));
+}
+
+function licences(report: Report): void {
+  const lock = JSON.parse(readFileSync(join(ROOT, 'package-lock.json'), 'utf8')) as {
+    readonly packages: Readonly<Record<string, LockedPackage>>;
+  };
+  const counts = new Map<string, number>();
+  for (const [path, { version, license, integrity, link }] of Object.entries(lock.packages)) {
+    if (path === '' || link) continue;
+    const name = path.replace(/^.*node_modules\//, '');
+    const licence = license ?? IN_FILE[name] ?? 'none given';
+    counts.set(licence, (counts.get(licence) ?? 0) + 1);
+    const tool = TOOLS.some(([names, own]) => names.test(name) && own === licence);
+    if (!tool && !allows(licence)) report.fail(`${name}@${version} has the licence "${licence}"`);
+    if (!integrity) report.fail(`${name}@${version} is locked without a digest`);
+  }
+  const listed = [...counts].sort((a, b) => b[1] - a[1]).map(([licence, count]) => `${licence} ${count}`);
+  report.figure(
+    'packages, each locked with a digest',
+    [...counts.values()].reduce((a, b) => a + b, 0),
+  );
+  report.figure('licences', listed.join(', '));
+}
+
+interface Audit {
+  readonly metadata?: { readonly vulnerabilities?: Readonly<Record<string, number>> };
+  readonly vulnerabilities?: Readonly<Record<string, { readonly severity: string; readonly range: string }>>;
+  readonly message?: string;
+  readonly error?: { readonly summary?: string; readonly code?: string };
+}
+
+/** Known vulnerabilities that do not reach the program, and why. */
+const EXPLAINED: Readonly<Record<string, string>> = {};
+
+async function audit(report: Report): Promise<void> {
+  const asked = await promisify(execFile)('npm', ['audit', '--json'], { cwd: ROOT, timeout: 120_000 }).catch(
+    (error: { readonly stdout?: string }) => ({ stdout: error.stdout ?? '' }), // it fails where it finds something
+  );
+  let found: Audit = {};
+  try {
+    found = JSON.parse(asked.stdout) as Audit;
+  } catch {
+    // no answer at all
+  }
+  if (!found.metadata?.vulnerabilities) {
+    const why = found.message ?? found.error?.summary ?? 'no answer';
+    report.figure('npm audit', `not asked: the registry does not answer (${why.slice(0, 80)})`);
+    return;
+  }
+  for (const [name, { severity, range }] of Object.entries(found.vulnerabilities ?? {}))
+    if (!(name in EXPLAINED)) report.fail(`npm audit: ${name} ${range} (${severity})`);
+  report.figure('npm audit', `${found.metadata.vulnerabilities['total'] ?? 0} vulnerabilities`);
+}
+
+/** What would give a text to a shell, or run it. Only the list of words after a program's name starts a program. */
+const FORBIDDEN: readonly (readonly [RegExp, string])[] = [
+  [/\bshell\s*:\s*(true\b|(?!false\b)[\w$.]+\s*[,}])/, 'the option "shell"'],
+  [/\bexec(Sync)?\s*\(\s*[`'"\w]/, 'exec'],
+  [/\b(eval|Function)\s*\(\s*[`'"\w]/, 'code from a text'],
+  [/\bspawn(Sync)?\(\s*['"](\/bin\/)?(ba|da|z)?sh['"]|['"]cmd(\.exe)?['"]|['"]powershell/, 'a shell by its name'],
+  [/\bfrom ['"]node:vm['"]|\brequire\(['"]vm['"]\)/, 'node:vm'],
+  [/\{@html\b|\.innerHTML\s*=|\binsertAdjacentHTML\b|\bdocument\.write\b/, 'markup from a text'],
+];
+/** `name.exec(`, of a regular expression or a database; comments. */
+const ALLOWED = /\.exec\(|^\s*(\/\/|\*|\/\*)/;
+
+function sources(folder: string): readonly string[] {
+  return readdirSync(join(ROOT, folder), { recursive: true, withFileTypes: true })
+    .filter((entry) => entry.isFile() && /\.(ts|mjs|cjs|svelte)$/.test(entry.name))
+    .map((entry) => join(entry.parentPath, entry.name));
+}
+
+/** The wrong lines of a source, by number. */
+export function forbiddenLines(text: string): readonly string[] {
+  return text.split('\n').flatMap((line, i) => {
+    if (ALLOWED.test(line) && !/child_process/.test(line)) return [];
+    return FORBIDDEN.filter(([pattern]) => pattern.test(line)).map(([, what]) => `${i + 1}: ${what}`);
+  });
+}
+
+function noShell(report: Report): void {
+  const files = ['src-main', 'src-workers', 'src-renderer', 'db'].flatMap(sources);
+  for (const file of files)
+    for (const line of forbiddenLines(readFileSync(file, 'utf8'))) report.fail(`${relative(ROOT, file)}:${line}`);
+  report.figure('sources without a shell, code or markup from a text', files.length);
+}
+
+/** What needs no network. */
+export function verifySources(report: Report): void {
+  licences(report);
+  noShell(report);
+}
+
+export const section: Section = {
+  what: 'packages, licences, and no shell anywhere',
+  full: 1,
+  quick: 1,
+  unit: 'round',
+  async run(report) {
+    verifySources(report);
+    await audit(report);
+  },
+};
