@@ -5,6 +5,7 @@ import { isEstimate } from '../../src-workers/domain/device.ts';
 import { PLACEHOLDERS } from '../../src-workers/domain/program.ts';
 import { VARIED_INPUTS, type VariedInput } from '../../src-workers/domain/provenance.ts';
 import { FailureError, type Failure, type Result } from '../../src-workers/domain/result.ts';
+import { messageText } from '../../src-workers/domain/text.ts';
 import { EXPORT_FORMATS, type ExportFormat } from '../contract/api.ts';
 import { BENCH_SUITES } from '../contract/measuring.ts';
 import { MIN_TRUNCATION, MAX_TRUNCATION } from '../contract/study.ts';
@@ -801,7 +802,7 @@ export async function main(args: readonly string[], terminal: Terminal = process
     .configureOutput({
       writeOut: (text) => terminal.out(text),
       writeErr: (text) => terminal.err(text),
-      outputError: (text, write) => write(`lockstep: ${plain(usageText(text))}\n`),
+      outputError: (text, write) => write(`lockstep: ${plain(messageText(usageText(text)))}\n`),
     });
   for (const add of [
     lossCommand,

@@ -1,4 +1,5 @@
 import { systemReason, type Failure } from '../../src-workers/domain/result.ts';
+import { messageText } from '../../src-workers/domain/text.ts';
 
 /** Where a command writes: replaced by buffers in tests. */
 export interface Terminal {
@@ -34,7 +35,7 @@ export const processTerminal: Terminal = {
 
 /** One line on standard error; what a person typed wrong exits 2, everything else 1. */
 export function reportFailure(terminal: Terminal, failure: Failure, usage = false): number {
-  terminal.err(`lockstep: ${plain(failure.message.replaceAll('\n', ' '))}\n`);
+  terminal.err(`lockstep: ${plain(messageText(failure.message).replaceAll('\n', ' '))}\n`);
   return usage ? EXIT_USAGE : EXIT_FAILED;
 }
 

@@ -425,7 +425,13 @@ export const procedures = {
   'simulations.list': procedure(v.strictObject({ runId: id })).returns<readonly SimulatedDesign[]>(),
   /** Plays one replication of a design of a sweep, from 0 (`timesMs[replication]` where it was simulated), and says what happened when. */
   'simulations.timeline': procedure(
-    v.strictObject({ runId: id, designIndex: index, replication: v.optional(v.pipe(index, v.maxValue(1000)), 0) }),
+    v.strictObject({
+      runId: id,
+      designIndex: index,
+      replication: v.optional(v.pipe(index, v.maxValue(1000)), 0),
+      /** Who asks: a newer call of the same client takes the place of the older one, which is cancelled. */
+      client: v.optional(shortText),
+    }),
   ).returns<SimulationTimeline>(),
 
   /** Where benchmarks can run on this machine. Asks the devices, which may take a second or two; `again` asks anew. */

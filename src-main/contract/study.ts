@@ -25,8 +25,11 @@ function between(minimum: number, maximum: number) {
   const must = `must be a number from ${minimum} to ${maximum}`;
   return v.pipe(v.number(must), v.minValue(minimum, must), v.maxValue(maximum, must));
 }
-const ABOVE_ZERO = 'must be a number above 0';
-const positive = v.pipe(v.number(ABOVE_ZERO), v.finite(ABOVE_ZERO), v.gtValue(0, ABOVE_ZERO));
+/** The largest figure of a kernel: products of some of them with 2⁴⁰ units are still finite times. */
+const MAX_FIGURE = 1e12;
+const ABOVE_ZERO = `must be a number above 0, at most ${MAX_FIGURE}`;
+const positive = v.pipe(v.number(ABOVE_ZERO), v.gtValue(0, ABOVE_ZERO), v.maxValue(MAX_FIGURE, ABOVE_ZERO));
+const figure = between(0, MAX_FIGURE);
 const AT_LEAST_ZERO = 'must be a number ≥ 0';
 export const nonNegative = v.pipe(v.number(AT_LEAST_ZERO), v.finite(AT_LEAST_ZERO), v.minValue(0, AT_LEAST_ZERO));
 /** A list of 1 to `maximum` entries. */
@@ -116,11 +119,11 @@ export const kernelSchema = v.strictObject(
     ),
     instructionsPerIteration: v.pipe(positive, v.description('Thread-group instructions issued per iteration')),
     dependentLoadsPerIteration: v.optional(
-      v.pipe(nonNegative, v.description('Loads per iteration on the critical path that go to device memory')),
+      v.pipe(figure, v.description('Loads per iteration on the critical path that go to device memory')),
       KERNEL_DEFAULTS.dependentLoadsPerIteration,
     ),
     bytesPerIteration: v.optional(
-      v.pipe(nonNegative, v.description('Device-memory traffic of one lane per iteration, bytes')),
+      v.pipe(figure, v.description('Device-memory traffic of one lane per iteration, bytes')),
       KERNEL_DEFAULTS.bytesPerIteration,
     ),
     accesses: v.optional(
@@ -140,14 +143,14 @@ export const kernelSchema = v.strictObject(
     ),
     cooperationCost: v.optional(
       v.pipe(
-        nonNegative,
+        figure,
         v.description('Cost of one cooperation step (of log2 of the threads per unit), as a fraction of an iteration'),
       ),
       KERNEL_DEFAULTS.cooperationCost,
     ),
     flattenedCost: v.optional(
       v.pipe(
-        nonNegative,
+        figure,
         v.description(
           'What one loop over all units (flattened, or fetching) adds to every iteration, as a fraction of an iteration',
         ),
@@ -178,7 +181,7 @@ export const kernelSchema = v.strictObject(
     ),
     blockReductionIterations: v.optional(
       v.pipe(
-        nonNegative,
+        figure,
         v.description(
           'Combining a unit whose threads span several thread groups, once a unit, in iterations of one thread. The default is assumed',
         ),
@@ -187,7 +190,7 @@ export const kernelSchema = v.strictObject(
     ),
     searchStepIterations: v.optional(
       v.pipe(
-        nonNegative,
+        figure,
         v.description(
           'One step of the binary search for the start of an even share (nonzero-split, merge-path on a GPU), in iterations of one thread. The default is assumed',
         ),
@@ -196,7 +199,7 @@ export const kernelSchema = v.strictObject(
     ),
     carryIterations: v.optional(
       v.pipe(
-        nonNegative,
+        figure,
         v.description(
           'Handing on the unit that the end of an even share cuts, in iterations of one thread. The default is assumed',
         ),
@@ -204,7 +207,7 @@ export const kernelSchema = v.strictObject(
       KERNEL_DEFAULTS.carryIterations,
     ),
     setupIterationsPerUnit: v.optional(
-      v.pipe(nonNegative, v.description('Work before the first iteration of each unit, in iterations')),
+      v.pipe(figure, v.description('Work before the first iteration of each unit, in iterations')),
       KERNEL_DEFAULTS.setupIterationsPerUnit,
     ),
     kneeSoftness: v.optional(
@@ -218,7 +221,7 @@ export const kernelSchema = v.strictObject(
     ),
     bytesPerUnit: v.optional(
       v.pipe(
-        nonNegative,
+        figure,
         v.description('Input and state of a unit that a reordering has to move, bytes. The default is assumed'),
       ),
       KERNEL_DEFAULTS.bytesPerUnit,
@@ -232,7 +235,7 @@ export const kernelSchema = v.strictObject(
     ),
     spillInstructionsPerRegister: v.optional(
       v.pipe(
-        nonNegative,
+        figure,
         v.description(
           'Instructions per iteration that a register spilled by a cap costs. The default is assumed: a store and a load',
         ),

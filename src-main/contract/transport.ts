@@ -171,7 +171,8 @@ export function decodeMessage(frame: Uint8Array): Result<unknown> {
 
 /** The part of the engine a connection needs. */
 export interface EngineDoor {
-  dispatch(name: string, input: unknown): Promise<Result<unknown>>;
+  /** @param gone fires when the page that asks has gone away: what it alone waits for may end */
+  dispatch(name: string, input: unknown, gone: AbortSignal): Promise<Result<unknown>>;
   subscribe(listener: (event: EventName, payload: unknown) => void): () => void;
 }
 
@@ -183,10 +184,10 @@ export interface Connection {
 
 /** Serves one page: calls in, replies and events out. `send` may throw on a message it cannot carry. */
 export function serveConnection(engine: EngineDoor, send: (message: ServerMessage) => void): Connection {
-  let open = true;
+  const gone = new AbortController();
   let inFlight = 0;
   const post = (message: ServerMessage): Failure | null => {
-    if (!open) return null;
+    if (gone.signal.aborted) return null;
     try {
       send(message);
       return null;
@@ -201,7 +202,7 @@ export function serveConnection(engine: EngineDoor, send: (message: ServerMessag
   const unsubscribe = engine.subscribe((event, payload) => void post({ event, payload }));
   return {
     receive(message) {
-      if (!open || !isRequest(message)) return;
+      if (gone.signal.aborted || !isRequest(message)) return;
       const { id, name, input } = message;
       if (inFlight >= MAX_CALLS_IN_FLIGHT) {
         reply(
@@ -216,7 +217,7 @@ export function serveConnection(engine: EngineDoor, send: (message: ServerMessag
       inFlight += 1;
       // The edge where a bug becomes a failure: `call` reports expected failures as values.
       void Promise.resolve()
-        .then(() => engine.dispatch(name, input))
+        .then(() => engine.dispatch(name, input, gone.signal))
         .catch((error: unknown) => fail('internal', `${name}: ${messageOf(error)}`))
         .then((result) => {
           inFlight -= 1;
@@ -224,8 +225,7 @@ export function serveConnection(engine: EngineDoor, send: (message: ServerMessag
         });
     },
     close() {
-      if (!open) return;
-      open = false;
+      gone.abort();
       unsubscribe();
     },
   };

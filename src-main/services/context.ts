@@ -30,7 +30,11 @@ export interface Context {
 
 /** What answers the procedures of these names. */
 export type Handlers<Names extends ProcedureName = ProcedureName> = {
-  readonly [Name in Names]: (input: ProcedureArguments<Name>) => Promise<Result<ProcedureOutput<Name>>>;
+  /** `gone` fires when the page that asks has gone away. */
+  readonly [Name in Names]: (
+    input: ProcedureArguments<Name>,
+    gone?: AbortSignal,
+  ) => Promise<Result<ProcedureOutput<Name>>>;
 };
 
 /** The procedures of an area: those whose names begin with it. */

@@ -48,7 +48,7 @@ export interface Engine {
    */
   call<Name extends ProcedureName>(name: Name, input: ProcedureInput<Name>): Promise<Result<ProcedureOutput<Name>>>;
   /** `call` for a name and an input from a page, whose types are unknown. */
-  dispatch(name: string, input: unknown): Promise<Result<unknown>>;
+  dispatch(name: string, input: unknown, gone?: AbortSignal): Promise<Result<unknown>>;
   subscribe(listener: (event: EventName, payload: unknown) => void): () => void;
   close(): Promise<void>;
 }
@@ -130,14 +130,17 @@ export async function openEngine(options: EngineOptions): Promise<Result<OpenEng
   // The first start shows results: the first example is predicted while the window opens. Its failure is no reason not to.
   if (seeded.value !== null) void handlers['runs.start']({ studyId: seeded.value });
 
-  const dispatch = async (name: string, input: unknown): Promise<Result<never>> => {
+  const dispatch = async (name: string, input: unknown, gone?: AbortSignal): Promise<Result<never>> => {
     if (!Object.hasOwn(procedures, name))
       return fail('not-found', `The engine has no procedure "${String(name).slice(0, 80)}".`);
     const known = name as ProcedureName;
     const checked = validate(procedures[known].input, input ?? {}, name);
     if (!checked.ok) return checked;
     try {
-      return await (handlers[known] as (value: unknown) => Promise<Result<never>>)(checked.value);
+      return await (handlers[known] as (value: unknown, gone?: AbortSignal) => Promise<Result<never>>)(
+        checked.value,
+        gone,
+      );
     } catch (error) {
       return fail('internal', `${name}: ${error instanceof Error ? error.message : String(error)}`);
     }
@@ -145,7 +148,7 @@ export async function openEngine(options: EngineOptions): Promise<Result<OpenEng
 
   return ok({
     context,
-    call: dispatch,
+    call: (name, input) => dispatch(name, input),
     dispatch,
     subscribe(listener) {
       listeners.add(listener);

@@ -1,16 +1,35 @@
-/** Calls of which a newer one takes the place of the older one of the same client. A call that names no client disturbs none. */
+import { fail, type Result } from '../../src-workers/domain/result.ts';
+
+export const SUPERSEDED: Result<never> = fail('cancelled', 'A newer call of the same client took its place.');
+
+/**
+ * Calls that end when nobody waits for them any more: a newer one takes the place of the older one of the same client, and none outlives
+ * its page. A call that names no client disturbs none.
+ */
 export class Turns {
   readonly #underWay = new Map<string, AbortController>();
 
-  /** @param work gets a signal that fires when a newer call takes its place, or when it is cancelled */
-  async take<T>(client: string | undefined, work: (signal: AbortSignal) => Promise<T>): Promise<T> {
+  /**
+   * @param ends fire when the page that asks has gone away, or the engine closes
+   * @param work gets a signal that fires then, when a newer call takes its place, and when it is cancelled; what it throws after
+   *   that is the failure `SUPERSEDED`
+   */
+  async take<T>(
+    client: string | undefined,
+    ends: readonly (AbortSignal | undefined)[],
+    work: (signal: AbortSignal) => Promise<Result<T>>,
+  ): Promise<Result<T>> {
     const turn = new AbortController();
+    const signal = AbortSignal.any([turn.signal, ...ends.filter((end) => end !== undefined)]);
     if (client !== undefined) {
       this.cancel(client);
       this.#underWay.set(client, turn);
     }
     try {
-      return await work(turn.signal);
+      return await work(signal);
+    } catch (error) {
+      if (signal.aborted) return SUPERSEDED;
+      throw error;
     } finally {
       if (client !== undefined && this.#underWay.get(client) === turn) this.#underWay.delete(client);
     }

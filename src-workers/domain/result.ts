@@ -1,3 +1,5 @@
+import { messageText } from './text.ts';
+
 /**
  * Expected failures are values; bugs throw. A failure's message says what is wrong, with the value and the limit, and what to do.
  */
@@ -23,7 +25,8 @@ export function ok<T>(value: T): Result<T> {
   return { ok: true, value };
 }
 
-export function fail(code: FailureCode, message: string, context?: Failure['context']): Result<never> {
+export function fail(code: FailureCode, text: string, context?: Failure['context']): Result<never> {
+  const message = messageText(text);
   return { ok: false, error: context ? { code, message, context } : { code, message } };
 }
 

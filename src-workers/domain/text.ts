@@ -3,6 +3,17 @@ export function shortened(text: string, most: number): string {
   return text.length > most ? `${text.slice(0, most - 1).trimEnd()}…` : text;
 }
 
+/** The longest message of a failure, characters. */
+const MAX_MESSAGE = 2000;
+
+/** A message with its start, which says what is wrong, and its end, which says what to do: it may quote megabytes of a file. */
+export function messageText(text: string): string {
+  if (text.length <= MAX_MESSAGE) return text;
+  const half = MAX_MESSAGE / 2;
+  const left = (text.length - MAX_MESSAGE).toLocaleString('en');
+  return `${text.slice(0, half)} … (${left} characters left out) … ${text.slice(-half)}`;
+}
+
 /** The last line that is not blank; empty where there is none. */
 export function lastLine(text: string): string {
   return text.trim().split('\n').at(-1)!.trim();

@@ -46,6 +46,18 @@ describe('a wrong study says which field is wrong, and what it must be', () => {
       'kernel.bytesPerIterations',
       'did you mean "bytesPerIteration"?',
     ],
+    [
+      'a figure of which no time comes',
+      (s) => void (s.kernel.instructionsPerIteration = 1e308),
+      'kernel.instructionsPerIteration',
+      'a number above 0, at most 1000000000000',
+    ],
+    [
+      'one that may be 0',
+      (s) => void (s.kernel.bytesPerIteration = 1e308),
+      'kernel.bytesPerIteration',
+      'a number from 0 to 1000000000000',
+    ],
     ['an unknown field like no other', (s) => void (s.zzzzzzzz = {}), 'zzzzzzzz', 'not a known field'],
     ['a misspelt axis', (s) => void (s.axes.blockThread = [1]), 'axes.blockThread', 'did you mean "blockThreads"?'],
     [

@@ -327,6 +327,24 @@ describe('a timeline', () => {
     }
   });
 
+  it('ends when its page goes or a newer one is asked for, and leaves the worker to others', async () => {
+    const engine = await engineOn(temporaryFile());
+    const study = smallStudy({
+      workload: { lengths: 'geometric(0.05)', units: 100_000_000 },
+      axes: { threadsPerUnit: [1], blockThreads: [64], balancing: ['dynamic-fetch'] },
+    });
+    const runId = await sweep(engine, study);
+    const { designIndex } = (await page(engine, { runId, limit: 1 })).rows[0];
+    const gone = new AbortController();
+    const play = (client: string) =>
+      engine.dispatch('simulations.timeline', { runId, designIndex, client }, gone.signal);
+    const [older, newer] = [play('page'), play('page')];
+    expect(await older).toMatchObject({ error: { code: 'cancelled' } });
+    gone.abort();
+    expect(await newer).toMatchObject({ error: { code: 'cancelled' } });
+    await sweep(engine, smallStudy());
+  });
+
   it('of more units than one worker plays in seconds is refused', async () => {
     const engine = await engineOn(temporaryFile());
     const study = smallStudy({

@@ -11,7 +11,7 @@ import {
   type EngineDoor,
   type PortLike,
 } from '../../src-main/contract/transport.ts';
-import { fail, unwrap } from '../../src-workers/domain/result.ts';
+import { fail, ok, unwrap } from '../../src-workers/domain/result.ts';
 
 const roundTrip = (message: unknown) => unwrap(decodeMessage(encodeMessage(message)));
 
@@ -187,6 +187,23 @@ describe('client and engine', () => {
     expect(heard).toHaveBeenCalledTimes(1);
     client.close();
     await vi.waitFor(() => expect(listeners.size).toBe(0));
+  });
+
+  test('an engine hears when the page that waits for it has gone', async () => {
+    const asked = Promise.withResolvers<AbortSignal>();
+    const engine: EngineDoor = {
+      dispatch: async (_name, _input, gone) => {
+        asked.resolve(gone);
+        return ok(null);
+      },
+      subscribe: () => () => {},
+    };
+    const connection = serveConnection(engine, () => {});
+    connection.receive({ id: 1, name: 'app.info', input: {} });
+    const gone = await asked.promise;
+    expect(gone.aborted).toBe(false);
+    connection.close();
+    expect(gone.aborted).toBe(true);
   });
 
   test('when the channel closes, waiting and later calls fail and engine.lost is heard once', async () => {

@@ -42,14 +42,14 @@ export function adviceHandlers(context: Context): Handlers<ProceduresOf<'advice'
     return advised.ok ? ok({ study: advised.value, predictions }) : advised;
   };
   return {
-    'advice.recommend': (input) =>
-      turns.take(input.client, async (turn) => {
+    'advice.recommend': (input, gone) =>
+      turns.take(input.client, [gone], async (turn) => {
         const advised = await advisedOf(input);
         if (!advised.ok) return advised;
         return recommend(context, advised.value.predictions, advised.value.study, input, () => !turn.aborted);
       }),
-    'advice.sensitivity': (input) =>
-      turns.take(input.client, async (turn) => {
+    'advice.sensitivity': (input, gone) =>
+      turns.take(input.client, [gone], async (turn) => {
         const advised = await advisedOf(input);
         if (!advised.ok) return advised;
         return sensitivity(context, advised.value.predictions, advised.value.study, input, () => !turn.aborted);

@@ -4,6 +4,7 @@ import type { InputChange } from '../../../src-workers/advise/change.ts';
 import { BREAKDOWN_PARTS, type Breakdown } from '../../../src-workers/domain/breakdown.ts';
 import type { InputFact } from '../../../src-workers/domain/provenance.ts';
 import { fail, ok, type Result } from '../../../src-workers/domain/result.ts';
+import { SUPERSEDED } from '../turns.ts';
 import { cellsOf, mapShape } from '../../../src-workers/advise/maps.ts';
 import { AGREEMENT_FRACTION, tieFraction } from '../../../src-workers/sweep/ties.ts';
 import { wavesOf } from '../../../src-workers/advise/survey.ts';
@@ -26,8 +27,6 @@ export interface RecommendOptions {
   /** All, where left out. */
   readonly look?: Look | undefined;
 }
-
-export const SUPERSEDED: Result<never> = fail('cancelled', 'A newer call of the same client took its place.');
 
 /** The device that is recommended for, with its best designs. */
 export interface Advised {

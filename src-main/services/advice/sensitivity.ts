@@ -25,7 +25,8 @@ import { designText, differenceText } from '../ranking/design-text.ts';
 import { predictionInputs } from '../studies/plan.ts';
 import type { DevicePrediction, Predictions } from './predictions.ts';
 import type { AdvisedDevice, AdvisedStudy } from './prepare.ts';
-import { advise, pickOf, studyDesign, SUPERSEDED } from './recommend.ts';
+import { SUPERSEDED } from '../turns.ts';
+import { advise, pickOf, studyDesign } from './recommend.ts';
 import { inputLabel } from './robust.ts';
 
 export interface SensitivityOptions {

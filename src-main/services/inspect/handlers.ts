@@ -1,4 +1,4 @@
-import { fail, ok } from '../../../src-workers/domain/result.ts';
+import { ok } from '../../../src-workers/domain/result.ts';
 import type { Context, Handlers, ProceduresOf } from '../context.ts';
 import { Turns } from '../turns.ts';
 import { inspectFile } from './inspect.ts';
@@ -6,16 +6,8 @@ import { inspectFile } from './inspect.ts';
 export function inspectHandlers(context: Context): Handlers<ProceduresOf<'kernel'>> {
   const turns = new Turns();
   return {
-    'kernel.inspect': ({ client, ...input }) =>
-      turns.take(client, async (turn) => {
-        const signal = AbortSignal.any([turn, context.closing]);
-        try {
-          return await inspectFile(context, input, signal);
-        } catch (error) {
-          if (signal.aborted) return fail('cancelled', `${input.fileName}: the inspection was cancelled.`);
-          throw error;
-        }
-      }),
+    'kernel.inspect': ({ client, ...input }, gone) =>
+      turns.take(client, [gone, context.closing], (signal) => inspectFile(context, input, signal)),
     'kernel.cancelInspect': async ({ client }) => ok(turns.cancel(client)),
   };
 }

@@ -245,7 +245,7 @@ export interface Benchmarks extends PageMeasurements {
   /** A plan for CUDA with everything that a machine without Lockstep needs to measure it. */
   bundle(input: ProcedureArguments<'bench.bundle'>): Promise<Result<Bundle>>;
   /** What fits the time, by a few launches before. */
-  probe(input: ProcedureArguments<'bench.probe'>): Promise<Result<ProbeAnswer>>;
+  probe(input: ProcedureArguments<'bench.probe'>, gone?: AbortSignal): Promise<Result<ProbeAnswer>>;
   /** Whether a probe of this client was under way. */
   cancelProbe(client: string): boolean;
   start(input: ProcedureArguments<'bench.start'>): Promise<Result<RunHandle>>;
@@ -345,12 +345,9 @@ export function openBenchmarks(context: Context, targets: Targets, pageSilenceMs
       const bytes = tarArchive(files.value);
       return bytes.ok ? ok({ ...bundle, files: [{ path: bundle.fileName, bytes: bytes.value }] }) : bytes;
     },
-    probe: ({ client, ...input }) =>
+    probe: ({ client, ...input }, gone) =>
       alone(
-        () =>
-          probes.take(client, (turn) =>
-            probeMeasurement(context, input, plan, AbortSignal.any([turn, context.closing])),
-          ),
+        () => probes.take(client, [gone, context.closing], (signal) => probeMeasurement(context, input, plan, signal)),
         () => null,
       ),
     cancelProbe: (client) => probes.cancel(client),

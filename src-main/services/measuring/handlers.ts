@@ -13,7 +13,7 @@ export function measuringHandlers(
 ): Handlers<Exclude<ProceduresOf<'bench'>, 'bench.detail' | 'bench.compare' | 'bench.contention'>> {
   return {
     'bench.targets': async ({ again }) => ok(await targets.list(again)),
-    'bench.probe': (input) => benchmarks.probe(input),
+    'bench.probe': (input, gone) => benchmarks.probe(input, gone),
     'bench.cancelProbe': async ({ client }) => ok(benchmarks.cancelProbe(client)),
     'bench.start': (input) => context.running.start(benchmarks.start(input)),
     'bench.runnable': (input) => benchmarks.runnable(input),

@@ -1,4 +1,5 @@
 import { ok } from '../../../src-workers/domain/result.ts';
+import { Turns } from '../turns.ts';
 import type { Context, Handlers, ProceduresOf } from '../context.ts';
 import {
   ownSimulations,
@@ -10,6 +11,7 @@ import {
 
 export function simulationHandlers(context: Context): Handlers<ProceduresOf<'simulations'>> {
   const { store, views, running } = context;
+  const turns = new Turns();
   return {
     'simulations.start': (input) => running.start(startSimulations(context, input)),
     'simulations.list': async ({ runId }) => {
@@ -21,9 +23,9 @@ export function simulationHandlers(context: Context): Handlers<ProceduresOf<'sim
       const own = await ownSimulations(context, runId);
       return own.ok ? views.read(request.value.sourceRunId, (view) => ok(simulatedRows(view, own.value))) : own;
     },
-    'simulations.timeline': async ({ runId, designIndex, replication }) => {
-      const view = await views.open(runId);
-      return view.ok ? simulationTimeline(context, view.value, designIndex, replication) : view;
-    },
+    'simulations.timeline': ({ client, ...asked }, gone) =>
+      turns.take(client, [gone], (signal) =>
+        views.read(asked.runId, (view) => simulationTimeline(context, view, asked, signal)),
+      ),
   };
 }

@@ -304,16 +304,13 @@ export async function ownSimulations(context: Context, runId: number): Promise<R
 export async function simulationTimeline(
   context: Context,
   view: RunView,
-  designIndex: number,
-  replication: number,
+  { designIndex, replication }: Pick<ProcedureArguments<'simulations.timeline'>, 'designIndex' | 'replication'>,
+  signal: AbortSignal,
 ): Promise<Result<SimulationTimeline>> {
   const known = checkDesign(view, designIndex);
   if (!known.ok) return known;
-  const drawn = await context.pool.run('timeline', {
-    plan: view.predictor.plan,
-    design: designIndex,
-    seed: view.run.seed ?? 0,
-    replication,
-  });
+  const { plan } = view.predictor;
+  const task = { plan, design: designIndex, seed: view.run.seed ?? 0, replication };
+  const drawn = await context.pool.run('timeline', task, { signal });
   return drawn.ok ? ok({ designIndex, replication, ...drawn.value }) : drawn;
 }

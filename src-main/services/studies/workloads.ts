@@ -17,9 +17,14 @@ const MAX_FILE_BYTES = 4 * 2 ** 30;
 
 export const sha256 = (bytes: Uint8Array | string): string => createHash('sha256').update(bytes).digest('hex');
 
-/** Opens a workload file relative to a folder, as a byte stream. */
+/**
+ * Opens a workload file relative to a folder, as a byte stream. Refuses paths such as \\host\share: Windows would sign in to that host
+ * for whoever wrote the study.
+ */
 export function fileOpener(folder: string) {
   return async (path: string): Promise<Result<AsyncIterable<Uint8Array>>> => {
+    if (/^[\\/]{2}/.test(path))
+      return fail('bad-input', `${path} is on another machine. Copy it to this one, beside the study.`);
     const file = resolve(folder, path);
     try {
       const info = await stat(file);
@@ -107,7 +112,7 @@ export interface OrderedLaw {
 
 /**
  * Resolves a workload text, also `stored:HASH:name` of a file that was imported earlier.
- * @param reading called before each file that is read
+ * @param reading called before the first byte of each file
  */
 export async function resolveLengths(
   store: StoreClient,
@@ -130,8 +135,9 @@ export async function resolveLengths(
   }
   const open = fileOpener(baseFolder ?? process.cwd());
   const openFile = async (path: string): ReturnType<typeof open> => {
-    await reading?.(path);
-    return open(path);
+    const bytes = await open(path);
+    if (bytes.ok) await reading?.(path);
+    return bytes;
   };
   const resolved = await resolveOrderedWorkload(
     text,
