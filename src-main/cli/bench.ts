@@ -22,6 +22,7 @@ import { isDone } from '../services/measured/measured.ts';
 import { studyWithoutProfile, studyWithProfile } from '../services/measured/calibrations.ts';
 import type { Engine } from '../services/engine.ts';
 import { writeWhole } from '../services/app/files.ts';
+import { agentTarget, type RedisOptions } from './agent.ts';
 import { DESIGN_HEAD, designCells } from './design-columns.ts';
 import { evidenceGapsOf } from './evidence.ts';
 import { followRun, runId } from './follow.ts';
@@ -30,7 +31,7 @@ import { changeStudyFile, type WrittenStudy } from './study-file.ts';
 
 /** Measuring from the command line: run, list, compare, pack, calibrate. */
 
-export interface BenchOptions {
+export interface BenchOptions extends RedisOptions {
   readonly json?: boolean;
   readonly target?: string;
   readonly exec?: string;
@@ -133,7 +134,9 @@ export async function benchCommand(
   if (options.compare) return compareMeasurement(engine, terminal, run, options);
   const input = measuringInput(run, options);
   if (!input.ok) return reportFailure(terminal, input.error, true);
-  const where = measuringTarget(options);
+  const onAgent = await agentTarget(engine, options);
+  if (!onAgent.ok) return reportFailure(terminal, onAgent.error, true);
+  const where = measuringTarget(onAgent.value);
   if (!where.ok) return reportFailure(terminal, where.error, true);
   if (options.bundle !== undefined) return packBundle(engine, terminal, input.value, options.bundle, options);
   const { units } = options;

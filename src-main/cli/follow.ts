@@ -1,7 +1,8 @@
 import { fail, type Result } from '../../src-workers/domain/result.ts';
 import type { RunProgress, RunSummary } from '../contract/api.ts';
 import type { Engine } from '../services/engine.ts';
-import { progressBar, type Terminal } from './output.ts';
+import { agentsText } from './agent.ts';
+import { plain, progressBar, type Terminal } from './output.ts';
 
 /** The number of a run, as typed. */
 export function runId(text: string | undefined): Result<number> {
@@ -12,6 +13,8 @@ export function runId(text: string | undefined): Result<number> {
   );
 }
 
+/** Between two looks at the agents. */
+const AGENTS_MS = 3000;
 const RESUME = 'lockstep runs resume';
 
 /**
@@ -27,6 +30,16 @@ export async function followRun(
   begun: (runId: number) => Promise<string> = async () => '',
 ): Promise<Result<RunSummary>> {
   const bar = progressBar(terminal, label);
+  let said: string | null = null;
+  /** Says who does the work when that changes. */
+  const sayAgents = async (): Promise<void> => {
+    const state = await engine.call('agents.state', {});
+    const text = state.ok ? agentsText(state.value) : null;
+    if (text === null || text === said) return;
+    said = text;
+    bar.clear();
+    terminal.err(`lockstep: ${plain(text)}\n`);
+  };
   let saved = 0;
   const unsubscribe = engine.subscribe((event, payload) => {
     if (event !== 'run.progress') return;
@@ -40,12 +53,15 @@ export async function followRun(
   };
   process.once('SIGINT', stop);
   process.once('SIGTERM', stop);
-  const said = started.ok ? await begun(started.value.runId) : '';
-  if (said !== '') {
+  const news = started.ok ? await begun(started.value.runId) : '';
+  if (news !== '') {
     bar.clear();
-    terminal.err(said);
+    terminal.err(news);
   }
+  await sayAgents();
+  const timer = setInterval(() => void sayAgents(), AGENTS_MS);
   const run = started.ok ? await engine.call('runs.wait', { id: started.value.runId }) : started;
+  clearInterval(timer);
   process.removeListener('SIGINT', stop);
   process.removeListener('SIGTERM', stop);
   unsubscribe();

@@ -1,3 +1,4 @@
+import { availableParallelism } from 'node:os';
 import { join, resolve } from 'node:path';
 import { Command, CommanderError, InvalidArgumentError, Option } from 'commander';
 import { CACHE_STATES } from '../../src-workers/domain/benchmark.ts';
@@ -11,6 +12,7 @@ import { BENCH_SUITES } from '../contract/measuring.ts';
 import { MIN_TRUNCATION, MAX_TRUNCATION } from '../contract/study.ts';
 import { programPlaces } from '../hosts/places.ts';
 import { defaultDatabaseFile } from '../services/app/data-folder.ts';
+import { PASSWORD_VARIABLE } from '../services/agents/connection.ts';
 import { doctorChecks } from '../services/app/doctor.ts';
 import { openEngine, type Engine } from '../services/engine.ts';
 import { readText } from '../services/app/files.ts';
@@ -18,6 +20,7 @@ import { counted } from '../services/export/text.ts';
 import { workloadLoss } from '../services/models/loss.ts';
 import { deviceOccupancy, nvidiaOccupancy, occupancyBatch } from '../services/devices/occupancy.ts';
 import { APP_VERSION } from '../services/app/version.ts';
+import { agentCommand, redisSettings, type AgentCommandOptions, type RedisOptions } from './agent.ts';
 import { recommendCommand, robustCommand, sensitivityCommand } from './advice.ts';
 import { benchCommand, calibrateCommand, type BenchOptions } from './bench.ts';
 import { runId } from './follow.ts';
@@ -53,7 +56,7 @@ import {
   sweepCommand,
 } from './commands.ts';
 
-interface GlobalOptions {
+interface GlobalOptions extends RedisOptions {
   readonly json?: boolean;
   readonly db?: string;
 }
@@ -97,6 +100,13 @@ const command = (parent: Command, signature: string, summary: string): Command =
     .option('--json', 'print one JSON document on standard output, nothing else there')
     .option('--db <file>', 'database to use instead of the one in your data folder');
 
+/** Options of a command whose work agents can do. */
+const byAgents = (command: Command): Command =>
+  command
+    .option('--redis <url>', 'give the work to agents that use this Redis: redis://HOST:PORT, or rediss:// for TLS')
+    .option('--redis-prefix <name>', 'what the names of its keys begin with (default: lockstep)')
+    .option('--redis-password-file <file>', `its password; otherwise ${PASSWORD_VARIABLE} in the environment`);
+
 /** What every command has: where it writes, its exit status, and an engine while it needs one. */
 interface CommandLine {
   readonly terminal: Terminal;
@@ -116,6 +126,7 @@ function openCommandLine(terminal: Terminal): CommandLine {
   };
 
   const withEngine = async (options: GlobalOptions, body: (engine: Engine) => Promise<number>): Promise<void> => {
+    const redis = redisSettings(options);
     const engine = await openEngine({
       databaseFile: resolve(options.db ?? defaultDatabaseFile()),
       resourceFolder: places.root,
@@ -123,6 +134,7 @@ function openCommandLine(terminal: Terminal): CommandLine {
       workerFile: places.workerFile,
       storeThreadFile: places.storeThreadFile,
       programs: places.programs,
+      ...(redis && { redis }),
     });
     if (!engine.ok) {
       cli.status = reportFailure(terminal, engine.error);
@@ -291,7 +303,7 @@ function occupancyCommand(program: Command, cli: CommandLine): void {
 /** From a study to a ranking: predict, rank, simulate. */
 function sweepCommands(program: Command, cli: CommandLine): void {
   const { terminal, places, withEngine } = cli;
-  command(program, 'sweep <study>', 'predict every design of a study and save the run')
+  byAgents(command(program, 'sweep <study>', 'predict every design of a study and save the run'))
     .option('--top <count>', 'best designs to print', positive, 10)
     .option('--device <ids...>', 'these devices instead of those of the study; ID:66 for 66 multiprocessors of one')
     .action((study: string, options: GlobalOptions & { top: number; device?: string[] }) =>
@@ -374,7 +386,7 @@ With --json: {scenarios: [{id, label, bestMs, best, tieBand, device, evidence}],
   regret is the time over the best of the scenario, less 1.`,
     );
 
-  command(program, 'simulate <run>', 'play the best designs of a run, event by event')
+  byAgents(command(program, 'simulate <run>', 'play the best designs of a run, event by event'))
     .option('--top <count>', 'designs to simulate', positive, 20)
     .option('--device <id>', 'only this device')
     .action((run: string, options: GlobalOptions & { top: number; device?: string }) =>
@@ -391,7 +403,9 @@ function placeholderLines(): string {
 /** Measuring and calibrating. */
 function measuringCommands(program: Command, cli: CommandLine): void {
   const { terminal, withEngine } = cli;
-  command(program, 'bench [run]', 'measure designs of a sweep, or a device; compare, or pack for another machine')
+  byAgents(
+    command(program, 'bench [run]', 'measure designs of a sweep, or a device; compare, or pack for another machine'),
+  )
     .option('--target <target>', 'where: cuda:0, hip:0, webgpu or cpu (bench --list says what is there)')
     .option('--exec <command>', 'measure with your own program instead: runs it for every launch (see below)')
     .option('--build <command>', 'builds that program first, once for all designs of which the command is the same')
@@ -472,7 +486,7 @@ The manifest names sources, arguments, the right result, and the designs that ea
       withEngine(options, (engine) => benchCommand(engine, terminal, run, options)),
     );
 
-  command(program, 'tune <run>', 'find the fastest design of a sweep by measuring few of them')
+  byAgents(command(program, 'tune <run>', 'find the fastest design of a sweep by measuring few of them'))
     .option('--target <target>', 'where: cuda:0, hip:0, webgpu or cpu (bench --list says what is there)')
     .option('--exec <command>', 'measure with your own program instead (see bench --help)')
     .option('--build <command>', 'builds that program first')
@@ -589,7 +603,7 @@ function runCommands(program: Command, cli: CommandLine): void {
       }),
     );
 
-  command(runs, 'resume <run>', 'continue a run that stopped before its end')
+  byAgents(command(runs, 'resume <run>', 'continue a run that stopped before its end'))
     .option('--top <count>', 'best designs to print', positive, 10)
     .action((run: string, options: GlobalOptions & { top: number }) =>
       withEngine(options, (engine) => resumeCommand(engine, terminal, run, options)),
@@ -764,6 +778,28 @@ function programCommands(program: Command, cli: CommandLine): void {
       }
     cli.status = checks.some((check) => check.state === 'problem') ? EXIT_FAILED : EXIT_OK;
   });
+
+  byAgents(program.command('agent').description("take work of other machines' runs: sweeps, simulations, measurements"))
+    .option('--json', 'print one JSON document when it is connected')
+    .option('--name <name>', 'name of this agent (default: that of the machine); cuda:0@NAME is its device')
+    .option('--devices <list>', 'devices that it measures on, as in cuda:0,cpu', (text: string) => text.split(','), [])
+    .option('--workers <count>', 'tasks at once (default: one for each core)', positive, availableParallelism())
+    .option('--silence <seconds>', 'its work is given to others when it was silent for so long', positive, 30)
+    .addHelpText(
+      'after',
+      `
+  lockstep agent --redis redis://HOST --devices cuda:0        on each machine that helps
+  lockstep sweep study.json --redis redis://HOST              on the machine that keeps the runs
+  lockstep bench 1 --redis redis://HOST --target cuda:0@NAME
+Every result is saved once, in the database of the machine that started the run. An agent that stops, crashes or hangs gives its work
+back. Agents take work of their own version alone. Everyone who can write to the Redis can give agents work: protect it by a password.
+With --json: {name, place, versions, workers, devices}.`,
+    )
+    .action(async (options: AgentCommandOptions) => {
+      cli.status = options.redis
+        ? await agentCommand(terminal, places, options)
+        : reportFailure(terminal, badUsage('Specify --redis redis://HOST:PORT.'), true);
+    });
 
   command(program, 'serve', 'the same program in a browser, over loopback')
     .option('--port <number>', 'port to listen on; 0 for any free one', portNumber)

@@ -4,6 +4,7 @@ import { validate } from '../contract/parse.ts';
 import { procedures } from '../contract/procedures.ts';
 import { DESIGNS_PER_STEP, triedDesigns, tune } from '../contract/tuning.ts';
 import type { Engine } from '../services/engine.ts';
+import { agentTarget } from './agent.ts';
 import { launchInput, measuringTarget, type BenchOptions } from './bench.ts';
 import { DESIGN_HEAD, designCells } from './design-columns.ts';
 import { followRun, runId } from './follow.ts';
@@ -16,7 +17,7 @@ export type TuningBudget = { readonly designs: number } | { readonly timeMs: num
 
 export interface TuneOptions extends Pick<
   BenchOptions,
-  'json' | 'target' | 'exec' | 'build' | 'kernel' | 'device' | 'repeats' | 'warmUps' | 'caseLimit'
+  'json' | 'redis' | 'target' | 'exec' | 'build' | 'kernel' | 'device' | 'repeats' | 'warmUps' | 'caseLimit'
 > {
   readonly budget: TuningBudget;
   /** Expected regret at which it ends. */
@@ -32,7 +33,9 @@ export async function tuneCommand(
   const { budget, within, device } = options;
   const id = runId(run);
   if (!id.ok) return reportFailure(terminal, id.error, true);
-  const where = measuringTarget(options);
+  const onAgent = await agentTarget(engine, options);
+  if (!onAgent.ok) return reportFailure(terminal, onAgent.error, true);
+  const where = measuringTarget(onAgent.value);
   if (!where.ok) return reportFailure(terminal, where.error, true);
   const sweep = { ...where.value, runId: id.value, ...(device !== undefined && { deviceId: device }) };
   const asked = validate(procedures['bench.next'].input, { ...sweep, count: DESIGNS_PER_STEP }, 'tune');

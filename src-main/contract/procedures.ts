@@ -29,6 +29,7 @@ import {
   type StudyRecord,
   type StudySummary,
 } from './api.ts';
+import type { AgentsState } from './agents.ts';
 import type { Recommendation, Robust, Sensitivity } from './advice.ts';
 import {
   BENCH_SUITES,
@@ -216,6 +217,8 @@ export const procedures = {
   'app.doctor': procedure(nothing).returns<readonly DoctorCheck[]>(),
   'settings.get': procedure(v.strictObject({ key: shortText })).returns<unknown>(),
   'settings.set': procedure(v.strictObject({ key: shortText, value: setting })).returns<null>(),
+
+  'agents.state': procedure(nothing).returns<AgentsState>(),
 
   'studies.list': procedure(nothing).returns<readonly StudySummary[]>(),
   'studies.get': procedure(byId).returns<StudyRecord>(),

@@ -1,6 +1,7 @@
 import type { StoreClient } from '../../db/store-api.ts';
 import type { Result } from '../../src-workers/domain/result.ts';
 import type { EventName, Events, ProcedureArguments, ProcedureName, ProcedureOutput } from '../contract/procedures.ts';
+import type { Agents } from './agents/agents.ts';
 import type { Catalogue } from './devices/catalogue.ts';
 import type { MeasuringPrograms } from './measuring/programs.ts';
 import type { Pool } from './pool.ts';
@@ -11,6 +12,7 @@ import type { RunningRuns } from './runs/running.ts';
 export interface Context {
   readonly store: StoreClient;
   readonly pool: Pool;
+  readonly agents: Agents;
   readonly catalogue: Catalogue;
   /** Runs opened for reading. */
   readonly views: RunViews;

@@ -11,6 +11,9 @@ import {
   type ProcedureName,
   type ProcedureOutput,
 } from '../contract/procedures.ts';
+import { agentsSetting, AGENTS_SETTING, openAgents } from './agents/agents.ts';
+import type { RedisSettings } from './agents/connection.ts';
+import { agentHandlers } from './agents/handlers.ts';
 import { adviceHandlers } from './advice/handlers.ts';
 import { makeDefaultFolder, migrationsIn } from './app/data-folder.ts';
 import { appHandlers } from './app/handlers.ts';
@@ -71,6 +74,8 @@ export interface EngineOptions {
   readonly workers?: number;
   /** A page that measures and answers nothing for this long has gone away, ms. */
   readonly pageSilenceMs?: number;
+  /** Where agents take work of its runs. Without it, hosts with a window read the setting. */
+  readonly redis?: RedisSettings;
 }
 
 export async function openEngine(options: EngineOptions): Promise<Result<OpenEngine>> {
@@ -92,7 +97,9 @@ export async function openEngine(options: EngineOptions): Promise<Result<OpenEng
   const sources = join(import.meta.dirname, '..', '..', 'src-workers');
   const workers = options.workers ?? Math.max(1, availableParallelism());
   // A window asks for predictions at once; most commands ask for none, and a worker takes longer to start than the rest of an engine.
-  const pool = openPool(options.workerFile ?? join(sources, 'worker.ts'), workers, host === 'cli' ? 0 : 1);
+  const agents = openAgents(store);
+  const local = openPool(options.workerFile ?? join(sources, 'worker.ts'), workers, host === 'cli' ? 0 : 1);
+  const pool = agents.pool(local);
   const closing = new AbortController();
   const listeners = new Set<(event: EventName, payload: unknown) => void>();
   const emit = <Name extends EventName>(name: Name, payload: Events[Name]): void => {
@@ -103,6 +110,7 @@ export async function openEngine(options: EngineOptions): Promise<Result<OpenEng
   const context: Context = {
     store,
     pool,
+    agents,
     catalogue: catalogue.value,
     views,
     running: openRunningRuns(closing.signal, () => changed('runs'), views.drop),
@@ -114,17 +122,34 @@ export async function openEngine(options: EngineOptions): Promise<Result<OpenEng
     emit,
     changed,
   };
+  const closeAll = async (): Promise<void> => {
+    await agents.close();
+    await pool.close();
+    await store.close();
+  };
   const handlers = joinHandlers(context, options.pageSilenceMs ?? PAGE_SILENCE_MS);
   const stopListening = store.onExternalChange(() => {
     views.dropFindings();
     changed('all');
   });
 
+  if (options.redis) {
+    const joined = await agents.use(options.redis);
+    if (!joined.ok) {
+      stopListening();
+      await closeAll();
+      return joined;
+    }
+  } else if (host !== 'cli') {
+    const settings = await store.listSettings();
+    const setting = settings.ok ? agentsSetting(settings.value[AGENTS_SETTING]) : settings;
+    // A Redis that does not answer must not keep the window from opening.
+    if (setting.ok && setting.value) void agents.use(setting.value);
+  }
   const seeded = await seedExamples(context);
   if (!seeded.ok) {
     stopListening();
-    await pool.close();
-    await store.close();
+    await closeAll();
     return seeded;
   }
   // The first start shows results: the first example is predicted while the window opens. Its failure is no reason not to.
@@ -158,8 +183,7 @@ export async function openEngine(options: EngineOptions): Promise<Result<OpenEng
       closing.abort();
       await context.running.end();
       stopListening();
-      await pool.close();
-      await store.close();
+      await closeAll();
     },
   });
 }
@@ -168,6 +192,7 @@ function joinHandlers(context: Context, pageSilenceMs: number): Handlers {
   const targets = openTargets(context);
   const benchmarks = openBenchmarks(context, targets, pageSilenceMs);
   return {
+    ...agentHandlers(context),
     ...appHandlers(context),
     ...studyHandlers(context),
     ...deviceHandlers(context),

@@ -4,14 +4,17 @@ import type { WorkerTasks } from '../../src-workers/worker.ts';
 /** The worker pool: the only file beside the worker itself that knows Piscina. */
 export interface Pool {
   readonly workers: number;
+  /** Tasks of a run that can be under way at once: the workers, or those of agents. */
+  capacity(): number;
   /**
    * Runs one named task in a worker; rejects with an AbortError when the signal fires.
    * @param worker from 0: the worker that runs it where it is idle, since it has what an earlier task of its kind has made
+   * @param runId the run that the task is a part of: agents may do it
    */
   run<Name extends keyof WorkerTasks>(
     name: Name,
     input: Parameters<WorkerTasks[Name]>[0],
-    options?: { readonly signal?: AbortSignal; readonly worker?: number },
+    options?: { readonly signal?: AbortSignal; readonly worker?: number; readonly runId?: number },
   ): Promise<Awaited<ReturnType<WorkerTasks[Name]>>>;
   close(): Promise<void>;
 }
@@ -35,6 +38,7 @@ export function openPool(workerFile: string, workers: number, ready: 0 | 1): Poo
   });
   return {
     workers,
+    capacity: () => workers,
     async run(name, input, { signal, worker } = {}) {
       return await piscina.run({ ...input, [queueOptionsSymbol]: { worker } }, { name, ...(signal && { signal }) });
     },

@@ -1,6 +1,7 @@
 import { platform, release } from 'node:os';
 import { statSync } from 'node:fs';
 import { ok } from '../../../src-workers/domain/result.ts';
+import { AGENTS_SETTING, agentsSetting } from '../agents/agents.ts';
 import type { Context, Handlers, ProceduresOf } from '../context.ts';
 import { doctorChecks } from './doctor.ts';
 import { APP_VERSION, MODEL_VERSION } from './version.ts';
@@ -27,6 +28,12 @@ export function appHandlers(context: Context): Handlers<ProceduresOf<'app' | 'se
       return settings.ok ? ok(Object.hasOwn(settings.value, key) ? settings.value[key] : null) : settings;
     },
     'settings.set': async ({ key, value }) => {
+      if (key === AGENTS_SETTING) {
+        // A setting that does not work is refused, and so is a password in it.
+        const setting = agentsSetting(value);
+        const used = setting.ok ? await context.agents.use(setting.value) : setting;
+        if (!used.ok) return used;
+      }
       const done = await store.saveSetting(key, value ?? null);
       if (done.ok) context.changed('settings');
       return done;

@@ -20,15 +20,14 @@ import { checkImplemented, kernelAbility, kernelAgain, kernelBackend, kernelTask
 import { probeMeasurement } from './probe.ts';
 import { runOnPage, type PageRun } from './page-run.ts';
 import { runnableDesigns } from './runnable.ts';
-import { runProgram } from './runner.ts';
 import { openSession, type MeasuringSession } from './session.ts';
 import { suiteCases } from './suites.ts';
 import {
   checkLimits,
   checkMayRunPrograms,
   COMPILE_LIMIT_MS,
+  measureOn,
   PAGE_TARGET,
-  prepareProgram,
   PROGRAM_TARGET,
   targetAbility,
   targetBackend,
@@ -41,7 +40,6 @@ import { measuredRunStudy, type MeasuredRunStudy } from '../measured/records.ts'
 import { runStudy, type RunView } from '../runs/run-view.ts';
 import type { RunHandle } from '../runs/running.ts';
 import type { RunStudy } from '../studies/studies.ts';
-import { inTemporaryFolder } from '../app/temporary-folder.ts';
 import { APP_VERSION, MODEL_VERSION } from '../app/version.ts';
 
 /**
@@ -62,6 +60,8 @@ const graceMs = (limitMs: number): number => Math.max(2000, limitMs / 2);
 const MAX_TIMER_MS = 2 ** 31 - 1;
 /** Programs that hang one after another with nothing measured in between. */
 const MAX_HANGS = 3;
+/** Times that an agent goes away with nothing measured in between. */
+const MAX_LOSSES = 5;
 
 interface PlannedMeasurement {
   readonly plan: BenchPlan;
@@ -417,9 +417,19 @@ function runOnProgram(context: Context, session: MeasuringSession, request: Meas
   const signal = AbortSignal.any([controller.signal, context.closing]);
   const measure = async (): Promise<Result<RunRecord>> => {
     let hangs = 0;
+    let losses = 0;
     for (;;) {
       const before = session.state().saved;
       const attempt = await measureOnce(context, session, request.target, signal);
+      if (attempt.kind === 'lost') {
+        // What the agent had measured is saved. The rest waits until it is back.
+        losses = session.state().saved > before ? 1 : losses + 1;
+        if (losses < MAX_LOSSES) continue;
+        return session.finish({
+          code: 'unsupported',
+          message: `The agent of ${request.target} went away ${losses} times without a result. lockstep runs resume ${session.run.id} measures the other cases.`,
+        });
+      }
       if (attempt.kind !== 'hung') return session.finish(attempt.kind === 'failed' ? attempt.error : attempt.kind);
       hangs = session.state().saved > before + 1 ? 1 : hangs + 1;
       if (hangs >= MAX_HANGS)
@@ -438,7 +448,7 @@ function runOnProgram(context: Context, session: MeasuringSession, request: Meas
 }
 
 type Attempt =
-  | { readonly kind: 'complete' | 'cancelled' }
+  | { readonly kind: 'complete' | 'cancelled' | 'lost' }
   | { readonly kind: 'failed'; readonly error: Failure }
   | { readonly kind: 'hung'; readonly label: string };
 
@@ -453,21 +463,6 @@ async function measureOnce(
 ): Promise<Attempt> {
   const plan = session.remaining();
   if (plan.cases.length === 0) return { kind: 'complete' };
-  const attempt = await inTemporaryFolder((folder) => measureIn(folder, plan, context, session, target, signal));
-  return attempt.ok ? attempt.value : failed(attempt.error);
-}
-
-async function measureIn(
-  folder: string,
-  plan: BenchPlan,
-  context: Context,
-  session: MeasuringSession,
-  target: string,
-  signal: AbortSignal,
-): Promise<Attempt> {
-  const program = await prepareProgram(context, target, plan, folder, signal);
-  if (signal.aborted) return { kind: 'cancelled' };
-  if (!program.ok) return failed(program.error);
   let refused: Failure | null = null;
   const caseMs = plan.caseTimeLimitMs + graceMs(plan.caseTimeLimitMs);
   // Our program keeps the limits of a person's own one, and of its build.
@@ -475,13 +470,16 @@ async function measureIn(
     MAX_TIMER_MS,
     START_LIMIT_MS + plan.cases.length * (caseMs + (plan.program ? COMPILE_LIMIT_MS : 0)),
   );
-  const quietMs = (): number => (plan.program ? totalMs : session.state().begun ? caseMs : START_LIMIT_MS);
-  const limits = { totalMs, quietMs };
-  const end = await runProgram(program.value, limits, signal, async (record) => {
+  const limits = plan.program
+    ? { totalMs, startMs: totalMs, caseMs: totalMs }
+    : { totalMs, startMs: START_LIMIT_MS, caseMs };
+  const ran = await measureOn(context, session.run.id, target, plan, limits, signal, async (record) => {
     const taken = await session.take(record);
     if (!taken.ok) refused = taken.error;
     return taken;
   });
+  if (!ran.ok) return failed(ran.error);
+  const end = ran.value;
   const state = session.state();
   if (refused) return failed(refused);
   const settled = await session.programEnded();
@@ -502,7 +500,8 @@ async function measureIn(
   }
   switch (end.kind) {
     case 'cancelled':
-      return { kind: 'cancelled' };
+    case 'lost':
+      return { kind: end.kind };
     case 'hung':
       return { kind: 'hung', label: state.failed ?? '' };
     case 'ended':

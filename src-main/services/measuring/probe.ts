@@ -13,10 +13,8 @@ import type { BenchCase, BenchPlan } from '../../../src-workers/domain/benchmark
 import { fail, ok, type Result } from '../../../src-workers/domain/result.ts';
 import type { ProbeAnswer } from '../../contract/measuring.ts';
 import type { ProcedureArguments } from '../../contract/procedures.ts';
-import { inTemporaryFolder } from '../app/temporary-folder.ts';
 import type { Context } from '../context.ts';
-import { runProgram } from './runner.ts';
-import { PAGE_TARGET, prepareProgram } from './targets.ts';
+import { measureOn, PAGE_TARGET } from './targets.ts';
 
 /** Before a measurement: a few launches, to find out what fits the time. */
 
@@ -122,19 +120,14 @@ async function runRound(
   plan: BenchPlan,
   signal: AbortSignal,
 ): Promise<Result<ProbeTimes | null>> {
-  const ran = await inTemporaryFolder(async (folder): Promise<Result<ProbeTimes | null>> => {
-    const program = await prepareProgram(context, target, plan, folder, signal);
-    if (!program.ok) return program;
-    const from = performance.now();
-    const records: TimedRecord[] = [];
-    const limits = { totalMs: ROUND_LIMIT_MS, quietMs: () => ROUND_LIMIT_MS };
-    const enough = new AbortController();
-    await runProgram(program.value, limits, AbortSignal.any([enough.signal, signal]), async (record) => {
-      records.push({ atMs: performance.now() - from, record });
-      if (isProbeEnough(records)) enough.abort();
-      return ok(null);
-    });
-    return ok(probeTimes(unitsOf(plan), records));
+  const records: TimedRecord[] = [];
+  const limits = { totalMs: ROUND_LIMIT_MS, startMs: ROUND_LIMIT_MS, caseMs: ROUND_LIMIT_MS };
+  const enough = new AbortController();
+  const stop = AbortSignal.any([enough.signal, signal]);
+  const ran = await measureOn(context, null, target, plan, limits, stop, async (record, atMs) => {
+    records.push({ atMs, record });
+    if (isProbeEnough(records)) enough.abort();
+    return ok(null);
   });
-  return ran.ok ? ran.value : ran;
+  return ran.ok ? ok(probeTimes(unitsOf(plan), records)) : ran;
 }

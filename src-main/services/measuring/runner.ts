@@ -18,18 +18,29 @@ export interface Program {
   readonly env?: Readonly<Record<string, string>>;
 }
 
+/** Limits of time, ms. */
 export interface ProgramLimits {
-  /** The whole program, ms. */
+  /** The whole program. */
   readonly totalMs: number;
-  /** From the start, or from the last line that begins something new, to the next such line, ms. */
-  readonly quietMs: () => number;
+  /** Until a case is first spoken of: from the start, or from the last line that began something new, to the next such line. */
+  readonly startMs: number;
+  /** The same from then on. */
+  readonly caseMs: number;
 }
+
+/**
+ * Receives a record, and when it came, ms from the start of the program; the next one waits for it. A failure refuses the record, which
+ * ends the program.
+ */
+export type TakeRecord = (record: BenchRecord, atMs: number) => Promise<Result<unknown>>;
 
 /** How a program ended. */
 export type ProgramEnd =
   /** Exit code 0 after everything it had to say. */
   | { readonly kind: 'ended' }
   | { readonly kind: 'cancelled' }
+  /** The agent that ran it went away, with its program: started again it measures the others. */
+  | { readonly kind: 'lost' }
   /** A launch hung, and it has said in which case: started again it measures the others. */
   | { readonly kind: 'hung' }
   /** Killed for its time; `whole`: the limit of the whole program, otherwise it had been silent. */
@@ -58,16 +69,16 @@ export function scriptProgram(file: string, args: readonly string[], cwd: string
 /**
  * Runs a program and hands over its records one by one, in order. The next one waits for the promise, so that whatever was
  * handed over is dealt with when this resolves. Never rejects but for a bug in `take`.
- * @param take refuses a record by a failure, which ends the program
  */
 export async function runProgram(
   program: Program,
   limits: ProgramLimits,
   signal: AbortSignal,
-  take: (record: BenchRecord) => Promise<Result<unknown>>,
+  take: TakeRecord,
 ): Promise<ProgramEnd> {
   if (signal.aborted) return { kind: 'cancelled' };
   const ownGroup = process.platform !== 'win32';
+  const from = performance.now();
   const child = spawn(program.program, [...program.args], {
     cwd: program.cwd,
     env: { ...process.env, ...program.env },
@@ -108,9 +119,10 @@ export async function runProgram(
   if (signal.aborted) onAbort();
   const total = setTimeout(() => stop({ kind: 'late', whole: true, limitMs: limits.totalMs }), limits.totalMs);
   let quiet: NodeJS.Timeout | null = null;
+  let begun = false;
   const watchQuiet = (): void => {
     if (quiet) clearTimeout(quiet);
-    const limitMs = limits.quietMs();
+    const limitMs = begun ? limits.caseMs : limits.startMs;
     quiet = setTimeout(() => stop({ kind: 'late', whole: false, limitMs }), limitMs);
   };
   watchQuiet();
@@ -124,12 +136,13 @@ export async function runProgram(
         break;
       }
       if (!record.value) continue;
-      const taken = await take(record.value);
+      const taken = await take(record.value, performance.now() - from);
       if (!taken.ok) {
         stop({ kind: 'refused', message: taken.error.message });
         break;
       }
       const now = 'case' in record.value ? record.value.case : record.value.type;
+      begun ||= 'case' in record.value;
       if (now !== about) watchQuiet();
       about = now;
     }

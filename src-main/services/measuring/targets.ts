@@ -24,8 +24,16 @@ import { fail, ok, type Result } from '../../../src-workers/domain/result.ts';
 import type { MeasuringTarget } from '../../contract/measuring.ts';
 import type { ProcedureArguments } from '../../contract/procedures.ts';
 import type { MeasuringPrograms } from './programs.ts';
-import { runProgram, scriptProgram, type Program } from './runner.ts';
+import {
+  runProgram,
+  scriptProgram,
+  type Program,
+  type ProgramEnd,
+  type ProgramLimits,
+  type TakeRecord,
+} from './runner.ts';
 import type { Context } from '../context.ts';
+import { remoteTarget } from '../agents/protocol.ts';
 import { inTemporaryFolder } from '../app/temporary-folder.ts';
 
 /** Where benchmarks run: `cuda:0`, `cuda:1`, …, `webgpu` (Dawn under Node), `cpu`, and the GPU of the page that asks. */
@@ -40,9 +48,16 @@ const HIP_GROUP_WIDTH = 64;
 /** Time a device has to say its name. */
 const ASK_LIMIT_MS = 30_000;
 
-export function targetBackend(target: string): Result<BenchBackend> {
+export function targetBackend(asked: string): Result<BenchBackend> {
+  const remote = remoteTarget(asked);
+  const target = remote?.target ?? asked;
   const gpu = /^(cuda|hip):\d{1,2}$/.exec(target)?.[1];
   if (gpu) return ok(gpu as 'cuda' | 'hip');
+  if (remote && (target === PAGE_TARGET || target === PROGRAM_TARGET))
+    return fail(
+      'unsupported',
+      `An agent does not measure on ${target}. Measure on this machine: leave @${remote.agent.slice(0, 80)} out.`,
+    );
   if (target === 'webgpu' || target === PAGE_TARGET) return ok('webgpu');
   if (target === 'cpu' || target === PROGRAM_TARGET) return ok(target);
   return fail(
@@ -51,9 +66,44 @@ export function targetBackend(target: string): Result<BenchBackend> {
   );
 }
 
-/** Makes the program that measures a plan on a target, in a folder of its own. */
-export async function prepareProgram(
+type Here = Pick<Context, 'pool' | 'programs'>;
+
+/** Measures a plan on a target: of this machine, or of an agent (`cuda:0@HOST`). The failure is of what comes before the program. */
+export function measureOn(
   context: Context,
+  runId: number | null,
+  target: string,
+  plan: BenchPlan,
+  limits: ProgramLimits,
+  signal: AbortSignal,
+  take: TakeRecord,
+): Promise<Result<ProgramEnd>> {
+  const remote = remoteTarget(target);
+  return remote
+    ? context.agents.measure(remote, runId, plan, limits, signal, take)
+    : measureHere(context, target, plan, limits, signal, take);
+}
+
+/** Measures a plan on a target of this machine, by a program in a temporary folder. */
+export async function measureHere(
+  here: Here,
+  target: string,
+  plan: BenchPlan,
+  limits: ProgramLimits,
+  signal: AbortSignal,
+  take: TakeRecord,
+): Promise<Result<ProgramEnd>> {
+  const ran = await inTemporaryFolder(async (folder): Promise<Result<ProgramEnd>> => {
+    const program = await prepareProgram(here, target, plan, folder, signal);
+    if (signal.aborted) return ok({ kind: 'cancelled' });
+    return program.ok ? ok(await runProgram(program.value, limits, signal, take)) : program;
+  });
+  return ran.ok ? ran.value : ran;
+}
+
+/** Makes the program that measures a plan on a target, in a folder of its own. */
+async function prepareProgram(
+  context: Here,
   target: string,
   plan: BenchPlan,
   folder: string,
@@ -188,7 +238,7 @@ function userCacheFolder(): string {
 async function askDevices(program: Program, signal: AbortSignal): Promise<Result<readonly MeasuringDevice[]>> {
   const devices: MeasuringDevice[] = [];
   let lost: string | null = null;
-  const limits = { totalMs: ASK_LIMIT_MS, quietMs: () => ASK_LIMIT_MS };
+  const limits = { totalMs: ASK_LIMIT_MS, startMs: ASK_LIMIT_MS, caseMs: ASK_LIMIT_MS };
   const end = await runProgram(program, limits, signal, async (record) => {
     if (record.type === 'device') devices.push(record);
     if (record.type === 'lost') lost = record.message;
@@ -205,6 +255,7 @@ async function askDevices(program: Program, signal: AbortSignal): Promise<Result
       return fail('not-found', `no answer within ${ASK_LIMIT_MS / 1000} s`);
     case 'ended':
       return fail('not-found', 'no device');
+    case 'lost':
     case 'cancelled':
       return fail('cancelled', 'cancelled');
   }
@@ -294,7 +345,12 @@ export interface Targets {
   device(id: string): Promise<MeasuringDevice | null>;
 }
 
-export function openTargets({ programs, host, closing }: Context): Targets {
+export function openTargets({
+  programs,
+  host,
+  closing,
+  agents,
+}: Pick<Context, 'programs' | 'host' | 'closing'> & { readonly agents: Pick<Context['agents'], 'devices'> }): Targets {
   const page: MeasuringTarget = {
     id: PAGE_TARGET,
     backend: 'webgpu',
@@ -312,10 +368,17 @@ export function openTargets({ programs, host, closing }: Context): Targets {
   const cpu = once(() => cpuTarget(programs, closing));
   return {
     async list(again) {
-      const [ofCuda, ofHip, ofWebgpu, ofCpu] = await Promise.all([cuda(again), hip(again), webgpu(again), cpu(again)]);
-      return [...ofCuda, ...ofHip, ofWebgpu, page, ofCpu];
+      const [ofCuda, ofHip, ofWebgpu, ofCpu, ofAgents] = await Promise.all([
+        cuda(again),
+        hip(again),
+        webgpu(again),
+        cpu(again),
+        agents.devices(),
+      ]);
+      return [...ofCuda, ...ofHip, ofWebgpu, page, ofCpu, ...ofAgents];
     },
     async device(id) {
+      if (remoteTarget(id)) return (await agents.devices()).find((target) => target.id === id)?.device ?? null;
       if (id === 'webgpu') return (await webgpu(false)).device;
       // Its width must be known before it is measured.
       if (id.startsWith('hip:')) return (await hip(false)).find((target) => target.id === id)?.device ?? null;

@@ -166,7 +166,7 @@ function runSimulations(
   const simulate = async (design: number): Promise<void> => {
     let result: Result<SimulatedDistribution>;
     try {
-      result = await simulated(context, plan, design, options, controller.signal);
+      result = await simulated(context, run.id, plan, design, options, controller.signal);
     } catch (error) {
       if (!controller.signal.aborted)
         stop({
@@ -195,7 +195,7 @@ function runSimulations(
     execution.progress();
     let next = 0;
     await Promise.all(
-      Array.from({ length: context.pool.workers }, async () => {
+      Array.from({ length: context.pool.capacity() }, async () => {
         while (next < todo.length && !controller.signal.aborted) {
           const design = todo[next];
           next += 1;
@@ -213,16 +213,18 @@ function runSimulations(
 /** One design in a worker, tried once more where the worker failed: a bug fails twice, a lost worker does not. */
 async function simulated(
   context: Context,
+  runId: number,
   plan: SweepPlan,
   design: number,
   options: SimulationOptions,
   signal: AbortSignal,
 ): Promise<Result<SimulatedDistribution>> {
+  const attempt = () => context.pool.run('simulate', { plan, design, options }, { signal, runId });
   try {
-    return await context.pool.run('simulate', { plan, design, options }, { signal });
+    return await attempt();
   } catch (error) {
     if (signal.aborted) throw error;
-    return await context.pool.run('simulate', { plan, design, options }, { signal });
+    return await attempt();
   }
 }
 

@@ -148,7 +148,7 @@ export function runSweep(
 ): RunHandle {
   const controller = new AbortController();
   const total = spaceSize(plan.axes);
-  const todo = missingTasks(axisCounts(plan.axes), saved, context.pool.workers);
+  const todo = missingTasks(axisCounts(plan.axes), saved, context.pool.capacity());
   const alreadyDone = saved.reduce((sum, chunk) => sum + chunk.count, 0);
   let best: BestFound | null = null;
   const execution = openExecution(context, run, total, alreadyDone, () => ({
@@ -181,7 +181,11 @@ export function runSweep(
   const predict = async (ranges: readonly DesignRange[]): Promise<void> => {
     for (let attempt = 1; ; attempt += 1) {
       try {
-        const predicted = await context.pool.run('predict', { plan, ranges }, { signal: controller.signal });
+        const predicted = await context.pool.run(
+          'predict',
+          { plan, ranges },
+          { signal: controller.signal, runId: run.id },
+        );
         if (predicted.best && isBetter(predicted.best, best)) best = predicted.best;
         for (const chunk of predicted.chunks) {
           const tracked: Promise<void> = save(chunk).finally(() => saving.delete(tracked));
@@ -224,7 +228,7 @@ export function runSweep(
     progress();
     let next = 0;
     // One chunk more than there are workers, so that none waits for the event loop.
-    const lanes = Array.from({ length: context.pool.workers + 1 }, async () => {
+    const lanes = Array.from({ length: context.pool.capacity() + 1 }, async () => {
       while (next < todo.length && !controller.signal.aborted) {
         const ranges = todo[next];
         next += 1;

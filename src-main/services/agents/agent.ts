@@ -1,0 +1,208 @@
+import { randomUUID } from 'node:crypto';
+import { hostname } from 'node:os';
+import type { Job, WorkerOptions } from 'bullmq';
+import type { BenchPlan } from '../../../src-workers/domain/benchmark.ts';
+import { ok, type Result } from '../../../src-workers/domain/result.ts';
+import { kept } from '../../../src-workers/numeric/kept.ts';
+import type { SweepPlan } from '../../../src-workers/predict/plan.ts';
+import type { MeasuringTarget } from '../../contract/measuring.ts';
+import type { MeasuringPrograms } from '../measuring/programs.ts';
+import { measureHere } from '../measuring/targets.ts';
+import type { Pool } from '../pool.ts';
+import { connect, VERSIONS, type RedisSettings } from './connection.ts';
+import { announce, announced } from './owner.ts';
+import {
+  CANCEL_CHANNEL,
+  decodeShared,
+  deviceQueue,
+  encode,
+  HEARTBEAT_MS,
+  RESULT_KEPT_S,
+  TASK_QUEUE,
+  type AgentRecord,
+  type MeasuringJob,
+  type OwnerRecord,
+  type RunTask,
+  type Said,
+  type TaskJob,
+} from './protocol.ts';
+
+export interface AgentOptions extends RedisSettings {
+  /** Owners name its devices by it, as in `cuda:0@NAME`. */
+  readonly name: string;
+  readonly pool: Pool;
+  readonly programs: MeasuringPrograms;
+  readonly devices: readonly MeasuringTarget[];
+  /** Its jobs are given to others when it was silent for so long, ms. */
+  readonly silenceMs: number;
+  /** Says something to the person who started it. */
+  readonly say: (line: string) => void;
+}
+
+export interface RunningAgent {
+  /** The Redis, without a secret. */
+  readonly place: string;
+  /** Ends after the tasks that are under way; a measurement is given back. */
+  close(): Promise<void>;
+}
+
+/** A task that takes longer hangs, ms. */
+const TASK_LIMIT_MS = 30 * 60_000;
+/** Agents that one task may bring down before it counts as failed. */
+const MAX_STALLS = 20;
+/** Plans of the runs worked on last. */
+const MAX_PLANS = 3;
+
+/** Takes jobs until it is closed: tasks of runs in the pool, and measurements one at a time with nothing beside them. */
+export async function openAgent(options: AgentOptions): Promise<Result<RunningAgent>> {
+  const { name, pool, programs, devices, silenceMs, say } = options;
+  const connected = await connect(options);
+  if (!connected.ok) return connected;
+  const { value: connection } = connected;
+  const { redis, key } = connection;
+  const { Worker } = await import('bullmq');
+  const id = randomUUID();
+  const closing = new AbortController();
+  const runs = new Map<string, number | null>();
+  let done = 0;
+
+  const plans = new Map<string, Promise<unknown>>();
+  const planOf = async <Plan extends SweepPlan | BenchPlan>(digest: string): Promise<Plan> => {
+    const loading = kept(plans, MAX_PLANS, digest, async () => {
+      const bytes = await redis.getBuffer(key('plan', digest));
+      if (!bytes) throw new Error('The plan of this task is no longer in Redis.');
+      const plan = decodeShared<Plan>(bytes);
+      return 'id' in plan ? { ...plan, id: digest } : plan;
+    });
+    loading.catch(() => plans.delete(digest));
+    return (await loading) as Plan;
+  };
+
+  /** Nobody waits for work of an owner that has been silent; one that comes back hands it out again. */
+  const isOwned = async (owner: string): Promise<boolean> => (await redis.exists(key('owner', owner))) === 1;
+  const during = async <T>(job: Job<TaskJob | MeasuringJob>, body: () => Promise<T>): Promise<T | null> => {
+    if (!(await isOwned(job.data.owner))) return null;
+    runs.set(job.id!, job.data.runId);
+    try {
+      return await body();
+    } finally {
+      runs.delete(job.id!);
+      done += 1;
+    }
+  };
+
+  const doTask = (job: Job<TaskJob>, _token?: string, cancelled?: AbortSignal) =>
+    during(job, async () => {
+      const result = key('result', job.id!);
+      // Another agent found it, and was gone before it said so.
+      if ((await redis.exists(result)) === 1) return;
+      const plan = await planOf<SweepPlan>(job.data.plan);
+      const signal = AbortSignal.any([AbortSignal.timeout(TASK_LIMIT_MS), ...(cancelled ? [cancelled] : [])]);
+      const output = await pool.run(job.name as RunTask, { plan, ...job.data.input } as never, { signal });
+      await redis.set(result, encode(output), 'EX', RESULT_KEPT_S);
+    });
+
+  const doMeasure = (job: Job<MeasuringJob>, _token?: string, cancelled?: AbortSignal) =>
+    alone(() =>
+      during(job, async () => {
+        const stream = key('records', job.id!);
+        const write = async (said: Said): Promise<void> => {
+          await redis.multi().xadd(stream, '*', 'said', JSON.stringify(said)).expire(stream, RESULT_KEPT_S).exec();
+        };
+        const plan = await planOf<BenchPlan>(job.data.plan);
+        const lost = new AbortController();
+        const watch = setInterval(() => {
+          void isOwned(job.data.owner).then(
+            (owned) => !owned && lost.abort(),
+            () => {},
+          );
+        }, HEARTBEAT_MS);
+        const signal = AbortSignal.any([closing.signal, lost.signal, ...(cancelled ? [cancelled] : [])]);
+        const end = await measureHere(
+          { pool, programs },
+          job.data.target,
+          plan,
+          job.data.limits,
+          signal,
+          async (record, atMs) => {
+            await write({ record, atMs });
+            return ok(null);
+          },
+        );
+        clearInterval(watch);
+        // Without a last word the owner hands out what is left of the measurement.
+        if (!closing.signal.aborted) await write({ end });
+      }),
+    );
+
+  const shared: WorkerOptions = {
+    connection: redis,
+    prefix: connection.prefix,
+    lockDuration: silenceMs,
+    stalledInterval: Math.max(1000, silenceMs / 2),
+  };
+  const tasks = new Worker<TaskJob>(TASK_QUEUE, doTask, {
+    ...shared,
+    // One more than there are workers, so that none waits for the network.
+    concurrency: pool.workers + 1,
+    maxStalledCount: MAX_STALLS,
+  });
+  let measuring: Promise<unknown> = Promise.resolve();
+  /** Measures with nothing beside it on this machine. */
+  const alone = <T>(body: () => Promise<T>): Promise<T> => {
+    const next = measuring.then(async () => {
+      await tasks.pause();
+      try {
+        return await body();
+      } finally {
+        tasks.resume();
+      }
+    });
+    measuring = next.catch(() => {});
+    return next;
+  };
+  const workers = [
+    tasks,
+    ...devices.map(
+      (device) => new Worker<MeasuringJob>(deviceQueue(name, device.id), doMeasure, { ...shared, maxStalledCount: 0 }),
+    ),
+  ];
+  for (const worker of workers) worker.on('error', () => {});
+  const listener = redis.duplicate();
+  listener.on('error', () => {});
+  listener.on('message', (_channel, jobId: string) => workers.forEach((worker) => worker.cancelJob(jobId)));
+  await listener.subscribe(key(CANCEL_CHANNEL));
+
+  const refused = new Set<string>();
+  const beat = async (): Promise<void> => {
+    const self: AgentRecord = {
+      name,
+      host: hostname(),
+      versions: VERSIONS,
+      workers: pool.workers,
+      devices,
+      runs: [...new Set(runs.values())].filter((run) => run !== null),
+      done,
+    };
+    await announce(connection, 'agent', id, self);
+    for (const { host, versions, waiting } of await announced<OwnerRecord>(connection, 'owner'))
+      if (versions !== VERSIONS && waiting > 0 && refused.size !== refused.add(`${host} ${versions}`).size)
+        say(
+          `Refused work of ${host}: it runs ${versions}, and this agent ${VERSIONS}. Install the same version on both.`,
+        );
+  };
+  await beat();
+  const timer = setInterval(() => void beat().catch(() => {}), HEARTBEAT_MS);
+
+  return ok({
+    place: connection.place,
+    async close() {
+      clearInterval(timer);
+      closing.abort();
+      await Promise.all(workers.map((worker) => worker.close())).catch(() => {});
+      await redis.del(key('agent', id)).catch(() => {});
+      listener.disconnect();
+      redis.disconnect();
+    },
+  });
+}

@@ -1,0 +1,98 @@
+import { randomUUID } from 'node:crypto';
+import * as v from 'valibot';
+import type { StoreClient } from '../../../db/store-api.ts';
+import { fail, ok, type Result } from '../../../src-workers/domain/result.ts';
+import type { AgentsState } from '../../contract/agents.ts';
+import { validate } from '../../contract/parse.ts';
+import type { MeasuringTarget } from '../../contract/measuring.ts';
+import type { Pool } from '../pool.ts';
+import type { RedisSettings } from './connection.ts';
+import { openOwner, type Owner } from './owner.ts';
+import type { RunTaskInput } from './protocol.ts';
+
+/** The machines that take work of this engine's runs: none, until a Redis is set. */
+export interface Agents {
+  /** Connects to another Redis, or to none. */
+  use(settings: RedisSettings | null): Promise<Result<null>>;
+  state(): Promise<AgentsState>;
+  /** Devices of agents, as targets of measurements. */
+  devices(): Promise<readonly MeasuringTarget[]>;
+  readonly measure: Owner['measure'];
+  /** The pool, of which agents do the tasks of runs while a Redis is set. */
+  pool(local: Pool): Pool;
+  close(): Promise<void>;
+}
+
+/** The setting in the app; the password is in the environment or in a file. */
+export const AGENTS_SETTING = 'agents';
+const STORE_SETTING = 'agents.store';
+const settingsSchema = v.strictObject({
+  url: v.pipe(v.string(), v.maxLength(400)),
+  prefix: v.optional(v.string()),
+  passwordFile: v.optional(v.string()),
+});
+
+/** Reads the setting; null where none is set. */
+export function agentsSetting(value: unknown): Result<RedisSettings | null> {
+  return value === null || value === undefined ? ok(null) : validate(settingsSchema, value, AGENTS_SETTING);
+}
+
+export function openAgents(store: StoreClient): Agents {
+  let owner: Owner | null = null;
+  let failure: string | null = null;
+  const close = async (): Promise<void> => {
+    const last = owner;
+    owner = null;
+    await last?.close();
+  };
+  return {
+    async use(settings) {
+      await close();
+      failure = null;
+      if (!settings) return ok(null);
+      const storeId = await storeIdOf(store);
+      const opened = storeId.ok ? await openOwner(settings, storeId.value) : storeId;
+      if (opened.ok) owner = opened.value;
+      else failure = opened.error.message;
+      return opened.ok ? ok(null) : opened;
+    },
+    async state() {
+      if (owner) return owner.state();
+      return failure === null ? { kind: 'off' } : { kind: 'failed', message: failure };
+    },
+    async devices() {
+      const state = await owner?.state();
+      return state?.kind === 'connected' ? state.agents.flatMap(({ fits, devices }) => (fits ? devices : [])) : [];
+    },
+    async measure(...args) {
+      return owner
+        ? owner.measure(...args)
+        : fail(
+            'conflict',
+            `${args[0].target}@${args[0].agent} is a device of an agent. Set the Redis of the agents first (--redis, or Settings).`,
+          );
+    },
+    pool: (local) => ({
+      ...local,
+      capacity: () => owner?.capacity() ?? local.capacity(),
+      run(name, input, options = {}) {
+        const { runId, signal } = options;
+        return owner && runId !== undefined && (name === 'predict' || name === 'simulate')
+          ? (owner.run(name, runId, input as RunTaskInput, signal) as Promise<never>)
+          : local.run(name, input, options);
+      },
+    }),
+    close,
+  };
+}
+
+/** Distinguishes runs of this database from those of others with the same numbers. */
+async function storeIdOf(store: StoreClient): Promise<Result<string>> {
+  const settings = await store.listSettings();
+  if (!settings.ok) return settings;
+  const known = settings.value[STORE_SETTING];
+  if (typeof known === 'string') return ok(known);
+  const made = randomUUID();
+  const saved = await store.saveSetting(STORE_SETTING, made);
+  return saved.ok ? ok(made) : saved;
+}

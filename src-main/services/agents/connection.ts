@@ -1,0 +1,129 @@
+import { readFile } from 'node:fs/promises';
+import type { Redis } from 'ioredis';
+import { fail, ok, systemReason, type Result } from '../../../src-workers/domain/result.ts';
+import { APP_VERSION, MODEL_VERSION, SIMULATOR_VERSION } from '../app/version.ts';
+
+/** How owners of runs and agents find each other: a Redis, and the names of what they keep there. */
+export interface RedisSettings {
+  /** `redis://[USER@]HOST[:PORT][/DATABASE]`, or `rediss://` for TLS. Without a password. */
+  readonly url: string;
+  /** A file whose first line is the password. Without one the environment says it, where there is any. */
+  readonly passwordFile?: string | undefined;
+  /** Of all keys. Several groups of machines can share one Redis. */
+  readonly prefix?: string | undefined;
+}
+
+export const PASSWORD_VARIABLE = 'LOCKSTEP_REDIS_PASSWORD';
+const DEFAULT_PREFIX = 'lockstep';
+const DEFAULT_PORT = 6379;
+const FIRST_ANSWER_MS = 10_000;
+/** A Redis that was away is looked for again after this long at most. */
+const MAX_RETRY_MS = 2000;
+
+/** Work and its results must come from one version: a prediction is a number of its model. */
+export const VERSIONS = `Lockstep ${APP_VERSION}, model ${MODEL_VERSION}, simulator ${SIMULATOR_VERSION}`;
+
+export interface Connection {
+  readonly redis: Redis;
+  readonly prefix: string;
+  /** Where it is, without a secret. */
+  readonly place: string;
+  key(...parts: readonly string[]): string;
+}
+
+/** Reads the settings; the password is looked up and goes nowhere else. */
+export async function redisOptions({
+  url,
+  passwordFile,
+  prefix = DEFAULT_PREFIX,
+}: RedisSettings): Promise<
+  Result<Pick<Connection, 'prefix' | 'place'> & { readonly options: ReturnType<typeof optionsOf> }>
+> {
+  const form = 'redis://HOST:PORT, or rediss://HOST:PORT for TLS';
+  let parsed: URL;
+  try {
+    parsed = new URL(url);
+  } catch {
+    return fail('bad-input', `The address of the Redis must be ${form}.`, { field: 'redis' });
+  }
+  if (parsed.password !== '')
+    return fail(
+      'bad-input',
+      `The address of the Redis must not hold a password, since others can read command lines and settings. Put it into the environment variable ${PASSWORD_VARIABLE}, or into a file that --redis-password-file names.`,
+      { field: 'redis' },
+    );
+  const database = /^\/?(\d*)$/.exec(parsed.pathname)?.[1];
+  if (!['redis:', 'rediss:'].includes(parsed.protocol) || parsed.hostname === '' || database === undefined)
+    return fail(
+      'bad-input',
+      `The address of the Redis must be ${form}, not ${parsed.protocol}//${parsed.host}${parsed.pathname}.`,
+      { field: 'redis' },
+    );
+  if (!/^[\w.-]{1,64}$/.test(prefix))
+    return fail(
+      'bad-input',
+      `The prefix of the keys must be 1 to 64 letters, digits, dots, - and _, not "${prefix.slice(0, 80)}".`,
+      { field: 'prefix' },
+    );
+  const password = passwordFile === undefined ? ok(process.env[PASSWORD_VARIABLE]) : await passwordIn(passwordFile);
+  if (!password.ok) return password;
+  const port = parsed.port === '' ? DEFAULT_PORT : Number(parsed.port);
+  return ok({
+    prefix,
+    place: `${parsed.protocol}//${parsed.hostname}:${port}`,
+    options: optionsOf(parsed, port, Number(database), password.value),
+  });
+}
+
+function optionsOf({ protocol, hostname, username }: URL, port: number, db: number, password: string | undefined) {
+  // An address of version 6 stands in brackets in a URL.
+  const host = hostname.replace(/^\[(.*)\]$/, '$1');
+  return {
+    host,
+    port,
+    db,
+    ...(username !== '' && { username: decodeURIComponent(username) }),
+    ...(password && { password }),
+    ...(protocol === 'rediss:' && { tls: { servername: host } }),
+    lazyConnect: true,
+    connectTimeout: FIRST_ANSWER_MS,
+    // Commands wait while the Redis is away.
+    maxRetriesPerRequest: null,
+    retryStrategy: (attempts: number) => Math.min(MAX_RETRY_MS, 50 * 2 ** Math.min(attempts, 10)),
+  };
+}
+
+async function passwordIn(file: string): Promise<Result<string>> {
+  try {
+    const [line = ''] = (await readFile(file, 'utf8')).split(/\r?\n/);
+    return line === '' ? fail('bad-input', `The first line of ${file} is empty. Write the password there.`) : ok(line);
+  } catch (error) {
+    return fail('not-found', `The password file ${file} cannot be read (${systemReason(error)}).`);
+  }
+}
+
+/** Connects; fails where there is no answer at first, and later waits for a Redis that went away. */
+export async function connect(settings: RedisSettings): Promise<Result<Connection>> {
+  const read = await redisOptions(settings);
+  if (!read.ok) return read;
+  const { options, prefix, place } = read.value;
+  const { Redis } = await import('ioredis');
+  const redis = new Redis(options);
+  let lastError = 'no answer';
+  // Without a listener an error would end the program.
+  redis.on('error', (error: Error) => void (lastError = error.message));
+  const answer = redis.connect().then(() => redis.ping());
+  const late = new Promise<never>((_, reject) => setTimeout(reject, FIRST_ANSWER_MS, new Error('late')).unref());
+  try {
+    await Promise.race([answer, late]);
+  } catch (error) {
+    redis.disconnect();
+    answer.catch(() => {});
+    const said = error instanceof Error && !/late|Connection is closed/.test(error.message) ? error.message : lastError;
+    return fail(
+      'not-found',
+      `The Redis at ${place} does not answer: ${said}. Check the address, the password and whether it runs.`,
+    );
+  }
+  return ok({ redis, prefix, place, key: (...parts) => [prefix, ...parts].join(':') });
+}

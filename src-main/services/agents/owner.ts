@@ -1,0 +1,246 @@
+import { randomUUID } from 'node:crypto';
+import { hostname } from 'node:os';
+import type { Queue, QueueEvents } from 'bullmq';
+import type { BenchPlan } from '../../../src-workers/domain/benchmark.ts';
+import { ok, type Result } from '../../../src-workers/domain/result.ts';
+import type { SweepPlan } from '../../../src-workers/predict/plan.ts';
+import type { AgentsState } from '../../contract/agents.ts';
+import type { ProgramEnd, ProgramLimits, TakeRecord } from '../measuring/runner.ts';
+import { connect, VERSIONS, type Connection, type RedisSettings } from './connection.ts';
+import {
+  CANCEL_CHANNEL,
+  decode,
+  deviceQueue,
+  digestOf,
+  encode,
+  HEARTBEAT_MS,
+  PLAN_KEPT_S,
+  SILENCE_S,
+  TASK_QUEUE,
+  type AgentRecord,
+  type MeasuringJob,
+  type OwnerRecord,
+  type RunTask,
+  type RunTaskInput,
+  type RunTaskOutput,
+  type Said,
+  type TaskJob,
+} from './protocol.ts';
+
+/** Hands the tasks of runs to agents and waits for what they find. Whatever Redis forgets is handed out again. */
+export interface Owner {
+  /** Rejects as a pool does: with an AbortError where the signal fires, else with what went wrong. */
+  run(name: RunTask, runId: number, input: RunTaskInput, signal?: AbortSignal): Promise<RunTaskOutput>;
+  /** Measures a plan on a device of an agent; `lost` where the agent went away. */
+  measure(
+    where: { readonly agent: string; readonly target: string },
+    runId: number | null,
+    plan: BenchPlan,
+    limits: ProgramLimits,
+    signal: AbortSignal,
+    take: TakeRecord,
+  ): Promise<Result<ProgramEnd>>;
+  /** Tasks that agents can have at once, so that none waits. */
+  capacity(): number;
+  state(): Promise<AgentsState>;
+  close(): Promise<void>;
+}
+
+/** Pending jobs are looked for this often: an event may be lost with a Redis that forgets. */
+const RECONCILE_MS = 3000;
+/** Agents that join while a run is under way find work too. */
+const MIN_CAPACITY = 8;
+/** A measured record, or the end of the program, or nothing for so long, ms. */
+const RECORD_WAIT_MS = 2000;
+
+interface Pending {
+  readonly add: () => Promise<unknown>;
+  readonly settle: (end: { readonly bytes: Buffer } | { readonly error: Error }) => void;
+}
+
+/** @param storeId distinguishes the runs of one database from those of others */
+export async function openOwner(settings: RedisSettings, storeId: string): Promise<Result<Owner>> {
+  const connected = await connect(settings);
+  if (!connected.ok) return connected;
+  const { value: connection } = connected;
+  const { redis, key } = connection;
+  const id = randomUUID();
+  const { Queue: BullQueue, QueueEvents: BullEvents } = await import('bullmq');
+  const shared = { connection: redis, prefix: connection.prefix };
+  const queue: Queue = new BullQueue(TASK_QUEUE, shared);
+  const events: QueueEvents = new BullEvents(TASK_QUEUE, shared);
+  // What fails is tried again by the next look; a listener keeps the program from ending.
+  queue.on('error', () => {});
+  events.on('error', () => {});
+  await events.waitUntilReady();
+
+  const pending = new Map<string, Pending>();
+  let agents: readonly AgentRecord[] = [];
+
+  /** Takes the result of a job where there is one; hands the job out again where Redis does not know it any more. */
+  const look = async (jobId: string): Promise<void> => {
+    const job = pending.get(jobId);
+    if (!job) return;
+    const bytes = await redis.getdelBuffer(key('result', jobId));
+    if (bytes) job.settle({ bytes });
+    else if ((await queue.getJobState(jobId)) === 'unknown') await job.add();
+  };
+  const lookQuietly = (jobId: string): void => void look(jobId).catch(() => {});
+  events.on('completed', ({ jobId }) => lookQuietly(jobId));
+  events.on('failed', ({ jobId, failedReason }) => pending.get(jobId)?.settle({ error: new Error(failedReason) }));
+
+  const beat = async (): Promise<void> => {
+    const self: OwnerRecord = { host: hostname(), versions: VERSIONS, waiting: pending.size };
+    await announce(connection, 'owner', id, self);
+    agents = await announced<AgentRecord>(connection, 'agent');
+  };
+  await beat();
+  const timers = [
+    setInterval(() => void beat().catch(() => {}), HEARTBEAT_MS),
+    setInterval(() => [...pending.keys()].forEach(lookQuietly), RECONCILE_MS),
+  ];
+
+  const plans = new WeakMap<object, { readonly digest: string; readonly bytes: Buffer }>();
+  /** Puts a plan where agents find it; its digest. A run's plan is the same object for all its tasks. */
+  const placed = async (plan: SweepPlan | BenchPlan): Promise<string> => {
+    let known = plans.get(plan);
+    if (!known) {
+      // Its id names the plan within a process; here its digest does.
+      const bytes = encode('id' in plan ? { ...plan, id: '' } : plan);
+      plans.set(plan, (known = { bytes, digest: digestOf(bytes) }));
+    }
+    const at = key('plan', known.digest);
+    if ((await redis.expire(at, PLAN_KEPT_S)) === 0) await redis.set(at, known.bytes, 'EX', PLAN_KEPT_S);
+    return known.digest;
+  };
+  const cancel = (jobId: string): void => void redis.publish(key(CANCEL_CHANNEL), jobId).catch(() => {});
+  const capable = (): readonly AgentRecord[] => agents.filter(({ versions }) => versions === VERSIONS);
+
+  return ok({
+    capacity: () =>
+      Math.max(
+        MIN_CAPACITY,
+        capable().reduce((sum, { workers }) => sum + workers, 0),
+      ),
+    async run(name, runId, { plan, ...input }, signal) {
+      signal?.throwIfAborted();
+      const digest = await placed(plan);
+      const jobId = [name, storeId, runId, digestOf(digest + JSON.stringify(input)).slice(0, 32)].join('-');
+      const data: TaskJob = { owner: id, runId, plan: digest, input };
+      const options = { jobId, removeOnComplete: true, removeOnFail: true };
+      return await new Promise((resolve, reject) => {
+        const onAbort = (): void => {
+          settle({ error: signal!.reason as Error });
+          cancel(jobId);
+          void queue.remove(jobId).catch(() => {});
+        };
+        const settle: Pending['settle'] = (end) => {
+          if (!pending.delete(jobId)) return;
+          signal?.removeEventListener('abort', onAbort);
+          if ('bytes' in end) resolve(decode(end.bytes));
+          else reject(end.error);
+        };
+        const add = async (): Promise<void> => {
+          await placed(plan);
+          await queue.add(name, data, options);
+        };
+        pending.set(jobId, { add, settle });
+        signal?.addEventListener('abort', onAbort, { once: true });
+        // An earlier process of the same run may have left the result.
+        look(jobId).catch((error: unknown) => settle({ error: error as Error }));
+      });
+    },
+    async measure({ agent, target }, runId, plan, limits, signal, take) {
+      const jobId = ['measure', storeId, runId, randomUUID()].join('-');
+      const stream = key('records', jobId);
+      const device: Queue = new BullQueue(deviceQueue(agent, target), shared);
+      device.on('error', () => {});
+      // Reading waits, so it needs a connection of its own.
+      const reader = redis.duplicate();
+      reader.on('error', () => {});
+      const onAbort = (): void => cancel(jobId);
+      signal.addEventListener('abort', onAbort, { once: true });
+      try {
+        // Two processes of one agent must not measure each other.
+        await device.setGlobalConcurrency(1);
+        const data: MeasuringJob = { owner: id, runId, plan: await placed(plan), target, limits };
+        await device.add('measure', data, { jobId, removeOnComplete: true, removeOnFail: true });
+        let last = '0';
+        let gone = false;
+        for (;;) {
+          const read = await reader.xread('BLOCK', RECORD_WAIT_MS, 'STREAMS', stream, last);
+          if (signal.aborted) return ok({ kind: 'cancelled' });
+          for (const [entry, [, text]] of read?.[0][1] ?? []) {
+            last = entry;
+            const said = JSON.parse(text) as Said;
+            if ('end' in said) return said.end;
+            const taken = await take(said.record, said.atMs);
+            if (!taken.ok) {
+              cancel(jobId);
+              return ok({ kind: 'refused', message: taken.error.message });
+            }
+          }
+          if (read) continue;
+          // A job that is gone without a last word was taken from an agent that was silent for too long. The word may just have come.
+          if (gone) return ok({ kind: 'lost' });
+          gone = (await device.getJobState(jobId)) === 'unknown';
+        }
+      } finally {
+        signal.removeEventListener('abort', onAbort);
+        void device.remove(jobId).catch(() => {});
+        void redis.del(stream).catch(() => {});
+        reader.disconnect();
+      }
+    },
+    async state() {
+      const counts = await queue.getJobCounts('wait', 'active');
+      agents = await announced<AgentRecord>(connection, 'agent');
+      return {
+        kind: 'connected',
+        place: connection.place,
+        versions: VERSIONS,
+        agents: agents.map(({ devices, ...agent }) => ({
+          ...agent,
+          devices: devices.map((one) => ({ ...one, id: `${one.id}@${agent.name}` })),
+          fits: agent.versions === VERSIONS,
+        })),
+        waiting: counts.wait,
+        active: counts.active,
+      };
+    },
+    async close() {
+      timers.forEach(clearInterval);
+      for (const { settle } of pending.values()) settle({ error: new Error('The connection to Redis was closed.') });
+      await redis.del(key('owner', id)).catch(() => {});
+      await Promise.all([queue.close(), events.close()]).catch(() => {});
+      redis.disconnect();
+    },
+  });
+}
+
+/** Says that an owner or agent is there; it is forgotten when it says so no more. */
+export async function announce(
+  { redis, key }: Connection,
+  kind: 'agent' | 'owner',
+  id: string,
+  record: AgentRecord | OwnerRecord,
+): Promise<void> {
+  await redis
+    .multi()
+    .set(key(kind, id), JSON.stringify(record), 'EX', SILENCE_S)
+    .sadd(key(`${kind}s`), id)
+    .exec();
+}
+
+/** All that have said they are there, and have not been silent since. */
+export async function announced<Record>(
+  { redis, key }: Connection,
+  kind: 'agent' | 'owner',
+): Promise<readonly Record[]> {
+  const ids = await redis.smembers(key(`${kind}s`));
+  if (ids.length === 0) return [];
+  const found = await redis.mget(ids.map((id) => key(kind, id)));
+  const gone = ids.filter((_, at) => found[at] === null);
+  if (gone.length > 0) await redis.srem(key(`${kind}s`), ...gone);
+  return found.flatMap((text) => (text === null ? [] : [JSON.parse(text) as Record]));
+}

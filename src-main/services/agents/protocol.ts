@@ -1,0 +1,113 @@
+import { createHash } from 'node:crypto';
+import { deserialize, serialize } from 'node:v8';
+import type { BenchPlan, BenchRecord } from '../../../src-workers/domain/benchmark.ts';
+import type { Result } from '../../../src-workers/domain/result.ts';
+import type { SweepPlan } from '../../../src-workers/predict/plan.ts';
+import type { WorkerTasks } from '../../../src-workers/worker.ts';
+import type { MeasuringTarget } from '../../contract/measuring.ts';
+import type { ProgramEnd, ProgramLimits } from '../measuring/runner.ts';
+import { VERSIONS } from './connection.ts';
+
+/**
+ * What owners of runs and agents leave for each other in Redis. Jobs are in BullMQ's queues; what is large stands beside them as bytes
+ * under a key that expires: plans by their digest, once for all tasks of a run, and results by the job. Names hold the versions, so that
+ * work waits for an agent of its own version.
+ */
+
+/** Tasks of the pool that are parts of a run, and so large that agents take them. */
+export type RunTask = 'predict' | 'simulate';
+export type RunTaskInput = Parameters<WorkerTasks[RunTask]>[0];
+export type RunTaskOutput = Awaited<ReturnType<WorkerTasks[RunTask]>>;
+
+/** A task as a job holds it: the plan is under its digest. */
+export interface TaskJob {
+  readonly owner: string;
+  readonly runId: number;
+  readonly plan: string;
+  readonly input: object;
+}
+
+/** A measurement as a job holds it; the plan is under its digest, records go to a stream under the job's name. */
+export interface MeasuringJob {
+  readonly owner: string;
+  readonly runId: number | null;
+  readonly plan: string;
+  readonly target: string;
+  readonly limits: ProgramLimits;
+}
+
+/** What stands in the stream of a measurement. The end is the last; one that was broken off has none. */
+export type Said = { readonly record: BenchRecord; readonly atMs: number } | { readonly end: Result<ProgramEnd> };
+
+/** What an agent says of itself every few seconds, under a key that expires. */
+export interface AgentRecord {
+  readonly name: string;
+  readonly host: string;
+  readonly versions: string;
+  /** Tasks at once. */
+  readonly workers: number;
+  readonly devices: readonly MeasuringTarget[];
+  /** Runs whose tasks or cases it has now. */
+  readonly runs: readonly number[];
+  /** Tasks and measurements since it started. */
+  readonly done: number;
+}
+
+/** What an owner of runs says of itself. */
+export interface OwnerRecord {
+  readonly host: string;
+  readonly versions: string;
+  /** Jobs that have no result yet. */
+  readonly waiting: number;
+}
+
+export const HEARTBEAT_MS = 2000;
+/** Without a sign for this long an agent is not shown, and work of an owner is left alone. */
+export const SILENCE_S = 30;
+export const RESULT_KEPT_S = 3600;
+export const PLAN_KEPT_S = 24 * 3600;
+
+/** BullMQ takes no colon in a name. */
+const plainName = (text: string): string => text.replaceAll(/[^\w.-]+/g, '_');
+export const TASK_QUEUE = `tasks-${plainName(VERSIONS)}`;
+/** @param target as in `cuda:0` */
+export const deviceQueue = (agent: string, target: string): string =>
+  `device-${plainName(agent)}-${plainName(target)}-${plainName(VERSIONS)}`;
+/** Channel on which owners say which jobs are cancelled. */
+export const CANCEL_CHANNEL = 'cancelled';
+
+/** `cuda:0@host` is the target `cuda:0` of the agent `host`. */
+export function remoteTarget(target: string): { readonly target: string; readonly agent: string } | null {
+  const at = target.indexOf('@');
+  return at < 0 ? null : { target: target.slice(0, at), agent: target.slice(at + 1) };
+}
+
+export const digestOf = (bytes: Uint8Array | string): string => createHash('sha256').update(bytes).digest('hex');
+
+/** Plain data with its typed arrays, of shared memory too, as bytes. */
+export const encode = (value: unknown): Buffer => serialize(value);
+
+/** What was encoded; arrays have memory of their own, which can be transferred. */
+export function decode<T>(bytes: Uint8Array): T {
+  return withArrays(deserialize(bytes), (array) => array.slice()) as T;
+}
+
+/** What was encoded, over shared memory: the workers of a pool read it without a copy. */
+export function decodeShared<T extends SweepPlan | BenchPlan>(bytes: Uint8Array): T {
+  return withArrays(deserialize(bytes), (array) => {
+    const shared = new (array.constructor as new (buffer: SharedArrayBuffer) => NumberArray)(
+      new SharedArrayBuffer(array.byteLength),
+    );
+    shared.set(array);
+    return shared;
+  }) as T;
+}
+
+type NumberArray = Float64Array | Float32Array | Uint32Array | Uint16Array | Uint8Array;
+
+function withArrays(value: unknown, change: (array: NumberArray) => NumberArray): unknown {
+  if (ArrayBuffer.isView(value)) return change(value as NumberArray);
+  if (Array.isArray(value)) return value.map((one) => withArrays(one, change));
+  if (typeof value !== 'object' || value === null) return value;
+  return Object.fromEntries(Object.entries(value).map(([name, one]) => [name, withArrays(one, change)]));
+}
