@@ -18,7 +18,7 @@ export default defineConfig({
       // where Node refuses TypeScript below node_modules, runs from out/ alone.
       externalizeDeps: false,
       rolldownOptions: {
-        external: ['electron', 'better-sqlite3', 'piscina', 'webgpu'],
+        external: ['electron', 'better-sqlite3', 'piscina', 'webgpu', 'bullmq', 'ioredis'],
         input: entries({
           desktop: 'src-main/desktop/main.ts',
           'engine-process': 'src-main/desktop/engine-process.ts',

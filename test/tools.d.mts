@@ -1,4 +1,12 @@
-export type ToolName = 'chromium' | 'swiftshader' | 'g++' | 'shellcheck' | 'sqlite3' | 'python3' | 'nvcc';
+export type ToolName =
+  | 'chromium'
+  | 'swiftshader'
+  | 'g++'
+  | 'shellcheck'
+  | 'sqlite3'
+  | 'redis-server'
+  | 'python3'
+  | 'nvcc';
 export interface Tool {
   readonly use: string;
   readonly get: string;

@@ -6,7 +6,7 @@ import { createRequire } from 'node:module';
 import { delimiter, dirname, join } from 'node:path';
 import { CHROMIUM_NAMES } from '../src-main/services/app/chromium.mjs';
 
-/** @typedef {'chromium' | 'swiftshader' | 'g++' | 'shellcheck' | 'sqlite3' | 'python3' | 'nvcc'} ToolName */
+/** @typedef {'chromium' | 'swiftshader' | 'g++' | 'shellcheck' | 'sqlite3' | 'redis-server' | 'python3' | 'nvcc'} ToolName */
 
 /** @param {readonly string[]} names */
 function inPath(names) {
@@ -70,6 +70,12 @@ export const TOOLS = {
     get: "install SQLite's command line",
     debian: 'sqlite3',
     find: () => inPath(['sqlite3']),
+  },
+  'redis-server': {
+    use: 'agents on other machines',
+    get: 'install Redis 6.2 or newer',
+    debian: 'redis-server',
+    find: () => inPath(['redis-server']),
   },
   python3: {
     use: 'measuring a program in Python',

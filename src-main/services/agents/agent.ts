@@ -155,7 +155,7 @@ export async function openAgent(options: AgentOptions): Promise<Result<RunningAg
       try {
         return await body();
       } finally {
-        tasks.resume();
+        void tasks.resume();
       }
     });
     measuring = next.catch(() => {});

@@ -1,0 +1,257 @@
+import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from 'vitest';
+import type { RunProgress, RunSummary, SimulatedDesign, StudyRecord } from '../../src-main/contract/api.ts';
+import type { MeasuringDetail } from '../../src-main/contract/measuring.ts';
+import { agentsText } from '../../src-main/cli/agent.ts';
+import { openAgent, type RunningAgent } from '../../src-main/services/agents/agent.ts';
+import { connect, redisOptions, VERSIONS, type RedisSettings } from '../../src-main/services/agents/connection.ts';
+import { announce } from '../../src-main/services/agents/owner.ts';
+import { openEngine, type OpenEngine as Engine } from '../../src-main/services/engine.ts';
+import { isDone } from '../../src-main/services/measured/measured.ts';
+import { programsIn } from '../../src-main/services/measuring/programs.ts';
+import { openPool } from '../../src-main/services/pool.ts';
+import { unwrap } from '../../src-workers/domain/result.ts';
+import { lockstep } from '../command-line.ts';
+import type { FakeBench } from '../data/bench/fake-child.ts';
+import { REDIS_PASSWORD, startAgent, startRedis, type TestRedis } from '../redis.ts';
+import { lacks } from '../tools.mjs';
+import { call, ended, finished } from '../unit/engine-calls.ts';
+import { smallStudy } from '../unit/export-runs.ts';
+
+const ROOT = join(import.meta.dirname, '..', '..');
+const FAKE = join(ROOT, 'test', 'data', 'bench', 'fake-child.ts');
+const SOURCES = join(ROOT, 'src-workers');
+const folder = mkdtempSync(join(tmpdir(), 'lockstep-agents-test-'));
+afterAll(() => rmSync(folder, { recursive: true, force: true }));
+
+describe('the address of a Redis', () => {
+  it.each([
+    ['redis://user:hunter2@host', /must not hold a password.*LOCKSTEP_REDIS_PASSWORD/],
+    ['http://host', /must be redis:\/\/HOST:PORT/],
+    ['redis://host/first', /must be redis:\/\/HOST:PORT/],
+    ['host:6379', /must be redis:\/\/HOST:PORT/],
+    ['', /must be redis:\/\/HOST:PORT/],
+  ])('%s is refused without a secret in the reason', async (url, reason) => {
+    const read = await redisOptions({ url });
+    expect(read).toMatchObject({ ok: false, error: { message: expect.stringMatching(reason) } });
+    expect(JSON.stringify(read)).not.toContain('hunter2');
+  });
+
+  it('names a TLS server, a user and a database; the password comes from the file', async () => {
+    const passwordFile = join(folder, 'secret');
+    writeFileSync(passwordFile, 'first line\nsecond\n');
+    const { options, place } = unwrap(await redisOptions({ url: 'rediss://me@host:7000/3', passwordFile }));
+    expect(options).toMatchObject({ host: 'host', port: 7000, db: 3, username: 'me', password: 'first line', tls: { servername: 'host' } }); // prettier-ignore
+    expect(place).toBe('rediss://host:7000');
+    expect(await redisOptions({ url: 'redis://host', prefix: 'a:b' })).toMatchObject({ error: { context: { field: 'prefix' } } }); // prettier-ignore
+    expect(await redisOptions({ url: 'redis://host', passwordFile: join(folder, 'absent') })).toMatchObject({ error: { code: 'not-found' } }); // prettier-ignore
+  });
+
+  it('is refused where nothing answers, with what to check', async () => {
+    const connected = await connect({ url: 'redis://127.0.0.1:1' });
+    expect(connected).toMatchObject({ ok: false, error: { code: 'not-found', message: expect.stringContaining('ECONNREFUSED') } }); // prettier-ignore
+  });
+});
+
+describe.skipIf(lacks('redis-server'))('runs of which agents do the work', () => {
+  let redis: TestRedis;
+  beforeAll(async () => {
+    redis = await startRedis(folder);
+  });
+  afterAll(() => redis.kill());
+
+  const open: (() => Promise<unknown>)[] = [];
+  afterEach(async () => {
+    for (const close of open.splice(0).reverse()) await close();
+    delete process.env.FAKE_BENCH;
+  });
+  let databases = 0;
+  // Each test has keys of its own, so that it meets no agent of another.
+  let prefix = '';
+  beforeEach(({ task }) => void (prefix = `test-${task.id}`));
+  const settings = (): RedisSettings => ({ url: redis.url, passwordFile: redis.passwordFile, prefix });
+  async function engineOf(agents: boolean): Promise<Engine> {
+    const engine = unwrap(
+      await openEngine({
+        databaseFile: join(folder, `${(databases += 1)}.db`),
+        resourceFolder: ROOT,
+        host: 'cli',
+        workers: 1,
+        ...(agents && { redis: settings() }),
+      }),
+    );
+    open.push(() => engine.close());
+    return engine;
+  }
+  const device = (id: string) => ({ id, backend: 'cpu', available: true, label: 'Fake device', device: null, advice: '' }) as const; // prettier-ignore
+  /** An agent in this process. */
+  async function agentHere(name: string, say: (line: string) => void = () => {}): Promise<RunningAgent> {
+    const pool = openPool(join(SOURCES, 'worker.ts'), 1, 0);
+    const programs = { ...programsIn(SOURCES), cpuChildFile: FAKE };
+    const agent = unwrap(
+      await openAgent({ ...settings(), name, pool, programs, devices: [device('cpu')], silenceMs: 1000, say }),
+    );
+    open.push(() => agent.close().then(() => pool.close()));
+    return agent;
+  }
+  // Of many parts: an agent is stopped in the middle of it.
+  const axes = {
+    ...smallStudy().axes,
+    blockThreads: { from: 32, to: 1024, step: 32 },
+    blocksPerMultiprocessor: [1, 2, 3, 4, 5, 6, 7, 8],
+    loop: ['nested' as const, 'flattened' as const],
+  };
+  const study = smallStudy({ axes });
+  async function start(engine: Engine): Promise<number> {
+    const { id } = await call<StudyRecord>(engine, 'studies.save', { study });
+    return (await call<{ runId: number }>(engine, 'runs.start', { studyId: id })).runId;
+  }
+  async function sweep(engine: Engine): Promise<RunSummary> {
+    const { id } = await call<StudyRecord>(engine, 'studies.save', { study });
+    return ended(engine, 'runs.start', { studyId: id });
+  }
+  const columns = async (engine: Engine, id: number) => unwrap(await engine.context.store.loadRunColumns(id));
+  /** Resolves when the run has saved something. */
+  const begun = (engine: Engine): Promise<void> =>
+    new Promise((resolve) => {
+      const off = engine.subscribe((event, payload) => {
+        if (event !== 'run.progress' || (payload as RunProgress).done === 0) return;
+        off();
+        resolve();
+      });
+    });
+
+  it('finds and saves what this machine would, each result once, and keeps no secret', async () => {
+    const [alone, owner] = [await engineOf(false), await engineOf(true)];
+    await agentHere('first');
+    await agentHere('second');
+    const runs = [await sweep(alone), await sweep(owner)] as const;
+    expect(runs[1]).toMatchObject({ state: 'complete', bestTimeMs: runs[0].bestTimeMs });
+    expect(await columns(owner, runs[1].id)).toEqual(await columns(alone, runs[0].id));
+    const chunks = unwrap(await owner.context.store.listChunks(runs[1].id));
+    expect(chunks.reduce((sum, { count }) => sum + count, 0)).toBe(runs[1].enumerated);
+
+    const simulated = async (engine: Engine, runId: number) => {
+      await ended(engine, 'simulations.start', { runId, top: 3, maxReplications: 5 });
+      const rows = await call<readonly SimulatedDesign[]>(engine, 'simulations.list', { runId });
+      return rows.map(({ designIndex, simulated: { meanMs, lowMs } }) => ({ designIndex, meanMs, lowMs }));
+    };
+    expect(await simulated(owner, runs[1].id)).toEqual(await simulated(alone, runs[0].id));
+    expect(await call(owner, 'agents.state', {})).toMatchObject({ kind: 'connected', place: redis.url, waiting: 0, agents: [{ fits: true }, { fits: true }] }); // prettier-ignore
+
+    const files = [owner.context.databaseFile, `${owner.context.databaseFile}-wal`].map((file) => readFileSync(file));
+    expect(Buffer.concat(files).includes(REDIS_PASSWORD)).toBe(false);
+  });
+
+  it('goes on where an agent is killed or hangs, and where Redis forgets everything', async () => {
+    const owner = await engineOf(true);
+    const agents = [await startAgent(redis, prefix, 'killed'), await startAgent(redis, prefix, 'hangs')];
+    open.push(...agents.map(({ kill }) => kill));
+    const runId = await start(owner);
+    const done = finished(owner, runId);
+    await begun(owner);
+    await agents[0].kill();
+    agents[1].child.kill('SIGSTOP');
+    await redis.kill();
+    await redis.start();
+    await agentHere('third');
+    expect(await done).toMatchObject({ state: 'complete' });
+    agents[1].child.kill('SIGCONT');
+    const alone = await engineOf(false);
+    expect(await columns(owner, runId)).toEqual(await columns(alone, (await sweep(alone)).id));
+  });
+
+  it('cancels what agents do, and resumes with what is saved', async () => {
+    const owner = await engineOf(true);
+    await agentHere('first');
+    const runId = await start(owner);
+    const done = finished(owner, runId);
+    await begun(owner);
+    await call(owner, 'runs.cancel', { id: runId });
+    expect(await done).toMatchObject({ state: 'cancelled' });
+    expect(await ended(owner, 'runs.resume', { id: runId })).toMatchObject({ state: 'complete' });
+  });
+
+  it('leaves work of another version alone, and both sides say which they have', async () => {
+    const other = 'Lockstep 0.0.1, model composite 1.0, simulator events 1.0';
+    const connection = unwrap(await connect(settings()));
+    open.push(async () => connection.redis.disconnect());
+    const record = { name: 'old', host: 'old-host', versions: other, workers: 4, devices: [], runs: [], done: 0 };
+    await announce(connection, 'agent', 'old', record);
+    await announce(connection, 'owner', 'old', { host: 'old-host', versions: other, waiting: 3 });
+    const owner = await engineOf(true);
+    const text = agentsText(await call(owner, 'agents.state', {}));
+    expect(text).toContain(`it needs agents with ${VERSIONS}, but old has ${other}`);
+    const said: string[] = [];
+    await agentHere('first', (line) => said.push(line));
+    expect(said).toEqual([
+      expect.stringContaining(`Refused work of old-host: it runs ${other}, and this agent ${VERSIONS}`),
+    ]);
+  });
+
+  it('measures every case once on a device of an agent that goes away and comes back', async () => {
+    const owner = await engineOf(true);
+    const agent = await agentHere('bench');
+    const { id: runId } = await sweep(owner);
+    const ask = {
+      runId,
+      deviceId: 'nvidia-rtx-4090',
+      target: 'cpu@bench',
+      suite: 'contention',
+      repeats: 3,
+      warmUps: 0,
+    };
+    process.env.FAKE_BENCH = JSON.stringify({ pauseMs: 150 } satisfies FakeBench);
+    const { deviceId: _device, runId: _run, ...input } = ask;
+    const { runId: benchId } = await call<{ runId: number }>(owner, 'bench.start', input);
+    const done = finished(owner, benchId);
+    await begun(owner);
+    await agent.close();
+    process.env.FAKE_BENCH = '{}';
+    await agentHere('bench');
+    expect(await done).toMatchObject({ state: 'complete' });
+    const { cases, request } = await call<MeasuringDetail>(owner, 'bench.detail', { id: benchId });
+    expect(request.target).toBe('cpu@bench');
+    expect(cases.filter(isDone)).toHaveLength(cases.length);
+    expect(unwrap(await owner.context.store.listMeasurements(benchId))).toHaveLength(cases.length);
+    expect(await call(owner, 'bench.targets', {})).toContainEqual(expect.objectContaining({ id: 'cpu@bench' }));
+  });
+
+  it('takes commands: a sweep with --redis, and a target without its agent', async () => {
+    await agentHere('first');
+    const where = [
+      '--redis-prefix',
+      prefix,
+      '--db',
+      join(folder, 'commands.db'),
+      '--redis',
+      redis.url,
+      '--redis-password-file',
+      redis.passwordFile,
+    ];
+    const file = join(folder, 'study.json');
+    writeFileSync(file, JSON.stringify(study));
+    const swept = await lockstep('sweep', file, '--json', ...where);
+    expect(swept).toMatchObject({ status: 0, err: expect.stringContaining('1 agent with 1 worker: first.') });
+    process.env.FAKE_BENCH = '{}';
+    const measured = await lockstep(
+      'bench',
+      '--suite',
+      'contention',
+      '--target',
+      'cpu',
+      '--repeats',
+      '3',
+      '--json',
+      ...where,
+    );
+    expect(JSON.parse(measured.out)).toMatchObject({ target: 'cpu@first', failed: 0 });
+    const absent = await lockstep('bench', '1', '--target', 'cuda:0', ...where);
+    expect(absent).toMatchObject({
+      status: 2,
+      err: expect.stringContaining('No agent that is connected measures on cuda:0'),
+    });
+  });
+});

@@ -1,0 +1,94 @@
+import { spawn, type ChildProcess } from 'node:child_process';
+import { once } from 'node:events';
+import { writeFileSync } from 'node:fs';
+import { createServer, type AddressInfo } from 'node:net';
+import { join } from 'node:path';
+import { fileURLToPath } from 'node:url';
+import { findTool } from './tools.mjs';
+
+/** A Redis of one's own, on loopback, and agents as processes: for tests, benches and the count of kills. */
+
+export const REDIS_PASSWORD = 'correct-horse';
+const COMMAND = fileURLToPath(new URL('../src-main/cli/lockstep.mjs', import.meta.url));
+
+export interface TestRedis {
+  readonly url: string;
+  /** As the options of commands and engines name it. */
+  readonly passwordFile: string;
+  /** Ends it at once; it keeps nothing. */
+  kill(): Promise<void>;
+  /** Starts it again on the same port. */
+  start(): Promise<void>;
+}
+
+/** @param folder an empty one, which the caller removes */
+export async function startRedis(folder: string): Promise<TestRedis> {
+  const port = await freePort();
+  const passwordFile = join(folder, 'password');
+  writeFileSync(passwordFile, `${REDIS_PASSWORD}\n`, { mode: 0o600 });
+  let server: ChildProcess;
+  const start = async (): Promise<void> => {
+    const options = { port, bind: '127.0.0.1', dir: folder, save: '', requirepass: REDIS_PASSWORD };
+    const args = Object.entries(options).flatMap(([name, value]) => [`--${name}`, String(value)]);
+    server = spawn(findTool('redis-server')!, args, { stdio: ['ignore', 'pipe', 'inherit'] });
+    for await (const text of server.stdout!) if (String(text).includes('Ready to accept')) return;
+    throw new Error('redis-server ended before it was ready');
+  };
+  await start();
+  return {
+    url: `redis://127.0.0.1:${port}`,
+    passwordFile,
+    start,
+    async kill() {
+      const gone = once(server, 'exit');
+      server.kill('SIGKILL');
+      await gone;
+    },
+  };
+}
+
+async function freePort(): Promise<number> {
+  const server = createServer().listen(0, '127.0.0.1');
+  await once(server, 'listening');
+  const { port } = server.address() as AddressInfo;
+  server.close();
+  await once(server, 'close');
+  return port;
+}
+
+export interface AgentProcess {
+  readonly child: ChildProcess;
+  /** What it said on standard error. */
+  said(): string;
+  kill(): Promise<void>;
+}
+
+/** An agent in a process of its own, once it takes work. */
+export async function startAgent(
+  redis: TestRedis,
+  prefix: string,
+  name: string,
+  ...options: readonly string[]
+): Promise<AgentProcess> {
+  const where = ['--redis', redis.url, '--redis-prefix', prefix, '--redis-password-file', redis.passwordFile];
+  const args = [COMMAND, 'agent', '--json', '--name', name, '--workers', '1', '--silence', '1', ...where, ...options];
+  const child = spawn(process.execPath, args, { stdio: ['ignore', 'pipe', 'pipe'] });
+  let err = '';
+  child.stderr.on('data', (text: Buffer) => void (err += text.toString()));
+  const ready = once(child.stdout, 'data');
+  const failed = once(child, 'exit').then(() => {
+    throw new Error(`the agent ended: ${err}`);
+  });
+  failed.catch(() => {});
+  await Promise.race([ready, failed]);
+  return {
+    child,
+    said: () => err,
+    async kill() {
+      if (child.exitCode !== null || child.signalCode !== null) return;
+      const gone = once(child, 'exit');
+      child.kill('SIGKILL');
+      await gone;
+    },
+  };
+}
