@@ -1,15 +1,5 @@
 import { spawnSync } from 'node:child_process';
-import {
-  chmodSync,
-  chownSync,
-  copyFileSync,
-  cpSync,
-  mkdirSync,
-  readFileSync,
-  statSync,
-  truncateSync,
-  writeFileSync,
-} from 'node:fs';
+import { copyFileSync, cpSync, mkdirSync, readFileSync, statSync, truncateSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 
 import Database from 'better-sqlite3';
@@ -23,25 +13,12 @@ import { unwrap } from '../../src-workers/domain/result.ts';
 import { inFolder, MIGRATIONS, sampleChunk, sampleDraft } from './sample.ts';
 import { lacks } from '../tools.mjs';
 
-/** A user without privileges. */
-const NOBODY = 65534;
 const GOLDEN = join(import.meta.dirname, '../data/store');
 
 function messageOf(result: Result<unknown>): string {
   if (result.ok) return 'ok';
   expect(result.error.code).toBe('storage');
   return result.error.message;
-}
-
-/** What opening a file says to a user who may not write everywhere, as the superuser may. */
-function refusalToAUser(file: string, migrationsFolder: string): string {
-  const opening = `
-    const { openStore } = await import(${JSON.stringify(join(import.meta.dirname, '../../db/store.ts'))});
-    if (process.getuid() === 0) process.setuid(${NOBODY});
-    const opened = openStore(${JSON.stringify({ file, migrationsFolder })});
-    console.log(opened.ok ? 'ok' : opened.error.code + ': ' + opened.error.message);`;
-  const { stdout, stderr } = spawnSync(process.execPath, ['--input-type=module', '-e', opening], { encoding: 'utf8' });
-  return stdout + stderr;
 }
 
 /** Makes a small sound database, spoils it, and expects it to be refused and left as it was. */
@@ -119,23 +96,6 @@ describe('opening', () => {
       expect(refusal(`${folder}/a.db`)).toMatch(/is a folder/);
       expect(refusal(`${folder}/none/a.db`)).toMatch(/not a folder/);
       expect(refusal(`${folder}/plain/a.db`)).toMatch(/not a folder/);
-    }));
-  it('refuses a read-only file and a read-only folder', () =>
-    inFolder((folder) => {
-      const inner = `${folder}/inner`;
-      const file = `${inner}/lockstep.db`;
-      mkdirSync(inner);
-      copyFileSync(join(GOLDEN, 'v1.sqlite'), file);
-      const migrationsFolder = `${folder}/migrations`;
-      cpSync(MIGRATIONS, migrationsFolder, { recursive: true });
-      chmodSync(folder, 0o755);
-      if (process.getuid?.() === 0) for (const path of [file, inner]) chownSync(path, NOBODY, NOBODY);
-      chmodSync(file, 0o400);
-      expect(refusalToAUser(file, migrationsFolder)).toMatch(/^storage: .* is read-only/);
-      chmodSync(file, 0o600);
-      chmodSync(inner, 0o500);
-      expect(refusalToAUser(file, migrationsFolder)).toMatch(/^storage: .*folder .* is read-only/);
-      chmodSync(inner, 0o700);
     }));
   it('takes an empty file for a new database', () =>
     inFolder((folder) => {

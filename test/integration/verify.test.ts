@@ -3,6 +3,7 @@ import { openReport, type Report } from '../verify/report.ts';
 import { verifyCalls } from '../verify/calls.ts';
 import { verifyFiles } from '../verify/files.ts';
 import { verifyKills } from '../verify/kills.ts';
+import { verifyStorage } from '../verify/storage.ts';
 import { forbiddenLines, verifySources } from '../verify/supply.ts';
 import { verifyUpgrades } from '../verify/upgrades.ts';
 
@@ -14,6 +15,7 @@ it.each<[string, number, (report: Report, amount: number) => Promise<void>]>([
   ['supply', 1, async (report) => verifySources(report)],
   ['files', 100, verifyFiles],
   ['calls', 300, verifyCalls],
+  ['storage', 28, (report, amount) => verifyStorage(report, amount, ['fullDisk', 'readOnly', 'noMemory'])],
   ['kills', 5, verifyKills],
 ])('%s: %i', async (_, amount, verify) => {
   const report = openReport(SEED, () => {});

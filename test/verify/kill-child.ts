@@ -10,10 +10,11 @@ import { ended } from '../unit/engine-calls.ts';
 import { smallStudy } from '../unit/export-runs.ts';
 
 /*
- * What is killed at any moment: node kill-child.ts WORK FILE [IMPORTED]. Begins a run of a kind, or resumes the one that was killed, and writes a
- * line when it is ready, one for each part that the engine reports as saved, and one when it is done.
+ * What is killed at any moment: node kill-child.ts WORK FILE [OTHER]. Begins a run of a kind, or resumes the one that was killed, and writes a
+ * line when it is ready, one for each part that the engine reports as saved, and one when it is done. OTHER: the file to import, or of a
+ * sweep the program of the workers.
  */
-const [work, file, imported] = process.argv.slice(2) as [
+const [work, file, other] = process.argv.slice(2) as [
   'sweep' | 'simulate' | 'measure' | 'import' | 'migrate',
   string,
   string,
@@ -60,6 +61,7 @@ if (work === 'migrate') {
       resourceFolder: ROOT,
       host: 'cli',
       workers: 1,
+      ...(work === 'sweep' && other ? { workerFile: other } : {}),
       programs: { cpuChildFile: join(ROOT, 'test/data/bench/cpu-child.ts') },
     }),
   );
@@ -69,14 +71,14 @@ if (work === 'migrate') {
   say('ready');
   if (work === 'import') {
     const { runId, cases } = unwrap(
-      await engine.call('import.file', { fileName: 'cache.json', bytes: readFileSync(imported) }),
+      await engine.call('import.file', { fileName: 'cache.json', bytes: readFileSync(other) }),
     );
     say('saved', runId, cases);
     say('done complete');
   } else {
     const kind = work === 'measure' ? 'bench' : work;
     const runs = unwrap(await engine.call('runs.list', {}));
-    const open = runs.find((run) => run.kind === kind && run.state !== 'complete');
+    const open = runs.find((run) => run.kind === kind && run.state !== 'complete' && run.state !== 'running');
     const completeSweep = async (study: StudyFile): Promise<number> =>
       (
         runs.find((run) => run.kind === 'sweep' && run.name === study.name) ??
@@ -99,6 +101,7 @@ if (work === 'migrate') {
         repeats: 4,
         warmUps: 1,
       });
+    if (run.error !== null) say('error', run.error);
     say('done', run.state, run.valid, run.invalid);
   }
   await engine.close();

@@ -35,10 +35,19 @@ interface Kill {
   readonly whom: 'engine' | 'program';
 }
 
-async function work(what: Work, file: string, imported: string, kill: Kill | null): Promise<Outcome> {
+/** Runs `kill-child.ts` until it ends or is killed. */
+export async function work(
+  what: Work,
+  file: string,
+  {
+    other = '',
+    kill = null,
+    flags = [],
+  }: { readonly other?: string; readonly kill?: Kill | null; readonly flags?: readonly string[] } = {},
+): Promise<Outcome> {
   const start = performance.now();
-  const child = spawn(process.execPath, [join(import.meta.dirname, 'kill-child.ts'), what, file, imported], {
-    stdio: ['ignore', 'pipe', 'inherit'],
+  const child = spawn(process.execPath, [...flags, join(import.meta.dirname, 'kill-child.ts'), what, file, other], {
+    stdio: ['ignore', 'pipe', 'pipe'],
   });
   const pid = child.pid!;
   const exited = once(child, 'exit');
@@ -54,6 +63,8 @@ async function work(what: Work, file: string, imported: string, kill: Kill | nul
   let timer: NodeJS.Timeout | undefined;
   if (kill?.after === 'start') timer = setTimeout(strike, kill.ms);
   let [output, readyAt, doneAt] = ['', 0, 0];
+  let complaint = '';
+  child.stderr.on('data', (data: Buffer) => void (complaint += data.toString()));
   child.stdout.setEncoding('utf8');
   child.stdout.on('data', (text: string) => {
     output += text;
@@ -63,12 +74,12 @@ async function work(what: Work, file: string, imported: string, kill: Kill | nul
     }
     if (doneAt === 0 && output.includes('\ndone ')) doneAt = performance.now();
   });
-  await Promise.all([exited, once(child.stdout, 'close')]);
+  await Promise.all([exited, once(child.stdout, 'close'), once(child.stderr, 'close')]);
   clearTimeout(timer);
-  if (child.exitCode !== null && child.exitCode !== 0)
-    throw new Error(`${what} ended with ${child.exitCode}: ${output}`);
+  if (!killed && child.exitCode !== 0) output += `\nfailed ${complaint.replaceAll('\n', ' ')}\n`;
   // A line cut by the kill was not reported.
-  return { pid, lines: output.split('\n').slice(0, -1), startMs: readyAt - start, workMs: doneAt - readyAt, killed };
+  const lines = output.split('\n').slice(0, -1);
+  return { pid, lines, startMs: readyAt - start, workMs: doneAt - readyAt, killed };
 }
 
 /** Processes that a process started (Linux). */
@@ -96,7 +107,7 @@ function measuringFor(pid: number): readonly string[] {
 }
 
 /** What a run has saved: each part under its name, as text. */
-function savedParts(store: Store, what: keyof typeof KIND, runId: number): ReadonlyMap<string, string> {
+export function savedParts(store: Store, what: keyof typeof KIND, runId: number): ReadonlyMap<string, string> {
   switch (what) {
     case 'sweep': {
       const chunks = unwrap(store.listChunks(runId));
@@ -177,7 +188,7 @@ async function killRuns(
   const runOf = (store: Store) => unwrap(store.listRuns({})).rows.findLast((run) => run.kind === KIND[what]);
 
   // Once without a kill: how long it takes, and what it gives. What it simulates or measures is predicted there, too.
-  const whole = await work(what, file, '', null);
+  const whole = await work(what, file);
   const expected = inStore((store) => savedParts(store, what, runOf(store)!.id));
   const best = inStore((store) => runOf(store)!.best);
   report.say(`${what}: ${expected.size} parts in ${inSeconds(whole.workMs)}, ready after ${inSeconds(whole.startMs)}`);
@@ -196,13 +207,14 @@ async function killRuns(
     const ms = (after === 'start' ? whole.startMs : 0.7 * whole.workMs) * uniform();
     const whom = what === 'measure' && after === 'ready' && uniform() < 0.4 ? 'program' : 'engine';
     const at = `${what}, seed ${report.seed}, attempt ${attempt}, ${whom} killed ${ms.toFixed(0)} ms after ${after}`;
-    const outcome = await work(what, file, '', { after, ms, whom });
+    const outcome = await work(what, file, { kill: { after, ms, whom } });
     if (outcome.killed) {
       killed++;
       tally.kills++;
       if (whom === 'program') tally.programs++;
     }
     const done = outcome.lines.find((line) => line.startsWith('done '))?.split(' ');
+    for (const line of outcome.lines.filter((one) => one.startsWith('failed '))) report.fail(`${at}: ${line}`);
     // The newest run of this kind that the child spoke of; before it begins there is none.
     const verdict = existsSync(file) ? soundBySqlite(file) : 'ok\n';
     if (verdict !== 'ok\n') report.fail(`${at}: integrity_check says ${verdict.trim()}`);
@@ -255,16 +267,17 @@ async function killImports(report: Report, kills: number, folder: string, tally:
   ]);
   const cache = Object.fromEntries(entries) as object;
   writeFileSync(times, JSON.stringify({ device_name: 'x', kernel_name: 'k', tune_params_keys: ['block'], cache }));
-  const whole = await work('import', file, times, null);
+  const whole = await work('import', file, { other: times });
   report.say(`import: ${IMPORTED_ROWS} rows in ${inSeconds(whole.workMs)}, ready after ${inSeconds(whole.startMs)}`);
   let complete = 1;
   for (let killed = 0, attempt = 0; killed < kills && attempt < 4 * kills; attempt++) {
     const after = uniform() < 0.2 ? 'start' : 'ready';
     const ms = (after === 'start' ? whole.startMs : 0.95 * whole.workMs) * uniform();
     const at = `import, seed ${report.seed}, attempt ${attempt}, killed ${ms.toFixed(0)} ms after ${after}`;
-    const outcome = await work('import', file, times, { after, ms, whom: 'engine' });
+    const outcome = await work('import', file, { other: times, kill: { after, ms, whom: 'engine' } });
     if (outcome.killed) [killed, tally.kills] = [killed + 1, tally.kills + 1];
     if (outcome.lines.some((line) => line.startsWith('saved '))) complete++;
+    for (const line of outcome.lines.filter((one) => one.startsWith('failed '))) report.fail(`${at}: ${line}`);
     const verdict = soundBySqlite(file);
     if (verdict !== 'ok\n') report.fail(`${at}: integrity_check says ${verdict.trim()}`);
     const open = unwrap(openStore({ file, migrationsFolder: MIGRATIONS }));
@@ -291,8 +304,11 @@ async function killMigrations(report: Report, kills: number, folder: string, tal
     copyFileSync(goldenFile(version), file);
     const ms = workMs * uniform();
     const at = `migrate, seed ${report.seed}, attempt ${attempt}, version ${version} killed after ${ms.toFixed(0)} ms`;
-    const outcome = await work('migrate', file, '', attempt === 0 ? null : { after: 'ready', ms, whom: 'engine' });
+    const outcome = await work('migrate', file, {
+      kill: attempt === 0 ? null : { after: 'ready', ms, whom: 'engine' },
+    });
     if (attempt === 0) workMs = outcome.workMs;
+    for (const line of outcome.lines.filter((one) => one.startsWith('failed '))) report.fail(`${at}: ${line}`);
     if (outcome.killed) [killed, tally.kills] = [killed + 1, tally.kills + 1];
     const open = unwrap(openStore({ file, migrationsFolder: MIGRATIONS }));
     for (const wrong of checkGolden(open.store, version)) report.fail(`${at}: ${wrong} is not what it was`);

@@ -1,0 +1,19 @@
+// Loaded before a program and its threads (node --import): the clock jumps, back and forth, by up to ten years.
+const YEARS_MS = 10 * 365.25 * 86_400_000;
+const RealDate = Date;
+const start = RealDate.now();
+let jumps = 0;
+const jumped = (): number => {
+  // Another time in every tenth of a second: a fixed sequence, so that all threads of a process agree.
+  jumps = Math.floor((RealDate.now() - start) / 100);
+  return Math.round(RealDate.now() + YEARS_MS * Math.sin(12.9898 * jumps));
+};
+globalThis.Date = class extends RealDate {
+  constructor(...args: readonly unknown[]) {
+    if (args.length === 0) super(jumped());
+    else super(...(args as [number]));
+  }
+  static override now(): number {
+    return jumped();
+  }
+} as DateConstructor;

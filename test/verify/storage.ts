@@ -1,0 +1,324 @@
+import { spawnSync } from 'node:child_process';
+import {
+  chmodSync,
+  chownSync,
+  copyFileSync,
+  existsSync,
+  mkdirSync,
+  readFileSync,
+  rmSync,
+  writeFileSync,
+} from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { setTimeout } from 'node:timers/promises';
+import { isDeepStrictEqual } from 'node:util';
+import Database from 'better-sqlite3';
+import { readMigrations } from '../../db/migrate.ts';
+import { openStore } from '../../db/store.ts';
+import type { Store } from '../../db/store-api.ts';
+import { unwrap, type Result } from '../../src-workers/domain/result.ts';
+import { inFolder, MIGRATIONS, sampleChunk, sampleDraft } from '../db/sample.ts';
+import { goldenFile, savedParts, soundBySqlite, work } from './kills.ts';
+import { wholeBelow, type Report, type Section } from './report.ts';
+
+const open = (file: string) => openStore({ file, migrationsFolder: MIGRATIONS, busyTimeoutMs: 100 });
+const NEWEST = readMigrations(MIGRATIONS).length;
+/** A user without privileges. */
+const NOBODY = 65534;
+
+// ---------------------------------------------------------------------------------------------------------------
+// Damaged files.
+
+/** One way to damage a file. */
+const DAMAGES: Readonly<Record<string, (bytes: Buffer, below: (n: number) => number) => Buffer>> = {
+  'bits flipped': (bytes, below) => {
+    for (let i = 1 + below(8); i > 0; i--) bytes[below(bytes.length)] ^= 1 << below(8);
+    return bytes;
+  },
+  'bits of the header flipped': (bytes, below) => {
+    bytes[below(100)] ^= 1 << below(8);
+    return bytes;
+  },
+  truncated: (bytes, below) => bytes.subarray(0, below(bytes.length)),
+  'a page of zeros': (bytes, below) => bytes.fill(0, 1024 * below(bytes.length / 1024)).subarray(0, bytes.length),
+  'a sector of noise': (bytes, below) => {
+    const at = 512 * below(bytes.length / 512);
+    for (let i = at; i < at + 512; i++) bytes[i] = below(256);
+    return bytes;
+  },
+  'two pages exchanged': (bytes, below) => {
+    const [a, b] = [1024 * below(bytes.length / 1024), 1024 * below(bytes.length / 1024)];
+    const page = Buffer.from(bytes.subarray(a, a + 1024));
+    bytes.copyWithin(a, b, b + 1024);
+    page.copy(bytes, b);
+    return bytes;
+  },
+  'rubbish behind it': (bytes, below) => Buffer.concat([bytes, Buffer.alloc(1 + below(5000), 0x5a)]),
+};
+
+/** Reads all that a database has; the results that are failures. */
+function readAll(store: Store): readonly Result<unknown>[] {
+  const runs = store.listRuns({});
+  return [
+    runs,
+    ...(runs.ok ? runs.value.rows : []).flatMap(({ id }) => [
+      store.getRun(id),
+      store.loadRunColumns(id),
+      store.listChunks(id),
+      store.listMeasurements(id),
+      store.listSimulations(id),
+    ]),
+    store.listStudies(),
+    store.listSettings(),
+    store.listDevices(),
+    store.listCalibrations(),
+    store.listTags(),
+    store.checkIntegrity(),
+  ];
+}
+
+function damagedFiles(report: Report, count: number, folder: string): void {
+  const below = (n: number): number => wholeBelow(report.uniform, Math.max(1, Math.floor(n)));
+  const found = { refused: 0, readable: 0, partly: 0, unseen: 0 };
+  const names = Object.keys(DAMAGES);
+  const { firstDesign: _first, ...expected } = sampleChunk(0, sampleDraft().enumeratedCount);
+  const sound = readFileSync(goldenFile(NEWEST));
+  const file = join(folder, 'damaged.db');
+  for (let i = 0; i < count; i++) {
+    for (const end of ['', '-wal', '-shm']) rmSync(file + end, { force: true });
+    const name = names[i % names.length];
+    const bytes = DAMAGES[name](Buffer.from(sound), below);
+    writeFileSync(file, bytes);
+    const at = `damaged database ${i} of seed ${report.seed} (${name})`;
+    try {
+      const opened = open(file);
+      if (!opened.ok) {
+        found.refused++;
+        if (opened.error.code !== 'storage') report.fail(`${at}: ${opened.error.code}: ${opened.error.message}`);
+        if (!readFileSync(file).equals(bytes)) report.fail(`${at}: it was refused and changed`);
+        continue;
+      }
+      const { store } = opened.value;
+      const results = readAll(store);
+      const failed = results.filter((result) => !result.ok);
+      for (const { error } of failed)
+        if (error.code !== 'storage' && error.code !== 'not-found')
+          report.fail(`${at}: ${error.code}: ${error.message}`);
+      const columns = store.loadRunColumns(1);
+      if (columns.ok && !isDeepStrictEqual(columns.value, expected) && unwrap(store.checkIntegrity()).length === 0) {
+        found.unseen++;
+        report.say(`${at}: its designs read otherwise, and nothing says so`);
+      }
+      if (failed.length > 0) found.partly++;
+      else found.readable++;
+      opened.value.close();
+    } catch (error) {
+      report.fail(`${at} threw ${error instanceof Error ? error.stack : String(error)}`);
+    }
+  }
+  const { refused, readable, partly, unseen } = found;
+  report.figure('damaged databases', count);
+  report.figure('refused, partly read, read', `${refused}, ${partly}, ${readable}`);
+  report.figure('changed designs that nothing noticed', unseen);
+}
+
+function otherVersions(report: Report, count: number, folder: string): void {
+  for (let i = 0; i < count; i++) {
+    const version = i === 0 ? NEWEST + 1 : wholeBelow(report.uniform, 2 ** 32) - 2 ** 31;
+    if (version >= 0 && version <= NEWEST) continue;
+    const file = join(folder, `version-${i}.db`);
+    copyFileSync(goldenFile(NEWEST), file);
+    const db = new Database(file);
+    db.pragma(`user_version = ${version}`);
+    db.close();
+    const before = readFileSync(file);
+    const opened = open(file);
+    const wanted = version < 0 ? /damaged: its version is/ : /Open it with a newer Lockstep/;
+    if (opened.ok || !wanted.test(opened.error.message)) report.fail(`Version ${version} is not refused.`);
+    if (opened.ok) opened.value.close();
+    if (!readFileSync(file).equals(before)) report.fail(`A file of version ${version} was changed.`);
+  }
+  report.figure('versions of no program', count);
+}
+
+// ---------------------------------------------------------------------------------------------------------------
+// A whole engine, and what happens around it.
+
+interface Swept {
+  readonly parts: ReadonlyMap<string, string>;
+  readonly best: unknown;
+  readonly state: string;
+}
+
+function sweepIn(file: string): Swept | null {
+  const opened = unwrap(open(file));
+  const run = unwrap(opened.store.listRuns({})).rows.find((one) => one.name === 'Killed');
+  const swept = run ? { parts: savedParts(opened.store, 'sweep', run.id), best: run.best, state: run.state } : null;
+  opened.close();
+  return swept;
+}
+
+function expectSame(report: Report, at: string, file: string, expected: Swept): void {
+  const swept = sweepIn(file);
+  if (swept?.state !== 'complete') report.fail(`${at}: the sweep is ${swept?.state ?? 'not there'}`);
+  else if (!isDeepStrictEqual(swept.parts, expected.parts) || !isDeepStrictEqual(swept.best, expected.best))
+    report.fail(`${at}: the sweep has other results`);
+  const verdict = soundBySqlite(file);
+  if (verdict !== 'ok\n') report.fail(`${at}: integrity_check says ${verdict.trim()}`);
+}
+
+/** Why the disk cannot be made full here; null where it can. */
+function smallDisk(folder: string, megabytes: number, again: boolean): string | null {
+  if (process.platform !== 'linux' || process.getuid?.() !== 0)
+    return 'only the superuser of Linux can make a small disk';
+  const options = `${again ? 'remount,' : ''}size=${megabytes}m`;
+  const { status, stderr } = spawnSync('mount', ['-t', 'tmpfs', '-o', options, 'none', folder], { encoding: 'utf8' });
+  return status === 0 ? null : `mount: ${stderr.trim()}`;
+}
+
+async function fullDisk(report: Report, folder: string, expected: Swept): Promise<void> {
+  const disk = join(folder, 'disk');
+  mkdirSync(disk);
+  const lacking = smallDisk(disk, 3, false);
+  if (lacking) {
+    report.figure('disk full', `skipped: ${lacking}`);
+    return;
+  }
+  try {
+    const file = join(disk, 'full.db');
+    const { lines } = await work('sweep', file);
+    const error = lines.find((line) => /^(error|failed) /.test(line));
+    if (!error || !/No space is left/.test(error)) report.fail(`A full disk: ${error ?? lines.at(-1)}`);
+    smallDisk(disk, 200, true);
+    const before = sweepIn(file)!;
+    const lost = [...before.parts].filter(([key, value]) => expected.parts.get(key) !== value);
+    if (lost.length > 0) report.fail(`A full disk: ${lost.length} of ${before.parts.size} saved designs are wrong`);
+    await work('sweep', file); // resumes
+    expectSame(report, 'After a full disk', file, expected);
+    report.figure(
+      'disk full',
+      `${before.parts.size.toLocaleString('en')} designs were saved; resumed to the same results`,
+    );
+  } finally {
+    spawnSync('umount', [disk]);
+  }
+}
+
+/** What a user without privileges hears of a file and a folder that this user may only read. */
+function readOnly(report: Report, folder: string): void {
+  if (process.platform === 'win32') return report.figure('read-only', 'skipped: Windows has other rights');
+  const root = process.getuid?.() === 0;
+  const inner = join(folder, 'read-only');
+  const file = join(inner, 'lockstep.db');
+  mkdirSync(inner);
+  copyFileSync(goldenFile(NEWEST), file);
+  chmodSync(folder, 0o755);
+  if (root) for (const path of [file, inner]) chownSync(path, NOBODY, NOBODY);
+  const opening = `
+    const { openStore } = await import(${JSON.stringify(join(import.meta.dirname, '../../db/store.ts'))});
+    if (${root}) process.setuid(${NOBODY});
+    const opened = openStore(${JSON.stringify({ file, migrationsFolder: MIGRATIONS })});
+    console.log(opened.ok ? 'ok' : opened.error.code + ': ' + opened.error.message);`;
+  const said = (): string =>
+    spawnSync(process.execPath, ['--input-type=module', '-e', opening], { encoding: 'utf8' }).stdout;
+  const before = readFileSync(file);
+  chmodSync(file, 0o400);
+  if (!/^storage: .* is read-only/.test(said())) report.fail(`A read-only file: ${said()}`);
+  chmodSync(file, 0o600);
+  chmodSync(inner, 0o500);
+  if (!/^storage: .*folder .* is read-only/.test(said())) report.fail(`A read-only folder: ${said()}`);
+  chmodSync(inner, 0o700);
+  if (!readFileSync(file).equals(before)) report.fail('A read-only file was changed.');
+  report.figure('read-only file, read-only folder', 'refused, unchanged');
+}
+
+/** Another program holds the lock, shorter and longer than a store waits for it. */
+async function locked(report: Report, folder: string, expected: Swept): Promise<void> {
+  for (const ms of [1500, 9000]) {
+    const file = join(folder, `locked-${ms}.db`);
+    unwrap(open(file)).close();
+    const other = new Database(file);
+    const sweeping = work('sweep', file);
+    // Where the sweep writes its chunks; it may be before them, or after the last.
+    await setTimeout(1200);
+    other.pragma('busy_timeout = 20000');
+    other.exec('BEGIN IMMEDIATE');
+    await setTimeout(ms);
+    other.exec('ROLLBACK');
+    other.close();
+    const { lines } = await sweeping;
+    const error = lines.find((line) => /^(error|failed) /.test(line));
+    if (error && !/locked by another program/.test(error)) report.fail(`Locked for ${ms} ms: ${error}`);
+    if (error) await work('sweep', file); // begins, or resumes
+    expectSame(report, `Locked for ${ms} ms`, file, expected);
+    report.figure(`locked by another program for ${ms} ms`, error ? 'said so; resumed to the same results' : 'waited');
+  }
+}
+
+function expectDone(report: Report, at: string, { lines }: { readonly lines: readonly string[] }): void {
+  if (!lines.some((line) => line.startsWith('done complete'))) report.fail(`${at}: ${lines.at(-1)}`);
+}
+
+async function noMemory(report: Report, folder: string, expected: Swept): Promise<void> {
+  const file = join(folder, 'memory.db');
+  const other = join(import.meta.dirname, 'storage-worker.ts');
+  const starved = await work('sweep', file, { other, flags: ['--max-old-space-size=200'] });
+  const mark = join(tmpdir(), `lockstep-verify-memory-${starved.pid}`);
+  if (!existsSync(mark)) report.fail('No worker ran out of memory.');
+  rmSync(mark, { force: true });
+  expectDone(report, 'A worker out of memory', starved);
+  expectSame(report, 'A worker out of memory', file, expected);
+  report.figure('worker out of memory', 'another one did its task');
+}
+
+async function jumpingClock(report: Report, folder: string, expected: Swept): Promise<void> {
+  const flags = ['--import', join(import.meta.dirname, 'storage-clock.ts')];
+  for (let i = 0; i < 6; i++) {
+    const file = join(folder, `clock-${i}.db`);
+    if (i > 0)
+      await work('sweep', file, { flags, kill: { after: 'ready', ms: 1000 * report.uniform(), whom: 'engine' } });
+    expectDone(report, 'Clock jumps', await work('sweep', file, { flags }));
+    expectSame(report, 'Clock jumps', file, expected);
+  }
+  report.figure('clock jumps of up to 10 years (a mocked clock), 5 kills', 'the same results');
+}
+
+async function twoPrograms(report: Report, folder: string, expected: Swept): Promise<void> {
+  const file = join(folder, 'shared.db');
+  for (const one of await Promise.all([work('sweep', file), work('sweep', file)]))
+    expectDone(report, 'Two programs on one store', one);
+  const opened = unwrap(open(file));
+  const runs = unwrap(opened.store.listRuns({})).rows.filter(({ name }) => name === 'Killed');
+  const same = runs.filter(({ id }) => isDeepStrictEqual(savedParts(opened.store, 'sweep', id), expected.parts));
+  opened.close();
+  if (same.length !== 2)
+    report.fail(`Two programs on one store: ${same.length} of ${runs.length} sweeps have the results`);
+  expectSame(report, 'Two programs on one store', file, expected);
+  report.figure('two programs on one store', 'both with the same results');
+}
+
+const AROUND = { fullDisk, readOnly, locked, noMemory, jumpingClock, twoPrograms };
+
+export async function verifyStorage(
+  report: Report,
+  files: number,
+  around = Object.keys(AROUND) as readonly (keyof typeof AROUND)[],
+): Promise<void> {
+  await inFolder(async (folder) => {
+    damagedFiles(report, files, folder);
+    otherVersions(report, Math.ceil(files / 20), folder);
+    const file = join(folder, 'sound.db');
+    await work('sweep', file);
+    const expected = sweepIn(file)!;
+    for (const name of around) await AROUND[name](report, folder, expected);
+  });
+}
+
+export const section: Section = {
+  what: 'damaged and locked files, a full disk, no memory, a jumping clock',
+  full: 1400,
+  quick: 70,
+  unit: 'damaged databases',
+  run: verifyStorage,
+};
