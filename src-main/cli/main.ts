@@ -181,6 +181,7 @@ function lossCommand(program: Command, cli: CommandLine): void {
           terminal,
           `${workload.label}: mean ${workload.mean.toPrecision(6)}, standard deviation ${workload.standardDeviation.toPrecision(5)}, lengths ${workload.supportMin} to ${workload.supportMax}${cut > 0 ? `, ${cut.toExponential(2)} of the probability cut` : ''}${workload.fitted ? '; fitted to these figures, otherwise assumed' : ''}`,
         );
+        if (workload.note) say(terminal, workload.note);
         printTable(
           terminal,
           ['n', 'mean loss', 'deviation', 'aggregate', 'p50', 'p95', 'p99'],

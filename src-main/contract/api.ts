@@ -44,6 +44,8 @@ export interface ResolvedWorkload {
   readonly probability: Float64Array;
   /** Made to have given figures, and otherwise assumed. */
   readonly fitted?: true;
+  /** What was read of a file, where a person could expect something else. */
+  readonly note?: string;
   /** `null` where the workload has no order, or too many lengths for a preview. */
   readonly order: WorkloadOrder | null;
 }

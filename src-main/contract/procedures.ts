@@ -88,11 +88,12 @@ const setting = v.pipe(
   }, `must be JSON of at most ${MAX_SETTING_CHARACTERS} characters`),
 );
 const bytes = v.custom<Uint8Array>((value) => value instanceof Uint8Array, 'must be bytes');
-const delimiter = v.picklist(['comma', 'semicolon', 'tab', 'bar']);
+const delimiter = v.picklist(['comma', 'semicolon', 'tab', 'bar', 'space']);
 const csvColumns = v.strictObject({
   length: shortText,
   count: v.exactOptional(shortText),
   probability: v.exactOptional(shortText),
+  target: v.exactOptional(shortText),
   header: v.exactOptional(v.boolean()),
   delimiter: v.exactOptional(delimiter),
 });
@@ -237,7 +238,10 @@ export const procedures = {
   'workload.resolve': procedure(
     v.strictObject({ studyId: v.optional(id), workload: workloadSchema }),
   ).returns<ResolvedWorkload>(),
-  /** What a CSV file holds: its delimiter, header and columns, guessed where they are not given. */
+  /**
+   * What a table holds, CSV or Parquet, also as gzip: its columns, and the delimiter and header of a CSV, guessed where they are not given. Null for
+   * another file of lengths, which `workload.upload` reads as it is.
+   */
   'workload.inspect': procedure(
     v.strictObject({
       fileName: shortText,
@@ -245,10 +249,11 @@ export const procedures = {
       delimiter: v.optional(delimiter),
       header: v.optional(v.boolean()),
     }),
-  ).returns<TableSummary>(),
+  ).returns<TableSummary | null>(),
   /**
-   * Imports a CSV or Matrix Market file; afterwards `lengths` is a workload that names it. `columns` says what the columns of a CSV
-   * are. `units` is null where the file gives only proportions.
+   * Imports a file of lengths (CSV, edge list, Matrix Market, NPY, NPZ, Parquet, each also as gzip); afterwards `lengths` is a workload that
+   * names it. `columns` says what the columns of a table are. `units` is null where the file gives only proportions. `note` says what was
+   * read, where a person could expect something else.
    */
   'workload.upload': procedure(
     v.strictObject({ fileName: shortText, bytes, columns: v.optional(csvColumns) }),
@@ -256,6 +261,7 @@ export const procedures = {
     readonly lengths: string;
     readonly workload: ResolvedWorkload;
     readonly units: number | null;
+    readonly note?: string;
   }>(),
 
   'devices.list': procedure(nothing).returns<readonly (Device & { readonly own: boolean })[]>(),

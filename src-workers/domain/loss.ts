@@ -9,6 +9,8 @@ export interface LossReport {
     readonly truncatedMass: number;
     /** Whether the law was fitted to figures, and otherwise assumed. */
     readonly fitted: boolean;
+    /** What was read of a file, where a person could expect something else. */
+    readonly note?: string;
   };
   readonly rows: readonly {
     /** Units per group. */

@@ -1,4 +1,4 @@
-/** A column of a CSV file, as far as it can become lengths of units or how many units have a length. */
+/** A column of a table, as far as it can become lengths of units or how many units have a length. */
 export interface TableColumn {
   /** Empty where the file has no header. */
   readonly name: string;
@@ -20,9 +20,10 @@ export interface PlacedField {
   readonly field: string;
 }
 
-/** What a CSV file holds. */
+/** What a table holds: a CSV file or, without delimiter and header of its own, a Parquet file. */
 export interface TableSummary {
-  readonly delimiter: 'comma' | 'semicolon' | 'tab' | 'bar';
+  readonly format: 'text' | 'parquet';
+  readonly delimiter: 'comma' | 'semicolon' | 'tab' | 'bar' | 'space';
   readonly header: boolean;
   readonly columns: readonly TableColumn[];
   /** The first records, without the header; long fields are cut. */

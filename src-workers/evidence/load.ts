@@ -3,6 +3,7 @@ import { join } from 'node:path';
 import type { GpuDevice } from '../domain/device.ts';
 import { fail, ok, type Result } from '../domain/result.ts';
 import { parseEvidence } from '../parse/evidence.ts';
+import { bytesSource } from '../parse/source.ts';
 import { unpacked } from '../parse/unpack.ts';
 import { LAUNCH_DATASETS } from '../models/launches/datasets.ts';
 import { SPMV_DATASETS, type SpmvDataset } from '../models/spmv/datasets.ts';
@@ -29,11 +30,7 @@ export async function readMeasured(folder: string, dataset: SpmvDataset, data?: 
     bytes: await readFile(join(folder, dataset.file)),
   };
   const content = await unpacked(bytes, fileName);
-  return content.ok ? parseEvidence(one(content.value), fileName, timeColumns(dataset)) : content;
-}
-
-async function* one(bytes: Uint8Array): AsyncGenerator<Uint8Array> {
-  yield bytes;
+  return content.ok ? parseEvidence(bytesSource(content.value), fileName, timeColumns(dataset)) : content;
 }
 
 /**

@@ -17,6 +17,7 @@ import { constantLaw } from '../models/workload/laws.ts';
 import { eachCsvRecord } from '../parse/csv-records.ts';
 import { resolveWorkload } from '../parse/grammar.ts';
 import { parseSmiteMeans } from '../parse/smite.ts';
+import { bytesSource } from '../parse/source.ts';
 import { unpacked } from '../parse/unpack.ts';
 import { createPredictor } from '../predict/predictor.ts';
 import { axisCounts, encode } from '../space/axes.ts';
@@ -106,10 +107,6 @@ export function predictedMs(
   return timesOf(predictor, Uint32Array.from(indices));
 }
 
-async function* whole(bytes: Uint8Array): AsyncGenerator<Uint8Array> {
-  yield bytes;
-}
-
 // -- Kernel Tuner's convolution ------------------------------------------------------------------------------------------
 
 /** Sides of the image and of the filter. */
@@ -145,7 +142,7 @@ const readConvolution: Reader = async (folder, devices) => {
   type Row = { readonly blockThreads: number; readonly units: number; readonly ms: number };
   const file = 'convolution.csv.gz';
   const content = unwrap(await unpacked(await readFile(join(folder, file)), file));
-  await eachCsvRecord(whole(content), file, CONVOLUTION_COLUMNS, (record) => {
+  await eachCsvRecord(bytesSource(content), file, CONVOLUTION_COLUMNS, (record) => {
     const column = record.text('device');
     const device = devices.get(CONVOLUTION_DEVICES.get(column) ?? '');
     const [tileX, tileY, readOnly, padding, shared, x, y] = CONVOLUTION_COLUMNS.slice(1).map(record.number);
@@ -215,7 +212,7 @@ const readHasan: Reader = async () => {
 /** Aggregate loss of groups of n units: no times. With n = 1 the loss is 1, and the measurement is of its own floor. */
 const readSmite: Reader = async (folder) => {
   const file = 'smite.csv';
-  const cases = unwrap(await parseSmiteMeans(whole(await readFile(join(folder, file))), file));
+  const cases = unwrap(await parseSmiteMeans(bytesSource(await readFile(join(folder, file))), file));
   const families = new Map<string, { readonly n: number; readonly measured: number }[]>();
   for (const { case: own, values } of cases) {
     const { lengths, unitsPerGroup } = own.parameters as { readonly lengths: string; readonly unitsPerGroup: number };

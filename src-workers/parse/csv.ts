@@ -1,35 +1,15 @@
 import type { Result } from '../domain/result.ts';
-import type { LengthLaw } from '../domain/workload.ts';
-import {
-  categoricalLaw,
-  empiricalLaw,
-  MAX_SUPPORT_POINTS,
-  PROBABILITY_SUM_TOLERANCE,
-} from '../models/workload/laws.ts';
 import { eachCsvLine } from './csv-records.ts';
+import { takeLengths, type LengthForm, type ReadLengths } from './length-taker.ts';
 import { caught, DECIMAL, refuse, shown, type ByteSource } from './source.ts';
-
-export interface LengthsCsv {
-  readonly law: LengthLaw;
-  /**
-   * `lengths`: one line per unit. `counts`: (length, count or weight) pairs, normalised. `probabilities`: (length,
-   * probability) pairs that sum to 1.
-   */
-  readonly form: 'lengths' | 'counts' | 'probabilities';
-  /** Number of units in the file: lines, or the sum of whole counts; `null` where it gives only proportions. */
-  readonly units: number | null;
-  /** Of one line per unit: the lengths in the order of the lines; `null` for other forms, and beyond `MAX_ORDERED_LENGTHS` lines. */
-  readonly lengths: Float64Array | null;
-}
-
-/** Lengths whose order is kept: 256 MB. Of a longer file the law alone is known. */
-export const MAX_ORDERED_LENGTHS = 2 ** 25;
 
 const LENGTH_NAMES = ['n', 'length', 'lengths', 'iterations', 'steps', 'depth', 'degree', 'work'];
 const PROBABILITY_NAMES = ['p', 'probability'];
 const COUNT_NAMES = ['count', 'counts', 'weight', 'frequency', 'units'];
+const SOURCE_NAMES = ['source', 'src', 'from', 'fromnodeid'];
+const TARGET_NAMES = ['target', 'dst', 'destination', 'to', 'tonodeid'];
 
-export const DELIMITERS = { comma: ',', semicolon: ';', tab: '\t', bar: '|' } as const;
+export const DELIMITERS = { comma: ',', semicolon: ';', tab: '\t', bar: '|', space: ' ' } as const;
 export type Delimiter = keyof typeof DELIMITERS;
 
 /**
@@ -42,15 +22,17 @@ export interface CsvColumns {
   readonly count?: string;
   /** Instead of counts; probabilities sum to 1. */
   readonly probability?: string;
+  /** Instead of both: each record is an edge, from the vertex in `length` to this one. A vertex is a unit, and its out-degree the length. */
+  readonly target?: string;
   /** Whether the first line is a header; by default it is one where it names the columns or has a name in every field. */
   readonly header?: boolean;
   /** By default comma, semicolon and tab all separate. */
   readonly delimiter?: Delimiter;
 }
 
-/** Which field of a record is the length, and which its weight; others are passed by. */
-interface Columns {
-  readonly form: LengthsCsv['form'];
+/** Which field of a record is the length, and which its weight (-1: none) or the target of its edge; others are passed by. */
+export interface Columns {
+  readonly form: LengthForm;
   /** Fields of every record. */
   readonly width: number;
   readonly length: number;
@@ -71,30 +53,38 @@ export const csvSyntax = (delimiter?: Delimiter) => ({
  *
  * One column: the length of one unit per line, its header optional and of any name. Of more, a header names the one of
  * lengths (`n`, `length`, …) and, where there is one, that of `p`, `probability` or `count`, `weight`, …, in any order; others
- * are passed by. Two columns without a header are (n, p). Probabilities must sum to 1 within `PROBABILITY_SUM_TOLERANCE`, each length once; counts and weights are added up.
+ * are passed by. A header with `source` and `target` is of an edge list. Two columns without a header are (n, p). Probabilities must sum
+ * to 1 within `PROBABILITY_SUM_TOLERANCE`, each length once; counts and weights are added up.
  *
- * `chosen` says instead which columns are read.
+ * `chosen` says instead which columns are read. `undirected`: an edge counts at both of its ends.
  *
  * Fails, with line and column, on anything that is not such a number, a length that is not an integer ≥ 0, a file
  * without lengths, or more than `MAX_SUPPORT_POINTS` distinct ones.
  */
-export function parseLengthsCsv(source: ByteSource, label: string, chosen?: CsvColumns): Promise<Result<LengthsCsv>> {
-  return caught<LengthsCsv>(async () => {
-    const weightOf = new Map<number, number>();
+export function parseLengthsCsv(
+  source: ByteSource,
+  label: string,
+  chosen?: CsvColumns,
+  undirected = false,
+): Promise<Result<ReadLengths>> {
+  return caught<ReadLengths>(async () => {
     let columns: Columns | undefined;
-    let headed = false;
-    let units = 0;
-    let ordered = new Float64Array(1024);
-    let lines = 0;
+    let taken: ReturnType<typeof takeLengths> | undefined;
 
     const takeRecord = (record: readonly string[], line: number): void => {
       if (record.length === 1 && record[0] === '') return;
-      if (!columns) {
-        headed = chosen ? hasHeader(record, chosen) : isHeader(record);
-        columns = chosen ? chosenColumns(record, chosen, headed, label, line) : columnsOf(record, label, line);
+      if (!columns || !taken) {
+        const headed = chosen ? hasHeader(record, chosen) : isHeader(record);
+        const found = chosen ? chosenColumns(record, chosen, headed, label, line) : columnsOf(record, label, line);
+        const place = (at: number, isWeight: boolean) => ({
+          line: at,
+          column: (isWeight ? found.weight : found.length) + 1,
+        });
+        columns = found;
+        taken = takeLengths(found.form, label, place, { undirected, hint: headed || chosen ? '' : `. ${HEADLESS}` });
         if (headed) return;
       }
-      const { form, width } = columns;
+      const { form, width, length, weight } = columns;
       if (record.length !== width) {
         const fields = record.length === 1 ? 'field' : 'fields';
         refuse(
@@ -103,65 +93,22 @@ export function parseLengthsCsv(source: ByteSource, label: string, chosen?: CsvC
           `the line has ${record.length} ${fields} instead of ${width}${record.length > width ? `, ${SEPARATORS}` : ''}`,
         );
       }
-      const length = readNumber(record[columns.length], label, line, columns.length, 'a length: an integer ≥ 0');
-      if (!Number.isSafeInteger(length) || length < 0) {
-        const got = shown(record[columns.length]);
-        refuse(label, { line, column: columns.length + 1 }, `length ${got} is not an integer from 0 to 2^53 − 1`);
-      }
-      let weight = 1;
-      if (form !== 'lengths') {
-        weight = readNumber(record[columns.weight], label, line, columns.weight, 'a number ≥ 0');
-        if (weight < 0) {
-          const got = shown(record[columns.weight]);
-          refuse(label, { line, column: columns.weight + 1 }, `${form} value ${got} is not a number ≥ 0`);
-        }
-        if (form === 'probabilities' && weight > 1 + PROBABILITY_SUM_TOLERANCE) {
-          const got = shown(record[columns.weight]);
-          const hint = headed || chosen ? '' : `. ${HEADLESS}`;
-          refuse(label, { line, column: columns.weight + 1 }, `probability ${got} is not a number from 0 to 1${hint}`);
-        }
-      }
-      units += weight;
-      if (form === 'lengths' && lines < MAX_ORDERED_LENGTHS) {
-        if (lines === ordered.length) {
-          const more = new Float64Array(2 * lines);
-          more.set(ordered);
-          ordered = more;
-        }
-        ordered[lines] = length;
-      }
-      lines++;
-      const before = weightOf.get(length);
-      if (before !== undefined && form === 'probabilities') {
-        refuse(label, { line, column: columns.length + 1 }, `length ${length} is given twice`);
-      }
-      weightOf.set(length, (before ?? 0) + weight);
-      if (weightOf.size > MAX_SUPPORT_POINTS) {
-        refuse(label, { line }, `more than ${MAX_SUPPORT_POINTS} distinct lengths, the limit`);
-      }
+      const [first, second] = form === 'edges' ? EDGE_ENDS : LENGTH_AND_WEIGHT;
+      taken.take(
+        readNumber(record[length], label, line, length, first),
+        form === 'lengths' ? 1 : readNumber(record[weight], label, line, weight, second),
+        line,
+        record[length],
+      );
     };
 
     const lastLine = await eachCsvLine(source, label, csvSyntax(chosen?.delimiter), 'lengths as CSV', takeRecord);
-
-    if (!columns || weightOf.size === 0) {
-      refuse(label, { line: lastLine }, 'the file has no lengths');
-    }
-    const { form } = columns;
-    const law =
-      form === 'probabilities'
-        ? categoricalLaw(
-            Array.from(weightOf, ([length, probability]) => ({ length, probability })),
-            label,
-          )
-        : empiricalLaw(weightOf, label);
-    if (!law.ok && form === 'probabilities' && !headed && !chosen)
-      return { ok: false, error: { ...law.error, message: `${law.error.message}. ${HEADLESS}` } };
-    if (!law.ok) return law;
-    const whole = form !== 'probabilities' && Number.isSafeInteger(units);
-    const lengths = form === 'lengths' && lines <= MAX_ORDERED_LENGTHS ? ordered.slice(0, lines) : null;
-    return { ok: true, value: { law: law.value, form, units: whole ? units : null, lengths } };
+    return taken ? taken.finish({ line: lastLine }) : refuse(label, { line: lastLine }, 'the file has no lengths');
   });
 }
+
+const LENGTH_AND_WEIGHT = ['a length: an integer ≥ 0', 'a number ≥ 0'] as const;
+const EDGE_ENDS = ['the number of a vertex', 'the number of a vertex'] as const;
 
 function readNumber(field: string, label: string, line: number, index: number, expected: string): number {
   if (field === '') refuse(label, { line, column: index + 1 }, `the field is empty, not ${expected}`);
@@ -191,12 +138,14 @@ function positionOf(column: string, header: readonly string[] | null, width: num
 }
 
 function hasHeader(record: readonly string[], { length, header }: CsvColumns): boolean {
-  return header ?? (record.includes(length) || isHeader(record));
+  // The number of a column may also be a value of the first record.
+  return header ?? ((!/^\d+$/.test(length) && record.includes(length)) || isHeader(record));
 }
 
-function chosenColumns(
+/** Where the columns that were chosen are in the first record of a table. */
+export function chosenColumns(
   record: readonly string[],
-  { length, count, probability }: CsvColumns,
+  { length, count, probability, target }: CsvColumns,
   headed: boolean,
   label: string,
   line: number,
@@ -206,9 +155,10 @@ function chosenColumns(
     const position = positionOf(column, headed ? record : null, width);
     return typeof position === 'number' ? position : refuse(label, { line }, position);
   };
-  const weight = probability ?? count;
+  const weight = target ?? probability ?? count;
+  const weighted = probability === undefined ? 'counts' : 'probabilities';
   return {
-    form: probability !== undefined ? 'probabilities' : count !== undefined ? 'counts' : 'lengths',
+    form: weight === undefined ? 'lengths' : target === undefined ? weighted : 'edges',
     width,
     length: at(length),
     weight: weight === undefined ? -1 : at(weight),
@@ -217,12 +167,13 @@ function chosenColumns(
 
 const SEPARATORS = 'separated by comma, semicolon or tab; decimals have a point';
 const HEADLESS =
-  'Two columns without a header are a length and its probability: a first line such as "length,count" or "vertex,length" says otherwise';
+  'Two columns without a header are a length and its probability: a first line such as "length,count", "vertex,length" or "source,target" says otherwise';
 
-function columnsOf(record: readonly string[], label: string, line: number): Columns {
+/** Where the columns are that the first record of a table names. */
+export function columnsOf(record: readonly string[], label: string, line: number, headed = isHeader(record)): Columns {
   const width = record.length;
   if (width === 1) return { form: 'lengths', width, length: 0, weight: -1 };
-  if (!isHeader(record)) {
+  if (!headed) {
     if (width === 2) return { form: 'probabilities', width, length: 0, weight: 1 };
     return refuse(
       label,
@@ -234,6 +185,10 @@ function columnsOf(record: readonly string[], label: string, line: number): Colu
   const named = (names: readonly string[]): number[] =>
     record.flatMap((name, at) => (names.includes(name.toLowerCase()) ? [at] : []));
   const [length, ...furtherLengths] = named(LENGTH_NAMES);
+  const [from, ...furtherSources] = named(SOURCE_NAMES);
+  const [to, ...furtherTargets] = named(TARGET_NAMES);
+  const isEdges = from !== undefined && to !== undefined && furtherSources.length + furtherTargets.length === 0;
+  if (length === undefined && isEdges) return { form: 'edges', width, length: from, weight: to };
   const probabilities = named(PROBABILITY_NAMES);
   const [weight, ...furtherWeights] = [...probabilities, ...named(COUNT_NAMES)];
   if (length === undefined || furtherLengths.length > 0 || furtherWeights.length > 0)
@@ -241,7 +196,7 @@ function columnsOf(record: readonly string[], label: string, line: number): Colu
       label,
       { line },
       `the header ${shown(record.join(','))} does not name one column of lengths (${LENGTH_NAMES.join(', ')}) and at most one of ` +
-        `probabilities (${PROBABILITY_NAMES.join(', ')}) or counts (${COUNT_NAMES.join(', ')})`,
+        `probabilities (${PROBABILITY_NAMES.join(', ')}) or counts (${COUNT_NAMES.join(', ')}), nor the source and target of edges`,
     );
   if (weight === undefined) return { form: 'lengths', width, length, weight: -1 };
   return { form: probabilities.length > 0 ? 'probabilities' : 'counts', width, length, weight };

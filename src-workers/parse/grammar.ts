@@ -23,9 +23,10 @@ import {
   type MixturePart,
 } from '../models/workload/laws.ts';
 import { SUMMARY_FIGURES, summaryLaw, type SummaryFigures } from '../models/workload/summary-law.ts';
-import { DELIMITERS, parseLengthsCsv, type CsvColumns, type Delimiter } from './csv.ts';
+import { DELIMITERS, type CsvColumns, type Delimiter } from './csv.ts';
+import { readLengths, unpackedSource } from './length-file.ts';
 import { parseMatrixMarket } from './matrix-market.ts';
-import { shown, type ByteSource } from './source.ts';
+import { caught, shown, type ByteSource } from './source.ts';
 
 /** A distribution of the grammar that is written as a name and numbers. */
 export type DistributionName = CountedTrials | 'uniform' | 'zipf' | 'lognormal' | 'constant';
@@ -80,7 +81,7 @@ const FORMS =
   Object.entries(DISTRIBUTIONS)
     .map(([name, { parameters }]) => `${name}(${parameters.join(',')})`)
     .join(', ') +
-  ', categorical(length:probability,…), summary(mean=…,sd=…,max=…), mixture(weight*workload,…), file:PATH.csv, file:PATH.csv#COLUMN, mtx:PATH.mtx, example:collatz, ' +
+  ', categorical(length:probability,…), summary(mean=…,sd=…,max=…), mixture(weight*workload,…), file:PATH (CSV, edge list, NPY, NPZ, Parquet; also .gz), file:PATH.csv#COLUMN, mtx:PATH.mtx, example:collatz, ' +
   'example:mandelbrot';
 
 /**
@@ -98,9 +99,10 @@ const FORMS =
  * A path goes to the end of the text, or within a mixture to the next `,` or `)`; one that holds those, or starts or
  * ends with a space, is written in double quotes (a quote within is doubled). Blanks between tokens are free.
  *
- * `file:jobs.csv#steps` reads the lengths from the column `steps`; a column without a name is its number from 1. Options: `count=column`
- * or `probability=column`, `header=yes` or `no`, `delimiter=comma`, `semicolon`, `tab` or `bar`. A `#` begins the columns after
- * `.csv`, `.tsv`, `.txt` or a quoted path; elsewhere it belongs to the path. Columns with `,()"&=` are quoted like paths.
+ * `file:jobs.csv#steps` reads the lengths from the column `steps`; a column without a name is its number from 1. Options: `count=column`,
+ * `probability=column` or `target=column` (of an edge list), `header=yes` or `no`, `delimiter=comma`, `semicolon`, `tab`, `bar` or `space`. Of an
+ * archive of arrays (`.npz`) the column is an array. A `#` begins the columns after `.csv`, `.tsv`, `.txt`, `.npy`, `.npz`, `.parquet`, `.gz` or a
+ * quoted path; elsewhere it belongs to the path. Columns with `,()"&=` are quoted like paths.
  * A failure names the column (from 1) and what to write there.
  */
 export function parseWorkload(text: string): Result<WorkloadDescriptor> {
@@ -133,7 +135,7 @@ export function formatWorkload(descriptor: WorkloadDescriptor): string {
     case 'file': {
       const { path, columns } = descriptor;
       // Quoted where the path and its columns could not be distinguished.
-      const ambiguous = columns ? !/\.(?:csv|tsv|txt)$/i.test(path) || path.includes('#') : TABLE_PATH.test(path);
+      const ambiguous = columns ? !TABLE_PATH.test(`${path}#`) || path.includes('#') : TABLE_PATH.test(path);
       const written = ambiguous ? quote(path) : formatPath(path);
       return `file:${written}${columns ? `#${formatColumns(columns)}` : ''}`;
     }
@@ -164,6 +166,8 @@ export function workloadFiles(descriptor: WorkloadDescriptor): readonly string[]
 export interface OrderedWorkload {
   readonly law: LengthLaw;
   readonly lengths: Float64Array | null;
+  /** What was read of a file, where a person could expect something else. */
+  readonly note?: string;
 }
 
 /** The law a text describes: parsed, its files read through `context`, its values checked. Labelled canonically. */
@@ -212,13 +216,15 @@ async function resolveOrdered(
     case 'file': {
       const source = await context.openFile(descriptor.path);
       if (!source.ok) return source;
-      const parsed = await parseLengthsCsv(source.value, label, descriptor.columns);
-      return parsed.ok ? { ok: true, value: parsed.value } : parsed;
+      const parsed = await readLengths(source.value, label, descriptor.columns);
+      if (!parsed.ok) return parsed;
+      const { law, lengths, note } = parsed.value;
+      return { ok: true, value: { law, lengths, ...(note && { note }) } };
     }
     case 'mtx': {
       const source = await context.openFile(descriptor.path);
       if (!source.ok) return source;
-      const parsed = await parseMatrixMarket(source.value, label);
+      const parsed = await caught(async () => parseMatrixMarket(await unpackedSource(source.value, label), label));
       return parsed.ok ? { ok: true, value: { law: parsed.value.law, lengths: parsed.value.rowLengths } } : parsed;
     }
     case 'example': {
@@ -370,7 +376,7 @@ function readNumber(cursor: Cursor, what: string): number {
 }
 
 /** A path of a table, followed by its columns. */
-const TABLE_PATH = /^(.*?\.(?:csv|tsv|txt))#/i;
+const TABLE_PATH = /^(.*?\.(?:csv|tsv|txt|npy|npz|parquet|gz))#/i;
 
 /** @param columns whether `#` and columns may follow: it then ends a path that is quoted or has an ending of a table. */
 function readPath(cursor: Cursor, nested: boolean, columns = false): string {
@@ -429,28 +435,28 @@ function readColumns(cursor: Cursor, nested: boolean): CsvColumns {
     const option = readMatch(cursor, /[a-z]+/y);
     const refuseOption = (): never => {
       cursor.position = start;
-      return refuseAt(cursor, 'each of count or probability, header and delimiter once');
+      return refuseAt(cursor, 'each of header, delimiter and one of count, probability and target once');
     };
-    const known = option === 'count' || option === 'probability' || option === 'header' || option === 'delimiter';
-    if (!known || option in columns) refuseOption();
+    const isWeight = option === 'count' || option === 'probability' || option === 'target';
+    if ((!isWeight && option !== 'header' && option !== 'delimiter') || option in columns) refuseOption();
     readToken(cursor, '=');
     if (option === 'header') columns = { ...columns, header: choice(['yes', 'no']) === 'yes' };
     else if (option === 'delimiter')
       columns = { ...columns, delimiter: choice(Object.keys(DELIMITERS) as Delimiter[]) };
-    else if (option === 'count' && columns.probability === undefined) columns = { ...columns, count: readColumn() };
-    else if (option === 'probability' && columns.count === undefined)
-      columns = { ...columns, probability: readColumn() };
+    else if (isWeight && !('count' in columns || 'probability' in columns || 'target' in columns))
+      columns = { ...columns, [option]: readColumn() };
     else refuseOption();
   }
 }
 
 /** What stands after the `#` of `file:PATH#…`. */
-export function formatColumns({ length, count, probability, header, delimiter }: CsvColumns): string {
+export function formatColumns({ length, count, probability, target, header, delimiter }: CsvColumns): string {
   const column = (name: string) => (/[,()"&=]/.test(name) || name.trim() !== name ? quote(name) : name);
   return [
     column(length),
     ...(count === undefined ? [] : [`count=${column(count)}`]),
     ...(probability === undefined ? [] : [`probability=${column(probability)}`]),
+    ...(target === undefined ? [] : [`target=${column(target)}`]),
     ...(header === undefined ? [] : [`header=${header ? 'yes' : 'no'}`]),
     ...(delimiter === undefined ? [] : [`delimiter=${delimiter}`]),
   ].join('&');

@@ -5,13 +5,13 @@ import { shortened } from '../domain/text.ts';
 import { MAX_SUPPORT_POINTS } from '../models/workload/laws.ts';
 import { csvSyntax, DELIMITERS, isHeader, type Delimiter } from './csv.ts';
 import { eachCsvLine } from './csv-records.ts';
-import { caught, DECIMAL, refuse, type ByteSource } from './source.ts';
+import { openParquet } from './parquet.ts';
+import { caught, DECIMAL, HEAD_BYTES, peeked, refuse, type ByteSource, type FileBytes } from './source.ts';
 
 const MAX_COLUMNS = 256;
 const PREVIEW_ROWS = 8;
 const PREVIEW_CHARACTERS = 60;
 /** What the delimiter is guessed from. */
-const SAMPLE_BYTES = 65_536;
 const SAMPLE_RECORDS = 20;
 
 /** The delimiter that cuts the first records into the most fields, as many in each; comma where none does. */
@@ -32,8 +32,10 @@ export function guessDelimiter(sample: Uint8Array): Delimiter {
     } catch {
       continue;
     }
+    // A space separates words as well: only where nothing else separates fields.
+    if (delimiter === 'space' && best.fields > 1) break;
     // The last record may be cut off where the sample ends.
-    if (records.length > 1 && records.length < SAMPLE_RECORDS && sample.length >= SAMPLE_BYTES) records.pop();
+    if (records.length > 1 && records.length < SAMPLE_RECORDS && sample.length >= HEAD_BYTES) records.pop();
     const fields = records[0]?.length ?? 1;
     if (fields > best.fields && records.every((record) => record.length === fields)) best = { delimiter, fields };
   }
@@ -93,15 +95,21 @@ const cut = (field: string): string => shortened(field, PREVIEW_CHARACTERS);
 const earlier = (known: PlacedField | null, field: string, line: number): PlacedField =>
   known !== null && known.line < line ? known : { line, field: cut(field) };
 
+/** How a CSV file is written, where a person says it. */
+export interface AskedSyntax {
+  readonly delimiter?: Delimiter | undefined;
+  readonly header?: boolean | undefined;
+}
+
 /** Says what a CSV file holds, for a person who then chooses its columns. The file is read once, as a stream. */
 export function inspectTable(
   source: ByteSource,
   label: string,
-  asked: { readonly delimiter?: Delimiter | undefined; readonly header?: boolean | undefined } = {},
+  asked: AskedSyntax = {},
 ): Promise<Result<TableSummary>> {
   return caught<TableSummary>(async () => {
-    const { sample, whole } = await sampled(source);
-    const delimiter = asked.delimiter ?? guessDelimiter(sample);
+    const { head, whole } = await peeked(source);
+    const delimiter = asked.delimiter ?? guessDelimiter(head);
     let first: { readonly fields: readonly string[]; readonly line: number } | null = null;
     let columns: ColumnReader[] = [];
     const rows: (readonly string[])[] = [];
@@ -131,6 +139,7 @@ export function inspectTable(
       fields.forEach((field, i) => columns[i].take(field, line));
     }
     return ok({
+      format: 'text',
       delimiter,
       header,
       columns: columns.map((column, i) => column.summary(header ? cut(fields[i]) : '')),
@@ -141,34 +150,39 @@ export function inspectTable(
   });
 }
 
+/** Says what a Parquet file holds: the same of its columns of plain values. */
+export async function inspectParquet(file: FileBytes, label: string): Promise<Result<TableSummary>> {
+  const table = await openParquet(file, label);
+  const { names } = table;
+  if (names.length === 0 || names.length > MAX_COLUMNS)
+    refuse(label, {}, `the file has ${names.length} columns of plain values. It needs 1 to ${MAX_COLUMNS}`);
+  const columns = names.map(() => new ColumnReader());
+  const rows = Array.from({ length: Math.min(PREVIEW_ROWS, table.rows) }, (): string[] => []);
+  for await (const group of table.groups(names))
+    for (const [at, parts] of group.columns.entries()) {
+      let row = group.firstRow;
+      for (const part of parts)
+        for (const value of part) {
+          const field = value === null || value === undefined ? '' : String(value);
+          if (row < rows.length) rows[row][at] = cut(field);
+          columns[at].take(field, ++row);
+        }
+    }
+  return ok({
+    format: 'parquet',
+    delimiter: 'comma',
+    header: true,
+    columns: columns.map((column, at) => column.summary(cut(names[at]))),
+    rows,
+    records: table.rows,
+    ragged: null,
+  });
+}
+
 /** A header has a text where the column holds numbers; or names in every field. */
 function looksLikeHeader(fields: readonly string[], columns: readonly ColumnReader[]): boolean {
   return (
     isHeader(fields) ||
     columns.some(({ numbers, fields: all }, i) => numbers > 0 && numbers === all && isHeader([fields[i]]))
   );
-}
-
-/** The first bytes of a source, and a source that still has all of them. */
-async function sampled(source: ByteSource): Promise<{ readonly sample: Uint8Array; readonly whole: ByteSource }> {
-  const iterator = source[Symbol.asyncIterator]();
-  const chunks: Uint8Array[] = [];
-  let bytes = 0;
-  while (bytes < SAMPLE_BYTES) {
-    const next = await iterator.next();
-    if (next.done) break;
-    chunks.push(next.value);
-    bytes += next.value.length;
-  }
-  const sample = new Uint8Array(bytes);
-  let at = 0;
-  for (const chunk of chunks) {
-    sample.set(chunk, at);
-    at += chunk.length;
-  }
-  const whole = async function* (): AsyncGenerator<Uint8Array> {
-    yield* chunks;
-    yield* { [Symbol.asyncIterator]: () => iterator };
-  };
-  return { sample: sample.subarray(0, SAMPLE_BYTES), whole: whole() };
 }

@@ -1,7 +1,45 @@
-import { fail, ok, type Result } from '../domain/result.ts';
+import { pipeline, Readable } from 'node:stream';
+import { createGunzip } from 'node:zlib';
+import { fail, FailureError, ok, type Result } from '../domain/result.ts';
+import { bytesSource, caught, joined, readBytes, type ByteSource } from './source.ts';
 
 /** The largest file that is imported, packed or unpacked: room for a million measured configurations, and a limit for archives that explode. */
 export const MAX_IMPORT_BYTES = 256 * 2 ** 20;
+
+export const isGzip = (head: Uint8Array): boolean => head[0] === 0x1f && head[1] === 0x8b;
+
+/** A gzip file unpacked as a stream. Throws a `FailureError` on a damaged or cut-off archive, and beyond `limit` unpacked bytes. */
+export async function* gunzipped(source: ByteSource, label: string, limit: number): AsyncGenerator<Uint8Array> {
+  const unpacking = pipeline(Readable.from(readBytes(source, label)), createGunzip(), () => {});
+  let length = 0;
+  try {
+    for await (const part of unpacking as AsyncIterable<Uint8Array>) {
+      length += part.length;
+      if (length > limit) throw tooLarge(label, limit);
+      yield part;
+    }
+  } catch (error) {
+    if (error instanceof FailureError) throw error;
+    const reason = error instanceof Error ? error.message : String(error);
+    const message = `${label}: the gzip file is damaged after ${length} unpacked bytes (${reason})`;
+    throw new FailureError({ code: 'bad-input', message });
+  }
+}
+
+const tooLarge = (label: string, limit: number): FailureError =>
+  new FailureError({ code: 'bad-input', message: `${label}: more than ${limit} bytes, the limit` });
+
+/** All bytes of a source. Throws a `FailureError` beyond the limit. */
+export async function gathered(source: ByteSource, label: string, limit: number): Promise<Uint8Array<ArrayBuffer>> {
+  const parts: Uint8Array[] = [];
+  let length = 0;
+  for await (const part of readBytes(source, label)) {
+    length += part.length;
+    if (length > limit) throw tooLarge(label, limit);
+    parts.push(part);
+  }
+  return joined(parts, length);
+}
 
 /**
  * A file's content, unpacked where it is gzip (known by its first bytes, not by its name). Fails on a file or content of more
@@ -12,29 +50,7 @@ export async function unpacked(
   label: string,
   limit = MAX_IMPORT_BYTES,
 ): Promise<Result<Uint8Array>> {
-  const tooLarge = (): Result<never> => fail('bad-input', `${label}: more than ${limit} bytes, the limit`);
-  if (bytes.length > limit) return tooLarge();
-  if (bytes[0] !== 0x1f || bytes[1] !== 0x8b) return ok(bytes);
-  const parts: Uint8Array[] = [];
-  let length = 0;
-  try {
-    const stream = new Blob([bytes as Uint8Array<ArrayBuffer>]).stream().pipeThrough(new DecompressionStream('gzip'));
-    for await (const part of stream) {
-      length += part.length;
-      if (length > limit) return tooLarge();
-      parts.push(part);
-    }
-  } catch (error) {
-    // Node's stream says why in the cause alone.
-    const said = error instanceof Error && error.cause instanceof Error ? error.cause : error;
-    const reason = said instanceof Error ? said.message : String(said);
-    return fail('bad-input', `${label}: the gzip file is damaged after ${length} unpacked bytes (${reason})`);
-  }
-  const content = new Uint8Array(length);
-  let at = 0;
-  for (const part of parts) {
-    content.set(part, at);
-    at += part.length;
-  }
-  return ok(content);
+  if (bytes.length > limit) return fail('bad-input', tooLarge(label, limit).failure.message);
+  if (!isGzip(bytes)) return ok(bytes);
+  return caught(async () => ok(await gathered(gunzipped(bytesSource(bytes), label, limit), label, limit)));
 }

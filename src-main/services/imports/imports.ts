@@ -15,7 +15,7 @@ import { parseKernelTuner, type FileSweep } from '../../../src-workers/parse/ker
 import { parseLoopTimes } from '../../../src-workers/parse/loops.ts';
 import { parseMeasuredTimes, hasDesignColumns } from '../../../src-workers/parse/measured-times.ts';
 import { parseSmiteMeans } from '../../../src-workers/parse/smite.ts';
-import { shown } from '../../../src-workers/parse/source.ts';
+import { bytesSource, shown } from '../../../src-workers/parse/source.ts';
 import { MAX_IMPORT_BYTES, unpacked } from '../../../src-workers/parse/unpack.ts';
 import { spaceSize } from '../../../src-workers/space/axes.ts';
 import { describeDesign } from '../../../src-workers/predict/designs.ts';
@@ -279,9 +279,6 @@ async function saveCases(
 
 async function parsedFile(fileName: string, bytes: Uint8Array, deviceName: string | null): Promise<Result<Imported>> {
   const found = fileKind(bytes);
-  const source = async function* (): AsyncGenerator<Uint8Array> {
-    yield bytes;
-  };
   switch (found.kind) {
     case 'results': {
       const results = await parseBenchResults(bytes, fileName);
@@ -320,13 +317,13 @@ async function parsedFile(fileName: string, bytes: Uint8Array, deviceName: strin
       });
     }
     case 'times': {
-      const times = await parseMeasuredTimes(source(), fileName, nameParts(fileName).stem);
+      const times = await parseMeasuredTimes(bytesSource(bytes), fileName, nameParts(fileName).stem);
       return times.ok ? ok({ ...NOTHING_SAID, kind: 'times', ...times.value, deviceName }) : times;
     }
     case 'loops':
     case 'smite': {
       const parse = found.kind === 'loops' ? parseLoopTimes : parseSmiteMeans;
-      const cases = await parse(source(), fileName);
+      const cases = await parse(bytesSource(bytes), fileName);
       if (!cases.ok) return cases;
       return ok({ ...NOTHING_SAID, kind: found.kind, cases: cases.value, deviceName });
     }

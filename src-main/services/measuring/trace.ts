@@ -3,7 +3,7 @@ import { join } from 'node:path';
 import { exitText } from '../../../src-workers/bench/program/output.ts';
 import { runTool } from '../../../src-workers/bench/tool.ts';
 import { fail, ok, type Result } from '../../../src-workers/domain/result.ts';
-import { MAX_ORDERED_LENGTHS } from '../../../src-workers/parse/csv.ts';
+import { MAX_ORDERED_LENGTHS } from '../../../src-workers/parse/length-taker.ts';
 import { parseTrace, traceBytes, type MeasuredLoss } from '../../../src-workers/parse/trace.ts';
 import type { GivenLoss } from '../../../src-workers/domain/loss.ts';
 import { lossInOrder } from '../../../src-workers/predict/dealing/given.ts';

@@ -15,7 +15,10 @@ export async function workloadLoss(
   truncation?: number,
 ): Promise<Result<LossReport>> {
   const resolved = await resolveOrderedWorkload(workload, { openFile: fileOpener(folder), truncation });
-  return resolved.ok ? ok(lossReport(resolved.value.law, resolved.value.lengths, groupSizes, true)) : resolved;
+  if (!resolved.ok) return resolved;
+  const { law, lengths, note } = resolved.value;
+  const report = lossReport(law, lengths, groupSizes, true);
+  return ok(note ? { ...report, workload: { ...report.workload, note } } : report);
 }
 
 /** The law of these lengths and their order: integers ≥ 0, one for each unit. */

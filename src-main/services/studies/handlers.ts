@@ -1,10 +1,10 @@
 import { ok, type Result } from '../../../src-workers/domain/result.ts';
 import type { LengthLaw } from '../../../src-workers/domain/workload.ts';
 import { moments } from '../../../src-workers/models/workload/laws.ts';
-import { parseLengthsCsv, type CsvColumns } from '../../../src-workers/parse/csv.ts';
+import type { CsvColumns } from '../../../src-workers/parse/csv.ts';
 import { formatColumns } from '../../../src-workers/parse/grammar.ts';
-import { parseMatrixMarket } from '../../../src-workers/parse/matrix-market.ts';
-import { inspectTable } from '../../../src-workers/parse/table.ts';
+import { inspectLengths, readLengths } from '../../../src-workers/parse/length-file.ts';
+import { bytesSource } from '../../../src-workers/parse/source.ts';
 import { lossInOrder } from '../../../src-workers/predict/dealing/given.ts';
 import { givenLengths } from '../../../src-workers/predict/ordered.ts';
 import type { ResolvedWorkload, StudyRecord, StudySummary, WorkloadOrder } from '../../contract/api.ts';
@@ -66,10 +66,10 @@ export function studyHandlers(context: Context): Handlers<ProceduresOf<'studies'
       const folder = located.value?.baseFolder ?? null;
       const law = await resolveLengths(store, workload.lengths, folder, workload.truncation);
       if (!law.ok) return law;
-      const { order } = law.value;
-      return ok(resolved(law.value.law, order?.given ? order.iterations : null));
+      const { order, note } = law.value;
+      return ok(resolved(law.value.law, order?.given ? order.iterations : null, note));
     },
-    'workload.inspect': ({ fileName, bytes, ...asked }) => inspectTable(chunks(bytes), fileName, asked),
+    'workload.inspect': ({ fileName, bytes, ...asked }) => inspectLengths(bytesSource(bytes), fileName, asked),
     'workload.upload': (input) => upload(context, input),
   };
 }
@@ -87,10 +87,6 @@ export async function savedStudy(context: Context, located: LocatedStudy, id?: n
   return withRuns(context, stored.value);
 }
 
-async function* chunks(bytes: Uint8Array): AsyncGenerator<Uint8Array> {
-  yield bytes;
-}
-
 async function upload(
   { store }: Context,
   { fileName, bytes, columns }: ProcedureArguments<'workload.upload'>,
@@ -98,20 +94,27 @@ async function upload(
   // Columns that have names are part of the workload's name.
   const name =
     columns && !/^\d+$/.test(columns.length) ? `${fileName}#${formatColumns(withoutSyntax(columns))}` : fileName;
-  const parsed = /\.mtx$/i.test(fileName)
-    ? await parseMatrixMarket(chunks(bytes), fileName)
-    : await parseLengthsCsv(chunks(bytes), name, columns);
-  if (!parsed.ok) return parsed;
-  const { law } = parsed.value;
+  const read = await readLengths(bytesSource(bytes), name, columns);
+  if (!read.ok) return read;
+  const { law, lengths, units, note } = read.value;
   // Other columns of the same file are another workload.
   const hash = columns ? sha256(`${sha256(bytes)}#${formatColumns(columns)}`) : sha256(bytes);
-  const lengths = 'rowLengths' in parsed.value ? parsed.value.rowLengths : parsed.value.lengths;
   const order = lengths ? { order: packLengths(givenLengths(lengths)) } : {};
-  const provenance = { fileName, bytes: bytes.byteLength, ...(columns && { columns }), ...order };
+  const provenance = {
+    fileName,
+    bytes: bytes.byteLength,
+    ...(columns && { columns }),
+    ...(note && { note }),
+    ...order,
+  };
   const kept = await store.saveWorkload({ hash, law, provenance });
   if (!kept.ok) return kept;
-  const units = 'rows' in parsed.value ? parsed.value.rows : parsed.value.units;
-  return ok({ lengths: `stored:${hash}:${name}`, workload: resolved(law, lengths), units });
+  return ok({
+    lengths: `stored:${hash}:${name}`,
+    workload: resolved(law, lengths, note),
+    units,
+    ...(note && { note }),
+  });
 }
 
 /** Which columns are read, without how the file is written. */
@@ -119,10 +122,19 @@ function withoutSyntax({ header: _header, delimiter: _delimiter, ...columns }: C
   return columns;
 }
 
-function resolved(law: LengthLaw, lengths: Float64Array | null): ResolvedWorkload {
+function resolved(law: LengthLaw, lengths: Float64Array | null, note?: string): ResolvedWorkload {
   const { label, truncatedMass, support, probability, fitted } = law;
   const order = lengths && orderOf(lengths);
-  return { label, moments: moments(law), truncatedMass, support, probability, ...(fitted && { fitted }), order };
+  return {
+    label,
+    moments: moments(law),
+    truncatedMass,
+    support,
+    probability,
+    ...(fitted && { fitted }),
+    ...(note && { note }),
+    order,
+  };
 }
 
 /** Lengths of which a preview shows the order: of more it would delay other requests. */

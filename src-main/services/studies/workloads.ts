@@ -1,6 +1,6 @@
 import { createHash } from 'node:crypto';
 import { createReadStream } from 'node:fs';
-import { stat } from 'node:fs/promises';
+import { open, stat } from 'node:fs/promises';
 import { resolve } from 'node:path';
 import { deflateRawSync, inflateRawSync } from 'node:zlib';
 import { fail, ok, systemReason, type Result } from '../../../src-workers/domain/result.ts';
@@ -8,37 +8,50 @@ import type { StoreClient } from '../../../db/store-api.ts';
 import type { SpaceAxes } from '../../../src-workers/domain/space.ts';
 import type { LengthLaw } from '../../../src-workers/domain/workload.ts';
 import { resolveOrderedWorkload } from '../../../src-workers/parse/grammar.ts';
-import { MAX_ORDERED_LENGTHS } from '../../../src-workers/parse/csv.ts';
+import { MAX_FILE_BYTES } from '../../../src-workers/parse/length-file.ts';
+import { MAX_ORDERED_LENGTHS } from '../../../src-workers/parse/length-taker.ts';
+import type { FileBytes } from '../../../src-workers/parse/source.ts';
 import { drawnLengths, givenLengths, type OrderedLengths } from '../../../src-workers/predict/ordered.ts';
 import type { Study } from '../../contract/study.ts';
-
-/** The largest workload file that is read: a guard against a wrong path, not a limit of the parsers. */
-const MAX_FILE_BYTES = 4 * 2 ** 30;
 
 export const sha256 = (bytes: Uint8Array | string): string => createHash('sha256').update(bytes).digest('hex');
 
 /**
- * Opens a workload file relative to a folder, as a byte stream. Refuses paths such as \\host\share: Windows would sign in to that host
- * for whoever wrote the study.
+ * Opens a workload file relative to a folder. Refuses paths such as \\host\share: Windows would sign in to that host for whoever wrote the
+ * study.
  */
 export function fileOpener(folder: string) {
-  return async (path: string): Promise<Result<AsyncIterable<Uint8Array>>> => {
+  return async (path: string): Promise<Result<FileBytes>> => {
     if (/^[\\/]{2}/.test(path))
       return fail('bad-input', `${path} is on another machine. Copy it to this one, beside the study.`);
     const file = resolve(folder, path);
+    let byteLength: number;
     try {
       const info = await stat(file);
       if (!info.isFile()) return fail('bad-input', `${path} is a folder or a device. Specify a file.`);
       if (info.size > MAX_FILE_BYTES)
         return fail('bad-input', `${path} has ${info.size} bytes, which is more than the limit of ${MAX_FILE_BYTES}.`);
+      byteLength = info.size;
     } catch (error) {
       return fail(
         'not-found',
         `${path} cannot be read (${systemReason(error)}). Files are looked for beside the study.`,
       );
     }
-    return ok(createReadStream(file) as AsyncIterable<Uint8Array>);
+    return ok({
+      byteLength,
+      slice: (start, end = byteLength) => slice(file, start, end),
+      [Symbol.asyncIterator]: () => (createReadStream(file) as AsyncIterable<Uint8Array>)[Symbol.asyncIterator](),
+    });
   };
+}
+
+/** The bytes from `start` to `end`, or to the end of the file where that comes first. */
+async function slice(file: string, start: number, end: number): Promise<ArrayBuffer> {
+  await using handle = await open(file);
+  const bytes = new Uint8Array(Math.max(0, end - start));
+  const { bytesRead } = await handle.read(bytes, 0, bytes.length, start);
+  return bytes.buffer.slice(0, bytesRead);
 }
 
 function shared(values: Float64Array): Float64Array {
@@ -108,6 +121,8 @@ const STORED = /^stored:([0-9a-f]{64})(?::(.*))?$/;
 export interface OrderedLaw {
   readonly law: LengthLaw;
   readonly order: OrderedLengths | null;
+  /** What was read of a file, where a person could expect something else. */
+  readonly note?: string;
 }
 
 /**
@@ -131,7 +146,9 @@ export async function resolveLengths(
         `workload.lengths: The stored workload "${stored[2] ?? text}" is not in this database. Load its file again.`,
         { field: 'workload.lengths' },
       );
-    return ok({ law: record.value.law, order: unpackLengths(record.value.provenance) });
+    const { law, provenance } = record.value;
+    const { note } = (provenance ?? {}) as { readonly note?: string };
+    return ok({ law, order: unpackLengths(provenance), ...(note && { note }) });
   }
   const open = fileOpener(baseFolder ?? process.cwd());
   const openFile = async (path: string): ReturnType<typeof open> => {
@@ -143,8 +160,10 @@ export async function resolveLengths(
     text,
     truncation === undefined ? { openFile } : { openFile, truncation },
   );
-  if (resolved.ok)
-    return ok({ law: resolved.value.law, order: resolved.value.lengths && givenLengths(resolved.value.lengths) });
+  if (resolved.ok) {
+    const { lengths, ...rest } = resolved.value;
+    return ok({ ...rest, order: lengths && givenLengths(lengths) });
+  }
   const { error } = resolved;
   return {
     ok: false,

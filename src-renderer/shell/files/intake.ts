@@ -6,28 +6,14 @@ import { createStudy } from '../new-study.ts';
 import type { toColumns } from './table-choice.ts';
 
 const MAX_UPLOAD_BYTES = 250e6;
-export const LENGTH_FILES = '.csv,.tsv,.txt,.dat,.mtx';
+export const LENGTH_FILES = '.csv,.tsv,.txt,.dat,.mtx,.npy,.npz,.parquet,.gz';
 const KERNEL_FILES = '.cu,.ptx,.cubin,.sass,.log,.txt,.csv';
 
-const isMatrix = (fileName: string): boolean => /\.mtx$/i.test(fileName);
-
-/** Why a file cannot be read as text, and what to do; `null` where it can. */
-export function notText(fileName: string, head: Uint8Array): string | null {
-  if (/\.(xlsx?|xlsm|ods|numbers)$/i.test(fileName))
-    return 'It is a spreadsheet. Save it as CSV there (File, Save as, CSV), then choose that file.';
-  if (/\.(gz|zip|zst|bz2|xz|7z|tar)$/i.test(fileName))
-    return 'It is compressed. Unpack it, then choose the file in it.';
-  if (/\.(parquet|arrow|feather|npy|npz|h5|hdf5)$/i.test(fileName))
-    return 'It is a binary table. Write its column of lengths as CSV, then choose that file.';
-  const utf16 = (head[0] === 0xff && head[1] === 0xfe) || (head[0] === 0xfe && head[1] === 0xff);
-  if (!utf16 && head.subarray(0, 4096).includes(0))
-    return 'It is not a text file. Choose a CSV of lengths, a Matrix Market file (.mtx) or a study (.json).';
-  return null;
-}
+const SPREADSHEET = /\.(xlsx?|xlsm|ods|numbers)$/i;
 
 /**
- * Takes a file: a study is opened, a matrix becomes the workload, of a table the person chooses the columns, and what a file says of a kernel
- * is shown beside the kernel profile.
+ * Takes a file: a study is opened, lengths become the workload (of a table the person chooses the columns), and what a file says of a kernel is
+ * shown beside the kernel profile.
  */
 export async function takeFile(app: App, file: File): Promise<void> {
   const refuse = (message: string) =>
@@ -46,15 +32,16 @@ export async function takeFile(app: App, file: File): Promise<void> {
     app.kernelFile = { fileName: file.name, bytes };
     return;
   }
-  const binary = notText(file.name, bytes);
-  if (binary) return refuse(binary);
-  if (isMatrix(file.name)) {
-    const failure = await useFile(app, { fileName: file.name, bytes });
-    if (failure) app.refuse({ title: `${file.name} could not be imported`, failure });
-    return;
-  }
+  if (SPREADSHEET.test(file.name))
+    return refuse('It is a spreadsheet. Save it as CSV there (File, Save as, CSV), then choose that file.');
   const inspected = await app.engine.call('workload.inspect', { fileName: file.name, bytes });
-  if (!inspected.ok) return app.refuse({ title: `${file.name} could not be imported`, failure: inspected.error });
+  const failure = !inspected.ok
+    ? inspected.error
+    : inspected.value === null
+      ? await useFile(app, { fileName: file.name, bytes })
+      : null;
+  if (failure) return app.refuse({ title: `${file.name} could not be imported`, failure });
+  if (!inspected.ok || inspected.value === null) return;
   app.refuse(null);
   app.table = { fileName: file.name, bytes, summary: inspected.value };
 }
@@ -75,7 +62,7 @@ export async function useFile(
   app.refuse(null);
   if (app.location.studyId === null) await createStudy(app);
   if (app.location.studyId !== null) await app.editor.open(app.location.studyId);
-  const { lengths, units } = result.value;
+  const { lengths, units, note } = result.value;
   const before = app.editor.study?.workload;
   app.editor.edit('workload', `import ${input.fileName}`, (study) => ({
     ...study,
@@ -83,7 +70,7 @@ export async function useFile(
   }));
   if (app.location.view !== 'study') app.location.go('study');
   app.notices.show(
-    units === null ? `${input.fileName} imported` : `${input.fileName} imported: ${counted(units, 'unit')}`,
+    `${input.fileName} imported${units === null ? '' : `: ${counted(units, 'unit')}`}${note ? `. ${note}` : ''}`,
     before
       ? () => app.editor.edit('workload', `undo of ${input.fileName}`, (study) => ({ ...study, workload: before }))
       : null,

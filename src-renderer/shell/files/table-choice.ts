@@ -7,6 +7,11 @@ export const MEANINGS = [
   { value: 'unit', label: 'One unit', hint: 'Each record is one unit of work: a column has its length' },
   { value: 'count', label: 'Counted lengths', hint: 'Each record is a length and how many units have it' },
   { value: 'probability', label: 'Probabilities', hint: 'Each record is a length and its probability' },
+  {
+    value: 'target',
+    label: 'Edges',
+    hint: 'Each record is an edge of a graph: a vertex is a unit, and its out-degree the length',
+  },
 ] as const;
 export type Meaning = (typeof MEANINGS)[number]['value'];
 
@@ -28,6 +33,8 @@ const LENGTH_WORDS = [
   /work|size|cost|num|hits/i,
 ];
 const COUNT_WORDS = /^(counts?|frequency|freq|weight|units|occurrences|n|num|number)$/i;
+const SOURCE_WORDS = /^(source|src|from|from_?node_?id)$/i;
+const TARGET_WORDS = /^(target|dst|destination|to|to_?node_?id)$/i;
 const PROBABILITY_WORDS = /^(p|prob|probability|share|fraction)$/i;
 
 /** Numbers its records: 0, 1, 2, … in any order. */
@@ -49,6 +56,9 @@ export function suggestChoice({ columns, records }: TableSummary): TableChoice {
   const lengths = wholes.filter((i) => i !== probability);
   if (probability >= 0 && lengths.length > 0)
     return { meaning: 'probability', length: best(lengths), weight: probability };
+  const source = at(SOURCE_WORDS, wholes);
+  const target = at(TARGET_WORDS, wholes);
+  if (source !== undefined && target !== undefined) return { meaning: 'target', length: source, weight: target };
   const counts = at(COUNT_WORDS, wholes);
   const others = wholes.filter((i) => i !== counts);
   // Each length once, beside how many units have it.
@@ -98,6 +108,13 @@ export function readChoice(table: TableSummary, { meaning, length, weight }: Tab
       `Line ${count(ragged.line)} has ${counted(ragged.fields, 'field')}, the first line ${count(columns.length)}. ` +
         'Choose another delimiter, or correct that line.',
     );
+  if (meaning === 'target') {
+    if (weight === null || weight === length) return refused('Choose the column of targets.');
+    const wrong = notWhole(table, length, VERTICES) ?? notWhole(table, weight, VERTICES);
+    return wrong
+      ? refused(wrong)
+      : { ok: true, units: null, text: `${counted(records, 'edge')}; a length is an out-degree` };
+  }
   const lengths = columns[length];
   const wrong = notWhole(table, length, 'Lengths are whole numbers of iterations');
   if (wrong) return refused(wrong);
@@ -127,6 +144,8 @@ export function readChoice(table: TableSummary, { meaning, length, weight }: Tab
   return { ok: true, units: weights.total, text: `${counted(weights.total, 'unit')}, ${text}` };
 }
 
+const VERTICES = 'Vertices are whole numbers from 0';
+
 function notWhole(table: TableSummary, at: number, rule: string): string | null {
   const { kind, firstBad } = table.columns[at];
   if (kind === 'whole') return null;
@@ -147,7 +166,7 @@ function notNumber(table: TableSummary, at: number): string {
 
 /** The choice as the engine and the command line read it. */
 export function toColumns(table: TableSummary, { meaning, length, weight }: TableChoice) {
-  const { columns, header, delimiter } = table;
+  const { columns, format, header, delimiter } = table;
   const column = (at: number): string => {
     const { name } = columns[at];
     const alone = columns.length > 1 && name !== '' && columns.filter((other) => other.name === name).length === 1;
@@ -157,7 +176,7 @@ export function toColumns(table: TableSummary, { meaning, length, weight }: Tabl
     length: column(length),
     ...(meaning === 'count' && weight !== null && { count: column(weight) }),
     ...(meaning === 'probability' && weight !== null && { probability: column(weight) }),
-    header,
-    delimiter,
+    ...(meaning === 'target' && weight !== null && { target: column(weight) }),
+    ...(format === 'text' && { header, delimiter }),
   };
 }

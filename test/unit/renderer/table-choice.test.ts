@@ -5,7 +5,6 @@ import type { TableSummary } from '../../../src-workers/domain/table.ts';
 import { parseLengthsCsv } from '../../../src-workers/parse/csv.ts';
 import { formatWorkload, parseWorkload } from '../../../src-workers/parse/grammar.ts';
 import { inspectTable } from '../../../src-workers/parse/table.ts';
-import { notText } from '../../../src-renderer/shell/files/intake.ts';
 import { readChoice, suggestChoice, toColumns } from '../../../src-renderer/shell/files/table-choice.ts';
 
 async function* file(text: string, chunkBytes = 7): AsyncGenerator<Uint8Array> {
@@ -81,16 +80,6 @@ describe('what is wrong with a choice, by its line', () => {
     expect(await problem('steps,n\n', 1)).toContain('no records');
     expect(await problem(lines('steps,n', '3,0'), 1)).toContain('All counts are 0');
     expect(await problem(lines('steps,n', '3,1'), null)).toBe('Choose the column of counts.');
-  });
-  it.each([
-    ['a.xlsx', 'Save it as CSV'],
-    ['a.csv.gz', 'Unpack it'],
-    ['a.parquet', 'as CSV'],
-    ['a.bin', 'not a text file'],
-  ])('%s', (name, message) => expect(notText(name, new Uint8Array([1, 0, 2]))).toContain(message));
-  it('text in UTF-8 and UTF-16 is text', () => {
-    expect(notText('a.csv', new TextEncoder().encode('1\n2\n'))).toBeNull();
-    expect(notText('a.csv', new Uint8Array(Buffer.from('\ufeff1\n', 'utf16le')))).toBeNull();
   });
 });
 

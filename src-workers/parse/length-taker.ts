@@ -1,0 +1,161 @@
+import type { Result } from '../domain/result.ts';
+import type { LengthLaw } from '../domain/workload.ts';
+import { countLengths } from '../models/workload/generated.ts';
+import {
+  categoricalLaw,
+  empiricalLaw,
+  MAX_SUPPORT_POINTS,
+  PROBABILITY_SUM_TOLERANCE,
+} from '../models/workload/laws.ts';
+import { refuse, shown, type Place } from './source.ts';
+
+/**
+ * What a record says. `lengths`: the length of one unit. `counts`: a length and its count or weight, normalised. `probabilities`: a
+ * length and its probability; they sum to 1. `edges`: an edge of a graph, from one vertex to another; a vertex is a unit, and its
+ * out-degree the length.
+ */
+export type LengthForm = 'lengths' | 'counts' | 'probabilities' | 'edges';
+
+/** What any file of lengths comes to. */
+export interface ReadLengths {
+  readonly law: LengthLaw;
+  readonly form: LengthForm;
+  /** Units in the file; `null` where it gives only proportions. */
+  readonly units: number | null;
+  /** In the order of the units; `null` where the file has none, and beyond `MAX_ORDERED_LENGTHS` units. */
+  readonly lengths: Float64Array | null;
+  /** What was read, where a person could expect something else: which array, which end of an edge, that the order is lost. */
+  readonly note?: string;
+}
+
+/** Lengths whose order is kept: 256 MB. Of a longer file the law alone is known. */
+export const MAX_ORDERED_LENGTHS = 2 ** 25;
+/** Degrees are counted in an array by the number of the vertex: at most 512 MB. */
+const MAX_VERTEX = 2 ** 27 - 1;
+
+const ORDER_LOST = `The order of more than ${MAX_ORDERED_LENGTHS.toLocaleString('en')} lengths is not kept: units are independent draws.`;
+
+export interface LengthTaker {
+  /**
+   * Takes a record: a length and its weight (1 where it has none), or the two ends of an edge. Throws a `FailureError` on what is neither.
+   * @param at the record's place in the file
+   * @param written the length as the file has it, where a number cannot say it
+   */
+  take(length: number, weight: number, at: number, written?: string): void;
+  /** What was read. @param end of the file, where a failure of all of it is shown */
+  finish(end: Place): Result<ReadLengths>;
+}
+
+/**
+ * Collects records of a file into lengths; memory grows with the distinct lengths, the lengths whose order is kept, and the largest number
+ * of a vertex.
+ *
+ * @param place where a record's length or weight stands
+ * @param undirected an edge counts at both of its ends
+ * @param hint what to add where a probability is none
+ */
+export function takeLengths(
+  form: LengthForm,
+  label: string,
+  place: (at: number, isWeight: boolean) => Place,
+  { undirected = false, hint = '' } = {},
+): LengthTaker {
+  if (form === 'edges') return takeEdges(label, place, undirected);
+  const weightOf = new Map<number, number>();
+  let ordered = new Float64Array(1024);
+  let units = 0;
+  let records = 0;
+  return {
+    take(length, weight, at, written) {
+      if (!Number.isSafeInteger(length) || length < 0)
+        refuse(label, place(at, false), `length ${shown(written ?? String(length))} is not an integer from 0 to 2^53 − 1`);
+      if (form !== 'lengths' && !(weight >= 0))
+        refuse(label, place(at, true), `${form} value ${shown(String(weight))} is not a number ≥ 0`);
+      if (form === 'probabilities' && weight > 1 + PROBABILITY_SUM_TOLERANCE)
+        refuse(label, place(at, true), `probability ${shown(String(weight))} is not a number from 0 to 1${hint}`);
+      units += weight;
+      if (form === 'lengths') {
+        if (records < MAX_ORDERED_LENGTHS) {
+          if (records === ordered.length) ordered = larger(ordered, 2 * records);
+          ordered[records] = length;
+        } else if (records === MAX_ORDERED_LENGTHS) ordered = new Float64Array(0);
+      }
+      records++;
+      const before = weightOf.get(length);
+      if (before !== undefined && form === 'probabilities')
+        refuse(label, place(at, false), `length ${length} is given twice`);
+      weightOf.set(length, (before ?? 0) + weight);
+      if (weightOf.size > MAX_SUPPORT_POINTS)
+        refuse(label, place(at, false), `more than ${MAX_SUPPORT_POINTS} distinct lengths, the limit`);
+    },
+    finish(end) {
+      if (records === 0) refuse(label, end, 'the file has no lengths');
+      const isOrdered = form === 'lengths' && records <= MAX_ORDERED_LENGTHS;
+      const law =
+        form === 'probabilities'
+          ? categoricalLaw(
+              Array.from(weightOf, ([length, probability]) => ({ length, probability })),
+              label,
+            )
+          : empiricalLaw(weightOf, label);
+      if (!law.ok && form === 'probabilities')
+        return { ok: false, error: { ...law.error, message: `${law.error.message}${hint}` } };
+      if (!law.ok) return law;
+      const isWhole = form !== 'probabilities' && Number.isSafeInteger(units);
+      const lengths = isOrdered ? ordered.slice(0, records) : null;
+      const note = form === 'lengths' && !isOrdered ? { note: ORDER_LOST } : {};
+      return { ok: true, value: { law: law.value, form, units: isWhole ? units : null, lengths, ...note } };
+    },
+  };
+}
+
+/**
+ * The units are the vertices that occur, as source or target, by their number: rows of the adjacency matrix in its order, without those
+ * that the file does not name.
+ */
+function takeEdges(label: string, place: (at: number, isTarget: boolean) => Place, undirected: boolean): LengthTaker {
+  /** Of each vertex its degree and 1; 0 where it does not occur. */
+  let degreesAndOne = new Uint32Array(1024);
+  let vertices = 0;
+  const count = (vertex: number, edges: number, at: number, isTarget: boolean): void => {
+    if (!Number.isSafeInteger(vertex) || vertex < 0 || vertex > MAX_VERTEX)
+      refuse(
+        label,
+        place(at, isTarget),
+        `the vertex ${shown(String(vertex))} is not an integer from 0 to ${MAX_VERTEX}. Number the vertices from 0`,
+      );
+    if (vertex >= degreesAndOne.length)
+      degreesAndOne = larger(degreesAndOne, Math.max(vertex + 1, 2 * degreesAndOne.length));
+    if (degreesAndOne[vertex] === 0) {
+      degreesAndOne[vertex] = 1;
+      vertices++;
+    }
+    degreesAndOne[vertex] += edges;
+  };
+  return {
+    take(source, target, at) {
+      count(source, 1, at, false);
+      count(target, undirected && target !== source ? 1 : 0, at, true);
+    },
+    finish(end) {
+      if (vertices === 0) refuse(label, end, 'the file has no edges');
+      if (vertices > MAX_ORDERED_LENGTHS)
+        refuse(label, end, `the file has ${vertices} vertices; the limit is ${MAX_ORDERED_LENGTHS}`);
+      const lengths = new Float64Array(vertices);
+      let unit = 0;
+      for (const degree of degreesAndOne) if (degree > 0) lengths[unit++] = degree - 1;
+      const law = empiricalLaw(countLengths(lengths), label);
+      if (!law.ok) return law;
+      const note = undirected
+        ? 'Each vertex of the edge list is a unit, by its number; its length is its degree, since the edges are undirected.'
+        : 'Each vertex of the edge list is a unit, by its number; its length is its out-degree, the edges of which it is the source.';
+      return { ok: true, value: { law: law.value, form: 'edges', units: vertices, lengths, note } };
+    },
+  };
+}
+
+function larger<Numbers extends Float64Array | Uint32Array>(numbers: Numbers, length: number): Numbers {
+  const more = new (numbers.constructor as new (length: number) => Numbers)(length);
+  more.set(numbers as never);
+  return more;
+}

@@ -1,0 +1,76 @@
+import { Readable } from 'node:stream';
+import { crc32 } from 'node:zlib';
+import { fromRandomAccessReaderPromise, RandomAccessReader, type Entry, type ZipFile } from 'yauzl';
+import type { Result } from '../domain/result.ts';
+import type { ReadLengths } from './length-taker.ts';
+import { isPointers, readNpy } from './npy.ts';
+import { byteRange, ofLibrary, refuse, shown, type ByteSource, type FileBytes } from './source.ts';
+
+const MAX_ARRAYS = 1000;
+const ARRAY = /\.npy$/;
+const NAMES_OF_LENGTHS = ['lengths', 'length', 'degrees', 'steps', 'iterations'];
+
+export const isZip = (head: Uint8Array): boolean =>
+  /^PK(?:\x03\x04|\x05\x06)/.test(String.fromCharCode(...head.subarray(0, 4)));
+
+class FileReader extends RandomAccessReader {
+  readonly file: FileBytes;
+  constructor(file: FileBytes) {
+    super();
+    this.file = file;
+  }
+  override _readStreamForRange(start: number, end: number): Readable {
+    return Readable.from(byteRange(this.file, start, end));
+  }
+}
+
+/**
+ * Reads lengths from an archive of arrays (`numpy.savez`, `scipy.sparse.save_npz`). Which array: the one named, else the row pointers of
+ * compressed rows (`indptr`), else the only one, else the one called `lengths`.
+ */
+export async function readNpz(file: FileBytes, label: string, name: string | null): Promise<Result<ReadLengths>> {
+  const format = 'NPZ';
+  const zip = await ofLibrary(label, format, () =>
+    fromRandomAccessReaderPromise(new FileReader(file), file.byteLength, { lazyEntries: true, autoClose: false }),
+  );
+  const entries = await ofLibrary(label, format, async () => {
+    const found = new Map<string, Entry>();
+    for await (const entry of zip.eachEntry()) {
+      if (ARRAY.test(entry.fileName)) found.set(entry.fileName.replace(ARRAY, ''), entry);
+      if (found.size > MAX_ARRAYS) refuse(label, {}, `the archive has more than ${MAX_ARRAYS} arrays, the limit`);
+    }
+    return found;
+  });
+  const names = [...entries.keys()];
+  const listed = names.map(shown).join(', ');
+  if (names.length === 0)
+    return refuse(label, {}, 'the zip archive has no arrays (.npy). Unpack it, then choose the file in it');
+  if (name !== null && !entries.has(name))
+    refuse(label, {}, `no array is named ${shown(name)}. The file has ${listed}`);
+  const named = NAMES_OF_LENGTHS.filter((each) => entries.has(each));
+  const chosen =
+    name ?? names.find(isPointers) ?? (names.length === 1 ? names[0] : named.length === 1 ? named[0] : null);
+  if (chosen === null)
+    return refuse(
+      label,
+      {},
+      `the file has several arrays: ${listed}. Specify the one of lengths, as in file:PATH.npz#${names[0]}`,
+    );
+  const pointers = isPointers(chosen);
+  const read = await readNpy(contentOf(zip, entries.get(chosen)!), `${label}, array ${chosen}`, pointers);
+  if (!read.ok || (!pointers && names.length === 1)) return read;
+  const note = pointers
+    ? `The lengths are the differences of ${chosen}: the entries of each compressed row (of each column, where the matrix is stored by columns).`
+    : `The lengths are the array ${chosen}.`;
+  return { ok: true, value: { ...read.value, note: [note, read.value.note].filter(Boolean).join(' ') } };
+}
+
+/** An array's bytes, checked against the archive. Reading closes nothing: the bytes belong to the caller. */
+async function* contentOf(zip: ZipFile, entry: Entry): ByteSource & AsyncGenerator<Uint8Array> {
+  let check = 0;
+  for await (const chunk of (await zip.openReadStreamPromise(entry)) as AsyncIterable<Uint8Array>) {
+    check = crc32(chunk, check);
+    yield chunk;
+  }
+  if (check !== entry.crc32) throw new Error('its checksum is not that of the archive');
+}

@@ -1,0 +1,188 @@
+import { readFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { gzipSync } from 'node:zlib';
+import fc from 'fast-check';
+import { parquetWriteBuffer } from 'hyparquet-writer';
+import { describe, expect, it } from 'vitest';
+import { unwrap } from '../../src-workers/domain/result.ts';
+import type { CsvColumns } from '../../src-workers/parse/csv.ts';
+import { inspectLengths, readLengths } from '../../src-workers/parse/length-file.ts';
+import { bytesSource } from '../../src-workers/parse/source.ts';
+
+/** Written by NumPy: see make-lengths.py beside them. */
+const made = (name: string): Uint8Array => readFileSync(join(import.meta.dirname, '../data/lengths', name));
+const text = (lines: string): Uint8Array => new TextEncoder().encode(lines);
+const LENGTHS = [3, 0, 12, 3, 7];
+
+/** As a stream of small chunks, so that numbers and headers are torn apart. */
+async function* torn(bytes: Uint8Array): AsyncGenerator<Uint8Array> {
+  for (let at = 0; at < bytes.length; at += 5) yield bytes.subarray(at, at + 5);
+}
+async function lengthsOf(bytes: Uint8Array, columns?: CsvColumns): Promise<readonly number[] | null> {
+  const [whole, stream] = await Promise.all(
+    [bytesSource(bytes), torn(bytes)].map(async (file) => unwrap(await readLengths(file, 'x', columns))),
+  );
+  expect(stream).toEqual(whole);
+  return whole.lengths && [...whole.lengths];
+}
+async function refusal(bytes: Uint8Array, columns?: CsvColumns): Promise<string> {
+  const read = await readLengths(bytesSource(bytes), 'x', columns);
+  return read.ok ? 'ok' : read.error.message;
+}
+const parquet = (
+  columns: Record<string, readonly unknown[]>,
+  rowGroupSize = 2,
+  codec: 'SNAPPY' | 'UNCOMPRESSED' = 'SNAPPY',
+) =>
+  new Uint8Array(
+    parquetWriteBuffer({
+      columnData: Object.entries(columns).map(([name, data]) => ({ name, data: [...data] })),
+      rowGroupSize,
+      codec,
+    }),
+  );
+const npy = (header: string, values: Uint8Array): Uint8Array => {
+  const padded = `${header}\n`;
+  return Buffer.concat([
+    Buffer.from('\x93NUMPY\x01\0', 'latin1'),
+    new Uint8Array(Uint16Array.of(padded.length).buffer),
+    text(padded),
+    values,
+  ]);
+};
+const int32 = (shape: string, ...values: number[]) =>
+  npy(
+    `{'descr': '<i4', 'fortran_order': False, 'shape': (${shape}), }`,
+    new Uint8Array(Int32Array.from(values).buffer),
+  );
+
+const FILES: readonly (readonly [name: string, bytes: Uint8Array, columns?: CsvColumns])[] = [
+  ['NPY of 64-bit integers', made('int64.npy')],
+  ['NPY of big-endian integers', made('big-endian.npy')],
+  ['NPY of whole floats in a column', made('float32-column.npy')],
+  ['NPY of row pointers', int32('6,', 2, 5, 5, 17, 20, 27), { length: 'indptr' }],
+  ['NPZ of one array', made('one.npz')],
+  ['NPZ of compressed rows', made('rows.npz')],
+  ['NPZ of several arrays, one named', made('several.npz'), { length: 'first' }],
+  ['Parquet of one column', parquet({ anything: LENGTHS })],
+  ['Parquet of several columns', parquet({ vertex: ['a', 'b', 'c', 'd', 'e'], degree: LENGTHS.map(BigInt) }, 3)],
+  [
+    'Parquet of a chosen column, not compressed',
+    parquet({ n: [1, 2, 3, 4, 5], x: LENGTHS }, 1000, 'UNCOMPRESSED'),
+    { length: 'x' },
+  ],
+  ['Matrix Market', text(`%%MatrixMarket matrix array integer general\n2 12\n${'1\n0\n'.repeat(12)}`)],
+  ['CSV', text('3\n0\n12\n3\n7\n')],
+];
+
+describe('files of lengths, by their content', () => {
+  it.each(FILES.map(([name, bytes, columns]) => ({ name, bytes, columns })))(
+    '$name, also as gzip',
+    async ({ name, bytes, columns }) => {
+      const expected = name === 'Matrix Market' ? [12, 0] : LENGTHS;
+      expect(await lengthsOf(bytes, columns)).toEqual(expected);
+      expect(await lengthsOf(gzipSync(bytes), columns)).toEqual(expected);
+    },
+  );
+
+  it('counts and probabilities of Parquet', async () => {
+    const read = async (bytes: Uint8Array) => unwrap(await readLengths(bytesSource(bytes), 'x'));
+    const counts = await read(parquet({ length: [3, 12], count: [1, 3] }));
+    expect([counts.form, counts.units, ...counts.law.probability]).toEqual(['counts', 4, 0.25, 0.75]);
+    const shares = await read(parquet({ length: [3, 12], p: [0.25, 0.75] }));
+    expect([shares.form, shares.units, ...shares.law.support]).toEqual(['probabilities', null, 3, 12]);
+  });
+
+  it('edge lists: the out-degree of each vertex that occurs, by its number', async () => {
+    // Vertex 3 does not occur; 5 is a target alone.
+    const edges = '4 1\n0 1\n0 4\n1 0\n0 5\n';
+    const expected = [3, 1, 1, 0];
+    const head = '# Directed graph: x.txt\n# Nodes: 4 Edges: 5\n# FromNodeId\tToNodeId\n';
+    expect(await lengthsOf(text(head + edges))).toEqual(expected);
+    expect(await lengthsOf(text(head + edges.replaceAll(' ', '\t')))).toEqual(expected);
+    expect(await lengthsOf(text(`source,target\n${edges.replaceAll(' ', ',')}`))).toEqual(expected);
+    expect(await lengthsOf(text(edges), { length: '1', target: '2', delimiter: 'space' })).toEqual(expected);
+    expect(await lengthsOf(parquet({ src: [4, 0, 0, 1, 0], dst: [1, 1, 4, 0, 5] }))).toEqual(expected);
+    // Both ends of an undirected edge; a loop has one end.
+    expect(await lengthsOf(text(`# Undirected graph\n# Nodes: 4 Edges: 6\n${edges}5 5\n`))).toEqual([4, 3, 2, 2]);
+  });
+
+  it('says what was read where a person could expect something else', async () => {
+    const note = async (bytes: Uint8Array, columns?: CsvColumns) =>
+      unwrap(await readLengths(bytesSource(bytes), 'x', columns)).note;
+    expect(await note(made('rows.npz'))).toMatch(/differences of indptr/);
+    expect(await note(made('several.npz'), { length: 'second' })).toBe('The lengths are the array second.');
+    expect(await note(text('source,target\n0,1\n'))).toMatch(/out-degree, the edges of which it is the source/);
+    expect(await note(made('one.npz'))).toBeUndefined();
+  });
+
+  it('shows the columns of a table, and of no other file', async () => {
+    const inspected = async (bytes: Uint8Array) => unwrap(await inspectLengths(bytesSource(bytes), 'x'));
+    const table = await inspected(gzipSync(parquet({ vertex: ['a', 'b', 'c'], degree: [3, 0, 12] })));
+    expect(table).toMatchObject({
+      format: 'parquet',
+      records: 3,
+      rows: [['a', '3'], ['b', '0'], ['c', '12']],
+      columns: [{ name: 'vertex', kind: 'text' }, { name: 'degree', kind: 'whole', distinct: 3, min: 0, max: 12 }],
+    }); // prettier-ignore
+    expect(await inspected(gzipSync('1,2\n3,4\n'))).toMatchObject({ format: 'text', records: 2 });
+    expect(await inspected(made('rows.npz'))).toBeNull();
+    expect(await inspected(text('# Nodes: 2 Edges: 1\n0 1\n'))).toBeNull();
+  });
+});
+
+const BIG = BigInt(2 ** 53) + 2n;
+const REFUSALS: readonly (readonly [what: string, bytes: Uint8Array, message: RegExp, columns?: CsvColumns])[] = [
+  ['a negative length', int32('3,', 1, -4, 1), /^x, element 2: length "-4" is not an integer from 0/],
+  ['values missing', int32('3,', 1, 4), /^x, element 3: the file ends after 2 values; the header says 3/],
+  ['values too many', int32('1,', 1, 4), /^x, element 2: the array has more values than its header says, 1/],
+  ['two dimensions', int32('2, 2', 1, 2, 3, 4), /shape \(2, 2\)\. Save lengths as an array of one dimension/],
+  ['a type without numbers', npy(`{'descr': '<U3', 'shape': (1,), }`, text('abc')), /the type .* is not one of b1, i1/],
+  ['an integer beyond 2^53', npy(`{'descr': '<i8', 'shape': (1,), }`, new Uint8Array(BigInt64Array.of(BIG).buffer)), /element 1: length .* is not an integer/],
+  ['row pointers that fall', int32('3,', 0, 5, 4), /element 3: the row pointer 4 is below the one before it, 5/, { length: 'indptr' }],
+  ['several arrays', made('several.npz'), /several arrays: "first", "second"\. Specify the one of lengths, as in file:PATH\.npz#first/],
+  ['an array that is not there', made('several.npz'), /no array is named "third"\. The file has "first", "second"/, { length: 'third' }],
+  ['an archive cut off', made('rows.npz').subarray(0, 300), /the NPZ file is damaged/],
+  ['an archive without arrays', Buffer.concat([text('PK\x05\x06'), new Uint8Array(18)]), /has no arrays/],
+  ['text in Parquet', parquet({ length: ['a', 'b'] }), /^x, row 1, column "length": "a" is not a number/],
+  ['an empty value in Parquet', parquet({ length: [1, null, 2] }), /^x, row 2, column "length": "null" is not a number/],
+  ['Parquet of other columns', parquet({ a: [1], b: [2] }), /the header "a,b" does not name one column of lengths/],
+  ['Parquet cut off', parquet({ length: [1, 2] }).subarray(0, 60), /the Parquet file is damaged/],
+  ['a vertex without a number', text('source,target\n1,2\nx,1\n'), /^x, line 3, column 1: "x" is not the number of a vertex/],
+  ['a vertex too far', text('source,target\n1,2147483648\n'), /^x, line 2, column 2: the vertex .* is not an integer from 0 to 134217727/],
+  ['gzip cut off', gzipSync(text('1\n2\n'.repeat(1000))).subarray(0, 30), /the gzip file is damaged after \d+ unpacked bytes/],
+  ['bzip2', text('BZh91AY&SY'), /compressed by bzip2/],
+  ['zstd', new Uint8Array([0x28, 0xb5, 0x2f, 0xfd, 0]), /compressed by zstd/],
+  ['bytes of no format', new Uint8Array([1, 0, 2]), /is not a text, and its format is not known\. Choose CSV, an edge list/],
+]; // prettier-ignore
+
+describe('what cannot be read is refused with its place', () => {
+  it.each(REFUSALS.map(([what, bytes, message, columns]) => ({ what, bytes, message, columns })))(
+    '$what',
+    async ({ bytes, message, columns }) => {
+      expect(await refusal(bytes, columns)).toMatch(message);
+    },
+  );
+});
+
+describe('damaged files', () => {
+  // Real files with pieces replaced; each is read in full, or refused with its name.
+  const edit = fc.tuple(fc.nat(), fc.nat(8), fc.uint8Array({ maxLength: 8 }));
+  it.each(FILES.map(([name, bytes, columns]) => ({ name, bytes, columns })))('$name', async ({ bytes, columns }) => {
+    await fc.assert(
+      fc.asyncProperty(fc.array(edit, { minLength: 1, maxLength: 3 }), async (edits) => {
+        let file: Uint8Array = bytes;
+        for (const [at, removed, put] of edits) {
+          const start = at % (file.length + 1);
+          file = Buffer.concat([file.subarray(0, start), put, file.subarray(start + removed)]);
+        }
+        const start = performance.now();
+        const read = await readLengths(bytesSource(file), 'hostile', columns);
+        expect(performance.now() - start).toBeLessThan(2000);
+        if (!read.ok) expect(read.error.message).toMatch(/^hostile[:,]/);
+        else expect(read.value.law.probability.reduce((sum, p) => sum + p, 0)).toBeCloseTo(1, 9);
+      }),
+      { numRuns: Number(process.env['RUNS'] ?? 200) },
+    );
+  });
+});
