@@ -68,7 +68,11 @@ export function takeLengths(
   return {
     take(length, weight, at, written) {
       if (!Number.isSafeInteger(length) || length < 0)
-        refuse(label, place(at, false), `length ${shown(written ?? String(length))} is not an integer from 0 to 2^53 − 1`);
+        refuse(
+          label,
+          place(at, false),
+          `length ${shown(written ?? String(length))} is not an integer from 0 to 2^53 − 1`,
+        );
       if (form !== 'lengths' && !(weight >= 0))
         refuse(label, place(at, true), `${form} value ${shown(String(weight))} is not a number ≥ 0`);
       if (form === 'probabilities' && weight > 1 + PROBABILITY_SUM_TOLERANCE)

@@ -1,7 +1,6 @@
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { gzipSync } from 'node:zlib';
-import fc from 'fast-check';
 import { parquetWriteBuffer } from 'hyparquet-writer';
 import { describe, expect, it } from 'vitest';
 import { unwrap } from '../../src-workers/domain/result.ts';
@@ -163,26 +162,4 @@ describe('what cannot be read is refused with its place', () => {
       expect(await refusal(bytes, columns)).toMatch(message);
     },
   );
-});
-
-describe('damaged files', () => {
-  // Real files with pieces replaced; each is read in full, or refused with its name.
-  const edit = fc.tuple(fc.nat(), fc.nat(8), fc.uint8Array({ maxLength: 8 }));
-  it.each(FILES.map(([name, bytes, columns]) => ({ name, bytes, columns })))('$name', async ({ bytes, columns }) => {
-    await fc.assert(
-      fc.asyncProperty(fc.array(edit, { minLength: 1, maxLength: 3 }), async (edits) => {
-        let file: Uint8Array = bytes;
-        for (const [at, removed, put] of edits) {
-          const start = at % (file.length + 1);
-          file = Buffer.concat([file.subarray(0, start), put, file.subarray(start + removed)]);
-        }
-        const start = performance.now();
-        const read = await readLengths(bytesSource(file), 'hostile', columns);
-        expect(performance.now() - start).toBeLessThan(2000);
-        if (!read.ok) expect(read.error.message).toMatch(/^hostile[:,]/);
-        else expect(read.value.law.probability.reduce((sum, p) => sum + p, 0)).toBeCloseTo(1, 9);
-      }),
-      { numRuns: Number(process.env['RUNS'] ?? 200) },
-    );
-  });
 });

@@ -3,6 +3,7 @@ import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { gunzipSync, gzipSync } from 'node:zlib';
 import fc from 'fast-check';
+import { parquetWriteBuffer } from 'hyparquet-writer';
 import { parseKernelManifest } from '../../src-main/contract/kernel-manifest.ts';
 import { parseStudy } from '../../src-main/contract/parse.ts';
 import { fileKind } from '../../src-main/services/imports/imports.ts';
@@ -16,10 +17,12 @@ import { validateDevice } from '../../src-workers/parse/device.ts';
 import { parseEvidence } from '../../src-workers/parse/evidence.ts';
 import { formatWorkload, parseWorkload } from '../../src-workers/parse/grammar.ts';
 import { parseKernelTuner } from '../../src-workers/parse/kernel-tuner.ts';
+import { inspectLengths, readLengths } from '../../src-workers/parse/length-file.ts';
 import { parseLoopTimes } from '../../src-workers/parse/loops.ts';
 import { parseMatrixMarket } from '../../src-workers/parse/matrix-market.ts';
 import { parseMeasuredTimes } from '../../src-workers/parse/measured-times.ts';
 import { parseSmiteGroups, parseSmiteMeans } from '../../src-workers/parse/smite.ts';
+import { bytesSource } from '../../src-workers/parse/source.ts';
 import { inspectTable } from '../../src-workers/parse/table.ts';
 import { parseTrace } from '../../src-workers/parse/trace.ts';
 import { unpacked } from '../../src-workers/parse/unpack.ts';
@@ -326,7 +329,36 @@ const GPU = encode(
   JSON.stringify((JSON.parse(readFileSync(join(ROOT, 'db/devices/nvidia.json'), 'utf8')) as unknown[])[0]),
 );
 
+/** Written by NumPy: see make-lengths.py beside them. */
+const ARRAYS = ['int64.npy', 'big-endian.npy', 'float32-column.npy', 'one.npz', 'rows.npz'].map((name) => sample(`test/data/lengths/${name}`)); // prettier-ignore
+const EDGES = encode('# Undirected graph\n# Nodes: 4 Edges: 5\n# FromNodeId\tToNodeId\n4\t1\n0\t1\n0\t4\n1\t0\n0\t5\n');
+const columns = fc.record({
+  names: fc.constantFrom(['length', 'count'], ['n', 'p'], ['source', 'target'], ['a', 'n']),
+  values: fc.array(fc.tuple(fc.nat(100), fc.oneof(fc.nat(9), fc.double())), { minLength: 1, maxLength: 20 }),
+  codec: fc.constantFrom('SNAPPY' as const, 'UNCOMPRESSED' as const),
+  rowGroupSize: fc.integer({ min: 1, max: 8 }),
+});
+const parquetFiles = columns.map(({ names, values, codec, rowGroupSize }) => {
+  const columnData = names.map((name, at) => ({ name, data: values.map((value) => value[at]), type: at === 0 ? ('INT32' as const) : ('DOUBLE' as const) })); // prettier-ignore
+  return new Uint8Array(parquetWriteBuffer({ columnData, codec, rowGroupSize }));
+});
+/** Formats that are known by their first bytes, also as gzip; in memory, and as a stream of chunks. */
+const lengthFile = (name: string, ...written: readonly (Uint8Array | fc.Arbitrary<Uint8Array>)[]): Parser => ({
+  name: `lengths (${name})`,
+  files: fc
+    .tuple(filesOf(CSV_TOKENS, ...written), fc.boolean())
+    .map(([bytes, packed]) => (packed ? new Uint8Array(gzipSync(bytes)) : bytes)),
+  read: async (bytes, size) => {
+    soundOrRefused(await readLengths(bytesSource(bytes), 'hostile'), soundLaw);
+    soundOrRefused(await readLengths(chunks(bytes, size), 'hostile', { length: 'indptr' }), soundLaw);
+    soundOrRefused(await inspectLengths(bytesSource(bytes), 'hostile'), anything);
+  },
+});
+
 export const PARSERS: readonly Parser[] = [
+  lengthFile('NPY, NPZ', ...ARRAYS),
+  lengthFile('Parquet', parquetFiles),
+  lengthFile('edge list', EDGES),
   {
     name: 'lengths (CSV)',
     files: filesOf(CSV_TOKENS, LENGTHS),
