@@ -160,6 +160,6 @@ function takeEdges(label: string, place: (at: number, isTarget: boolean) => Plac
 
 function larger<Numbers extends Float64Array | Uint32Array>(numbers: Numbers, length: number): Numbers {
   const more = new (numbers.constructor as new (length: number) => Numbers)(length);
-  more.set(numbers as never);
+  more.set(numbers);
   return more;
 }

@@ -11,7 +11,7 @@ const ARRAY = /\.npy$/;
 const NAMES_OF_LENGTHS = ['lengths', 'length', 'degrees', 'steps', 'iterations'];
 
 export const isZip = (head: Uint8Array): boolean =>
-  /^PK(?:\x03\x04|\x05\x06)/.test(String.fromCharCode(...head.subarray(0, 4)));
+  ['PK\x03\x04', 'PK\x05\x06'].includes(String.fromCharCode(...head.subarray(0, 4)));
 
 class FileReader extends RandomAccessReader {
   readonly file: FileBytes;
