@@ -1,8 +1,17 @@
+import { crc32 } from 'node:zlib';
+
 import type { Database } from 'better-sqlite3';
 
 import type { ColumnName } from './columns.ts';
 import { COLUMN_NAMES, columnBytes, emptyColumns } from './columns.ts';
+import { refuse } from './failure.ts';
 import type { CommittedChunk, PredictionChunk, PredictionColumns, RunColumns } from './records.ts';
+
+/**
+ * Beside the packed columns of a chunk, their CRC-32 by this name: SQLite notices no bit that flips inside a value. Chunks saved
+ * before there were digests have none.
+ */
+const DIGEST = 'crc32';
 
 /** Fewer calls into SQLite: measured, 128 rows a statement write twice as fast as one, and more bring little. */
 const ROWS_PER_STATEMENT = 128;
@@ -13,7 +22,10 @@ const VALUES_PER_ROW = 11;
 export interface PredictionTable {
   /** Writes rows and packed columns. The chunk has been checked; a transaction is open. */
   insert(runId: number, chunk: PredictionChunk): void;
-  /** Reads all chunks of a run. Chunks whose packed columns are missing or of the wrong size are read from the rows. */
+  /**
+   * Reads all chunks of a run. Chunks whose packed columns are missing, of the wrong size or not those that were written are read
+   * from the rows. Refuses with `storage` where these are not all there.
+   */
   load(
     runId: number,
     count: number,
@@ -82,15 +94,22 @@ export function predictionTable(db: Database): PredictionTable {
 
   function insert(runId: number, chunk: PredictionChunk): void {
     insertRows(runId, chunk);
-    for (const name of COLUMN_NAMES)
-      insertColumn.run(runId, chunk.firstDesign, name, columnBytes(chunk, name, 0, chunk.count));
+    insertPacked(runId, chunk, 0, chunk);
+  }
+
+  /** @param at where the chunk begins in the columns */
+  function insertPacked(
+    runId: number,
+    columns: PredictionColumns,
+    at: number,
+    { firstDesign, count }: CommittedChunk,
+  ): void {
+    for (const name of COLUMN_NAMES) insertColumn.run(runId, firstDesign, name, columnBytes(columns, name, at, count));
+    insertColumn.run(runId, firstDesign, DIGEST, digestOf(columns, at, count));
   }
 
   function pack(runId: number, columns: PredictionColumns, chunks: readonly CommittedChunk[]): void {
-    for (const { firstDesign, count } of chunks) {
-      for (const name of COLUMN_NAMES)
-        insertColumn.run(runId, firstDesign, name, columnBytes(columns, name, firstDesign, count));
-    }
+    for (const chunk of chunks) insertPacked(runId, columns, chunk.firstDesign, chunk);
   }
 
   function load(
@@ -101,22 +120,30 @@ export function predictionTable(db: Database): PredictionTable {
     const columns = emptyColumns(count);
     const sizes = new Map(chunks.map((chunk) => [chunk.firstDesign, chunk.count]));
     const found = new Map<number, number>();
+    const digests = new Map<number, Buffer>();
     for (const { first_design: firstDesign, name, data } of selectColumns.iterate(runId)) {
       const size = sizes.get(firstDesign);
+      if (name === DIGEST) digests.set(firstDesign, data);
       if (size === undefined || !isColumnName(name)) continue;
       const target = columnBytes(columns, name, firstDesign, size);
       if (data.length !== target.length) continue;
       target.set(data);
       found.set(firstDesign, (found.get(firstDesign) ?? 0) + 1);
     }
-    const rebuilt = chunks.filter((chunk) => found.get(chunk.firstDesign) !== COLUMN_NAMES.length);
+    const rebuilt = chunks.filter(
+      ({ firstDesign, count: size }) =>
+        found.get(firstDesign) !== COLUMN_NAMES.length ||
+        digests.get(firstDesign)?.equals(digestOf(columns, firstDesign, size)) === false,
+    );
     for (const chunk of rebuilt) readRows(runId, columns, chunk);
     return { columns, rebuilt };
   }
 
   function readRows(runId: number, columns: RunColumns, { firstDesign, count }: CommittedChunk): void {
+    let found = 0;
     for (const row of selectRows.iterate(runId, firstDesign, firstDesign + count)) {
       const i = row.design_index;
+      found += 1;
       columns.timeMs[i] = row.time_ms ?? NaN;
       columns.meanLoss[i] = row.mean_loss ?? NaN;
       columns.aggregateLoss[i] = row.aggregate_loss ?? NaN;
@@ -127,9 +154,23 @@ export function predictionTable(db: Database): PredictionTable {
       columns.unitsPerThread[i] = row.units_per_thread ?? NaN;
       columns.gridBlocks[i] = row.grid_blocks ?? NaN;
     }
+    if (found !== count)
+      refuse(
+        'storage',
+        `Run ${runId} has ${found} of the ${count} designs from ${firstDesign} on: the database is damaged. Restore a backup of it, or predict the study again.`,
+        { runId, firstDesign },
+      );
   }
 
   return { insert, load, pack };
+}
+
+/** CRC-32 of the packed columns of a chunk, one after the other. */
+function digestOf(columns: PredictionColumns, first: number, count: number): Buffer {
+  const digest = Buffer.alloc(4);
+  const sum = COLUMN_NAMES.reduce((before, name) => crc32(columnBytes(columns, name, first, count), before), 0);
+  digest.writeUInt32LE(sum);
+  return digest;
 }
 
 function isColumnName(name: string): name is ColumnName {

@@ -162,3 +162,45 @@ it('gives back any columns as they were, from the packed copy and from the rows'
     );
     await client.close();
   }));
+
+it('notices flipped bits in packed columns, takes the rows instead, and refuses where these are not all there', () =>
+  inFolder(async (folder) => {
+    const file = `${folder}/lockstep.db`;
+    const client = unwrap(await openStoreClient({ file, migrationsFolder }));
+    const { id } = unwrap(await client.createRun(sampleDraft()));
+    for (const first of [0, 120]) unwrap(await client.savePredictionChunk(id, sampleChunk(first, 120)));
+    unwrap(await client.finishRun(id, { state: 'cancelled', elapsedMs: 1 }));
+    const saved = unwrap(await client.loadRunColumns(id));
+    const db = new Database(file);
+    const packed = () =>
+      db.prepare('SELECT first_design, name, data FROM run_columns ORDER BY first_design, name').all() as {
+        first_design: number;
+        name: string;
+        data: Buffer;
+      }[];
+    const asWritten = packed();
+    for (const [at, { first_design, name, data }] of asWritten.entries()) {
+      const flipped = Buffer.from(data);
+      for (let bit = 0; bit < 8; bit += 1) flipped[(at * 31 + bit * 57) % flipped.length] ^= 1 << bit;
+      db.prepare('UPDATE run_columns SET data = ? WHERE first_design = ? AND name = ?').run(
+        flipped,
+        first_design,
+        name,
+      );
+      expect(unwrap(await client.loadRunColumns(id))).toEqual(saved);
+    }
+    // Each was written again.
+    expect(packed()).toEqual(asWritten);
+
+    // As a version that knew no digests left it.
+    db.prepare("DELETE FROM run_columns WHERE name = 'crc32'").run();
+    expect(unwrap(await client.loadRunColumns(id))).toEqual(saved);
+
+    db.prepare('DELETE FROM predictions WHERE run_id = ? AND design_index = 7').run(id);
+    db.prepare('DELETE FROM run_columns WHERE first_design = 0').run();
+    expect(await client.loadRunColumns(id)).toMatchObject({
+      error: { code: 'storage', message: expect.stringMatching(/has 119 of the 120 designs from 0 on/) as string },
+    });
+    db.close();
+    await client.close();
+  }));
