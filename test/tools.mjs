@@ -78,7 +78,7 @@ export const TOOLS = {
     find: () => inPath(['redis-server']),
   },
   python3: {
-    use: 'measuring a program in Python',
+    use: 'lockstep.py, and measuring a program in Python',
     get: 'install Python 3',
     debian: 'python3',
     find: () => inPath(['python3']),

@@ -15,7 +15,7 @@ import { defaultDatabaseFile } from '../services/app/data-folder.ts';
 import { PASSWORD_VARIABLE } from '../services/agents/connection.ts';
 import { doctorChecks } from '../services/app/doctor.ts';
 import { openEngine, type Engine } from '../services/engine.ts';
-import { readText } from '../services/app/files.ts';
+import { readText, writeFor } from '../services/app/files.ts';
 import { counted } from '../services/export/text.ts';
 import { workloadLoss } from '../services/models/loss.ts';
 import { deviceOccupancy, nvidiaOccupancy, occupancyBatch } from '../services/devices/occupancy.ts';
@@ -27,7 +27,7 @@ import { runId } from './follow.ts';
 import { evidenceCommand } from './evidence.ts';
 import { importCommand, saveDevice } from './import.ts';
 import { inspectCommand, type InspectOptions } from './inspect.ts';
-import { serveLines } from './rpc.ts';
+import { pythonModule, serveLines } from './rpc.ts';
 import { simulateCommand } from './simulate.ts';
 import { traceCommand, type TraceOptions } from './trace.ts';
 import { parseBudget, parseShare, tuneCommand, type TuneOptions } from './tune.ts';
@@ -741,6 +741,27 @@ whole number of yours. Codes: bad-input, not-found, conflict, unsupported, stora
 too, with the id null where it has none. Bytes are {"base64": "…"}, other arrays of numbers are lists, and a number that is not finite is null.
 With --events: {"event": "run.progress", "payload": {…}}. A run goes on behind its answer; runs.wait answers at its end.
 Standard output has nothing else. When standard input ends, calls have 10 seconds to end; a run that has not ended can be resumed.`,
+    );
+
+  program
+    .command('python')
+    .description('write lockstep.py: losses, sweeps, rankings, recommendations and tuning as functions of Python')
+    .option('-o, --output <file>', 'where to write; standard output if left out')
+    .action(async ({ output }: { output?: string }) => {
+      const text = await pythonModule(cli.places.root);
+      if (output === undefined) cli.terminal.out(text);
+      else cli.show(await writeFor(output, text), {}, () => say(cli.terminal, `Written: ${output}.`));
+    })
+    .addHelpText(
+      'after',
+      `
+  import lockstep
+  lockstep.loss([3, 1, 40, 7], n=[2, 4])
+  run = lockstep.sweep("study.json")
+  lockstep.rank(run, top=5)
+Python 3.8 or newer and its standard library are enough; frame(…) makes DataFrames where pandas is installed, plot(…) draws where matplotlib
+is. It keeps one lockstep rpc: the command in the environment variable LOCKSTEP, else lockstep on the PATH, else the one that wrote it. An
+example: ${join(cli.places.root, 'db', 'examples', 'lockstep.ipynb')}`,
     );
 }
 

@@ -1,4 +1,6 @@
 import { once } from 'node:events';
+import { readFile } from 'node:fs/promises';
+import { join } from 'node:path';
 import type { Writable } from 'node:stream';
 import { setTimeout as pause } from 'node:timers/promises';
 import * as v from 'valibot';
@@ -18,6 +20,13 @@ const requestSchema = v.strictObject({
   call: v.pipe(v.string(), v.maxLength(100)),
   arguments: v.optional(v.unknown()),
 });
+
+/** The module for Python, which knows the program that wrote it. */
+export async function pythonModule(root: string): Promise<string> {
+  const program = [process.execPath, join(root, 'src-main', 'cli', 'lockstep.mjs')];
+  const text = await readFile(join(root, 'db', 'python', 'lockstep.py'), 'utf8');
+  return text.replace('_WRITTEN_BY: List[str] = []', () => `_WRITTEN_BY: List[str] = ${JSON.stringify(program)}`);
+}
 
 /** Time that calls have to end behind the last line, ms: what started this process may be gone. */
 const LAST_CALLS_MS = 10_000;

@@ -1,0 +1,610 @@
+"""Lockstep in Python: how irregular work should be mapped onto a SIMT device.
+
+    import lockstep
+
+    lockstep.loss([3, 1, 40, 7], n=[2, 4])             # what lockstep costs these lengths
+    run = lockstep.sweep("study.json")                 # predicts, ranks and saves every design
+    lockstep.rank(run, top=5)                          # the best designs
+    lockstep.recommend("study.json")["why"]            # one design, and the reason
+    lockstep.tune(run, exec="./spmv --threads {threadsPerUnit}")
+
+Python 3.8 or newer, the standard library alone. Where pandas is installed, ``frame(result)`` makes a DataFrame; where matplotlib is
+installed, ``plot(result)`` draws one. Written by ``lockstep python``, which writes it again for a newer version.
+
+The functions ask one ``lockstep rpc``, a program that is started at the first call and ended with this process. It is the command in the
+environment variable LOCKSTEP, else ``lockstep`` on the PATH, else the one that wrote this file. ``Lockstep(db=...)`` is another one,
+with its own database, and a context manager. All of it may be used from several threads.
+
+A study is a path of a study file, or the same as a dict, in which ``workload["lengths"]`` may also be a list or an array of whole numbers.
+A run is its number, or what ``sweep`` returned. Times are in milliseconds, sizes in bytes. What is not known is None. Answers are the
+contract's (src-main/contract): the types here name the fields that are used most.
+"""
+
+from __future__ import annotations
+
+import atexit
+import base64
+import json
+import os
+import queue
+import shlex
+import shutil
+import subprocess
+import tempfile
+import threading
+import time
+from typing import Any, Dict, List, Mapping, Optional, Sequence, Set, TypedDict, Union
+
+__all__ = ["Lockstep", "LockstepError", "call", "close", "frame", "loss", "plot", "rank", "recommend", "simulate", "sweep", "tune"]
+
+# The program that wrote this file.
+_WRITTEN_BY: List[str] = []
+
+# What a connection answers at the same time.
+_MAX_CALLS = 200
+# The program lets its last calls end for 10 seconds.
+_LAST_SECONDS = 15
+_DESIGNS_PER_STEP = 4
+
+Lengths = Union[str, Sequence[int]]
+Study = Union[str, "os.PathLike[str]", Mapping[str, Any]]
+Run = Union[int, Mapping[str, Any]]
+
+
+class LockstepError(Exception):
+    """A call that failed, with the reason in plain words.
+
+    code: bad-input, not-found, conflict, unsupported, storage, cancelled or internal (a bug).
+    field: the field of the study or argument that is wrong, as in ``axes.blockThreads[3]``; None where it is none.
+    context: more about the place, such as a line and a column of a file.
+    """
+
+    def __init__(self, code: str, message: str, context: Optional[Mapping[str, Any]] = None):
+        super().__init__(message)
+        self.code = code
+        self.context = dict(context or {})
+        self.field: Optional[str] = self.context.get("field")
+
+
+class GivenLoss(TypedDict):
+    """The loss of groups of consecutive units, in the order given; each at least 1."""
+
+    aggregateLoss: float
+    meanLoss: float
+
+
+class LossRow(TypedDict):
+    """The loss of groups of n independent units: time in lockstep over time alone, at least 1."""
+
+    n: int
+    meanLoss: float
+    standardDeviationLoss: float
+    aggregateLoss: float  # total time in lockstep over total work
+    givenOrder: Optional[GivenLoss]
+    quantiles: Optional[Dict[str, float]]  # p50, p95, p99
+    distribution: Optional[Dict[str, Any]]  # how quantiles were found, and their largest relative error
+
+
+class Loss(TypedDict):
+    workload: Dict[str, Any]  # label, mean, standardDeviation, supportMin, supportMax, truncatedMass, fitted
+    rows: List[LossRow]
+
+
+class Design(TypedDict, total=False):
+    implementation: str
+    threadsPerUnit: int
+    unitsPerThread: int
+    loop: str
+    balancing: str
+    blockThreads: int
+    gridBlocks: int
+    registerCap: Optional[int]
+
+
+class Row(TypedDict, total=False):
+    """A design of a run. Fidelities differ from row to row: compare predictedMs."""
+
+    rank: int
+    tied: bool  # cannot be distinguished from the fastest
+    designIndex: int
+    deviceId: str
+    device: str
+    design: Design
+    timeMs: float  # at the best fidelity that there is: measured, simulated or predicted
+    fidelity: str
+    predictedMs: float
+    simulated: Optional[Dict[str, Any]]
+    measured: Optional[Dict[str, Any]]
+    meanLoss: float
+    aggregateLoss: float
+    occupancyFraction: float  # 0 to 1
+    residentBlocks: int  # of a multiprocessor
+    waves: float
+    limitedBy: List[str]
+
+
+class Sweep(TypedDict):
+    runId: int
+    study: str
+    designs: Dict[str, int]  # enumerated, valid, invalid
+    elapsedMs: float
+    best: List[Row]
+    bestOfDevices: List[Row]
+    recommended: Optional[Dict[str, Any]]  # row, ties, rule, inputs
+    inputs: Dict[str, List[Dict[str, Any]]]  # by device: what the times are made from
+    tieBand: Dict[str, Any]
+
+
+class Recommendation(TypedDict):
+    device: Dict[str, Any]
+    devices: List[Dict[str, Any]]
+    row: Row
+    designIndex: int
+    time: Dict[str, Any]  # ms, lowMs, highMs, basis
+    ties: Dict[str, Any]
+    baseline: Optional[Dict[str, Any]]
+    causes: List[Dict[str, Any]]
+    why: str
+    inputs: List[Dict[str, Any]]
+
+
+class Tuning(TypedDict):
+    runId: int
+    considered: int
+    measured: int
+    failed: int
+    best: Optional[Dict[str, Any]]  # designIndex, design, measuredMs, expectedMs, predictedMs
+    expectedRegret: Optional[float]
+    stopped: str  # within, budget or all-measured
+    steps: List[Dict[str, Any]]
+
+
+class Lockstep:
+    """One ``lockstep rpc``: started at the first call, and again after ``close``.
+
+    db: the database file; the one in the data folder without it.
+    program: the command that runs Lockstep, instead of searching it.
+    """
+
+    def __init__(self, db: Union[str, os.PathLike, None] = None, program: Optional[str] = None):
+        self._options = [] if db is None else ["--db", os.path.abspath(os.fspath(db))]
+        self._program = program
+        self._start_anew()
+
+    def _start_anew(self) -> None:
+        self._lock = threading.Lock()
+        self._slots = threading.BoundedSemaphore(_MAX_CALLS)
+        self._child: Optional[_Child] = None
+
+    def __enter__(self) -> "Lockstep":
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.close()
+
+    def close(self) -> None:
+        """Ends the program. What it saved is kept, and a run that had not ended can be resumed."""
+        with self._lock:
+            child, self._child = self._child, None
+        _open.discard(self)
+        if child is not None:
+            child.close()
+
+    def call(self, procedure: str, **arguments: Any) -> Any:
+        """Calls any procedure of the contract, as in ``call("devices.get", ids=["nvidia-a100-pcie-40gb"])``.
+
+        Bytes go and come as bytes, arrays as lists; NaN comes as None. Raises LockstepError where the call fails.
+        """
+        with self._lock:
+            if self._child is None or self._child.ended:
+                self._child = _Child([*_command(self._program), "rpc", *self._options])
+                _open.add(self)
+            child = self._child
+        with self._slots:
+            return child.call(procedure, arguments)
+
+    def loss(
+        self,
+        lengths: Lengths,
+        n: Union[int, Sequence[int]] = (2, 4, 8, 16, 32),
+        *,
+        quantiles: bool = False,
+        truncation: Optional[float] = None,
+    ) -> Loss:
+        """What lockstep costs a workload, for n units in a group: the mean loss, its deviation, the aggregate loss.
+
+        lengths: iterations of each unit in its order, whole numbers from 0; or a workload as written, such as ``geometric(0.05)`` or
+            ``file:lengths.csv`` (files are looked for in the current folder).
+        quantiles: also those of the loss, which take up to half a second for each n.
+        truncation: probability cut from an infinite law, 1e-6 without it.
+        """
+        workload = {"lengths": lengths, **_given(truncation=truncation)}
+        sizes = [n] if isinstance(n, int) else list(n)
+        return self.call("models.loss", workload=workload, n=sizes, quantiles=quantiles, folder=os.getcwd())
+
+    def sweep(self, study: Study, *, top: int = 10, devices: Optional[Sequence[str]] = None) -> Sweep:
+        """Predicts every design of a study, saves the run, and returns its best designs. Ctrl-C cancels it and keeps what was saved.
+
+        devices: instead of those of the study; ``ID:66`` is 66 multiprocessors of one.
+        """
+        start = time.perf_counter()
+        run = self._finished("runs.start", **self._study(study, devices))
+        best = self.call("ranking.best", runId=run["id"], limit=top)
+        return {
+            "runId": run["id"],
+            "study": best["study"],
+            "designs": {name: run[name] for name in ("enumerated", "valid", "invalid")},
+            "elapsedMs": 1000 * (time.perf_counter() - start),
+            "best": best["rows"],
+            "bestOfDevices": best["ofDevices"],
+            "recommended": best["recommended"],
+            "inputs": best["inputs"],
+            "tieBand": best["tieBand"],
+        }
+
+    def rank(self, run: Run, *, top: int = 10, device: Optional[str] = None, groups: bool = False) -> List[Row]:
+        """The best designs of a run, of one device where it is named.
+
+        groups: one row for designs that differ in nothing that matters; ``equal`` says how many it stands for.
+        """
+        best = self.call("ranking.best", runId=_run_id(run), limit=top, groups=groups, **_given(deviceId=device))
+        if best["equal"] is None:
+            return best["rows"]
+        return [{**row, "equal": equal} for row, equal in zip(best["rows"], best["equal"])]
+
+    def simulate(
+        self, run: Run, *, top: int = 20, device: Optional[str] = None, designs: Optional[Sequence[int]] = None
+    ) -> List[Dict[str, Any]]:
+        """Plays designs of a run event by event, and returns them by simulated time.
+
+        Each has ``simulated`` (meanMs with its 95 % interval lowMs to highMs, medianMs, replications, ...), ``predictedMs`` and
+        ``difference``, the prediction over the simulated mean, less 1.
+        """
+        how = _given(deviceId=device, designs=None if designs is None else list(designs))
+        done = self._finished("simulations.start", runId=_run_id(run), top=top, **how)
+        return self.call("simulations.list", runId=done["id"])
+
+    def recommend(self, what: Union[Study, Run], *, device: Optional[str] = None) -> Recommendation:
+        """One design for a study or a run, why, its expected time and what it assumes. Nothing is saved.
+
+        device: only this one; of a study also a part, as in ``nvidia-h100-sxm5-80gb:66``.
+        """
+        if isinstance(what, int) or (isinstance(what, Mapping) and "runId" in what):
+            about: Dict[str, Any] = {"runId": _run_id(what)}
+        else:
+            about = self._study(what, [device] if device is not None and ":" in device else None)
+        answer = self.call("advice.recommend", **about, **_given(deviceId=device))
+        del answer["landscape"]
+        return answer
+
+    def tune(
+        self,
+        run: Run,
+        *,
+        target: Optional[str] = None,
+        exec: Optional[str] = None,
+        build: Optional[str] = None,
+        kernel: Union[str, os.PathLike, None] = None,
+        device: Optional[str] = None,
+        budget: int = 40,
+        seconds: Optional[float] = None,
+        within: float = 0.03,
+        repeats: Optional[int] = None,
+        warm_ups: Optional[int] = None,
+    ) -> Tuning:
+        """Finds the fastest design of a sweep by measuring few: measures some, corrects the predictions, chooses the next.
+
+        target: cuda:0, hip:0, webgpu or cpu; or exec: the command that runs your own program for a launch, with placeholders such as
+            ``{blockThreads}``, in the current folder, and build: the command that makes ``{binary}``.
+        kernel: the manifest of your own kernel, for the target.
+        budget: designs to measure in all. seconds: also ends it after so many.
+        within: ends it where the expected regret is no more than this fraction.
+        The same call continues after it was stopped.
+        """
+        if (target is None) == (exec is None):
+            raise LockstepError("bad-input", "Specify target or exec, one of them.")
+        program = None if exec is None else {"exec": exec, "build": build, "folder": os.getcwd()}
+        sweep = {
+            "runId": _run_id(run),
+            "target": target if exec is None else "program",
+            **_given(program=program, deviceId=device),
+            **({} if kernel is None else {"kernel": {"file": os.path.abspath(os.fspath(kernel))}}),
+        }
+        launches = _given(repeats=repeats, warmUps=warm_ups)
+        start = time.monotonic()
+        steps: List[Dict[str, Any]] = []
+
+        def stop(step: Dict[str, Any], left: int) -> Optional[str]:
+            if step["expectedRegret"] is not None and step["expectedRegret"] <= within:
+                return "within"
+            if not step["next"]:
+                return "all-measured"
+            return "budget" if left <= 0 or (seconds is not None and time.monotonic() - start >= seconds) else None
+
+        while True:
+            step = self.call("bench.next", **sweep, count=_DESIGNS_PER_STEP)
+            tried = step["measured"] + step["failed"]
+            if steps:
+                if steps[-1]["tried"] == tried:
+                    raise LockstepError(
+                        "unsupported",
+                        "A step added no measurement: its device is not the one that measured before. Predict a new run for this device.",
+                    )
+                steps[-1].update({name: step[name] for name in ("measured", "failed", "best", "expectedRegret")})
+            stopped = stop(step, budget - tried)
+            if stopped is not None:
+                break
+            designs = step["next"][: budget - tried]
+            done = self._finished("bench.start", **sweep, choose="named", designs=designs, **launches)
+            steps.append({"runId": done["id"], "designs": designs, "tried": tried})
+        for one in steps:
+            del one["tried"]
+        del step["next"]
+        return {**step, "stopped": stopped, "steps": steps}
+
+    def _forget(self) -> None:
+        """In a fork: the program answers the parent alone, and its pipes must not stay open here."""
+        child = self._child
+        self._start_anew()
+        if child is not None:
+            child.forget()
+
+    def _finished(self, procedure: str, **arguments: Any) -> Dict[str, Any]:
+        """Starts a run and waits for its end."""
+        run_id = self.call(procedure, **arguments)["runId"]
+        try:
+            run = self.call("runs.wait", id=run_id)
+        except KeyboardInterrupt:
+            self.call("runs.cancel", id=run_id)
+            raise
+        if run["state"] == "cancelled":
+            raise LockstepError("cancelled", f"Run {run_id} was cancelled. lockstep runs resume {run_id} continues.")
+        return run
+
+    def _study(self, study: Study, devices: Optional[Sequence[str]] = None) -> Dict[str, Any]:
+        """A study as the contract takes it, with the folder of its files; lengths in a list are stored."""
+        folder = os.getcwd()
+        if not isinstance(study, Mapping):
+            path = os.path.abspath(os.fspath(study))
+            folder = os.path.dirname(path)
+            try:
+                with open(path, encoding="utf-8-sig") as file:
+                    study = json.load(file)
+            except OSError as error:
+                raise LockstepError("not-found", f"{path} cannot be read ({error.strerror}).") from error
+            except ValueError as error:
+                raise LockstepError("bad-input", f"{path} is not JSON: {error}.") from error
+        study = dict(study)
+        workload = study.get("workload")
+        if isinstance(workload, Mapping) and not isinstance(workload.get("lengths", ""), str):
+            lengths = "\n".join(str(length) for length in workload["lengths"])
+            stored = self.call("workload.upload", fileName="lengths.csv", bytes=f"length\n{lengths}\n".encode())
+            study["workload"] = {**workload, "lengths": stored["lengths"], "units": workload.get("units", stored["units"])}
+        if devices is not None:
+            study["devices"] = list(devices)
+        return {"study": study, "folder": folder}
+
+
+class _Child:
+    """A running ``lockstep rpc``, and the thread that reads its answers."""
+
+    def __init__(self, command: Sequence[str]):
+        self._errors = tempfile.TemporaryFile()
+        try:
+            self._process = subprocess.Popen(
+                command,
+                stdin=subprocess.PIPE,
+                stdout=subprocess.PIPE,
+                stderr=self._errors,
+                start_new_session=os.name == "posix",  # Ctrl-C is this process's to deal with
+            )
+        except OSError as error:
+            self._errors.close()
+            raise LockstepError("not-found", f"{command[0]} cannot be started ({error.strerror}). {_ADVICE}") from error
+        self.ended = False
+        self._said = ""
+        self._lock = threading.Lock()
+        self._waiting: Dict[int, "queue.SimpleQueue[Mapping[str, Any]]"] = {}
+        self._last_id = 0
+        self._reader = threading.Thread(target=self._read, name="lockstep", daemon=True)
+        self._reader.start()
+
+    def call(self, procedure: str, arguments: Mapping[str, Any]) -> Any:
+        answer: "queue.SimpleQueue[Mapping[str, Any]]" = queue.SimpleQueue()
+        try:
+            given = json.dumps(arguments, allow_nan=False, default=_plain)
+        except (TypeError, ValueError) as error:
+            raise LockstepError("bad-input", f"{procedure}: The arguments are not JSON: {error}.") from error
+        with self._lock:
+            self._last_id += 1
+            line = f'{{"id":{self._last_id},"call":{json.dumps(procedure)},"arguments":{given}}}\n'
+            if not self.ended:
+                self._waiting[self._last_id] = answer
+                try:
+                    self._process.stdin.write(line.encode())
+                    self._process.stdin.flush()
+                except OSError:
+                    pass  # it has ended: the reader says so
+                except BaseException:
+                    self._process.kill()  # half a line is written
+                    raise
+            else:
+                answer.put({"error": self._failure()})
+        message = answer.get()
+        if "error" in message:
+            error = message["error"]
+            raise LockstepError(error["code"], error["message"], error.get("context"))
+        return message["result"]
+
+    def close(self) -> None:
+        with self._lock:
+            try:
+                self._process.stdin.close()
+            except OSError:
+                pass
+        try:
+            self._process.wait(_LAST_SECONDS)
+        except subprocess.TimeoutExpired:
+            self._process.kill()
+            self._process.wait()
+        self._reader.join()
+
+    def forget(self) -> None:
+        # The files below the buffers, whose locks a thread of the parent may have held.
+        self._process.stdin.raw.close()
+        self._process.stdout.raw.close()
+
+    def _read(self) -> None:
+        for line in self._process.stdout:
+            try:
+                message = json.loads(line, object_hook=_revived)
+                answer = self._waiting.pop(message["id"])
+            except (ValueError, KeyError, TypeError):
+                # What it says belongs to no call: it is not Lockstep, or one of another version.
+                self._process.kill()
+                break
+            answer.put(message)
+        self._process.stdout.close()
+        self._process.wait()
+        with self._lock:
+            self.ended = True
+            failure = self._failure()
+            for answer in self._waiting.values():
+                answer.put({"error": failure})
+            self._waiting.clear()
+        self._errors.close()
+
+    def _failure(self) -> Mapping[str, Any]:
+        if not self._errors.closed:
+            self._errors.seek(0)
+            lines = self._errors.read()[-2000:].decode(errors="replace").split("\n")
+            self._said = next((line.strip() for line in reversed(lines) if line.strip()), "")
+        said = f": {self._said}" if self._said else ""
+        return {"code": "cancelled", "message": f"The Lockstep program has ended (status {self._process.returncode}){said}"}
+
+
+def frame(result: Any) -> Any:
+    """Rows of any answer here as a pandas DataFrame: a column for each figure, those of the design by their own names.
+
+    Raises LockstepError (unsupported) without pandas.
+    """
+    try:
+        import pandas
+    except ImportError as error:
+        raise LockstepError("unsupported", "A DataFrame needs pandas: pip install pandas.") from error
+    return pandas.DataFrame([_flat(row) for row in _rows(result)])
+
+
+def plot(result: Any, ax: Any = None) -> Any:
+    """Draws the losses over n, or the times of designs, fastest first, and returns the axes of matplotlib.
+
+    Raises LockstepError (unsupported) without matplotlib.
+    """
+    if ax is None:
+        try:
+            from matplotlib import pyplot
+        except ImportError as error:
+            raise LockstepError("unsupported", "A plot needs matplotlib: pip install matplotlib.") from error
+        ax = pyplot.subplots()[1]
+    rows = _rows(result)
+    if rows and "n" in rows[0]:
+        for field, label in (("meanLoss", "mean"), ("aggregateLoss", "aggregate")):
+            ax.plot([row["n"] for row in rows], [row[field] for row in rows], marker="o", label=label)
+        ax.set_xlabel("units per group")
+        ax.set_ylabel("loss")
+        ax.legend()
+        return ax
+    ax.barh([f"design {row['designIndex']}" for row in rows], [row["predictedMs"] for row in rows], label="predicted")
+    for field, time_field in (("simulated", "meanMs"), ("measured", "medianMs")):
+        known = [row for row in rows if row.get(field)]
+        if known:
+            places = [f"design {row['designIndex']}" for row in known]
+            ax.plot([row[field][time_field] for row in known], places, "o", label=field)
+    ax.invert_yaxis()
+    ax.set_xlabel("time, ms")
+    ax.legend()
+    return ax
+
+
+def _rows(result: Any) -> List[Mapping[str, Any]]:
+    if isinstance(result, Mapping):
+        for name in ("rows", "best", "row"):
+            if isinstance(result.get(name), (list, Mapping)):
+                result = result[name]
+                break
+    return [result] if isinstance(result, Mapping) else list(result)
+
+
+def _flat(row: Mapping[str, Any]) -> Dict[str, Any]:
+    """A row without nesting: {"simulated": {"meanMs": 1}} is {"simulated.meanMs": 1}."""
+    out: Dict[str, Any] = {}
+    for name, value in row.items():
+        if isinstance(value, Mapping):
+            out.update({inner if name == "design" else f"{name}.{inner}": one for inner, one in value.items()})
+        elif value is not None:
+            out[name] = value
+    return out
+
+
+def _run_id(run: Run) -> int:
+    return run["runId"] if isinstance(run, Mapping) else run
+
+
+def _given(**arguments: Any) -> Dict[str, Any]:
+    return {name: value for name, value in arguments.items() if value is not None}
+
+
+def _plain(value: Any) -> Any:
+    """What json does not know: bytes, arrays and numbers of numpy and pandas, paths, other sequences."""
+    if isinstance(value, (bytes, bytearray)):
+        return {"base64": base64.b64encode(value).decode()}
+    if hasattr(value, "tolist"):
+        return value.tolist()
+    return os.fspath(value) if isinstance(value, os.PathLike) else list(value)
+
+
+def _revived(value: Dict[str, Any]) -> Any:
+    return base64.b64decode(value["base64"]) if value.keys() == {"base64"} else value
+
+
+_ADVICE = "Set the environment variable LOCKSTEP to the command that runs it, or add lockstep to the PATH."
+
+
+def _command(program: Optional[str]) -> List[str]:
+    named = program or os.environ.get("LOCKSTEP") or shutil.which("lockstep")
+    if named:
+        words = [named] if os.path.exists(named) else shlex.split(named)
+        return ["node", *words] if words[0].endswith((".mjs", ".js")) else words
+    if _WRITTEN_BY and all(os.path.exists(file) for file in _WRITTEN_BY):
+        return _WRITTEN_BY
+    raise LockstepError("not-found", f"Lockstep was not found. {_ADVICE}")
+
+
+_open: Set[Lockstep] = set()
+
+
+@atexit.register
+def _close_all() -> None:
+    for one in list(_open):
+        one.close()
+
+
+def _forget_all() -> None:
+    for one in list(_open):
+        one._forget()
+    _open.clear()
+
+
+if hasattr(os, "register_at_fork"):
+    os.register_at_fork(after_in_child=_forget_all)
+
+
+_shared = Lockstep()
+call = _shared.call
+close = _shared.close
+loss = _shared.loss
+sweep = _shared.sweep
+rank = _shared.rank
+simulate = _shared.simulate
+recommend = _shared.recommend
+tune = _shared.tune

@@ -1,0 +1,91 @@
+"""Calls every function of lockstep.py and prints what they return, as one JSON object. Its argument is the folder of the test."""
+
+import json
+import os
+import signal
+import sys
+import threading
+import types
+
+folder, exec_command = sys.argv[1:]
+sys.path.insert(0, folder)
+os.chdir(folder)
+import lockstep  # noqa: E402
+
+
+def failure(call):
+    try:
+        call()
+    except lockstep.LockstepError as error:
+        return {"code": error.code, "field": error.field, "message": str(error)}
+    return None
+
+
+out = {}
+with lockstep.Lockstep(db="test.db") as session:
+    out["loss"] = session.loss("geometric(0.05)", n=[2, 4], quantiles=True)
+    lengths = [3, 1, 40, 7, 0, 12, 5, 2]
+    out["listed"] = session.loss(lengths, n=2)
+    out["ofTuple"] = session.loss(tuple(lengths), n=(2,))
+    run = session.sweep("study.json", top=3)
+    out["sweep"] = run
+    out["recommend"] = session.recommend("study.json")
+    out["ofRun"] = session.recommend(run)
+    out["simulate"] = session.simulate(run, top=2)
+    out["tune"] = session.tune(run, device="nvidia-rtx-4090", exec=exec_command, budget=5, repeats=2, warm_ups=0)
+    out["rank"] = session.rank(run, top=4, groups=True)
+    out["ofDevice"] = session.rank(run["runId"], top=1, device="nvidia-rtx-4090")
+
+    # A study as a dict, with the lengths in a list.
+    with open("study.json", encoding="utf-8") as file:
+        study = json.load(file)
+    study["workload"] = {"lengths": lengths * 100}
+    study["devices"] = ["nvidia-rtx-4090"]
+    out["units"] = session.call("runs.get", id=session.sweep(study)["runId"])["study"]["workload"]["units"]
+
+    out["failures"] = [
+        failure(lambda: session.sweep({**study, "axes": {"blockThreads": [0]}})),
+        failure(lambda: session.rank(999)),
+        failure(lambda: session.loss([1.5])),
+        failure(lambda: session.loss([float("nan")])),
+        failure(lambda: session.sweep("missing.json")),
+        failure(lambda: session.tune(run)),
+        failure(lambda: lockstep.frame(run)),
+        failure(lambda: lockstep.Lockstep(program="/nowhere/lockstep").loss([1])),
+        failure(lambda: lockstep.Lockstep(program=sys.executable + " -c 'print(7)'").loss([1])),
+    ]
+
+    # Answers of many threads find their callers.
+    means = [None] * 300
+
+    def ask(i):
+        means[i] = session.loss([i + 1], n=1)["workload"]["mean"]
+
+    threads = [threading.Thread(target=ask, args=(i,)) for i in range(len(means))]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    out["threads"] = means == [i + 1 for i in range(len(means))]
+
+    # What pandas and matplotlib are called with.
+    sys.modules["pandas"] = types.SimpleNamespace(DataFrame=lambda rows: rows)
+    out["frame"] = lockstep.frame(run)
+
+    class Axes:
+        def __init__(self):
+            self.calls = []
+
+        def __getattr__(self, name):
+            return lambda *args, **options: self.calls.append([name, *args])
+
+    for name, result in (("lossPlot", out["listed"]), ("timePlot", out["simulate"])):
+        axes = Axes()
+        lockstep.plot(result, ax=axes)
+        out[name] = axes.calls
+    process = session._child._process
+out["status"] = process.returncode
+out["again"] = session.loss([5], n=1)["workload"]["mean"]  # starts the program again
+out["processId"] = session._child._process.pid
+print(json.dumps(out), flush=True)
+os.kill(os.getpid(), signal.SIGKILL)  # the program ends with a parent that cannot close it

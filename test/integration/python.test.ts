@@ -1,0 +1,197 @@
+import { execFile } from 'node:child_process';
+import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { setTimeout as pause } from 'node:timers/promises';
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { processLives } from '../../db/ownership.ts';
+import { documentOf, lockstep } from '../command-line.ts';
+import { lacks } from '../tools.mjs';
+import { smallStudy } from '../unit/export-runs.ts';
+
+// lockstep.py under a Python that has its standard library alone, beside what the command line says of the same database.
+const DATA = join(import.meta.dirname, '..', 'data');
+const folder = mkdtempSync(join(tmpdir(), 'lockstep-python-'));
+const at = (name: string): string => join(folder, name);
+afterAll(() => rmSync(folder, { recursive: true, force: true }));
+
+type Fields = Readonly<Record<string, unknown>>;
+type Rows = readonly (Fields & { readonly designIndex: number; readonly predictedMs: number })[];
+interface Said {
+  readonly loss: Fields;
+  readonly listed: { readonly rows: readonly { readonly n: number; readonly meanLoss: number }[] };
+  readonly ofTuple: Fields;
+  readonly sweep: {
+    readonly runId: number;
+    readonly best: Rows;
+    readonly recommended: { readonly row: Fields };
+  } & Fields;
+  readonly rank: Rows;
+  readonly ofDevice: Rows;
+  readonly recommend: Fields;
+  readonly ofRun: { readonly row: Fields };
+  readonly simulate: readonly (Fields & { readonly simulated: { readonly meanMs: number } })[];
+  readonly tune: Fields;
+  readonly failures: readonly unknown[];
+  readonly frame: readonly Fields[];
+  readonly lossPlot: readonly (readonly unknown[])[];
+  readonly timePlot: readonly (readonly unknown[])[];
+  readonly processId: number;
+  readonly [name: string]: unknown;
+}
+
+const json = async <T = Fields>(...args: readonly string[]): Promise<T> =>
+  documentOf<T>(await lockstep(...args, '--json', '--db', at('test.db')));
+
+/** A row of the command line, by the names that Python has. */
+function namesOfPython({ device, implementationKind: kind, design, regime, ...row }: Fields): Fields {
+  const { simulatedMs: _, measuredMs: __, contradicted: ___, ...rest } = row;
+  const holding = (part: unknown): unknown => expect.objectContaining(part as object) as unknown;
+  return { ...rest, deviceId: device, kind, design: holding(design), regime: holding(regime) };
+}
+
+/** Rows of the command line, as rows of Python with more fields. */
+const like = (rows: unknown): readonly unknown[] =>
+  (rows as readonly Fields[]).map((row) => expect.objectContaining(namesOfPython(row)) as unknown);
+
+describe.skipIf(lacks('python3'))('lockstep.py', () => {
+  let said: Said;
+  const program = `'${process.execPath}' '${join(DATA, 'bench', 'own-program.ts')}' --design {design} --times '${at('times.json')}' --log '${at('log.jsonl')}'`;
+
+  beforeAll(async () => {
+    writeFileSync(at('study.json'), JSON.stringify(smallStudy()));
+    writeFileSync(
+      at('times.json'),
+      JSON.stringify(Object.fromEntries(Array.from({ length: 2000 }, (_, i) => [i, 1 + (i % 7) / 10]))),
+    );
+    expect(await lockstep('python', '-o', at('lockstep.py'))).toMatchObject({ status: 0, err: '' });
+    const { LOCKSTEP: _, ...env } = process.env;
+    const [out, err] = await new Promise<readonly [string, string]>((resolve) => {
+      execFile(
+        'python3',
+        ['-I', '-S', join(DATA, 'python', 'check.py'), folder, program],
+        { env, maxBuffer: 2 ** 26 },
+        (_error, stdout, stderr) => resolve([stdout, stderr]),
+      );
+    });
+    expect(err).toBe('');
+    said = JSON.parse(out) as Said;
+  });
+
+  it('gives the losses of the command line', async () => {
+    expect(said.loss).toEqual(await json('loss', '--workload', 'geometric(0.05)', '--n', '2,4'));
+    writeFileSync(at('lengths.csv'), '3\n1\n40\n7\n0\n12\n5\n2\n');
+    const { rows } = await json<{ readonly rows: readonly Fields[] }>(
+      'loss',
+      '--workload',
+      `file:${at('lengths.csv')}`,
+      '--n',
+      '2',
+    );
+    expect(said.listed.rows).toEqual([{ ...rows[0], quantiles: null, distribution: null }]);
+    expect(said.ofTuple).toEqual(said.listed);
+  });
+
+  it('gives the rows of sweep and rank', async () => {
+    const {
+      runId,
+      elapsedMs: _,
+      best,
+      bestOfDevices,
+      recommended,
+      evidence: __,
+      ...rest
+    } = await json('sweep', at('study.json'), '--top', '3');
+    expect(runId).not.toBe(said.sweep.runId);
+    expect(said.sweep).toMatchObject({ ...rest, runId: 1, best: like(best), bestOfDevices: like(bestOfDevices) });
+    const { ties, rule, ...row } = recommended as Fields;
+    expect(said.sweep.recommended).toMatchObject({ ties, rule, row: like([row])[0] });
+    expect(said.rank).toEqual(like((await json('rank', '1', '--top', '4', '--groups')).rows));
+    expect(said.ofDevice).toEqual(like((await json('rank', '1', '--top', '1', '--device', 'nvidia-rtx-4090')).rows));
+  });
+
+  it('gives the recommendation', async () => {
+    const {
+      elapsedMs: _,
+      design,
+      rank: __,
+      implementationKind,
+      hasEvidence,
+      ...rest
+    } = await json('recommend', at('study.json'));
+    const row = { design, kind: implementationKind, hasEvidence };
+    expect(said.recommend).toMatchObject({ ...rest, row });
+    expect(said.ofRun).toMatchObject({ row, designIndex: said.recommend.designIndex });
+  });
+
+  it('gives the simulated times', async () => {
+    const { rows } = await json<{ readonly rows: readonly { readonly simulatedMs: Fields }[] }>(
+      'simulate',
+      '1',
+      '--top',
+      '2',
+    );
+    expect(said.simulate.map(({ simulated }) => simulated.meanMs)).toEqual(
+      rows.map(({ simulatedMs }) => simulatedMs.mean),
+    );
+  });
+
+  it('tunes as the command line does, which continues it', async () => {
+    const {
+      steps,
+      elapsedMs: _,
+      within: __,
+      ...tuned
+    } = await json('tune', '1', '--device', 'nvidia-rtx-4090', '--exec', program, '--budget', '5');
+    expect(steps).toEqual([]);
+    expect(said.tune).toMatchObject(tuned);
+    expect(said.tune.steps).toMatchObject([{ designs: { length: 4 } }, { designs: { length: 1 } }]);
+  });
+
+  it('stores lengths of a list, counts threads apart, and restarts', () => {
+    expect(said).toMatchObject({ units: 800, threads: true, status: 0, again: 5 });
+  });
+
+  it('says what is wrong, with the code and the field', () => {
+    const failed = (code: string, message: RegExp, field: string | null = null): object => ({
+      code,
+      field,
+      message: expect.stringMatching(message) as string,
+    });
+    expect(said.failures).toEqual([
+      failed('bad-input', /axes\.blockThreads\[0\] must be/, 'study.axes.blockThreads[0]'),
+      failed('not-found', /no run 999/),
+      failed('bad-input', /1\.5/, 'workload.lengths'),
+      failed('bad-input', /not JSON/),
+      failed('not-found', /missing\.json cannot be read/),
+      failed('bad-input', /target or exec/),
+      failed('unsupported', /pip install pandas/),
+      failed('not-found', /nowhere.* cannot be started/),
+      failed('cancelled', /has ended/),
+    ]);
+  });
+
+  it('makes flat rows for pandas, and draws losses and times', () => {
+    expect(said.frame).toHaveLength(3);
+    expect(said.frame[0]).toMatchObject({
+      rank: 1,
+      blockThreads: expect.any(Number) as number,
+      predictedMs: said.sweep.best[0].predictedMs,
+    });
+    expect(said.lossPlot[0]).toEqual(['plot', [2], [said.listed.rows[0].meanLoss]]);
+    expect(said.timePlot.slice(0, 2).map(([name]) => name)).toEqual(['barh', 'plot']);
+    expect(said.timePlot[1][1]).toEqual(said.simulate.map(({ simulated }) => simulated.meanMs));
+  });
+
+  it('ends the program when Python is killed', async () => {
+    for (let tries = 0; tries < 150 && processLives(said.processId); tries += 1) await pause(100);
+    expect(processLives(said.processId)).toBe(false);
+  });
+
+  it('is the file of the repository but for the program that wrote it', async () => {
+    const { out } = await lockstep('python');
+    const lines = (text: string): readonly string[] =>
+      text.split('\n').filter((line) => !line.startsWith('_WRITTEN_BY'));
+    expect(lines(out)).toEqual(lines(readFileSync(join(DATA, '..', '..', 'db', 'python', 'lockstep.py'), 'utf8')));
+  });
+});
