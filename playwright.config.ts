@@ -5,8 +5,8 @@ import { fileURLToPath } from 'node:url';
 process.env['NODE_COMPILE_CACHE'] ??= fileURLToPath(new URL('node_modules/.cache/compile', import.meta.url));
 
 // Whole-program tests, after a build (npm run build). `browser`: the browser host and a real Chromium. `desktop`: the
-// Electron app. What each needs is looked for in test/e2e/fixtures, which says what to do where it is missing.
-export default defineConfig({
+// Electron app, `packed`: the same as people install it. What each needs is looked for in test/e2e/fixtures, which says what to do where it is missing.
+export default defineConfig<object, { packed: boolean }>({
   testDir: 'test/e2e',
   outputDir: 'test-results/e2e',
   // A busy machine may starve a browser for seconds: the limits only end what hangs.
@@ -32,5 +32,6 @@ export default defineConfig({
   projects: [
     { name: 'browser', testIgnore: '**/desktop*.test.ts' },
     { name: 'desktop', testMatch: '**/desktop*.test.ts' },
+    { name: 'packed', testMatch: '**/desktop*.test.ts', use: { packed: true } },
   ],
 });

@@ -230,7 +230,7 @@ const [built] = await Promise.all([
 ]);
 if (asked >= 0) {
   const wrapper = process.argv.slice(asked + 1).join(' ');
-  const command = `${wrapper} playwright test --project=desktop --reporter=list,json`.trim();
+  const command = `${wrapper} playwright test --project=desktop --project=packed --reporter=list,json`.trim();
   if (built) await tests('desktop', command, 'desktop.json', ofPlaywright);
   else unbuilt('desktop');
 }

@@ -1,7 +1,11 @@
 import { spawn } from 'node:child_process';
 import { readdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { expect, test } from './fixtures/desktop.ts';
+import type { RunSummary } from '../../src-main/contract/api.ts';
+import type { MeasuringDetail } from '../../src-main/contract/measuring.ts';
+import type { StudyFile } from '../../src-main/contract/study.ts';
+import { ask, expect, test } from './fixtures/desktop.ts';
+import { ROOT } from './fixtures/program.ts';
 
 test('the window opens, with its page and without a complaint', async ({
   desktop: { app, window: page, complaints },
@@ -16,31 +20,36 @@ test('the window opens, with its page and without a complaint', async ({
 
 test('the engine answers the page over its port, typed arrays included', async ({ desktop: { window: page } }) => {
   await expect(page.locator('#app')).not.toBeEmpty();
-  const answers = await page.evaluate(async () => {
-    const bridge = (window as unknown as { lockstep: { connect(): void } }).lockstep;
-    const port = new Promise<MessagePort>((resolve) =>
-      window.addEventListener('message', (event) => event.data?.lockstep === 'port' && resolve(event.ports[0])),
-    );
-    bridge.connect();
-    const engine = await port;
-    const answer = new Promise<{ ok: boolean; value: { host?: string } & { support?: unknown } }[]>((resolve) => {
-      const heard: never[] = [];
-      engine.onmessage = ({ data }) => {
-        if (data.id > 9000) heard.push(data as never); // the page may be using the same port
-        if (heard.length === 2) resolve(heard);
-      };
-    });
-    engine.postMessage({ id: 9001, name: 'app.info', input: {} });
-    engine.postMessage({
-      id: 9002,
-      name: 'workload.resolve',
-      input: { workload: { lengths: 'geometric(0.05)', units: 1000 } },
-    });
-    const both = await answer;
-    return both.map(({ ok, value }) => ({ ok, host: value.host, isArray: value.support instanceof Float64Array }));
+  const info = await ask<{ host: string }>(page, 'app.info', {});
+  expect(info).toMatchObject({ ok: true, value: { host: 'desktop' } });
+  const resolved = await ask<{ support: unknown }>(page, 'workload.resolve', {
+    workload: { lengths: 'geometric(0.05)', units: 1000 },
   });
-  expect(answers).toContainEqual({ ok: true, host: 'desktop', isArray: false });
-  expect(answers).toContainEqual({ ok: true, host: undefined, isArray: true });
+  expect(resolved.value.support).toBeInstanceOf(Float64Array);
+});
+
+test('the engine predicts, saves and measures: workers, SQLite and the programs that measure start', async ({
+  desktop: { window: page },
+}) => {
+  const example = JSON.parse(readFileSync(join(ROOT, 'db/examples/spmv-cpu.json'), 'utf8')) as StudyFile;
+  const study: StudyFile = {
+    ...example,
+    workload: { lengths: 'geometric(0.05)', units: 4096 },
+    axes: { ...example.axes, threadsPerUnit: [1], unitsPerThread: [1], blockThreads: [128], cores: [1] },
+  };
+  /** The run when it has ended. */
+  const ended = async (name: string, input: unknown) => {
+    const started = await ask<{ runId: number }>(page, name, input);
+    expect(started).toMatchObject({ ok: true });
+    const { value: run } = await ask<RunSummary>(page, 'runs.wait', { id: started.value.runId });
+    expect(run).toMatchObject({ state: 'complete' });
+    return run.id;
+  };
+  const runId = await ended('runs.start', { study });
+  const deviceId = 'amd-epyc-7302p';
+  const measuredId = await ended('bench.start', { runId, deviceId, target: 'cpu', count: 1, repeats: 1, warmUps: 0 });
+  const measured = await ask<MeasuringDetail>(page, 'bench.detail', { id: measuredId });
+  expect(measured.value.cases).toMatchObject([{ correct: true, failure: null }]);
 });
 
 test('the page is sandboxed: no Node, no other window, no way out of its origin', async ({
@@ -111,19 +120,7 @@ test('an engine that dies is started again, and the page learns of it', async ({
   });
   expect(killed).toBe(true);
   await expect.poll(() => page.evaluate(() => (window as unknown as { lost: string[] }).lost)).toHaveLength(1);
-  const answer = await page.evaluate(async () => {
-    const bridge = (window as unknown as { lockstep: { connect(): void } }).lockstep;
-    const port = new Promise<MessagePort>((resolve) =>
-      window.addEventListener('message', (event) => event.data?.lockstep === 'port' && resolve(event.ports[0])),
-    );
-    bridge.connect();
-    const engine = await port;
-    return new Promise<boolean>((resolve) => {
-      engine.onmessage = ({ data }) => data.id === 9001 && resolve(data.ok);
-      engine.postMessage({ id: 9001, name: 'app.info', input: {} });
-    });
-  });
-  expect(answer).toBe(true);
+  expect(await ask(page, 'app.info', {})).toMatchObject({ ok: true });
 });
 
 test('a dead page can be reloaded, and shows itself again', async ({ desktop: { app, window: page } }) => {

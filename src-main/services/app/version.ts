@@ -1,5 +1,7 @@
-/** Version of the application, kept equal to package.json by a test. */
-export const APP_VERSION = '0.1.0';
+import manifest from '../../../package.json' with { type: 'json' };
+
+/** Version of the application. */
+export const APP_VERSION: string = manifest.version;
 
 /** Version of the prediction: raised whenever a saved prediction would come out different. */
 export const MODEL_VERSION = 'composite 3.3';

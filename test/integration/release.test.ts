@@ -1,0 +1,52 @@
+import { execFileSync, spawnSync } from 'node:child_process';
+import { existsSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { afterAll, beforeAll, expect, it } from 'vitest';
+
+// A release of a small project: its tests pass or fail as its `test` script says.
+const SCRIPT = join(import.meta.dirname, '../../packaging/release.ts');
+const today = new Date().toISOString().slice(0, 10);
+const cwd = mkdtempSync(join(tmpdir(), 'lockstep-release-'));
+const write = (name: string, text: string) => writeFileSync(join(cwd, name), text);
+const read = (name: string) => readFileSync(join(cwd, name), 'utf8');
+const git = (...args: string[]) => execFileSync('git', args, { cwd, encoding: 'utf8' }).trim();
+const manifest = (test: string) =>
+  JSON.stringify({ name: 'small', version: '0.1.0', private: true, scripts: { test } });
+const release = (what: string) => spawnSync(process.execPath, [SCRIPT, what], { cwd, encoding: 'utf8' });
+const commit = () => git('commit', '--quiet', '--all', '--message', 'Change the project');
+
+beforeAll(() => {
+  git('init', '--quiet');
+  git('config', 'user.name', 'Test');
+  git('config', 'user.email', 'test@localhost');
+  write('package.json', manifest('exit 1'));
+  write('package-lock.json', JSON.stringify({ name: 'small', version: '0.1.0', lockfileVersion: 3, packages: {} }));
+  write('CHANGELOG.md', '# Changelog\n\n## Unreleased\n\n- A change.\n');
+  write('.gitignore', '*.tgz\n');
+  git('add', '--all');
+  commit();
+});
+afterAll(() => rmSync(cwd, { recursive: true, force: true }));
+
+it('refuses a word that is no release, and tests that fail, and leaves the tree as it was', () => {
+  expect(release('huge')).toMatchObject({ status: 1, stderr: expect.stringContaining('"huge" is no release') });
+  expect(release('minor').status).toBe(1);
+  expect([git('status', '--porcelain'), git('tag')]).toEqual(['', '']);
+});
+
+it('refuses a tree with changes, raises the version, dates the changelog, packs, commits and tags', () => {
+  write('package.json', manifest('exit 0'));
+  expect(release('minor')).toMatchObject({ status: 1, stderr: expect.stringContaining('The tree has changes') });
+  commit();
+  expect(release('minor')).toMatchObject({ status: 0 });
+  expect(JSON.parse(read('package.json'))).toMatchObject({ version: '0.2.0' });
+  expect(JSON.parse(read('package-lock.json'))).toMatchObject({ version: '0.2.0' });
+  expect(read('CHANGELOG.md')).toBe(`# Changelog\n\n## Unreleased\n\n## 0.2.0 (${today})\n\n- A change.\n`);
+  expect(existsSync(join(cwd, 'small-0.2.0.tgz'))).toBe(true);
+  expect([git('status', '--porcelain'), git('tag')]).toEqual(['', 'v0.2.0']);
+});
+
+it('refuses a release without a described change', () => {
+  expect(release('patch')).toMatchObject({ status: 1, stderr: expect.stringContaining('nothing under') });
+});
