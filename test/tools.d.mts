@@ -6,6 +6,7 @@ export type ToolName =
   | 'sqlite3'
   | 'redis-server'
   | 'python3'
+  | 'kokkos'
   | 'nvcc';
 export interface Tool {
   readonly use: string;

@@ -6,7 +6,7 @@ import { createRequire } from 'node:module';
 import { delimiter, dirname, join } from 'node:path';
 import { CHROMIUM_NAMES } from '../src-main/services/app/chromium.mjs';
 
-/** @typedef {'chromium' | 'swiftshader' | 'g++' | 'shellcheck' | 'sqlite3' | 'redis-server' | 'python3' | 'nvcc'} ToolName */
+/** @typedef {'chromium' | 'swiftshader' | 'g++' | 'shellcheck' | 'sqlite3' | 'redis-server' | 'python3' | 'kokkos' | 'nvcc'} ToolName */
 
 /** @param {readonly string[]} names */
 function inPath(names) {
@@ -82,6 +82,12 @@ export const TOOLS = {
     get: 'install Python 3',
     debian: 'python3',
     find: () => inPath(['python3']),
+  },
+  kokkos: {
+    use: 'the Kokkos export under Kokkos itself',
+    get: "install Debian's Kokkos",
+    debian: 'libtrilinos-kokkos-dev',
+    find: () => ['/usr/include/trilinos/Kokkos_Core.hpp'].find((file) => existsSync(file)) ?? null,
   },
   nvcc: {
     use: 'the CUDA sources under the real compiler',

@@ -160,6 +160,9 @@ describe('hostile names', () => {
       }
       case 'cuda':
       case 'python':
+      case 'kokkos':
+      case 'sycl':
+      case 'cub':
       case 'wgsl': {
         // Outside comments, the hostile document is the plain one with another identifier and other numbers.
         const code = (document: string): string[] =>

@@ -5,7 +5,8 @@ import type { ProcedureArguments } from '../../contract/procedures.ts';
 import type { Context } from '../context.ts';
 import { MODEL_VERSION } from '../app/version.ts';
 import { deviceEvidence, tieBand } from '../evidence/tie-band.ts';
-import { CODE, pickText } from '../export/code.ts';
+import { pickText } from '../export/code.ts';
+import { CODE } from '../export/libraries.ts';
 import { cpuHasNoCode, fileStem } from '../export/render.ts';
 import { pickRule } from '../ranking/recommended.ts';
 import { predictedRow } from '../ranking/rows.ts';
@@ -39,5 +40,9 @@ export async function adviseCode(
     evidence: evidenceText(deviceEvidence(device), [row.kind]),
   };
   const { extension, mediaType, write } = CODE[format];
-  return ok({ fileName: `${fileStem(study.study.name)}.${extension}`, mediaType, text: write(source, row) });
+  return ok({
+    fileName: `${fileStem(study.study.name)}.${extension}`,
+    mediaType,
+    text: write(source, row, device.threadGroupWidth),
+  });
 }

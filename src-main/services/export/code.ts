@@ -155,7 +155,7 @@ export function cudaHeader(source: CodeSource, row: RankRow): string {
 }
 
 /** The largest 32-bit word stands for no threshold. */
-const NO_THRESHOLD = 0xffff_ffff;
+export const NO_THRESHOLD = 0xffff_ffff;
 
 /** The thresholds and launches of a mixed design, one list of each. */
 function classLists(
@@ -281,10 +281,3 @@ export function pythonModule(source: CodeSource, row: RankRow): string {
     '',
   ].join('\n');
 }
-
-/** Launch code by format. */
-export const CODE = {
-  cuda: { extension: 'cuh', mediaType: 'text/plain', write: cudaHeader },
-  wgsl: { extension: 'wgsl', mediaType: 'text/plain', write: wgslConstants },
-  python: { extension: 'py', mediaType: 'text/x-python', write: pythonModule },
-} as const;

@@ -1,5 +1,6 @@
 import { evidenceText } from '../../../src-workers/domain/evidence.ts';
-import { fail, ok, type Result } from '../../../src-workers/domain/result.ts';
+import { parseBalancing } from '../../../src-workers/domain/balancing.ts';
+import { fail, ok, unwrap, type Result } from '../../../src-workers/domain/result.ts';
 import { AXIS } from '../../../src-workers/domain/space.ts';
 import { rankedDesigns, type RankingFilter } from '../../../src-workers/sweep/ranking.ts';
 import type { Device } from '../../../src-workers/domain/device.ts';
@@ -12,8 +13,9 @@ import type { Context } from '../context.ts';
 import { deviceEvidence, tieBand } from '../evidence/tie-band.ts';
 import type { Pool } from '../pool.ts';
 import type { RunView } from '../runs/run-view.ts';
-import { CODE, pickText, type CodeSource } from './code.ts';
+import { pickText, type CodeSource } from './code.ts';
 import { reportFacts, type ReportFacts } from './facts.ts';
+import { CODE } from './libraries.ts';
 import { mapSection } from './map.ts';
 import { markdownReport } from './markdown.ts';
 import { htmlReport } from './page.ts';
@@ -80,13 +82,18 @@ export async function renderExport(
     case 'cuda':
     case 'wgsl':
     case 'python':
+    case 'kokkos':
+    case 'sycl':
+    case 'cub':
     case 'triton':
     case 'kernel-tuner':
     case 'optuna': {
       const gpu = onGpu(view, chosen, recommended, deviceId !== undefined);
       if (!gpu.ok) return gpu;
-      const { row, picked } = gpu.value;
-      const device = view.devices.find(({ id }) => id === row.deviceId)!;
+      const device = view.devices.find(({ id }) => id === gpu.value.row.deviceId)!;
+      const segmented = format === 'cub' ? segmentedDesign(view, device, gpu.value) : gpu;
+      if (!segmented.ok) return segmented;
+      const { row, picked } = segmented.value;
       const source: CodeSource = {
         study: view.study.study,
         from: `run ${view.run.id}`,
@@ -97,9 +104,48 @@ export async function renderExport(
       };
       if (isTuner(format)) return renderTuner(pool, view, format, base, source, device, row, limit);
       const { extension, mediaType, write } = CODE[format];
-      return document(extension, mediaType, write(source, row));
+      return document(extension, mediaType, write(source, row, threadGroupWidth(device)));
     }
   }
+}
+
+/** A design, and how it was picked; null where a person chose it. */
+interface PickedRow {
+  readonly row: RankRow;
+  readonly picked: RecommendedDesign | null;
+}
+
+/**
+ * The design for a segmented algorithm, which takes segments in their order, a thread or more each: the best mixed design of the device,
+ * for its thresholds, or where there is none the best of one class.
+ */
+function segmentedDesign(view: RunView, device: Device, { row, picked }: PickedRow): Result<PickedRow> {
+  const { axes } = view.ranking;
+  const kinds = axes.balancing.map((text) => unwrap(parseBalancing(text)).kind);
+  const bestOf = (kind: 'mixed' | 'none'): number | undefined => {
+    const positions = {
+      [AXIS.device]: new Set([view.devices.indexOf(device)]),
+      [AXIS.loop]: new Set([axes.loop.indexOf('nested')]),
+      [AXIS.balancing]: new Set(kinds.flatMap((each, at) => (each === kind ? [at] : []))),
+    };
+    return rankedDesigns(view.ranking, { ...ALL_VALID, positions }, 'timeMs')[0];
+  };
+  const isSegmented =
+    row.design.loop === 'nested' && (row.design.classes !== undefined || row.design.balancing === 'none');
+  if (picked === null)
+    return isSegmented
+      ? ok({ row, picked })
+      : fail(
+          'unsupported',
+          `Design ${row.designIndex} has the order ${row.design.balancing} and a ${row.design.loop} loop. Specify one with the order none or mixed and a nested loop.`,
+        );
+  const best = bestOf('mixed') ?? bestOf('none');
+  return best === undefined
+    ? fail(
+        'conflict',
+        `Run ${view.run.id} has no valid design with the order none or mixed and a nested loop on ${device.name}.`,
+      )
+    : ok({ row: chosenRow(view, ALL_VALID, best)!, picked: null });
 }
 
 const isTuner = (format: ExportFormat): format is (typeof TUNER_FORMATS)[number] =>
@@ -156,7 +202,7 @@ function onGpu(
   chosen: RankRow,
   recommended: RecommendedDesign | null,
   isDeviceAsked: boolean,
-): Result<{ readonly row: RankRow; readonly picked: RecommendedDesign | null }> {
+): Result<PickedRow> {
   const gpus = view.devices.flatMap(({ kind }, at) => (kind === 'gpu' ? [at] : []));
   const isGpus = view.devices.some(({ id, kind }) => id === chosen.deviceId && kind === 'gpu');
   if (isGpus) return ok({ row: chosen, picked: recommended });

@@ -1,0 +1,321 @@
+import { parseBalancing } from '../../../src-workers/domain/balancing.ts';
+import { isWholeUnit } from '../../../src-workers/domain/design.ts';
+import { unwrap } from '../../../src-workers/domain/result.ts';
+import type { CODE_FORMATS, RankRow } from '../../contract/api.ts';
+import { layoutSentences } from '../ranking/design-text.ts';
+import { cudaHeader, head, NO_THRESHOLD, pythonModule, wgslConstants, type CodeSource } from './code.ts';
+import { identifier } from './text.ts';
+
+/** A design as the launch constants of a C++ library. Only checked numbers and cleaned names reach the text. */
+
+/** Units of one launch: all of them, or those of a class of a mixed design. */
+interface LaunchOfUnits {
+  readonly threadsPerUnit: number;
+  readonly gridBlocks: number;
+}
+
+function launchesOf({ design }: RankRow): readonly LaunchOfUnits[] {
+  return design.classes ?? [{ threadsPerUnit: design.threadsPerUnit, gridBlocks: design.gridBlocks }];
+}
+
+/** Whether the units of a launch are dealt out in rounds: neither fetched nor cut. */
+function isDealt({ design }: RankRow): boolean {
+  const balancing = unwrap(parseBalancing(design.balancing));
+  return design.classes !== undefined || (isWholeUnit(balancing) && balancing.kind !== 'dynamic-fetch');
+}
+
+const list = (values: readonly number[]): string => values.join(', ');
+
+/** What the headers of all libraries say of a launch. `which` names a class of a mixed design; there is one class elsewhere. */
+function launchConstants(row: RankRow, type: string): string {
+  const { design } = row;
+  const launches = launchesOf(row);
+  const upTo = (design.classes ?? [{ upTo: null }]).map((each) => each.upTo);
+  return `/// Launches of one design: one, or of a mixed design one for each class of lengths, the shortest first.
+constexpr ${type} launch_count = ${launches.length};
+/// Longest length of the units of each launch, iterations; the last has all that are longer.
+constexpr unsigned launch_up_to[launch_count] = {${upTo.map((value) => `${value === null ? NO_THRESHOLD : Math.floor(value)}u`).join(', ')}};
+/// Threads that share one unit, by launch.
+constexpr ${type} threads_per_unit[launch_count] = {${list(launches.map(({ threadsPerUnit }) => threadsPerUnit))}};
+/// Units that each slot of so many threads processes, one after another.
+constexpr ${type} units_per_thread = ${design.unitsPerThread};
+/// Blocks of each launch, for the units that the design was chosen for.
+constexpr ${type} grid_blocks[launch_count] = {${list(launches.map(({ gridBlocks }) => gridBlocks))}};`;
+}
+
+function about(source: CodeSource, row: RankRow): string {
+  return [...head(source, row), ...layoutSentences(row.design).map((line) => `// ${line}`)].join('\n');
+}
+
+const nameOf = ({ study }: CodeSource, { design }: RankRow): string =>
+  identifier([study.kernel.name, design.implementation ?? ''].join(' '));
+
+/** How rounds of units are dealt to slots, for a library that numbers its blocks and its threads. */
+const rounds = (body: string): string => `  for (long long at = slot; at < units; at += slots) {
+    ${body}
+  }`;
+
+/**
+ * `Kokkos::TeamPolicy` of a design: a team is a block, the vector lanes of a thread are the threads of a unit within a thread group, and
+ * `Kokkos::LaunchBounds` hold the residency. C++17.
+ *
+ * @param width threads of a thread group of the device: the longest vector
+ */
+export function kokkosHeader(source: CodeSource, row: RankRow, width: number): string {
+  const name = nameOf(source, row);
+  const guard = `LOCKSTEP_${name.toUpperCase()}_KOKKOS_HPP`;
+  const { blockThreads } = row.design;
+  return `${about(source, row)}
+#ifndef ${guard}
+#define ${guard}
+
+#include <Kokkos_Core.hpp>
+
+namespace lockstep_${name} {
+
+${launchConstants(row, 'int')}
+/// Threads of a team, vector lanes counted: a block of the prediction.
+constexpr int block_threads = ${blockThreads};
+/// Vector lanes of each thread of a team, by launch: the threads of a unit, up to a thread group.
+constexpr int vector_length[launch_count] = {${list(launchesOf(row).map(({ threadsPerUnit }) => Math.min(threadsPerUnit, width)))}};
+
+/// Threads of a team as Kokkos counts them.
+constexpr int team_size(int which = 0) { return block_threads / vector_length[which]; }
+
+/// Slots of a team: units that it takes at once.
+constexpr int team_slots(int which = 0) { return block_threads / threads_per_unit[which]; }
+
+/// Teams for another number of units with the same work per slot.
+constexpr int league_for(long long units, int which = 0) {
+  const long long per_team = static_cast<long long>(team_slots(which)) * units_per_thread;
+  return static_cast<int>((units + per_team - 1) / per_team);
+}
+
+template <class Space = Kokkos::DefaultExecutionSpace>
+using policy = Kokkos::TeamPolicy<Space, Kokkos::LaunchBounds<block_threads, ${row.residentBlocks}>>;
+
+/// The policy of a launch of so many units. Kokkos::parallel_for(policy_for(units), KOKKOS_LAMBDA(const member& team) { ... });
+template <class Space = Kokkos::DefaultExecutionSpace>
+policy<Space> policy_for(long long units, int which = 0) {
+  return policy<Space>(league_for(units, which), team_size(which), vector_length[which]);
+}
+${
+  isDealt(row)
+    ? `
+/// Calls body(position) for the units of this thread of a team, by their places in the order. Where a unit has more threads than a vector,
+/// several threads of the team are called for it: thread team.team_rank() % (threads_per_unit / vector_length) of them.
+template <class Member, class Body>
+KOKKOS_INLINE_FUNCTION void for_each_unit(const Member& team, long long units, int which, const Body& body) {
+  const int per_unit = threads_per_unit[which] / vector_length[which];
+  const long long slots = static_cast<long long>(team.league_size()) * team_slots(which);
+  const long long slot = static_cast<long long>(team.league_rank()) * team_slots(which) + team.team_rank() / per_unit;
+${rounds('body(at);')}
+}
+`
+    : ''
+}
+}  // namespace lockstep_${name}
+
+#endif  // ${guard}
+`;
+}
+
+/**
+ * `sycl::nd_range` of a design, with the sizes that a kernel requires (SYCL 2020, 5.8.1). C++17.
+ *
+ * @param width threads of a thread group of the device: the sub-group
+ */
+export function syclHeader(source: CodeSource, row: RankRow, width: number): string {
+  const name = nameOf(source, row);
+  const upper = name.toUpperCase();
+  const { blockThreads } = row.design;
+  return `${about(source, row)}
+#ifndef LOCKSTEP_${upper}_SYCL_HPP
+#define LOCKSTEP_${upper}_SYCL_HPP
+
+#include <cstddef>
+#include <sycl/sycl.hpp>
+
+namespace lockstep_${name} {
+
+${launchConstants(row, 'std::size_t')}
+/// Work-items of a work-group.
+constexpr std::size_t work_group_size = ${blockThreads};
+/// Work-items of a sub-group of the device that the design is for.
+constexpr std::size_t sub_group_size = ${width};
+
+/// Slots of a work-group: units that it takes at once.
+constexpr std::size_t group_slots(std::size_t which = 0) { return work_group_size / threads_per_unit[which]; }
+
+/// Work-groups for another number of units with the same work per slot.
+constexpr std::size_t groups_for(std::size_t units, std::size_t which = 0) {
+  const std::size_t per_group = group_slots(which) * units_per_thread;
+  return (units + per_group - 1) / per_group;
+}
+
+/// The range of a launch of so many units.
+inline sycl::nd_range<1> range_for(std::size_t units, std::size_t which = 0) {
+  return sycl::nd_range<1>(sycl::range<1>(groups_for(units, which) * work_group_size), sycl::range<1>(work_group_size));
+}
+${
+  isDealt(row)
+    ? `
+/// Calls body(position, rank) for the units of this work-item, by their places in the order; rank: which of the work-items of a unit it is.
+template <class Body>
+void for_each_unit(const sycl::nd_item<1>& item, long long units, std::size_t which, const Body& body) {
+  const std::size_t local = item.get_local_id(0);
+  const long long slots = static_cast<long long>(item.get_group_range(0) * group_slots(which));
+  const long long slot = static_cast<long long>(item.get_group(0) * group_slots(which) + local / threads_per_unit[which]);
+${rounds('body(at, local % threads_per_unit[which]);')}
+}
+`
+    : ''
+}
+}  // namespace lockstep_${name}
+
+/// queue.parallel_for(range_for(units), [=](sycl::nd_item<1> item) LOCKSTEP_${upper}_SIZES { ... });
+#define LOCKSTEP_${upper}_SIZES [[sycl::reqd_work_group_size(${blockThreads})]] [[sycl::reqd_sub_group_size(${width})]]
+
+#endif  // LOCKSTEP_${upper}_SYCL_HPP
+`;
+}
+
+/**
+ * A segmented reduction by CUB's collectives: a thread, a part of a warp, a warp or a block for each segment, by thresholds of its length,
+ * as small, medium and large segments of cub::DeviceSegmentedReduce. A unit is a segment. C++17.
+ */
+export function cubHeader(source: CodeSource, row: RankRow): string {
+  const name = nameOf(source, row);
+  const guard = `LOCKSTEP_${name.toUpperCase()}_CUB_CUH`;
+  const { blockThreads } = row.design;
+  return `${about(source, row)}
+#ifndef ${guard}
+#define ${guard}
+
+#include <cub/block/block_reduce.cuh>
+#include <cub/warp/warp_reduce.cuh>
+
+#include <cstddef>
+#include <vector>
+
+namespace lockstep_${name} {
+
+${launchConstants(row, 'unsigned')}
+/// Threads of a block.
+constexpr unsigned block_threads = ${blockThreads};
+/// Units that one block of a launch takes.
+constexpr unsigned segments_per_block(unsigned which) { return block_threads / threads_per_unit[which] * units_per_thread; }
+
+/// Blocks of a launch of so many segments.
+constexpr unsigned grid_for(unsigned long long segments, unsigned which) {
+  return static_cast<unsigned>((segments + segments_per_block(which) - 1) / segments_per_block(which));
+}
+
+/// The launch that a segment of a length belongs to.
+constexpr unsigned launch_of(unsigned length) {
+  unsigned which = 0;
+  while (which + 1 < launch_count && length > launch_up_to[which]) ++which;
+  return which;
+}
+
+/// Segments by launch, each in the order in which they come.
+struct partition {
+  std::vector<unsigned> segments;
+  /// Where the segments of each launch begin, and where the last ends.
+  std::vector<unsigned> begins;
+};
+
+/// @param offsets where each segment begins, and where the last ends: one more than there are segments
+template <class Offset>
+partition partition_segments(const Offset* offsets, std::size_t count) {
+  partition out{std::vector<unsigned>(count), std::vector<unsigned>(launch_count + 1)};
+  for (std::size_t at = 0; at < count; ++at) ++out.begins[launch_of(static_cast<unsigned>(offsets[at + 1] - offsets[at])) + 1];
+  for (unsigned which = 0; which < launch_count; ++which) out.begins[which + 1] += out.begins[which];
+  std::vector<unsigned> next(out.begins.begin(), out.begins.end() - 1);
+  for (std::size_t at = 0; at < count; ++at)
+    out.segments[next[launch_of(static_cast<unsigned>(offsets[at + 1] - offsets[at]))]++] = static_cast<unsigned>(at);
+  return out;
+}
+
+/// Reduces segments[0] to segments[count - 1], THREADS threads each: out[s] = op(initial, op over in[offsets[s]] to in[offsets[s + 1] - 1]).
+template <unsigned THREADS, class T, class Input, class Output, class Offset, class Op>
+__global__ void reduce_segments(Input in, Output out, const Offset* offsets, const unsigned* segments, unsigned count, Op op, T initial) {
+  constexpr unsigned PARTS = THREADS > 32 ? THREADS / 32 : 1;
+  constexpr unsigned WIDTH = THREADS > 32 ? 32 : THREADS;
+  using Warp = cub::WarpReduce<T, WIDTH>;
+  using Block = cub::BlockReduce<T, block_threads>;
+  const unsigned rank = threadIdx.x % THREADS;
+  const unsigned slots = gridDim.x * (block_threads / THREADS);
+  const unsigned rounds = (count + slots - 1) / slots;
+  // All threads take part in every round: the collectives are for all of them.
+  for (unsigned round = 0; round < rounds; ++round) {
+    const unsigned at = round * slots + blockIdx.x * (block_threads / THREADS) + threadIdx.x / THREADS;
+    const unsigned segment = at < count ? segments[at] : 0;
+    const Offset begin = offsets[segment];
+    const unsigned length = at < count ? static_cast<unsigned>(offsets[segment + 1] - begin) : 0;
+    T sum = initial;
+    if (rank < length) sum = in[begin + rank];
+    for (unsigned i = rank + THREADS; i < length; i += THREADS) sum = op(sum, in[begin + i]);
+    const int valid = static_cast<int>(length < THREADS ? length : THREADS);
+    if constexpr (THREADS == block_threads) {
+      __shared__ typename Block::TempStorage storage;
+      sum = Block(storage).Reduce(sum, op, valid);
+      __syncthreads();
+    } else if constexpr (THREADS > 1) {
+      __shared__ typename Warp::TempStorage storage[block_threads / WIDTH];
+      __shared__ T partial[block_threads / WIDTH];
+      const unsigned part = threadIdx.x / WIDTH;
+      const int own = valid - static_cast<int>(rank / WIDTH * WIDTH);
+      sum = Warp(storage[part]).Reduce(sum, op, own < static_cast<int>(WIDTH) ? own : static_cast<int>(WIDTH));
+      if constexpr (PARTS > 1) {
+        if (rank % WIDTH == 0) partial[part] = sum;
+        __syncthreads();
+        if (rank == 0)
+          for (unsigned other = 1; other < PARTS && other * WIDTH < length; ++other) sum = op(sum, partial[part + other]);
+        __syncthreads();
+      }
+    }
+    if (at < count && rank == 0) out[segment] = length > 0 ? op(initial, sum) : initial;
+  }
+}
+
+/// Launches a class of the segments, if it has any. segments: on the device, those of partition_segments.
+template <unsigned WHICH = 0, class T, class Input, class Output, class Offset, class Op>
+cudaError_t reduce(Input in, Output out, const Offset* offsets, const unsigned* segments, const std::vector<unsigned>& begins, Op op,
+                   T initial, cudaStream_t stream = nullptr) {
+  const unsigned* own = segments + begins[WHICH];
+  unsigned count = begins[WHICH + 1] - begins[WHICH];
+  if (count > 0) {
+    void* arguments[] = {&in, &out, &offsets, &own, &count, &op, &initial};
+    const cudaError_t said = cudaLaunchKernel(reduce_segments<threads_per_unit[WHICH], T, Input, Output, Offset, Op>,
+                                              dim3(grid_for(count, WHICH)), dim3(block_threads), arguments, 0, stream);
+    if (said != cudaSuccess) return said;
+  }
+  if constexpr (WHICH + 1 < launch_count)
+    return reduce<WHICH + 1>(in, out, offsets, segments, begins, op, initial, stream);
+  else
+    return cudaSuccess;
+}
+
+}  // namespace lockstep_${name}
+
+#endif  // ${guard}
+`;
+}
+
+interface CodeFormat {
+  readonly extension: string;
+  readonly mediaType: string;
+  /** @param width threads of a thread group of the device */
+  write(source: CodeSource, row: RankRow, width: number): string;
+}
+
+/** Launch code by format. */
+export const CODE: Readonly<Record<(typeof CODE_FORMATS)[number] | 'cub', CodeFormat>> = {
+  cuda: { extension: 'cuh', mediaType: 'text/plain', write: cudaHeader },
+  wgsl: { extension: 'wgsl', mediaType: 'text/plain', write: wgslConstants },
+  python: { extension: 'py', mediaType: 'text/x-python', write: pythonModule },
+  kokkos: { extension: 'kokkos.hpp', mediaType: 'text/plain', write: kokkosHeader },
+  sycl: { extension: 'sycl.hpp', mediaType: 'text/plain', write: syclHeader },
+  cub: { extension: 'cub.cuh', mediaType: 'text/plain', write: cubHeader },
+};
