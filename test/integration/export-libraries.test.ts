@@ -219,11 +219,11 @@ describe.skipIf(lacks('g++'))('the headers for libraries', () => {
       );
       const kokkos = await bench.render(run, 'kokkos', { designIndex });
       const vectors = launches.map(({ threadsPerUnit }) => Math.min(32, threadsPerUnit));
-      expect(ran(kokkos.text, 'exported.hpp', KOKKOS, 'g++', GXX)).toBe(
+      expect(ran(kokkos.text, 'exported.hpp', KOKKOS, findTool('g++')!, GXX)).toBe(
         vectors.map((vector, at) => `${blocks[at]} ${design.blockThreads / vector} ${vector}\n`).join(''),
       );
       const sycl = await bench.render(run, 'sycl', { designIndex });
-      expect(ran(sycl.text, 'exported.hpp', SYCL, 'g++', GXX)).toBe(
+      expect(ran(sycl.text, 'exported.hpp', SYCL, findTool('g++')!, GXX)).toBe(
         blocks.map((groups) => `${groups * design.blockThreads} ${design.blockThreads}\n`).join(''),
       );
     });
@@ -264,6 +264,8 @@ void launch(int* out, long long units) {
 }`;
     writeFileSync(join(folder, 'kokkos.cpp'), program);
     const flags = ['-std=c++17', '-fopenmp', '-fsyntax-only', '-isystem', dirname(findTool('kokkos')!)];
-    expect(() => execFileSync('g++', [...flags, 'kokkos.cpp'], { cwd: folder, stdio: 'pipe' })).not.toThrow();
+    expect(() =>
+      execFileSync(findTool('g++')!, [...flags, 'kokkos.cpp'], { cwd: folder, stdio: 'pipe' }),
+    ).not.toThrow();
   });
 });
