@@ -429,7 +429,16 @@ export interface RunDiff {
 export const CODE_FORMATS = ['cuda', 'wgsl', 'python', 'kokkos', 'sycl'] as const;
 /** The best designs of a device for a tuner, as Python. */
 export const TUNER_FORMATS = ['triton', 'kernel-tuner', 'optuna'] as const;
-export const EXPORT_FORMATS = ['json', 'csv', 'markdown', 'html', 't4', ...CODE_FORMATS, 'cub', ...TUNER_FORMATS] as const;
+export const EXPORT_FORMATS = [
+  'json',
+  'csv',
+  'markdown',
+  'html',
+  't4',
+  ...CODE_FORMATS,
+  'cub',
+  ...TUNER_FORMATS,
+] as const;
 export type ExportFormat = (typeof EXPORT_FORMATS)[number];
 
 export interface ExportDocument {
