@@ -25,6 +25,7 @@ import { recommendCommand, robustCommand, sensitivityCommand } from './advice.ts
 import { benchCommand, calibrateCommand, type BenchOptions } from './bench.ts';
 import { runId } from './follow.ts';
 import { evidenceCommand } from './evidence.ts';
+import { compareRunsCommand } from './compare.ts';
 import { importCommand, saveDevice } from './import.ts';
 import { inspectCommand, type InspectOptions } from './inspect.ts';
 import { pythonModule, serveLines } from './rpc.ts';
@@ -401,6 +402,14 @@ function placeholderLines(): string {
     .join('\n');
 }
 
+/** `2%` as 0.02. */
+function percentage(text: string): number {
+  const number = /^(\d+(?:\.\d+)?) ?%$/.exec(text)?.[1];
+  const fraction = Number(number) / 100;
+  if (fraction >= 0 && fraction <= 1) return fraction;
+  throw new InvalidArgumentError('It must be a percentage from 0% to 100%, such as 2%.');
+}
+
 /** Measuring and calibrating. */
 function measuringCommands(program: Command, cli: CommandLine): void {
   const { terminal, withEngine } = cli;
@@ -485,6 +494,23 @@ The manifest names sources, arguments, the right result, and the designs that ea
     )
     .action((run: string | undefined, options: GlobalOptions & BenchOptions) =>
       withEngine(options, (engine) => benchCommand(engine, terminal, run, options)),
+    );
+
+  command(program, 'compare <runs...>', 'measured runs beside the first: other devices, or versions of a kernel')
+    .option('--threshold <percentage>', 'difference that does not count', percentage, 0.02)
+    .option('--best', 'only the fastest design of each run counts')
+    .addHelpText(
+      'after',
+      `
+RUN is a measurement: of this machine (bench), or imported (import). Each of its designs gets a verdict against the first run: same,
+faster, slower or cannot tell, by the 95 % interval of the ratio of the medians, which needs 7 repeats on both sides.
+Exit status: 0 where nothing is slower, 1 where a design (with --best: the fastest) is slower, 2 where a run cannot be compared.
+With --json: {threshold, runs: [{runId, name, device, startedAt, designs, best, againstFirst}], designs: [{label, times, against}], cross,
+oneForAll, common, warnings, slower}; best and oneForAll.design are places in designs, cross[i][j] is the time of the fastest design of run
+i in run j, and a comparison is {ratio, interval: {low, high}, verdict}.`,
+    )
+    .action((runs: string[], options: GlobalOptions & { threshold: number; best?: boolean }) =>
+      withEngine(options, (engine) => compareRunsCommand(engine, terminal, runs, options)),
     );
 
   byAgents(command(program, 'tune <run>', 'find the fastest design of a sweep by measuring few of them'))

@@ -5,6 +5,7 @@ import type {
   CacheState,
   Conditions,
   MeasuringDevice,
+  TimeRatio,
 } from '../../src-workers/domain/benchmark.ts';
 import type { CalibrationProfile } from '../../src-workers/domain/calibration.ts';
 import type { Design } from '../../src-workers/domain/design.ts';
@@ -272,6 +273,45 @@ export interface MeasuringComparison {
       readonly count: number;
     }[];
   }[];
+  readonly warnings: readonly string[];
+}
+
+/** A run among others that measured. */
+export interface ComparedRun {
+  readonly runId: number;
+  readonly name: string;
+  /** The one that measured. */
+  readonly device: string;
+  readonly startedAt: string;
+  /** With a correct result and a time. */
+  readonly designs: number;
+  /** Its fastest design, by its place in `designs`. */
+  readonly best: number;
+  /** Its fastest design against that of the first run; null for that run. */
+  readonly againstFirst: TimeRatio | null;
+}
+
+/** Measured times of several runs: other devices, or other versions of a kernel. */
+export interface RunsComparison {
+  /** Relative difference that does not count. */
+  readonly threshold: number;
+  readonly runs: readonly ComparedRun[];
+  /** Every design that a run has; lists within are by run. */
+  readonly designs: readonly {
+    readonly label: string;
+    readonly times: readonly (Pick<MeasuredTime, 'medianMs' | 'lowMs' | 'highMs' | 'repeats'> | null)[];
+    /** Against the first run; null for that run, and where either did not measure the design. */
+    readonly against: readonly (TimeRatio | null)[];
+  }[];
+  /** cross[i][j]: the fastest design of run i as measured in run j, ms; null where it was not. */
+  readonly cross: readonly (readonly (number | null)[])[];
+  /** The design that is at worst closest to the fastest of each run; null where none was measured in all. */
+  readonly oneForAll: {
+    readonly design: number;
+    /** Time over the fastest of the run, ≥ 1. */ readonly worst: number;
+  } | null;
+  /** Designs measured in all runs. */
+  readonly common: number;
   readonly warnings: readonly string[];
 }
 

@@ -40,6 +40,7 @@ import {
   type MeasuringDetail,
   type MeasuringTarget,
   type ProbeAnswer,
+  type RunsComparison,
   type SavedProfile,
   type TuningStep,
 } from './measuring.ts';
@@ -520,6 +521,16 @@ export const procedures = {
   'bench.detail': procedure(byId).returns<MeasuringDetail>(),
   /** Predictions against measurements of one run, or with the prediction a calibration profile makes instead. */
   'bench.compare': procedure(v.strictObject({ id, profileId: v.optional(id) })).returns<MeasuringComparison>(),
+  /**
+   * Measured runs beside one another: a verdict for each design against the first run, the fastest of each, and what it costs in the others.
+   * `threshold`: relative difference that does not count.
+   */
+  'bench.compareRuns': procedure(
+    v.strictObject({
+      ids: v.pipe(v.array(id), v.minLength(2), v.maxLength(16)),
+      threshold: v.optional(v.pipe(v.number(), v.minValue(0), v.maxValue(1)), 0.02),
+    }),
+  ).returns<RunsComparison>(),
   /** Of a run of the suite `contention`. */
   'bench.contention': procedure(byId).returns<ContentionFindings>(),
   /**

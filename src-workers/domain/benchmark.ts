@@ -358,3 +358,14 @@ export const NOTHING_MEASURED: Omit<CaseResult, 'case'> = {
   failure: null,
   values: {},
 };
+
+/** Of two measurements of one thing, as of the later one. */
+export type Verdict = 'same' | 'faster' | 'slower' | 'cannot-tell';
+
+export interface TimeRatio {
+  /** Median of the later times over that of the earlier ones; below 1 is faster. */
+  readonly ratio: number;
+  /** Interval of the ratio of the medians, with a coverage of at least 95 %; `null` with too few repeats on a side. */
+  readonly interval: { readonly low: number; readonly high: number } | null;
+  readonly verdict: Verdict;
+}

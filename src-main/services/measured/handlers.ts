@@ -15,13 +15,14 @@ import {
   studyWithProfile,
 } from './calibrations.ts';
 import { compareMeasured } from './compare.ts';
+import { compareRuns } from './compare-runs.ts';
 import { contentionFindings } from './contention.ts';
 import { measuringDetail } from './measured.ts';
 
 /** Reading what was measured, and calibrating with it. */
 export function measuredHandlers(
   context: Context,
-): Handlers<ProceduresOf<'calibration'> | 'bench.detail' | 'bench.compare' | 'bench.contention'> {
+): Handlers<ProceduresOf<'calibration'> | 'bench.detail' | 'bench.compare' | 'bench.compareRuns' | 'bench.contention'> {
   const { store } = context;
   const fit = async (id: number): Promise<Result<CalibrationProfile>> => {
     const measured = await openMeasuredSweep(context, id);
@@ -46,6 +47,7 @@ export function measuredHandlers(
       const profile = profileId === undefined ? ok(null) : await getCalibration(store, profileId);
       return profile.ok ? compareMeasured(context, measured.value, profile.value) : profile;
     },
+    'bench.compareRuns': ({ ids, threshold }) => compareRuns(context, ids, threshold),
     'bench.contention': ({ id }) => contentionFindings(store, id),
     'calibration.fit': ({ id }) => fit(id),
     'calibration.save': async ({ id, name }) => {

@@ -10,7 +10,9 @@ export function measuringHandlers(
   context: Context,
   targets: Targets,
   benchmarks: Benchmarks,
-): Handlers<Exclude<ProceduresOf<'bench'>, 'bench.detail' | 'bench.compare' | 'bench.contention'>> {
+): Handlers<
+  Exclude<ProceduresOf<'bench'>, 'bench.detail' | 'bench.compare' | 'bench.compareRuns' | 'bench.contention'>
+> {
   return {
     'bench.targets': async ({ again }) => ok(await targets.list(again)),
     'bench.probe': (input, gone) => benchmarks.probe(input, gone),

@@ -1,0 +1,132 @@
+import type { TimeRatio, Verdict } from '../../src-workers/domain/benchmark.ts';
+import type { Result } from '../../src-workers/domain/result.ts';
+import type { RunsComparison } from '../contract/measuring.ts';
+import type { Engine } from '../services/engine.ts';
+import { runId } from './follow.ts';
+import { EXIT_FAILED, EXIT_OK, percent, printJson, printTable, reportFailure, say, type Terminal } from './output.ts';
+
+/** Designs printed, the fastest first; `--json` has all. */
+const MAX_ROWS = 40;
+
+const VERDICT_TEXT: Readonly<Record<Verdict, string>> = {
+  same: 'same',
+  faster: 'faster',
+  slower: 'slower',
+  'cannot-tell': 'cannot tell',
+};
+
+interface CompareOptions {
+  readonly json?: boolean;
+  readonly threshold: number;
+  readonly best?: boolean;
+}
+
+/** Compares measured runs with the first. Exits 1 where one is slower, so that a build can hold a kernel to its record. */
+export async function compareRunsCommand(
+  engine: Engine,
+  terminal: Terminal,
+  runs: readonly string[],
+  { threshold, best = false, json = false }: CompareOptions,
+): Promise<number> {
+  if (runs.length < 2)
+    return reportFailure(terminal, { code: 'bad-input', message: 'Specify at least two runs to compare.' }, true);
+  const ids: number[] = [];
+  for (const text of runs) {
+    const id = runId(text);
+    if (!id.ok) return reportFailure(terminal, id.error, true);
+    ids.push(id.value);
+  }
+  const compared: Result<RunsComparison> = await engine.call('bench.compareRuns', { ids, threshold });
+  if (!compared.ok) return reportFailure(terminal, compared.error, true);
+  const verdicts = verdictsOf(compared.value, best);
+  const slower = verdicts.includes('slower');
+  if (json) printJson(terminal, { ...compared.value, slower });
+  else print(terminal, compared.value, verdicts, best);
+  return slower ? EXIT_FAILED : EXIT_OK;
+}
+
+/** Of every design and the fastest of each run, or of the latter alone. */
+function verdictsOf({ runs, designs }: RunsComparison, best: boolean): readonly Verdict[] {
+  const all = [...runs.map((run) => run.againstFirst), ...(best ? [] : designs.flatMap(({ against }) => against))];
+  return all.flatMap((one) => (one ? [one.verdict] : []));
+}
+
+const ms = (timeMs: number): string => timeMs.toPrecision(4);
+const signed = (ratio: number): string => `${ratio < 1 ? '−' : '+'}${percent(Math.abs(ratio - 1))}`;
+const changeText = (one: TimeRatio | null): string => (one ? signed(one.ratio) : '–');
+const intervalText = (one: TimeRatio | null): string =>
+  one?.interval ? `${signed(one.interval.low)} to ${signed(one.interval.high)}` : '–';
+const verdictText = (one: TimeRatio | null): string => (one ? VERDICT_TEXT[one.verdict] : '–');
+
+function print(
+  terminal: Terminal,
+  { runs, designs, cross, oneForAll, common, threshold, warnings }: RunsComparison,
+  verdicts: readonly Verdict[],
+  best: boolean,
+): void {
+  const [first, ...others] = runs;
+  for (const { runId: id, name, device, designs: count } of runs)
+    say(
+      terminal,
+      `Run ${id}: ${name}, ${device}, ${count.toLocaleString('en')} designs${id === first.runId ? '; the reference' : ''}.`,
+    );
+  say(terminal, '');
+  const bestOf = (at: number) => designs[runs[at].best];
+  printTable(
+    terminal,
+    ['run', 'fastest, ms', 'change', '95 % interval', 'verdict', 'design'],
+    runs.map(({ runId: id, againstFirst }, at) => [
+      id,
+      ms(bestOf(at).times[at]!.medianMs),
+      at === 0 ? '' : changeText(againstFirst),
+      at === 0 ? '' : intervalText(againstFirst),
+      at === 0 ? 'reference' : verdictText(againstFirst),
+      bestOf(at).label,
+    ]),
+  );
+  if (!best && common > 0) {
+    say(terminal, '');
+    const shown = designs
+      .filter(({ times }) => times[0] !== null && times.some((time, at) => at > 0 && time !== null))
+      .toSorted((a, b) => a.times[0]!.medianMs - b.times[0]!.medianMs);
+    printTable(
+      terminal,
+      [
+        `run ${first.runId}, ms`,
+        ...others.flatMap((run) => [`run ${run.runId}, ms`, 'change', '95 % interval', 'verdict']),
+        'design',
+      ],
+      shown.slice(0, MAX_ROWS).map(({ label, times, against }) => [
+        ms(times[0]!.medianMs),
+        ...others.flatMap((_, at) => {
+          const time = times[at + 1];
+          const one = against[at + 1];
+          return [time ? ms(time.medianMs) : '–', changeText(one), intervalText(one), verdictText(one)];
+        }),
+        label,
+      ]),
+    );
+    if (shown.length > MAX_ROWS) say(terminal, `The fastest ${MAX_ROWS} of ${shown.length} designs; --json has all.`);
+  }
+  say(terminal, '');
+  say(terminal, 'The fastest design of a row, measured in the run of a column, over the fastest of that run:');
+  printTable(
+    terminal,
+    ['', ...runs.map((run) => `run ${run.runId}`)],
+    runs.map((run, row) => [
+      `run ${run.runId}`,
+      ...cross[row].map((timeMs, column) => (timeMs === null ? '–' : percent(timeMs / cross[column][column]! - 1))),
+    ]),
+  );
+  if (oneForAll)
+    say(
+      terminal,
+      `One design for all: ${designs[oneForAll.design].label}, at worst ${percent(oneForAll.worst - 1)} slower than the fastest.`,
+    );
+  const count = (verdict: Verdict): number => verdicts.filter((one) => one === verdict).length;
+  const counts = (Object.keys(VERDICT_TEXT) as Verdict[]).map(
+    (verdict) => `${count(verdict)} ${VERDICT_TEXT[verdict]}`,
+  );
+  say(terminal, `${counts.join(', ')}; differences within ${percent(threshold)} do not count.`);
+  for (const warning of warnings) say(terminal, warning);
+}

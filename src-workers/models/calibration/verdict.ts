@@ -1,0 +1,38 @@
+import type { TimeRatio, Verdict } from '../../domain/benchmark.ts';
+import { median, medianInterval } from '../../numeric/statistics.ts';
+
+/** Of each median, so that both are within their intervals with 95 %. */
+const COVERAGE = Math.sqrt(0.95);
+
+/** Fewest repeats of each side for a verdict. */
+export const MIN_VERDICT_REPEATS = 7;
+
+/**
+ * Compares the medians of the repeats of two measurements. Each median has an interval by order statistics, for any law of the times
+ * (Hoefler and Belli, SC 2015, doi:10.1145/2807591.2807644); their quotients bound the ratio. It is `slower` where the whole interval is
+ * above 1 + threshold, `faster` where it is below 1 / (1 + threshold), `same` where it is between, and else cannot be told. Repeats of one
+ * session do not show what changes from session to session: a threshold below that is of no use.
+ *
+ * @param beforeMs,afterMs at least one time each, in any order, ≥ 0
+ * @param threshold relative difference that does not count, ≥ 0
+ */
+export function compareTimes(beforeMs: readonly number[], afterMs: readonly number[], threshold: number): TimeRatio {
+  const before = Float64Array.from(beforeMs).sort();
+  const after = Float64Array.from(afterMs).sort();
+  const ratio = median(after) / median(before);
+  const [first, second] = [before, after].map((times) => {
+    const bounds = medianInterval(times.length, COVERAGE);
+    return bounds && { low: times[bounds.low], high: times[bounds.high] };
+  });
+  if (!first || !second || !(first.low > 0) || !(second.low > 0))
+    return { ratio, interval: null, verdict: 'cannot-tell' };
+  const interval = { low: second.low / first.high, high: second.high / first.low };
+  return { ratio, interval, verdict: verdictOf(interval, threshold) };
+}
+
+function verdictOf({ low, high }: { readonly low: number; readonly high: number }, threshold: number): Verdict {
+  const [below, above] = [1 / (1 + threshold), 1 + threshold];
+  if (low > above) return 'slower';
+  if (high < below) return 'faster';
+  return low >= below && high <= above ? 'same' : 'cannot-tell';
+}

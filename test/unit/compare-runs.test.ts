@@ -1,0 +1,121 @@
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import type { ImportedFile, RunsComparison } from '../../src-main/contract/measuring.ts';
+import type { Verdict } from '../../src-workers/domain/benchmark.ts';
+import { compareTimes } from '../../src-workers/models/calibration/verdict.ts';
+import { mersenneTwister } from '../../src-workers/numeric/random.ts';
+import { lockstep } from '../command-line.ts';
+import { call as callOn } from './engine-calls.ts';
+import { openBench, type Bench } from './export-runs.ts';
+
+/** Nine repeats within 0.4 % of a time. */
+const around = (timeMs: number): readonly number[] =>
+  Array.from({ length: 9 }, (_, at) => timeMs * (1 + (at - 4) / 1000));
+
+describe('two measurements', () => {
+  const CASES: readonly (readonly [string, readonly number[], readonly number[], Verdict])[] = [
+    ['the same repeats', around(1), around(1), 'same'],
+    ['a difference within the threshold', around(1), around(1.01), 'same'],
+    ['slower by more', around(1), around(1.05), 'slower'],
+    ['faster by more', around(1.05), around(1), 'faster'],
+    ['about the threshold', around(1), around(1.02), 'cannot-tell'],
+    ['noise beyond the threshold', [1, 1.2, 0.9, 1.1, 1.3, 0.8, 1, 1.1], around(1), 'cannot-tell'],
+    ['too few repeats', around(1).slice(0, 6), around(2), 'cannot-tell'],
+    ['times of a coarse clock', [2, 2, 2, 2, 2, 2, 2], [2, 2, 2, 2, 2, 2, 2], 'same'],
+    ['no time at all', [0, 0, 0, 0, 0, 0, 0], around(1), 'cannot-tell'],
+  ];
+  it.each(CASES)('%s', (_what, before, after, verdict) => {
+    expect(compareTimes(before, after, 0.02).verdict).toBe(verdict);
+  });
+
+  it('is the opposite the other way round', () => {
+    const [one, other] = [compareTimes(around(1), around(1.05), 0.02), compareTimes(around(1.05), around(1), 0.02)];
+    expect(one.ratio * other.ratio).toBeCloseTo(1, 12);
+    expect(one.interval!.low * other.interval!.high).toBeCloseTo(1, 12);
+  });
+
+  it('encloses the ratio of the medians in 95 % of cases, and seldom finds a difference where there is none', () => {
+    const uniform = mersenneTwister(7);
+    // Skewed, as times of kernels are: a shortest time and an exponential tail, whose median is ln 2.
+    const times = (n: number, scale: number) =>
+      Array.from({ length: n }, () => scale * (1 - 0.1 * Math.log(1 - uniform())));
+    const trials = 4000;
+    let [covered, alarms] = [0, 0];
+    for (let trial = 0; trial < trials; trial++) {
+      const { interval } = compareTimes(times(15, 1), times(15, 1.1), 0);
+      if (interval!.low <= 1.1 && 1.1 <= interval!.high) covered++;
+      const { verdict } = compareTimes(times(15, 1), times(15, 1), 0);
+      if (verdict !== 'cannot-tell') alarms++;
+    }
+    expect(covered / trials).toBeGreaterThan(0.95);
+    expect(alarms / trials).toBeLessThan(0.01);
+  });
+});
+
+describe('measured runs', () => {
+  let bench: Bench;
+  const call = <T>(name: string, input: unknown): Promise<T> => callOn<T>(bench.engine, name, input);
+  /** A cache of Kernel Tuner: a time for each size of block. */
+  const measured = async (device: string, times: Readonly<Record<number, readonly number[]>>): Promise<number> => {
+    const cache = Object.fromEntries(
+      Object.entries(times).map(([size, list], at) => [
+        `e${at}`,
+        { block_size_x: Number(size), time: list[4] ?? list[0], times: list },
+      ]),
+    );
+    const text = JSON.stringify({
+      device_name: device,
+      kernel_name: 'walk',
+      tune_params_keys: ['block_size_x'],
+      cache,
+    });
+    const bytes = new TextEncoder().encode(text);
+    return (await call<ImportedFile>('import.file', { fileName: `${device}.json`, bytes })).runId;
+  };
+  let [reference, slower, same, other] = [0, 0, 0, 0];
+  beforeAll(async () => {
+    bench = await openBench();
+    reference = await measured('one', { 64: around(2), 128: around(1), 256: around(1.5) });
+    slower = await measured('one', { 64: around(2), 128: around(1.2), 256: around(1.5) });
+    same = await measured('one', { 128: around(1.005), 64: around(2), 512: around(9) });
+    other = await measured('other', { 64: around(1), 128: around(2), 256: around(1.2) });
+  });
+  afterAll(() => bench.close());
+
+  it('have a verdict for each design, the fastest of each, and what it costs in the others', async () => {
+    const found = await call<RunsComparison>('bench.compareRuns', { ids: [reference, other, same] });
+    const row = (size: number) => found.designs.find(({ label }) => label.endsWith(`=${size}`))!;
+    expect(row(64).against.map((one) => one?.verdict)).toEqual([undefined, 'faster', 'same']);
+    expect(row(128).against.map((one) => one?.verdict)).toEqual([undefined, 'slower', 'same']);
+    expect(row(512).against.map((one) => one?.verdict)).toEqual([undefined, undefined, undefined]);
+    expect(found.runs.map(({ best }) => found.designs[best].label)).toEqual(
+      [128, 64, 128].map((size) => `walk block_size_x=${size}`),
+    );
+    expect(found.cross).toEqual([[1, 2, 1.005], [2, 1, 2], [1, 2, 1.005]]); // prettier-ignore
+    expect(found.common).toBe(2);
+    // 64 takes twice the fastest on the first device, 128 on the other.
+    expect(found.oneForAll!.worst).toBe(2);
+    expect(found.runs[1].againstFirst!.verdict).toBe('same');
+    expect(found.runs.map(({ device }) => device)).toEqual(['one', 'other', 'one']);
+  });
+
+  it('have one design for all that is at worst closest to the fastest', async () => {
+    const found = await call<RunsComparison>('bench.compareRuns', { ids: [reference, other] });
+    expect(found.designs[found.oneForAll!.design].label).toBe('walk block_size_x=256');
+    expect(found.oneForAll!.worst).toBeCloseTo(1.5, 12);
+  });
+
+  it('give a build its exit status', async () => {
+    const exit = async (...args: readonly (string | number)[]) =>
+      (await lockstep('compare', ...args.map(String), '--db', bench.engine.context.databaseFile)).status;
+    expect(await exit(reference, same)).toBe(0);
+    expect(await exit(reference, slower)).toBe(1);
+    expect(await exit(reference, slower, '--threshold', '25%')).toBe(0);
+    expect(await exit(slower, reference)).toBe(0);
+    expect(await exit(reference, 999)).toBe(2);
+    expect(await exit(reference)).toBe(2);
+    expect(await exit(reference, same, '--threshold', '2')).toBe(2);
+    // Of the other device a design is slower, its fastest is not.
+    expect(await exit(reference, other)).toBe(1);
+    expect(await exit(reference, other, '--best')).toBe(0);
+  });
+});
