@@ -1,6 +1,6 @@
 import { INVALID_REASONS } from '../src-workers/domain/design.ts';
 import { refuse } from './failure.ts';
-import type { PredictionChunk, PredictionColumns, RunColumns } from './records.ts';
+import type { BestDesigns, PredictionChunk, PredictionColumns, RunColumns } from './records.ts';
 import { NOT_SAVED } from './records.ts';
 
 export type ColumnName = keyof PredictionColumns;
@@ -24,6 +24,7 @@ export const COLUMN_NAMES = Object.keys(COLUMNS) as readonly ColumnName[];
 export function emptyColumns(count: number): RunColumns {
   return {
     count,
+    designs: null,
     timeMs: new Float64Array(count).fill(NaN),
     meanLoss: new Float32Array(count).fill(NaN),
     aggregateLoss: new Float32Array(count).fill(NaN),
@@ -45,7 +46,7 @@ export function columnBytes(columns: PredictionColumns, name: ColumnName, first:
 
 /** Throws a `bad-input` failure where a chunk breaks its contract; returns its number of valid designs. */
 export function checkChunk(chunk: PredictionChunk, enumeratedCount: number): number {
-  const { firstDesign, count, timeMs, invalidReason, unitsPerThread, gridBlocks } = chunk;
+  const { firstDesign, count } = chunk;
   if (!Number.isSafeInteger(firstDesign) || !Number.isSafeInteger(count) || firstDesign < 0 || count < 1) {
     refuse('bad-input', `A chunk must have at least one design, from 0 on, not ${count} from ${firstDesign}.`);
   }
@@ -55,6 +56,23 @@ export function checkChunk(chunk: PredictionChunk, enumeratedCount: number): num
       `chunk of designs ${firstDesign}…${firstDesign + count - 1}; the run has ${enumeratedCount} designs`,
     );
   }
+  return checkColumns(chunk, count, (at) => firstDesign + at);
+}
+
+/** As `checkChunk`, of a run's best designs. */
+export function checkBest(best: BestDesigns, enumeratedCount: number): number {
+  const { designs, predicted } = best;
+  if (!Number.isSafeInteger(predicted) || predicted < designs.length)
+    refuse('bad-input', `At least the ${designs.length} best designs must have been predicted, not ${predicted}.`);
+  designs.forEach((design, at) => {
+    if (design >= enumeratedCount || (at > 0 && design <= designs[at - 1]))
+      refuse('bad-input', `Designs must be ascending numbers below ${enumeratedCount}; number ${at + 1} is ${design}.`);
+  });
+  return checkColumns(best, designs.length, (at) => designs[at]);
+}
+
+function checkColumns(chunk: PredictionColumns, count: number, designAt: (at: number) => number): number {
+  const { timeMs, invalidReason, unitsPerThread, gridBlocks } = chunk;
   for (const name of COLUMN_NAMES) {
     if (!(chunk[name] instanceof COLUMNS[name])) refuse('bad-input', `column ${name} is not a ${COLUMNS[name].name}`);
     if (chunk[name].length !== count) {
@@ -67,21 +85,18 @@ export function checkChunk(chunk: PredictionChunk, enumeratedCount: number): num
     const time = timeMs[i];
     if (reason === 0 ? !(time >= 0 && time < Infinity) : !Number.isNaN(time)) {
       const expected = reason === 0 ? 'a finite time ≥ 0' : 'no time (NaN)';
-      refuse(
-        'bad-input',
-        `Design ${firstDesign + i} with invalid reason ${reason} must have ${expected}, not ${time} ms.`,
-      );
+      refuse('bad-input', `Design ${designAt(i)} with invalid reason ${reason} must have ${expected}, not ${time} ms.`);
     }
     if (reason >= INVALID_REASONS.length) {
       refuse(
         'bad-input',
-        `design ${firstDesign + i} has invalid reason ${reason}; the last known is ${INVALID_REASONS.length - 1}`,
+        `design ${designAt(i)} has invalid reason ${reason}; the last known is ${INVALID_REASONS.length - 1}`,
       );
     }
     if (!isCount(unitsPerThread[i]) || !isCount(gridBlocks[i])) {
       refuse(
         'bad-input',
-        `Units per thread and blocks of design ${firstDesign + i} must be whole numbers or NaN, not ${unitsPerThread[i]} and ${gridBlocks[i]}.`,
+        `Units per thread and blocks of design ${designAt(i)} must be whole numbers or NaN, not ${unitsPerThread[i]} and ${gridBlocks[i]}.`,
       );
     }
     if (reason === 0) validCount++;

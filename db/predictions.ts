@@ -5,7 +5,7 @@ import type { Database } from 'better-sqlite3';
 import type { ColumnName } from './columns.ts';
 import { COLUMN_NAMES, columnBytes, emptyColumns } from './columns.ts';
 import { refuse } from './failure.ts';
-import type { CommittedChunk, PredictionChunk, PredictionColumns, RunColumns } from './records.ts';
+import type { BestDesigns, CommittedChunk, PredictionChunk, PredictionColumns, RunColumns } from './records.ts';
 
 /**
  * Beside the packed columns of a chunk, their CRC-32 by this name: SQLite notices no bit that flips inside a value. Chunks saved
@@ -22,6 +22,10 @@ const VALUES_PER_ROW = 11;
 export interface PredictionTable {
   /** Writes rows and packed columns. The chunk has been checked; a transaction is open. */
   insert(runId: number, chunk: PredictionChunk): void;
+  /** Replaces the rows of a run by those of its best designs. They have been checked; a transaction is open. */
+  replace(runId: number, best: BestDesigns): void;
+  /** Reads the best designs of a run, so many. Refuses with `storage` where they are not all there. */
+  loadBest(runId: number, count: number): RunColumns;
   /**
    * Reads all chunks of a run. Chunks whose packed columns are missing, of the wrong size or not those that were written are read
    * from the rows. Refuses with `storage` where these are not all there.
@@ -58,18 +62,23 @@ export function predictionTable(db: Database): PredictionTable {
     'SELECT first_design, name, data FROM run_columns WHERE run_id = ?',
   );
   const selectRows = db.prepare<[number, number, number], PredictionRow>(
-    'SELECT * FROM predictions WHERE run_id = ? AND design_index >= ? AND design_index < ?',
+    'SELECT * FROM predictions WHERE run_id = ? AND design_index >= ? AND design_index < ? ORDER BY design_index',
   );
+  const deleteRows = db.prepare('DELETE FROM predictions WHERE run_id = ?');
 
-  function insertRows(runId: number, chunk: PredictionChunk): void {
-    const { firstDesign, count } = chunk;
+  function insertRows(
+    runId: number,
+    chunk: PredictionColumns,
+    count: number,
+    designAt: (entry: number) => number,
+  ): void {
     const { timeMs, meanLoss, aggregateLoss, occupancyFraction, residentBlocks } = chunk;
     const { limitedBy, invalidReason, unitsPerThread, gridBlocks } = chunk;
     // Filled with numbers from the start, so that V8 keeps it as unboxed doubles.
     const values = new Array<number>(ROWS_PER_STATEMENT * VALUES_PER_ROW).fill(0.5);
     const fill = (at: number, i: number): void => {
       values[at] = runId;
-      values[at + 1] = firstDesign + i;
+      values[at + 1] = designAt(i);
       // better-sqlite3 binds NaN as NULL.
       values[at + 2] = timeMs[i];
       values[at + 3] = meanLoss[i];
@@ -93,7 +102,7 @@ export function predictionTable(db: Database): PredictionTable {
   }
 
   function insert(runId: number, chunk: PredictionChunk): void {
-    insertRows(runId, chunk);
+    insertRows(runId, chunk, chunk.count, (entry) => chunk.firstDesign + entry);
     insertPacked(runId, chunk, 0, chunk);
   }
 
@@ -142,18 +151,19 @@ export function predictionTable(db: Database): PredictionTable {
   function readRows(runId: number, columns: RunColumns, { firstDesign, count }: CommittedChunk): void {
     let found = 0;
     for (const row of selectRows.iterate(runId, firstDesign, firstDesign + count)) {
-      const i = row.design_index;
       found += 1;
-      columns.timeMs[i] = row.time_ms ?? NaN;
-      columns.meanLoss[i] = row.mean_loss ?? NaN;
-      columns.aggregateLoss[i] = row.aggregate_loss ?? NaN;
-      columns.occupancyFraction[i] = row.occupancy_fraction ?? NaN;
-      columns.residentBlocks[i] = row.resident_blocks;
-      columns.limitedBy[i] = row.limited_by;
-      columns.invalidReason[i] = row.invalid_reason;
-      columns.unitsPerThread[i] = row.units_per_thread ?? NaN;
-      columns.gridBlocks[i] = row.grid_blocks ?? NaN;
+      readRow(columns, row.design_index, row);
     }
+    checkFound(runId, found, count, firstDesign);
+  }
+
+  function replace(runId: number, best: BestDesigns): void {
+    deleteRows.run(runId);
+    insertRows(runId, best, best.designs.length, (entry) => best.designs[entry]);
+  }
+
+  /** Refuses where rows are missing. */
+  function checkFound(runId: number, found: number, count: number, firstDesign: number): void {
     if (found !== count)
       refuse(
         'storage',
@@ -162,7 +172,27 @@ export function predictionTable(db: Database): PredictionTable {
       );
   }
 
-  return { insert, load, pack };
+  function loadBest(runId: number, count: number): RunColumns {
+    const rows = selectRows.all(runId, 0, Number.MAX_SAFE_INTEGER);
+    checkFound(runId, rows.length, count, rows[0]?.design_index ?? 0);
+    const columns = emptyColumns(rows.length);
+    rows.forEach((row, entry) => readRow(columns, entry, row));
+    return { ...columns, designs: Uint32Array.from(rows, (row) => row.design_index) };
+  }
+
+  function readRow(columns: RunColumns, i: number, row: PredictionRow): void {
+    columns.timeMs[i] = row.time_ms ?? NaN;
+    columns.meanLoss[i] = row.mean_loss ?? NaN;
+    columns.aggregateLoss[i] = row.aggregate_loss ?? NaN;
+    columns.occupancyFraction[i] = row.occupancy_fraction ?? NaN;
+    columns.residentBlocks[i] = row.resident_blocks;
+    columns.limitedBy[i] = row.limited_by;
+    columns.invalidReason[i] = row.invalid_reason;
+    columns.unitsPerThread[i] = row.units_per_thread ?? NaN;
+    columns.gridBlocks[i] = row.grid_blocks ?? NaN;
+  }
+
+  return { insert, replace, load, loadBest, pack };
 }
 
 /** CRC-32 of the packed columns of a chunk, one after the other. */

@@ -50,6 +50,8 @@ export interface RunDraft {
   readonly enumeratedCount: number;
   /** Descriptions of the devices used, in order. */
   readonly devices: readonly Device[];
+  /** Of a sweep that keeps so many of its designs, the best: a number ≥ 1. All are saved where this is left out. */
+  readonly bestWanted?: number | undefined;
   /** How many implementations the study names; 1 where this is left out. */
   readonly implementations?: number;
   /** `null` for a run whose designs do not come from a space of its own. */
@@ -73,10 +75,21 @@ export interface RunSummary {
   readonly enumeratedCount: number;
   readonly validCount: number;
   readonly invalidCount: number;
+  /** Of a sweep that keeps the best designs alone; null where all are predicted and saved. */
+  readonly kept: KeptDesigns | null;
   /** The fastest saved design when the execution ended; `null` before that, or where none was valid. */
   readonly best: BestDesign | null;
   /** When it was deleted, while that can still be undone. */
   readonly deletedAt: string | null;
+}
+
+export interface KeptDesigns {
+  /** How many are kept, at most. */
+  readonly wanted: number;
+  /** Designs that were predicted to find them; null until they are saved. */
+  readonly predicted: number | null;
+  /** The recommended design where it is not sure to be kept: more designs are about as fast than are kept. */
+  readonly picked: number | null;
 }
 
 export interface RunRecord extends RunSummary {
@@ -139,9 +152,24 @@ export interface CommittedChunk {
 
 export type { PredictionChunk, PredictionColumns };
 
-/** All predictions of a run by design index, `count` of them. Designs that were not saved have invalidReason 255. */
+/**
+ * The predictions of a run, `count` of them: of all its designs by design index, where those that were not saved have invalidReason 255; or
+ * of some.
+ */
 export interface RunColumns extends PredictionColumns {
   readonly count: number;
+  /** Of a run of the best designs: their design indices, ascending; null where all designs have an entry. */
+  readonly designs: Uint32Array | null;
+}
+
+/** The best designs of a space. */
+export interface BestDesigns extends PredictionColumns {
+  /** Ascending. */
+  readonly designs: Uint32Array;
+  /** Designs that were predicted to find them. */
+  readonly predicted: number;
+  /** See `KeptDesigns`. */
+  readonly picked: number | null;
 }
 
 /** Marks, in `RunColumns.invalidReason`, a design of an unfinished run that has no prediction yet. */

@@ -1,12 +1,13 @@
 import type { Device } from '../src-workers/domain/device.ts';
 import type { Failure } from '../src-workers/domain/result.ts';
 import { AXIS_ORDER } from '../src-workers/domain/space.ts';
-import { checkChunk } from './columns.ts';
+import { checkBest, checkChunk } from './columns.ts';
 import { refuse } from './failure.ts';
 import type { Ownership } from './ownership.ts';
 import { predictionTable } from './predictions.ts';
 import type {
   AxisValue,
+  BestDesigns,
   CommittedChunk,
   PredictionChunk,
   RunAxes,
@@ -41,6 +42,9 @@ interface SummaryRow {
   readonly enumerated_count: number;
   readonly valid_count: number;
   readonly invalid_count: number;
+  readonly best_wanted: number | null;
+  readonly predicted_count: number | null;
+  readonly picked_design: number | null;
   readonly best_time_ms: number | null;
   readonly best_design: string | null;
   readonly deleted_at: string | null;
@@ -59,7 +63,7 @@ interface RunRow extends SummaryRow {
 const TAGS =
   '(SELECT json_group_array(tag) FROM (SELECT tag FROM run_tags WHERE run_id = runs.id ORDER BY tag)) AS tags';
 const SUMMARY = `id, study_id, kind, state, name, note, ${TAGS}, app_version, started_at, finished_at, elapsed_ms, source_run_id,
-  enumerated_count, valid_count, invalid_count, best_time_ms, best_design, deleted_at`;
+  enumerated_count, valid_count, invalid_count, best_wanted, predicted_count, picked_design, best_time_ms, best_design, deleted_at`;
 
 const SORT_COLUMNS: Readonly<Record<RunSort, string>> = {
   id: 'id',
@@ -91,6 +95,10 @@ function summaryOf(row: SummaryRow): RunSummary {
     enumeratedCount: row.enumerated_count,
     validCount: row.valid_count,
     invalidCount: row.invalid_count,
+    kept:
+      row.best_wanted === null
+        ? null
+        : { wanted: row.best_wanted, predicted: row.predicted_count, picked: row.picked_design },
     best: row.best_time_ms === null ? null : { timeMs: row.best_time_ms, design: row.best_design ?? '' },
     deletedAt: row.deleted_at,
   };
@@ -181,8 +189,8 @@ export function runsOf(statements: Statements, ownership: Ownership) {
       ownership.claim();
       const id = insert(
         `INSERT INTO runs (study_id, study, kind, state, name, app_version, model_versions, seed, machine, started_at,
-           source_run_id, enumerated_count, owner_token)
-         VALUES (?, ?, ?, 'running', ?, ?, ?, ?, ?, ?, ?, ?, ?)`,
+           source_run_id, enumerated_count, best_wanted, owner_token)
+         VALUES (?, ?, ?, 'running', ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`,
         draft.studyId,
         toJson('study', draft.study),
         draft.kind,
@@ -194,6 +202,7 @@ export function runsOf(statements: Statements, ownership: Ownership) {
         now(),
         draft.sourceRunId ?? null,
         draft.enumeratedCount,
+        draft.bestWanted ?? null,
         ownership.token,
       );
       draft.devices.forEach((device, position) =>
@@ -214,6 +223,7 @@ export function runsOf(statements: Statements, ownership: Ownership) {
   function savePredictionChunk(runId: number, chunk: PredictionChunk): null {
     write(() => {
       const row = ownRow(runId);
+      if (row.best_wanted !== null) refuse('conflict', `Run ${runId} keeps its best designs alone.`, { runId });
       const validCount = checkChunk(chunk, row.enumerated_count);
       const { firstDesign, count } = chunk;
       const overlapping = get<CommittedChunk>(
@@ -237,6 +247,27 @@ export function runsOf(statements: Statements, ownership: Ownership) {
       run('INSERT INTO run_chunks (run_id, first_design, count) VALUES (?, ?, ?)', runId, firstDesign, count);
       predictions.insert(runId, chunk);
       countResults(runId, validCount, count - validCount);
+    });
+    return null;
+  }
+
+  function saveBestDesigns(runId: number, best: BestDesigns): null {
+    write(() => {
+      const row = ownRow(runId);
+      const wanted = row.best_wanted ?? 0;
+      const count = checkBest(best, row.enumerated_count);
+      if (best.designs.length > wanted || count < best.designs.length)
+        refuse('conflict', `Run ${runId} keeps at most ${wanted} designs, all valid, not ${best.designs.length}.`, {
+          runId,
+        });
+      predictions.replace(runId, best);
+      run(
+        'UPDATE runs SET valid_count = ?, predicted_count = ?, picked_design = ? WHERE id = ?',
+        count,
+        best.predicted,
+        best.picked,
+        runId,
+      );
     });
     return null;
   }
@@ -274,7 +305,14 @@ export function runsOf(statements: Statements, ownership: Ownership) {
     write(() => {
       const row = ownRow(runId);
       const saved = row.valid_count + row.invalid_count;
-      if (end.state === 'complete' && row.kind === 'sweep' && saved !== row.enumerated_count) {
+      if (end.state === 'complete' && row.best_wanted !== null && row.predicted_count === null)
+        refuse('conflict', `The best designs of run ${runId} are not saved, so it is not complete.`, { runId });
+      if (
+        end.state === 'complete' &&
+        row.kind === 'sweep' &&
+        row.best_wanted === null &&
+        saved !== row.enumerated_count
+      ) {
         refuse('conflict', `Run ${runId} has ${saved} of ${row.enumerated_count} designs, so it is not complete.`, {
           runId,
         });
@@ -398,6 +436,7 @@ export function runsOf(statements: Statements, ownership: Ownership) {
     // One transaction: chunks and their columns are of the same moment, even while others write.
     const { columns, rebuilt } = statements.db.transaction(() => {
       const row = rowOf(runId);
+      if (row.best_wanted !== null) return { columns: predictions.loadBest(runId, row.valid_count), rebuilt: [] };
       return predictions.load(runId, row.enumerated_count, listChunks(runId));
     })();
     if (rebuilt.length > 0) write(() => predictions.pack(runId, columns, rebuilt));
@@ -409,6 +448,7 @@ export function runsOf(statements: Statements, ownership: Ownership) {
     rowOf,
     createRun,
     savePredictionChunk,
+    saveBestDesigns,
     saveMeasuringDevice,
     countResults,
     finishRun,
@@ -426,11 +466,18 @@ export function runsOf(statements: Statements, ownership: Ownership) {
   };
 }
 
-function checkDraft({ name, enumeratedCount, axes, devices, implementations = 1 }: RunDraft): void {
+/** Design indices are 32-bit numbers, and the last of them stands for none. */
+const MAX_DESIGN_INDEX = 2 ** 32 - 2;
+
+function checkDraft({ name, enumeratedCount, bestWanted, axes, devices, implementations = 1 }: RunDraft): void {
   if (name.trim() === '') refuse('bad-input', 'The name of a run must not be empty.');
   if (!Number.isSafeInteger(enumeratedCount) || enumeratedCount < 0) {
     refuse('bad-input', `The designs of a run must be a whole number ≥ 0, not ${enumeratedCount}.`);
   }
+  if (bestWanted !== undefined && !(Number.isSafeInteger(bestWanted) && bestWanted >= 1))
+    refuse('bad-input', `The best designs of a run must be a whole number ≥ 1, not ${bestWanted}.`);
+  if (bestWanted !== undefined && enumeratedCount > MAX_DESIGN_INDEX)
+    refuse('bad-input', `A run can have ${MAX_DESIGN_INDEX} designs, not ${enumeratedCount}.`);
   if (!axes) return;
   const product = Object.values(axes).reduce((size, values) => size * values.length, implementations);
   if (product !== enumeratedCount) {

@@ -1,6 +1,7 @@
 import type { Device } from '../src-workers/domain/device.ts';
 import type { Result } from '../src-workers/domain/result.ts';
 import type {
+  BestDesigns,
   CalibrationDraft,
   CalibrationRecord,
   CommittedChunk,
@@ -47,6 +48,11 @@ export interface Store {
    * under this store. Through the client, arrays that fill their buffer are transferred: the caller no longer has them.
    */
   savePredictionChunk(runId: number, chunk: PredictionChunk): Result<null>;
+  /**
+   * Saves the best designs of a run that keeps them alone, in one transaction, in place of any that it saved before. `conflict` where they are
+   * more than it keeps.
+   */
+  saveBestDesigns(runId: number, best: BestDesigns): Result<null>;
   /** Also counts the records, as valid, in a run that simulates. */
   saveSimulations(runId: number, records: readonly SimulationRecord[]): Result<null>;
   /** Also counts the records in the run: without a failure as valid, with one as invalid. */
@@ -119,6 +125,7 @@ export const STORE_METHODS = {
   restoreStudy: true,
   createRun: true,
   savePredictionChunk: true,
+  saveBestDesigns: true,
   saveSimulations: true,
   saveMeasurements: true,
   saveMeasuringDevice: true,

@@ -83,6 +83,7 @@ export function storeOn(db: Database, file: string): OpenStore {
 
     createRun: method(runs.createRun),
     savePredictionChunk: method(runs.savePredictionChunk),
+    saveBestDesigns: method(runs.saveBestDesigns),
     saveSimulations: method((runId, records) =>
       write(() => {
         const { kind } = runs.ownRow(runId);

@@ -6,6 +6,15 @@ import type { LossReport } from './domain/loss.ts';
 import type { ReproductionTable } from './domain/reproduction.ts';
 import { move, Piscina } from 'piscina';
 import { changedPlan, changesTables, type InputChange } from './advise/change.ts';
+import {
+  keepBest,
+  keepPick,
+  searchPart,
+  shortestOfPart,
+  type DesignRange,
+  type FoundDesigns,
+  type PickedDesign,
+} from './advise/best.ts';
 import { tryInput, type InputTrial, type TrialOptions } from './advise/sensitivity.ts';
 import { surveyDesigns, surveyFastest, timesOf, type DesignPart, type Survey } from './advise/survey.ts';
 import { makeBundle } from './bench/cuda/bundle.ts';
@@ -163,6 +172,50 @@ export function classify({ plan }: { readonly plan: SweepPlan }): Float64Array {
   const predictor = predictorOf(plan);
   const size = predictor.counts.reduce((product, count) => product * count, 1);
   return classifyDesigns(predictor, 0, size);
+}
+
+/** The shortest time that any design of each part can have, ms. */
+export function partBounds({
+  plan,
+  parts,
+}: {
+  readonly plan: SweepPlan;
+  readonly parts: readonly DesignRange[];
+}): Float64Array {
+  const predictor = predictorOf(plan);
+  return Float64Array.from(parts, (part) => shortestOfPart(predictor, part));
+}
+
+/** Of the designs of a part that are not slower than a limit, the fastest ones, and how many were predicted. */
+export function searchBest({
+  plan,
+  part,
+  wanted,
+  limitMs,
+}: {
+  readonly plan: SweepPlan;
+  readonly part: DesignRange;
+  readonly wanted: number;
+  readonly limitMs: number;
+}): FoundDesigns & { readonly predicted: number } {
+  const kept = keepBest(wanted, limitMs, part.count);
+  const predicted = searchPart(predictorOf(plan), part, kept);
+  return { ...kept.found(), predicted };
+}
+
+/** The design that the rule of the pick comes to, of those of a part that are not slower than a limit; none: null. */
+export function searchPick({
+  plan,
+  part,
+  limitMs,
+}: {
+  readonly plan: SweepPlan;
+  readonly part: DesignRange;
+  readonly limitMs: number;
+}): PickedDesign | null {
+  const kept = keepPick(plan.axes, limitMs);
+  searchPart(predictorOf(plan), part, kept);
+  return kept.picked();
 }
 
 /** The best of some designs of one device: all in a range, or those listed. With a known time see `surveyFastest`. */
@@ -476,6 +529,9 @@ export function tune({
 export interface WorkerTasks {
   readonly predict: typeof predict;
   readonly classify: typeof classify;
+  readonly partBounds: typeof partBounds;
+  readonly searchBest: typeof searchBest;
+  readonly searchPick: typeof searchPick;
   readonly survey: typeof survey;
   readonly vary: typeof vary;
   readonly tryInputs: typeof tryInputs;

@@ -4,6 +4,7 @@ import { evidenceGaps, tieBandText } from '../../src-workers/domain/evidence.ts'
 import { assumedPhrase, trafficPhrase } from '../../src-workers/domain/provenance.ts';
 import { fail, ok, unwrap, type Result } from '../../src-workers/domain/result.ts';
 import { ACCURACY_TEXT } from '../contract/accuracy.ts';
+import { countsText } from '../contract/counts.ts';
 import type { BestDesigns, BestRow, ExportFormat, RunSummary } from '../contract/api.ts';
 import { documentParts } from '../contract/document.ts';
 import type { ProcedureInput } from '../contract/procedures.ts';
@@ -164,7 +165,7 @@ function printDesigns(
 async function reportSweep(
   engine: Engine,
   terminal: Terminal,
-  { id: runId, enumerated, valid, invalid }: RunSummary,
+  { id: runId, enumerated, valid, invalid, kept }: RunSummary,
   elapsedMs: number,
   options: Options & { readonly top: number },
 ): Promise<number> {
@@ -175,7 +176,7 @@ async function reportSweep(
     const document = jsonParts({
       runId,
       study,
-      designs: { enumerated, valid, invalid },
+      designs: { enumerated, valid, invalid, ...(kept && { kept: valid, predicted: kept.predicted }) },
       elapsedMs,
       best: jsonRows(found.value),
       bestOfDevices: ofDevices.map(jsonRow),
@@ -189,7 +190,7 @@ async function reportSweep(
   }
   say(
     terminal,
-    `Run ${runId}, ${study}: ${enumerated.toLocaleString('en')} designs, ${valid.toLocaleString('en')} valid, in ${(elapsedMs / 1000).toFixed(2)} s.`,
+    `Run ${runId}, ${study}: ${countsText({ enumerated, valid, kept })}, in ${(elapsedMs / 1000).toFixed(2)} s.`,
   );
   if (invalid > 0) {
     const reasons = found.value.invalid.map(({ text, count }) => `${count.toLocaleString('en')} ${text}`);
@@ -207,7 +208,8 @@ async function reportSweep(
     say(terminal, 'The best design of each device:');
     printDesigns(terminal, ofDevices, found.value, false);
     const without = devices.filter(({ id }) => ofDevices.every(({ deviceId }) => deviceId !== id));
-    if (without.length > 0) say(terminal, `Without a valid design: ${without.map(({ name }) => name).join(', ')}.`);
+    const what = kept ? 'Without a design among the best' : 'Without a valid design';
+    if (without.length > 0) say(terminal, `${what}: ${without.map(({ name }) => name).join(', ')}.`);
   }
   if (rows.length > 0) sayUnmeasured(terminal, found.value);
   if (recommended) {
@@ -225,7 +227,7 @@ export async function sweepCommand(
   engine: Engine,
   terminal: Terminal,
   file: string,
-  options: Options & { readonly top: number; readonly device?: readonly string[] },
+  options: Options & { readonly top: number; readonly device?: readonly string[]; readonly best?: number },
 ): Promise<number> {
   const located = await readStudyFile(file);
   if (!located.ok) return reportFailure(terminal, located.error);
@@ -233,7 +235,11 @@ export async function sweepCommand(
   const study = { ...located.value.study, ...(options.device && { devices: [...options.device] }) };
   const start = performance.now();
   const run = await followRun(engine, terminal, 'Predicting', () =>
-    engine.call('runs.start', { study, ...(baseFolder === null ? {} : { folder: baseFolder }) }),
+    engine.call('runs.start', {
+      study,
+      ...(baseFolder === null ? {} : { folder: baseFolder }),
+      ...(options.best !== undefined && { best: options.best }),
+    }),
   );
   return run.ok
     ? reportSweep(engine, terminal, run.value, performance.now() - start, options)
@@ -357,7 +363,9 @@ export async function runsShow(engine: Engine, terminal: Terminal, run: string, 
     ['Took', `${(value.elapsedMs / 1000).toFixed(2)} s`],
     [
       value.kind === 'bench' || value.kind === 'import' ? 'Cases' : 'Designs',
-      `${value.enumerated.toLocaleString('en')}, ${value.valid.toLocaleString('en')} valid, ${value.invalid.toLocaleString('en')} invalid`,
+      value.kept
+        ? countsText(value)
+        : `${value.enumerated.toLocaleString('en')}, ${value.valid.toLocaleString('en')} valid, ${value.invalid.toLocaleString('en')} invalid`,
     ],
     ['Devices', value.devices.map((device) => device.name).join(', ') || '–'],
     ['Versions', [`Lockstep ${value.appVersion}`, value.modelVersion, `seed ${value.seed}`].filter(Boolean).join(', ')],

@@ -76,7 +76,12 @@ export async function followRun(
     );
   }
   if (!run.ok || run.value.state !== 'cancelled') return run;
-  const { id, kind, enumerated } = run.value;
+  const { id, kind, enumerated, kept } = run.value;
+  if (kept)
+    return fail(
+      'cancelled',
+      `Run ${id} stopped before the best designs were found, so none is saved; ${RESUME} ${id} starts it again.`,
+    );
   const done = kind === 'bench' ? 'measured' : kind === 'simulate' ? 'simulated' : 'predicted';
   const things = kind === 'bench' ? 'cases' : 'designs';
   return fail(

@@ -9,7 +9,7 @@ import { FailureError, type Failure, type Result } from '../../src-workers/domai
 import { messageText } from '../../src-workers/domain/text.ts';
 import { EXPORT_FORMATS, type ExportFormat } from '../contract/api.ts';
 import { BENCH_SUITES } from '../contract/measuring.ts';
-import { MIN_TRUNCATION, MAX_TRUNCATION } from '../contract/study.ts';
+import { MAX_BEST, MAX_SPACE, MAX_TRUNCATION, MIN_TRUNCATION } from '../contract/study.ts';
 import { programPlaces } from '../hosts/places.ts';
 import { defaultDatabaseFile } from '../services/app/data-folder.ts';
 import { PASSWORD_VARIABLE } from '../services/agents/connection.ts';
@@ -307,8 +307,13 @@ function sweepCommands(program: Command, cli: CommandLine): void {
   const { terminal, places, withEngine } = cli;
   byAgents(command(program, 'sweep <study>', 'predict every design of a study and save the run'))
     .option('--top <count>', 'best designs to print', positive, 10)
+    .option(
+      '--best <count>',
+      `keep only so many designs, the fastest of all devices together (at most ${MAX_BEST})`,
+      positive,
+    )
     .option('--device <ids...>', 'these devices instead of those of the study; ID:66 for 66 multiprocessors of one')
-    .action((study: string, options: GlobalOptions & { top: number; device?: string[] }) =>
+    .action((study: string, options: GlobalOptions & { top: number; best?: number; device?: string[] }) =>
       withEngine(options, (engine) => sweepCommand(engine, terminal, study, options)),
     )
     .addHelpText(
@@ -319,7 +324,10 @@ A study is JSON: lengths of the units, kernel, devices and axes. Its schema, wit
   ${join(places.root, 'db', 'examples')}
 How much of a GPU the work needs: several parts of one, as in
   lockstep sweep study.json --device nvidia-h100-sxm5-80gb:33 nvidia-h100-sxm5-80gb:66 nvidia-h100-sxm5-80gb
-ID:66 is 66 multiprocessors with the whole memory and L2; ID:66:slice has a proportional share of both.`,
+ID:66 is 66 multiprocessors with the whole memory and L2; ID:66:slice has a proportional share of both.
+
+--best 10000 is for the answer alone, and for spaces of up to ${MAX_SPACE.toLocaleString('en')} designs: designs whose shortest possible time is above that of
+the last one kept are not predicted. What is kept is exactly the first of the ranking of all designs.`,
     );
 
   command(program, 'rank <run>', 'the best designs of a run')

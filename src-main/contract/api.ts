@@ -60,7 +60,8 @@ export interface WorkloadOrder {
 
 export interface SpaceSize {
   readonly enumerated: number;
-  readonly valid: number;
+  /** Null where there are too many to look at each. */
+  readonly valid: number | null;
   /** Invalid designs by reason, largest first. */
   readonly invalid: readonly { readonly reason: InvalidReason; readonly text: string; readonly count: number }[];
   readonly axes: readonly { readonly axis: string; readonly count: number }[];
@@ -91,6 +92,11 @@ export interface RunSummary {
   readonly valid: number;
   /** Of `bench` and `import`: the cases that failed. */
   readonly invalid: number;
+  /**
+   * Of a sweep that keeps its best designs alone: how many at most, and how many were predicted to find them, null until they are
+   * saved. `valid` is then how many it kept.
+   */
+  readonly kept: { readonly wanted: number; readonly predicted: number | null } | null;
   readonly bytes: number;
   /** Predicted; of `simulate` the least simulated mean, of `bench` and `import` the least measured median. */
   readonly bestTimeMs: number | null;

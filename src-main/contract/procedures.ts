@@ -45,7 +45,7 @@ import {
   type TuningStep,
 } from './measuring.ts';
 import type { RunnableDesigns } from './runnable.ts';
-import { list, MAX_DESIGNS, studySchema, text, workloadSchema } from './study.ts';
+import { list, MAX_BEST, MAX_DESIGNS, studySchema, text, workloadSchema } from './study.ts';
 import { CACHE_STATES, type BenchPlan } from '../../src-workers/domain/benchmark.ts';
 import type { CalibrationProfile } from '../../src-workers/domain/calibration.ts';
 import type { DatasetEvidence, DeviceEvidence, GpuDetail, TimedDevice } from '../../src-workers/domain/evidence.ts';
@@ -328,9 +328,17 @@ export const procedures = {
     }),
   ).returns<ExportDocument>(),
 
-  /** Starts a sweep: of a saved study, or of `study` itself, whose relative files are in `folder`. */
+  /**
+   * Starts a sweep: of a saved study, or of `study` itself, whose relative files are in `folder`. With `best`, only so many designs are kept,
+   * exactly the fastest of all devices together; those that cannot be among them are not predicted.
+   */
   'runs.start': procedure(
-    v.strictObject({ studyId: v.optional(id), study: v.optional(studySchema), folder: v.optional(folder) }),
+    v.strictObject({
+      studyId: v.optional(id),
+      study: v.optional(studySchema),
+      folder: v.optional(folder),
+      best: v.optional(whole(1, MAX_BEST)),
+    }),
   ).returns<{ readonly runId: number }>(),
   /** Answers when a run of this engine has ended: complete or cancelled, or with the failure that ended it. */
   'runs.wait': procedure(byId).returns<RunSummary>(),

@@ -2,13 +2,14 @@ import { allocateChunk, type PredictionColumns } from '../domain/columns.ts';
 import { isEvenShare } from '../domain/design.ts';
 import type { GpuDevice } from '../domain/device.ts';
 import { indexedQueue } from '../numeric/queue.ts';
-import { examine, lockstepBalancing, type Candidate } from '../predict/design/candidate.ts';
+import { examine, examineFamily, lockstepBalancing, type Candidate } from '../predict/design/candidate.ts';
 import {
   aloneIterations,
   balancingMs,
   bestRate,
   closeBusyCycles,
   fetchingCycles,
+  fewestIterations,
   iterationCost,
   longGroupIterations,
   setupIterations,
@@ -56,12 +57,36 @@ function boundsOf(predictor: Predictor): Bounds {
       return candidate.invalid === 0 ? launchesMs(own, candidate, fullyBusyCycles) : NaN;
     },
     invalidReason: () => candidate.invalid,
-    withLoss: (design) => launchesMs(examined(design), candidate, lossyCycles),
+    withLoss: (design) => closestBound(examined(design), candidate),
   };
 }
 
 /** Cycles of a launch on multiprocessors that are always busy. */
 type BusyCycles = (own: Predictor, candidate: Candidate, device: GpuDevice) => number;
+
+/**
+ * The shortest time of all launches of the other positions, ms, as `Bounds.shortest`; Infinity where none can run. The position of the launch
+ * does not matter. 0 where launches have nothing in common: on a CPU, and of mixed designs.
+ */
+export function shortestOfFamily(predictor: Predictor, positions: Int32Array, candidate: Candidate): number {
+  positions[AXIS.launch] = 0;
+  const own = examineFamily(predictor, positions, candidate);
+  if (candidate.invalid !== 0) return Infinity;
+  if (own.balancing[candidate.balancingAt].kind === 'mixed') return 0;
+  return launchesMs(own, candidate, familyCycles);
+}
+
+/** All multiprocessors as full as they can be. */
+function familyCycles(own: Predictor, candidate: Candidate, device: GpuDevice): number {
+  const { shape } = candidate;
+  const rate = bestRate(shape.cyclesPerIteration, shape.residentBlocks * shape.groupsPerBlock);
+  return (fewestIterations(own, candidate, device) / device.multiprocessors) * rate;
+}
+
+/** What lanes lose by waiting is in it: the shortest time of a valid design, ms. See `Bounds.withLoss`. */
+export function closestBound(own: Predictor, candidate: Candidate): number {
+  return launchesMs(own, candidate, lossyCycles);
+}
 
 /** The launch of a design, or those of its classes, with what comes before them; 0 on a CPU. */
 function launchesMs(own: Predictor, candidate: Candidate, busy: BusyCycles): number {

@@ -183,6 +183,11 @@ export function columnsAt(columns: PredictionColumns, entries: readonly number[]
   return out;
 }
 
+/** Copies one entry of columns to another, of these or others. */
+export function copyEntry(from: PredictionColumns, entry: number, to: PredictionColumns, at: number): void {
+  for (const name of COLUMNS) to[name][at] = from[name][entry];
+}
+
 const COLUMNS = Object.entries(allocateChunk(0, 0)).flatMap(([name, value]) =>
   ArrayBuffer.isView(value) ? [name as keyof PredictionColumns] : [],
 );

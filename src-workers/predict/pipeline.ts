@@ -290,6 +290,21 @@ function workIterations(predictor: Predictor, candidate: Candidate, device: GpuD
 }
 
 /**
+ * The fewest iterations of all work groups together that any launch of the other positions of a candidate can have. Where the lanes of a group
+ * take their units in turns, that is what they have at one unit each; elsewhere lanes may make up for a short unit by a long one.
+ */
+export function fewestIterations(predictor: Predictor, candidate: Candidate, device: GpuDevice): number {
+  const { plan, meanLength } = predictor;
+  const balancing = lockstepBalancing(predictor, candidate);
+  const setup = isEvenShare(balancing) ? 0 : setupIterations(predictor, candidate);
+  const lossless = (plan.units / candidate.unitsPerGroup) * (meanLength + setup);
+  if (plan.axes.loop[candidate.loopAt] !== 'nested' || balancing.kind === 'dynamic-fetch' || isEvenShare(balancing))
+    return lossless;
+  candidate.meanUnitsPerThread = 1;
+  return Math.max(lossless, workIterations(predictor, candidate, device));
+}
+
+/**
  * Of a flattened loop over units in a given order: iterations of all work groups together, with what lanes lose by waiting, that are almost
  * surely fewer than they are; else 0.
  */

@@ -1,4 +1,4 @@
-import { allocateChunk, type PredictionChunk } from '../domain/columns.ts';
+import { allocateChunk, type PredictionChunk, type PredictionColumns } from '../domain/columns.ts';
 import { AXIS } from '../domain/space.ts';
 import { decodeInto } from '../space/axes.ts';
 import { examine, type Candidate } from './design/candidate.ts';
@@ -74,14 +74,24 @@ export function predictRanges(
 
 /** Predicts the design at `positions` into entry `i`. */
 export function predictInto(
-  columns: PredictionChunk,
+  columns: PredictionColumns,
   i: number,
   predictor: Predictor,
   positions: Int32Array,
   candidate: Candidate,
   timed: TimedDesign,
 ): void {
-  const own = examine(predictor, positions, candidate);
+  writeInto(columns, i, examine(predictor, positions, candidate), candidate, timed);
+}
+
+/** Predicts a candidate that was examined into entry `i`. */
+export function writeInto(
+  columns: PredictionColumns,
+  i: number,
+  own: Predictor,
+  candidate: Candidate,
+  timed: TimedDesign,
+): void {
   columns.invalidReason[i] = candidate.invalid;
   columns.occupancyFraction[i] = candidate.shape.occupancyFraction;
   columns.residentBlocks[i] = candidate.shape.residentBlocks;

@@ -18,9 +18,14 @@ export interface BestOfCells {
 
 export const NO_DESIGN = 2 ** 32 - 1;
 
-/** The best design of each of `cells` cells, among the designs from `first` on along the axes. NaN: an invalid one. */
+/**
+ * The best design of each of `cells` cells, among the designs from `first` on along the axes.
+ * @param timeMs of each design, or of those of `designs`; NaN: an invalid one
+ * @param designs ascending; null where all have a time
+ */
 export function bestOfCells(
   timeMs: Float64Array,
+  designs: Uint32Array | null,
   first: number,
   axes: readonly CellAxis[],
   cells: number,
@@ -29,6 +34,38 @@ export function bestOfCells(
   const designIndex = new Uint32Array(cells).fill(NO_DESIGN);
   // In the order of the columns: maps over far strides would wait for memory at every design.
   const outer = axes.filter(({ count }) => count !== 1).sort((a, b) => b.stride - a.stride);
+  if (designs)
+    for (const [entry, design] of designs.entries()) {
+      const cell = cellOfDesign(design - first, outer);
+      if (cell < 0 || !(timeMs[entry] < best[cell])) continue;
+      best[cell] = timeMs[entry];
+      designIndex[cell] = design;
+    }
+  else walkDesigns(timeMs, first, outer, best, designIndex);
+  for (let cell = 0; cell < cells; cell += 1) if (best[cell] === Infinity) best[cell] = NaN;
+  return { timeMs: best, designIndex };
+}
+
+/** The cell of a design so many after the first one; −1 where the axes do not lead to it. `axes`: by stride, descending. */
+function cellOfDesign(after: number, axes: readonly CellAxis[]): number {
+  let rest = after;
+  let cell = 0;
+  for (const { stride, count, cells } of axes) {
+    const position = Math.floor(rest / stride);
+    if (position < 0 || position >= count) return -1;
+    cell += cells?.[position] ?? 0;
+    rest -= position * stride;
+  }
+  return rest === 0 ? cell : -1;
+}
+
+function walkDesigns(
+  timeMs: Float64Array,
+  first: number,
+  outer: CellAxis[],
+  best: Float64Array,
+  designIndex: Uint32Array,
+): void {
   const inner = outer.pop() ?? { stride: 1, count: 1, cells: null };
   const steps = Int32Array.from({ length: inner.count }, (_, position) => inner.cells?.[position] ?? 0);
   const walk = (level: number, design: number, cell: number): void => {
@@ -48,8 +85,6 @@ export function bestOfCells(
     }
   };
   walk(0, first, 0);
-  for (let cell = 0; cell < cells; cell += 1) if (best[cell] === Infinity) best[cell] = NaN;
-  return { timeMs: best, designIndex };
 }
 
 /** The best of some cells, from `from` up to `to`: its time, ms, and design; NaN and −1 where none is valid. */

@@ -3,7 +3,7 @@ import { AXIS } from '../domain/space.ts';
 import type { Ranking } from './ranking.ts';
 
 /** What of a ranking says which designs are equal: plain data, for a worker. */
-export interface ComparedDesigns extends Pick<Ranking, 'axes' | 'strides' | 'counts' | 'waves'> {
+export interface ComparedDesigns extends Pick<Ranking, 'axes' | 'strides' | 'counts' | 'waves' | 'designs'> {
   readonly columns: Pick<PredictionColumns, 'timeMs' | 'gridBlocks'>;
 }
 
@@ -15,12 +15,12 @@ const SAME_TIME = 1e-9;
  * blocks and register cap in effect, and the same time to 1e-9 (then the form of the loop makes no difference either). A cap at or
  * above what the compiler wants caps nothing. Blocks that start when a fetching launch has no unit left do nothing.
  * @param registersPerThread what the compiler uses without a cap, where there are no implementations
- * @returns of each design the first of its equals, which stands for them; an invalid design stands for itself
+ * @returns of each entry the first of its equals, which stands for them; an invalid design stands for itself
  */
 export function firstEquals(ranking: ComparedDesigns, registersPerThread: number): Uint32Array {
-  const { axes, strides, counts, columns, waves } = ranking;
+  const { axes, strides, counts, columns, waves, designs } = ranking;
   const { timeMs, gridBlocks } = columns;
-  const first = Uint32Array.from(timeMs, (_, design) => design);
+  const first = Uint32Array.from(timeMs, (_, entry) => entry);
   const wanted = axes.implementations?.map(({ kernel }) => kernel.registersPerThread) ?? [registersPerThread];
   const caps = wanted.map((registers) => axes.registerCap.map((cap) => Math.min(cap ?? Infinity, registers)));
   const fetches = axes.balancing.map((balancing) => balancing.startsWith('dynamic-fetch'));
@@ -33,21 +33,26 @@ export function firstEquals(ranking: ComparedDesigns, registersPerThread: number
       [0],
     ),
   ).sort();
-  /** The designs that stand for others: of each number of blocks the newest, and of each of them the one before. */
+  /** The entries that stand for others: of each number of blocks the newest, and of each of them the one before. */
   const newest = new Map<number, number>();
-  const standing = new Uint32Array(sorted.length);
-  const earlier = new Int32Array(sorted.length);
-  const capOf = (design: number): number =>
-    caps[Math.floor(design / strides[AXIS.implementation]) % counts[AXIS.implementation]][
+  const most = Math.min(sorted.length, timeMs.length);
+  const standing = new Uint32Array(most);
+  const earlier = new Int32Array(most);
+  const capOf = (entry: number): number => {
+    const design = designs ? designs[entry] : entry;
+    return caps[Math.floor(design / strides[AXIS.implementation]) % counts[AXIS.implementation]][
       Math.floor(design / strides[AXIS.registerCap]) % counts[AXIS.registerCap]
     ];
+  };
+  const isFetching = (design: number): boolean =>
+    fetches[Math.floor(design / strides[AXIS.balancing]) % counts[AXIS.balancing]];
   const blocksOf = (design: number, fetching: boolean): number =>
     fetching && waves[design] > 1 ? Math.round(gridBlocks[design] / waves[design]) : gridBlocks[design];
-  const gather = (base: number): void => {
-    const fetching = fetches[Math.floor(base / strides[AXIS.balancing]) % counts[AXIS.balancing]];
+  /** @param offsets of the entries from `base`; those of one set */
+  const gather = (base: number, offsets: Iterable<number>, fetching: boolean): void => {
     newest.clear();
     let many = 0;
-    for (const offset of sorted) {
+    for (const offset of offsets) {
       const design = base + offset;
       const time = timeMs[design];
       if (Number.isNaN(time)) continue;
@@ -70,10 +75,24 @@ export function firstEquals(ranking: ComparedDesigns, registersPerThread: number
   const fixed = counts.map((_, axis) => axis).filter((axis) => !loose.includes(axis));
   const walk = (level: number, base: number): void => {
     const axis = fixed[level];
-    if (axis === undefined) return gather(base);
+    if (axis === undefined) return gather(base, sorted, isFetching(base));
     for (let at = 0; at < counts[axis]; at += 1) walk(level + 1, base + at * strides[axis]);
   };
-  walk(0, 0);
+  if (!designs) {
+    walk(0, 0);
+    return first;
+  }
+  const sets = new Map<number, number[]>();
+  for (const [entry, design] of designs.entries()) {
+    const base = loose.reduce(
+      (rest, axis) => rest - (Math.floor(design / strides[axis]) % counts[axis]) * strides[axis],
+      design,
+    );
+    const set = sets.get(base);
+    if (set) set.push(entry);
+    else sets.set(base, [entry]);
+  }
+  for (const [base, entries] of sets) gather(0, entries, isFetching(base));
   return first;
 }
 
@@ -86,27 +105,29 @@ export interface GroupedList {
 
 /**
  * Keeps of equal designs the one that is read first, at its place; behind it the others, where it is opened.
- * @param first of each design the first of its equals
+ * @param firstOf gives of a design the entry of the first of its equals
+ * @param entries how many there are
  * @param fromEnd the list is read from its end
  * @param opened first equals whose designs are all listed
  */
 export function groupedDesigns(
   original: Uint32Array,
-  first: Uint32Array,
+  firstOf: (design: number) => number,
+  entries: number,
   fromEnd: boolean,
   opened: ReadonlySet<number>,
 ): GroupedList {
   const size = original.length;
-  const members = new Uint32Array(first.length);
-  for (const design of original) members[first[design]] += 1;
+  const members = new Uint32Array(entries);
+  for (const design of original) members[firstOf(design)] += 1;
   const others = new Map<number, number[]>([...opened].map((group) => [group, []]));
-  if (opened.size > 0) for (const design of original) others.get(first[design])?.push(design);
+  if (opened.size > 0) for (const design of original) others.get(firstOf(design))?.push(design);
   const list = new Uint32Array(size);
   const counts = new Uint32Array(size);
   let rows = 0;
   for (let i = 0; i < size; i += 1) {
     const design = original[fromEnd ? size - 1 - i : i];
-    const group = first[design];
+    const group = firstOf(design);
     if (members[group] === 0) continue;
     list[rows] = design;
     counts[rows] = members[group];

@@ -37,20 +37,25 @@ export interface RankingFilter {
   readonly invalidReason?: number | undefined;
 }
 
-/** A run's predictions with the permutations that have been asked for. Designs are numbers 0 … size − 1. */
+/**
+ * A run's predictions with the permutations that have been asked for. A design is its number in the space. Columns have an entry for
+ * each design, or, where a run keeps the best alone, one for each of them (`entryOf`, `designAt`).
+ */
 export interface Ranking {
   readonly axes: SpaceAxes;
   readonly columns: PredictionColumns;
+  /** The designs of the entries, ascending; null where every design has the entry of its number. */
+  readonly designs: Uint32Array | null;
   /** Strides of the axes in a design index (AXIS_ORDER). */
   readonly strides: readonly number[];
   readonly counts: readonly number[];
-  /** Waves of blocks each design takes: gridBlocks / (multiprocessors × residentBlocks). */
+  /** By entry, waves of blocks each design takes: gridBlocks / (multiprocessors × residentBlocks). */
   readonly waves: Float64Array;
   readonly sorted: Map<string, Uint32Array>;
   readonly lists: Map<string, Uint32Array>;
-  /** Which designs pass a filter's positions and ranges (1), by the filter's identity. */
+  /** Which entries pass a filter's positions and ranges (1), by the filter's identity. */
   readonly masks: Map<string, Uint8Array>;
-  /** Of each design the first of those that differ from it in nothing that matters, once they have been found. */
+  /** Of each entry the first of those that differ from it in nothing that matters, once they have been found. */
   firstEquals: Uint32Array | null;
 }
 
@@ -58,19 +63,25 @@ export interface Ranking {
 const MAX_LISTS = 12;
 const MAX_MASKS = 6;
 
-export function createRanking(axes: SpaceAxes, columns: PredictionColumns): Ranking {
+export function createRanking(
+  axes: SpaceAxes,
+  columns: PredictionColumns,
+  designs: Uint32Array | null = null,
+): Ranking {
   const counts = axisCounts(axes);
   const strides = counts.map((_, axis) => counts.slice(axis + 1).reduce((product, count) => product * count, 1));
   const waves = new Float64Array(columns.timeMs.length);
   for (const [at, device] of axes.devices.entries()) {
-    const end = (at + 1) * strides[AXIS.device];
-    for (let design = at * strides[AXIS.device]; design < end; design += 1) {
-      waves[design] = wavesOn(device, columns.gridBlocks[design], columns.residentBlocks[design]);
+    const first = at * strides[AXIS.device];
+    const end = firstEntry(designs, waves.length, first + strides[AXIS.device]);
+    for (let entry = firstEntry(designs, waves.length, first); entry < end; entry += 1) {
+      waves[entry] = wavesOn(device, columns.gridBlocks[entry], columns.residentBlocks[entry]);
     }
   }
   return {
     axes,
     columns,
+    designs,
     strides,
     counts,
     waves,
@@ -79,6 +90,36 @@ export function createRanking(axes: SpaceAxes, columns: PredictionColumns): Rank
     masks: new Map(),
     firstEquals: null,
   };
+}
+
+/** The first entry of a design from `design` on; `entries` where there is none. */
+function firstEntry(designs: Uint32Array | null, entries: number, design: number): number {
+  return designs ? firstIndex(0, entries, (entry) => designs[entry] >= design) : Math.min(design, entries);
+}
+
+/** The entry of a design in the columns; −1 where the ranking has none. */
+export function entryOf({ designs, columns: { timeMs } }: Ranking, design: number): number {
+  if (!designs) return design < timeMs.length ? design : -1;
+  const entry = firstEntry(designs, designs.length, design);
+  return designs[entry] === design ? entry : -1;
+}
+
+/** The design of an entry. */
+export function designAt({ designs }: Ranking, entry: number): number {
+  return designs ? designs[entry] : entry;
+}
+
+/** Predicted time of a design, ms; NaN where it is invalid, and where the ranking does not have it. */
+export function timeOf(ranking: Ranking, design: number): number {
+  const { designs, columns } = ranking;
+  if (!designs) return columns.timeMs[design];
+  const entry = entryOf(ranking, design);
+  return entry < 0 ? NaN : columns.timeMs[entry];
+}
+
+/** Designs of the space, of which the ranking may have the best alone. */
+export function sizeOf({ counts }: Ranking): number {
+  return counts.reduce((product, count) => product * count, 1);
 }
 
 /** Waves of blocks that a launch takes on a device; 0 where none is resident. */
@@ -114,11 +155,15 @@ function axisOrder({ axes }: Ranking, axis: AxisColumn): Uint32Array {
   return ranks;
 }
 
-/** The position on an axis of every design, as ranks. */
+/** The position on an axis of every entry, as ranks. */
 function axisKeys(ranking: Ranking, axis: AxisColumn): Uint16Array {
   const ranks = axisOrder(ranking, axis);
   const stride = ranking.strides[AXIS[axis]];
   const keys = new Uint16Array(ranking.columns.timeMs.length);
+  if (ranking.designs) {
+    ranking.designs.forEach((design, entry) => (keys[entry] = ranks[axisPosition(ranking, AXIS[axis], design)]));
+    return keys;
+  }
   for (let start = 0, position = 0; start < keys.length; start += stride, position += 1) {
     const rank = ranks[position % ranks.length];
     if (stride === 1) keys[start] = rank;
@@ -145,7 +190,7 @@ function valueColumn(ranking: Ranking, column: SortColumn): SortValues | null {
   }
 }
 
-/** All valid designs by time: the order every other sort falls back to. Equal times keep the order of the designs. */
+/** All valid entries by time: the order every other sort falls back to. Equal times keep the order of the designs. */
 function byTime(ranking: Ranking): Uint32Array {
   const known = ranking.sorted.get('timeMs');
   if (known) return known;
@@ -160,7 +205,7 @@ function byTime(ranking: Ranking): Uint32Array {
   return order;
 }
 
-/** Valid designs in ascending order of a column; equal values by time. */
+/** Valid entries in ascending order of a column; equal values by time. */
 function sortedBy(ranking: Ranking, column: SortColumn): Uint32Array {
   const known = ranking.sorted.get(column);
   if (known) return known;
@@ -175,7 +220,7 @@ function sortedBy(ranking: Ranking, column: SortColumn): Uint32Array {
   return order;
 }
 
-function invalidDesigns(ranking: Ranking, reason: number | undefined): Uint32Array {
+function invalidEntries(ranking: Ranking, reason: number | undefined): Uint32Array {
   const { invalidReason } = ranking.columns;
   const out = new Uint32Array(invalidReason.length);
   let size = 0;
@@ -192,6 +237,12 @@ function findPassing(ranking: Ranking, filter: RankingFilter): Uint8Array {
   for (const [axis, wanted] of Object.entries(filter.positions)) {
     const count = ranking.counts[Number(axis)];
     const stride = ranking.strides[Number(axis)];
+    if (ranking.designs) {
+      ranking.designs.forEach((design, entry) => {
+        if (!wanted?.has(axisPosition(ranking, Number(axis), design))) mask[entry] = 0;
+      });
+      continue;
+    }
     for (let start = 0, position = 0; start < mask.length; start += stride, position += 1) {
       if (position === count) position = 0;
       if (wanted?.has(position)) continue;
@@ -212,7 +263,7 @@ function findPassing(ranking: Ranking, filter: RankingFilter): Uint8Array {
   return mask;
 }
 
-/** 1 for every design that passes the positions and ranges of a filter, whatever its validity; null where it has none. Cached. */
+/** 1 for every entry that passes the positions and ranges of a filter, whatever its validity; null where it has none. Cached. */
 export function passingDesigns(ranking: Ranking, { positions, ranges }: RankingFilter): Uint8Array | null {
   if (ranges.length === 0 && Object.keys(positions).length === 0) return null;
   const filter = { positions, ranges, validity: 'all' } as const;
@@ -256,20 +307,20 @@ function rank(ranking: Ranking, filter: RankingFilter, column: SortColumn): Uint
   if (filter.validity !== 'invalid' && filter.invalidReason === undefined)
     parts.push(narrowed(sortedBy(ranking, column)));
   if (filter.validity !== 'valid' || filter.invalidReason !== undefined)
-    parts.push(narrowed(invalidDesigns(ranking, filter.invalidReason)));
+    parts.push(narrowed(invalidEntries(ranking, filter.invalidReason)));
   let list = parts[0] ?? new Uint32Array(0);
   if (parts.length === 2) {
     list = new Uint32Array(parts[0].length + parts[1].length);
     list.set(parts[0]);
     list.set(parts[1], parts[0].length);
   }
-  return list;
+  const { designs } = ranking;
+  return designs ? list.map((entry) => designs[entry]) : list;
 }
 
 /** Number of leading entries of a list ascending in time that lie within `fraction` of its first. */
 export function tieCount(ranking: Ranking, byTimeList: Uint32Array, fraction: number): number {
   if (byTimeList.length === 0) return 0;
-  const { timeMs } = ranking.columns;
-  const limit = timeMs[byTimeList[0]] * (1 + fraction);
-  return firstIndex(0, byTimeList.length, (i) => !(timeMs[byTimeList[i]] <= limit));
+  const limit = timeOf(ranking, byTimeList[0]) * (1 + fraction);
+  return firstIndex(0, byTimeList.length, (i) => !(timeOf(ranking, byTimeList[i]) <= limit));
 }

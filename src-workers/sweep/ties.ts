@@ -3,7 +3,7 @@ import { implementationKind, type ImplementationKind } from '../domain/evidence.
 import { AXIS, type SpaceAxes } from '../domain/space.ts';
 import { firstIndex } from '../numeric/search.ts';
 import { axisCounts } from '../space/axes.ts';
-import type { Ranking } from './ranking.ts';
+import { timeOf, type Ranking } from './ranking.ts';
 
 /**
  * Agreement with the event simulator. Among the best of a study, predictions differ from simulations by a median of 0.3 to 1.5 % where
@@ -71,9 +71,16 @@ export function tieTable(axes: SpaceAxes, fraction: (best: TiePlace, other: TieP
 /** By device of a space: the kinds of implementations that have a predicted time. */
 export function timedKinds(
   { perFamily, placeOf, kinds }: TieTable,
-  { axes, columns: { timeMs } }: Ranking,
+  { axes, designs, columns: { timeMs } }: Ranking,
 ): readonly ReadonlySet<ImplementationKind>[] {
   const found = axes.devices.map(() => new Set<ImplementationKind>());
+  if (designs) {
+    for (const design of designs) {
+      const { device, kind } = kinds[placeOf[Math.floor(design / perFamily)]];
+      found[device].add(kind);
+    }
+    return found;
+  }
   for (const [family, place] of placeOf.entries()) {
     const { device, kind } = kinds[place];
     if (found[device].has(kind)) continue;
@@ -107,14 +114,16 @@ const NO_TIES: Ties = { count: 0, isTied: () => false };
 const found = new WeakMap<Uint32Array, Ties>();
 
 /** The ties of a list ascending in time. They need not be its first: other implementations have wider bands. Kept with the list. */
-export function tiesOf({ columns: { timeMs } }: Ranking, table: TieTable, byTimeList: Uint32Array): Ties {
+export function tiesOf(ranking: Ranking, table: TieTable, byTimeList: Uint32Array): Ties {
   if (byTimeList.length === 0) return NO_TIES;
   const known = found.get(byTimeList);
   if (known) return known;
   const best = byTimeList[0];
-  const isTied = (design: number): boolean => timeMs[design] <= timeMs[best] * (1 + tieFraction(table, best, design));
-  const widest = timeMs[best] * (1 + widestFraction(table));
-  const end = firstIndex(0, byTimeList.length, (i) => !(timeMs[byTimeList[i]] <= widest));
+  const bestMs = timeOf(ranking, best);
+  const isTied = (design: number): boolean =>
+    timeOf(ranking, design) <= bestMs * (1 + tieFraction(table, best, design));
+  const widest = bestMs * (1 + widestFraction(table));
+  const end = firstIndex(0, byTimeList.length, (i) => !(timeOf(ranking, byTimeList[i]) <= widest));
   let count = 0;
   for (let at = 0; at < end; at += 1) if (isTied(byTimeList[at])) count += 1;
   const ties = { count, isTied };

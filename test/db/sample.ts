@@ -2,7 +2,7 @@ import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 
-import type { PredictionChunk, RunAxes, RunDraft } from '../../db/records.ts';
+import type { BestDesigns, PredictionChunk, RunAxes, RunDraft } from '../../db/records.ts';
 import type { CpuDevice } from '../../src-workers/domain/device.ts';
 
 /** A small run whose every value follows from the design index, so that any process knows what should be saved. */
@@ -76,4 +76,15 @@ export function sampleChunk(firstDesign: number, count: number): PredictionChunk
     unitsPerThread: doubles((d) => 1 + (d % 64)),
     gridBlocks: doubles((d) => 1 + d * 1000),
   };
+}
+
+/** Three designs of the sample, as the best. */
+export function sampleBest(): BestDesigns {
+  const { count: _count, firstDesign: _first, ...columns } = sampleChunk(0, 100);
+  const designs = Uint32Array.from([...columns.invalidReason.keys()].filter((at) => columns.invalidReason[at] === 0).slice(2, 5)); // prettier-ignore
+  const some = Object.entries(columns).map(([name, column]) => [
+    name,
+    (column as Float64Array).filter((_, at) => designs.includes(at)),
+  ]);
+  return { ...(Object.fromEntries(some) as typeof columns), designs, predicted: 7, picked: 1 };
 }

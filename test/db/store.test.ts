@@ -5,7 +5,7 @@ import type { Store } from '../../db/store-api.ts';
 import type { MeasurementRecord, RunSummary, SimulationRecord } from '../../db/records.ts';
 import type { Result } from '../../src-workers/domain/result.ts';
 import { unwrap } from '../../src-workers/domain/result.ts';
-import { inFolder, MIGRATIONS, sampleChunk, sampleDraft } from './sample.ts';
+import { inFolder, MIGRATIONS, sampleBest, sampleChunk, sampleDraft } from './sample.ts';
 
 function withStore(body: (store: Store) => void): Promise<void> {
   return inFolder((folder) => {
@@ -32,10 +32,35 @@ describe('runs', () => {
       // Field by field, as `toEqual` compares them: the run has more of its own.
       const kept = Object.keys(draft).map((name) => [
         name,
-        run[name as Exclude<keyof typeof draft, 'implementations'>],
+        run[name as Exclude<keyof typeof draft, 'implementations' | 'bestWanted'>],
       ]);
       expect(Object.fromEntries(kept)).toEqual(draft);
       expect(run.state).toBe('running');
+    }));
+
+  it('of the best designs keep these alone, and complete once they are saved', () =>
+    withStore((store) => {
+      const { id } = unwrap(store.createRun({ ...sampleDraft(), bestWanted: 3 }));
+      const best = sampleBest();
+      expect(unwrap(store.getRun(id)).kept).toEqual({ wanted: 3, predicted: null, picked: null });
+      expect(failureOf(store.finishRun(id, { state: 'complete', elapsedMs: 1 }))).toBe('conflict');
+      expect(failureOf(store.savePredictionChunk(id, sampleChunk(0, 10)))).toBe('conflict');
+      const { designs } = best;
+      for (const wrong of [
+        { ...best, designs: designs.toReversed() },
+        { ...best, predicted: 2 },
+        { ...best, timeMs: best.timeMs.slice(1) },
+        { ...best, invalidReason: Uint8Array.of(0, 99, 0) },
+      ])
+        expect(failureOf(store.saveBestDesigns(id, wrong))).toBe('bad-input');
+      // Again, as after a kill between the two: they take the place of those before.
+      for (let time = 0; time < 2; time += 1) unwrap(store.saveBestDesigns(id, best));
+      const { predicted, picked, ...columns } = best;
+      expect(unwrap(store.loadRunColumns(id))).toEqual({ ...columns, count: 3 });
+      const run = unwrap(store.finishRun(id, { state: 'complete', elapsedMs: 1 }));
+      expect(run).toMatchObject({ validCount: 3, invalidCount: 0, kept: { wanted: 3, predicted, picked } });
+      const { id: fewer } = unwrap(store.createRun({ ...sampleDraft(), bestWanted: 2 }));
+      expect(failureOf(store.saveBestDesigns(fewer, best))).toBe('conflict');
     }));
 
   it('counts what is saved and completes only when nothing is missing', () =>

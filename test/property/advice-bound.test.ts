@@ -1,10 +1,17 @@
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
-import { predictPromising, shortestTimes, shortestTimesWithLoss } from '../../src-workers/advise/bound.ts';
+import {
+  predictPromising,
+  shortestOfFamily,
+  shortestTimes,
+  shortestTimesWithLoss,
+} from '../../src-workers/advise/bound.ts';
+import { AXIS } from '../../src-workers/domain/space.ts';
+import type { Candidate } from '../../src-workers/predict/design/candidate.ts';
 import { predictChunk } from '../../src-workers/predict/ranges.ts';
 import { createPredictor } from '../../src-workers/predict/predictor.ts';
-import { spaceSize } from '../../src-workers/space/axes.ts';
+import { decodeInto, spaceSize } from '../../src-workers/space/axes.ts';
 import type { StudyFile } from '../../src-main/contract/study.ts';
 import { planOf } from '../unit/sweep-plans.ts';
 
@@ -71,12 +78,27 @@ describe('the shortest time of a design', () => {
       const shortest = shortestTimes(createPredictor(plan), all);
       const withLoss = shortestTimesWithLoss(createPredictor(plan), all);
       const promising = predictPromising(createPredictor(plan), all, BAND).timeMs;
+      const ofFamilies = createPredictor(plan);
+      const { counts } = ofFamilies;
+      const positions = new Int32Array(counts.length);
+      const perLaunch = counts[AXIS.registerCap] * counts[AXIS.blockThreads];
+      const perFamily = perLaunch * counts[AXIS.launch];
+      const families = new Map<number, number>();
+      const familyMs = (design: number): number => {
+        const family = Math.floor(design / perFamily) * perFamily + (design % perLaunch);
+        if (!families.has(family)) {
+          decodeInto(positions, counts, family);
+          families.set(family, shortestOfFamily(ofFamilies, positions, {} as Candidate));
+        }
+        return families.get(family)!;
+      };
       const best = timeMs.reduce((least, time) => (time < least ? time : least), Infinity);
       for (const design of all) {
         expect(Number.isNaN(shortest[design])).toBe(Number.isNaN(timeMs[design]));
         if (Number.isNaN(timeMs[design])) continue;
         expect(shortest[design], `design ${design}`).toBeLessThanOrEqual(timeMs[design]);
         expect(withLoss[design], `design ${design} with loss`).toBeLessThanOrEqual(timeMs[design]);
+        expect(familyMs(design), `the family of design ${design}`).toBeLessThanOrEqual(timeMs[design]);
         if (timeMs[design] <= best * (1 + BAND)) expect(promising[design]).toBe(timeMs[design]);
       }
       const predicted = promising.filter((time) => !Number.isNaN(time)).length;

@@ -275,6 +275,7 @@ export const SAMPLE_TARGETS: readonly MeasuringTarget[] = [
 
 export function sampleRun(change: Partial<RunSummary> = {}): RunSummary {
   return {
+    kept: null,
     id: 12,
     kind: 'bench',
     state: 'complete',

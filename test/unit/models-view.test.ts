@@ -95,7 +95,7 @@ describe('the previews', () => {
 describe('the history', () => {
   const run = (id: number, change: Partial<RunSummary> = {}): RunSummary => ({
     id, kind: 'sweep', state: 'complete', studyId: 1, name: `Run ${id}`, tags: [], note: '', startedAt: '2026-03-04T10:00:00', finishedAt: null,
-    elapsedMs: 1, sourceRunId: null, enumerated: 1, valid: 1, invalid: 0, bytes: 1, bestTimeMs: 1, bestDesign: 'u=4 block=64', error: null, ...change,
+    elapsedMs: 1, sourceRunId: null, enumerated: 1, valid: 1, invalid: 0, kept: null, bytes: 1, bestTimeMs: 1, bestDesign: 'u=4 block=64', error: null, ...change,
   }); // prettier-ignore
   it('is filtered by words, state and tag together', () => {
     const runs = [

@@ -48,9 +48,20 @@ describe('the best designs of cells', () => {
             expected[cell] = { time, design: first + design };
         }
         const listed = [...cellAxes.slice(turn), ...cellAxes.slice(0, turn)];
-        const found = bestOfCells(timeMs, first, listed, cells);
+        const found = bestOfCells(timeMs, null, first, listed, cells);
         expect([...found.timeMs]).toEqual(expected.map(({ time }) => time));
         expect([...found.designIndex]).toEqual(expected.map(({ design }) => design));
+
+        // Of some designs, those that are named.
+        const some = Uint32Array.from(timeMs.keys()).filter((design) => !Number.isNaN(timeMs[design]));
+        const ofSome = bestOfCells(
+          timeMs.filter((time) => !Number.isNaN(time)),
+          some,
+          first,
+          listed,
+          cells,
+        );
+        expect(ofSome).toEqual(found);
 
         const valid = expected.filter(({ design }) => design !== NO_DESIGN);
         const [best] = valid.sort((a, b) => a.time - b.time || a.design - b.design);

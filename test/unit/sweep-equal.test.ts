@@ -93,7 +93,7 @@ describe('designs that differ in nothing that matters', () => {
         const ranking = createRanking(AXES, columns);
         const first = firstEquals(ranking, REGISTERS);
         const designs = rankedDesigns(ranking, { positions: {}, ranges: [], validity: 'valid' }, 'blockThreads');
-        const { list, counts } = groupedDesigns(designs, first, fromEnd, new Set());
+        const { list, counts } = groupedDesigns(designs, (design) => first[design], first.length, fromEnd, new Set());
         const read = (all: Uint32Array) => (fromEnd ? all.toReversed() : all);
         const seen = new Set<number>();
         const wanted = [...read(designs)].filter((design) => !seen.has(first[design]) && seen.add(first[design]));
@@ -107,10 +107,10 @@ describe('designs that differ in nothing that matters', () => {
   it('are all listed behind the row that is opened', () => {
     const first = Uint32Array.of(0, 0, 2, 0, 2);
     const designs = Uint32Array.of(2, 0, 1, 4, 3);
-    const opened = groupedDesigns(designs, first, false, new Set([0]));
+    const opened = groupedDesigns(designs, (design) => first[design], first.length, false, new Set([0]));
     expect([...opened.list]).toEqual([2, 0, 1, 3]);
     expect([...opened.counts]).toEqual([2, 3, 0, 0]);
-    const fromEnd = groupedDesigns(designs, first, true, new Set([0]));
+    const fromEnd = groupedDesigns(designs, (design) => first[design], first.length, true, new Set([0]));
     expect([...fromEnd.list].reverse()).toEqual([3, 0, 1, 4]);
     expect([...fromEnd.counts].reverse()).toEqual([3, 0, 0, 2]);
   });

@@ -3,6 +3,7 @@ import type { ProcedureArguments } from '../../contract/procedures.ts';
 import type { Study } from '../../contract/study.ts';
 import type { Context, Handlers, ProceduresOf } from '../context.ts';
 import { Turns } from '../turns.ts';
+import { tooLarge } from '../studies/plan.ts';
 import { getStudy } from '../studies/studies.ts';
 import { createLengthsCache } from './lengths.ts';
 import { createPredictions, savedPredictions, type Predictions } from './predictions.ts';
@@ -37,7 +38,12 @@ export function adviceHandlers(context: Context): Handlers<ProceduresOf<'advice'
     if ((study === undefined) === (runId === undefined))
       return fail('bad-input', 'Specify either a study or the number of a run.');
     if (runId !== undefined)
-      return context.views.read(runId, (view) => ok({ study: adviseRun(view), predictions: savedPredictions(view) }));
+      return context.views.read(runId, (view) => {
+        const refused = tooLarge(view.ranking.axes);
+        return (
+          refused ?? ok({ study: adviseRun(view), predictions: view.run.kept ? predictions : savedPredictions(view) })
+        );
+      });
     const advised = await studyOf({ ...input, study: study! });
     return advised.ok ? ok({ study: advised.value, predictions }) : advised;
   };

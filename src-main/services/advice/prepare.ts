@@ -13,7 +13,7 @@ import type { Study } from '../../contract/study.ts';
 import type { Context } from '../context.ts';
 import { tieTableOf } from '../evidence/tie-band.ts';
 import type { RunView } from '../runs/run-view.ts';
-import { predictionInputs, studyAxes, sweepPlan } from '../studies/plan.ts';
+import { predictionInputs, studyAxes, sweepPlan, tooLarge } from '../studies/plan.ts';
 import { planLengths, sha256, sharedLaw } from '../studies/workloads.ts';
 import { studyDevices, wrongFraction } from '../sweeps/sweeps.ts';
 import type { LengthsCache } from './lengths.ts';
@@ -53,6 +53,8 @@ export async function adviseStudy(
   if (!devices.ok) return devices;
   const axes = studyAxes(study, devices.value);
   if (!axes.ok) return axes;
+  const refused = tooLarge(axes.value);
+  if (refused) return refused;
   const resolved = await lengths.resolve(study, folder);
   if (!resolved.ok) return resolved;
   const { law, order } = resolved.value;

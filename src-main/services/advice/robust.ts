@@ -35,6 +35,11 @@ export async function robust(
   for (const runId of new Set(runIds)) {
     const view = await context.views.open(runId);
     if (!view.ok) return view;
+    if (view.value.run.kept)
+      return fail(
+        'unsupported',
+        `Run ${runId} keeps its ${view.value.run.validCount} best designs alone, and other designs may be best for all. Specify a sweep of all designs.`,
+      );
     const wrong = wrongChange(view.value, vary);
     if (wrong) return wrong;
     for (const device of adviseRun(view.value).devices) {

@@ -9,6 +9,7 @@ import { DECIMAL, shown } from '../../../src-workers/parse/source.ts';
 import { AXIS } from '../../../src-workers/domain/space.ts';
 import { axisCounts, decodeInto, encode } from '../../../src-workers/space/axes.ts';
 import { describeDesign } from '../../../src-workers/predict/designs.ts';
+import { timeOf } from '../../../src-workers/sweep/ranking.ts';
 import { isSameDevice } from '../measured/device.ts';
 import { checkDesign } from '../ranking/rows.ts';
 import type { RunView } from '../runs/run-view.ts';
@@ -198,7 +199,7 @@ interface LinkedCase {
 
 function linkedCase(view: RunView, one: CaseResult, index: number, exported: boolean): LinkedCase {
   const { device, design } = describeDesign(view.predictor, index);
-  const predictedMs = view.ranking.columns.timeMs[index];
+  const predictedMs = timeOf(view.ranking, index);
   const isPrediction = (time: number): boolean =>
     time === predictedMs || time === view.simulated.times.get(index)?.meanMs;
   const { case: own } = one;

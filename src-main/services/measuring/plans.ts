@@ -20,7 +20,7 @@ import { describeDesign } from '../../../src-workers/predict/designs.ts';
 import { planOfPart } from '../../../src-workers/predict/plan.ts';
 import { createPredictor } from '../../../src-workers/predict/predictor.ts';
 import type { Predictor } from '../../../src-workers/predict/tables.ts';
-import { axisPosition } from '../../../src-workers/sweep/ranking.ts';
+import { axisPosition, entryOf, timeOf } from '../../../src-workers/sweep/ranking.ts';
 import type { ProcedureArguments } from '../../contract/procedures.ts';
 import { limitText, type RunnableDesigns } from '../../contract/runnable.ts';
 import { runnableDesigns, takesWholeUnits } from './runnable.ts';
@@ -170,9 +170,13 @@ export async function designCases(
   profile: UnitLoopProfile | null,
   part: number | null,
 ): Promise<Result<readonly BenchCase[]>> {
-  const { timeMs, residentBlocks } = view.ranking.columns;
   if (profile === null && part === null)
-    return ok(designs.map((design) => designCase(view.predictor, design, timeMs[design], residentBlocks[design])));
+    return ok(
+      designs.map((design) => {
+        const residentBlocks = view.ranking.columns.residentBlocks[entryOf(view.ranking, design)];
+        return designCase(view.predictor, design, timeOf(view.ranking, design), residentBlocks);
+      }),
+    );
   const { plan } = view.predictor;
   const ofPart = part === null ? plan : planOfPart(plan, part);
   const predictor = createPredictor(profile === null ? ofPart : standInPlan(ofPart, profile));

@@ -3,7 +3,7 @@ import type { MeasuringDevice } from '../../../src-workers/domain/benchmark.ts';
 import { fail, ok, type Result } from '../../../src-workers/domain/result.ts';
 import { AXIS } from '../../../src-workers/domain/space.ts';
 import { describeDesign } from '../../../src-workers/predict/designs.ts';
-import { axisPosition } from '../../../src-workers/sweep/ranking.ts';
+import { axisPosition, entryOf, timeOf } from '../../../src-workers/sweep/ranking.ts';
 import { tuningSpace } from '../../../src-workers/tune/space.ts';
 import type { KnownDesign } from '../../../src-workers/tune/tuner.ts';
 import type { TuningStep } from '../../contract/measuring.ts';
@@ -65,15 +65,16 @@ export async function nextDesigns(
     );
   const considered = [...new Set([...list.subarray(0, MAX_CONSIDERED), ...known.value.map(({ design }) => design)])];
   const place = new Map(considered.map((design, at) => [design, at]));
-  const { timeMs, residentBlocks } = view.ranking.columns;
+  const { residentBlocks } = view.ranking.columns;
+  const predictedMs = (design: number): number => timeOf(view.ranking, design);
   const device = view.ranking.axes.devices[axisPosition(view.ranking, AXIS.device, considered[0])];
   const answer = await context.pool.run('tune', {
     space: tuningSpace(
       device,
       considered.map((design) => ({
         design: describeDesign(view.predictor, design).design,
-        timeMs: timeMs[design],
-        residentBlocks: residentBlocks[design],
+        timeMs: predictedMs(design),
+        residentBlocks: residentBlocks[entryOf(view.ranking, design)],
       })),
       errorWidths(device),
     ),
@@ -102,14 +103,14 @@ export async function nextDesigns(
             design: describeDesign(view.predictor, best).design,
             measuredMs: known.value.find(({ design }) => design === best)!.timeMs!,
             expectedMs: estimate.timeMs,
-            predictedMs: timeMs[best],
+            predictedMs: predictedMs(best),
           },
     expectedRegret: estimate?.expectedRegret ?? null,
     history: known.value.map(({ design, runId: measuredBy, timeMs: measuredMs }) => ({
       designIndex: design,
       design: describeDesign(view.predictor, design).design,
       runId: measuredBy,
-      predictedMs: timeMs[design],
+      predictedMs: predictedMs(design),
       measuredMs,
     })),
     randomMs: [...randomMs],

@@ -4,12 +4,11 @@ import { ok, type Result } from '../../../src-workers/domain/result.ts';
 import { explainDesign } from '../../../src-workers/predict/explain.ts';
 import type { BestDesigns, BestRow, ExportRow, RankRow } from '../../contract/api.ts';
 import type { ProcedureArguments } from '../../contract/procedures.ts';
-import { groupedDesigns } from '../../../src-workers/sweep/equal.ts';
 import { rankedDesigns, type RankingFilter } from '../../../src-workers/sweep/ranking.ts';
 import { timedDevices } from '../evidence/timed-devices.ts';
 import type { RunView } from '../runs/run-view.ts';
 import { atBestFidelity, fastestOf, type FastestFound } from './fidelity.ts';
-import { equalsOf } from './pages.ts';
+import { groupedList } from './pages.ts';
 import { inputsByDevice, pickRule, recommendedDesign, runInputs } from './recommended.ts';
 import { ALL_VALID, bestOfAxis, bestRows, deviceFilter, orderingMs, rankRow, tiesIn } from './rows.ts';
 
@@ -66,7 +65,7 @@ function pageOfRows(
     const fastest = fastestOf(view, list.subarray(0, limit));
     return { rows: withRegimes(view, [...bestRows(view, filter, end, from)], fastest), equal: null };
   }
-  const { list: shown, counts } = groupedDesigns(list, equalsOf(view), false, new Set());
+  const { list: shown, counts } = groupedList(view, list);
   const ties = tiesIn(view, list);
   let rank = 0;
   const rows = Array.from(shown.subarray(from, end), (design) => {

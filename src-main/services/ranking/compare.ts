@@ -4,7 +4,7 @@ import { ok, type Result } from '../../../src-workers/domain/result.ts';
 import { AXIS } from '../../../src-workers/domain/space.ts';
 import { peakInstructionsGigaPerSecond } from '../../../src-workers/models/occupancy/device-metrics.ts';
 import { explainDesign } from '../../../src-workers/predict/explain.ts';
-import { rankedDesigns } from '../../../src-workers/sweep/ranking.ts';
+import { rankedDesigns, timeOf } from '../../../src-workers/sweep/ranking.ts';
 import { AGREEMENT_FRACTION } from '../../../src-workers/sweep/ties.ts';
 import { contradictionText, isContradicted } from '../../contract/accuracy.ts';
 import type { DeviceBest, DeviceComparisonResult } from '../../contract/api.ts';
@@ -19,7 +19,6 @@ import { ALL_VALID, bestOfAxis, checkDesign, deviceFilter, rankRow, tiesIn } fro
 export function compareDevices(view: RunView, designIndex?: number): Result<DeviceComparisonResult> {
   const { ranking } = view;
   const stride = ranking.strides[AXIS.device];
-  const { timeMs } = ranking.columns;
   const known = designIndex === undefined ? ok(null) : checkDesign(view, designIndex);
   if (!known.ok) return known;
   const devices: DeviceBest[] = [];
@@ -31,12 +30,12 @@ export function compareDevices(view: RunView, designIndex?: number): Result<Devi
     const ties = tiesIn(view, list);
     const own = list[0];
     const shown = designIndex === undefined ? own : (designIndex % stride) + at * stride;
-    const valid = shown !== undefined && !Number.isNaN(timeMs[shown]);
+    const valid = shown !== undefined && !Number.isNaN(timeOf(ranking, shown));
     const rank = valid ? list.indexOf(shown) + 1 : 0;
     const byThreadsPerUnit = ranking.axes.threadsPerUnit.map((threadsPerUnit, position) => {
       const positions = { ...filter.value.positions, [AXIS.threadsPerUnit]: new Set([position]) };
       const first = rankedDesigns(ranking, { ...filter.value, positions }, 'timeMs')[0];
-      return { threadsPerUnit, timeMs: first === undefined ? NaN : timeMs[first] };
+      return { threadsPerUnit, timeMs: first === undefined ? NaN : timeOf(ranking, first) };
     });
     bestDesigns.push(own);
     devices.push({
@@ -58,7 +57,7 @@ export function compareDevices(view: RunView, designIndex?: number): Result<Devi
     });
   }
   const cross = bestDesigns.map((own) =>
-    view.devices.map((_, column) => (own === undefined ? NaN : timeMs[(own % stride) + column * stride])),
+    view.devices.map((_, column) => (own === undefined ? NaN : timeOf(ranking, (own % stride) + column * stride))),
   );
   return ok({
     devices,

@@ -1,8 +1,9 @@
+import { NOT_SAVED } from '../../../db/records.ts';
 import type { Device } from '../../../src-workers/domain/device.ts';
 import { fail, ok, type Result } from '../../../src-workers/domain/result.ts';
 import { AXIS, AXIS_ORDER, type AxisName } from '../../../src-workers/domain/space.ts';
 import { bestCell, bestOfCells, NO_DESIGN, type CellAxis } from '../../../src-workers/sweep/cells.ts';
-import { axisPosition, passingDesigns, rankedDesigns } from '../../../src-workers/sweep/ranking.ts';
+import { axisPosition, entryOf, passingDesigns, rankedDesigns, timeOf } from '../../../src-workers/sweep/ranking.ts';
 import { tieFraction } from '../../../src-workers/sweep/ties.ts';
 import type { LandscapeFacets, LandscapeGrid, ParallelSample } from '../../contract/api.ts';
 import type { ProcedureArguments } from '../../contract/procedures.ts';
@@ -118,8 +119,9 @@ function passingCells(
   if (!filter.ok) return filter;
   const mask = passingDesigns(view.ranking, filter.value);
   if (!mask) return ok(null);
-  const timeMs = view.ranking.columns.timeMs.map((time, design) => (mask[design] === 1 ? time : NaN));
-  const { designIndex } = bestOfCells(timeMs, first, axes, cells);
+  const { columns, designs } = view.ranking;
+  const timeMs = columns.timeMs.map((time, entry) => (mask[entry] === 1 ? time : NaN));
+  const { designIndex } = bestOfCells(timeMs, designs, first, axes, cells);
   return ok(Uint8Array.from(designIndex, (design) => (design === NO_DESIGN ? 0 : 1)));
 }
 
@@ -133,7 +135,7 @@ export function landscapeGrid(view: RunView, input: ProcedureArguments<'landscap
   const nx = counts[x];
   const ny = counts[y];
   const axes = [drawnAxis(strides[x], nx, nx, 1), drawnAxis(strides[y], ny, ny, nx), ...free];
-  const cells = bestOfCells(columns.timeMs, first, axes, nx * ny);
+  const cells = bestOfCells(columns.timeMs, ranking.designs, first, axes, nx * ny);
   const passing = passingCells(view, input.filter, first, axes, nx * ny);
   if (!passing.ok) return passing;
   const best = bestCell(cells);
@@ -151,8 +153,9 @@ export function landscapeGrid(view: RunView, input: ProcedureArguments<'landscap
       // Where none is valid, the cell is of its first design, which says why.
       if (designIndex[at] === NO_DESIGN) designIndex[at] = first + i * outer.stride + j * inner.stride;
       const design = designIndex[at];
-      invalidReason[at] = columns.invalidReason[design];
-      waves[at] = ranking.waves[design];
+      const entry = entryOf(ranking, design);
+      invalidReason[at] = entry < 0 ? NOT_SAVED : columns.invalidReason[entry];
+      waves[at] = entry < 0 ? NaN : ranking.waves[entry];
       tied[at] = timeMs[at] <= best.best * (1 + tieFraction(view.ties, best.bestDesign, design)) ? 1 : 0;
     }
   const deviceAt = axisPosition(ranking, AXIS.device, Number.isNaN(best.best) ? first : best.bestDesign);
@@ -198,7 +201,7 @@ export function landscapeFacets(view: RunView, input: ProcedureArguments<'landsc
     drawnAxis(strides[y], counts[y], ny, nx),
     ...free,
   ];
-  const pixels = bestOfCells(columns.timeMs, first, axes, many * size);
+  const pixels = bestOfCells(columns.timeMs, ranking.designs, first, axes, many * size);
   const passing = passingCells(view, input.filter, first, axes, many * size);
   if (!passing.ok) return passing;
   const facets = Array.from({ length: many }, (_, position) => ({
@@ -235,8 +238,8 @@ export function parallelSample(view: RunView, input: ProcedureArguments<'landsca
     columns.push(designs.map((design) => axisPosition(ranking, axis, design) - from));
   });
   axes.push({ id: 'occupancyFraction', label: 'Occupancy', categories: null });
-  columns.push(designs.map((design) => ranking.columns.occupancyFraction[design]));
+  columns.push(designs.map((design) => ranking.columns.occupancyFraction[entryOf(ranking, design)]));
   axes.push({ id: 'timeMs', label: 'Predicted, ms', categories: null });
-  columns.push(designs.map((design) => ranking.columns.timeMs[design]));
+  columns.push(designs.map((design) => timeOf(ranking, design)));
   return ok({ axes, columns, designIndex: designs, sampledFrom: list.length });
 }

@@ -4,7 +4,7 @@ import { fail, ok, type Result } from '../../../src-workers/domain/result.ts';
 import { firstIndex } from '../../../src-workers/numeric/search.ts';
 import { explainDesign } from '../../../src-workers/predict/explain.ts';
 import { groupedDesigns, type GroupedList } from '../../../src-workers/sweep/equal.ts';
-import { axisPosition, rankedDesigns } from '../../../src-workers/sweep/ranking.ts';
+import { axisPosition, entryOf, rankedDesigns, timeOf } from '../../../src-workers/sweep/ranking.ts';
 import type { Ties } from '../../../src-workers/sweep/ties.ts';
 import type { Histogram, RankPage, RankRow } from '../../contract/api.ts';
 import type { ProcedureArguments } from '../../contract/procedures.ts';
@@ -28,28 +28,38 @@ function detailed(view: RunView, row: RankRow): RankRow {
 /** Finds equal designs (`sweep/equal.ts`) once for a run, in a worker: half a second for a million designs. */
 export async function findEquals(pool: Pool, { ranking, study }: RunView): Promise<void> {
   if (ranking.firstEquals) return;
-  const { axes, strides, counts, waves, columns } = ranking;
+  const { axes, strides, counts, waves, designs: kept, columns } = ranking;
   const { timeMs, gridBlocks } = columns;
   const { registersPerThread } = study.study.kernel;
-  const designs = { axes, strides, counts, waves, columns: { timeMs, gridBlocks } };
+  const designs = { axes, strides, counts, waves, designs: kept, columns: { timeMs, gridBlocks } };
   ranking.firstEquals = await pool.run('equals', { designs, registersPerThread });
 }
 
-/** Of each design the first of its equals, after `findEquals`. */
-export function equalsOf({ ranking }: RunView): Uint32Array {
-  return ranking.firstEquals!;
+/** Gives of a design the entry of the first of its equals, after `findEquals`; undefined where the run has no such design. */
+function equalsOf({ ranking }: RunView): (design: number) => number {
+  const first = ranking.firstEquals!;
+  return ranking.designs ? (design) => first[entryOf(ranking, design)] : (design) => first[design];
+}
+
+/** A list in which equal designs are one row, see `groupedDesigns`. */
+export function groupedList(
+  view: RunView,
+  list: Uint32Array,
+  fromEnd = false,
+  groups: ReadonlySet<number> = new Set(),
+): GroupedList {
+  return groupedDesigns(list, equalsOf(view), view.ranking.columns.timeMs.length, fromEnd, groups);
 }
 
 /** Grouped lists, as long as the lists themselves are kept: pages of one list are read one after another. */
 const grouped = new WeakMap<Uint32Array, { readonly key: string; readonly value: GroupedList }>();
 
 function grouping(view: RunView, list: Uint32Array, fromEnd: boolean, opened: readonly number[]): GroupedList {
-  const equals = equalsOf(view);
-  const groups = new Set(opened.filter((design) => design < equals.length).map((design) => equals[design]));
+  const groups = new Set(opened.map(equalsOf(view)).filter((entry) => entry !== undefined));
   const key = `${fromEnd} ${[...groups].sort((a, b) => a - b).join(' ')}`;
   const known = grouped.get(list);
   if (known?.key === key) return known.value;
-  const value = groupedDesigns(list, equals, fromEnd, groups);
+  const value = groupedList(view, list, fromEnd, groups);
   grouped.set(list, { key, value });
   return value;
 }
@@ -79,9 +89,10 @@ export function rankPage(view: RunView, input: ProcedureArguments<'ranking.page'
   const list = groups?.list ?? designs;
   // Of equal designs one that was measured or simulated stands for them, unless all are listed.
   const known = new Map<number, number>();
+  const equalOf = groups ? equalsOf(view) : Number;
   if (groups) {
-    for (const design of [...now.simulatedMs, ...now.measuredMs].reverse()) known.set(equalsOf(view)[design], design);
-    for (const design of input.opened) known.delete(equalsOf(view)[design]);
+    for (const design of [...now.simulatedMs, ...now.measuredMs].reverse()) known.set(equalOf(design), design);
+    for (const design of input.opened) known.delete(equalOf(design));
   }
   const fastest = fastestFound(view, isRanked);
   const tiesBy = column === 'simulatedMs' ? 'simulated' : 'best';
@@ -92,7 +103,7 @@ export function rankPage(view: RunView, input: ProcedureArguments<'ranking.page'
     const place = descending ? list.length - 1 - at : at;
     const first = list[place];
     const isFound = view.simulated.times.has(first) || view.measured.times.has(first);
-    const design = groups && !isFound ? (known.get(equalsOf(view)[first]) ?? first) : first;
+    const design = groups && !isFound ? (known.get(equalOf(first)) ?? first) : first;
     const predicted = rankRow(view, design, rankOf(design), ties.isTied(design));
     const row = atBestFidelity(predicted, view, fastest, tiesBy);
     rows.push(input.detail ? detailed(view, row) : row);
@@ -127,9 +138,9 @@ export function rankPage(view: RunView, input: ProcedureArguments<'ranking.page'
 /** Where a design, or the row that stands for it, is in a list; −1 where it is not. */
 function placeIn(view: RunView, list: Uint32Array, groups: GroupedList | null, design: number): number {
   const own = list.indexOf(design);
-  if (own >= 0 || !groups || design >= view.ranking.columns.timeMs.length) return own;
-  const equals = equalsOf(view);
-  return list.findIndex((other) => equals[other] === equals[design]);
+  if (own >= 0 || !groups || entryOf(view.ranking, design) < 0) return own;
+  const equalOf = equalsOf(view);
+  return list.findIndex((other) => equalOf(other) === equalOf(design));
 }
 
 function isSame(a: readonly number[], b: readonly number[]): boolean {
@@ -137,15 +148,15 @@ function isSame(a: readonly number[], b: readonly number[]): boolean {
 }
 
 /** Rank of a design by time in a list ascending in time, from 1; 0 where it is not in the list. */
-function ranker(view: RunView, byTime: Uint32Array): (design: number) => number {
-  const { timeMs } = view.ranking.columns;
+function ranker({ ranking }: RunView, byTime: Uint32Array): (design: number) => number {
   return (design) => {
-    const time = timeMs[design];
+    const time = timeOf(ranking, design);
     if (Number.isNaN(time)) return 0;
     // Equal times are in the order of the designs.
     const place = firstIndex(0, byTime.length, (at) => {
       const other = byTime[at];
-      return timeMs[other] > time || (timeMs[other] === time && other >= design);
+      const otherMs = timeOf(ranking, other);
+      return otherMs > time || (otherMs === time && other >= design);
     });
     return byTime[place] === design ? place + 1 : 0;
   };
@@ -160,7 +171,7 @@ function designRow(view: RunView, design: number, byTime: Uint32Array, ties: Tie
 
 /** See the contract's `ranking.plain`. */
 export function plainOf(view: RunView, deviceId: string | undefined): Result<{ readonly designIndex: number | null }> {
-  const { axes, strides, columns, waves } = view.ranking;
+  const { axes, strides, waves } = view.ranking;
   const best = rankedDesigns(view.ranking, ALL_VALID, 'timeMs')[0];
   const device =
     deviceId === undefined
@@ -171,7 +182,8 @@ export function plainOf(view: RunView, deviceId: string | undefined): Result<{ r
       'not-found',
       `The device "${deviceId}" is not in this run. It has ${axes.devices.map(({ id }) => id).join(', ')}.`,
     );
-  const wavesOf = (design: number): number => (Number.isNaN(columns.timeMs[design]) ? NaN : waves[design]);
+  const wavesOf = (design: number): number =>
+    Number.isNaN(timeOf(view.ranking, design)) ? NaN : waves[entryOf(view.ranking, design)];
   return ok({ designIndex: plainDesign(axes, device, wavesOf) });
 }
 
@@ -191,12 +203,12 @@ export function rankHistogram(view: RunView, input: ProcedureArguments<'ranking.
   const filter = rankingFilter(view, input.filter);
   if (!filter.ok) return filter;
   const list = rankedDesigns(view.ranking, rankedWhole(filter.value), 'timeMs');
-  const { timeMs } = view.ranking.columns;
+  const timeMs = (design: number): number => timeOf(view.ranking, design);
   const edgesMs = new Float64Array(input.bins + 1);
   const none = new Float64Array(input.bins);
   if (list.length === 0) return ok({ edgesMs, counts: none, passing: none, best: NaN, median: NaN, beyond: 0 });
-  const best = timeMs[list[0]];
-  const last = Math.min(timeMs[list[list.length - 1]], best * HISTOGRAM_SPAN);
+  const best = timeMs(list[0]);
+  const last = Math.min(timeMs(list[list.length - 1]), best * HISTOGRAM_SPAN);
   const span = Math.log(Math.max(last / best, 1 + 1e-9));
   for (let i = 0; i <= input.bins; i += 1) edgesMs[i] = best * Math.exp((span * i) / input.bins);
   edgesMs[input.bins] = last;
@@ -204,14 +216,14 @@ export function rankHistogram(view: RunView, input: ProcedureArguments<'ranking.
   const beyond = list.length - counts.reduce((sum, n) => sum + n, 0);
   const valid = { ...filter.value, validity: 'valid', invalidReason: undefined } as const;
   const passing = binCounts(rankedDesigns(view.ranking, valid, 'timeMs'), timeMs, edgesMs);
-  return ok({ edgesMs, counts, passing, best, median: timeMs[list[list.length >>> 1]], beyond });
+  return ok({ edgesMs, counts, passing, best, median: timeMs(list[list.length >>> 1]), beyond });
 }
 
 /** Designs of a list ascending in time from each edge up to the next; the last edge belongs to the last bin. */
-function binCounts(list: Uint32Array, timeMs: Float64Array, edgesMs: Float64Array): Float64Array {
+function binCounts(list: Uint32Array, timeMs: (design: number) => number, edgesMs: Float64Array): Float64Array {
   const counts = new Float64Array(edgesMs.length - 1);
   const below = (edge: number, inclusive: boolean): number =>
-    firstIndex(0, list.length, (at) => timeMs[list[at]] > edge || (!inclusive && timeMs[list[at]] === edge));
+    firstIndex(0, list.length, (at) => timeMs(list[at]) > edge || (!inclusive && timeMs(list[at]) === edge));
   let before = 0;
   for (let bin = 0; bin < counts.length; bin += 1) {
     const upTo = below(edgesMs[bin + 1], bin === counts.length - 1);

@@ -3,7 +3,14 @@ import type { Device } from '../../../src-workers/domain/device.ts';
 import type { TieBand } from '../../../src-workers/domain/evidence.ts';
 import { inputFacts, type InputFact } from '../../../src-workers/domain/provenance.ts';
 import { AXIS } from '../../../src-workers/domain/space.ts';
-import { axisPosition, rankedDesigns, tieCount, type RankingFilter } from '../../../src-workers/sweep/ranking.ts';
+import {
+  axisPosition,
+  entryOf,
+  rankedDesigns,
+  tieCount,
+  timeOf,
+  type RankingFilter,
+} from '../../../src-workers/sweep/ranking.ts';
 import { AGREEMENT_FRACTION } from '../../../src-workers/sweep/ties.ts';
 import type { RunView } from '../runs/run-view.ts';
 import { predictionInputs } from '../studies/plan.ts';
@@ -17,7 +24,10 @@ export interface RecommendedDesign {
   readonly band: TieBand;
 }
 
-/** Of the designs within a filter: the fastest device, and the one of its tied designs that the rule picks. */
+/**
+ * Of the designs within a filter: the fastest device, and the one of its tied designs that the rule picks. A run that keeps fewer designs
+ * than are tied knows the pick of all, which need not be among them.
+ */
 export function recommendedDesign(view: RunView, within: RankingFilter): RecommendedDesign | null {
   const { ranking } = view;
   const fastest = rankedDesigns(ranking, within, 'timeMs')[0];
@@ -26,12 +36,16 @@ export function recommendedDesign(view: RunView, within: RankingFilter): Recomme
   const ofDevice = { ...within, positions: { ...within.positions, [AXIS.device]: new Set([device]) } };
   const list = rankedDesigns(ranking, ofDevice, 'timeMs');
   const figures = {
-    timeMs: (design: number) => ranking.columns.timeMs[design],
-    gridBlocks: (design: number) => ranking.columns.gridBlocks[design],
+    timeMs: (design: number) => timeOf(ranking, design),
+    gridBlocks: (design: number) => ranking.columns.gridBlocks[entryOf(ranking, design)],
   };
   const equal = list.subarray(0, tieCount(ranking, list, AGREEMENT_FRACTION));
   const { count, band } = tiesIn(view, list);
-  return { designIndex: pickDesign(ranking.axes, figures, equal)!, ties: count, band };
+  const { positions, ranges } = within;
+  const isWhole = ranges.length === 0 && Object.keys(positions).every((axis) => Number(axis) === AXIS.device);
+  const picked = isWhole ? (view.run.kept?.picked ?? null) : null;
+  const isOfDevice = picked !== null && axisPosition(ranking, AXIS.device, picked) === device;
+  return { designIndex: isOfDevice ? picked : pickDesign(ranking.axes, figures, equal)!, ties: count, band };
 }
 
 /** By which rule a design of a device is picked. */

@@ -5,8 +5,17 @@ import { fail, ok, type Result } from '../../../src-workers/domain/result.ts';
 import { AXIS, AXIS_ORDER, type AxisName } from '../../../src-workers/domain/space.ts';
 import { coresText } from '../../../src-workers/domain/terms.ts';
 import { balancingTimeOf, describeDesign } from '../../../src-workers/predict/designs.ts';
+import { predictChunk } from '../../../src-workers/predict/ranges.ts';
 import type { Predictor } from '../../../src-workers/predict/tables.ts';
-import { axisPosition, rankedDesigns, wavesOn, type RankingFilter } from '../../../src-workers/sweep/ranking.ts';
+import {
+  axisPosition,
+  entryOf,
+  rankedDesigns,
+  sizeOf,
+  timeOf,
+  wavesOn,
+  type RankingFilter,
+} from '../../../src-workers/sweep/ranking.ts';
 import { tiesOf, type Ties } from '../../../src-workers/sweep/ties.ts';
 import type { RankRow } from '../../contract/api.ts';
 import type { ProcedureArguments } from '../../contract/procedures.ts';
@@ -24,7 +33,7 @@ export function tiesIn(view: RunView, byTimeList: Uint32Array): Ties & { readonl
 
 /** Fails with `not-found` where a design is not of the run. */
 export function checkDesign(view: RunView, design: number): Result<null> {
-  const total = view.ranking.columns.timeMs.length;
+  const total = sizeOf(view.ranking);
   return design < total
     ? ok(null)
     : fail('not-found', `Run ${view.run.id} has no design ${design}: its designs are 0 to ${total - 1}.`);
@@ -36,9 +45,13 @@ export function checkPredicted(view: RunView, design: number): Result<null> {
   if (!known.ok) return known;
   const { invalid } = describeDesign(view.predictor, design);
   if (invalid !== null) return fail('conflict', `Design ${design} is invalid (${invalid}). Specify a valid one.`);
-  if (Number.isNaN(view.ranking.columns.timeMs[design]))
-    return fail('conflict', `Design ${design} of run ${view.run.id} is not predicted yet. Resume the run first.`);
-  return ok(null);
+  if (!Number.isNaN(timeOf(view.ranking, design))) return ok(null);
+  if (view.run.kept)
+    return fail(
+      'conflict',
+      `Design ${design} is not among the ${view.run.validCount} best designs that run ${view.run.id} keeps. Specify one of these, or sweep all designs.`,
+    );
+  return fail('conflict', `Design ${design} of run ${view.run.id} is not predicted yet. Resume the run first.`);
 }
 
 /** Every valid design. */
@@ -110,9 +123,13 @@ export function rankedWhole({ positions }: RankingFilter): RankingFilter {
   return device ? { ...ALL_VALID, positions: { [AXIS.device]: device } } : ALL_VALID;
 }
 
-/** One design as a row of the ranking. `rank` is 0 where it has none. */
+/** One design as a row of the ranking. `rank` is 0 where it has none. A design that the run did not keep is predicted now. */
 export function rankRow(view: RunView, design: number, rank: number, tied: boolean): RankRow {
-  return predictedRow(view.predictor, design, view.ranking.columns, design, rank, tied);
+  const { predictor, ranking } = view;
+  const entry = entryOf(ranking, design);
+  return entry < 0
+    ? predictedRow(predictor, design, predictChunk(predictor, design, 1), 0, rank, tied)
+    : predictedRow(predictor, design, ranking.columns, entry, rank, tied);
 }
 
 /**
@@ -204,7 +221,7 @@ export function deviceFilter(view: RunView, deviceId: string): Result<RankingFil
   return ok({ ...ALL_VALID, positions: { [AXIS.device]: new Set([at]) } });
 }
 
-/** Times along one axis of the space, everything else as in `design`. */
+/** Times along one axis of the space, everything else as in `design`; NaN also where the run did not keep a design. */
 export function alongAxis(
   view: RunView,
   design: number,
@@ -219,7 +236,7 @@ export function alongAxis(
   for (let position = 0; position < count; position += 1) {
     const other = design + (position - at) * stride;
     designIndex[position] = other;
-    timeMs[position] = ranking.columns.timeMs[other];
+    timeMs[position] = timeOf(ranking, other);
   }
   return { timeMs, designIndex, at };
 }

@@ -1,5 +1,6 @@
 import { ok, type Result } from '../../../src-workers/domain/result.ts';
 import { spearman } from '../../../src-workers/numeric/statistics.ts';
+import { designAt, timeOf } from '../../../src-workers/sweep/ranking.ts';
 import type { RunDiff, RunSummary } from '../../contract/api.ts';
 import { designText } from '../ranking/design-text.ts';
 import { bestRows, deviceFilter } from '../ranking/rows.ts';
@@ -65,13 +66,14 @@ const MAX_RANKED = 100_000;
 function rankCorrelation(left: RunView, right: RunView): number {
   const a: number[] = [];
   const b: number[] = [];
-  const l = left.ranking.columns.timeMs;
-  const r = right.ranking.columns.timeMs;
-  const step = Math.max(1, Math.ceil(l.length / MAX_RANKED));
-  for (let design = 0; design < l.length; design += step) {
-    if (Number.isNaN(l[design]) || Number.isNaN(r[design])) continue;
-    a.push(l[design]);
-    b.push(r[design]);
+  const { columns } = left.ranking;
+  const step = Math.max(1, Math.ceil(columns.timeMs.length / MAX_RANKED));
+  for (let entry = 0; entry < columns.timeMs.length; entry += step) {
+    const time = columns.timeMs[entry];
+    const other = timeOf(right.ranking, designAt(left.ranking, entry));
+    if (Number.isNaN(time) || Number.isNaN(other)) continue;
+    a.push(time);
+    b.push(other);
   }
   return spearman(Float64Array.from(a), Float64Array.from(b));
 }

@@ -1,5 +1,6 @@
 import type { BestDesign, RunRecord } from '../../../db/records.ts';
-import { ok, type Failure, type Result } from '../../../src-workers/domain/result.ts';
+import type { DesignRange } from '../../../src-workers/advise/best.ts';
+import { fail, ok, type Failure, type Result } from '../../../src-workers/domain/result.ts';
 import type { RunProgress } from '../../contract/api.ts';
 import type { Context } from '../context.ts';
 import { runSummary } from './runs.ts';
@@ -61,4 +62,26 @@ export function openExecution(
       return record.ok ? ok(record.value) : record;
     },
   };
+}
+
+/** A task of a sweep, which is run once more where it fails. @returns null where the run was cancelled, else what it gave, or its designs */
+export async function triedTwice<T>(
+  signal: AbortSignal,
+  ranges: readonly DesignRange[],
+  run: () => Promise<T>,
+): Promise<Result<T> | null> {
+  for (let attempt = 1; ; attempt += 1) {
+    try {
+      return ok(await run());
+    } catch (error) {
+      if (signal.aborted) return null;
+      if (attempt < 2) continue;
+      const message = error instanceof Error ? error.message : String(error);
+      const designs = ranges.map(({ first, count }) => `${first} to ${first + count - 1}`).join(', ');
+      return fail('internal', `designs ${designs}: ${message}`, {
+        firstDesign: ranges[0].first,
+        count: ranges[0].count,
+      });
+    }
+  }
 }

@@ -135,7 +135,7 @@ async function loadPredictions(store: StoreClient, runId: number): Promise<Resul
   const { study, plan } = planned.value;
   const columns = await store.loadRunColumns(runId);
   if (!columns.ok) return columns;
-  const ranking = createRanking(plan.axes, columns.value);
+  const ranking = createRanking(plan.axes, columns.value, columns.value.designs);
   return ok({
     run: run.value,
     study,

@@ -43,7 +43,7 @@ export function openRunningRuns(
       if (closing.aborted) cancel();
       void finished.then((run) => {
         leave(runId);
-        if (run.ok && run.value.kind === 'sweep' && run.value.state === 'complete')
+        if (run.ok && run.value.kind === 'sweep' && run.value.state === 'complete' && !run.value.kept)
           sweeps = withSweep(sweeps, { designs: run.value.enumeratedCount, elapsedMs: run.value.elapsedMs });
       });
       changed();

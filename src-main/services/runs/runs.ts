@@ -26,6 +26,7 @@ export function runSummary(run: StoredRun | RunRecord, bytes: number): RunSummar
     enumerated: run.enumeratedCount,
     valid: run.validCount,
     invalid: run.invalidCount,
+    kept: run.kept && { wanted: run.kept.wanted, predicted: run.kept.predicted },
     bytes,
     bestTimeMs: run.best?.timeMs ?? null,
     bestDesign: run.best?.design ?? null,

@@ -5,7 +5,7 @@ import { AXIS } from '../../../src-workers/domain/space.ts';
 import type { SweepPlan } from '../../../src-workers/predict/plan.ts';
 import { describeDesign } from '../../../src-workers/predict/designs.ts';
 import { explainDesign } from '../../../src-workers/predict/explain.ts';
-import { axisPosition, rankedDesigns } from '../../../src-workers/sweep/ranking.ts';
+import { axisPosition, rankedDesigns, timeOf } from '../../../src-workers/sweep/ranking.ts';
 import type { SimulatedDistribution, SimulationOptions } from '../../../src-workers/simulate/simulate-design.ts';
 import type { SimulatedDesign, SimulationTimeline } from '../../contract/api.ts';
 import type { ProcedureArguments } from '../../contract/procedures.ts';
@@ -243,7 +243,7 @@ function simulationRecord(view: RunView, design: number, found: SimulatedDistrib
     designIndex: design,
     deviceId: described.device.id,
     design: described.design,
-    predictedMs: view.ranking.columns.timeMs[design],
+    predictedMs: timeOf(view.ranking, design),
     meanMs,
     standardDeviationMs,
     minMs,
@@ -260,7 +260,7 @@ export function simulatedRows(view: RunView, { times, order }: SimulatedDesigns)
   return order.map((designIndex, at) => {
     const simulated = times.get(designIndex)!;
     const { device, design } = describeDesign(view.predictor, designIndex);
-    const predictedMs = view.ranking.columns.timeMs[designIndex];
+    const predictedMs = timeOf(view.ranking, designIndex);
     const breakdown = explainDesign(view.predictor, designIndex);
     return {
       rank: at + 1,

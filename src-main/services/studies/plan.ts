@@ -14,7 +14,7 @@ import { formatLaunch } from '../../../src-workers/predict/design/launch.ts';
 import { spaceSize } from '../../../src-workers/space/axes.ts';
 import { lawOfUnits, type OrderedLengths } from '../../../src-workers/predict/ordered.ts';
 import type { SweepPlan } from '../../../src-workers/predict/plan.ts';
-import { MAX_AXIS_VALUES, MAX_DESIGNS, type CountAxis, type Study } from '../../contract/study.ts';
+import { MAX_AXIS_VALUES, MAX_DESIGNS, MAX_SPACE, type CountAxis, type Study } from '../../contract/study.ts';
 import { sharedLaw } from './workloads.ts';
 import type { RunAxes } from '../../../db/records.ts';
 
@@ -204,13 +204,25 @@ export function studyAxes(study: Study, devices: readonly Device[]): Result<Spac
     blockThreads: expanded.blockThreads!,
   };
   const size = spaceSize(result);
-  if (size > MAX_DESIGNS)
+  if (size > MAX_SPACE)
     return fail(
       'bad-input',
-      `The axes span ${size.toLocaleString('en')} designs, which is more than the limit of ${MAX_DESIGNS.toLocaleString('en')}.`,
+      `The axes span ${size.toLocaleString('en')} designs, which is more than the limit of ${MAX_SPACE.toLocaleString('en')}.`,
       { field: 'axes' },
     );
   return ok(result);
+}
+
+/** Refuses a space that is too large to predict all of it. */
+export function tooLarge(axes: SpaceAxes): Result<never> | null {
+  const size = spaceSize(axes);
+  return size > MAX_DESIGNS
+    ? fail(
+        'bad-input',
+        `The axes span ${size.toLocaleString('en')} designs, and all of them are predicted up to ${MAX_DESIGNS.toLocaleString('en')}. Keep the best designs alone (lockstep sweep --best 10000), or use fewer values.`,
+        { field: 'axes' },
+      )
+    : null;
 }
 
 /** What predictions of a study are made from, on all its devices. */

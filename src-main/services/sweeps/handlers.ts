@@ -4,9 +4,10 @@ import { AXIS_ORDER } from '../../../src-workers/domain/space.ts';
 import type { LengthLaw } from '../../../src-workers/domain/workload.ts';
 import { axisCounts, spaceSize } from '../../../src-workers/space/axes.ts';
 import type { ProcedureArguments } from '../../contract/procedures.ts';
+import { MAX_DESIGNS } from '../../contract/study.ts';
 import type { Context, Handlers, ProceduresOf } from '../context.ts';
 import type { RunHandle } from '../runs/running.ts';
-import { studyAxes, sweepPlan } from '../studies/plan.ts';
+import { studyAxes, sweepPlan, tooLarge } from '../studies/plan.ts';
 import { getStudy, type LocatedStudy } from '../studies/studies.ts';
 import { sha256 } from '../studies/workloads.ts';
 import { prepareStudy, startSweep, studyDevices } from './sweeps.ts';
@@ -20,12 +21,13 @@ export function sweepHandlers(context: Context): Handlers<'runs.start' | Procedu
       const axes = studyAxes(study, devices.value);
       if (!axes.ok) return axes;
       const plan = sweepPlan(`size-${sha256(JSON.stringify(study))}`, study, axes.value, ANY_LAW);
-      const tally = await context.pool.run('classify', { plan });
       const enumerated = spaceSize(axes.value);
+      // Too many to look at each.
+      const tally = enumerated > MAX_DESIGNS ? [] : await context.pool.run('classify', { plan });
       const counts = axisCounts(axes.value);
       return ok({
         enumerated,
-        valid: tally[0],
+        valid: tally[0] ?? null,
         invalid: INVALID_REASONS.map(({ code: reason, text }, code) => ({ reason, text, count: tally[code] }))
           .filter((entry) => entry.reason !== 'valid' && entry.count > 0)
           .sort((a, b) => b.count - a.count),
@@ -48,7 +50,7 @@ const ANY_LAW: LengthLaw = {
 
 async function begin(
   context: Context,
-  { studyId, study, folder }: ProcedureArguments<'runs.start'>,
+  { studyId, study, folder, best }: ProcedureArguments<'runs.start'>,
 ): Promise<Result<RunHandle>> {
   if ((studyId === undefined) === (study === undefined))
     return fail('bad-input', 'runs.start: specify either studyId or study.');
@@ -57,5 +59,7 @@ async function begin(
     : await getStudy(context.store, studyId!);
   if (!located.ok) return located;
   const prepared = await prepareStudy(context, located.value);
-  return prepared.ok ? startSweep(context, located.value, prepared.value, studyId ?? null) : prepared;
+  if (!prepared.ok) return prepared;
+  const refused = best === undefined ? tooLarge(prepared.value.axes) : null;
+  return refused ?? startSweep(context, located.value, prepared.value, studyId ?? null, best);
 }

@@ -1,5 +1,6 @@
 import { randomUUID } from 'node:crypto';
 import type { BestDesign, RunRecord } from '../../../db/records.ts';
+import type { DesignRange } from '../../../src-workers/advise/best.ts';
 import type { PredictionChunk } from '../../../src-workers/domain/columns.ts';
 import type { Device } from '../../../src-workers/domain/device.ts';
 import { fail, ok, type Failure, type Result } from '../../../src-workers/domain/result.ts';
@@ -11,11 +12,12 @@ import type { Study } from '../../contract/study.ts';
 import type { Catalogue } from '../devices/catalogue.ts';
 import type { Context } from '../context.ts';
 import { thisMachine } from '../app/machine.ts';
+import { runBest } from './best.ts';
 import { describeDesign } from '../../../src-workers/predict/designs.ts';
 import { createPredictor } from '../../../src-workers/predict/predictor.ts';
 import { designText } from '../ranking/design-text.ts';
 import { storedAxes, studyAxes, sweepPlan } from '../studies/plan.ts';
-import { openExecution } from '../runs/execution.ts';
+import { openExecution, triedTwice } from '../runs/execution.ts';
 import { runPlan } from '../runs/run-view.ts';
 import type { RunHandle } from '../runs/running.ts';
 import type { LocatedStudy, RunStudy } from '../studies/studies.ts';
@@ -90,12 +92,13 @@ export async function prepareStudy(context: Context, located: LocatedStudy): Pro
   return ok({ study, devices: devices.value, axes: axes.value, law, order: lengths.value.order, plan });
 }
 
-/** Opens a run for a prepared study and starts predicting. */
+/** Opens a run for a prepared study and starts predicting. @param best so many designs alone, the best; all where it is left out */
 export async function startSweep(
   context: Context,
   located: LocatedStudy,
   prepared: PreparedStudy,
   studyId: number | null,
+  best?: number,
 ): Promise<Result<RunHandle>> {
   const { law, order } = prepared;
   const parts = [
@@ -118,18 +121,24 @@ export async function startSweep(
     seed: prepared.study.seed,
     machine: thisMachine(),
     enumeratedCount: spaceSize(prepared.axes),
+    bestWanted: best,
     devices: prepared.devices,
     implementations: prepared.axes.implementations?.length ?? 1,
     axes: storedAxes(prepared.axes),
   });
   if (!run.ok) return run;
-  return ok(runSweep(context, run.value, prepared.plan, []));
+  return ok(
+    best === undefined
+      ? runSweep(context, run.value, prepared.plan, [])
+      : runBest(context, run.value, prepared.plan, best),
+  );
 }
 
 /** Resumes a run that stopped: the plan is rebuilt from what the run itself recorded. */
 export async function resumeSweep(context: Context, run: RunRecord): Promise<Result<RunHandle>> {
   const planned = await runPlan(context.store, run);
   if (!planned.ok) return planned;
+  if (run.kept) return ok(runBest(context, run, planned.value.plan, run.kept.wanted));
   const chunks = await context.store.listChunks(run.id);
   if (!chunks.ok) return chunks;
   return ok(runSweep(context, run, planned.value.plan, chunks.value));
@@ -179,33 +188,21 @@ export function runSweep(
   };
 
   const predict = async (ranges: readonly DesignRange[]): Promise<void> => {
-    for (let attempt = 1; ; attempt += 1) {
-      try {
-        const predicted = await context.pool.run(
-          'predict',
-          { plan, ranges },
-          { signal: controller.signal, runId: run.id },
-        );
-        if (predicted.best && isBetter(predicted.best, best)) best = predicted.best;
-        for (const chunk of predicted.chunks) {
-          const tracked: Promise<void> = save(chunk).finally(() => saving.delete(tracked));
-          saving.add(tracked);
-          while (saving.size > MAX_UNSAVED_CHUNKS) await Promise.race(saving);
-        }
-        return;
-      } catch (error) {
-        if (controller.signal.aborted) return;
-        if (attempt < 2) continue;
-        const message = error instanceof Error ? error.message : String(error);
-        const designs = ranges.map(({ first, count }) => `${first} to ${first + count - 1}`).join(', ');
-        failure ??= {
-          code: 'internal',
-          message: `designs ${designs}: ${message}`,
-          context: { firstDesign: ranges[0].first, count: ranges[0].count },
-        };
-        controller.abort();
-        return;
-      }
+    const predicted = await triedTwice(controller.signal, ranges, () =>
+      context.pool.run('predict', { plan, ranges }, { signal: controller.signal, runId: run.id }),
+    );
+    if (!predicted) return;
+    if (!predicted.ok) {
+      failure ??= predicted.error;
+      controller.abort();
+      return;
+    }
+    const found = predicted.value;
+    if (found.best && isBetter(found.best, best)) best = found.best;
+    for (const chunk of found.chunks) {
+      const tracked: Promise<void> = save(chunk).finally(() => saving.delete(tracked));
+      saving.add(tracked);
+      while (saving.size > MAX_UNSAVED_CHUNKS) await Promise.race(saving);
     }
   };
 
@@ -252,11 +249,6 @@ interface BestFound {
 /** Of equally fast designs the first is the best, whichever worker was quicker. */
 function isBetter(found: BestFound, best: BestFound | null): boolean {
   return !best || found.timeMs < best.timeMs || (found.timeMs === best.timeMs && found.designIndex < best.designIndex);
-}
-
-interface DesignRange {
-  readonly first: number;
-  readonly count: number;
 }
 
 /**

@@ -9,7 +9,7 @@ import {
   type PartitionBalancing,
 } from '../../domain/design.ts';
 import type { Device } from '../../domain/device.ts';
-import { AXIS, type SpaceConstraint } from '../../domain/space.ts';
+import { AXIS, type GridLaunch, type SpaceConstraint } from '../../domain/space.ts';
 import { evenShares, meanItems } from '../dealing/even-share.ts';
 import { classesOf, threadsOf } from './classes.ts';
 import { resolveLaunch } from './launch.ts';
@@ -47,14 +47,19 @@ export interface ClassCandidate {
   readonly candidate: Candidate;
 }
 
+/** Quantities that differ between launches of one block size. */
+const OF_LAUNCH: ReadonlySet<SpaceConstraint['quantity']> = new Set(['unitsPerThread', 'gridBlocks', 'waves']);
+
 function violates(
   constraints: readonly SpaceConstraint[],
   plan: SweepPlan,
   positions: Int32Array,
   candidate: Candidate,
+  except?: ReadonlySet<SpaceConstraint['quantity']>,
 ): boolean {
   const { device } = candidate;
   for (const { quantity, atLeast, atMost, multipleOf } of constraints) {
+    if (except?.has(quantity)) continue;
     let value: number;
     switch (quantity) {
       case 'threadsPerUnit':
@@ -119,7 +124,24 @@ export function examine(whole: Predictor, positions: Int32Array, candidate: Cand
   return predictor;
 }
 
-function examineOwn(predictor: Predictor, positions: Int32Array, candidate: Candidate): void {
+/**
+ * As `examine`, of all launches of the other positions at once: a reason to be invalid is one of all of them, and what depends on the launch is not
+ * filled in. `positions` must have the first launch, which is one of a GPU where there is any.
+ */
+export function examineFamily(whole: Predictor, positions: Int32Array, candidate: Candidate): Predictor {
+  const predictor = whole.implementations[positions[AXIS.implementation]];
+  examineShape(predictor, positions, candidate);
+  const { plan } = predictor;
+  const { device } = candidate;
+  if (device.kind === 'cpu') {
+    if (!isPlain(predictor, positions)) candidate.invalid = REASON['not-on-device'];
+  } else if (candidate.invalid === 0 && violates(plan.constraints, plan, positions, candidate, OF_LAUNCH))
+    candidate.invalid = REASON.constraint;
+  return predictor;
+}
+
+/** Everything of a design but what depends on its launch, and a reason to be invalid that does not. */
+function examineShape(predictor: Predictor, positions: Int32Array, candidate: Candidate): void {
   const { plan } = predictor;
   const { axes, kernel } = plan;
   const device = axes.devices[positions[AXIS.device]];
@@ -147,10 +169,8 @@ function examineOwn(predictor: Predictor, positions: Int32Array, candidate: Cand
   candidate.unitsPerGroup = 0;
   candidate.itemsPerSlot = 0;
   candidate.classes = null;
-  if (device.kind === 'cpu') {
-    examineOnCpu(predictor, positions, candidate);
-    return;
-  }
+  candidate.invalid = 0;
+  if (device.kind === 'cpu') return;
   const launchValue = axes.launch[positions[AXIS.launch]];
   const balancing = predictor.balancing[positions[AXIS.balancing]];
   if (launchValue.kind === 'cores' || !runsOn(balancing, 'gpu')) {
@@ -177,10 +197,25 @@ function examineOwn(predictor: Predictor, positions: Int32Array, candidate: Cand
     candidate.invalid = REASON['lengths-unknown'];
     return;
   }
+  candidate.unitsPerGroup = Math.max(1, Math.min(device.threadGroupWidth, blockThreads) / threadsPerUnit);
+}
+
+function examineOwn(predictor: Predictor, positions: Int32Array, candidate: Candidate): void {
+  examineShape(predictor, positions, candidate);
+  if (candidate.invalid !== 0) return;
+  const { plan } = predictor;
+  const { device, shape, threadsPerUnit } = candidate;
+  if (device.kind === 'cpu') {
+    examineOnCpu(predictor, positions, candidate);
+    return;
+  }
+  const balancing = predictor.balancing[candidate.balancingAt];
   if (balancing.kind === 'mixed') {
     examineClasses(predictor, balancing, positions, candidate);
     return;
   }
+  const blockThreads = plan.axes.blockThreads[candidate.blockAt];
+  const launchValue = plan.axes.launch[positions[AXIS.launch]] as GridLaunch;
   let launch = resolveLaunch(launchValue, plan.units, blockThreads / threadsPerUnit, device.multiprocessors);
   // Of a class there may be fewer units than the grid of the design has slots.
   if (predictor.isClass && !launch.everyBlockWorks)
@@ -199,7 +234,6 @@ function examineOwn(predictor: Predictor, positions: Int32Array, candidate: Cand
     candidate.workingBlocks = Math.ceil(shares.workingSlots / slotsPerBlock);
   }
   candidate.meanUnitsPerThread = launch.meanUnitsPerThread * (launch.gridBlocks / candidate.workingBlocks);
-  candidate.unitsPerGroup = Math.max(1, Math.min(device.threadGroupWidth, blockThreads) / threadsPerUnit);
   if (launch.gridBlocks > device.limits.maxGridBlocks) candidate.invalid = REASON['grid-blocks'];
   else if (!launch.everyBlockWorks) candidate.invalid = REASON['idle-blocks'];
   else if (
@@ -256,18 +290,24 @@ function examineClasses(
     candidate.invalid = REASON.constraint;
 }
 
-/** As `examine`. Settings of a GPU mean nothing on a CPU: the plain value of each stands for all of them. */
+/** Settings of a GPU mean nothing on a CPU: the plain value of each stands for all of them. */
+function isPlain({ plan: { axes }, balancing }: Predictor, positions: Int32Array): boolean {
+  return (
+    axes.threadsPerUnit[positions[AXIS.threadsPerUnit]] === 1 &&
+    axes.loop[positions[AXIS.loop]] === 'nested' &&
+    axes.registerCap[positions[AXIS.registerCap]] === null &&
+    positions[AXIS.blockThreads] === 0 &&
+    isPartition(balancing[positions[AXIS.balancing]])
+  );
+}
+
+/** As `examine`. */
 function examineOnCpu(predictor: Predictor, positions: Int32Array, candidate: Candidate): void {
   const { plan } = predictor;
   const { axes, kernel } = plan;
   const balancing = predictor.balancing[positions[AXIS.balancing]];
   const { shape } = candidate;
-  const plain =
-    axes.threadsPerUnit[positions[AXIS.threadsPerUnit]] === 1 &&
-    axes.loop[positions[AXIS.loop]] === 'nested' &&
-    axes.registerCap[positions[AXIS.registerCap]] === null &&
-    positions[AXIS.blockThreads] === 0;
-  if (!plain || !isPartition(balancing)) candidate.invalid = REASON['not-on-device'];
+  if (!isPlain(predictor, positions)) candidate.invalid = REASON['not-on-device'];
   else if (predictor.allowed?.balancing[positions[AXIS.balancing]] === false) candidate.invalid = REASON.implementation;
   else if (shape.invalid !== 0) candidate.invalid = shape.invalid;
   else if (needsLengths(balancing) && !kernel.lengthsKnownBeforeLaunch) candidate.invalid = REASON['lengths-unknown'];

@@ -7,7 +7,7 @@ import { userVersion } from '../../../db/migrate.ts';
 import { openDatabase } from '../../../db/open.ts';
 import { storeOn } from '../../../db/store.ts';
 import { unwrap } from '../../../src-workers/domain/result.ts';
-import { MIGRATIONS, sampleChunk, sampleDraft } from '../../db/sample.ts';
+import { MIGRATIONS, sampleBest, sampleChunk, sampleDraft } from '../../db/sample.ts';
 
 const partial = join(import.meta.dirname, 'partial.db');
 rmSync(partial, { force: true });
@@ -41,6 +41,9 @@ unwrap(
   ]),
 );
 unwrap(store.finishRun(bench.id, { state: 'complete', elapsedMs: 1 }));
+const best = unwrap(store.createRun({ ...sampleDraft(), bestWanted: 3 }));
+unwrap(store.saveBestDesigns(best.id, sampleBest()));
+unwrap(store.finishRun(best.id, { state: 'complete', elapsedMs: 1 }));
 unwrap(store.saveCalibration({ name: 'golden', deviceId: 'fast', profile: { version: 1 } }));
 // Small pages keep the file small; a database may have any.
 db.pragma('journal_mode = DELETE');

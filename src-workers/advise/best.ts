@@ -1,0 +1,250 @@
+import { allocateChunk, type PredictionColumns } from '../domain/columns.ts';
+import { AXIS, type SpaceAxes } from '../domain/space.ts';
+import { examine, type Candidate } from '../predict/design/candidate.ts';
+import type { TimedDesign } from '../predict/pipeline.ts';
+import { writeInto } from '../predict/ranges.ts';
+import type { Predictor } from '../predict/tables.ts';
+import { firstIndex } from '../numeric/search.ts';
+import { decodeInto } from '../space/axes.ts';
+import { sortByValue } from '../sweep/sort.ts';
+import { closestBound, shortestOfFamily } from './bound.ts';
+import { simplerFirst } from './pick.ts';
+import { columnsAt, copyEntry } from './survey.ts';
+
+/**
+ * The best designs of a space too large to predict: branch and bound (Land & Doig 1960). A branch is a part of the space, then a family: all
+ * launches of one device, kernel, balancing, block size and register cap. Where its shortest possible time (`bound.ts`) is above that of the last
+ * design kept, it is passed by; so is a design by its closer bound. Memory holds what is kept.
+ */
+
+/** Designs that follow one another in the space. */
+export interface DesignRange {
+  readonly first: number;
+  readonly count: number;
+}
+
+/** Some designs, ascending, and their predictions, one entry each. */
+export interface FoundDesigns {
+  readonly designs: Uint32Array;
+  readonly columns: PredictionColumns;
+}
+
+/** What a search keeps of the designs that it predicts. */
+interface Kept {
+  /** No slower design is kept, ms. */
+  limitMs(): number;
+  readonly columns: PredictionColumns;
+  /** The entry of the columns into which the next design is to be predicted. */
+  next(): number;
+  /** The next entry is that of a valid design. */
+  add(design: number): void;
+}
+
+/** Designs that are kept beyond those wanted, as a part of them, before the slowest are dropped. */
+const SPARE_FRACTION = 0.25;
+const MIN_SPARE = 256;
+
+export interface BestKept extends Kept {
+  /** Adds what another search found. */
+  merge(found: FoundDesigns): void;
+  found(): FoundDesigns;
+}
+
+/**
+ * Keeps the fastest of all designs that are added; of equally fast ones the first of the space.
+ * @param limitMs a time that as many designs are known not to exceed
+ * @param most designs that can be added
+ */
+export function keepBest(wanted: number, limitMs = Infinity, most = Infinity): BestKept {
+  const capacity = Math.min(wanted + Math.max(MIN_SPARE, Math.ceil(wanted * SPARE_FRACTION)), most + 1);
+  const columns = allocateChunk(0, capacity);
+  const designs = new Float64Array(capacity);
+  let size = 0;
+  let dropped = 0;
+  let limit = limitMs;
+  const drop = (): void => {
+    if (size < wanted || size === dropped) return;
+    const byTime = sortByValue(
+      Uint32Array.from({ length: size }, (_, entry) => entry),
+      columns.timeMs,
+    );
+    limit = Math.min(limit, columns.timeMs[byTime[wanted - 1]]);
+    const end = firstIndex(0, size, (at) => columns.timeMs[byTime[at]] > limit);
+    const first = firstIndex(0, end, (at) => columns.timeMs[byTime[at]] === limit);
+    // Of those as slow as the last one, the first of the space stay.
+    byTime.subarray(first, end).sort((a, b) => designs[a] - designs[b]);
+    size = 0;
+    // Ascending, so that no entry is overwritten before it has moved.
+    for (const entry of byTime.slice(0, wanted).sort()) {
+      if (entry !== size) {
+        copyEntry(columns, entry, columns, size);
+        designs[size] = designs[entry];
+      }
+      size += 1;
+    }
+    dropped = size;
+  };
+  const add = (design: number): void => {
+    if (!(columns.timeMs[size] <= limit)) return;
+    designs[size] = design;
+    size += 1;
+    if (size === capacity) drop();
+  };
+  return {
+    columns,
+    limitMs: () => limit,
+    next: () => size,
+    add,
+    merge(found) {
+      for (const [entry, design] of found.designs.entries()) {
+        if (!(found.columns.timeMs[entry] <= limit)) continue;
+        copyEntry(found.columns, entry, columns, size);
+        add(design);
+      }
+      drop();
+    },
+    found() {
+      drop();
+      const entries = sortByValue(
+        Uint32Array.from({ length: size }, (_, entry) => entry),
+        designs,
+      );
+      return { designs: entries.map((entry) => designs[entry]), columns: columnsAt(columns, [...entries]) };
+    },
+  };
+}
+
+/** What the rule of the pick asks of a design. */
+export interface PickedDesign {
+  readonly design: number;
+  readonly timeMs: number;
+  readonly gridBlocks: number;
+}
+
+/** Keeps the one of all designs up to a time that the rule of the pick comes to; null where there is none. */
+export function keepPick(axes: SpaceAxes, limitMs: number): Kept & { picked(): PickedDesign | null } {
+  const columns = allocateChunk(0, 2);
+  let held = 0;
+  let design = -1;
+  let newer = -1;
+  const entry = (of: number): number => (of === newer ? 1 - held : held);
+  const compare = simplerFirst(axes, {
+    timeMs: (of) => columns.timeMs[entry(of)],
+    gridBlocks: (of) => columns.gridBlocks[entry(of)],
+  });
+  return {
+    columns,
+    limitMs: () => limitMs,
+    next: () => 1 - held,
+    add(added) {
+      newer = added;
+      if (!(columns.timeMs[1 - held] <= limitMs) || (design >= 0 && compare(design, added) <= 0)) return;
+      held = 1 - held;
+      design = added;
+      newer = -1;
+    },
+    picked: () => (design < 0 ? null : { design, timeMs: columns.timeMs[held], gridBlocks: columns.gridBlocks[held] }),
+  };
+}
+
+/** The parts of a space, in its order. Those of a small space are families that share laws. */
+export interface SpaceParts {
+  readonly count: number;
+  at(part: number): DesignRange;
+}
+
+/** Parts at most, about, and designs of one at least: what looking at one costs is spread over some milliseconds. */
+const MAX_PARTS = 16_384;
+const MIN_PART_DESIGNS = 2048;
+const MAX_UNIT = 65_536;
+
+/** @param counts values of each axis, AXIS_ORDER */
+export function spaceParts(counts: readonly number[]): SpaceParts {
+  const size = counts.reduce((product, count) => product * count, 1);
+  const perLaunch = counts[AXIS.registerCap] * counts[AXIS.blockThreads];
+  const sharing = perLaunch * counts[AXIS.launch];
+  const unit = sharing <= MAX_UNIT ? sharing : perLaunch;
+  const wanted = Math.max(MIN_PART_DESIGNS, size / MAX_PARTS);
+  const stretch = unit * Math.max(1, Math.floor(wanted / unit));
+  return {
+    count: Math.ceil(size / stretch),
+    at: (part) => ({ first: part * stretch, count: Math.min(stretch, size - part * stretch) }),
+  };
+}
+
+/** Launches of a part that differ in nothing but the launch, register cap and block size: they share laws. */
+interface LawFamily {
+  /** Positions of the first launch, with the first block size and cap. */
+  readonly positions: Int32Array;
+  /** The first of the launches, counted over the whole space, and how many of them are in the part. */
+  readonly launch: number;
+  readonly launches: number;
+}
+
+function* lawFamilies(counts: readonly number[], { first, count }: DesignRange): Generator<LawFamily> {
+  const perLaunch = counts[AXIS.registerCap] * counts[AXIS.blockThreads];
+  const end = Math.ceil((first + count) / perLaunch);
+  for (let launch = Math.floor(first / perLaunch); launch < end;) {
+    const positions = new Int32Array(counts.length);
+    decodeInto(positions, counts, launch * perLaunch);
+    const launches = Math.min(counts[AXIS.launch] - positions[AXIS.launch], end - launch);
+    yield { positions, launch, launches };
+    launch += launches;
+  }
+}
+
+/** The shortest time that any design of a part can have, ms; Infinity where none can run. */
+export function shortestOfPart(predictor: Predictor, part: DesignRange): number {
+  const { counts } = predictor;
+  const candidate = {} as Candidate;
+  let least = Infinity;
+  for (const { positions } of lawFamilies(counts, part))
+    for (let block = 0; block < counts[AXIS.blockThreads]; block += 1) {
+      positions[AXIS.blockThreads] = block;
+      for (let cap = 0; cap < counts[AXIS.registerCap]; cap += 1) {
+        positions[AXIS.registerCap] = cap;
+        least = Math.min(least, shortestOfFamily(predictor, positions, candidate));
+      }
+    }
+  return least;
+}
+
+/**
+ * Adds the designs of a part that can be kept.
+ * @returns how many were predicted
+ */
+export function searchPart(predictor: Predictor, part: DesignRange, kept: Kept): number {
+  const { counts } = predictor;
+  const [caps, blocks] = [counts[AXIS.registerCap], counts[AXIS.blockThreads]];
+  const end = part.first + part.count;
+  const candidate = {} as Candidate;
+  const timed = {} as TimedDesign;
+  const open: number[] = [];
+  let predicted = 0;
+  for (const { positions, launch, launches } of lawFamilies(counts, part)) {
+    const firstLaunch = positions[AXIS.launch];
+    // As in a sweep, all launches and caps of a block size follow one another: they share its laws.
+    for (let block = 0; block < blocks; block += 1) {
+      positions[AXIS.blockThreads] = block;
+      open.length = 0;
+      for (let cap = 0; cap < caps; cap += 1) {
+        positions[AXIS.registerCap] = cap;
+        if (shortestOfFamily(predictor, positions, candidate) <= kept.limitMs()) open.push(cap);
+      }
+      for (let at = 0; at < launches && open.length > 0; at += 1) {
+        positions[AXIS.launch] = firstLaunch + at;
+        for (const cap of open) {
+          const design = ((launch + at) * caps + cap) * blocks + block;
+          if (design < part.first || design >= end) continue;
+          positions[AXIS.registerCap] = cap;
+          const own = examine(predictor, positions, candidate);
+          if (candidate.invalid !== 0 || closestBound(own, candidate) > kept.limitMs()) continue;
+          writeInto(kept.columns, kept.next(), own, candidate, timed);
+          predicted += 1;
+          kept.add(design);
+        }
+      }
+    }
+  }
+  return predicted;
+}

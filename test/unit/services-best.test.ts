@@ -1,0 +1,153 @@
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import type {
+  BestDesigns,
+  DeviceComparisonResult,
+  ExportDocument,
+  LandscapeFacets,
+  LandscapeGrid,
+  RankPage,
+  RankRow,
+  RunDiff,
+  RunSummary,
+} from '../../src-main/contract/api.ts';
+import type { Recommendation } from '../../src-main/contract/advice.ts';
+import type { StudyFile } from '../../src-main/contract/study.ts';
+import { NOT_SAVED } from '../../db/records.ts';
+import { unwrap } from '../../src-workers/domain/result.ts';
+import { call as callOn, ended } from './engine-calls.ts';
+import { openBench, smallStudy, type Bench } from './export-runs.ts';
+
+/** A sweep that keeps its best designs alone, beside one of all. */
+const BEST = 60;
+const STUDY: StudyFile = smallStudy({
+  axes: {
+    threadsPerUnit: [1, 2, 4, 8],
+    loop: ['nested', 'flattened'],
+    balancing: ['none', 'dynamic-fetch'],
+    blockThreads: { from: 32, to: 1024, step: 32 },
+    unitsPerThread: [1, 2, 4, 8],
+    registerCap: [null, 24],
+  },
+});
+let bench: Bench;
+let all: RunSummary;
+let best: RunSummary;
+const call = <T>(name: string, input: object): Promise<T> => callOn<T>(bench.engine, name, input);
+const bothOf = <T>(name: string, input: object = {}): Promise<[T, T]> =>
+  Promise.all([call<T>(name, { runId: all.id, ...input }), call<T>(name, { runId: best.id, ...input })]);
+const refusalOf = async (name: string, input: object): Promise<string> => {
+  const result = await bench.engine.dispatch(name, input);
+  return result.ok ? '' : result.error.message;
+};
+
+beforeAll(async () => {
+  bench = await openBench();
+  all = await ended(bench.engine, 'runs.start', { study: STUDY });
+  best = await ended(bench.engine, 'runs.start', { study: STUDY, best: BEST });
+}, 60_000);
+afterAll(() => bench.close());
+
+describe('a sweep of the best designs', () => {
+  it('has exactly the first of the ranking of all, and says how many it predicted', async () => {
+    expect(best).toMatchObject({ state: 'complete', enumerated: all.enumerated, valid: BEST, invalid: 0 });
+    expect([best.bestTimeMs, best.bestDesign]).toEqual([all.bestTimeMs, all.bestDesign]);
+    expect(best.kept?.wanted).toBe(BEST);
+    expect(best.kept?.predicted).toBeGreaterThanOrEqual(BEST);
+    expect(best.kept?.predicted).toBeLessThan(all.valid / 2);
+    const [whole, some] = await bothOf<RankPage>('ranking.page', { limit: BEST, detail: true });
+    const withoutNeighbours = ({ rows }: RankPage) => rows.map((row) => ({ ...row, alongBlock: null }));
+    expect(withoutNeighbours(some)).toEqual(withoutNeighbours(whole));
+    expect([some.matching, some.total]).toEqual([BEST, BEST]);
+    const [grouped, groupedSome] = await bothOf<RankPage>('ranking.page', { groups: true, limit: 5 });
+    expect(groupedSome.rows.map((row) => row.designIndex)).toEqual(grouped.rows.map((row) => row.designIndex));
+  });
+
+  it('is sorted and filtered as any other', async () => {
+    const [{ rows }] = await bothOf<RankPage>('ranking.page', { limit: BEST });
+    const wide = rows.filter(({ design }) => design.blockThreads >= 128 && design.loop === 'nested');
+    expect(wide.length).toBeGreaterThan(0);
+    const filter = { blockThreads: { from: 128, to: 1024 }, loop: ['nested'] };
+    const sort = { column: 'blockThreads', descending: false };
+    const some = await call<RankPage>('ranking.page', { runId: best.id, filter, sort, limit: BEST });
+    const expected = wide.toSorted((a, b) => a.design.blockThreads - b.design.blockThreads || a.rank - b.rank);
+    expect(some.rows).toEqual(expected);
+  });
+
+  it('recommends what a sweep of all, and advice, recommend, though it keeps fewer designs than are tied', async () => {
+    const [whole, some] = await bothOf<BestDesigns>('ranking.best');
+    expect(some.recommended?.row).toEqual({ ...whole.recommended?.row, rank: expect.any(Number) as number });
+    const few = await ended(bench.engine, 'runs.start', { study: STUDY, best: 2 });
+    const { recommended } = await call<BestDesigns>('ranking.best', { runId: few.id });
+    expect(recommended?.row.designIndex).toBe(whole.recommended?.row.designIndex);
+    expect(recommended?.row.timeMs).toBe(whole.recommended?.row.timeMs);
+    const advice = await call<Recommendation>('advice.recommend', { runId: few.id });
+    expect(advice.designIndex).toBe(recommended?.row.designIndex);
+  });
+
+  it('has maps that say which cells were not computed', async () => {
+    const [whole, some] = await bothOf<LandscapeGrid>('landscape.grid', { x: 'blockThreads', y: 'launch' });
+    const { rows } = await call<RankPage>('ranking.page', { runId: best.id, limit: BEST });
+    const kept = new Set(rows.map((row) => row.designIndex));
+    expect([some.best, some.bestDesign]).toEqual([whole.best, whole.bestDesign]);
+    some.timeMs.forEach((time, at) => {
+      const isKept = kept.has(whole.designIndex[at]);
+      expect(time).toBe(isKept ? whole.timeMs[at] : NaN);
+      if (!isKept) expect(some.invalidReason[at]).toBe(NOT_SAVED);
+    });
+    expect(some.timeMs.some(Number.isNaN)).toBe(true);
+    const facets = await call<LandscapeFacets>('landscape.facets', {
+      runId: best.id,
+      x: 'blockThreads',
+      y: 'launch',
+      facet: 'threadsPerUnit',
+    });
+    expect(Math.min(...facets.facets.map((one) => one.best).filter((time) => !Number.isNaN(time)))).toBe(whole.best);
+  });
+
+  it('predicts a design that is asked for and was not kept, but neither simulates nor measures it', async () => {
+    const { rows } = await call<RankPage>('ranking.page', { runId: all.id, offset: BEST, limit: 1 });
+    const designIndex = rows[0].designIndex;
+    const row = await call<RankRow>('ranking.design', { runId: best.id, designIndex });
+    expect(row).toMatchObject({ rank: 0, timeMs: rows[0].timeMs, design: rows[0].design, waves: rows[0].waves });
+    expect(await refusalOf('simulations.start', { runId: best.id, designs: [designIndex] })).toMatch(
+      `Design ${designIndex} is not among the ${BEST} best designs`,
+    );
+    expect(await refusalOf('ranking.design', { runId: best.id, designIndex: best.enumerated })).toMatch(
+      'has no design',
+    );
+  });
+
+  it('is compared, exported and simulated', async () => {
+    const [whole, some] = await bothOf<DeviceComparisonResult>('compare.devices');
+    const fastest = (result: DeviceComparisonResult) =>
+      Math.min(...result.devices.flatMap((one) => (one.best ? [one.best.timeMs] : [])));
+    expect(fastest(some)).toBe(fastest(whole));
+    const { text } = await call<ExportDocument>('export.render', { runId: best.id, format: 'csv' });
+    expect(text.trim().split('\n').length).toBe(1 + BEST);
+    const diff = await call<RunDiff>('runs.diff', { leftId: best.id, rightId: all.id });
+    expect(diff.spearman).toBeCloseTo(1, 12);
+    const simulated = await ended(bench.engine, 'simulations.start', { runId: best.id, top: 2, maxReplications: 8 });
+    expect(simulated).toMatchObject({ state: 'complete', valid: 2 });
+  });
+
+  it('is refused where it cannot be, with what to do', async () => {
+    expect(await refusalOf('runs.start', { study: STUDY, best: 0 })).toMatch('best');
+    const huge = smallStudy({
+      axes: { blockThreads: { from: 1, to: 1024 }, unitsPerThread: { from: 1, to: 4000 }, registerCap: Array.from({ length: 40 }, (_, i) => 24 + i) }, // prettier-ignore
+    });
+    expect(await refusalOf('runs.start', { study: huge })).toMatch(/327,680,000 designs.*--best/);
+    expect(await refusalOf('advice.robust', { runIds: [best.id] })).toMatch(`keeps its ${BEST} best designs`);
+  });
+
+  it('that is cancelled has saved nothing, and finds the same when it is resumed', async () => {
+    const { runId } = await call<{ runId: number }>('runs.start', { study: STUDY, best: BEST });
+    await call('runs.cancel', { id: runId });
+    const [cancelled] = (await call<readonly RunSummary[]>('runs.list', {})).filter(({ id }) => id === runId);
+    expect(cancelled).toMatchObject({ state: 'cancelled', valid: 0, kept: { wanted: BEST, predicted: null } });
+    await ended(bench.engine, 'runs.resume', { id: runId });
+    const { store } = bench.engine.context;
+    const columns = unwrap(await store.loadRunColumns(runId));
+    expect(columns).toEqual(unwrap(await store.loadRunColumns(best.id)));
+    expect(columns.designs?.length).toBe(BEST);
+  });
+});

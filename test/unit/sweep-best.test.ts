@@ -1,0 +1,119 @@
+import { describe, expect, it } from 'vitest';
+import type { StudyFile } from '../../src-main/contract/study.ts';
+import { keepBest, keepPick, searchPart, shortestOfPart, spaceParts } from '../../src-workers/advise/best.ts';
+import { pickDesign } from '../../src-workers/advise/pick.ts';
+import { predictChunk } from '../../src-workers/predict/ranges.ts';
+import { createPredictor } from '../../src-workers/predict/predictor.ts';
+import { spaceSize } from '../../src-workers/space/axes.ts';
+import { AGREEMENT_FRACTION } from '../../src-workers/sweep/ties.ts';
+import { oneDesign, planOf } from './sweep-plans.ts';
+
+const KERNEL = {
+  name: 'walk',
+  registersPerThread: 64,
+  instructionsPerIteration: 60,
+  serialFraction: 0.05,
+  setupIterationsPerUnit: 2,
+  bytesPerIteration: 4,
+  lengthsKnownBeforeLaunch: true,
+};
+
+/** Two devices, three of them where a CPU is one; 4,000 to 20,000 designs. */
+const STUDIES: Readonly<Record<string, StudyFile>> = {
+  'draws, in every order': oneDesign({
+    kernel: KERNEL,
+    devices: ['nvidia-a100-sxm4-40gb', 'nvidia-rtx-4090'],
+    axes: {
+      threadsPerUnit: [1, 4, 32, 64],
+      loop: ['nested', 'flattened'],
+      balancing: [
+        'none',
+        'quantile-buckets(4)',
+        'window-sort(4096)',
+        'full-sort',
+        'dynamic-fetch',
+        'padded',
+        'merge-path',
+      ],
+      blockThreads: { from: 64, to: 1024, step: 64 },
+      unitsPerThread: [1, 2, 5, 16],
+      blocksPerMultiprocessor: [1, 8],
+      registerCap: [null, 40],
+    },
+  }),
+  'constraints, a CPU, and designs of classes': oneDesign({
+    workload: { lengths: 'zipf(1.5,1000)', units: 1 << 16 },
+    kernel: KERNEL,
+    devices: ['nvidia-h100-sxm5-80gb', 'amd-epyc-7302p', 'nvidia-v100-sxm2-16gb'],
+    axes: {
+      threadsPerUnit: [1, 2, 8],
+      balancing: ['none', 'mixed(3)', 'row-split', 'nonzero-split'],
+      blockThreads: { from: 32, to: 1024, step: 32 },
+      gridBlocks: { from: 100, to: 2000, step: 100 },
+      cores: [1, 4, 16],
+      registerCap: [null, 48],
+    },
+    constraints: [
+      { quantity: 'blockThreads', multipleOf: 64 },
+      { quantity: 'waves', atMost: 3 },
+      { quantity: 'occupancyFraction', atLeast: 0.25 },
+    ],
+  }),
+  'units in their order, by two kernels': oneDesign({
+    workload: { lengths: 'example:mandelbrot', units: 1 << 14 },
+    kernel: KERNEL,
+    implementations: [
+      { name: 'a thread per pixel', kernel: { registersPerThread: 40 }, axes: { threadsPerUnit: [1] } },
+      { name: 'shared', kernel: { serialFraction: 0.2 } },
+    ],
+    devices: ['nvidia-a100-sxm4-40gb'],
+    axes: {
+      threadsPerUnit: [1, 8],
+      loop: ['nested', 'flattened'],
+      balancing: ['none', 'shuffle', 'dynamic-fetch'],
+      blockThreads: [32, 64, 96, 128, 256, 512],
+      unitsPerThread: { from: 1, to: 24 },
+      registerCap: [null, 32, 24],
+    },
+  }),
+};
+
+describe('the best designs of a space', () => {
+  it.each(Object.keys(STUDIES))('are the first ones of all: %s', { timeout: 120_000 }, async (name) => {
+    const plan = await planOf(STUDIES[name]);
+    const size = spaceSize(plan.axes);
+    const { timeMs, ...others } = predictChunk(createPredictor(plan), 0, size);
+    const ranked = [...timeMs.keys()].filter((design) => !Number.isNaN(timeMs[design])).sort((a, b) => timeMs[a] - timeMs[b] || a - b); // prettier-ignore
+    const predictor = createPredictor(plan);
+    const parts = spaceParts(predictor.counts);
+    const inParts = Array.from({ length: parts.count }, (_, at) => parts.at(at));
+    expect(inParts.reduce((sum, { first, count }) => (sum === first ? first + count : NaN), 0)).toBe(size);
+    for (const wanted of [1, 100, 3000]) {
+      const all = keepBest(wanted);
+      let predicted = 0;
+      // From the end, so that limits do not come from the best part.
+      for (const part of inParts.toReversed()) {
+        if (shortestOfPart(predictor, part) > all.limitMs()) continue;
+        const kept = keepBest(wanted, all.limitMs(), part.count);
+        const found = searchPart(predictor, part, kept);
+        all.merge(kept.found());
+        predicted += found;
+      }
+      const { designs, columns } = all.found();
+      const expected = ranked.slice(0, wanted).sort((a, b) => a - b);
+      expect([...designs]).toEqual(expected);
+      expect([...columns.timeMs]).toEqual(expected.map((design) => timeMs[design]));
+      expect([...columns.gridBlocks]).toEqual(expected.map((design) => others.gridBlocks[design]));
+      if (wanted === 1) expect(predicted).toBeLessThan(ranked.length / 2);
+    }
+
+    const perDevice = size / plan.axes.devices.length;
+    const first = Math.floor(ranked[0] / perDevice) * perDevice;
+    const limitMs = timeMs[ranked[0]] * (1 + AGREEMENT_FRACTION);
+    const pick = keepPick(plan.axes, limitMs);
+    searchPart(predictor, { first, count: perDevice }, pick);
+    const near = ranked.filter((design) => timeMs[design] <= limitMs && design >= first && design < first + perDevice);
+    const figures = { timeMs: (at: number) => timeMs[at], gridBlocks: (at: number) => others.gridBlocks[at] };
+    expect(pick.picked()?.design).toBe(pickDesign(plan.axes, figures, near));
+  });
+});
