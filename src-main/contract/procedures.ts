@@ -45,7 +45,7 @@ import {
   type TuningStep,
 } from './measuring.ts';
 import type { RunnableDesigns } from './runnable.ts';
-import { list, MAX_BEST, MAX_DESIGNS, studySchema, text, workloadSchema } from './study.ts';
+import { count, list, MAX_BEST, MAX_DESIGNS, studySchema, text, workloadSchema } from './study.ts';
 import { CACHE_STATES, type BenchPlan } from '../../src-workers/domain/benchmark.ts';
 import type { CalibrationProfile } from '../../src-workers/domain/calibration.ts';
 import type { DatasetEvidence, DeviceEvidence, GpuDetail, TimedDevice } from '../../src-workers/domain/evidence.ts';
@@ -680,7 +680,7 @@ export const procedures = {
     v.strictObject({
       workload: v.strictObject({
         lengths: v.union(
-          [text(4096), list(v.number(), MAX_LENGTHS, 'lengths')],
+          [text(4096), list(count(2 ** 53 - 1, 0), MAX_LENGTHS, 'lengths')],
           'must be text or a list of whole numbers',
         ),
         truncation: workloadSchema.entries.truncation,

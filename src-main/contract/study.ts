@@ -14,7 +14,7 @@ export function text(maximum: number) {
   return v.pipe(v.string(must), v.minLength(1, must), v.maxLength(maximum, must));
 }
 const LARGEST = 2 ** 31 - 1;
-function count(maximum: number, minimum = 1) {
+export function count(maximum: number, minimum = 1) {
   const must =
     maximum === LARGEST
       ? `must be a whole number ≥ ${minimum}`

@@ -16,6 +16,7 @@ const BENCHES = [
   'advice',
   'evidence',
   'tune',
+  'python',
 ];
 /** Benchmarks that run more than once. */
 const OPTIONS: Readonly<Record<string, readonly (readonly string[])[]>> = {

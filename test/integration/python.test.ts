@@ -43,6 +43,19 @@ interface Said {
 const json = async <T = Fields>(...args: readonly string[]): Promise<T> =>
   documentOf<T>(await lockstep(...args, '--json', '--db', at('test.db')));
 
+/** What a script prints under a Python without packages. The notebook's database is in the folder too. */
+async function python(...words: readonly string[]): Promise<string> {
+  const { LOCKSTEP: _, ...rest } = process.env;
+  const env = { ...rest, HOME: folder, XDG_DATA_HOME: folder };
+  const [out, err] = await new Promise<readonly [string, string]>((resolve) => {
+    execFile('python3', ['-I', '-S', ...words], { env, maxBuffer: 2 ** 26 }, (_error, stdout, stderr) =>
+      resolve([stdout, stderr]),
+    );
+  });
+  expect(err).toBe('');
+  return out;
+}
+
 /** A row of the command line, by the names that Python has. */
 function namesOfPython({ device, implementationKind: kind, design, regime, ...row }: Fields): Fields {
   const { simulatedMs: _, measuredMs: __, contradicted: ___, ...rest } = row;
@@ -65,16 +78,7 @@ describe.skipIf(lacks('python3'))('lockstep.py', () => {
       JSON.stringify(Object.fromEntries(Array.from({ length: 2000 }, (_, i) => [i, 1 + (i % 7) / 10]))),
     );
     expect(await lockstep('python', '-o', at('lockstep.py'))).toMatchObject({ status: 0, err: '' });
-    const { LOCKSTEP: _, ...env } = process.env;
-    const [out, err] = await new Promise<readonly [string, string]>((resolve) => {
-      execFile(
-        'python3',
-        ['-I', '-S', join(DATA, 'python', 'check.py'), folder, program],
-        { env, maxBuffer: 2 ** 26 },
-        (_error, stdout, stderr) => resolve([stdout, stderr]),
-      );
-    });
-    expect(err).toBe('');
+    const out = await python(join(DATA, 'python', 'check.py'), folder, program);
     said = JSON.parse(out) as Said;
   });
 
@@ -161,7 +165,7 @@ describe.skipIf(lacks('python3'))('lockstep.py', () => {
     expect(said.failures).toEqual([
       failed('bad-input', /axes\.blockThreads\[0\] must be/, 'study.axes.blockThreads[0]'),
       failed('not-found', /no run 999/),
-      failed('bad-input', /1\.5/, 'workload.lengths'),
+      failed('bad-input', /whole number .*1\.5/, 'workload.lengths[0]'),
       failed('bad-input', /not JSON/),
       failed('not-found', /missing\.json cannot be read/),
       failed('bad-input', /target or exec/),
@@ -181,6 +185,13 @@ describe.skipIf(lacks('python3'))('lockstep.py', () => {
     expect(said.lossPlot[0]).toEqual(['plot', [2], [said.listed.rows[0].meanLoss]]);
     expect(said.timePlot.slice(0, 2).map(([name]) => name)).toEqual(['barh', 'plot']);
     expect(said.timePlot[1][1]).toEqual(said.simulate.map(({ simulated }) => simulated.meanMs));
+  });
+
+  // vitest -u writes the outputs of the notebook anew.
+  it('gives the outputs of the example notebook', async () => {
+    const notebook = join(DATA, '..', '..', 'db', 'examples', 'lockstep.ipynb');
+    const executed = await python(join(DATA, 'python', 'run-notebook.py'), notebook, folder);
+    await expect(executed).toMatchFileSnapshot(notebook);
   });
 
   it('ends the program when Python is killed', async () => {

@@ -1,5 +1,5 @@
 import type { LossReport } from '../../../src-workers/domain/loss.ts';
-import { fail, ok, type Result } from '../../../src-workers/domain/result.ts';
+import { ok, type Result } from '../../../src-workers/domain/result.ts';
 import { countLengths } from '../../../src-workers/models/workload/generated.ts';
 import { empiricalLaw } from '../../../src-workers/models/workload/laws.ts';
 import { resolveOrderedWorkload } from '../../../src-workers/parse/grammar.ts';
@@ -25,7 +25,5 @@ export async function workloadLoss(
 export function lengthsInOrder(list: readonly number[]): Result<OrderedLaw> {
   const lengths = Float64Array.from(list);
   const law = empiricalLaw(countLengths(lengths), 'lengths');
-  return law.ok
-    ? ok({ law: law.value, order: givenLengths(lengths) })
-    : fail(law.error.code, law.error.message, { field: 'workload.lengths' });
+  return law.ok ? ok({ law: law.value, order: givenLengths(lengths) }) : law;
 }
