@@ -1,6 +1,11 @@
-/** `npm run bench [NAME …]`: the benchmarks, one process each, so that none warms the machine for another. */
+/**
+ * `npm run bench [NAME …]`: the benchmarks, one process each, so that none warms the machine for another.
+ * `npm run bench -- --against REV`: a short one in this tree and in another revision, in turn (`against.ts`).
+ */
 import { spawnSync } from 'node:child_process';
 import { join } from 'node:path';
+import { parseArgs } from 'node:util';
+import { benchAgainst } from './against.ts';
 
 const BENCHES = [
   'imbalance',
@@ -22,17 +27,25 @@ const BENCHES = [
 const OPTIONS: Readonly<Record<string, readonly (readonly string[])[]>> = {
   balancing: [[], ['--lengths', 'files', '--designs', '500', '--seed', '3']],
 };
-const asked = process.argv.slice(2);
+const { values: options, positionals: asked } = parseArgs({
+  allowPositionals: true,
+  options: { against: { type: 'string' }, rounds: { type: 'string', default: '9' } },
+});
 const unknown = asked.find((name) => !BENCHES.includes(name));
-if (unknown !== undefined) {
+const rounds = Number(options.rounds);
+if (options.against !== undefined) {
+  const isCount = Number.isInteger(rounds) && rounds > 0;
+  if (!isCount) process.stderr.write(`--rounds is "${options.rounds}". Specify a whole number from 1.\n`);
+  process.exitCode = isCount ? benchAgainst(options.against, rounds) : 2;
+} else if (unknown !== undefined) {
   process.stderr.write(`No benchmark has the name "${unknown}". Specify some of ${BENCHES.join(', ')}.\n`);
   process.exitCode = 2;
 } else
   for (const name of asked.length > 0 ? asked : BENCHES) {
     process.stdout.write(`\n${name}\n`);
-    for (const options of OPTIONS[name] ?? [[]]) {
+    for (const args of OPTIONS[name] ?? [[]]) {
       const bench = join(import.meta.dirname, `${name}.ts`);
-      const { status } = spawnSync(process.execPath, [bench, ...options], { stdio: 'inherit' });
+      const { status } = spawnSync(process.execPath, [bench, ...args], { stdio: 'inherit' });
       if (status !== 0) process.exitCode = 1;
     }
   }
