@@ -174,6 +174,16 @@ describe.skipIf(lacks('redis-server'))('runs of which agents do the work', () =>
     expect(await ended(owner, 'runs.resume', { id: runId })).toMatchObject({ state: 'complete' });
   });
 
+  it('is refused with a wrong password, or none', async () => {
+    const wrong = join(folder, 'wrong');
+    writeFileSync(wrong, 'not-this-one');
+    for (const passwordFile of [wrong, undefined]) {
+      const connected = await connect({ url: redis.url, passwordFile });
+      expect(connected).toMatchObject({ ok: false, error: { message: expect.stringMatching(/WRONGPASS|NOAUTH/) } });
+      expect(JSON.stringify(connected)).not.toContain('not-this-one');
+    }
+  });
+
   it('leaves work of another version alone, and both sides say which they have', async () => {
     const other = 'Lockstep 0.0.1, model composite 1.0, simulator events 1.0';
     const connection = unwrap(await connect(settings()));

@@ -3,6 +3,7 @@ import { join } from 'node:path';
 import type { RunProgress, RunSummary } from '../../src-main/contract/api.ts';
 import type { StudyFile } from '../../src-main/contract/study.ts';
 import { openStore } from '../../db/store.ts';
+import type { RedisSettings } from '../../src-main/services/agents/connection.ts';
 import { openEngine } from '../../src-main/services/engine.ts';
 import { unwrap } from '../../src-workers/domain/result.ts';
 import { MIGRATIONS } from '../db/sample.ts';
@@ -63,6 +64,9 @@ if (work === 'migrate') {
       workers: 1,
       ...(work === 'sweep' && other ? { workerFile: other } : {}),
       programs: { cpuChildFile: join(ROOT, 'test/data/bench/cpu-child.ts') },
+      ...(process.env.LOCKSTEP_TEST_REDIS && {
+        redis: JSON.parse(process.env.LOCKSTEP_TEST_REDIS) as RedisSettings,
+      }),
     }),
   );
   engine.subscribe((event, payload) => {

@@ -16,7 +16,7 @@ export interface RedisSettings {
 export const PASSWORD_VARIABLE = 'LOCKSTEP_REDIS_PASSWORD';
 const DEFAULT_PREFIX = 'lockstep';
 const DEFAULT_PORT = 6379;
-const FIRST_ANSWER_MS = 10_000;
+const FIRST_ANSWER_MS = 4000;
 /** A Redis that was away is looked for again after this long at most. */
 const MAX_RETRY_MS = 2000;
 
@@ -85,7 +85,6 @@ function optionsOf({ protocol, hostname, username }: URL, port: number, db: numb
     ...(username !== '' && { username: decodeURIComponent(username) }),
     ...(password && { password }),
     ...(protocol === 'rediss:' && { tls: { servername: host } }),
-    lazyConnect: true,
     connectTimeout: FIRST_ANSWER_MS,
     // Commands wait while the Redis is away.
     maxRetriesPerRequest: null,
@@ -109,21 +108,20 @@ export async function connect(settings: RedisSettings): Promise<Result<Connectio
   const { options, prefix, place } = read.value;
   const { Redis } = await import('ioredis');
   const redis = new Redis(options);
-  let lastError = 'no answer';
-  // Without a listener an error would end the program.
-  redis.on('error', (error: Error) => void (lastError = error.message));
-  const answer = redis.connect().then(() => redis.ping());
-  const late = new Promise<never>((_, reject) => setTimeout(reject, FIRST_ANSWER_MS, new Error('late')).unref());
-  try {
-    await Promise.race([answer, late]);
-  } catch (error) {
-    redis.disconnect();
-    answer.catch(() => {});
-    const said = error instanceof Error && !/late|Connection is closed/.test(error.message) ? error.message : lastError;
-    return fail(
-      'not-found',
-      `The Redis at ${place} does not answer: ${said}. Check the address, the password and whether it runs.`,
-    );
-  }
-  return ok({ redis, prefix, place, key: (...parts) => [prefix, ...parts].join(':') });
+  let lastError = `no answer within ${FIRST_ANSWER_MS / 1000} s`;
+  const refused = await new Promise<boolean>((resolve) => {
+    redis.once('ready', () => resolve(false));
+    // A password does not become right; a Redis may be about to start.
+    redis.on('error', ({ message }: Error) => {
+      lastError = message;
+      if (/^(WRONGPASS|NOAUTH|NOPERM)/.test(message)) resolve(true);
+    });
+    setTimeout(() => resolve(true), FIRST_ANSWER_MS).unref();
+  });
+  if (!refused) return ok({ redis, prefix, place, key: (...parts) => [prefix, ...parts].join(':') });
+  redis.disconnect();
+  return fail(
+    'not-found',
+    `The Redis at ${place} does not answer: ${lastError}. Check the address, the password and whether it runs.`,
+  );
 }

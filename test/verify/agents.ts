@@ -1,0 +1,124 @@
+import { join } from 'node:path';
+import { setTimeout as pause } from 'node:timers/promises';
+import { isDeepStrictEqual } from 'node:util';
+import { openStore } from '../../db/store.ts';
+import { unwrap } from '../../src-workers/domain/result.ts';
+import { inFolder, MIGRATIONS } from '../db/sample.ts';
+import { startAgent, startRedis, type AgentProcess } from '../redis.ts';
+import { findTool } from '../tools.mjs';
+import { savedParts, soundBySqlite, work } from './kills.ts';
+import { inSeconds, wholeBelow, type Report, type Section } from './report.ts';
+
+/** Agents, the engine whose runs they work on, and the Redis between them, ended at random moments. */
+
+const AGENTS = 3;
+const PREFIX = 'verify';
+/** Mean time between two strikes, ms. */
+const STRIKE_MS = 700;
+/** An agent is stopped for longer than the silence after which its work is given away, ms. */
+const STOP_MS = 2500;
+
+type Struck =
+  | 'agents killed'
+  | 'agents stopped for a while'
+  | 'Redis killed, and empty when it is back'
+  | 'engine killed';
+
+async function verifyAgents(report: Report, kills: number): Promise<void> {
+  if (findTool('redis-server') === null) {
+    report.figure('agents', 'not tried: no redis-server here');
+    return;
+  }
+  const { uniform } = report;
+  const struck: Record<Struck, number> = {
+    'agents killed': 0,
+    'agents stopped for a while': 0,
+    'Redis killed, and empty when it is back': 0,
+    'engine killed': 0,
+  };
+  const strikes = (): number => Object.values(struck).reduce((sum, count) => sum + count, 0);
+  let complete = 0;
+  await inFolder(async (folder) => {
+    const file = (name: string): string => join(folder, `${name}.db`);
+    const partsIn = (name: string) => {
+      const open = unwrap(openStore({ file: file(name), migrationsFolder: MIGRATIONS }));
+      try {
+        const run = unwrap(open.store.listRuns({})).rows.findLast(({ kind }) => kind === 'sweep');
+        return run ? { parts: savedParts(open.store, 'sweep', run.id), best: run.best } : null;
+      } finally {
+        open.close();
+      }
+    };
+    const alone = await work('sweep', file('alone'));
+    const expected = partsIn('alone');
+    report.say(`sweep: ${expected?.parts.size} parts in ${inSeconds(alone.workMs)} without agents`);
+
+    const redis = await startRedis(folder);
+    const agents: AgentProcess[] = [];
+    const restart = async (at: number): Promise<void> => {
+      agents[at] = await startAgent(redis, PREFIX, `agent-${at}`);
+    };
+    await Promise.all(Array.from({ length: AGENTS }, (_, at) => restart(at)));
+    process.env.LOCKSTEP_TEST_REDIS = JSON.stringify({ url: redis.url, passwordFile: redis.passwordFile, prefix: PREFIX }); // prettier-ignore
+    const strike = async (): Promise<void> => {
+      const [kind, at] = [uniform(), wholeBelow(uniform, AGENTS)];
+      if (kind < 0.75) {
+        struck['agents killed']++;
+        await agents[at].kill();
+        await restart(at);
+      } else if (kind < 0.9) {
+        struck['agents stopped for a while']++;
+        agents[at].child.kill('SIGSTOP');
+        setTimeout(() => agents[at].child.kill('SIGCONT'), STOP_MS);
+      } else {
+        struck['Redis killed, and empty when it is back']++;
+        await redis.kill();
+        await pause(1000 * uniform());
+        await redis.start();
+      }
+    };
+    let run = 0;
+    try {
+      while (strikes() < kills) {
+        const name = `run-${run}`;
+        const ms = alone.workMs * uniform();
+        const kill = uniform() < 0.25 ? ({ after: 'ready', ms, whom: 'engine' } as const) : null;
+        const before = partsIn(name)?.parts ?? new Map<string, string>();
+        let over = false;
+        const working = work('sweep', file(name), { kill }).finally(() => (over = true));
+        while (!over) {
+          await Promise.race([pause(2 * STRIKE_MS * uniform()), working]);
+          if (!over && strikes() < kills) await strike();
+        }
+        const { killed, lines } = await working;
+        struck['engine killed'] += Number(killed);
+        const at = `run ${run}, seed ${report.seed}, strike ${strikes()}`;
+        const verdict = soundBySqlite(file(name));
+        if (verdict !== 'ok\n') report.fail(`${at}: integrity_check says ${verdict.trim()}`);
+        const now = partsIn(name);
+        const lost = [...before].filter(([key, value]) => now?.parts.get(key) !== value);
+        if (lost.length > 0) report.fail(`${at}: ${lost.length} parts saved before are gone or changed`);
+        const done = lines.find((line) => line.startsWith('done '));
+        if (!killed && !done?.startsWith('done complete')) report.fail(`${at}: ended as ${done ?? 'nothing'}`);
+        if (!done) continue;
+        complete++;
+        run++;
+        if (!isDeepStrictEqual(now, expected)) report.fail(`${at}: complete with other results`);
+      }
+    } finally {
+      delete process.env.LOCKSTEP_TEST_REDIS;
+      await Promise.all(agents.map((agent) => agent.kill()));
+      await redis.kill();
+    }
+  });
+  for (const [what, count] of Object.entries(struck)) report.figure(what, count);
+  report.figure('runs complete, with the results of one machine alone', complete);
+}
+
+export const section: Section = {
+  what: 'agents, their Redis and the engine of the run, killed at random moments: each result is saved once',
+  full: 200,
+  quick: 10,
+  unit: 'strikes',
+  run: verifyAgents,
+};
