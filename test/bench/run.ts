@@ -14,6 +14,7 @@ const BENCHES = [
   'simulations',
   'store',
   'sweep',
+  'agents',
   'renderer',
   'measured',
   'spmv',
