@@ -438,15 +438,16 @@ export async function cudaFiles({
 export async function bundle({
   plan,
   sourcesFolder,
-  source,
+  ...contents
 }: {
   readonly plan: BenchPlan;
   readonly sourcesFolder: string;
   readonly source: PlanSource | null;
+  readonly slurmTasks?: number;
 }): Promise<Result<readonly PlacedFile[]>> {
   const sources = await readCudaSources(sourcesFolder);
   if (!sources.ok) return sources;
-  return makeBundle(plan, { sources: sources.value, source, context: LAWS_ALONE });
+  return makeBundle(plan, { ...contents, sources: sources.value, context: LAWS_ALONE });
 }
 
 export function reproduce({ paper }: { readonly paper?: string | undefined }): readonly ReproductionTable[] {

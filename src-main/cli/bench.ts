@@ -53,7 +53,11 @@ export interface BenchOptions extends RedisOptions {
   readonly compare?: boolean;
   readonly profile?: number;
   readonly bundle?: string;
+  readonly slurm?: number | true;
 }
+
+/** Tasks of a job array where nothing else is said. */
+const SLURM_TASKS = 8;
 
 const ms = (timeMs: number | null): string => (timeMs === null ? '–' : timeMs.toPrecision(4));
 
@@ -130,6 +134,12 @@ export async function benchCommand(
   run: string | undefined,
   options: BenchOptions,
 ): Promise<number> {
+  if (options.slurm !== undefined && options.bundle === undefined)
+    return reportFailure(
+      terminal,
+      { code: 'bad-input', message: '--slurm is for a bundle. Specify --bundle PATH too.' },
+      true,
+    );
   if (options.list) return listTargets(engine, terminal, options);
   if (options.compare) return compareMeasurement(engine, terminal, run, options);
   const input = measuringInput(run, options);
@@ -430,7 +440,9 @@ async function packBundle(
   options: BenchOptions,
 ): Promise<number> {
   const archive = /\.tar$/i.test(path);
-  const checked = validate(procedures['bench.bundle'].input, { ...input, archive }, 'bench');
+  const slurmTasks = options.slurm === true ? SLURM_TASKS : options.slurm;
+  const asked = { ...input, archive, ...(slurmTasks !== undefined && { slurmTasks }) };
+  const checked = validate(procedures['bench.bundle'].input, asked, 'bench');
   if (!checked.ok) return reportFailure(terminal, checked.error, true);
   const bundle = await engine.call('bench.bundle', checked.value);
   if (!bundle.ok) return reportFailure(terminal, bundle.error);
@@ -456,7 +468,9 @@ async function packBundle(
   else
     say(
       terminal,
-      `Packed ${cases} cases into ${path}. On a machine with a CUDA device: ./run.sh there, then lockstep import results.jsonl here.`,
+      slurmTasks === undefined
+        ? `Packed ${cases} cases into ${path}. On a machine with a CUDA device: ./run.sh there, then lockstep import results.jsonl here.`
+        : `Packed ${cases} cases into ${path}. In a folder of the cluster that all its machines share: sbatch run.slurm there, then lockstep import FOLDER.`,
     );
   return EXIT_OK;
 }

@@ -462,6 +462,11 @@ function measuringCommands(program: Command, cli: CommandLine): void {
     .option('--compare', 'predictions beside the measurements of the run named, which is one that measured')
     .option('--profile <number>', 'compare with the predictions of this calibration instead', positive)
     .option('--bundle <path>', 'pack the measurement for a machine with a CUDA device: a folder, or a .tar file')
+    .option(
+      '--slurm [tasks]',
+      'with --bundle: also a job array for a cluster with Slurm, of so many tasks (8); import FOLDER merges what they measured',
+      positive,
+    )
     .addHelpText(
       'after',
       `
@@ -716,7 +721,7 @@ function fileCommands(program: Command, cli: CommandLine): void {
       'after',
       `
 The kind of FILE is detected from its content. It may be compressed (.gz):
-  results.jsonl of a bundle    JSON lines: the plan first, then a record per line
+  results.jsonl of a bundle    JSON lines: the plan first, then a record per line; of a folder, those of all slices
   Kernel Tuner                 a cache, or results in the T4 format (JSON)
   measured loops               CSV: dataset,rows,cols,nnzs and a column of times, ms, per schedule
   mean losses of SMITE         CSV: distribution,n,groups,measured_mean_loss,…

@@ -18,6 +18,7 @@ export type AgentsState =
     };
 
 export interface Agent {
+  readonly id: string;
   readonly name: string;
   readonly host: string;
   readonly versions: string;

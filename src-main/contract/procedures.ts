@@ -521,9 +521,16 @@ export const procedures = {
   'bench.record': procedure(
     v.strictObject({ id, records: v.pipe(v.array(v.unknown()), v.maxLength(10_000)) }),
   ).returns<null>(),
-  /** The files of a measurement for another machine: one tar archive or, with `archive: false`, each by itself. */
+  /**
+   * The files of a measurement for another machine: one tar archive or, with `archive: false`, each by itself. `slurmTasks`: with a job array
+   * of so many tasks, at most one for each case.
+   */
   'bench.bundle': procedure(
-    v.strictObject({ ...measuringInput, archive: v.optional(v.boolean(), true) }),
+    v.strictObject({
+      ...measuringInput,
+      archive: v.optional(v.boolean(), true),
+      slurmTasks: v.exactOptional(whole(1, 1000)),
+    }),
   ).returns<Bundle>(),
   /** A run of kind `bench` or `import`: everything measured in it. */
   'bench.detail': procedure(byId).returns<MeasuringDetail>(),

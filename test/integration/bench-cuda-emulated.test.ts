@@ -3,6 +3,8 @@ import { tmpdir } from 'node:os';
 import { dirname, join } from 'node:path';
 import { setTimeout as pause } from 'node:timers/promises';
 import { afterAll, beforeAll, describe as always, expect, it, vi } from 'vitest';
+import { readImportFile } from '../../src-main/services/imports/imports.ts';
+import { parseBenchResults } from '../../src-workers/parse/bench-results.ts';
 import { makeBundle, planLine } from '../../src-workers/bench/cuda/bundle.ts';
 import { compileCuda, readCudaSources, type CudaCompilation } from '../../src-workers/bench/cuda/compile.ts';
 import { nvccVersion } from '../../src-workers/bench/cuda/toolkit.ts';
@@ -763,7 +765,7 @@ describe('a bundle on a machine without Lockstep', () => {
 
   beforeAll(async () => {
     const sources = unwrap(await readCudaSources(SOURCES));
-    const files = unwrap(await makeBundle(plan, { sources, source: null, context: NO_FILES }));
+    const files = unwrap(await makeBundle(plan, { sources, source: null, context: NO_FILES, slurmTasks: 3 }));
     const archive = join(folder, 'bundle.tar');
     await writeFile(archive, unwrap(tarArchive(files)));
     const unpacked = join(folder, 'a place with spaces');
@@ -807,6 +809,37 @@ describe('a bundle on a machine without Lockstep', () => {
     const again = await script();
     expect(again.stdout).toContain('measuring; 4 of 4 cases are done already');
     expect(ofType(await recordsAfterPlan(), 'sample').length).toBe(9);
+  });
+
+  it('measures slices as tasks of a job array, what is missing alone when started again, and merges them', async () => {
+    const task = (id: number): Promise<Ended> =>
+      runToEnd(join(place, 'run.slurm'), [], place, { ...environment, SLURM_ARRAY_TASK_ID: String(id) });
+    const sliceFile = (id: number): string => join(place, `results-${id}.jsonl`);
+    await rm(join(place, 'results.jsonl'));
+    for (const [id, cases] of [2, 1, 1].entries()) {
+      const ended = await task(id);
+      expect(ended.stderr).toBe('');
+      expect(ended.stdout).toContain(`measuring; 0 of ${cases} cases are done already`);
+    }
+    expect((await task(0)).stdout).toContain('measuring; 2 of 2 cases are done already');
+    const sampled = async (): Promise<string[]> =>
+      ofType(recordsOf((await Promise.all([0, 1, 2].map((id) => readFile(sliceFile(id), 'utf8')))).join('').replaceAll(/^\{"type":"plan".*\n/gm, '')), 'check').map(({ case: id }) => id); // prettier-ignore
+    expect((await sampled()).sort()).toEqual(['a', 'b', 'grid']);
+    // One task was interrupted; the array is started again.
+    const text = await readFile(sliceFile(1), 'utf8');
+    await writeFile(sliceFile(1), text.slice(0, text.lastIndexOf('"type":"check"')));
+    const short = unwrap(await parseBenchResults(unwrap(await readImportFile(place)), 'folder'));
+    expect(short.cases.find((one) => one.case.id === 'b')?.correct ?? null).toBe(null);
+    expect((await task(1)).stdout).toContain('measuring; 0 of 1 cases are done already');
+    const merged = unwrap(await parseBenchResults(unwrap(await readImportFile(place)), 'folder'));
+    expect(merged.cases.map((one) => [one.case.id, one.failure === null])).toEqual([['a', true], ['b', true], ['too-wide', false], ['grid', true]]); // prettier-ignore
+    expect(merged.warnings).toEqual([]);
+    expect((await runToEnd(join(place, 'run.slurm'), [], place, environment)).stderr).toContain('start this by sbatch');
+    expect((await script({ LOCKSTEP_SLICE: '3/3' })).stderr).toBe('slice 3 is not among 0 to 2\n');
+    expect((await script({ LOCKSTEP_SLICE: 'x' })).stderr).toMatch(/^LOCKSTEP_SLICE must be/);
+    expect(await readImportFile(folder)).toMatchObject({ ok: false, error: { message: expect.stringContaining('holds no results') } }); // prettier-ignore
+    for (const id of [0, 1, 2]) await rm(sliceFile(id));
+    expect((await script()).code).toBe(0);
   });
 
   it('says what is missing', async () => {

@@ -269,17 +269,20 @@ describe('a bundle', () => {
     expect(planLine(planOf([power], { workload: null }), null).lengthsDigest).toBeNull();
   });
 
-  it.skipIf(lacks('shellcheck'))('has a script without a flaw that shellcheck knows', async () => {
-    const plan = planOf([unitLoop('a', {}), unitLoop('b', { registerCap: 24 })]);
-    const files = unwrap(await makeBundle(plan, { sources: [], source: null, context: NO_FILES }));
-    const script = files.find(({ path }) => path === 'run.sh')!;
-    expect(script.executable).toBe(true);
-    const path = join(folder, 'run.sh');
-    writeFileSync(path, script.bytes);
-    const checked = await runToEnd('shellcheck', ['--shell=sh', '--enable=quote-safe-variables', path], folder);
-    expect(checked.stdout).toBe('');
-    expect(checked.code).toBe(0);
-  });
+  it.skipIf(lacks('shellcheck')).each(['run.sh', 'run.slurm'])(
+    'has %s without a flaw that shellcheck knows',
+    async (name) => {
+      const plan = planOf([unitLoop('a', {}), unitLoop('b', { registerCap: 24 })]);
+      const files = unwrap(await makeBundle(plan, { sources: [], source: null, context: NO_FILES, slurmTasks: 2 }));
+      const script = files.find((one) => one.path === name)!;
+      expect(script.executable).toBe(true);
+      const path = join(folder, name);
+      writeFileSync(path, script.bytes);
+      const checked = await runToEnd('shellcheck', ['--shell=sh', '--enable=quote-safe-variables', path], folder);
+      expect(checked.stdout).toBe('');
+      expect(checked.code).toBe(0);
+    },
+  );
 
   // No PowerShell runs here: what the script is made of is checked, its quotes and brackets among it.
   it('has a script for Windows that builds the same objects with the same flags, and begins again after a hang', async () => {

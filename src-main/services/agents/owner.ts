@@ -75,7 +75,7 @@ export async function openOwner(settings: RedisSettings, storeId: string): Promi
   await events.waitUntilReady();
 
   const pending = new Map<string, Pending>();
-  let agents: readonly AgentRecord[] = [];
+  let agents: readonly (AgentRecord & { readonly id: string })[] = [];
 
   /** Takes the result of a job where there is one; hands the job out again where Redis does not know it any more. */
   const look = async (jobId: string): Promise<void> => {
@@ -236,11 +236,11 @@ export async function announce(
 export async function announced<Record>(
   { redis, key }: Connection,
   kind: 'agent' | 'owner',
-): Promise<readonly Record[]> {
+): Promise<readonly (Record & { readonly id: string })[]> {
   const ids = await redis.smembers(key(`${kind}s`));
   if (ids.length === 0) return [];
   const found = await redis.mget(ids.map((id) => key(kind, id)));
   const gone = ids.filter((_, at) => found[at] === null);
   if (gone.length > 0) await redis.srem(key(`${kind}s`), ...gone);
-  return found.flatMap((text) => (text === null ? [] : [JSON.parse(text) as Record]));
+  return found.flatMap((text, at) => (text === null ? [] : [{ id: ids[at], ...(JSON.parse(text) as Record) }]));
 }

@@ -1,3 +1,5 @@
+import { readdir } from 'node:fs/promises';
+import { join } from 'node:path';
 import { isDeepStrictEqual } from 'node:util';
 import type { MeasurementRecord, RunDraft, RunRecord } from '../../../db/records.ts';
 import type {
@@ -56,8 +58,26 @@ const HEAD_BYTES = 65_536;
 const MAX_BATCH_CASES = 1000;
 const MAX_BATCH_TIMES = 20_000;
 
-/** Reads a file to import; fails for a folder or a file above the limit. */
-export const readImportFile = (path: string): Promise<Result<Uint8Array>> => readBytes(path, MAX_IMPORT_BYTES);
+/** Reads a file to import; of the folder of a bundle its results, of all slices. Fails above the limit. */
+export async function readImportFile(path: string): Promise<Result<Uint8Array>> {
+  const names = await readdir(path).catch(() => null);
+  if (!names) return readBytes(path, MAX_IMPORT_BYTES);
+  const results = names.filter((name) => /^results(-\d+)?\.jsonl$/.test(name)).sort();
+  if (results.length === 0)
+    return fail(
+      'bad-input',
+      `${path} holds no results.jsonl and no results-0.jsonl, … Specify a file, or the folder of a bundle that was measured.`,
+    );
+  // Each begins with the plan, which must be the same in all.
+  const parts: Uint8Array[] = [];
+  for (const name of results) {
+    const left = MAX_IMPORT_BYTES - parts.reduce((sum, part) => sum + part.length, 0);
+    const bytes = await readBytes(join(path, name), left);
+    if (!bytes.ok) return bytes;
+    parts.push(bytes.value);
+  }
+  return ok(Buffer.concat(parts));
+}
 
 /** Detects the kind of a file from its content. @param bytes not compressed */
 export function fileKind(bytes: Uint8Array): FileKind {

@@ -323,13 +323,14 @@ export function openBenchmarks(context: Context, targets: Targets, pageSilenceMs
       const among = runnableDesigns(view.value, deviceId.value, ability);
       return among.ok ? ok(among.value.found) : among;
     },
-    async bundle({ archive, ...input }) {
+    async bundle({ archive, slurmTasks, ...input }) {
       const planned = await plan({ target: 'cuda:0', ...input });
       if (!planned.ok) return planned;
       const files = await context.pool.run('bundle', {
         plan: planned.value.plan,
         sourcesFolder: context.programs.cudaFolder,
         source: planSource(planned.value),
+        ...(slurmTasks !== undefined && { slurmTasks: Math.min(slurmTasks, planned.value.plan.cases.length) }),
       });
       const what = planned.value.view ? `run-${planned.value.view.run.id}` : input.suite;
       if (!files.ok) return files;

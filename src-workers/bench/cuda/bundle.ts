@@ -14,6 +14,8 @@ export interface BundleContents {
   readonly source: PlanSource | null;
   /** Reads the files that workloads of `matrix-power` name. */
   readonly context: WorkloadContext;
+  /** Tasks of a job array, for a cluster with Slurm. */
+  readonly slurmTasks?: number;
 }
 
 /**
@@ -25,8 +27,11 @@ export async function makeBundle(plan: BenchPlan, contents: BundleContents): Pro
   if (!made.ok) return made;
   const text = (path: string, lines: string): PlacedFile => ({ path, bytes: new TextEncoder().encode(lines) });
   return ok([
-    text('README.txt', readme(plan)),
+    text('README.txt', readme(plan, contents.slurmTasks)),
     { ...text('run.sh', script(made.value.objects, plan.cases.length)), executable: true },
+    ...(contents.slurmTasks === undefined
+      ? []
+      : [{ ...text('run.slurm', slurmScript(contents.slurmTasks)), executable: true as const }]),
     text('run.ps1', windowsScript(made.value.objects, plan.cases.length)),
     text('plan.jsonl', `${JSON.stringify(planLine(plan, contents.source))}\n`),
     ...made.value.files,
@@ -41,7 +46,7 @@ export function planLine(plan: BenchPlan, source: PlanSource | null): PlanLine {
   return keptPlan(plan, digest, source);
 }
 
-function readme(plan: BenchPlan): string {
+function readme(plan: BenchPlan, slurmTasks: number | undefined): string {
   return `Measurements for Lockstep
 =========================
 
@@ -52,7 +57,7 @@ ${plan.cases.length} cases, ${plan.warmUps} warm-ups and ${plan.repeats} repeats
         powershell -ExecutionPolicy Bypass -File run.ps1      (needs the C++ build tools of Visual Studio)
 3. Import results.jsonl into Lockstep:  lockstep import results.jsonl
 
-Run it again to continue where it was interrupted: cases that are done, or that failed, are not measured again. Delete
+${slurmTasks === undefined ? '' : slurmText(slurmTasks)}Run it again to continue where it was interrupted: cases that are done, or that failed, are not measured again. Delete
 results.jsonl to measure everything anew.
 
 Settings, as environment variables:
@@ -66,6 +71,28 @@ HKEY_LOCAL_MACHINE\\SYSTEM\\CurrentControlSet\\Control\\GraphicsDrivers). Pack t
 `;
 }
 
+const slurmText = (tasks: number): string => `On a cluster with Slurm, in a folder that all machines share:
+1. sbatch run.slurm      ${tasks} tasks with a GPU each; options of the site go before the name, as in sbatch --partition=gpu run.slurm
+2. When it is done:  lockstep import FOLDER   merges results-*.jsonl. All tasks must have had the same kind of GPU and driver.
+The same sbatch again measures what is missing.
+
+`;
+
+/** A job array: each task measures a slice of the cases. */
+function slurmScript(tasks: number): string {
+  return `#!/bin/sh
+#SBATCH --job-name=lockstep
+#SBATCH --array=0-${tasks - 1}
+#SBATCH --gres=gpu:1
+#SBATCH --output=slice-%a.log
+# Usage: sbatch run.slurm, in this folder, which all machines must share. Again: measures what is missing.
+set -eu
+# Slurm runs a copy of this script, from another place.
+cd "\${SLURM_SUBMIT_DIR:-$(dirname "$0")}"
+LOCKSTEP_SLICE="\${SLURM_ARRAY_TASK_ID:?start this by sbatch}/${tasks}" exec ./run.sh
+`;
+}
+
 /** Plain words only: flags are made of letters, digits and a few signs that mean nothing to a shell. */
 function shellWords(words: readonly string[]): string {
   return words.map((word) => (/^[\w=+./:-]+$/.test(word) ? word : `'${word.replaceAll("'", "'\\''")}'`)).join(' ');
@@ -73,12 +100,12 @@ function shellWords(words: readonly string[]): string {
 
 function script(objects: readonly CudaObject[], cases: number): string {
   const builds = objects.map(
-    ({ name, source, flags }) => `build ${shellWords([`build/${name}.o`, ...flags, '-c', `sources/${source}`])}`,
+    ({ name, source, flags }) => `build ${shellWords([`${name}.o`, ...flags, '-c', `sources/${source}`])}`,
   );
-  const files = shellWords(objects.map(({ name }) => `build/${name}.o`));
+  const files = objects.map(({ name }) => `"$build/${name}.o"`).join(' ');
   return `#!/bin/sh
 # Builds the program for this machine's GPUs, measures the plan beside this file, and leaves results.jsonl.
-# Usage: ./run.sh [DEVICE]
+# Usage: ./run.sh [DEVICE]. With LOCKSTEP_SLICE=2/10 it measures the third tenth of the cases, and leaves results-2.jsonl.
 set -eu
 cd "$(dirname "$0")"
 device=\${1:-0}
@@ -87,6 +114,15 @@ stop() {
   echo "$1" >&2
   exit 1
 }
+
+# Slices share a folder: each has files of its own, and each machine its program.
+slice=\${LOCKSTEP_SLICE:-0/1}
+slices=\${slice#*/} slice=\${slice%%/*} build=build work=build results=results.jsonl
+case $slice/$slices in
+  *[!0-9/]* | /* | */ | */*/*) stop "LOCKSTEP_SLICE must be a number from 0 on and the number of slices, as in 2/10" ;;
+esac
+[ "$slice" -lt "$slices" ] || stop "slice $slice is not among 0 to $((slices - 1))"
+if [ "$slices" -gt 1 ]; then build=build-$(uname -n) work=slice-$slice results=results-$slice.jsonl; fi
 
 case $device in
   '' | *[!0-9]*) stop "device $device is not a number from 0 on" ;;
@@ -141,78 +177,87 @@ else
 fi
 
 # A result file that is there already has to be of this plan; what is unfinished in it is measured again.
-if [ -f results.jsonl ] && ! head -n 1 results.jsonl | cmp -s - plan.jsonl; then
-  stop "results.jsonl is of another plan; move it away first"
+if [ -f "$results" ] && ! head -n 1 "$results" | cmp -s - plan.jsonl; then
+  stop "$results is of another plan; move it away first"
 fi
 
 # Built once for a machine, a compiler and its settings.
-mkdir -p build
+mkdir -p "$build" "$work"
+if [ "$slices" -gt 1 ] && command -v flock >/dev/null 2>&1; then
+  # Slices of one machine build one after another.
+  exec 9>"$build/lock"
+  flock 9
+fi
 settings="\${NVCC_PREPEND_FLAGS:-} \${NVCC_APPEND_FLAGS:-} \${NVCC_CCBIN:-}"
 stamp="$(uname -n) $nvcc $flags $settings $("$nvcc" --version | tr '\\n' ' ')"
 build() {
-  object=$1
+  object=$build/$1
   shift
   echo "compiling $object"
   # shellcheck disable=SC2086
-  "$nvcc" $flags ${shellWords(COMPILE_FLAGS)} "$@" -o "$object" >build/log.txt 2>&1 || {
-    cat build/log.txt >&2
-    if grep -q 'Unsupported gpu architecture' build/log.txt; then
+  "$nvcc" $flags ${shellWords(COMPILE_FLAGS)} "$@" -o "$object" >"$build/log.txt" 2>&1 || {
+    cat "$build/log.txt" >&2
+    if grep -q 'Unsupported gpu architecture' "$build/log.txt"; then
       echo "$nvcc does not know this GPU. If the GPU is newer, set LOCKSTEP_ARCHITECTURE to the newest of these:" >&2
       "$nvcc" --list-gpu-arch >&2 || true
-      capability=$(sed -n "s/.*Unsupported gpu architecture 'compute_\\([0-9]*\\).*/\\1/p" build/log.txt | head -n 1)
+      capability=$(sed -n "s/.*Unsupported gpu architecture 'compute_\\([0-9]*\\).*/\\1/p" "$build/log.txt" | head -n 1)
       if [ -n "$capability" ] && [ "$capability" -le ${LAST_RELEASES.at(-1)![0]} ]; then explain "$capability"; fi
     fi
     stop "nvcc could not compile $object"
   }
 }
-if [ ! -x build/lockstep-cuda ] || [ "$(cat build/stamp.txt 2>/dev/null)" != "$stamp" ]; then
-  rm -f build/lockstep-cuda
+if [ ! -x "$build/lockstep-cuda" ] || [ "$(cat "$build/stamp.txt" 2>/dev/null)" != "$stamp" ]; then
+  rm -f "$build/lockstep-cuda"
 ${builds.map((line) => `  ${line}`).join('\n')}
   # shellcheck disable=SC2086
-  "$nvcc" $flags ${files} ${shellWords(LINK_FLAGS)} -o build/lockstep-cuda
-  echo "$stamp" >build/stamp.txt
+  "$nvcc" $flags ${files} ${shellWords(LINK_FLAGS)} -o "$build/lockstep-cuda"
+  echo "$stamp" >"$build/stamp.txt"
 fi
+exec 9>&-
 
-if ! ./build/lockstep-cuda --list >build/devices.jsonl; then
-  cat build/devices.jsonl >&2
+if ! "./$build/lockstep-cuda" --list >"$work/devices.jsonl"; then
+  cat "$work/devices.jsonl" >&2
   # Without a device, nvcc cannot know what to build for: next time it asks again.
-  rm -f build/stamp.txt
+  rm -f "$build/stamp.txt"
   stop "this machine has no CUDA device that answers"
 fi
-if [ "$(grep -c '"type":"device"' build/devices.jsonl)" -le "$device" ]; then
-  cat build/devices.jsonl >&2
+if [ "$(grep -c '"type":"device"' "$work/devices.jsonl")" -le "$device" ]; then
+  cat "$work/devices.jsonl" >&2
   stop "there is no device $device; the devices are those above, from 0 on"
 fi
 
 # A case is done once its result was checked, or it failed; lines of others, and a line cut short, are dropped.
-[ -f results.jsonl ] || cp plan.jsonl results.jsonl
+[ -f "$results" ] || cp plan.jsonl "$results"
+awk -v slice="$slice" -v slices="$slices" '$1 == "case" && n++ % slices != slice { print $2 }' plan.txt >"$work/others.txt"
+cases=$((${cases} - $(wc -l <"$work/others.txt")))
 settle() {
   awk '
     /^[{]"type":"(check|failed)",.*"[}]$/ && match($0, /"case":"[^"]*"/) { print substr($0, RSTART + 8, RLENGTH - 9) }
-  ' results.jsonl >build/done.txt
-  awk '
-    FILENAME != "results.jsonl" { done[$0] = 1; next }
+  ' "$results" >"$work/done.txt"
+  awk -v results="$results" '
+    FILENAME != results { done[$0] = 1; next }
     FNR == 1 || /^[{]"type":"device",.*[}][}]$/ { print; next }
     match($0, /"case":"[^"]*"/) && substr($0, RSTART + 8, RLENGTH - 9) in done
-  ' build/done.txt results.jsonl >build/kept.jsonl
-  mv build/kept.jsonl results.jsonl
+  ' "$work/done.txt" "$results" >"$work/kept.jsonl"
+  mv "$work/kept.jsonl" "$results"
+  cat "$work/done.txt" "$work/others.txt" >"$work/skipped.txt"
 }
 
 settle
-echo "measuring; $(wc -l <build/done.txt | tr -d ' ') of ${cases} cases are done already"
+echo "measuring; $(wc -l <"$work/done.txt" | tr -d ' ') of $cases cases are done already"
 while :; do
   status=0
-  ./build/lockstep-cuda --plan plan.txt --device "$device" --done build/done.txt >>results.jsonl || status=$?
+  "./$build/lockstep-cuda" --plan plan.txt --device "$device" --done "$work/skipped.txt" >>"$results" || status=$?
   # A launch hung: its case has failed, and the others are measured by a new process.
   [ "$status" -eq ${EXIT_HUNG} ] || break
-  tail -n 1 results.jsonl >&2
+  tail -n 1 "$results" >&2
   settle
 done
 if [ "$status" -ne 0 ]; then
-  tail -n 1 results.jsonl >&2
+  tail -n 1 "$results" >&2
   stop "measuring ended early; run this again to continue with the next case"
 fi
-echo "$(grep -c '"type":"check"' results.jsonl) cases measured, $(grep -c '"type":"failed"' results.jsonl) failed: results.jsonl"
+echo "$(grep -c '"type":"check"' "$results") cases measured, $(grep -c '"type":"failed"' "$results") failed: $results"
 `;
 }
 
