@@ -159,6 +159,7 @@ describe('hostile names', () => {
         break;
       }
       case 'cuda':
+      case 'cuda-kernel':
       case 'python':
       case 'kokkos':
       case 'sycl':

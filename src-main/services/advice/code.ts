@@ -38,6 +38,7 @@ export async function adviseCode(
     inputs: study.facts(device, row.design.implementation),
     pick: picked ? pickText(known.others!.ties.count, tieBand(device), pickRule(device)) : '',
     evidence: evidenceText(deviceEvidence(device), [row.kind]),
+    law: plan.law,
   };
   const { extension, mediaType, write } = CODE[format];
   return ok({

@@ -1,6 +1,7 @@
 import { tieBandText, type TieBand } from '../../../src-workers/domain/evidence.ts';
 import type { DesignClass } from '../../../src-workers/domain/design.ts';
 import { assumedFacts, factText, trafficPhrase, type InputFact } from '../../../src-workers/domain/provenance.ts';
+import type { LengthLaw } from '../../../src-workers/domain/workload.ts';
 import type { RankRow } from '../../contract/api.ts';
 import type { Study } from '../../contract/study.ts';
 import { designText, layoutSentences } from '../ranking/design-text.ts';
@@ -20,6 +21,13 @@ export interface CodeSource {
   readonly pick: string;
   /** What holds the time against reality, in a sentence. */
   readonly evidence: string;
+  /** Lengths of the units. */
+  readonly law: LengthLaw;
+}
+
+/** The kernel, and how it is written where a study names several ways, as an identifier. */
+export function implementationName({ study }: CodeSource, { design }: RankRow): string {
+  return identifier([study.kernel.name, design.implementation ?? ''].join(' '));
 }
 
 /** What every export of code begins with: the design, its predicted time, what was assumed, which model, which evidence. */
@@ -86,7 +94,7 @@ function boundsMacro(macro: string, { design, residentBlocks }: RankRow): readon
 export function cudaHeader(source: CodeSource, row: RankRow): string {
   const { design } = row;
   const { implementation } = design;
-  const name = identifier([source.study.kernel.name, implementation ?? ''].join(' '));
+  const name = implementationName(source, row);
   const upper = name.toUpperCase();
   const cap = design.registerCap;
   return [

@@ -3,8 +3,16 @@ import { isWholeUnit } from '../../../src-workers/domain/design.ts';
 import { unwrap } from '../../../src-workers/domain/result.ts';
 import type { CODE_FORMATS, RankRow } from '../../contract/api.ts';
 import { layoutSentences } from '../ranking/design-text.ts';
-import { cudaHeader, head, NO_THRESHOLD, pythonModule, wgslConstants, type CodeSource } from './code.ts';
-import { identifier } from './text.ts';
+import {
+  cudaHeader,
+  head,
+  implementationName,
+  NO_THRESHOLD,
+  pythonModule,
+  wgslConstants,
+  type CodeSource,
+} from './code.ts';
+import { cudaKernel } from './skeleton.ts';
 
 /** A design as the launch constants of a C++ library. Only checked numbers and cleaned names reach the text. */
 
@@ -47,9 +55,6 @@ function about(source: CodeSource, row: RankRow): string {
   return [...head(source, row), ...layoutSentences(row.design).map((line) => `// ${line}`)].join('\n');
 }
 
-const nameOf = ({ study }: CodeSource, { design }: RankRow): string =>
-  identifier([study.kernel.name, design.implementation ?? ''].join(' '));
-
 /** How rounds of units are dealt to slots, for a library that numbers its blocks and its threads. */
 const rounds = (body: string): string => `  for (long long at = slot; at < units; at += slots) {
     ${body}
@@ -62,7 +67,7 @@ const rounds = (body: string): string => `  for (long long at = slot; at < units
  * @param width threads of a thread group of the device: the longest vector
  */
 export function kokkosHeader(source: CodeSource, row: RankRow, width: number): string {
-  const name = nameOf(source, row);
+  const name = implementationName(source, row);
   const guard = `LOCKSTEP_${name.toUpperCase()}_KOKKOS_HPP`;
   const { blockThreads } = row.design;
   return `${about(source, row)}
@@ -126,7 +131,7 @@ ${rounds('body(at);')}
  * @param width threads of a thread group of the device: the sub-group
  */
 export function syclHeader(source: CodeSource, row: RankRow, width: number): string {
-  const name = nameOf(source, row);
+  const name = implementationName(source, row);
   const upper = name.toUpperCase();
   const { blockThreads } = row.design;
   return `${about(source, row)}
@@ -185,7 +190,7 @@ ${rounds('body(at, local % threads_per_unit[which]);')}
  * as small, medium and large segments of cub::DeviceSegmentedReduce. A unit is a segment. C++17.
  */
 export function cubHeader(source: CodeSource, row: RankRow): string {
-  const name = nameOf(source, row);
+  const name = implementationName(source, row);
   const guard = `LOCKSTEP_${name.toUpperCase()}_CUB_CUH`;
   const { blockThreads } = row.design;
   return `${about(source, row)}
@@ -313,6 +318,7 @@ interface CodeFormat {
 /** Launch code by format. */
 export const CODE: Readonly<Record<(typeof CODE_FORMATS)[number] | 'cub', CodeFormat>> = {
   cuda: { extension: 'cuh', mediaType: 'text/plain', write: cudaHeader },
+  'cuda-kernel': { extension: 'kernel.cuh', mediaType: 'text/plain', write: cudaKernel },
   wgsl: { extension: 'wgsl', mediaType: 'text/plain', write: wgslConstants },
   python: { extension: 'py', mediaType: 'text/x-python', write: pythonModule },
   kokkos: { extension: 'kokkos.hpp', mediaType: 'text/plain', write: kokkosHeader },

@@ -80,6 +80,7 @@ export async function renderExport(
       return report('html', 'text/html', (facts) => htmlReport(facts, draw, mapSection(view, chosen)));
     }
     case 'cuda':
+    case 'cuda-kernel':
     case 'wgsl':
     case 'python':
     case 'kokkos':
@@ -101,6 +102,7 @@ export async function renderExport(
         inputs: runInputs(view, device, row.design.implementation),
         pick: picked ? pickText(picked.ties, picked.band, pickRule(device)) : '',
         evidence: evidenceText(deviceEvidence(device), [row.kind]),
+        law: view.predictor.plan.law,
       };
       if (isTuner(format)) return renderTuner(pool, view, format, base, source, device, row, limit);
       const { extension, mediaType, write } = CODE[format];

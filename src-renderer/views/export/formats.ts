@@ -47,6 +47,14 @@ export const FORMATS: readonly FormatEntry[] = [
     words: 'c++ launch bounds',
   },
   {
+    id: 'cuda-kernel',
+    label: 'CUDA kernel',
+    text: 'The header, and around your work the loop, mapping and launch',
+    about: 'code',
+    rows: false,
+    words: 'c++ hip skeleton template loop',
+  },
+  {
     id: 'wgsl',
     label: 'WGSL constants',
     text: 'Constants to put before a shader',

@@ -1,0 +1,324 @@
+import { parseBalancing } from '../../../src-workers/domain/balancing.ts';
+import type { Balancing } from '../../../src-workers/domain/design.ts';
+import { unwrap } from '../../../src-workers/domain/result.ts';
+import type { LengthLaw } from '../../../src-workers/domain/workload.ts';
+import { bucketRanges } from '../../../src-workers/predict/depth/group-depth.ts';
+import type { RankRow } from '../../contract/api.ts';
+import { cudaHeader, implementationName, type CodeSource } from './code.ts';
+
+/**
+ * A kernel that does what a design says, around the work of a unit that a person writes: the header, the loop, how units are mapped to
+ * threads, what the balancing needs before the launch, and the launch. CUDA and HIP, C++17.
+ *
+ * @param width threads of a thread group of the device
+ */
+export function cudaKernel(source: CodeSource, row: RankRow, width: number): string {
+  const { design } = row;
+  const balancing = unwrap(parseBalancing(design.balancing));
+  const name = implementationName(source, row);
+  const most = Math.max(design.threadsPerUnit, ...(design.classes ?? []).map(({ threadsPerUnit }) => threadsPerUnit));
+  const fetches = balancing.kind === 'dynamic-fetch';
+  const cuts = balancing.kind === 'nonzero-split' || balancing.kind === 'merge-path';
+  const several = cuts || most > width;
+  return `${cudaHeader(source, row)}
+#include <algorithm>
+#include <cstddef>
+#include <numeric>
+#include <random>
+#include <vector>
+
+#if defined(__HIP__) || defined(__HIPCC__)
+#include <hip/hip_runtime.h>
+#define LOCKSTEP_SHUFFLE_XOR(mask, value, distance) __shfl_xor(value, distance)
+#define LOCKSTEP_SHUFFLE(mask, value, lane) __shfl(value, lane)
+#define LOCKSTEP_LAUNCH hipLaunchKernel
+#define LOCKSTEP_ERROR hipError_t
+#define LOCKSTEP_STREAM hipStream_t
+#else
+#define LOCKSTEP_SHUFFLE_XOR(mask, value, distance) __shfl_xor_sync(mask, value, distance)
+#define LOCKSTEP_SHUFFLE(mask, value, lane) __shfl_sync(mask, value, lane)
+#define LOCKSTEP_LAUNCH cudaLaunchKernel
+#define LOCKSTEP_ERROR cudaError_t
+#define LOCKSTEP_STREAM cudaStream_t
+#endif
+
+namespace lockstep_${name} {
+
+/// Threads of a thread group.
+constexpr unsigned group_width = ${width}u;
+
+// Your work is a type with, on the device:
+//   using value = ...;                             what iterations add up to
+//   unsigned iterations(unsigned unit) const;      how long the unit is
+//   value step(unsigned unit, unsigned i) const;   what its iteration i adds; the threads of a unit take one each, side by side
+//   void end(unsigned unit, value sum) const;      ${several ? 'takes a part of the sum: several of a unit, so that it adds atomically to a result that is 0 before' : 'takes the sum, once for each unit'}
+
+/// What a launch reads besides the work; what a design does not need is null.
+template <class Numbers, class Sums>
+struct lists_of {
+  /// Position to unit.
+  Numbers order;
+  /// Block of the launch to its place among the blocks.
+  Numbers blocks;
+  /// Iterations that units are padded to.
+  Numbers padded;
+  /// Iterations of all units before each, and of all.
+  Sums starts;
+};
+using host_lists = lists_of<std::vector<unsigned>, std::vector<unsigned long long>>;
+using device_lists = lists_of<const unsigned*, const unsigned long long*>;
+
+${prepare(design.classes !== undefined, balancing, source.law, Math.min(width, design.blockThreads) / design.threadsPerUnit)}
+/// Lanes of the thread group that share a unit with this one.
+template <unsigned U>
+__device__ unsigned long long lanes_of_unit() {
+  constexpr unsigned OWN = U < group_width ? U : group_width;
+  const unsigned lane = threadIdx.x % group_width;
+  return ((OWN < 64u ? 1ull << (OWN % 64u) : 0ull) - 1ull) << (lane - lane % OWN);
+}
+
+/// Adds up what the threads of a unit have, within a thread group.
+template <unsigned U, class T>
+__device__ T combined(T sum) {
+  for (unsigned distance = (U < group_width ? U : group_width) / 2u; distance > 0u; distance /= 2u)
+    sum += LOCKSTEP_SHUFFLE_XOR(static_cast<${width > 32 ? 'unsigned long long' : 'unsigned'}>(lanes_of_unit<U>()), sum, static_cast<int>(distance));
+  return sum;
+}
+
+/// A whole unit: iterations go to its U threads in turn. \`padded\`: iterations that lanes run at least, idle ones too.
+template <unsigned U, class Work>
+__device__ void run_unit(const Work& work, unsigned unit, unsigned padded) {
+  const unsigned rank = threadIdx.x % U;
+  const unsigned length = work.iterations(unit);
+  const unsigned last = length > padded ? length : padded;
+  typename Work::value sum{};
+  for (unsigned i = rank; i < last; i += U)
+    if (i < length) sum += work.step(unit, i);
+  sum = combined<U>(sum);
+  if (rank % group_width == 0u) work.end(unit, sum);
+}
+
+/// first, units: the units of this launch, by their places in the order. counter: one word, 0 before the launch; of launches that fetch.
+template <unsigned U, class Work>
+__global__ void ${`LOCKSTEP_${name.toUpperCase()}_BOUNDS`} run_units(Work work, device_lists lists, [[maybe_unused]] unsigned first, unsigned units,
+                         [[maybe_unused]] unsigned* counter) {
+  [[maybe_unused]] constexpr unsigned SLOTS = block_threads / U;
+  [[maybe_unused]] const unsigned rank = threadIdx.x % U;
+  [[maybe_unused]] const unsigned slot = threadIdx.x / U;
+  [[maybe_unused]] const unsigned place = lists.blocks ? lists.blocks[blockIdx.x] : blockIdx.x;
+  [[maybe_unused]] const auto unit_at = [&](unsigned long long at) { return lists.order ? lists.order[first + at] : static_cast<unsigned>(first + at); };
+${fetches ? fetching(balancing, most > width) : cuts ? evenShares(balancing.kind === 'merge-path') : design.loop === 'flattened' ? DEALT_FLATTENED : dealt(balancing)}}
+
+${launch(design.classes !== undefined)}
+}  // namespace lockstep_${name}
+`;
+}
+
+/** What a balancing needs, made on the host from the lengths of the units. */
+function prepare(isMixed: boolean, balancing: Balancing, law: LengthLaw, unitsPerGroup: number): string {
+  const made: string[] = [];
+  let before = '';
+  const sorted = (key: string, window: string): string =>
+    `  for (std::size_t from = 0; from < units; from += ${window})
+    std::stable_sort(lists.order.begin() + from, lists.order.begin() + std::min<std::size_t>(from + ${window}, units),
+                     [&](unsigned a, unsigned b) { return ${key.replaceAll('#', 'a')} < ${key.replaceAll('#', 'b')}; });`;
+  const order = '  lists.order.resize(units);\n  std::iota(lists.order.begin(), lists.order.end(), 0u);';
+  const blocks =
+    '  lists.blocks.resize(grid);\n  std::iota(lists.blocks.begin(), lists.blocks.end(), 0u);\n  std::shuffle(lists.blocks.begin(), lists.blocks.end(), std::mt19937(seed));';
+  const classes = (upTo: string): string => `/// The class of a length, the shortest first.
+inline unsigned class_of(unsigned length) {
+  return static_cast<unsigned>(std::lower_bound(${upTo}, ${upTo} + sizeof ${upTo} / sizeof *${upTo} - 1, length) - ${upTo});
+}
+
+`;
+  if (isMixed) {
+    before = classes('class_up_to');
+    made.push(order, sorted('class_of(lengths[#])', 'units'));
+  } else
+    switch (balancing.kind) {
+      case 'shuffle':
+        made.push(order, '  std::shuffle(lists.order.begin(), lists.order.end(), std::mt19937(seed));');
+        break;
+      case 'window-sort':
+        made.push(order, sorted('lengths[#]', `${balancing.units}u`));
+        break;
+      case 'full-sort':
+        made.push(order, sorted('lengths[#]', 'units'), blocks);
+        break;
+      case 'quantile-buckets':
+      case 'best-buckets': {
+        const ends = bucketRanges(law, unitsPerGroup, balancing).map(({ to }) => `${Math.floor(to)}u`);
+        before = `/// Longest length of each bucket, iterations; the last has all that are longer.\nconstexpr unsigned bucket_up_to[] = {${ends.join(', ')}};\n\n${classes('bucket_up_to')}`;
+        made.push(order, sorted('class_of(lengths[#])', 'units'), blocks);
+        break;
+      }
+      case 'padded':
+      case 'padded-slice': {
+        const slice = balancing.kind === 'padded' ? 'units' : `${balancing.units}u`;
+        made.push(
+          `  lists.padded.resize(units);\n  for (std::size_t from = 0; from < units; from += ${slice}) {
+    const std::size_t to = std::min<std::size_t>(from + ${slice}, units);
+    std::fill(lists.padded.begin() + from, lists.padded.begin() + to, *std::max_element(lengths + from, lengths + to));
+  }`,
+        );
+        break;
+      }
+      case 'nonzero-split':
+      case 'merge-path':
+        made.push(
+          '  lists.starts.assign(units + 1u, 0);\n  for (unsigned u = 0; u < units; ++u) lists.starts[u + 1] = lists.starts[u] + lengths[u];',
+        );
+        break;
+      default:
+    }
+  const body = made.join('\n');
+  const unused = ['lengths', 'units', 'grid', 'seed'].filter((name) => !new RegExp(`\\b${name}\\b`).test(body));
+  return `${before}/// Lists of a launch of so many blocks, for units of these lengths. Copy them to the device.
+inline host_lists prepare(const unsigned* lengths, unsigned units, unsigned grid = grid_blocks, unsigned seed = 1) {
+  host_lists lists;
+${unused.length > 0 ? `  ${unused.map((name) => `(void)${name};`).join(' ')}\n` : ''}${body === '' ? '' : `${body}\n`}  return lists;
+}
+`;
+}
+
+function dealt(balancing: Balancing): string {
+  const padded = balancing.kind === 'padded' || balancing.kind === 'padded-slice' ? 'lists.padded[first + at]' : '0u';
+  return `  // Rounds: every slot of the launch takes one unit of each.
+  const unsigned long long slots = static_cast<unsigned long long>(gridDim.x) * SLOTS;
+  for (unsigned long long at = static_cast<unsigned long long>(place) * SLOTS + slot; at < units; at += slots)
+    run_unit<U>(work, unit_at(at), ${padded});
+`;
+}
+
+/** One loop over the iterations of all units of a slot; `next` goes to its next unit. */
+const oneLoop = (next: string): string => `  bool busy = at < units;
+  unsigned unit = busy ? unit_at(at) : 0u;
+  unsigned length = busy ? work.iterations(unit) : 0u;
+  unsigned i = rank;
+  typename Work::value sum{};
+  // One loop: a slot that is done with a unit goes on with its next while others are in the middle of theirs.
+  while (busy) {
+    if (i < length) sum += work.step(unit, i);
+    i += U;
+    if (i - rank >= length) {
+      sum = combined<U>(sum);
+      if (rank % group_width == 0u) work.end(unit, sum);
+${next}
+      busy = at < units;
+      unit = busy ? unit_at(at) : 0u;
+      length = busy ? work.iterations(unit) : 0u;
+      i = rank;
+      sum = typename Work::value{};
+    }
+  }
+`;
+
+const DEALT_FLATTENED = `  const unsigned long long slots = static_cast<unsigned long long>(gridDim.x) * SLOTS;
+  unsigned long long at = static_cast<unsigned long long>(place) * SLOTS + slot;
+${oneLoop('      at += slots;')}`;
+
+function fetching(balancing: Extract<Balancing, { kind: 'dynamic-fetch' }>, isWide: boolean): string {
+  if (balancing.fetch === 'group' && !isWide)
+    return `  // A thread group takes a unit for each of its slots, and the next ones when all are done.
+  const unsigned lane = threadIdx.x % group_width;
+  const unsigned present = min(group_width, block_threads - (threadIdx.x - lane));
+  const unsigned all = static_cast<unsigned>((present < 32u ? 1ull << present : 1ull << 32u) - 1ull);
+  for (;;) {
+    unsigned at = 0;
+    if (lane == 0u) at = atomicAdd(counter, present / U);
+    at = LOCKSTEP_SHUFFLE(all, at, 0) + lane / U;
+    if (at - lane / U >= units) return;
+    if (at < units) run_unit<U>(work, unit_at(at), 0u);
+  }
+`;
+  const several = balancing.fetch === undefined || balancing.fetch === 'group' ? 1 : balancing.fetch;
+  if (isWide)
+    return `  // The thread groups of a unit have to know what was fetched: the slots of a block fetch together.
+  __shared__ unsigned taken[SLOTS];
+  for (;;) {
+    if (rank == 0u) taken[slot] = atomicAdd(counter, ${several}u);
+    __syncthreads();
+    const unsigned at = taken[slot];
+    bool more = false;
+    for (unsigned other = 0; other < SLOTS; ++other) more = more || taken[other] < units;
+    __syncthreads();
+    if (!more) return;
+    for (unsigned next = at; next < at + ${several}u && next < units; ++next) run_unit<U>(work, unit_at(next), 0u);
+  }
+`;
+  return `  /// The next ${several === 1 ? 'unit' : `${several} units`} from the common counter, for all threads of a slot.
+  const auto fetched = [&]() {
+    unsigned at = 0;
+    if (rank == 0u) at = atomicAdd(counter, ${several}u);
+    const unsigned lane = threadIdx.x % group_width;
+    return U > 1u ? LOCKSTEP_SHUFFLE(static_cast<unsigned>(lanes_of_unit<U>()), at, static_cast<int>(lane - rank)) : at;
+  };
+  unsigned at = fetched();
+${several === 1 ? oneLoop('      at = fetched();') : `  unsigned left = ${several}u;\n${oneLoop(`      ++at;\n      if (--left == 0u) {\n        at = fetched();\n        left = ${several}u;\n      }`)}`}`;
+}
+
+const evenShares = (isMergePath: boolean): string => {
+  const key = (unit: string): string => (isMergePath ? `lists.starts[${unit}] + ${unit}` : `lists.starts[${unit}]`);
+  return `  // Equal shares of all iterations${isMergePath ? ' and ends of units' : ''}, whatever unit they are of: units are cut.
+  const unsigned long long items = ${key('units')};
+  const unsigned long long slots = static_cast<unsigned long long>(gridDim.x) * SLOTS;
+  const unsigned long long share = (items + slots - 1u) / slots;
+  const unsigned long long begin = (static_cast<unsigned long long>(place) * SLOTS + slot) * share;
+  const unsigned long long end = begin + share < items ? begin + share : items;
+  // The unit in which the share begins.
+  unsigned unit = 0;
+  for (unsigned high = units; unit < high;) {
+    const unsigned middle = unit + (high - unit) / 2u;
+    if (${key('(middle + 1u)')} <= begin)
+      unit = middle + 1u;
+    else
+      high = middle;
+  }
+  for (; unit < units && ${key('unit')} < end; ++unit) {
+    const unsigned long long start = ${key('unit')};
+    const unsigned length = static_cast<unsigned>(lists.starts[unit + 1u] - lists.starts[unit]);
+    const unsigned from = begin > start ? static_cast<unsigned>(begin - start) : 0u;
+    const unsigned to = end - start < length ? static_cast<unsigned>(end - start) : length;
+    typename Work::value sum{};
+    for (unsigned i = from + rank; i < to; i += U) sum += work.step(unit, i);
+    sum = combined<U>(sum);
+    if (rank % group_width == 0u) work.end(unit, sum);
+  }
+`;
+};
+
+function launch(isMixed: boolean): string {
+  const call = (
+    threads: string,
+    blocks: string,
+  ): string => `  void* arguments[] = {&work, &lists, &first, &units, &counter};
+  return LOCKSTEP_LAUNCH(run_units<${threads}, Work>, dim3(${blocks}), dim3(block_threads), arguments, 0, stream);`;
+  return isMixed
+    ? `/// Launches the units of class WHICH and of all after it. \`lengths\` are those that the lists were prepared from, on the host.
+template <unsigned WHICH = 0, class Work>
+LOCKSTEP_ERROR launch(Work work, const unsigned* lengths, unsigned all, device_lists lists, unsigned* counter = nullptr, LOCKSTEP_STREAM stream = nullptr) {
+  const auto longer = [&](unsigned which) {
+    return static_cast<unsigned>(std::count_if(lengths, lengths + all, [&](unsigned length) { return class_of(length) < which; }));
+  };
+  unsigned first = longer(WHICH);
+  unsigned units = longer(WHICH + 1u) - first;
+  void* arguments[] = {&work, &lists, &first, &units, &counter};
+  if (units > 0u) {
+    const auto said = LOCKSTEP_LAUNCH(run_units<class_threads_per_unit[WHICH], Work>, dim3(grid_for(units, WHICH)), dim3(block_threads), arguments, 0, stream);
+    if (said != LOCKSTEP_ERROR{}) return said;
+  }
+  if constexpr (WHICH + 1u < class_count)
+    return launch<WHICH + 1u>(work, lengths, all, lists, counter, stream);
+  else
+    return LOCKSTEP_ERROR{};
+}
+`
+    : `/// Launches all units, in as many blocks as the lists were prepared for: grid_blocks, or grid_for of another number of units.
+template <class Work>
+LOCKSTEP_ERROR launch(Work work, const unsigned*, unsigned units, device_lists lists, unsigned* counter = nullptr, LOCKSTEP_STREAM stream = nullptr,
+                      unsigned grid = grid_blocks) {
+  unsigned first = 0;
+${call('threads_per_unit', 'grid')}
+}
+`;
+}

@@ -1,0 +1,171 @@
+import { execFileSync } from 'node:child_process';
+import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { unwrap } from '../../src-workers/domain/result.ts';
+import { openBench, smallStudy, type Bench } from '../unit/export-runs.ts';
+import { findTool, lacks } from '../tools.mjs';
+import { EMULATING_NVCC } from './bench-cuda-plans.ts';
+
+/** Ways to take units, each an implementation of one study; the namespace of a kernel has its name. */
+const WAYS = [
+  { name: 'rounds', balancing: 'none', threads: 4, loop: 'nested' },
+  { name: 'one_loop', balancing: 'none', threads: 4, loop: 'flattened' },
+  { name: 'wide', balancing: 'none', threads: 64, loop: 'nested' },
+  { name: 'wide_loop', balancing: 'none', threads: 64, loop: 'flattened' },
+  { name: 'shuffled', balancing: 'shuffle', threads: 1, loop: 'flattened' },
+  { name: 'windows', balancing: 'window-sort(64)', threads: 1, loop: 'nested' },
+  { name: 'sorted', balancing: 'full-sort', threads: 2, loop: 'nested' },
+  { name: 'quantiles', balancing: 'quantile-buckets(4)', threads: 2, loop: 'nested' },
+  { name: 'buckets', balancing: 'best-buckets(4)', threads: 2, loop: 'nested' },
+  { name: 'fetched', balancing: 'dynamic-fetch', threads: 2, loop: 'flattened' },
+  { name: 'fetched_eight', balancing: 'dynamic-fetch(8)', threads: 1, loop: 'flattened' },
+  { name: 'fetched_group', balancing: 'dynamic-fetch(group)', threads: 8, loop: 'flattened' },
+  { name: 'fetched_wide', balancing: 'dynamic-fetch(2)', threads: 64, loop: 'flattened' },
+  { name: 'slices', balancing: 'padded-slice(32)', threads: 1, loop: 'nested' },
+  { name: 'shares', balancing: 'nonzero-split', threads: 1, loop: 'nested' },
+  { name: 'path', balancing: 'merge-path', threads: 4, loop: 'nested' },
+  { name: 'classes', balancing: 'mixed(1:4,8:40,group:200,block)', threads: 1, loop: 'nested' },
+] as const;
+const UNITS = 1500;
+/** Of 64 threads a unit, whose thread groups each take a part of the sum. */
+const THREAD_GROUPS = 2;
+
+const PROGRAM = (headers: readonly string[]): string => `
+#include <cuda_runtime.h>
+#include <cstdio>
+#include <cstdlib>
+${headers.map((file) => `#include "${file}"`).join('\n')}
+struct Digest {
+  using value = unsigned;
+  const unsigned* lengths;
+  unsigned *sums, *calls;
+  __device__ unsigned iterations(unsigned unit) const { return lengths[unit]; }
+  __device__ unsigned step(unsigned unit, unsigned i) const { return (unit + 1u) * 2654435761u ^ i * 40503u; }
+  __device__ void end(unsigned unit, unsigned sum) const {
+    atomicAdd(&sums[unit], sum);
+    atomicAdd(&calls[unit], 1u);
+  }
+};
+template <class T> T* copied(const std::vector<T>& from) {
+  if (from.empty()) return nullptr;
+  void* to = nullptr;
+  if (cudaMalloc(&to, from.size() * sizeof(T)) != cudaSuccess) std::abort();
+  if (cudaMemcpy(to, from.data(), from.size() * sizeof(T), cudaMemcpyHostToDevice) != cudaSuccess) std::abort();
+  return static_cast<T*>(to);
+}
+constexpr unsigned UNITS = ${UNITS}u;
+std::vector<unsigned> lengths;
+
+/// How many threads said of each unit that it ended; or 0 where a sum is wrong.
+template <class Prepare, class Launch>
+void check(const char* name, Prepare prepare, Launch launch) {
+  const std::vector<unsigned> none(UNITS);
+  Digest work{copied(lengths), copied(none), copied(none)};
+  const auto lists = prepare(lengths.data());
+  const auto order = lists.order;
+  unsigned* counter = copied(std::vector<unsigned>(1));
+  if (launch(work, lists, counter) != cudaSuccess || cudaDeviceSynchronize() != cudaSuccess) std::abort();
+  std::vector<unsigned> sums(UNITS), calls(UNITS);
+  if (cudaMemcpy(sums.data(), work.sums, UNITS * sizeof(unsigned), cudaMemcpyDeviceToHost) != cudaSuccess) std::abort();
+  if (cudaMemcpy(calls.data(), work.calls, UNITS * sizeof(unsigned), cudaMemcpyDeviceToHost) != cudaSuccess) std::abort();
+  bool right = true;
+  for (unsigned unit = 0; unit < UNITS; ++unit) {
+    unsigned sum = 0;
+    for (unsigned i = 0; i < lengths[unit]; ++i) sum += (unit + 1u) * 2654435761u ^ i * 40503u;
+    right = right && sum == sums[unit];
+  }
+  unsigned descents = 0;
+  for (unsigned at = 1; at < order.size(); ++at) descents += lengths[order[at]] < lengths[order[at - 1]];
+  std::printf("%s %d %u %u %u\\n", name, right, *std::min_element(calls.begin(), calls.end()), *std::max_element(calls.begin(), calls.end()), descents);
+}
+#define CHECK(name)                                                                                                     \\
+  check(#name, [](const unsigned* of) { return lockstep_walk_##name::prepare(of, UNITS); },                              \\
+        [](auto work, const auto& lists, unsigned* counter) {                                                            \\
+          return lockstep_walk_##name::launch(work, lengths.data(), UNITS,                                               \\
+                                              lockstep_walk_##name::device_lists{copied(lists.order), copied(lists.blocks), \\
+                                                                                copied(lists.padded), copied(lists.starts)}, \\
+                                              counter);                                                                  \\
+        })
+int main() {
+  // Long tails, and every seventh unit empty.
+  for (unsigned unit = 0, x = 1; unit < UNITS; ++unit) {
+    x = x * 1664525u + 1013904223u;
+    lengths.push_back(unit % 7 == 0 ? 0 : 600 / (1 + (x >> 16) % 300));
+  }
+${WAYS.map(({ name }) => `  CHECK(${name});`).join('\n')}
+}`;
+
+describe.skipIf(lacks('g++'))('the CUDA kernels', () => {
+  let bench: Bench;
+  let folder: string;
+  beforeAll(async () => {
+    bench = await openBench();
+    folder = mkdtempSync(join(tmpdir(), 'lockstep-skeleton-'));
+    const run = await bench.run(
+      smallStudy({
+        devices: ['nvidia-a100-sxm4-40gb'],
+        workload: { lengths: 'zipf(1.3,600)', units: UNITS },
+        kernel: { name: 'walk', registersPerThread: 40, instructionsPerIteration: 60, lengthsKnownBeforeLaunch: true },
+        implementations: WAYS.map(({ name, balancing, threads, loop }) => ({
+          name,
+          kernel: {},
+          axes: { balancing: [balancing], threadsPerUnit: [threads], loop: [loop] },
+        })),
+        axes: {
+          threadsPerUnit: [1, 2, 4, 8, 64],
+          loop: ['nested', 'flattened'],
+          balancing: [...new Set(WAYS.map(({ balancing }) => balancing))],
+          blockThreads: [128],
+          gridBlocks: [2],
+        },
+      }),
+    );
+    const { rows } = unwrap(await bench.engine.call('ranking.page', { runId: run, limit: 1000 }));
+    for (const { name } of WAYS) {
+      const { designIndex } = rows.find(({ design }) => design.implementation === name)!;
+      const { text } = await bench.render(run, 'cuda-kernel', { designIndex });
+      writeFileSync(join(folder, `${name}.cuh`), text);
+    }
+    writeFileSync(join(folder, 'main.cu'), PROGRAM(WAYS.map(({ name }) => `${name}.cuh`)));
+  });
+  afterAll(async () => {
+    await bench.close();
+    rmSync(folder, { recursive: true, force: true });
+  });
+
+  it('take every iteration of every unit once, in the emulation', () => {
+    // The emulation has no compiler to bind.
+    const flags = ['-std=c++17', '-D__launch_bounds__(...)=', 'main.cu', '-o', 'main'];
+    execFileSync(EMULATING_NVCC, flags, { cwd: folder, stdio: 'pipe' });
+    const said = execFileSync(join(folder, 'main'), { encoding: 'utf8' }).trim().split('\n');
+    const found = said.map((line) => {
+      const [name, right, fewest, most, descents] = line.split(' ');
+      return { name, right: right === '1', fewest: Number(fewest), most: Number(most), descents: Number(descents) };
+    });
+    expect(found.map(({ name }) => name)).toEqual(WAYS.map(({ name }) => name));
+    for (const { name, right, fewest, most, descents } of found) {
+      const { balancing, threads } = WAYS.find((way) => way.name === name)!;
+      expect([name, right]).toEqual([name, true]);
+      const cut = balancing === 'nonzero-split' || balancing === 'merge-path';
+      const parts = threads > 32 ? THREAD_GROUPS : 1;
+      if (name === 'classes') expect([fewest, most]).toEqual([1, 4]);
+      else if (cut) expect(most).toBeGreaterThan(1);
+      else expect([name, fewest, most]).toEqual([name, parts, parts]);
+      if (balancing === 'full-sort') expect(descents).toBe(0);
+      if (balancing === 'window-sort(64)') expect(descents).toBeLessThan(UNITS / 64);
+    }
+  });
+
+  it.skipIf(lacks('nvcc'))('compile without a warning for three architectures', () => {
+    const architectures = ['80', '89', '90'].flatMap((sm) => ['-gencode', `arch=compute_${sm},code=sm_${sm}`]);
+    const flags = ['-std=c++17', '--threads', '2', '-Werror', 'all-warnings', '-Xcompiler', '-Wall,-Wextra'];
+    expect(() =>
+      execFileSync(findTool('nvcc')!, [...flags, ...architectures, '-c', 'main.cu', '-o', 'main.o'], {
+        cwd: folder,
+        stdio: 'pipe',
+      }),
+    ).not.toThrow();
+  });
+});
