@@ -1,4 +1,5 @@
 import { basename } from 'node:path';
+import { DESIGN_FIELDS, DESIGN_NAMES, type NamedParameters } from '../../src-workers/domain/design-names.ts';
 import type { Device } from '../../src-workers/domain/device.ts';
 import { fail, ok, type Result } from '../../src-workers/domain/result.ts';
 import { parseJson } from '../contract/json.ts';
@@ -8,10 +9,14 @@ import { readStudyFile } from '../services/studies/studies.ts';
 import { runId } from './follow.ts';
 import { EXIT_OK, printJson, reportFailure, say, type Terminal } from './output.ts';
 
-interface ImportOptions {
+export interface ImportOptions {
   readonly json?: boolean;
   readonly device?: string;
   readonly run?: string;
+  /** By name of a parameter. */
+  readonly map?: NamedParameters;
+  readonly timeUnit?: 's' | 'ms' | 'us' | 'ns';
+  readonly study?: string;
 }
 
 /**
@@ -47,6 +52,9 @@ export async function importCommand(
     bytes: bytes.value,
     ...(options.device === undefined ? {} : { deviceName: options.device }),
     ...(of.value === undefined ? {} : { runId: of.value }),
+    ...(options.map && { parameters: options.map }),
+    ...(options.timeUnit && { timeUnit: options.timeUnit }),
+    ...(options.study !== undefined && { studyName: options.study }),
   });
   if (!imported.ok) return reportFailure(terminal, imported.error);
   if (options.json) {
@@ -70,6 +78,18 @@ export async function importCommand(
     );
   for (const warning of warnings) say(terminal, warning);
   return EXIT_OK;
+}
+
+/** Adds `BLOCK=block_threads` to what each parameter is; a text where it says nothing that is known. */
+export function namedParameter(text: string, known: NamedParameters = {}): NamedParameters | string {
+  const [name, ...rest] = text.split('=');
+  const axis = rest.join('=');
+  const field = DESIGN_FIELDS.find((each) => ([each, ...DESIGN_NAMES[each]] as readonly string[]).includes(axis));
+  if (name !== '' && name !== '__proto__' && field) return { ...known, [name]: field };
+  const axes = DESIGN_FIELDS.map((each) =>
+    DESIGN_NAMES[each].at(each === 'blockThreads' || each === 'gridBlocks' ? 1 : 0),
+  );
+  return `It must be PARAMETER=AXIS. The axes are ${axes.join(', ')}.`;
 }
 
 interface Saved {

@@ -2,6 +2,7 @@ import { availableParallelism } from 'node:os';
 import { join, resolve } from 'node:path';
 import { Command, CommanderError, InvalidArgumentError, Option } from 'commander';
 import { CACHE_STATES } from '../../src-workers/domain/benchmark.ts';
+import type { NamedParameters } from '../../src-workers/domain/design-names.ts';
 import { isEstimate } from '../../src-workers/domain/device.ts';
 import { PLACEHOLDERS } from '../../src-workers/domain/program.ts';
 import { VARIED_INPUTS, type VariedInput } from '../../src-workers/domain/provenance.ts';
@@ -26,7 +27,7 @@ import { benchCommand, calibrateCommand, type BenchOptions } from './bench.ts';
 import { runId } from './follow.ts';
 import { evidenceCommand } from './evidence.ts';
 import { compareRunsCommand } from './compare.ts';
-import { importCommand, saveDevice } from './import.ts';
+import { importCommand, namedParameter, saveDevice, type ImportOptions } from './import.ts';
 import { inspectCommand, type InspectOptions } from './inspect.ts';
 import { pythonModule, serveLines } from './rpc.ts';
 import { simulateCommand } from './simulate.ts';
@@ -714,7 +715,18 @@ function fileCommands(program: Command, cli: CommandLine): void {
       '--run <run>',
       'sweep whose designs were measured: configurations are found by the names that exports give them',
     )
-    .action((file: string, options: GlobalOptions & { device?: string; run?: string }) =>
+    .option(
+      '--map <parameter=axis...>',
+      'which axis a parameter of the file is, where its name does not say it, as in BLOCK=block_threads; kept for the study',
+      (text: string, known?: NamedParameters) => {
+        const named = namedParameter(text, known);
+        if (typeof named === 'string') throw new InvalidArgumentError(named);
+        return named;
+      },
+    )
+    .addOption(new Option('--time-unit <unit>', 'of times without one (Optuna)').choices(['s', 'ms', 'us', 'ns']))
+    .option('--study <name>', 'of a storage of Optuna with several studies')
+    .action((file: string, options: GlobalOptions & ImportOptions) =>
       withEngine(options, (engine) => importCommand(engine, terminal, file, options)),
     )
     .addHelpText(
@@ -723,11 +735,12 @@ function fileCommands(program: Command, cli: CommandLine): void {
 The kind of FILE is detected from its content. It may be compressed (.gz):
   results.jsonl of a bundle    JSON lines: the plan first, then a record per line; of a folder, those of all slices
   Kernel Tuner                 a cache, or results in the T4 format (JSON)
+  Optuna                       a storage (SQLite): the complete trials of a study that minimises a time
   measured loops               CSV: dataset,rows,cols,nnzs and a column of times, ms, per schedule
   mean losses of SMITE         CSV: distribution,n,groups,measured_mean_loss,…
   a study                      JSON (lockstep sweep --help says where its schema is); kept among your studies
   a device                     JSON (lockstep devices add --help); kept among your devices
-Lengths of units (CSV) and matrices (.mtx) are no measurements: a study names them, as file:FILE or mtx:FILE.`,
+Lengths of units (CSV, NPY, Parquet, …) and matrices (.mtx) are no measurements: a study names them, as file:FILE or mtx:FILE.`,
     );
 
   command(program, 'export <run>', 'a run as a document')

@@ -8,6 +8,7 @@ import type {
   TimeRatio,
 } from '../../src-workers/domain/benchmark.ts';
 import type { CalibrationProfile } from '../../src-workers/domain/calibration.ts';
+import type { DesignField } from '../../src-workers/domain/design-names.ts';
 import type { Design } from '../../src-workers/domain/design.ts';
 import type { CpuDevice } from '../../src-workers/domain/device.ts';
 import type { RunnableDesigns } from './runnable.ts';
@@ -345,10 +346,26 @@ export interface SavedProfile {
   readonly profile: CalibrationProfile;
 }
 
+/** What a person must say of a file before it can be imported. */
+export interface ImportQuestions {
+  /** Of a storage of Optuna with several studies, their names. */
+  readonly studies: readonly string[];
+  /** Whether its times have no unit. */
+  readonly needsUnit: boolean;
+  /** The parameters of its configurations, the field of a design that each is, and some of its values. */
+  readonly parameters: readonly {
+    readonly name: string;
+    readonly field: DesignField | null;
+    readonly values: readonly string[];
+    /** Distinct values. */
+    readonly distinct: number;
+  }[];
+}
+
 /** What importing a file made. */
 export interface ImportedFile {
   readonly runId: number;
-  readonly kind: 'results' | 'kernel-tuner-cache' | 'kernel-tuner-t4' | 'smite' | 'loops' | 'times';
+  readonly kind: 'results' | 'kernel-tuner-cache' | 'kernel-tuner-t4' | 'optuna' | 'smite' | 'loops' | 'times';
   readonly cases: number;
   readonly failed: number;
   /** The sweep whose designs were found among a file's configurations, and how many cases are one. */

@@ -36,6 +36,7 @@ import {
   type Bundle,
   type ContentionFindings,
   type ImportedFile,
+  type ImportQuestions,
   type MeasuringComparison,
   type MeasuringDetail,
   type MeasuringTarget,
@@ -48,6 +49,7 @@ import type { RunnableDesigns } from './runnable.ts';
 import { count, list, MAX_BEST, MAX_DESIGNS, studySchema, text, workloadSchema } from './study.ts';
 import { CACHE_STATES, type BenchPlan } from '../../src-workers/domain/benchmark.ts';
 import type { CalibrationProfile } from '../../src-workers/domain/calibration.ts';
+import { DESIGN_FIELDS } from '../../src-workers/domain/design-names.ts';
 import type { DatasetEvidence, DeviceEvidence, GpuDetail, TimedDevice } from '../../src-workers/domain/evidence.ts';
 import type { LossReport } from '../../src-workers/domain/loss.ts';
 import type { Inspection } from '../../src-workers/domain/inspection.ts';
@@ -552,7 +554,8 @@ export const procedures = {
    * Imports a file of results (a bundle's), a Kernel Tuner cache or T4 file, measured loops, or measured times of designs (CSV), as a run
    * of kind `import`.
    * `runId`: the sweep whose designs the configurations are; a file of which none is one is refused. `openRunId`: the sweep that a
-   * person looks at, whose designs they may be where the file says nothing.
+   * person looks at, whose designs they may be where the file says nothing. `parameters`: which field of a design a parameter of the file
+   * is, where its name does not say it; kept for later imports of the same study. `timeUnit`, `studyName`: of a storage of Optuna.
    */
   'import.file': procedure(
     v.strictObject({
@@ -561,8 +564,15 @@ export const procedures = {
       deviceName: v.optional(shortText),
       runId: v.optional(id),
       openRunId: v.optional(id),
+      parameters: v.optional(v.record(shortText, v.picklist(DESIGN_FIELDS))),
+      timeUnit: v.optional(v.picklist(['s', 'ms', 'us', 'ns'])),
+      studyName: v.optional(shortText),
     }),
   ).returns<ImportedFile>(),
+  /** What `import.file` needs from a person before it can find designs of a sweep in a file; null where it needs nothing. */
+  'import.inspect': procedure(
+    v.strictObject({ fileName: shortText, bytes, openRunId: v.optional(id), studyName: v.optional(shortText) }),
+  ).returns<ImportQuestions | null>(),
 
   /**
    * What a file says of a kernel: a CUDA source (compiled here by nvcc), a cubin, PTX, a listing of machine code, a log of `ptxas -v`, or a

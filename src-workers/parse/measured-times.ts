@@ -1,7 +1,7 @@
 import { NOTHING_MEASURED, type CaseResult } from '../domain/benchmark.ts';
 import { ok, type Result } from '../domain/result.ts';
 import { eachCsvLine } from './csv-records.ts';
-import { DESIGN_NAMES } from './design-names.ts';
+import { DESIGN_NAMES } from '../domain/design-names.ts';
 import { caught, DECIMAL, refuse, shown, type ByteSource } from './source.ts';
 
 /** Measured times of designs, as a person writes them down. */
@@ -14,7 +14,7 @@ const MAX_ROWS = 2 ** 20;
 const MAX_COLUMNS = 200;
 
 /** Milliseconds of a time by its unit: rounded once, and not at all where it is in ms. */
-const TO_MS: Readonly<Record<string, (time: number) => number>> = {
+export const TO_MS: Readonly<Record<string, (time: number) => number>> = {
   s: (time) => time * 1000,
   ms: (time) => time,
   us: (time) => time / 1000,
@@ -23,7 +23,7 @@ const TO_MS: Readonly<Record<string, (time: number) => number>> = {
 };
 const WORDS = 'measured|time|runtime|kernel_time|median|mean';
 /** `time_ms`, `runtime (us)`. */
-const TIME = new RegExp(`^(?:${WORDS})[ _]*[([]?(s|ms|us|µs|ns)[)\\]]?$`, 'i');
+export const TIME = new RegExp(`^(?:${WORDS})[ _]*[([]?(s|ms|us|µs|ns)[)\\]]?$`, 'i');
 const WITHOUT_UNIT = new RegExp(`^(?:${WORDS})$`, 'i');
 const EXPECTED = 'a column of times such as time_ms or time_us';
 

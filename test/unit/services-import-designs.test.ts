@@ -212,7 +212,7 @@ describe('configurations of a kernel of one’s own', () => {
     const reasons = async (parameters: object, more: object = { runId: sweepId }) =>
       refusal(cache([[{ ...parameters }, 1]]), more);
     expect(await reasons({ tile: 4 })).toMatch(
-      /: it has none of the parameters of a design, such as threads_per_unit$/,
+      /: it has none of the parameters of a design, such as threads_per_unit\. Say which parameter is which axis \(import --map NAME=AXIS\)$/,
     );
     expect(await reasons({ ...row, loop: 'rolled' })).toMatch(/: loop=rolled is none of nested$/);
     expect(await reasons({ ...row, device: 'mine' })).toMatch(/: device=mine is none of nvidia-/);

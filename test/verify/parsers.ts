@@ -4,6 +4,8 @@ import { join } from 'node:path';
 import { gunzipSync, gzipSync } from 'node:zlib';
 import fc from 'fast-check';
 import { parquetWriteBuffer } from 'hyparquet-writer';
+import { readOptuna } from '../../db/optuna.ts';
+import { optunaStorage } from '../optuna-storage.ts';
 import { parseKernelManifest } from '../../src-main/contract/kernel-manifest.ts';
 import { parseStudy } from '../../src-main/contract/parse.ts';
 import { fileKind } from '../../src-main/services/imports/imports.ts';
@@ -355,7 +357,20 @@ const lengthFile = (name: string, ...written: readonly (Uint8Array | fc.Arbitrar
   },
 });
 
+const OPTUNA = optunaStorage([
+  { name: 'x', metrics: ['time_ms'], trials: [{ values: [1], parameters: { BLOCK: 64, schedule: 'none' } }] },
+]);
+
 export const PARSERS: readonly Parser[] = [
+  {
+    name: 'storage of Optuna',
+    files: filesOf(CSV_TOKENS, OPTUNA),
+    read: (bytes) =>
+      soundOrRefused(readOptuna(bytes, 'hostile'), (studies) => {
+        for (const { trials } of studies)
+          for (const { values } of trials) assert.ok(values.every((one) => one === null || Number.isFinite(one)));
+      }),
+  },
   lengthFile('NPY, NPZ', ...ARRAYS),
   lengthFile('Parquet', parquetFiles),
   lengthFile('edge list', EDGES),

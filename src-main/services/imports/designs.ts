@@ -4,7 +4,12 @@ import { INVALID_REASONS, type Design } from '../../../src-workers/domain/design
 import type { Device } from '../../../src-workers/domain/device.ts';
 import { fail, ok, type Result } from '../../../src-workers/domain/result.ts';
 import { median } from '../../../src-workers/numeric/statistics.ts';
-import { DESIGN_NAMES, type DesignField } from '../../../src-workers/parse/design-names.ts';
+import {
+  DESIGN_FIELDS,
+  DESIGN_NAMES,
+  type DesignField,
+  type NamedParameters,
+} from '../../../src-workers/domain/design-names.ts';
 import { DECIMAL, shown } from '../../../src-workers/parse/source.ts';
 import { AXIS } from '../../../src-workers/domain/space.ts';
 import { axisCounts, decodeInto, encode } from '../../../src-workers/space/axes.ts';
@@ -31,10 +36,15 @@ interface Given {
 }
 type Wanted = Partial<Readonly<Record<DesignField, Given>>>;
 
-function wantedOf(configuration: Configuration): Wanted {
+function wantedOf(configuration: Configuration, named: NamedParameters): Wanted {
   const wanted: Partial<Record<DesignField, Given>> = {};
-  for (const [field, names] of Object.entries(DESIGN_NAMES) as [DesignField, readonly string[]][]) {
-    const name = names.find((each) => Object.hasOwn(configuration, each));
+  for (const field of DESIGN_FIELDS) {
+    // A name that a person gave comes before what names usually mean.
+    const own = Object.keys(named).filter((name) => named[name] === field);
+    const names: readonly string[] = DESIGN_NAMES[field];
+    const name = [...own, ...names].find(
+      (each) => Object.hasOwn(configuration, each) && (named[each] ?? field) === field,
+    );
     if (name !== undefined) wanted[field] = { name, value: plain(configuration[name]) };
   }
   return wanted;
@@ -46,19 +56,21 @@ function plain(value: Value): Value {
 }
 
 /** A case's design as asked for; null where its file gives none of the parameters. @param deviceId of a design, beside it */
-function wantedDesign({ case: one }: CaseResult, deviceId: string | null): Wanted | null {
+function wantedDesign({ case: one }: CaseResult, deviceId: string | null, named: NamedParameters): Wanted | null {
   if (one.benchmark === 'external') {
-    const wanted = wantedOf(one.parameters.configuration);
+    const wanted = wantedOf(one.parameters.configuration, named);
     return Object.keys(wanted).length === 0 ? null : wanted;
   }
   if (one.benchmark !== 'unit-loop') return null;
   const { registerCap, classes: _, ...design } = one.parameters.design;
-  return wantedOf({ ...design, registerCap: registerCap ?? 0, ...(deviceId === null ? {} : { device: deviceId }) });
+  const own = { ...design, registerCap: registerCap ?? 0, ...(deviceId === null ? {} : { device: deviceId }) };
+  return wantedOf(own, {});
 }
 
-/** Whether any of the cases has a parameter that only designs have. */
-export function hasDesignParameters(cases: readonly CaseResult[]): boolean {
-  return cases.some((one) => OWN.some((field) => wantedDesign(one, null)?.[field] !== undefined));
+/** Whether any of the cases has a parameter that only designs have, or one that a person named. */
+export function hasDesignParameters(cases: readonly CaseResult[], named: NamedParameters): boolean {
+  const telling = [...OWN, ...Object.values(named)];
+  return cases.some((one) => telling.some((field) => wantedDesign(one, null, named)?.[field] !== undefined));
 }
 
 /** What was found of a file's cases in a sweep. */
@@ -83,6 +95,7 @@ const TURN_MS = 8;
  *
  * @param deviceIds per case, where the file says them beside the configurations
  * @param named device of the sweep by id or name, where the file or the person says which measured
+ * @param parameters fields of a design by the file's own names
  * @param exported whether the file was exported from this very sweep, so that a predicted time that differs has been changed
  */
 export async function linkDesigns(
@@ -91,13 +104,18 @@ export async function linkDesigns(
   deviceIds: readonly (string | null)[] | null,
   named: string | null,
   exported: boolean,
+  parameters: NamedParameters,
 ): Promise<Result<LinkedDesigns>> {
   const finder = designFinder(view, named);
   const found: (number | string)[] = [];
   let turn = performance.now();
   for (const [at, one] of cases.entries()) {
-    const wanted = wantedDesign(one, deviceIds?.[at] ?? null);
-    found.push(wanted ? finder(wanted) : 'it has none of the parameters of a design, such as threads_per_unit');
+    const wanted = wantedDesign(one, deviceIds?.[at] ?? null, parameters);
+    found.push(
+      wanted
+        ? finder(wanted)
+        : 'it has none of the parameters of a design, such as threads_per_unit. Say which parameter is which axis (import --map NAME=AXIS)',
+    );
     if (performance.now() - turn < TURN_MS) continue;
     await nextTurn();
     turn = performance.now();

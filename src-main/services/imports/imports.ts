@@ -1,6 +1,7 @@
 import { readdir } from 'node:fs/promises';
 import { join } from 'node:path';
 import { isDeepStrictEqual } from 'node:util';
+import { isSqlite, readOptuna } from '../../../db/optuna.ts';
 import type { MeasurementRecord, RunDraft, RunRecord } from '../../../db/records.ts';
 import type {
   BenchmarkId,
@@ -9,6 +10,7 @@ import type {
   PlanLine,
   PlanSource,
 } from '../../../src-workers/domain/benchmark.ts';
+import { DESIGN_FIELDS, DESIGN_NAMES, type NamedParameters } from '../../../src-workers/domain/design-names.ts';
 import { kernelFileKind } from '../../../src-workers/domain/inspection.ts';
 import { fail, ok, type Result } from '../../../src-workers/domain/result.ts';
 import { median } from '../../../src-workers/numeric/statistics.ts';
@@ -22,10 +24,14 @@ import { MAX_IMPORT_BYTES, unpacked } from '../../../src-workers/parse/unpack.ts
 import { spaceSize } from '../../../src-workers/space/axes.ts';
 import { describeDesign } from '../../../src-workers/predict/designs.ts';
 import { createPredictor } from '../../../src-workers/predict/predictor.ts';
-import type { ImportedFile, MeasuringRequest } from '../../contract/measuring.ts';
+import type { ImportedFile, ImportQuestions, MeasuringRequest } from '../../contract/measuring.ts';
+import type { ProcedureArguments } from '../../contract/procedures.ts';
+import { shortened } from '../../../src-workers/domain/text.ts';
 import type { Context } from '../context.ts';
 import { readBytes } from '../app/files.ts';
 import { linkDesigns, hasDesignParameters } from './designs.ts';
+import { parametersOfStudy } from './named-parameters.ts';
+import { readOptunaStudy, type TimeUnit } from './optuna.ts';
 import { caseLabel } from '../measured/measured.ts';
 import { isSameDevice } from '../measured/device.ts';
 import { measurementRecord, type MeasuredRunStudy } from '../measured/records.ts';
@@ -41,14 +47,14 @@ import { APP_VERSION } from '../app/version.ts';
 const KNOWN_FORMATS =
   'a result file of a measurement (JSON lines, the plan first), a cache or T4 results file of Kernel Tuner (JSON), measured loops ' +
   '(CSV: dataset, rows, cols, nnzs and a column per schedule), measured times of designs (CSV: design or the names of the axes, and ' +
-  'time_ms), or mean losses of SMITE (CSV: distribution, n, groups, …); each also as .gz';
+  'time_ms), mean losses of SMITE (CSV: distribution, n, groups, …), or a storage of Optuna (SQLite); each also as .gz';
 
 /**
  * What a file is, by its content. `lengths`: a matrix, a table, which may be a workload, or what a kernel was compiled to; `message` says what
  * to do with it.
  */
 export type FileKind =
-  | { readonly kind: 'results' | 'kernel-tuner' | 'loops' | 'smite' | 'times' | 'study' | 'device' }
+  | { readonly kind: 'results' | 'kernel-tuner' | 'optuna' | 'loops' | 'smite' | 'times' | 'study' | 'device' }
   | { readonly kind: 'lengths' | 'other'; readonly message: string };
 
 /** Studies and devices are small; a larger JSON file is measurements. */
@@ -81,6 +87,7 @@ export async function readImportFile(path: string): Promise<Result<Uint8Array>> 
 
 /** Detects the kind of a file from its content. @param bytes not compressed */
 export function fileKind(bytes: Uint8Array): FileKind {
+  if (isSqlite(bytes)) return { kind: 'optuna' };
   const head = new TextDecoder().decode(bytes.subarray(0, HEAD_BYTES)).trimStart();
   if (head === '') return { kind: 'other', message: `The file is empty. Lockstep imports ${KNOWN_FORMATS}.` };
   if (/^\{\s*"type"\s*:/.test(head)) return { kind: 'results' };
@@ -167,6 +174,12 @@ interface ImportInput {
   readonly deviceName?: string | undefined;
   readonly runId?: number | undefined;
   readonly openRunId?: number | undefined;
+  /** Fields of designs by the file's own names of parameters; with those kept from earlier imports of the same study. */
+  readonly parameters?: NamedParameters | undefined;
+  /** Of times that have none in the file. */
+  readonly timeUnit?: TimeUnit | undefined;
+  /** Of a file with several. */
+  readonly studyName?: string | undefined;
 }
 
 /** A file's cases beside the sweep that they are designs of, where there is one. */
@@ -176,6 +189,8 @@ interface Linked extends LinkedSource {
   readonly device: MeasuringDevice | null;
   /** Configurations of another program that are designs of the sweep. */
   readonly linked: ImportedFile['linked'] | null;
+  /** By which the designs were found. */
+  readonly parameters: NamedParameters;
 }
 
 /**
@@ -187,7 +202,7 @@ export async function importFile(context: Context, input: ImportInput): Promise<
   const start = performance.now();
   const content = await unpacked(input.bytes, fileName);
   if (!content.ok) return content;
-  const read = await parsedFile(fileName, content.value, input.deviceName?.trim() || null);
+  const read = await parsedFile(input, content.value);
   if (!read.ok) return read;
   const { plan } = read.value;
   if (read.value.cases.length === 0)
@@ -195,7 +210,7 @@ export async function importFile(context: Context, input: ImportInput): Promise<
 
   const found = plan ? await linkedPlan(context, read.value, input) : await linkedFile(context, read.value, input);
   if (!found.ok) return fail(found.error.code, `${fileName}: ${found.error.message}`, found.error.context);
-  const { cases, devices, device, source, study, linked } = found.value;
+  const { cases, devices, device, source, study, linked, parameters } = found.value;
   const warnings = [...read.value.warnings, ...found.value.warnings];
   const request: MeasuringRequest = {
     target: fileName,
@@ -214,6 +229,7 @@ export async function importFile(context: Context, input: ImportInput): Promise<
     sha256: await digest(input.bytes),
     format: read.value.kind,
     head: read.value.head,
+    ...(linked && Object.keys(parameters).length > 0 && { parameters }),
   };
   const draft: RunDraft = {
     kind: 'import',
@@ -257,6 +273,50 @@ export async function importFile(context: Context, input: ImportInput): Promise<
   return ok({ runId, kind: read.value.kind, cases: cases.length, failed, ...(linked && { linked }), warnings });
 }
 
+/** Values of a parameter that are shown. */
+const SHOWN_VALUES = 6;
+
+/** See the contract's `import.inspect`. A file that names its designs, or has none of another program, asks nothing. */
+export async function inspectImport(
+  context: Context,
+  { fileName, bytes, openRunId, studyName }: ProcedureArguments<'import.inspect'>,
+): Promise<Result<ImportQuestions | null>> {
+  const content = await unpacked(bytes, fileName);
+  if (!content.ok) return content;
+  let studies: readonly string[] = [];
+  let needsUnit = false;
+  if (isSqlite(content.value)) {
+    const found = readOptuna(content.value, fileName);
+    if (!found.ok) return found;
+    if (found.value.length > 1) studies = found.value.map(({ name }) => name);
+    needsUnit = true;
+    if (studies.length > 1 && studyName === undefined) return ok({ studies, needsUnit, parameters: [] });
+  }
+  const read = await parsedFile({ fileName, bytes, studyName, timeUnit: needsUnit ? 'ms' : undefined }, content.value);
+  // Importing says what is wrong.
+  if (!read.ok) return needsUnit ? read : ok(null);
+  const values = new Map<string, Set<string>>();
+  for (const { case: one } of read.value.cases)
+    if (one.benchmark === 'external')
+      for (const [name, value] of Object.entries(one.parameters.configuration))
+        values.set(name, (values.get(name) ?? new Set()).add(String(value)));
+  const named = openRunId === undefined ? {} : await parametersOfStudy(context, openRunId, {});
+  const isKnown = hasDesignParameters(read.value.cases, named) || read.value.sweep !== null;
+  if (!needsUnit && (openRunId === undefined || isKnown || values.size === 0)) return ok(null);
+  const parameters = openRunId === undefined ? [] : [...values];
+  return ok({
+    studies,
+    needsUnit,
+    parameters: parameters.map(([name, all]) => ({
+      name,
+      field:
+        named[name] ?? DESIGN_FIELDS.find((field) => (DESIGN_NAMES[field] as readonly string[]).includes(name)) ?? null,
+      values: [...all].slice(0, SHOWN_VALUES).map((value) => shortened(value, 20)),
+      distinct: all.size,
+    })),
+  });
+}
+
 const MAX_NAME = 200;
 
 /** SHA-256, hexadecimal, off this thread. */
@@ -297,7 +357,9 @@ async function saveCases(
   return ok(best && { timeMs: best.timeMs, design: caseLabel(cases[best.position].case) });
 }
 
-async function parsedFile(fileName: string, bytes: Uint8Array, deviceName: string | null): Promise<Result<Imported>> {
+async function parsedFile(input: ImportInput, bytes: Uint8Array): Promise<Result<Imported>> {
+  const { fileName } = input;
+  const deviceName = input.deviceName?.trim() || null;
   const found = fileKind(bytes);
   switch (found.kind) {
     case 'results': {
@@ -335,6 +397,10 @@ async function parsedFile(fileName: string, bytes: Uint8Array, deviceName: strin
         head,
         warnings,
       });
+    }
+    case 'optuna': {
+      const study = readOptunaStudy(bytes, fileName, input.studyName, input.timeUnit);
+      return study.ok ? ok({ ...NOTHING_SAID, kind: 'optuna', ...study.value, deviceName }) : study;
     }
     case 'times': {
       const times = await parseMeasuredTimes(bytesSource(bytes), fileName, nameParts(fileName).stem);
@@ -442,7 +508,7 @@ async function linkedPlan(
   const linked = await sourceOf(context, line);
   if (!linked.ok) return linked;
   if (runId !== undefined && !linked.value.source) return fail('conflict', linked.value.warnings.join(' '));
-  return ok({ ...linked.value, cases, devices: null, device, linked: null });
+  return ok({ ...linked.value, cases, devices: null, device, linked: null, parameters: {} });
 }
 
 /**
@@ -495,7 +561,7 @@ async function runOfFile(context: Context, { runId, study, seed }: FileSweep): P
 async function linkedFile(
   context: Context,
   read: Imported,
-  { runId, openRunId }: ImportInput,
+  { runId, openRunId, parameters: given = {} }: ImportInput,
 ): Promise<Result<Linked>> {
   const isMeasured = ({ timesMs, failure, values }: CaseResult): boolean =>
     timesMs.length > 0 || failure !== null || Object.keys(values).length > 0;
@@ -512,6 +578,7 @@ async function linkedFile(
       devices: read.devices && places.map((at) => read.devices![at]),
       device: name === null || isAllPredicted ? null : namedDevice(name),
       linked: null,
+      parameters: {},
       warnings: [
         ...(isAllPredicted ? ['A file of Lockstep: its times are predictions, nothing in it was measured.'] : warnings),
         ...(left > 0 ? [leftOutText(left)] : []),
@@ -535,7 +602,9 @@ async function linkedFile(
       exported = false;
     }
   }
-  if (target === null && openRunId !== undefined && (isAsked || hasDesignParameters(read.cases))) target = openRunId;
+  const parameters = await parametersOfStudy(context, target ?? openRunId, given);
+  if (target === null && openRunId !== undefined && (isAsked || hasDesignParameters(read.cases, parameters)))
+    target = openRunId;
   if (target === null)
     return isAsked
       ? fail(
@@ -561,6 +630,7 @@ async function linkedFile(
     read.devices && places.map((at) => read.devices![at]),
     read.deviceName,
     exported,
+    parameters,
   );
   if (!found.ok) return isAsked ? found : unlinked(alone(sentence(found.error.message)));
   const { cases, device, designs, warnings } = found.value;
@@ -573,6 +643,7 @@ async function linkedFile(
     devices: null,
     device: namedDevice(isOwnName ? device.name : read.deviceName),
     linked: { runId: target, deviceId: device.id, designs },
+    parameters,
     warnings: [
       ...warnings,
       ...(left > 0 ? [leftOutText(left)] : []),

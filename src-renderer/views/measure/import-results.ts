@@ -10,6 +10,7 @@ const KINDS: Readonly<Record<ImportedFile['kind'], string>> = {
   results: 'results of a bundle',
   'kernel-tuner-cache': 'Kernel Tuner cache',
   'kernel-tuner-t4': 'Kernel Tuner T4 file',
+  optuna: 'study of Optuna',
   smite: 'published losses',
   loops: 'measured loops',
   times: 'measured times',
@@ -50,7 +51,7 @@ export async function importResults(app: App, file: File): Promise<Result<Import
 export function chooseResults(take: (file: File) => void): void {
   const input = document.createElement('input');
   input.type = 'file';
-  input.accept = '.jsonl,.ndjson,.json,.csv,.gz,.tar,.txt';
+  input.accept = '.jsonl,.ndjson,.json,.csv,.gz,.tar,.txt,.db,.sqlite,.sqlite3';
   input.addEventListener('change', () => {
     const file = input.files?.[0];
     if (file) take(file);

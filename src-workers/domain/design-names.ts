@@ -13,3 +13,7 @@ export const DESIGN_NAMES = {
   registerCap: ['register_cap', 'registerCap'],
 } as const;
 export type DesignField = keyof typeof DESIGN_NAMES;
+export const DESIGN_FIELDS = Object.keys(DESIGN_NAMES) as readonly DesignField[];
+
+/** Which field of a design each parameter of a file is, where its name does not say it. */
+export type NamedParameters = Readonly<Record<string, DesignField>>;

@@ -1,0 +1,174 @@
+import Database from 'better-sqlite3';
+import { fail, ok, type Result } from '../src-workers/domain/result.ts';
+
+/** A study of Optuna (https://optuna.org), as its SQLite storage holds it: complete trials only. */
+export interface OptunaStudy {
+  readonly name: string;
+  /** Whether each objective is minimised, and its name where the study gives it. */
+  readonly objectives: readonly { readonly minimised: boolean; readonly name: string | null }[];
+  readonly trials: readonly OptunaTrial[];
+  /** Trials that failed, were pruned or still run. */
+  readonly incomplete: number;
+}
+export interface OptunaTrial {
+  readonly number: number;
+  readonly parameters: Readonly<Record<string, number | string | boolean>>;
+  /** By objective; null where it is infinite. */
+  readonly values: readonly (number | null)[];
+}
+
+const MAGIC = 'SQLite format 3\0';
+export const isSqlite = (head: Uint8Array): boolean =>
+  Buffer.from(head.subarray(0, MAGIC.length)).toString('latin1') === MAGIC;
+
+const TABLES = ['studies', 'study_directions', 'trials', 'trial_params', 'trial_values'] as const;
+const MAX_ROWS = 2 ** 22;
+
+interface StudyRow {
+  study_id: number;
+  study_name: string;
+}
+interface DirectionRow {
+  study_id: number;
+  objective: number;
+  direction: string;
+}
+interface TrialRow {
+  trial_id: number;
+  number: number;
+  study_id: number;
+  state: string;
+}
+interface ParameterRow {
+  trial_id: number;
+  param_name: string;
+  param_value: number;
+  distribution_json: string;
+}
+interface ValueRow {
+  trial_id: number;
+  objective: number;
+  value: number | null;
+}
+
+/**
+ * Reads all studies of a storage. A categorical parameter is stored as the place of its choice, and comes out as the choice. Nothing in
+ * the file is run: its tables must be plain tables, so that a file cannot bring a query of its own.
+ */
+export function readOptuna(bytes: Uint8Array, label: string): Result<readonly OptunaStudy[]> {
+  const copy = Buffer.from(bytes);
+  // Of a database in memory no log can be beside it: what a file says of one (format versions at 18 and 19) is set to none.
+  copy.fill(1, 18, Math.min(20, copy.length));
+  let database: Database.Database | null = null;
+  try {
+    database = new Database(copy, { readonly: true });
+    database.pragma('trusted_schema = OFF');
+    return studiesOf(database, label);
+  } catch (error) {
+    if (!(error instanceof Database.SqliteError || error instanceof TypeError)) throw error;
+    return fail('bad-input', `${label}: the database cannot be read (${error.message})`);
+  } finally {
+    database?.close();
+  }
+}
+
+function studiesOf(database: Database.Database, label: string): Result<readonly OptunaStudy[]> {
+  const plain = database
+    .prepare("SELECT name FROM sqlite_master WHERE type = 'table' AND sql NOT LIKE 'CREATE VIRTUAL%'")
+    .pluck()
+    .all();
+  const missing = TABLES.filter((name) => !plain.includes(name));
+  if (missing.length > 0)
+    return fail(
+      'bad-input',
+      `${label}: the database has no table ${missing.join(', ')}. It must be a storage of Optuna 3 or newer (sqlite:///FILE)`,
+    );
+  let rows = 0;
+  const eachRow = <Row>(query: string, take: (row: Row) => void): void => {
+    for (const row of database.prepare(query).iterate()) {
+      rows += 1;
+      if (rows > MAX_ROWS) throw new TypeError(`more than ${MAX_ROWS} rows, the limit`);
+      take(row as Row);
+    }
+  };
+  const studies = new Map<
+    number,
+    { name: string; minimised: boolean[]; names: string[]; incomplete: number; trials: number[] }
+  >();
+  eachRow<StudyRow>('SELECT study_id, study_name FROM studies ORDER BY study_id', (row) =>
+    studies.set(row.study_id, { name: String(row.study_name), minimised: [], names: [], incomplete: 0, trials: [] }),
+  );
+  eachRow<DirectionRow>('SELECT study_id, objective, direction FROM study_directions ORDER BY objective', (row) =>
+    studies.get(row.study_id)?.minimised.push(row.direction !== 'MAXIMIZE'),
+  );
+  if (plain.includes('study_system_attributes'))
+    eachRow<{ study_id: number; value_json: string }>(
+      "SELECT study_id, value_json FROM study_system_attributes WHERE key = 'study:metric_names'",
+      (row) => {
+        const names = json(row.value_json);
+        if (Array.isArray(names)) studies.get(row.study_id)?.names.push(...names.map(String));
+      },
+    );
+  const trials = new Map<
+    number,
+    { number: number; parameters: Record<string, number | string | boolean>; values: (number | null)[] }
+  >();
+  eachRow<TrialRow>('SELECT trial_id, number, study_id, state FROM trials ORDER BY trial_id', (row) => {
+    const study = studies.get(row.study_id);
+    if (!study) return;
+    if (row.state !== 'COMPLETE') study.incomplete += 1;
+    else {
+      study.trials.push(row.trial_id);
+      trials.set(row.trial_id, { number: row.number, parameters: {}, values: [] });
+    }
+  });
+  const choices = new Map<string, unknown>();
+  eachRow<ParameterRow>(
+    'SELECT trial_id, param_name, param_value, distribution_json FROM trial_params ORDER BY param_id',
+    (row) => {
+      const trial = trials.get(row.trial_id);
+      const value = valueOf(row, choices);
+      if (trial && value !== null && row.param_name !== '__proto__') trial.parameters[String(row.param_name)] = value;
+    },
+  );
+  const hasType = database.prepare("SELECT 1 FROM pragma_table_info('trial_values') WHERE name = 'value_type'").get();
+  const finite = hasType ? "CASE value_type WHEN 'FINITE' THEN value END" : 'value';
+  eachRow<ValueRow>(`SELECT trial_id, objective, ${finite} AS value FROM trial_values`, (row) => {
+    const trial = trials.get(row.trial_id);
+    if (trial && Number.isInteger(row.objective) && row.objective >= 0 && row.objective < 64)
+      trial.values[row.objective] = typeof row.value === 'number' ? row.value : null;
+  });
+  return ok(
+    [...studies.values()].map(({ name, minimised, names, incomplete, trials: ids }) => ({
+      name,
+      objectives: minimised.map((one, at) => ({ minimised: one, name: names[at] ?? null })),
+      incomplete,
+      trials: ids.map((id) => trials.get(id)!),
+    })),
+  );
+}
+
+/** A parameter's value; of a categorical one the choice. `null` where it is none. */
+function valueOf(
+  { param_value: value, distribution_json: text }: ParameterRow,
+  known: Map<string, unknown>,
+): number | string | boolean | null {
+  if (typeof value !== 'number' || typeof text !== 'string') return null;
+  if (!known.has(text)) known.set(text, json(text));
+  const distribution = known.get(text) as {
+    readonly name?: unknown;
+    readonly attributes?: { readonly choices?: unknown };
+  } | null;
+  if (distribution?.name !== 'CategoricalDistribution') return value;
+  const choices = distribution.attributes?.choices;
+  const choice: unknown = Array.isArray(choices) ? choices[value] : null;
+  return typeof choice === 'number' || typeof choice === 'string' || typeof choice === 'boolean' ? choice : null;
+}
+
+function json(text: unknown): unknown {
+  try {
+    return typeof text === 'string' ? JSON.parse(text) : null;
+  } catch {
+    return null;
+  }
+}

@@ -1,0 +1,32 @@
+import { DESIGN_FIELDS, type NamedParameters } from '../../../src-workers/domain/design-names.ts';
+import type { Context } from '../context.ts';
+
+/** Imports looked through, newest first. */
+const MAX_IMPORTS = 50;
+
+/**
+ * Which field of a design each parameter is: as given, and else as in earlier imports of designs of the same study. The newest one that
+ * names a parameter counts.
+ */
+export async function parametersOfStudy(
+  { store }: Context,
+  runId: number | undefined,
+  given: NamedParameters,
+): Promise<NamedParameters> {
+  const run = runId === undefined ? null : await store.getRun(runId);
+  if (!run?.ok || run.value.studyId === null) return given;
+  const page = await store.listRuns({ studyId: run.value.studyId, kind: 'import', limit: MAX_IMPORTS });
+  const earlier: Record<string, NamedParameters[string]> = {};
+  for (const { id } of page.ok ? page.value.rows.toReversed() : []) {
+    const imported = await store.getRun(id);
+    if (imported.ok) Object.assign(earlier, keptParameters(imported.value.study));
+  }
+  return { ...earlier, ...given };
+}
+
+/** As an import keeps them beside its file. */
+function keptParameters(study: unknown): NamedParameters {
+  const { file } = (study ?? {}) as { readonly file?: { readonly parameters?: unknown } };
+  const entries = Object.entries((file?.parameters ?? {}) as NamedParameters);
+  return Object.fromEntries(entries.filter(([, field]) => DESIGN_FIELDS.includes(field)));
+}

@@ -1,0 +1,91 @@
+import { readOptuna, type OptunaStudy } from '../../../db/optuna.ts';
+import { NOTHING_MEASURED, type CaseResult } from '../../../src-workers/domain/benchmark.ts';
+import { fail, ok, type Result } from '../../../src-workers/domain/result.ts';
+import { TIME, TO_MS } from '../../../src-workers/parse/measured-times.ts';
+import { shown } from '../../../src-workers/parse/source.ts';
+
+export type TimeUnit = 's' | 'ms' | 'us' | 'ns';
+
+/** A study of Optuna as measured configurations: complete trials, those with the same parameters as repeats of one. */
+export function readOptunaStudy(
+  bytes: Uint8Array,
+  label: string,
+  studyName: string | undefined,
+  timeUnit: TimeUnit | undefined,
+): Result<{ readonly cases: readonly CaseResult[]; readonly head: unknown; readonly warnings: readonly string[] }> {
+  const studies = readOptuna(bytes, label);
+  if (!studies.ok) return studies;
+  const names = studies.value.map(({ name }) => shown(name)).join(', ');
+  const study =
+    studyName === undefined && studies.value.length === 1
+      ? studies.value[0]
+      : studies.value.find(({ name }) => name === studyName);
+  if (!study)
+    return fail(
+      'bad-input',
+      `${label}: ${studyName === undefined ? `The storage has ${studies.value.length} studies` : `No study is named ${shown(studyName)}`}. Specify one of ${names || 'none'} (import --study NAME).`,
+    );
+  const objective = objectiveOf(study, label, timeUnit);
+  if (!objective.ok) return objective;
+  const { at, unit } = objective.value;
+  const byParameters = new Map<
+    string,
+    { readonly configuration: OptunaStudy['trials'][number]['parameters']; timesMs: number[] }
+  >();
+  let without = 0;
+  for (const { parameters, values } of study.trials) {
+    const value = values[at];
+    if (typeof value !== 'number' || !(value > 0 && value < Infinity)) {
+      without += 1;
+      continue;
+    }
+    const key = JSON.stringify(Object.entries(parameters).sort());
+    const known = byParameters.get(key) ?? { configuration: parameters, timesMs: [] };
+    known.timesMs.push(TO_MS[unit](value));
+    byParameters.set(key, known);
+  }
+  const cases = [...byParameters.values()].map(({ configuration, timesMs }, position): CaseResult => ({
+    ...NOTHING_MEASURED,
+    case: { id: `c${position}`, benchmark: 'external', parameters: { kernel: study.name, configuration } },
+    timesMs,
+  }));
+  const left = study.incomplete + without;
+  return ok({
+    cases,
+    head: { study: study.name, objective: study.objectives[at]?.name ?? null, unit },
+    warnings:
+      left === 0
+        ? []
+        : [
+            `${left} of ${study.trials.length + study.incomplete} trials failed, were pruned, still run or have no time > 0: left out.`,
+          ],
+  });
+}
+
+/** The objective that is a time, and its unit. */
+function objectiveOf(
+  { name, objectives }: OptunaStudy,
+  label: string,
+  timeUnit: TimeUnit | undefined,
+): Result<{ readonly at: number; readonly unit: string }> {
+  const named = objectives.findIndex((one) => one.minimised && TIME.test(one.name ?? ''));
+  const at = named >= 0 ? named : objectives.length === 1 ? 0 : -1;
+  if (at < 0)
+    return fail(
+      'bad-input',
+      `${label}: The study ${shown(name)} has ${objectives.length} objectives, none of them named as a time. Name it in Optuna (study.set_metric_names), as in time_ms.`,
+    );
+  if (!objectives[at].minimised)
+    return fail(
+      'bad-input',
+      `${label}: The study ${shown(name)} maximises its objective, so that it is not a time. Import a study that minimises a time.`,
+    );
+  const unit = timeUnit ?? TIME.exec(objectives[at].name ?? '')?.[1]?.toLowerCase();
+  if (unit === undefined)
+    return fail(
+      'bad-input',
+      `${label}: Values of Optuna have no unit. Specify that of the times: s, ms, us or ns (import --time-unit ms).`,
+      { needs: 'timeUnit' },
+    );
+  return ok({ at, unit });
+}

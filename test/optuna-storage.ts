@@ -1,0 +1,65 @@
+import Database from 'better-sqlite3';
+
+export interface OptunaTrial {
+  readonly state?: string;
+  readonly values: readonly number[];
+  readonly parameters: Readonly<Record<string, number | string>>;
+}
+interface StoredStudy {
+  readonly name: string;
+  readonly direction?: string;
+  readonly metrics?: readonly string[];
+  readonly trials: readonly OptunaTrial[];
+}
+
+const CHOICES = ['none', 'dynamic-fetch'];
+/** A storage as Optuna 4 writes it (optuna/storages/_rdb/models.py): a categorical parameter by the place of its choice. */
+export function optunaStorage(studies: readonly StoredStudy[], more = ''): Uint8Array {
+  const database = new Database(':memory:');
+  database.exec(`
+    CREATE TABLE studies (study_id INTEGER PRIMARY KEY, study_name VARCHAR(512));
+    CREATE TABLE study_directions (study_direction_id INTEGER PRIMARY KEY, direction VARCHAR(8), study_id INTEGER, objective INTEGER);
+    CREATE TABLE study_system_attributes (study_system_attribute_id INTEGER PRIMARY KEY, study_id INTEGER, "key" VARCHAR(512), value_json TEXT);
+    CREATE TABLE trials (trial_id INTEGER PRIMARY KEY, number INTEGER, study_id INTEGER, state VARCHAR(8), datetime_start DATETIME, datetime_complete DATETIME);
+    CREATE TABLE trial_params (param_id INTEGER PRIMARY KEY, trial_id INTEGER, param_name VARCHAR(512), param_value FLOAT, distribution_json TEXT);
+    CREATE TABLE trial_values (trial_value_id INTEGER PRIMARY KEY, trial_id INTEGER, objective INTEGER, value FLOAT, value_type VARCHAR(7));
+  `);
+  let id = 0;
+  for (const [at, { name, direction = 'MINIMIZE', metrics, trials }] of studies.entries()) {
+    database.prepare('INSERT INTO studies VALUES (?, ?)').run(at, name);
+    const objectives = metrics?.length ?? 1;
+    for (let objective = 0; objective < objectives; objective++)
+      database
+        .prepare('INSERT INTO study_directions (direction, study_id, objective) VALUES (?, ?, ?)')
+        .run(direction, at, objective);
+    if (metrics)
+      database
+        .prepare('INSERT INTO study_system_attributes (study_id, "key", value_json) VALUES (?, ?, ?)')
+        .run(at, 'study:metric_names', JSON.stringify(metrics));
+    for (const [number, { state = 'COMPLETE', values, parameters }] of trials.entries()) {
+      id++;
+      database
+        .prepare('INSERT INTO trials (trial_id, number, study_id, state) VALUES (?, ?, ?, ?)')
+        .run(id, number, at, state);
+      for (const [objective, value] of values.entries())
+        database
+          .prepare('INSERT INTO trial_values (trial_id, objective, value, value_type) VALUES (?, ?, ?, ?)')
+          .run(id, objective, Number.isFinite(value) ? value : null, Number.isFinite(value) ? 'FINITE' : 'INF_POS');
+      for (const [parameter, value] of Object.entries(parameters)) {
+        const categorical = typeof value === 'string';
+        const distribution = categorical
+          ? { name: 'CategoricalDistribution', attributes: { choices: CHOICES } }
+          : { name: 'IntDistribution', attributes: { log: false, step: 1, low: 1, high: 4096 } };
+        database
+          .prepare(
+            'INSERT INTO trial_params (trial_id, param_name, param_value, distribution_json) VALUES (?, ?, ?, ?)',
+          )
+          .run(id, parameter, categorical ? CHOICES.indexOf(value) : value, JSON.stringify(distribution));
+      }
+    }
+  }
+  if (more !== '') database.exec(more);
+  const bytes = new Uint8Array(database.serialize());
+  database.close();
+  return bytes;
+}

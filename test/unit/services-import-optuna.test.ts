@@ -1,0 +1,135 @@
+import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { gzipSync } from 'node:zlib';
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import type { ImportedFile, ImportQuestions, MeasuringDetail } from '../../src-main/contract/measuring.ts';
+import { lockstep } from '../command-line.ts';
+import { optunaStorage as storage, type OptunaTrial } from '../optuna-storage.ts';
+import { call as callOn } from './engine-calls.ts';
+import { openBench, smallStudy, type Bench } from './export-runs.ts';
+
+let folder: string;
+let bench: Bench;
+let sweepId: number;
+beforeAll(async () => {
+  folder = mkdtempSync(join(tmpdir(), 'lockstep-optuna-'));
+  bench = await openBench();
+  sweepId = await bench.run(smallStudy({ devices: ['nvidia-rtx-4090'] }));
+});
+afterAll(async () => {
+  rmSync(folder, { recursive: true, force: true });
+  await bench.close();
+});
+
+const parameters = (block: number, threads = 4, balancing = 'none') => ({ BLOCK: block, THREADS: threads, schedule: balancing, PER_SM: 2, cap: 0 }); // prettier-ignore
+/** Times in microseconds, of two designs; one of them twice. */
+const TRIALS: readonly OptunaTrial[] = [
+  { values: [500], parameters: { ...parameters(128), grid: 256 } },
+  { values: [510], parameters: { ...parameters(128), grid: 256 } },
+  { values: [400], parameters: { ...parameters(256, 8, 'dynamic-fetch'), grid: 256 } },
+  { values: [Infinity], parameters: { ...parameters(64), grid: 256 } },
+  { state: 'PRUNED', values: [1], parameters: { ...parameters(64), grid: 256 } },
+];
+const NAMES = { BLOCK: 'blockThreads', THREADS: 'threadsPerUnit', schedule: 'balancing', cap: 'registerCap', grid: 'gridBlocks' }; // prettier-ignore
+const call = <T>(name: string, input: unknown): Promise<T> => callOn<T>(bench.engine, name, input);
+const importFile = (bytes: Uint8Array, more: object = {}) =>
+  call<ImportedFile>('import.file', { fileName: 'optuna.db', bytes, ...more });
+async function refusal(bytes: Uint8Array, more: object = {}): Promise<string> {
+  const result = await bench.engine.call('import.file', { fileName: 'optuna.db', bytes, ...more });
+  return result.ok ? 'ok' : result.error.message;
+}
+
+describe('a storage of Optuna', () => {
+  it('is imported: complete trials, the same parameters as repeats, choices by their text', async () => {
+    // As a database whose log is merged says it.
+    const withLog = storage([{ name: 'walk', trials: TRIALS }]).fill(2, 18, 20);
+    for (const bytes of [storage([{ name: 'walk', trials: TRIALS }]), withLog]) {
+      const imported = await importFile(new Uint8Array(gzipSync(bytes)), { timeUnit: 'us' });
+      expect(imported).toMatchObject({ kind: 'optuna', cases: 2, failed: 0 });
+      expect(imported.warnings[0]).toBe('2 of 5 trials failed, were pruned, still run or have no time > 0: left out.');
+      const { cases } = await call<MeasuringDetail>('bench.detail', { id: imported.runId });
+      expect(cases.map(({ case: one, measured }) => [one.parameters, measured?.timesMs])).toEqual([
+        [{ kernel: 'walk', configuration: TRIALS[0].parameters }, [0.5, 0.51]],
+        [{ kernel: 'walk', configuration: TRIALS[2].parameters }, [0.4]],
+      ]);
+    }
+  });
+
+  it('is refused where it does not say what its values are', async () => {
+    const walk = { name: 'walk', trials: TRIALS };
+    expect(await refusal(storage([walk]))).toContain(
+      'Specify that of the times: s, ms, us or ns (import --time-unit ms)',
+    );
+    expect(await refusal(storage([{ ...walk, direction: 'MAXIMIZE' }]), { timeUnit: 'ms' })).toContain(
+      'maximises its objective',
+    );
+    expect(await refusal(storage([{ ...walk, metrics: ['a', 'b'] }]))).toContain(
+      'has 2 objectives, none of them named as a time',
+    );
+    expect(await refusal(storage([{ ...walk, metrics: ['energy', 'time_us'] }]))).toContain('No case has a result');
+    const two = storage([walk, { ...walk, name: 'run' }]);
+    expect(await refusal(two, { timeUnit: 'us' })).toContain(
+      'The storage has 2 studies. Specify one of "walk", "run" (import --study NAME)',
+    );
+    expect(await importFile(two, { timeUnit: 'us', studyName: 'run' })).toMatchObject({ cases: 2 });
+  });
+
+  it('cannot bring a query of its own, or another schema', async () => {
+    const endless =
+      'WITH RECURSIVE n(i) AS (VALUES(1) UNION ALL SELECT i + 1 FROM n) SELECT i AS trial_id, i AS number, 0 AS study_id, 0 AS state FROM n';
+    const hostile = storage([], `DROP TABLE trials; CREATE VIEW trials AS ${endless}`);
+    expect(await refusal(hostile, { timeUnit: 'ms' })).toContain(
+      'the database has no table trials. It must be a storage of Optuna',
+    );
+    expect(await refusal(storage([]).subarray(0, 5000), { timeUnit: 'ms' })).toContain('the database cannot be read');
+  });
+});
+
+describe('parameters under names of their own', () => {
+  it('are axes as a person says, and as earlier imports of the study said', async () => {
+    const bytes = storage([{ name: 'walk', metrics: ['time_us'], trials: TRIALS }]);
+    expect(await refusal(bytes, { runId: sweepId })).toContain(
+      'Say which parameter is which axis (import --map NAME=AXIS)',
+    );
+    const questions = await call<ImportQuestions>('import.inspect', {
+      fileName: 'optuna.db',
+      bytes,
+      openRunId: sweepId,
+    });
+    expect(questions.parameters).toContainEqual({ name: 'BLOCK', field: null, values: ['128', '256'], distinct: 2 });
+    const imported = await importFile(bytes, { runId: sweepId, parameters: NAMES });
+    expect(imported.linked).toEqual({ runId: sweepId, deviceId: 'nvidia-rtx-4090', designs: 2 });
+    const { cases } = await call<MeasuringDetail>('bench.detail', { id: imported.runId });
+    expect(cases[1].design).toMatchObject({
+      blockThreads: 256,
+      threadsPerUnit: 8,
+      balancing: 'dynamic-fetch',
+      gridBlocks: 256,
+    });
+    // The next file of the study needs no names.
+    expect((await importFile(bytes, { openRunId: sweepId })).linked?.designs).toBe(2);
+    const again = await call<ImportQuestions>('import.inspect', { fileName: 'optuna.db', bytes, openRunId: sweepId });
+    expect(again.parameters.find(({ name }) => name === 'schedule')?.field).toBe('balancing');
+  });
+
+  it('are named on the command line', async () => {
+    const file = join(folder, 'cli.db');
+    writeFileSync(file, storage([{ name: 'walk', trials: TRIALS }]));
+    const maps = [
+      'BLOCK=block_threads',
+      'THREADS=threads_per_unit',
+      'schedule=balancing',
+      'cap=register_cap',
+      'grid=grid_blocks',
+    ];
+    const run = (...args: readonly string[]) =>
+      lockstep('import', file, '--run', String(sweepId), ...args, '--db', bench.engine.context.databaseFile);
+    const done = await run('--time-unit', 'us', '--map', ...maps);
+    expect(done).toMatchObject({ status: 0, err: '' });
+    expect(done.out).toContain(`Designs of run ${sweepId} on nvidia-rtx-4090: 2`);
+    const wrong = await run('--map', 'BLOCK=warps');
+    expect(wrong).toMatchObject({ status: 2 });
+    expect(wrong.err).toContain('It must be PARAMETER=AXIS. The axes are design, device, threads_per_unit');
+  });
+});
