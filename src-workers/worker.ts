@@ -34,7 +34,14 @@ import { fail, ok, type Result } from './domain/result.ts';
 import { inspectKernel, type Asked, type KernelTexts } from './inspect/inspect.ts';
 import { judgeEvidence, judgeGpuOf } from './evidence/judge-all.ts';
 import type { EvidenceFile } from './evidence/load.ts';
+import type { TableSummary } from './domain/table.ts';
 import type { LengthLaw } from './domain/workload.ts';
+import type { CsvColumns } from './parse/csv.ts';
+import { inspectLengths, readLengths } from './parse/length-file.ts';
+import type { ReadLengths } from './parse/length-taker.ts';
+import { workloadWithFiles } from './parse/open-file.ts';
+import { bytesSource } from './parse/source.ts';
+import type { AskedSyntax } from './parse/table.ts';
 import { agreement, type Agreement, type MeasuredDesigns } from './models/calibration/agreement.ts';
 import { lengthSampler, mersenneTwister } from './numeric/random.ts';
 import { reproduce as reproducePapers } from './reproductions.ts';
@@ -157,14 +164,8 @@ export function predict({ plan, ranges }: PredictInput): PredictOutput {
         designIndex = chunk.firstDesign + i;
       }
   const output: PredictOutput = { chunks, best: designIndex < 0 ? null : { timeMs, designIndex } };
-  // Hands the buffers over to the caller's thread instead of copying them; Piscina unwraps the value.
-  const buffers = chunks.flatMap((chunk) =>
-    Object.values(chunk).flatMap((column) => (ArrayBuffer.isView(column) ? [column.buffer] : [])),
-  );
-  return move({
-    [Piscina.transferableSymbol]: buffers,
-    [Piscina.valueSymbol]: output,
-  } as never) as unknown as PredictOutput;
+  const columns = chunks.flatMap((chunk) => Object.values(chunk).filter((column) => ArrayBuffer.isView(column)));
+  return handedOver(output, columns);
 }
 
 /** Counts of designs by invalid reason code, over the whole space. */
@@ -416,10 +417,50 @@ export function unitLengths({
   }
   const lengths = partOfUnits(all, part);
   const digest = createHash('sha256').update(wordBytes(lengths)).digest('hex');
-  return move({
-    [Piscina.transferableSymbol]: [lengths.buffer],
-    [Piscina.valueSymbol]: { lengths, digest },
-  } as never) as unknown as { lengths: Uint32Array; digest: string };
+  return handedOver({ lengths, digest }, [lengths]);
+}
+
+/** A workload as its text says: its files are read here, its examples computed. */
+export async function workload(asked: Parameters<typeof workloadWithFiles>[0]): ReturnType<typeof workloadWithFiles> {
+  const resolved = await workloadWithFiles(asked);
+  return resolved.ok ? handedOver(resolved, arraysOf(resolved.value)) : resolved;
+}
+
+interface LengthFile {
+  readonly bytes: Uint8Array;
+  readonly name: string;
+  readonly columns?: CsvColumns | undefined;
+}
+
+/** Lengths of a file, with the SHA-256 of its bytes. */
+export async function lengthFile({
+  bytes,
+  name,
+  columns,
+}: LengthFile): Promise<Result<ReadLengths & { readonly sha256: string }>> {
+  const read = await readLengths(bytesSource(bytes), name, columns);
+  if (!read.ok) return read;
+  const sha256 = createHash('sha256').update(bytes).digest('hex');
+  return handedOver(ok({ ...read.value, sha256 }), arraysOf(read.value));
+}
+
+/** What a file has to choose lengths from. */
+export function tableOfFile({
+  bytes,
+  name,
+  asked,
+}: Omit<LengthFile, 'columns'> & { readonly asked: AskedSyntax }): Promise<Result<TableSummary | null>> {
+  return inspectLengths(bytesSource(bytes), name, asked);
+}
+
+function arraysOf({ law, lengths }: { readonly law: LengthLaw; readonly lengths: Float64Array | null }) {
+  return [law.support, law.probability, ...(lengths ? [lengths] : [])];
+}
+
+/** A value whose arrays go to the caller's thread instead of a copy; Piscina unwraps it. */
+function handedOver<T>(value: T, arrays: readonly ArrayBufferView[]): T {
+  const buffers = new Set(arrays.map(({ buffer }) => buffer));
+  return move({ [Piscina.transferableSymbol]: [...buffers], [Piscina.valueSymbol]: value } as never) as unknown as T;
 }
 
 /** Writes a plan as the CUDA program reads it; the expected results are worked out here. */
@@ -528,6 +569,9 @@ export function tune({
 }
 
 export interface WorkerTasks {
+  readonly workload: typeof workload;
+  readonly lengthFile: typeof lengthFile;
+  readonly tableOfFile: typeof tableOfFile;
   readonly predict: typeof predict;
   readonly classify: typeof classify;
   readonly partBounds: typeof partBounds;

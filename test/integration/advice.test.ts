@@ -6,7 +6,7 @@ import type { Recommendation, Sensitivity } from '../../src-main/contract/advice
 import type { ExportDocument, RankPage, RankRow } from '../../src-main/contract/api.ts';
 import type { StudyFile } from '../../src-main/contract/study.ts';
 import { parseStudy } from '../../src-main/contract/parse.ts';
-import { openEngine, type Engine } from '../../src-main/services/engine.ts';
+import { openEngine, type OpenEngine as Engine } from '../../src-main/services/engine.ts';
 import { TAKEN_P90_ERROR, tieTableOf } from '../../src-main/services/evidence/tie-band.ts';
 import { studyAxes, sweepPlan } from '../../src-main/services/studies/plan.ts';
 import { planLengths, resolveLengths } from '../../src-main/services/studies/workloads.ts';
@@ -291,7 +291,7 @@ describe('the sensitivity', () => {
     const parsed = unwrap(parseStudy(JSON.stringify(study)));
     const devices = await call<Parameters<typeof studyAxes>[1]>(engine, 'devices.get', { ids: [deviceId] });
     const axes = unwrap(studyAxes(parsed, devices));
-    const { law, order } = unwrap(await resolveLengths(null as never, parsed.workload.lengths, examples));
+    const { law, order } = unwrap(await resolveLengths(engine.context, parsed.workload.lengths, examples));
     const plan = sweepPlan('all', parsed, axes, law, planLengths(parsed, axes, law, order));
     const ties = tieTableOf(axes);
     const known = new Map<string, ReturnType<typeof predicted>>();

@@ -8,7 +8,7 @@ import { formatBalancing } from '../../src-workers/domain/balancing.ts';
 import { lossMoments } from '../../src-workers/models/imbalance/closed-form.ts';
 import { moments } from '../../src-workers/models/workload/laws.ts';
 import { resolveWorkload } from '../../src-workers/parse/grammar.ts';
-import { fileOpener } from '../../src-main/services/studies/workloads.ts';
+import { fileOpener } from '../../src-workers/parse/open-file.ts';
 import { spreadLengths, timeInTurn, type Batch } from './swiftshader.ts';
 
 /*

@@ -1,7 +1,7 @@
 import { expect, it } from 'vitest';
 import { captured } from '../command-line.ts';
 import { main } from '../../src-main/cli/main.ts';
-import { fileOpener } from '../../src-main/services/studies/workloads.ts';
+import { fileOpener } from '../../src-workers/parse/open-file.ts';
 import { fail } from '../../src-workers/domain/result.ts';
 
 it('a failure quotes no megabytes, and still begins with what is wrong and ends with what to do', () => {

@@ -14,7 +14,7 @@ import { robust } from './robust.ts';
 import { sensitivity } from './sensitivity.ts';
 
 export function adviceHandlers(context: Context): Handlers<ProceduresOf<'advice'>> {
-  const lengths = createLengthsCache(context.store);
+  const lengths = createLengthsCache(context);
   const predictions = createPredictions(context.pool);
   const turns = new Turns();
   /** A study as it is on screen; its files are beside the saved one. */

@@ -1,9 +1,9 @@
 import { stat } from 'node:fs/promises';
-import { resolve } from 'node:path';
 import { ok, type Result } from '../../../src-workers/domain/result.ts';
 import { keep } from '../../../src-workers/numeric/kept.ts';
-import type { StoreClient } from '../../../db/store-api.ts';
+import { fileState, type OpenedFile } from '../../../src-workers/parse/open-file.ts';
 import type { Study } from '../../contract/study.ts';
+import type { Context } from '../context.ts';
 import { resolveLengths, type OrderedLaw } from '../studies/workloads.ts';
 
 /** The lengths of the studies seen last. Reading a file takes a tenth of a second, which no edit of another field should. */
@@ -16,37 +16,32 @@ const MAX_KEPT = 8;
 interface Kept {
   readonly lengths: OrderedLaw;
   /** Files that were read, and their state then. */
-  readonly files: ReadonlyMap<string, string>;
+  readonly files: readonly OpenedFile[];
 }
 
-export function createLengthsCache(store: StoreClient): LengthsCache {
+export function createLengthsCache(context: Pick<Context, 'store' | 'pool'>): LengthsCache {
   const cache = new Map<string, Kept>();
   return {
     async resolve({ workload: { lengths, truncation } }, folder) {
       const key = JSON.stringify([lengths, truncation ?? null, folder]);
       const known = cache.get(key);
       if (known && (await isUnchanged(known.files))) return ok(keep(cache, MAX_KEPT, key, known).lengths);
-      const files = new Map<string, string>();
-      const resolved = await resolveLengths(store, lengths, folder, truncation, async (path) => {
-        const file = resolve(folder ?? process.cwd(), path);
-        files.set(file, await stateOf(file));
-      });
+      const resolved = await resolveLengths(context, lengths, folder, truncation);
       if (!resolved.ok) return resolved;
-      keep(cache, MAX_KEPT, key, { lengths: resolved.value, files });
+      keep(cache, MAX_KEPT, key, { lengths: resolved.value, files: resolved.value.files });
       return resolved;
     },
   };
 }
 
-async function isUnchanged(files: ReadonlyMap<string, string>): Promise<boolean> {
-  for (const [file, state] of files) if ((await stateOf(file)) !== state) return false;
+async function isUnchanged(files: readonly OpenedFile[]): Promise<boolean> {
+  for (const { file, state } of files) if ((await stateOf(file)) !== state) return false;
   return true;
 }
 
 async function stateOf(file: string): Promise<string> {
   try {
-    const { mtimeMs, size, ino } = await stat(file);
-    return `${mtimeMs}|${size}|${ino}`;
+    return fileState(await stat(file));
   } catch {
     return 'missing';
   }

@@ -37,6 +37,7 @@ import { isSameDevice } from '../measured/device.ts';
 import { measurementRecord, type MeasuredRunStudy } from '../measured/records.ts';
 import { runPlan } from '../runs/run-view.ts';
 import type { RunStudy } from '../studies/studies.ts';
+import { digestOf } from '../studies/workloads.ts';
 import { APP_VERSION } from '../app/version.ts';
 
 /**
@@ -226,7 +227,7 @@ export async function importFile(context: Context, input: ImportInput): Promise<
   const file = {
     name: fileName,
     bytes: input.bytes.length,
-    sha256: await digest(input.bytes),
+    sha256: await digestOf(input.bytes),
     format: read.value.kind,
     head: read.value.head,
     ...(linked && Object.keys(parameters).length > 0 && { parameters }),
@@ -318,11 +319,6 @@ export async function inspectImport(
 }
 
 const MAX_NAME = 200;
-
-/** SHA-256, hexadecimal, off this thread. */
-async function digest(bytes: Uint8Array): Promise<string> {
-  return Buffer.from(await crypto.subtle.digest('SHA-256', bytes as Uint8Array<ArrayBuffer>)).toString('hex');
-}
 
 function machineOf(device: MeasuringDevice | null): unknown {
   if (!device) return null;

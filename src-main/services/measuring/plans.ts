@@ -245,7 +245,7 @@ export async function measuredUnits(
   if (!stored.value)
     return fail('storage', `the workload ${workload.lengths} of the sweep is missing from the database`);
   const { law, provenance } = stored.value;
-  let order = unpackLengths(provenance);
+  let order = await unpackLengths(provenance);
   let [units, traffic] = [
     workload.units,
     { bytesPerIteration: kernel.bytesPerIteration, bytesPerUnit: kernel.bytesPerUnit },
@@ -280,7 +280,7 @@ export async function measuredUnits(
 /** The order of a workload file that is still there and still says what the sweep read. */
 async function orderOfFile(context: Context, study: RunStudy, law: LengthLaw): Promise<OrderedLengths | null> {
   const { lengths, truncation } = study.study.workload;
-  const again = await resolveLengths(context.store, lengths, study.baseFolder, truncation);
+  const again = await resolveLengths(context, lengths, study.baseFolder, truncation);
   if (!again.ok || !again.value.order) return null;
   const same = (a: Float64Array, b: Float64Array): boolean =>
     a.length === b.length && a.every((value, at) => value === b[at]);

@@ -5,7 +5,8 @@ import { resolveLengths } from '../studies/workloads.ts';
 import { lengthsInOrder } from './loss.ts';
 import { knownPaper } from './reproduction.ts';
 
-export function modelHandlers({ pool, store }: Context): Handlers<ProceduresOf<'models'>> {
+export function modelHandlers(context: Context): Handlers<ProceduresOf<'models'>> {
+  const { pool } = context;
   return {
     'models.play': async ({ lengths, ...request }) => {
       const law = await resolveWorkload(lengths, {
@@ -16,7 +17,7 @@ export function modelHandlers({ pool, store }: Context): Handlers<ProceduresOf<'
     'models.loss': async ({ workload: { lengths, truncation }, n: groupSizes, quantiles, folder = null }) => {
       const found =
         typeof lengths === 'string'
-          ? await resolveLengths(store, lengths, folder, truncation)
+          ? await resolveLengths(context, lengths, folder, truncation)
           : lengthsInOrder(lengths);
       if (!found.ok) return found;
       const { law, order } = found.value;

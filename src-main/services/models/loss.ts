@@ -2,10 +2,10 @@ import type { LossReport } from '../../../src-workers/domain/loss.ts';
 import { ok, type Result } from '../../../src-workers/domain/result.ts';
 import { countLengths } from '../../../src-workers/models/workload/generated.ts';
 import { empiricalLaw } from '../../../src-workers/models/workload/laws.ts';
-import { resolveOrderedWorkload } from '../../../src-workers/parse/grammar.ts';
+import { workloadWithFiles } from '../../../src-workers/parse/open-file.ts';
 import { givenLengths } from '../../../src-workers/predict/ordered.ts';
 import { lossReport } from '../../../src-workers/predict/loss.ts';
-import { fileOpener, type OrderedLaw } from '../studies/workloads.ts';
+import type { OrderedLaw } from '../studies/workloads.ts';
 
 /** The losses of a workload as written; its files are in `folder`. */
 export async function workloadLoss(
@@ -14,7 +14,7 @@ export async function workloadLoss(
   folder: string,
   truncation?: number,
 ): Promise<Result<LossReport>> {
-  const resolved = await resolveOrderedWorkload(workload, { openFile: fileOpener(folder), truncation });
+  const resolved = await workloadWithFiles({ text: workload, folder, truncation });
   if (!resolved.ok) return resolved;
   const { law, lengths, note } = resolved.value;
   const report = lossReport(law, lengths, groupSizes, true);

@@ -108,7 +108,7 @@ export async function runPlan(
   if (!workload.ok) return workload;
   if (!workload.value) return fail('storage', `The workload of run ${run.id} is missing from the database.`);
   const { law, provenance } = workload.value;
-  const known = unpackLengths(provenance);
+  const known = await unpackLengths(provenance);
   // Earlier predictions took the units of GPUs as independent draws, whatever their order.
   const order = known && { ...known, given: known.given && isOrderAware(run.modelVersions.prediction) };
   const ordered = planLengths(study.value.study, axes.value, law, order);

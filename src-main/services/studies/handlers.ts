@@ -3,8 +3,6 @@ import type { LengthLaw } from '../../../src-workers/domain/workload.ts';
 import { moments } from '../../../src-workers/models/workload/laws.ts';
 import type { CsvColumns } from '../../../src-workers/parse/csv.ts';
 import { formatColumns } from '../../../src-workers/parse/grammar.ts';
-import { inspectLengths, readLengths } from '../../../src-workers/parse/length-file.ts';
-import { bytesSource } from '../../../src-workers/parse/source.ts';
 import { lossInOrder } from '../../../src-workers/predict/dealing/given.ts';
 import { givenLengths } from '../../../src-workers/predict/ordered.ts';
 import type { ResolvedWorkload, StudyRecord, StudySummary, WorkloadOrder } from '../../contract/api.ts';
@@ -64,12 +62,13 @@ export function studyHandlers(context: Context): Handlers<ProceduresOf<'studies'
       const located = studyId === undefined ? ok(null) : await getStudy(store, studyId);
       if (!located.ok) return located;
       const folder = located.value?.baseFolder ?? null;
-      const law = await resolveLengths(store, workload.lengths, folder, workload.truncation);
+      const law = await resolveLengths(context, workload.lengths, folder, workload.truncation);
       if (!law.ok) return law;
       const { order, note } = law.value;
       return ok(resolved(law.value.law, order?.given ? order.iterations : null, note));
     },
-    'workload.inspect': ({ fileName, bytes, ...asked }) => inspectLengths(bytesSource(bytes), fileName, asked),
+    'workload.inspect': ({ fileName: name, bytes, ...asked }) =>
+      context.pool.run('tableOfFile', { bytes, name, asked }),
     'workload.upload': (input) => upload(context, input),
   };
 }
@@ -88,18 +87,18 @@ export async function savedStudy(context: Context, located: LocatedStudy, id?: n
 }
 
 async function upload(
-  { store }: Context,
+  { store, pool }: Context,
   { fileName, bytes, columns }: ProcedureArguments<'workload.upload'>,
 ): Promise<Result<ProcedureOutput<'workload.upload'>>> {
   // Columns that have names are part of the workload's name.
   const name =
     columns && !/^\d+$/.test(columns.length) ? `${fileName}#${formatColumns(withoutSyntax(columns))}` : fileName;
-  const read = await readLengths(bytesSource(bytes), name, columns);
+  const read = await pool.run('lengthFile', { bytes, name, columns });
   if (!read.ok) return read;
   const { law, lengths, units, note } = read.value;
   // Other columns of the same file are another workload.
-  const hash = columns ? sha256(`${sha256(bytes)}#${formatColumns(columns)}`) : sha256(bytes);
-  const order = lengths ? { order: packLengths(givenLengths(lengths)) } : {};
+  const hash = columns ? sha256(`${read.value.sha256}#${formatColumns(columns)}`) : read.value.sha256;
+  const order = lengths ? { order: await packLengths(givenLengths(lengths)) } : {};
   const provenance = {
     fileName,
     bytes: bytes.byteLength,

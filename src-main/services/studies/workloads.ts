@@ -1,57 +1,21 @@
 import { createHash } from 'node:crypto';
-import { createReadStream } from 'node:fs';
-import { open, stat } from 'node:fs/promises';
-import { resolve } from 'node:path';
-import { deflateRawSync, inflateRawSync } from 'node:zlib';
-import { fail, ok, systemReason, type Result } from '../../../src-workers/domain/result.ts';
+import { promisify } from 'node:util';
+import { deflateRaw, inflateRaw } from 'node:zlib';
 import type { StoreClient } from '../../../db/store-api.ts';
+import { fail, ok, type Result } from '../../../src-workers/domain/result.ts';
 import type { SpaceAxes } from '../../../src-workers/domain/space.ts';
 import type { LengthLaw } from '../../../src-workers/domain/workload.ts';
-import { resolveOrderedWorkload } from '../../../src-workers/parse/grammar.ts';
-import { MAX_FILE_BYTES } from '../../../src-workers/parse/length-file.ts';
 import { MAX_ORDERED_LENGTHS } from '../../../src-workers/parse/length-taker.ts';
-import type { FileBytes } from '../../../src-workers/parse/source.ts';
 import { drawnLengths, givenLengths, type OrderedLengths } from '../../../src-workers/predict/ordered.ts';
+import { workloadWithFiles, type OpenedFile } from '../../../src-workers/parse/open-file.ts';
 import type { Study } from '../../contract/study.ts';
+import type { Pool } from '../pool.ts';
 
 export const sha256 = (bytes: Uint8Array | string): string => createHash('sha256').update(bytes).digest('hex');
 
-/**
- * Opens a workload file relative to a folder. Refuses paths such as \\host\share: Windows would sign in to that host for whoever wrote the
- * study.
- */
-export function fileOpener(folder: string) {
-  return async (path: string): Promise<Result<FileBytes>> => {
-    if (/^[\\/]{2}/.test(path))
-      return fail('bad-input', `${path} is on another machine. Copy it to this one, beside the study.`);
-    const file = resolve(folder, path);
-    let byteLength: number;
-    try {
-      const info = await stat(file);
-      if (!info.isFile()) return fail('bad-input', `${path} is a folder or a device. Specify a file.`);
-      if (info.size > MAX_FILE_BYTES)
-        return fail('bad-input', `${path} has ${info.size} bytes, which is more than the limit of ${MAX_FILE_BYTES}.`);
-      byteLength = info.size;
-    } catch (error) {
-      return fail(
-        'not-found',
-        `${path} cannot be read (${systemReason(error)}). Files are looked for beside the study.`,
-      );
-    }
-    return ok({
-      byteLength,
-      slice: (start, end = byteLength) => slice(file, start, end),
-      [Symbol.asyncIterator]: () => (createReadStream(file) as AsyncIterable<Uint8Array>)[Symbol.asyncIterator](),
-    });
-  };
-}
-
-/** The bytes from `start` to `end`, or to the end of the file where that comes first. */
-async function slice(file: string, start: number, end: number): Promise<ArrayBuffer> {
-  await using handle = await open(file);
-  const bytes = new Uint8Array(Math.max(0, end - start));
-  const { bytesRead } = await handle.read(bytes, 0, bytes.length, start);
-  return bytes.buffer.slice(0, bytesRead);
+/** SHA-256, hexadecimal, off this thread. */
+export async function digestOf(bytes: Uint8Array): Promise<string> {
+  return Buffer.from(await crypto.subtle.digest('SHA-256', bytes as Uint8Array<ArrayBuffer>)).toString('hex');
 }
 
 function shared(values: Float64Array): Float64Array {
@@ -83,19 +47,20 @@ export function planLengths(
 }
 
 /** Ordered lengths as text for a stored workload's provenance: compressed, since neighbours are alike. */
-export function packLengths({ units, iterations }: OrderedLengths): {
+export async function packLengths({ units, iterations }: OrderedLengths): Promise<{
   readonly units: number;
   readonly bytesPerLength: number;
   readonly iterations: string;
-} {
-  const isShort = iterations.every((length) => length < 2 ** 32 && Number.isInteger(length));
-  const { buffer, byteOffset, byteLength } = isShort ? Uint32Array.from(iterations) : iterations;
-  const bytes = new Uint8Array(buffer, byteOffset, byteLength);
-  return { units, bytesPerLength: isShort ? 4 : 8, iterations: deflateRawSync(bytes).toString('base64') };
+}> {
+  let isShort = true;
+  for (const length of iterations) isShort &&= length < 2 ** 32 && Number.isInteger(length);
+  const { buffer, byteOffset, byteLength } = isShort ? new Uint32Array(iterations) : iterations;
+  const packed = await promisify(deflateRaw)(new Uint8Array(buffer, byteOffset, byteLength));
+  return { units, bytesPerLength: isShort ? 4 : 8, iterations: packed.toString('base64') };
 }
 
 /** Reads `order` of a stored workload's provenance; `null` where there is none, or none that can be read. */
-export function unpackLengths(provenance: unknown): OrderedLengths | null {
+export async function unpackLengths(provenance: unknown): Promise<OrderedLengths | null> {
   if (typeof provenance !== 'object' || provenance === null || !('order' in provenance)) return null;
   const { order } = provenance;
   if (typeof order !== 'object' || order === null || !('units' in order) || !('iterations' in order)) return null;
@@ -103,11 +68,11 @@ export function unpackLengths(provenance: unknown): OrderedLengths | null {
   if (typeof units !== 'number' || typeof text !== 'string') return null;
   const isShort = 'bytesPerLength' in order && order.bytesPerLength === 4;
   try {
-    const bytes = inflateRawSync(Buffer.from(text, 'base64'), {
+    const bytes = await promisify(inflateRaw)(Buffer.from(text, 'base64'), {
       maxOutputLength: MAX_ORDERED_LENGTHS * Float64Array.BYTES_PER_ELEMENT,
     });
     const { buffer } = new Uint8Array(bytes);
-    const iterations = isShort ? Float64Array.from(new Uint32Array(buffer)) : new Float64Array(buffer);
+    const iterations = new Float64Array(isShort ? new Uint32Array(buffer) : buffer);
     // Entries of earlier versions may be of several units each, which a GPU does not take in one.
     return { units, iterations, given: iterations.length === units };
   } catch {
@@ -125,17 +90,16 @@ export interface OrderedLaw {
   readonly note?: string;
 }
 
-/**
- * Resolves a workload text, also `stored:HASH:name` of a file that was imported earlier.
- * @param reading called before the first byte of each file
- */
+/** What takes long to read is read in the pool: a file may have gigabytes, an example millions of points. */
+const TAKES_LONG = /\b(file|mtx|example)\s*:/;
+
+/** Resolves a workload text, also `stored:HASH:name` of a file that was imported earlier. */
 export async function resolveLengths(
-  store: StoreClient,
+  { store, pool }: { readonly store: StoreClient; readonly pool: Pool },
   text: string,
   baseFolder: string | null,
   truncation?: number,
-  reading?: (path: string) => Promise<void>,
-): Promise<Result<OrderedLaw>> {
+): Promise<Result<OrderedLaw & { readonly files: readonly OpenedFile[] }>> {
   const stored = STORED.exec(text);
   if (stored) {
     const record = await store.getWorkload(stored[1]);
@@ -148,18 +112,10 @@ export async function resolveLengths(
       );
     const { law, provenance } = record.value;
     const { note } = (provenance ?? {}) as { readonly note?: string };
-    return ok({ law, order: unpackLengths(provenance), ...(note && { note }) });
+    return ok({ law, order: await unpackLengths(provenance), ...(note && { note }), files: [] });
   }
-  const open = fileOpener(baseFolder ?? process.cwd());
-  const openFile = async (path: string): ReturnType<typeof open> => {
-    const bytes = await open(path);
-    if (bytes.ok) await reading?.(path);
-    return bytes;
-  };
-  const resolved = await resolveOrderedWorkload(
-    text,
-    truncation === undefined ? { openFile } : { openFile, truncation },
-  );
+  const asked = { text, folder: baseFolder ?? process.cwd(), truncation };
+  const resolved = TAKES_LONG.test(text) ? await pool.run('workload', asked) : await workloadWithFiles(asked);
   if (resolved.ok) {
     const { lengths, ...rest } = resolved.value;
     return ok({ ...rest, order: lengths && givenLengths(lengths) });

@@ -22,7 +22,7 @@ import { runPlan } from '../runs/run-view.ts';
 import type { RunHandle } from '../runs/running.ts';
 import type { LocatedStudy, RunStudy } from '../studies/studies.ts';
 import { APP_VERSION, MODEL_VERSION } from '../app/version.ts';
-import { packLengths, planLengths, resolveLengths, sha256 } from '../studies/workloads.ts';
+import { digestOf, packLengths, planLengths, resolveLengths } from '../studies/workloads.ts';
 import type { OrderedLengths } from '../../../src-workers/predict/ordered.ts';
 
 /**
@@ -79,12 +79,7 @@ export async function prepareStudy(context: Context, located: LocatedStudy): Pro
   if (!devices.ok) return devices;
   const axes = studyAxes(study, devices.value);
   if (!axes.ok) return axes;
-  const lengths = await resolveLengths(
-    context.store,
-    study.workload.lengths,
-    located.baseFolder,
-    study.workload.truncation,
-  );
+  const lengths = await resolveLengths(context, study.workload.lengths, located.baseFolder, study.workload.truncation);
   if (!lengths.ok) return lengths;
   const { law } = lengths.value;
   const planned = planLengths(study, axes.value, law, lengths.value.order);
@@ -107,8 +102,11 @@ export async function startSweep(
     bytesOf(law.probability),
     ...(order ? [bytesOf(order.iterations)] : []),
   ];
-  const workloadHash = sha256(Buffer.concat(parts));
-  const provenance = { lengths: prepared.study.workload.lengths, ...(order ? { order: packLengths(order) } : {}) };
+  const workloadHash = await digestOf(Buffer.concat(parts));
+  const provenance = {
+    lengths: prepared.study.workload.lengths,
+    ...(order ? { order: await packLengths(order) } : {}),
+  };
   const stored = await context.store.saveWorkload({ hash: workloadHash, law, provenance });
   if (!stored.ok) return stored;
   const run = await context.store.createRun({

@@ -2,7 +2,7 @@ import { readdirSync } from 'node:fs';
 import { join } from 'node:path';
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import { fileOpener } from '../../../src-main/services/studies/workloads.ts';
+import { fileOpener } from '../../../src-workers/parse/open-file.ts';
 import { workloadLoss } from '../../../src-main/services/models/loss.ts';
 import { isPadded } from '../../../src-workers/domain/design.ts';
 import { sliceUnits } from '../../../src-workers/predict/depth/padded.ts';

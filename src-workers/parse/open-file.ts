@@ -1,0 +1,73 @@
+import { createReadStream, type Stats } from 'node:fs';
+import { open, stat } from 'node:fs/promises';
+import { resolve } from 'node:path';
+import { fail, ok, systemReason, type Result } from '../domain/result.ts';
+import { resolveOrderedWorkload, type OrderedWorkload } from './grammar.ts';
+import { MAX_FILE_BYTES } from './length-file.ts';
+import type { FileBytes } from './source.ts';
+
+/** A file that a workload was read from, and its state then. */
+export interface OpenedFile {
+  readonly file: string;
+  readonly state: string;
+}
+
+/** Changes whenever a file does. */
+export function fileState({ mtimeMs, size, ino }: Stats): string {
+  return `${mtimeMs}|${size}|${ino}`;
+}
+
+/**
+ * Opens a workload file relative to a folder. Refuses paths such as \\host\share: Windows would sign in to that host for whoever wrote the
+ * study.
+ */
+export function fileOpener(folder: string, opened?: (file: OpenedFile) => void) {
+  return async (path: string): Promise<Result<FileBytes>> => {
+    if (/^[\\/]{2}/.test(path))
+      return fail('bad-input', `${path} is on another machine. Copy it to this one, beside the study.`);
+    const file = resolve(folder, path);
+    let byteLength: number;
+    try {
+      const info = await stat(file);
+      if (!info.isFile()) return fail('bad-input', `${path} is a folder or a device. Specify a file.`);
+      if (info.size > MAX_FILE_BYTES)
+        return fail('bad-input', `${path} has ${info.size} bytes, which is more than the limit of ${MAX_FILE_BYTES}.`);
+      byteLength = info.size;
+      opened?.({ file, state: fileState(info) });
+    } catch (error) {
+      return fail(
+        'not-found',
+        `${path} cannot be read (${systemReason(error)}). Files are looked for beside the study.`,
+      );
+    }
+    return ok({
+      byteLength,
+      slice: (start, end = byteLength) => slice(file, start, end),
+      [Symbol.asyncIterator]: () => (createReadStream(file) as AsyncIterable<Uint8Array>)[Symbol.asyncIterator](),
+    });
+  };
+}
+
+/** The bytes from `start` to `end`, or to the end of the file where that comes first. */
+async function slice(file: string, start: number, end: number): Promise<ArrayBuffer> {
+  await using handle = await open(file);
+  const bytes = new Uint8Array(Math.max(0, end - start));
+  const { bytesRead } = await handle.read(bytes, 0, bytes.length, start);
+  return bytes.buffer.slice(0, bytesRead);
+}
+
+/** The workload that a text describes, with what was read of it in which files; paths are relative to a folder. */
+export async function workloadWithFiles({
+  text,
+  folder,
+  truncation,
+}: {
+  readonly text: string;
+  readonly folder: string;
+  readonly truncation?: number | undefined;
+}): Promise<Result<OrderedWorkload & { readonly files: readonly OpenedFile[] }>> {
+  const files: OpenedFile[] = [];
+  const openFile = fileOpener(folder, (file) => files.push(file));
+  const resolved = await resolveOrderedWorkload(text, { openFile, truncation });
+  return resolved.ok ? ok({ ...resolved.value, files }) : resolved;
+}
