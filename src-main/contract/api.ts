@@ -443,6 +443,7 @@ export const EXPORT_FORMATS = [
   't4',
   ...CODE_FORMATS,
   'cub',
+  'trace',
   ...TUNER_FORMATS,
 ] as const;
 export type ExportFormat = (typeof EXPORT_FORMATS)[number];

@@ -191,6 +191,7 @@ describe('hostile names', () => {
         expect((JSON.parse(text) as { study: { description: string } }).study.description).toBe(HOSTILE);
         break;
       case 't4':
+      case 'trace':
         JSON.parse(text);
         break;
     }
@@ -229,6 +230,37 @@ describe('the T4 document', () => {
         ),
       ).toBe(true);
     }
+  });
+});
+
+describe('the trace', () => {
+  it('has every block of the simulated launch once, in its slot and one after another', async () => {
+    const page = unwrap(await bench.engine.call('ranking.page', { runId: plain, limit: 1 }));
+    const { designIndex, design, residentBlocks } = page.rows[0];
+    const { text, fileName } = await bench.render(plain, 'trace', { designIndex });
+    expect(fileName).toBe('small-run-1.trace.json');
+    const drawn = unwrap(await bench.engine.call('simulations.timeline', { runId: plain, designIndex }));
+    interface TraceEvent { name: string; ph: string; pid: number; tid: number; ts: number; dur: number; args: { blocks: number; block: number } } // prettier-ignore
+    const { traceEvents, otherData } = JSON.parse(text) as {
+      traceEvents: TraceEvent[];
+      otherData: Record<string, unknown>;
+    };
+    expect(otherData).toMatchObject({ simulatedKernelMs: drawn.kernelMs, device: page.rows[0].device });
+    const blocks = traceEvents.filter(({ ph, pid }) => ph === 'X' && pid > 0);
+    expect(blocks).toHaveLength(drawn.blockIndex.length);
+    if (drawn.shownMultiprocessors.length === drawn.multiprocessors)
+      expect(blocks.reduce((sum, { args }) => sum + args.blocks, 0)).toBe(design.gridBlocks);
+    expect(Math.max(...blocks.map(({ ts, dur }) => ts + dur)) / 1000).toBeCloseTo(drawn.kernelMs, 6);
+    const busyUntil = new Map<string, number>();
+    for (const { pid, tid, ts, dur } of blocks.sort((a, b) => a.ts - b.ts)) {
+      expect(tid).toBeLessThan(residentBlocks);
+      const slot = `${pid} ${tid}`;
+      expect(ts).toBeGreaterThanOrEqual((busyUntil.get(slot) ?? 0) - 1e-6);
+      busyUntil.set(slot, ts + dur);
+    }
+    // Every process has a name.
+    const named = new Set(traceEvents.filter(({ name }) => name === 'process_name').map(({ pid }) => pid));
+    expect(traceEvents.filter(({ pid }) => !named.has(pid))).toEqual([]);
   });
 });
 

@@ -22,6 +22,7 @@ import { htmlReport } from './page.ts';
 import { chartDrawer } from './plots.ts';
 import { rankingCsv, rankingJson, t4Json, type TableList } from './tables.ts';
 import { threadGroupWidth, tunerDesigns, unitsTable } from './tuner-designs.ts';
+import { launchTrace } from './trace.ts';
 import { kernelTunerScript, optunaModule, tritonModule, type TunerSource } from './tuners.ts';
 import { joined } from './text.ts';
 
@@ -86,6 +87,7 @@ export async function renderExport(
     case 'kokkos':
     case 'sycl':
     case 'cub':
+    case 'trace':
     case 'triton':
     case 'kernel-tuner':
     case 'optuna': {
@@ -104,6 +106,14 @@ export async function renderExport(
         evidence: evidenceText(deviceEvidence(device), [row.kind]),
         law: view.predictor.plan.law,
       };
+      if (format === 'trace') {
+        const { plan } = view.predictor;
+        const seed = view.run.seed ?? 0;
+        const drawn = await pool.run('timeline', { plan, design: row.designIndex, seed, replication: 0 });
+        if (!drawn.ok) return drawn;
+        const parts = launchTrace(source, row, drawn.value, view.measured.times.get(row.designIndex));
+        return ok({ fileName: `${base}.trace.json`, mediaType: 'application/json', parts });
+      }
       if (isTuner(format)) return renderTuner(pool, view, format, base, source, device, row, limit);
       const { extension, mediaType, write } = CODE[format];
       return document(extension, mediaType, write(source, row, threadGroupWidth(device)));

@@ -29,6 +29,14 @@ export const FORMATS: readonly FormatEntry[] = [
     rows: false,
   },
   {
+    id: 'trace',
+    label: 'Launch trace',
+    text: 'A simulated launch, block by block, for Perfetto',
+    about: 'report',
+    rows: false,
+    words: 'perfetto chrome timeline json gantt',
+  },
+  {
     id: 'csv',
     label: 'CSV',
     text: 'The best designs, for a spreadsheet',
