@@ -14,6 +14,7 @@ import type { Engine } from '../services/engine.ts';
 import { plainRow } from '../services/export/tables.ts';
 import { jsonParts } from '../services/export/text.ts';
 import { writeFor } from '../services/app/files.ts';
+import { printedPage } from '../services/app/print.ts';
 import { fileKind, readImportFile } from '../services/imports/imports.ts';
 import { reproduction } from '../services/models/reproduction.ts';
 import { readStudyFile } from '../services/studies/studies.ts';
@@ -456,6 +457,12 @@ export async function exportCommand(
 ): Promise<number> {
   const id = runId(run);
   if (!id.ok) return reportFailure(terminal, id.error, true);
+  if (options.format === 'pdf' && options.output === undefined)
+    return reportFailure(
+      terminal,
+      { code: 'bad-input', message: 'A PDF is no text. Specify a file: -o report.pdf' },
+      true,
+    );
   const rendered = await engine.call('export.render', {
     runId: id.value,
     format: options.format,
@@ -495,10 +502,16 @@ export async function exportCommand(
   }
   const replaced = await replaceable(output);
   if (!replaced.ok) return reportFailure(terminal, replaced.error);
-  const written = await writeFor(
-    output,
-    counted((part) => part),
-  );
+  let content: Parameters<typeof writeFor>[1] = counted((part) => part);
+  if (options.format === 'pdf') {
+    const page: string[] = [];
+    for await (const part of parts) page.push(part);
+    const printed = await printedPage(page.join(''));
+    if (!printed.ok) return reportFailure(terminal, printed.error);
+    content = printed.value;
+    bytes = content.length;
+  }
+  const written = await writeFor(output, content);
   if (!written.ok) return reportFailure(terminal, written.error);
   if (options.json) printJson(terminal, { ...about, bytes, replaced: replaced.value });
   else {

@@ -440,6 +440,7 @@ export const EXPORT_FORMATS = [
   'csv',
   'markdown',
   'html',
+  'pdf',
   't4',
   ...CODE_FORMATS,
   'cub',
@@ -448,6 +449,7 @@ export const EXPORT_FORMATS = [
 ] as const;
 export type ExportFormat = (typeof EXPORT_FORMATS)[number];
 
+/** Of `pdf` the text is the page to print: each host has it printed where it saves it. */
 export interface ExportDocument {
   readonly fileName: string;
   readonly mediaType: string;

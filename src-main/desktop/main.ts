@@ -18,6 +18,7 @@ import { readStudyFile, safeFileName, studyArguments } from './documents.ts';
 import { createEngineHost, type EngineHost } from './engine-host.ts';
 import { installMenu } from './menu.ts';
 import { confine, isPageUrl, registerPageScheme, servePage } from './page-protocol.ts';
+import { printedPage } from './print.ts';
 import { applyTheme, openWindow } from './window.ts';
 
 // The desktop host. Settings from outside: LOCKSTEP_DB (database file), LOCKSTEP_ENGINE_NODE (a Node for the engine),
@@ -209,7 +210,10 @@ function listenToPages(): void {
       properties: ['showOverwriteConfirmation', 'createDirectory'],
     });
     if (canceled || !filePath) return null;
-    await writeWhole(filePath, document.text);
+    await writeWhole(
+      filePath,
+      document.mediaType === 'application/pdf' ? await printedPage(document.text) : document.text,
+    );
     return filePath;
   });
 }

@@ -6,6 +6,7 @@ import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import Database from 'better-sqlite3';
 import { EXPORT_FORMATS } from '../../src-main/contract/api.ts';
+import { lacks } from '../tools.mjs';
 import { followRun } from '../../src-main/cli/follow.ts';
 import { main } from '../../src-main/cli/main.ts';
 import { progressBar } from '../../src-main/cli/output.ts';
@@ -378,15 +379,25 @@ describe('runs and ranks', () => {
     expect((await json<{ runs: readonly unknown[] }>('runs', 'list', '--db', db)).runs.length).toBe(1);
     expect(await failure(1, 'runs', 'show', '99', '--db', db)).toMatch(/99/);
   });
-  it.each(EXPORT_FORMATS)('export as %s, to a file and to standard output', async (format) => {
-    const file = at(`out.${format}`);
-    const written = await json<{ bytes: number }>('export', '1', '--format', format, '-o', file, '--db', db);
-    const text = readFileSync(file, 'utf8');
-    expect(Buffer.byteLength(text)).toBe(written.bytes);
-    expect(text.length).toBeGreaterThan(100);
-    expect(text).not.toMatch(/\bNaN\b|\bundefined\b/);
-    if (format === 'json' || format === 't4') JSON.parse(text);
-    expect((await run(['export', '1', '--format', format, '--db', db])).out).toContain(text.slice(0, 20));
+  it.each(EXPORT_FORMATS.filter((format) => format !== 'pdf'))(
+    'export as %s, to a file and to standard output',
+    async (format) => {
+      const file = at(`out.${format}`);
+      const written = await json<{ bytes: number }>('export', '1', '--format', format, '-o', file, '--db', db);
+      const text = readFileSync(file, 'utf8');
+      expect(Buffer.byteLength(text)).toBe(written.bytes);
+      expect(text.length).toBeGreaterThan(100);
+      expect(text).not.toMatch(/\bNaN\b|\bundefined\b/);
+      if (format === 'json' || format === 't4') JSON.parse(text);
+      expect((await run(['export', '1', '--format', format, '--db', db])).out).toContain(text.slice(0, 20));
+    },
+  );
+  it.skipIf(lacks('chromium'))('export as a PDF, printed by Chromium', async () => {
+    const file = at('report.pdf');
+    const written = await json<{ bytes: number }>('export', '1', '--format', 'pdf', '-o', file, '--db', db);
+    const pdf = readFileSync(file);
+    expect([pdf.subarray(0, 5).toString(), pdf.length]).toEqual(['%PDF-', written.bytes]);
+    expect(pdf.length).toBeGreaterThan(20_000);
   });
   it('an export says how many designs it lists, and what it is written over', async () => {
     const file = at('listed.csv');
@@ -425,7 +436,8 @@ describe('runs and ranks', () => {
     expect(await failure(1, 'export', '1', '--format', 'csv', '-o', at('no/such/folder.csv'), '--db', db)).toMatch(
       /cannot be written \(ENOENT\)/,
     );
-    expect(await failure(2, 'export', '1', '--format', 'pdf', '--db', db)).toMatch(/pdf/);
+    expect(await failure(2, 'export', '1', '--format', 'docx', '--db', db)).toMatch(/docx/);
+    expect(await failure(2, 'export', '1', '--format', 'pdf', '--db', db)).toMatch(/Specify a file: -o report\.pdf/);
     expect(await failure(1, 'export', '1', '--format', 'cuda', '--design', '99999999', '--db', db)).toMatch(/99999999/);
   });
 });

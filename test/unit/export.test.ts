@@ -140,7 +140,8 @@ describe('hostile names', () => {
     expect(fileName).toMatch(/^[a-z0-9._-]+$/);
     for (const mark of ['\u202e', '\u2028', '\u0000']) expect(text).not.toContain(mark);
     switch (format) {
-      case 'html': {
+      case 'html':
+      case 'pdf': {
         expect([...tags(text)].filter((tag) => !ALLOWED_TAGS.has(tag))).toEqual([]);
         // The name may say "onerror=" as text; inside a tag it must not stand.
         for (const [tag] of text.matchAll(/<[a-z][^>]*>/gi)) expect(tag).not.toMatch(/\son\w+\s*=/i);

@@ -26,6 +26,9 @@ import { launchTrace } from './trace.ts';
 import { kernelTunerScript, optunaModule, tritonModule, type TunerSource } from './tuners.ts';
 import { joined } from './text.ts';
 
+/** Media type of a page that is to be printed. */
+const PDF = 'application/pdf';
+
 /** A document whose text is made as it is read. */
 export interface Rendered extends Omit<ExportDocument, 'text' | 'next'> {
   readonly parts: AsyncIterator<string, void>;
@@ -76,9 +79,12 @@ export async function renderExport(
       return table('t4.json', 'application/json', t4Json);
     case 'markdown':
       return report('md', 'text/markdown', markdownReport);
-    case 'html': {
+    case 'html':
+    case 'pdf': {
       const draw = await chartDrawer();
-      return report('html', 'text/html', (facts) => htmlReport(facts, draw, mapSection(view, chosen)));
+      return report(format, format === 'html' ? 'text/html' : PDF, (facts) =>
+        htmlReport(facts, draw, mapSection(view, chosen)),
+      );
     }
     case 'cuda':
     case 'cuda-kernel':

@@ -16,10 +16,18 @@ export const FORMATS: readonly FormatEntry[] = [
   {
     id: 'html',
     label: 'HTML report',
-    text: 'One file with plots and reasons; prints well',
+    text: 'One file with plots and reasons',
     about: 'report',
     rows: false,
     words: 'send share landscape',
+  },
+  {
+    id: 'pdf',
+    label: 'PDF report',
+    text: 'The report on paper, printed by this program',
+    about: 'report',
+    rows: false,
+    words: 'print paper acrobat',
   },
   {
     id: 'markdown',

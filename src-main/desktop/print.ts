@@ -1,0 +1,32 @@
+import { writeFile } from 'node:fs/promises';
+import { join } from 'node:path';
+import { BrowserWindow, session } from 'electron';
+import { unwrap } from '../../src-workers/domain/result.ts';
+import { inTemporaryFolder } from '../services/app/temporary-folder.ts';
+
+/** Of the session of pages that are printed; without `persist:` it is kept in memory. */
+const PARTITION = 'print';
+
+/** A page as a PDF, printed by a window that is never shown and reaches no other page. Throws where it cannot be printed. */
+export async function printedPage(html: string): Promise<Uint8Array> {
+  return unwrap(
+    await inTemporaryFolder(async (folder) => {
+      const page = join(folder, 'page.html');
+      await writeFile(page, html);
+      session.fromPartition(PARTITION).webRequest.onBeforeRequest(({ url }, answer) => {
+        const { protocol } = new URL(url);
+        answer({ cancel: protocol !== 'file:' && protocol !== 'data:' });
+      });
+      const window = new BrowserWindow({
+        show: false,
+        webPreferences: { partition: PARTITION, sandbox: true, contextIsolation: true, nodeIntegration: false },
+      });
+      try {
+        await window.loadFile(page);
+        return await window.webContents.printToPDF({ printBackground: true });
+      } finally {
+        window.destroy();
+      }
+    }),
+  );
+}

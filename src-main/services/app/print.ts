@@ -1,0 +1,41 @@
+import { readFile, writeFile } from 'node:fs/promises';
+import { join } from 'node:path';
+import { pathToFileURL } from 'node:url';
+import { fail, ok, type Result } from '../../../src-workers/domain/result.ts';
+import { findProgram, pathFolders, runTool } from '../../../src-workers/bench/tool.ts';
+import { CHROMIUM_NAMES } from './chromium.mjs';
+import { inTemporaryFolder } from './temporary-folder.ts';
+
+/** A page of a few plots prints in a second; a busy machine takes its time to start a browser. */
+const PRINT_LIMIT_MS = 60_000;
+
+/**
+ * A page as a PDF, by a Chromium of this machine without a window: the one in LOCKSTEP_CHROMIUM, or in PATH. Fails with `not-found`
+ * where there is none, and `unsupported` where it prints nothing.
+ */
+export async function printedPage(html: string): Promise<Result<Uint8Array>> {
+  const browser = process.env.LOCKSTEP_CHROMIUM ?? (await findProgram(CHROMIUM_NAMES, pathFolders(process.env)));
+  if (browser === null)
+    return fail(
+      'not-found',
+      'A PDF needs Chromium to print it, and none is in PATH. Install one, or name one in LOCKSTEP_CHROMIUM; or save the PDF in the desktop app.',
+    );
+  const printed = await inTemporaryFolder(async (folder): Promise<Result<Uint8Array>> => {
+    const [page, file] = [join(folder, 'page.html'), join(folder, 'page.pdf')];
+    await writeFile(page, html);
+    const flags = ['--headless', '--disable-gpu', '--no-first-run', '--no-pdf-header-footer'];
+    // A Chromium of root refuses to run with its sandbox. The page is ours, and its policy lets it reach nothing.
+    if (process.getuid?.() === 0) flags.push('--no-sandbox');
+    const ran = await runTool(
+      browser,
+      [...flags, `--user-data-dir=${join(folder, 'profile')}`, `--print-to-pdf=${file}`, pathToFileURL(page).href],
+      { timeLimitMs: PRINT_LIMIT_MS },
+    );
+    if (!ran.ok) return ran;
+    const pdf = await readFile(file).catch(() => null);
+    return pdf === null
+      ? fail('unsupported', `${browser} printed nothing: ${ran.value.stderr.trim().split('\n').at(-1) ?? ''}`)
+      : ok(pdf);
+  });
+  return printed.ok ? printed.value : printed;
+}
