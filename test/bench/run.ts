@@ -15,6 +15,8 @@ const BENCHES = [
   'store',
   'sweep',
   'agents',
+  'compiled',
+  'start',
   'renderer',
   'measured',
   'spmv',

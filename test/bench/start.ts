@@ -1,0 +1,84 @@
+/**
+ * `npm run bench -- start`, after a build: how soon a person sees the page and can use it, in the browser host and in the desktop window,
+ * on a database that exists. Fastest and median of several starts; each part needs its program (Chromium, an Electron) and is left out
+ * without.
+ */
+import { chromium, type Page } from '@playwright/test';
+import { join } from 'node:path';
+import { findElectron } from '../../src-main/hosts/runtimes.mjs';
+import { startDesktop } from '../e2e/fixtures/desktop.ts';
+import { startHost } from '../e2e/fixtures/host.ts';
+import { ROOT, temporaryFolder } from '../e2e/fixtures/program.ts';
+import { findTool } from '../tools.mjs';
+
+const STARTS = 7;
+
+/** Until the study is there and can be predicted: the engine has answered. */
+const usable = (page: Page) =>
+  page.getByRole('button', { name: /^Predict [\d,]+ designs/, disabled: false }).waitFor({ timeout: 120_000 });
+
+async function report(what: string, targetMs: number, measure: () => Promise<number>): Promise<void> {
+  const times: number[] = [];
+  for (let i = 0; i < STARTS; i++) times.push(await measure());
+  times.sort((a, b) => a - b);
+  const [fastest, median] = [times[0], times[STARTS >> 1]].map(Math.round);
+  process.stdout.write(`${what.padEnd(44)} ${fastest} ms, median ${median} ms (target ${targetMs} ms)\n`);
+}
+
+async function browserHost(executablePath: string): Promise<void> {
+  const folder = temporaryFolder();
+  const host = await startHost(join(folder.path, 'bench.db'));
+  const browser = await chromium.launch({ executablePath, args: process.getuid?.() === 0 ? ['--no-sandbox'] : [] });
+  try {
+    const first = await browser.newPage();
+    await first.goto(host.address);
+    await first.getByText(/^Run 1: [\d,]+ designs predicted/).waitFor({ timeout: 120_000 });
+    await first.close();
+    /** In a new context, so that nothing is in the browser's cache. */
+    const opened = async (seen: (page: Page) => Promise<number>): Promise<number> => {
+      const page = await browser.newPage({ viewport: { width: 1440, height: 900 } });
+      await page.goto(host.address);
+      const time = await seen(page);
+      await page.close();
+      return time;
+    };
+    await report('browser host: first paint with content', 800, () =>
+      opened(async (page) => {
+        await usable(page);
+        return page.evaluate(() => performance.getEntriesByName('first-contentful-paint')[0].startTime);
+      }),
+    );
+    await report('browser host: usable', 1500, () =>
+      opened(async (page) => {
+        await usable(page);
+        return page.evaluate(() => performance.now());
+      }),
+    );
+  } finally {
+    await browser.close();
+    await host.interrupt();
+    folder.remove();
+  }
+}
+
+async function desktop(): Promise<void> {
+  const folder = temporaryFolder();
+  const open = async (): Promise<number> => {
+    const { app, window } = await startDesktop(null, folder.path);
+    await usable(window);
+    const now = Date.now();
+    const began = await app.evaluate(() => process.getCreationTime()!);
+    await app.close();
+    return now - began;
+  };
+  await open(); // makes the database
+  await report('desktop: from the start to a usable window', 1500, open);
+  folder.remove();
+}
+
+const browser = findTool('chromium');
+if (browser) await browserHost(browser);
+else process.stdout.write('browser host: not measured, Chromium is missing\n');
+const electron = findElectron(ROOT);
+if ('file' in electron) await desktop();
+else process.stdout.write(`desktop: not measured, ${electron.missing}\n`);
