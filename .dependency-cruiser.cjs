@@ -37,7 +37,7 @@ module.exports = {
       '^db',
       '^src-workers',
     ]),
-    only('hosts import services and contract', '^src-main/(desktop|serve|cli)', [
+    only('hosts import services and contract', '^src-main/(desktop|serve|cli|library)', [
       '^src-main/(services|contract|hosts)',
       '^src-workers/domain',
     ]),

@@ -13,9 +13,10 @@ let folder: TemporaryFolder;
 let cwd: string;
 
 test.beforeAll(async () => {
-  builtFile('out/main/cli.js');
+  builtFile('out/main/library.js');
   folder = temporaryFolder();
   cwd = folder.path;
+  await run(process.execPath, [join(ROOT, 'packaging', 'declarations.ts')]);
   await run('npm', ['pack', '--ignore-scripts', '--pack-destination', cwd], { cwd: ROOT });
   writeFileSync(join(cwd, 'package.json'), '{"private":true}');
   const archive = readdirSync(cwd).find((name) => name.endsWith('.tgz'))!;
@@ -31,6 +32,69 @@ test('npx lockstep predicts an example that comes with it, saves the run and rea
   const ranked = await run('npx', ['lockstep', 'rank', `${swept.runId}`, '--top', '3', '--json', ...db], { cwd });
   expect(swept.designs.valid).toBeGreaterThan(0);
   expect((JSON.parse(ranked.stdout) as { rows: unknown }).rows).toEqual(swept.best.slice(0, 3));
+});
+
+test('import gives the library, with types that need nothing else', async () => {
+  const study = 'node_modules/lockstep/db/examples/software.json';
+  writeFileSync(
+    join(cwd, 'use.mts'),
+    `import { lengthLaw, LockstepError, meanLoss, occupancy, openEngine, sweep, type Recommendation } from 'lockstep';
+
+    const law = await lengthLaw('geometric(0.05)');
+    const swept = await sweep('${study}', { database: 'library.db', top: 3 });
+    await using engine = await openEngine({ database: 'library.db' });
+    const advice: Recommendation = await engine.recommend(swept.runId);
+    const simulated = await engine.simulate(swept.runId, { top: 1 });
+    const failed = await engine.rank(99).catch((error: unknown) => error);
+    // @ts-expect-error no such procedure
+    const missing = await engine.call('devices.gett', {}).catch(String);
+    const wrong = ((): unknown => { try { return meanLoss([1, 2.5], 2); } catch (error) { return error; } })();
+    console.log(JSON.stringify({
+      pair: meanLoss([1, 3], 2),
+      losses: [2, 32].map((n) => meanLoss(law, n)),
+      blocks: occupancy('9.0', { blockThreads: 256, registersPerThread: 40 }).blocksPerSm,
+      rows: swept.rows.map(({ designIndex, predictedMs }) => [designIndex, predictedMs]),
+      again: (await engine.rank(swept.runId, { top: 3 })).map(({ designIndex, predictedMs }) => [designIndex, predictedMs]),
+      recommended: [advice.designIndex, swept.recommended?.row.designIndex],
+      simulated: simulated.length,
+      failures: [failed, wrong].map((error) => error instanceof LockstepError && error.failure.code),
+      missing,
+    }));`,
+  );
+  const options =
+    '--module nodenext --target es2024 --lib ES2024,DOM,ESNext.Disposable --strict --noEmit --ignoreConfig';
+  await run(join(ROOT, 'node_modules/.bin/tsc'), [...options.split(' '), '--types', '', 'use.mts'], { cwd });
+  const { stdout } = await run(process.execPath, ['use.mts'], { cwd }); // which ends by itself: nothing is left open
+  const command = async (...words: string[]) =>
+    JSON.parse((await run('npx', ['lockstep', ...words, '--json', ...db], { cwd })).stdout) as never;
+  const losses: { rows: { meanLoss: number }[] } = await command(
+    'loss',
+    '--workload',
+    'geometric(0.05)',
+    '--n',
+    '2,32',
+  );
+  const {
+    best,
+    recommended,
+  }: { best: { designIndex: number; predictedMs: number }[]; recommended: { designIndex: number } } = await command(
+    'sweep',
+    study,
+    '--top',
+    '3',
+  );
+  const rows = best.map(({ designIndex, predictedMs }) => [designIndex, predictedMs]);
+  expect(JSON.parse(stdout)).toEqual({
+    pair: expect.closeTo(1.25, 9),
+    losses: losses.rows.map(({ meanLoss }) => meanLoss),
+    blocks: 6,
+    rows,
+    again: rows,
+    recommended: [recommended.designIndex, recommended.designIndex],
+    simulated: 1,
+    failures: ['not-found', 'bad-input'],
+    missing: expect.stringContaining('no procedure'),
+  });
 });
 
 test('lockstep serve answers with its page', async ({ page }) => {

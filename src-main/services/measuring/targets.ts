@@ -318,7 +318,7 @@ async function cudaTarget(device: MeasuringDevice): Promise<MeasuringTarget> {
 
 export async function webgpuTarget(
   programs: MeasuringPrograms,
-  signal = new AbortController().signal,
+  signal: AbortSignal = new AbortController().signal,
 ): Promise<MeasuringTarget> {
   return target(
     'webgpu',

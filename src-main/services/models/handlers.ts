@@ -2,7 +2,7 @@ import { fail, ok } from '../../../src-workers/domain/result.ts';
 import { resolveWorkload } from '../../../src-workers/parse/grammar.ts';
 import type { Context, Handlers, ProceduresOf } from '../context.ts';
 import { resolveLengths } from '../studies/workloads.ts';
-import { lengthsInOrder } from './loss.ts';
+import { lengthsInOrder, withNote } from './loss.ts';
 import { knownPaper } from './reproduction.ts';
 
 export function modelHandlers(context: Context): Handlers<ProceduresOf<'models'>> {
@@ -20,10 +20,9 @@ export function modelHandlers(context: Context): Handlers<ProceduresOf<'models'>
           ? await resolveLengths(context, lengths, folder, truncation)
           : lengthsInOrder(lengths);
       if (!found.ok) return found;
-      const { law, order } = found.value;
-      return ok(
-        await pool.run('loss', { law, lengths: order?.given ? order.iterations : null, groupSizes, quantiles }),
-      );
+      const { law, order, note } = found.value;
+      const given = order?.given ? order.iterations : null;
+      return ok(withNote(await pool.run('loss', { law, lengths: given, groupSizes, quantiles }), note));
     },
     'models.reproduce': async ({ paper }) => {
       const known = knownPaper(paper);

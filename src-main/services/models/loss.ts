@@ -1,11 +1,18 @@
 import type { LossReport } from '../../../src-workers/domain/loss.ts';
-import { ok, type Result } from '../../../src-workers/domain/result.ts';
+import { fail, ok, type Result } from '../../../src-workers/domain/result.ts';
+import type { LengthLaw } from '../../../src-workers/domain/workload.ts';
 import { countLengths } from '../../../src-workers/models/workload/generated.ts';
 import { empiricalLaw } from '../../../src-workers/models/workload/laws.ts';
 import { workloadWithFiles } from '../../../src-workers/parse/open-file.ts';
 import { givenLengths } from '../../../src-workers/predict/ordered.ts';
 import { lossReport } from '../../../src-workers/predict/loss.ts';
 import type { OrderedLaw } from '../studies/workloads.ts';
+
+/** The law of a workload as written; its files are in `folder`. */
+export async function writtenLaw(workload: string, folder: string): Promise<Result<LengthLaw>> {
+  const found = await workloadWithFiles({ text: workload, folder });
+  return found.ok ? ok(found.value.law) : found;
+}
 
 /** The losses of a workload as written; its files are in `folder`. */
 export async function workloadLoss(
@@ -17,12 +24,32 @@ export async function workloadLoss(
   const resolved = await workloadWithFiles({ text: workload, folder, truncation });
   if (!resolved.ok) return resolved;
   const { law, lengths, note } = resolved.value;
-  const report = lossReport(law, lengths, groupSizes, true);
-  return ok(note ? { ...report, workload: { ...report.workload, note } } : report);
+  return ok(withNote(lossReport(law, lengths, groupSizes, true), note));
+}
+
+/** With what reading the lengths has to say. */
+export function withNote(report: LossReport, note: string | undefined): LossReport {
+  return note ? { ...report, workload: { ...report.workload, note } } : report;
+}
+
+/**
+ * The losses of lengths in their order, integers ≥ 0, or of a law.
+ * @param quantiles see `lossReport`
+ */
+export function lossOf(
+  lengths: ArrayLike<number> | LengthLaw,
+  groupSizes: readonly number[],
+  quantiles: boolean,
+): Result<LossReport> {
+  const wrong = groupSizes.find((n) => !Number.isSafeInteger(n) || n < 1);
+  if (wrong !== undefined) return fail('bad-input', `The units per group must be whole numbers ≥ 1, not ${wrong}.`);
+  if ('support' in lengths) return ok(lossReport(lengths, null, groupSizes, quantiles));
+  const known = lengthsInOrder(lengths);
+  return known.ok ? ok(lossReport(known.value.law, known.value.order!.iterations, groupSizes, quantiles)) : known;
 }
 
 /** The law of these lengths and their order: integers ≥ 0, one for each unit. */
-export function lengthsInOrder(list: readonly number[]): Result<OrderedLaw> {
+export function lengthsInOrder(list: ArrayLike<number>): Result<OrderedLaw> {
   const lengths = Float64Array.from(list);
   const law = empiricalLaw(countLengths(lengths), 'lengths');
   return law.ok ? ok({ law: law.value, order: givenLengths(lengths) }) : law;
