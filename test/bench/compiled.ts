@@ -48,9 +48,11 @@ function compiled(name: string, input: readonly number[]): { readonly ns: number
 /** Time of a call in the fastest of many batches, as in `c/bench.h`. */
 function fastestNs(call: () => unknown): number {
   let fastest = Infinity;
+  const WARM_UP_MS = 300;
+  const warmUp = performance.now();
   let calls = 0;
-  for (let start = performance.now(); performance.now() - start < 300; calls += 1) call();
-  calls = Math.ceil(calls / 150);
+  for (; performance.now() - warmUp < WARM_UP_MS; calls += 1) call();
+  calls = Math.ceil((calls * 2) / WARM_UP_MS);
   for (let batch = 0; batch < 250; batch += 1) {
     const start = performance.now();
     for (let i = 0; i < calls; i += 1) call();
