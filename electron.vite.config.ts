@@ -14,6 +14,7 @@ export default defineConfig({
       outDir: 'out/main',
       target: 'node20',
       sourcemap: true,
+      license: { fileName: 'licenses.md' },
       // Native or path-dependent packages stay outside the bundle; the rest is bundled, so that an installed copy,
       // where Node refuses TypeScript below node_modules, runs from out/ alone.
       externalizeDeps: false,
@@ -53,6 +54,7 @@ export default defineConfig({
       target: 'chrome130',
       minify: 'oxc',
       cssMinify: true,
+      license: { fileName: 'licenses.md' }, // of the packages in the page: About shows it
       chunkSizeWarningLimit: 800, // kB; ECharts, which every view with a chart needs
       rolldownOptions: {
         input: at('src-renderer/index.html'),

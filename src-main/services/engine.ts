@@ -152,9 +152,6 @@ export async function openEngine(options: EngineOptions): Promise<Result<OpenEng
     await closeAll();
     return seeded;
   }
-  // The first start shows results: the first example is predicted while the window opens. Its failure is no reason not to.
-  if (seeded.value !== null) void handlers['runs.start']({ studyId: seeded.value });
-
   const dispatch = async (name: string, input: unknown, gone?: AbortSignal): Promise<Result<never>> => {
     if (!Object.hasOwn(procedures, name))
       return fail('not-found', `The engine has no procedure "${String(name).slice(0, 80)}".`);
@@ -170,6 +167,9 @@ export async function openEngine(options: EngineOptions): Promise<Result<OpenEng
       return fail('internal', `${name}: ${error instanceof Error ? error.message : String(error)}`);
     }
   };
+
+  // The first start shows results: the first example is predicted while the window opens. Its failure is no reason not to.
+  if (seeded.value !== null) void dispatch('runs.start', { studyId: seeded.value });
 
   return ok({
     context,

@@ -31,6 +31,17 @@ test('who wants no motion gets none', async ({ page, host }) => {
   }
 });
 
+test('About shows the licences of the packages in the page', async ({ page, host }) => {
+  await open(page, host);
+  await page.keyboard.press('Control+k');
+  await page.keyboard.type('About Lockstep');
+  await page.keyboard.press('Enter');
+  await page.getByRole('button', { name: 'Show their licences' }).click();
+  const text = page.getByLabel('Licences of the packages in the page');
+  for (const name of ['svelte', 'echarts', '@fontsource-variable/inter'])
+    await expect(text).toContainText(`## ${name} - `);
+});
+
 /** Controls and headings that no scrolling can bring into sight: cut off by something that clips. */
 function unreachable(page: Page): Promise<readonly string[]> {
   return page.evaluate(() => {

@@ -132,6 +132,9 @@ it('refuses in one sentence what a kernel cannot do', async () => {
   expect(await refused('webgpu', { kernel: { file: join(folder, 'none.json') } })).toMatch(/none\.json cannot be read/);
   const missing = manifest('missing.kernel.json', (text) => text.replace('"x.f32"', '"z.f32"'));
   expect(await refused('webgpu', { kernel: { file: missing } })).toMatch(/names .*z\.f32, which cannot be read/);
+  const device = manifest('device.kernel.json', (text) => text.replace('"x.f32"', '"/dev/zero"'));
+  if (process.platform !== 'win32')
+    expect(await refused('webgpu', { kernel: { file: device } })).toMatch(/names \/dev\/zero, which is no file/);
   const other = await sweep((study) => ({ ...reduced(study), workload: { ...study.workload, units: 100 } }));
   expect(await refused('webgpu', { runId: other })).toMatch(/arguments\[0\]\.file: .*lp_ship04l\.mtx has 402 rows, and the study 100 units\. Set "units" of its workload to 402\.$/); // prettier-ignore
   const short = manifest('short.kernel.json', (text) => text.replace('"count": "{units}"', '"count": 100'));

@@ -1,5 +1,6 @@
 import { createHash } from 'node:crypto';
 import { createReadStream } from 'node:fs';
+import { stat } from 'node:fs/promises';
 import { resolve } from 'node:path';
 import { pipeline } from 'node:stream/promises';
 import { namedFiles, readContents, sourcePath } from '../../../src-workers/bench/kernel/files.ts';
@@ -105,6 +106,9 @@ async function digestOf(text: string, manifest: KernelManifest, path: string): P
   for (const named of namedFiles(manifest, path)) {
     const ofFile = createHash('sha256');
     try {
+      // A device such as /dev/zero has no end.
+      if (!(await stat(named)).isFile())
+        return fail('bad-input', `${path} names ${named}, which is no file. Specify one.`);
       await pipeline(createReadStream(named), ofFile);
     } catch (error) {
       return fail('not-found', `${path} names ${named}, which cannot be read (${systemReason(error)}).`);

@@ -59,6 +59,14 @@ export async function traceProgram(request: TraceRequest, show: (text: string) =
   return traced.ok ? traced.value : traced;
 }
 
+/** A table of lengths in parts: tens of millions of them have more text than a string can hold. */
+async function* lengthsTable(lengths: Float64Array): AsyncGenerator<string, void> {
+  yield 'length\n';
+  for (let at = 0; at < lengths.length; at += PART_LENGTHS)
+    yield `${lengths.subarray(at, at + PART_LENGTHS).join('\n')}\n`;
+}
+const PART_LENGTHS = 65_536;
+
 async function report(file: string, { units, output }: TraceRequest): Promise<Result<TraceReport>> {
   const bytes = await readBytes(file, traceBytes(MAX_ORDERED_LENGTHS));
   if (!bytes.ok) return bytes;
@@ -70,7 +78,7 @@ async function report(file: string, { units, output }: TraceRequest): Promise<Re
       'bad-input',
       `The program traced ${lengths.length} units, and --units says ${units}. Give both the same number.`,
     );
-  const written = await writeFor(output, `length\n${lengths.join('\n')}\n`);
+  const written = await writeFor(output, lengthsTable(lengths));
   if (!written.ok) return written;
   const unitsPerGroup = measured?.threadGroupWidth ?? USUAL_WIDTH;
   let [total, maxLength] = [0, 0];
