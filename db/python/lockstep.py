@@ -510,17 +510,22 @@ def plot(result: Any, ax: Any = None) -> Any:
     if rows and "n" in rows[0]:
         for field, label in (("meanLoss", "mean"), ("aggregateLoss", "aggregate")):
             ax.plot([row["n"] for row in rows], [row[field] for row in rows], marker="o", label=label)
+        ax.set_xscale("log")
+        ax.set_xticks([row["n"] for row in rows], [str(row["n"]) for row in rows])
+        ax.minorticks_off()
         ax.set_xlabel("units per group")
         ax.set_ylabel("loss")
         ax.legend()
         return ax
-    ax.barh([f"design {row['designIndex']}" for row in rows], [row["predictedMs"] for row in rows], label="predicted")
-    for field, time_field in (("simulated", "meanMs"), ("measured", "medianMs")):
+    names = [str(row["designIndex"]) for row in rows]
+    ax.plot([row["predictedMs"] for row in rows], names, "|", markersize=16, markeredgewidth=2, label="predicted")
+    for field, time_field, marker in (("simulated", "meanMs", "o"), ("measured", "medianMs", "s")):
         known = [row for row in rows if row.get(field)]
         if known:
-            places = [f"design {row['designIndex']}" for row in known]
-            ax.plot([row[field][time_field] for row in known], places, "o", label=field)
+            places = [str(row["designIndex"]) for row in known]
+            ax.plot([row[field][time_field] for row in known], places, marker, label=field)
     ax.invert_yaxis()
+    ax.set_ylabel("design")
     ax.set_xlabel("time, ms")
     ax.legend()
     return ax

@@ -788,7 +788,7 @@ function embeddingCommands(program: Command, cli: CommandLine): void {
   {"id": 1, "call": "models.loss", "arguments": {"lengths": "geometric(0.05)", "n": [2, 4]}}     a line in
   {"id": 1, "result": {"workload": …, "rows": […]}}                                              its answer
   {"id": 1, "error": {"code": "bad-input", "message": "…", "context": {"field": "…"}}}           or its failure
-Calls are the procedures of src-main/contract/procedures.ts, with its arguments and results. Answers come as calls end, in any order; id is a
+Calls are the procedures of src-main/contract/procedures.ts, with its arguments and results (of an installed package: out/main/library.d.ts). Answers come as calls end, in any order; id is a
 whole number of yours. Codes: bad-input, not-found, conflict, unsupported, storage, cancelled, internal. A line that is no call is answered
 too, with the id null where it has none. Bytes are {"base64": "…"}, other arrays of numbers are lists, and a number that is not finite is null.
 With --events: {"event": "run.progress", "payload": {…}}. A run goes on behind its answer; runs.wait answers at its end.

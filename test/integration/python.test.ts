@@ -183,7 +183,7 @@ describe.skipIf(lacks('python3'))('lockstep.py', () => {
       predictedMs: said.sweep.best[0].predictedMs,
     });
     expect(said.lossPlot[0]).toEqual(['plot', [2], [said.listed.rows[0].meanLoss]]);
-    expect(said.timePlot.slice(0, 2).map(([name]) => name)).toEqual(['barh', 'plot']);
+    expect(said.timePlot.slice(0, 2).map(([name]) => name)).toEqual(['plot', 'plot']);
     expect(said.timePlot[1][1]).toEqual(said.simulate.map(({ simulated }) => simulated.meanMs));
   });
 
