@@ -35,7 +35,7 @@ export class FailureError extends Error {
   readonly failure: Failure;
   constructor(failure: Failure) {
     super(failure.message);
-    this.name = 'FailureError';
+    this.name = 'LockstepError'; // as users of the library know it
     this.failure = failure;
   }
 }

@@ -34,6 +34,11 @@ test('npx lockstep predicts an example that comes with it, saves the run and rea
   expect((JSON.parse(ranked.stdout) as { rows: unknown }).rows).toEqual(swept.best.slice(0, 3));
 });
 
+test('lockstep python writes the module, which knows the installed program', async () => {
+  const { stdout } = await run('npx', ['lockstep', 'python'], { cwd });
+  expect(stdout).toContain(join(cwd, 'node_modules/lockstep/src-main/cli/lockstep.mjs'));
+});
+
 test('import gives the library, with types that need nothing else', async () => {
   const study = 'node_modules/lockstep/db/examples/software.json';
   writeFileSync(
@@ -93,7 +98,7 @@ test('import gives the library, with types that need nothing else', async () => 
     recommended: [recommended.designIndex, recommended.designIndex],
     simulated: 1,
     failures: ['not-found', 'bad-input'],
-    missing: expect.stringContaining('no procedure'),
+    missing: expect.stringContaining('LockstepError: The engine has no procedure'),
   });
 });
 
