@@ -3,6 +3,7 @@ import type { RunSummary, StudySummary } from '../../src-main/contract/api.ts';
 import type { DesktopBridge } from '../../src-main/contract/bridge.ts';
 import type { Failure } from '../../src-workers/domain/result.ts';
 import type { GlossaryId } from '../../src-workers/domain/glossary.ts';
+import type { ImportQuestions } from '../../src-main/contract/measuring.ts';
 import type { TableSummary } from '../../src-workers/domain/table.ts';
 import type { Engine } from '../api/engine.svelte.ts';
 import { isMeasuring } from '../format/runs.ts';
@@ -38,6 +39,15 @@ export interface OpenTable {
   readonly summary: TableSummary;
 }
 
+/** A file of results that waits for a person's answers. */
+export interface OpenResults {
+  readonly fileName: string;
+  readonly bytes: Uint8Array<ArrayBuffer>;
+  /** The sweep whose designs they may be. */
+  readonly openRunId: number | null;
+  readonly questions: ImportQuestions;
+}
+
 /** A file that says what a kernel is, which the Study view shows beside the kernel profile. */
 export interface OpenKernelFile {
   readonly fileName: string;
@@ -61,6 +71,8 @@ export class App {
   glossaryTerm = $state<GlossaryId | null>(null);
   /** The table whose columns are being chosen. */
   table = $state.raw<OpenTable | null>(null);
+  /** The results whose parameters are being named. */
+  results = $state.raw<OpenResults | null>(null);
   kernelFile = $state.raw<OpenKernelFile | null>(null);
   #narrow = $state(false);
   #refusal = $state.raw<Refusal | null>(null);

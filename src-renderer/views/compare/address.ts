@@ -1,6 +1,6 @@
 import { choiceField, flagField, numberField, textField } from '../../state/location.svelte.ts';
 
-export const COMPARE_MODES = ['best', 'same'] as const;
+export const COMPARE_MODES = ['best', 'same', 'measured'] as const;
 
 /** What a link to a comparison reopens. */
 export const compareAddress = {
@@ -12,6 +12,9 @@ export const compareAddress = {
   /** Ids of devices of the run that are left out, and of further ones that are shown, by comma. */
   without: textField(''),
   also: textField(''),
+  /** Of mode `measured`: ids of runs by comma, the reference first; absent: the newest two. And the differences that do not count, %. */
+  runs: textField(''),
+  threshold: numberField(2),
   /** Rows whose values are all equal are left out. */
   differing: flagField(),
 };

@@ -1,7 +1,8 @@
-import { fail, type Result } from '../../../src-workers/domain/result.ts';
+import type { DesignField } from '../../../src-workers/domain/design-names.ts';
+import { fail, ok, type Result } from '../../../src-workers/domain/result.ts';
 import type { ImportedFile } from '../../../src-main/contract/measuring.ts';
 import { bytes, counted } from '../../format/numbers.ts';
-import type { App } from '../../state/app.svelte.ts';
+import type { App, OpenResults } from '../../state/app.svelte.ts';
 
 /** Larger files are not read into the page. */
 const MAX_IMPORT_BYTES = 250e6;
@@ -26,24 +27,52 @@ export function importedText(fileName: string, { kind, cases, failed, linked, wa
   ].join('; ');
 }
 
-/** Takes a file of measured results in and shows the run it became. */
-export async function importResults(app: App, file: File): Promise<Result<ImportedFile>> {
+/** What a person said of a file. */
+interface Answers {
+  readonly parameters?: Record<string, DesignField>;
+  readonly timeUnit?: 's' | 'ms' | 'us' | 'ns';
+  readonly studyName?: string;
+}
+
+/** Imports a file of measured results and shows the run it became; null where it has questions, which a sheet asks. */
+export async function importResults(app: App, file: File): Promise<Result<ImportedFile | null>> {
   if (file.size > MAX_IMPORT_BYTES)
     return fail(
       'bad-input',
       `${file.name} has ${bytes(file.size)}; at most ${bytes(MAX_IMPORT_BYTES)} can be imported`,
     );
-  const { run: open } = app;
-  const result = await app.engine.call('import.file', {
+  const { run } = app;
+  const openRunId = run?.kind === 'sweep' && run.state !== 'running' ? run.id : null;
+  const content = new Uint8Array(await file.arrayBuffer());
+  const open = { fileName: file.name, bytes: content, openRunId };
+  const questions = await app.engine.call('import.inspect', {
     fileName: file.name,
-    bytes: new Uint8Array(await file.arrayBuffer()),
-    ...(open?.kind === 'sweep' && open.state !== 'running' ? { openRunId: open.id } : {}),
+    bytes: content,
+    ...(openRunId !== null && { openRunId }),
+  });
+  if (!questions.ok) return questions;
+  if (questions.value === null) return importAnswered(app, open, {});
+  app.results = { ...open, questions: questions.value };
+  return ok(null);
+}
+
+/** Imports a file with what a person said of it. */
+export async function importAnswered(
+  app: App,
+  { fileName, bytes: content, openRunId }: Pick<OpenResults, 'fileName' | 'bytes' | 'openRunId'>,
+  answers: Answers,
+): Promise<Result<ImportedFile>> {
+  const result = await app.engine.call('import.file', {
+    fileName,
+    bytes: content,
+    ...(openRunId !== null && { openRunId }),
+    ...answers,
   });
   if (!result.ok) return result;
   await app.library.load('runs');
   const run = app.library.runs.find(({ id }) => id === result.value.runId);
   if (run) app.openRun(run, 'measure');
-  app.notices.show(importedText(file.name, result.value));
+  app.notices.show(importedText(fileName, result.value));
   return result;
 }
 
