@@ -51,6 +51,12 @@ describe('what a table is taken for', () => {
     expect(probable.choice).toEqual({ meaning: 'probability', length: 1, weight: 0 });
     expect(probable.reading).toMatchObject({ ok: true, units: null });
   });
+  it('edges by the names of their ends', async () => {
+    const { choice, reading, columns } = await suggested(lines('weight source target', '5 0 1', '5 0 2', '5 2 1'));
+    expect(choice).toEqual({ meaning: 'target', length: 1, weight: 2 });
+    expect(reading).toEqual({ ok: true, units: null, text: '3 edges; a length is an out-degree' });
+    expect(columns).toEqual({ length: 'source', target: 'target', header: true, delimiter: 'space' });
+  });
   it('in UTF-16, as spreadsheets save it', async () => {
     const utf16 = async function* (): AsyncGenerator<Uint8Array> {
       yield new Uint8Array(Buffer.from('\ufeffid\tsteps\r\n1\t3\r\n2\t12\r\n', 'utf16le'));
