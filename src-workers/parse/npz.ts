@@ -58,11 +58,13 @@ export async function readNpz(file: FileBytes, label: string, name: string | nul
     );
   const pointers = isPointers(chosen);
   const read = await readNpy(contentOf(zip, entries.get(chosen)!), `${label}, array ${chosen}`, pointers);
-  if (!read.ok || (!pointers && names.length === 1)) return read;
+  if (!read.ok) return read;
+  const value = { ...read.value, law: { ...read.value.law, label } };
+  if (!pointers && names.length === 1) return { ok: true, value };
   const note = pointers
     ? `The lengths are the differences of ${chosen}: the entries of each compressed row (of each column, where the matrix is stored by columns).`
     : `The lengths are the array ${chosen}.`;
-  return { ok: true, value: { ...read.value, note: [note, read.value.note].filter(Boolean).join(' ') } };
+  return { ok: true, value: { ...value, note: [note, value.note].filter(Boolean).join(' ') } };
 }
 
 /** An array's bytes, checked against the archive. Reading closes nothing: the bytes belong to the caller. */
