@@ -24,7 +24,7 @@ export const FORMATS: readonly FormatEntry[] = [
   {
     id: 'pdf',
     label: 'PDF report',
-    text: 'The report on paper, printed by this program',
+    text: 'The same report on paper',
     about: 'report',
     rows: false,
     words: 'print paper acrobat',
@@ -39,7 +39,7 @@ export const FORMATS: readonly FormatEntry[] = [
   {
     id: 'trace',
     label: 'Launch trace',
-    text: 'A simulated launch, block by block, for Perfetto',
+    text: 'A simulated launch, for Perfetto',
     about: 'report',
     rows: false,
     words: 'perfetto chrome timeline json gantt',
@@ -65,7 +65,7 @@ export const FORMATS: readonly FormatEntry[] = [
   {
     id: 'cuda-kernel',
     label: 'CUDA kernel',
-    text: 'The header, and around your work the loop, mapping and launch',
+    text: 'The loop and launch around your work',
     about: 'code',
     rows: false,
     words: 'c++ hip skeleton template loop',
@@ -89,7 +89,7 @@ export const FORMATS: readonly FormatEntry[] = [
   {
     id: 'kokkos',
     label: 'Kokkos policy',
-    text: 'TeamPolicy of league, team and vector, with its bounds',
+    text: 'TeamPolicy: league, team and vector',
     about: 'code',
     rows: false,
     words: 'c++ teampolicy launchbounds',
@@ -97,7 +97,7 @@ export const FORMATS: readonly FormatEntry[] = [
   {
     id: 'sycl',
     label: 'SYCL range',
-    text: 'nd_range, with the sizes that the kernel requires',
+    text: 'nd_range, and the required sizes',
     about: 'code',
     rows: false,
     words: 'c++ nd_range oneapi work-group sub-group',
@@ -105,7 +105,7 @@ export const FORMATS: readonly FormatEntry[] = [
   {
     id: 'cub',
     label: 'CUB segments',
-    text: 'A segmented reduction: thread, warp or block by thresholds',
+    text: 'Thread, warp or block by thresholds',
     about: 'code',
     rows: false,
     words: 'cccl thresholds mixed classes segmented',
@@ -113,7 +113,7 @@ export const FORMATS: readonly FormatEntry[] = [
   {
     id: 'triton',
     label: 'Triton',
-    text: 'Configurations, and what prunes them before they are compiled',
+    text: 'Configurations, pruned by prediction',
     about: 'tuner',
     rows: true,
     words: 'autotune perf_model top_k early_config_prune python',
@@ -121,7 +121,7 @@ export const FORMATS: readonly FormatEntry[] = [
   {
     id: 'kernel-tuner',
     label: 'Kernel Tuner',
-    text: 'A script, and the predictions for its simulation mode',
+    text: 'A script, and predictions as a cache',
     about: 'tuner',
     rows: true,
     words: 'restrictions x0 cache python',
@@ -129,7 +129,7 @@ export const FORMATS: readonly FormatEntry[] = [
   {
     id: 'optuna',
     label: 'Optuna',
-    text: 'The best designs as the first trials of a study',
+    text: 'The first trials of a study',
     about: 'tuner',
     rows: true,
     words: 'enqueue_trial warm start python',
