@@ -1,0 +1,384 @@
+import { spawnSync } from 'node:child_process';
+import { readdirSync, readFileSync } from 'node:fs';
+import { connect, type Socket } from 'node:net';
+import { join } from 'node:path';
+import { setTimeout } from 'node:timers/promises';
+import { chromium, type Page } from '@playwright/test';
+import { WebSocket } from 'ws';
+import { encodeMessage, ENGINE_PATH, ENGINE_PROTOCOL, MAX_REQUEST_BYTES } from '../../src-main/contract/transport.ts';
+import { findElectron } from '../../src-main/hosts/runtimes.mjs';
+import { openEngine } from '../../src-main/services/engine.ts';
+import { unwrap } from '../../src-workers/domain/result.ts';
+import { inFolder } from '../db/sample.ts';
+import { chromiumOptions } from '../e2e/fixtures/chromium.ts';
+import { startHost, type RunningHost } from '../e2e/fixtures/host.ts';
+import { ROOT } from '../e2e/fixtures/program.ts';
+import { findTool } from '../tools.mjs';
+import { ended } from '../unit/engine-calls.ts';
+import { HOSTILE, smallStudy } from '../unit/export-runs.ts';
+import { inMegabytes, oneOf, wholeBelow, type Report, type Section } from './report.ts';
+
+// ---------------------------------------------------------------------------------------------------------------
+// From outside: requests that no browser sends.
+
+/** Longest wait for an answer: the host is busy with nothing else. */
+const PATIENCE_MS = 20_000;
+
+/** Sends bytes as they are. Gives what comes back until the other side ends, or the head of an upgrade that was accepted. */
+function raw(port: number, request: string): Promise<string> {
+  return new Promise((resolve) => {
+    let answer = '';
+    const socket = connect({ port, host: '127.0.0.1' });
+    const done = (): void => {
+      socket.destroy();
+      resolve(answer);
+    };
+    socket.setTimeout(PATIENCE_MS, done);
+    socket.on('error', done).on('close', done);
+    socket.on('data', (data: Buffer) => {
+      answer += data.toString('latin1');
+      if (/^HTTP\/1\.1 101 /.test(answer)) done();
+    });
+    socket.write(request, 'latin1');
+  });
+}
+const statusOf = (answer: string): number => Number(/^HTTP\/1\.1 (\d{3}) /.exec(answer)?.[1] ?? 0);
+
+/** Tokens, names of hosts and origins: the right one first, others of which none may do. */
+function upgrade(
+  { port, address }: RunningHost,
+  { uniform }: Report,
+): { readonly request: string; readonly right: boolean } {
+  const token = new URL(address).searchParams.get('token')!;
+  const right = uniform() < 0.05;
+  const choose = <T>(good: T, bad: readonly T[]): T => (right || uniform() < 0.5 ? good : oneOf(uniform, bad));
+  const offered = choose(`${ENGINE_PROTOCOL}, ${token}`, [ENGINE_PROTOCOL, '', `${ENGINE_PROTOCOL}, ${token}x`, `${ENGINE_PROTOCOL}, ${token.slice(1)}`, `${ENGINE_PROTOCOL}, ${token.toLowerCase()}x`, `${ENGINE_PROTOCOL}, ${'a'.repeat(5000)}`, `${ENGINE_PROTOCOL}; ${token}`]); // prettier-ignore
+  const name = `127.0.0.1:${port}`;
+  const host = choose(name, ['evil.example', `evil.example:${port}`, '127.0.0.1.evil.example', `127.0.0.1@evil.example`, '0.0.0.0', '10.0.0.1', '[::]', '2130706433', '127.1', '']); // prettier-ignore
+  const origin = choose(`http://${name}`, ['http://evil.example', 'null', `http://127.0.0.1:${port + 1}`, `https://${name}`, `http://${name}.evil.example`, `http://${name}/`, 'http://localhost', '']); // prettier-ignore
+  const path = choose(ENGINE_PATH, [
+    '/',
+    '/engine2',
+    `${ENGINE_PATH}/`,
+    '/ENGINE',
+    '/%65ngine2',
+    '//engine',
+    `/../engine/..`,
+  ]);
+  const good =
+    offered.endsWith(token) &&
+    offered.startsWith(`${ENGINE_PROTOCOL},`) &&
+    host === name &&
+    origin === `http://${name}`;
+  const cookie = uniform() < 0.3 ? `Cookie: token=${token}\r\n` : '';
+  const query = uniform() < 0.3 ? `?token=${token}` : '';
+  const originLine = origin === '' ? '' : `Origin: ${origin}\r\n`;
+  const request = `GET ${path}${query} HTTP/1.1\r\nHost: ${host}\r\n${originLine}${cookie}Connection: Upgrade\r\nUpgrade: websocket\r\nSec-WebSocket-Version: 13\r\nSec-WebSocket-Key: AAAAAAAAAAAAAAAAAAAAAA==\r\nSec-WebSocket-Protocol: ${offered}\r\n\r\n`;
+  return { request, right: good && path === ENGINE_PATH };
+}
+
+const SEGMENTS = ['..', '.', '%2e%2e', '%2E.', '..%2f', '..%5c', '%5c..', '\\..', '%00', '%252e%252e', 'assets', 'index.html', 'package.json', 'etc', 'passwd', '.env', 'main', 'serve.js', 'C:', '', '%c0%ae%c0%ae', '%E0%A4%A', 'nul', '~', 'renderer', 'a'.repeat(300)]; // prettier-ignore
+
+async function fromOutside(report: Report, host: RunningHost, requests: number): Promise<void> {
+  const { uniform } = report;
+  const { port } = host;
+  const files = readdirSync(join(ROOT, 'out/renderer'), { recursive: true, withFileTypes: true })
+    .filter((entry) => entry.isFile())
+    .map((entry) => readFileSync(join(entry.parentPath, entry.name), 'latin1'));
+  let accepted = 0;
+  for (let i = 0; i < requests; i++) {
+    const at = `request ${i} of seed ${report.seed}`;
+    if (i % 2 === 0) {
+      const { request, right } = upgrade(host, report);
+      const status = statusOf(await raw(port, request));
+      if (right) accepted++;
+      if ((status === 101) !== right || (!right && (status < 400 || status >= 500)))
+        report.fail(`${at}: status ${status}, ${right ? 'a right' : 'a wrong'} upgrade: ${request.slice(0, 500)}`);
+      continue;
+    }
+    const path = `/${Array.from({ length: 1 + wholeBelow(uniform, 5) }, () => oneOf(uniform, SEGMENTS)).join('/')}`;
+    const method = oneOf(uniform, ['GET', 'GET', 'GET', 'GET', 'HEAD', 'POST', 'PUT', 'TRACE', 'OPTIONS']);
+    const name = oneOf(uniform, [`127.0.0.1:${port}`, `localhost:1`, '[::1]', 'evil.example']);
+    const answer = await raw(port, `${method} ${path} HTTP/1.1\r\nHost: ${name}\r\nConnection: close\r\n\r\n`);
+    const status = statusOf(answer);
+    const body = answer.slice(answer.indexOf('\r\n\r\n') + 4);
+    if (status === 200 && (name === 'evil.example' || !(method === 'HEAD' ? body === '' : files.includes(body))))
+      report.fail(`${at}: ${method} ${path} of ${name} gives what is no file of the page`);
+    if (status !== 200 && (status < 400 || status >= 500)) report.fail(`${at}: ${method} ${path} has status ${status}`);
+  }
+  report.figure('requests with wrong tokens, hosts, origins, paths', requests);
+  report.figure('upgrades accepted, all of them right', accepted);
+}
+
+const descriptorsOf = (pid: number): number =>
+  process.platform === 'linux' ? readdirSync(`/proc/${pid}/fd`).length : 0;
+const memoryOf = (pid: number): number =>
+  process.platform === 'linux'
+    ? 1024 * Number(/VmRSS:\s+(\d+)/.exec(readFileSync(`/proc/${pid}/status`, 'utf8'))?.[1])
+    : 0;
+
+/** Opens a socket of the engine with the right token; null where it is refused. */
+function page({ port, address }: RunningHost): Promise<WebSocket | null> {
+  const token = new URL(address).searchParams.get('token')!;
+  const socket = new WebSocket(`ws://127.0.0.1:${port}${ENGINE_PATH}`, [ENGINE_PROTOCOL, token], { headers: { origin: `http://127.0.0.1:${port}` } }); // prettier-ignore
+  return new Promise((resolve) => socket.once('open', () => resolve(socket)).on('error', () => resolve(null)));
+}
+
+async function sizes(report: Report, host: RunningHost, many: number): Promise<void> {
+  const { port, pid } = host;
+  const before = { descriptors: descriptorsOf(pid), memory: memoryOf(pid) };
+
+  const long = 'x'.repeat(2 ** 20);
+  for (const request of [
+    `GET /${long} HTTP/1.1\r\nHost: 127.0.0.1\r\n\r\n`,
+    `GET / HTTP/1.1\r\nHost: 127.0.0.1\r\nX: ${long}\r\n\r\n`,
+    `GET / HTTP/1.1\r\nHost: 127.0.0.1\r\n${'X: y\r\n'.repeat(100_000)}\r\n`,
+    long,
+  ]) {
+    const status = statusOf(await raw(port, request));
+    if (status < 400 || status >= 500) report.fail(`A request of ${request.length} bytes has status ${status}.`);
+  }
+
+  // Refused upgrades whose other side never ends, and requests that are never complete.
+  const sockets: Socket[] = [];
+  for (let i = 0; i < many; i++) {
+    const socket = connect({ port, host: '127.0.0.1', allowHalfOpen: true });
+    socket.on('error', () => socket.destroy()).resume();
+    socket.write(i % 2 === 0 ? `GET ${ENGINE_PATH} HTTP/1.1\r\nHost: evil.example\r\nConnection: Upgrade\r\nUpgrade: websocket\r\n\r\n` : 'GET / HTTP/1.1\r\nHost: 127'); // prettier-ignore
+    sockets.push(socket);
+  }
+  await setTimeout(3000);
+  const held = descriptorsOf(pid) - before.descriptors;
+  // The requests that are not complete have a minute, by Node's own limit; the refused ones have nothing.
+  if (held > many / 2 + 10)
+    report.fail(`${many} sockets, half of them refused: the host holds ${held} descriptors more.`);
+
+  // Frames that announce more than a message may have, are no messages, or break off.
+  for (const send of [
+    (socket: Socket) =>
+      socket.write(Buffer.concat([Buffer.of(0x82, 0xff), longLength(MAX_REQUEST_BYTES + 1), Buffer.alloc(1000)])),
+    (socket: Socket) => socket.write(Buffer.concat([Buffer.of(0x82, 0xff), longLength(2 ** 52), Buffer.alloc(1000)])),
+    (socket: Socket) => socket.write(Buffer.of(0xff, 0xff, 0xff, 0xff)),
+    (socket: Socket) => socket.write(Buffer.of(0x82, 0x05, 1, 2, 3, 4, 5)), // not masked
+    (socket: Socket) => socket.resetAndDestroy(),
+  ]) {
+    const opened = await page(host);
+    if (!opened) report.fail('A page with the right token was refused.');
+    else {
+      const closed = new Promise<boolean>((resolve) => opened.once('close', () => resolve(true)));
+      send((opened as unknown as { readonly _socket: Socket })._socket);
+      const ended = await Promise.race([closed, setTimeout(PATIENCE_MS, false, { ref: false })]);
+      if (!ended) report.fail('A page that sent a broken frame was not closed.');
+      opened.terminate();
+    }
+  }
+  let garbage = 0;
+  for (; garbage < many; garbage++) {
+    const opened = await page(host);
+    if (!opened) continue;
+    const frame = Buffer.from(encodeMessage({ id: 1, name: 'app.info', input: {} }));
+    for (let i = 1 + wholeBelow(report.uniform, 6); i > 0; i--)
+      frame[wholeBelow(report.uniform, frame.length)] = wholeBelow(report.uniform, 256);
+    opened.send(frame.subarray(0, 1 + wholeBelow(report.uniform, frame.length)));
+    opened.send(encodeMessage({ id: 2, name: 'app.info', input: {} }));
+    const answered = new Promise<boolean>((resolve) => {
+      opened.once('message', () => resolve(true)).once('close', () => resolve(true));
+    });
+    if (!(await Promise.race([answered, setTimeout(PATIENCE_MS, false, { ref: false })])))
+      report.fail(`Frame ${garbage} of seed ${report.seed} gets no answer.`);
+    opened.terminate();
+  }
+
+  const pages = await Promise.all(Array.from({ length: 80 }, () => page(host)));
+  const open = pages.filter((one) => one !== null);
+  if (open.length > 64) report.fail(`${open.length} pages are open at once.`);
+  for (const one of open) one.terminate();
+
+  for (const socket of sockets) socket.destroy();
+  let after = descriptorsOf(pid);
+  for (let i = 0; i < 50 && after > before.descriptors + 5; i++) {
+    await setTimeout(200);
+    after = descriptorsOf(pid);
+  }
+  if (after > before.descriptors + 5) report.fail(`The host holds ${after} descriptors, ${before.descriptors} before.`);
+  if (!(await page(host).then((one) => (one?.terminate(), one))))
+    report.fail('Afterwards a page with the token is refused.');
+  report.figure('half-open sockets, broken frames', `${many}, ${garbage + 5}`);
+  report.figure('descriptors of the host before and after', `${before.descriptors}, ${after}`);
+  report.figure('memory of the host before and after', `${inMegabytes(before.memory)}, ${inMegabytes(memoryOf(pid))}`);
+}
+function longLength(bytes: number): Buffer {
+  const length = Buffer.alloc(12); // and a mask of zeros
+  length.writeBigUInt64BE(BigInt(bytes));
+  return length;
+}
+
+// ---------------------------------------------------------------------------------------------------------------
+// From inside: a page that shows names which are markup, in a real Chromium.
+
+/** Studies, runs, tags, devices and imported configurations whose names are markup. Gives the numbers of their sweep and import. */
+async function hostileDatabase(
+  databaseFile: string,
+): Promise<{ readonly studyId: number; readonly runId: number; readonly importId: number }> {
+  const engine = unwrap(await openEngine({ databaseFile, resourceFolder: ROOT, host: 'cli', workers: 1 }));
+  const name = HOSTILE.replaceAll('\0', '').slice(0, 190);
+  const study = smallStudy({
+    name,
+    description: HOSTILE,
+    kernel: { ...smallStudy().kernel, name },
+    devices: ['nvidia-a100-sxm4-40gb', 'hostile'],
+    axes: { threadsPerUnit: [1, 4], blockThreads: [64, 128], blocksPerMultiprocessor: [2, 4] },
+  });
+  const [gpu] = unwrap(await engine.call('devices.get', { ids: ['nvidia-a100-sxm4-40gb'] }));
+  unwrap(await engine.call('devices.save', { device: { ...gpu, id: 'hostile', name } }));
+  const { id: studyId } = unwrap(await engine.call('studies.save', { study }));
+  const run = await ended(engine, 'runs.start', { studyId });
+  unwrap(await engine.call('runs.update', { id: run.id, name, note: HOSTILE, tags: [name.slice(0, 60)] }));
+  const cache = { k1: { [name]: 1, time: 1.5 }, k2: { [name]: name, time: 2.5 } };
+  const bytes = new TextEncoder().encode(
+    JSON.stringify({ device_name: name, kernel_name: name, tune_params_keys: [name], cache }),
+  );
+  const imported = unwrap(await engine.call('import.file', { fileName: `${name}.json`, bytes }));
+  await ended(engine, 'simulations.start', { runId: run.id, top: 2, maxReplications: 5 });
+  await engine.close();
+  return { studyId, runId: run.id, importId: imported.runId };
+}
+
+/** What stands in a page that came from a text: elements that only markup in a name could have made. */
+const injected = (target: Page): Promise<readonly string[]> =>
+  Promise.all(
+    target.frames().map(
+      (frame) =>
+        frame
+          .evaluate(() => {
+            const found: string[] = [];
+            for (const element of document.querySelectorAll('*')) {
+              const handlers = element.getAttributeNames().filter((name) => /^on/i.test(name));
+              // The preview of a report has a script of ours.
+              const code = element.tagName === 'SCRIPT' && /alert\(1\)/.test(element.textContent);
+              const link = /^javascript:/i.test(element.getAttribute('href') ?? '');
+              if (
+                handlers.length > 0 ||
+                code ||
+                link ||
+                (element.tagName === 'IMG' && element.getAttribute('src') === 'x')
+              )
+                found.push(element.outerHTML.slice(0, 200));
+            }
+            return found;
+          })
+          .catch(() => []), // a frame that went away
+    ),
+  ).then((lists) => lists.flat());
+
+async function fromInside(report: Report, folder: string): Promise<void> {
+  const databaseFile = join(folder, 'hostile.db');
+  const { studyId, runId, importId } = await hostileDatabase(databaseFile);
+  const host = await startHost(databaseFile);
+  const browser = await chromium.launch(chromiumOptions());
+  try {
+    const target = await browser.newPage({ viewport: { width: 1440, height: 900 } });
+    let dialogs = 0;
+    let outside = 0;
+    target.on('dialog', (dialog) => void (dialogs++, dialog.dismiss()));
+    target.on('request', (request) => {
+      const url = new URL(request.url());
+      if (/^(https?|wss?):$/.test(url.protocol) && url.host !== `127.0.0.1:${host.port}`) outside++;
+    });
+    const at = `study=${studyId}`;
+    const views = ['study', 'landscape', 'landscape?shape=slices', 'ranking', 'compare', 'measure', `measure?run=${importId}`, `runs?selected=${runId}`, `runs?selected=${importId}`, 'models', ...['html', 'markdown', 'csv', 'cuda', 'svg', 'json'].map((format) => `export?format=${format}`)]; // prettier-ignore
+    await target.goto(host.address);
+    await target.locator('main').getByRole('heading', { level: 1 }).waitFor();
+    let shown = 0;
+    for (const view of views) {
+      await target.evaluate((hash) => void (location.hash = hash), `#/${view}${view.includes('?') ? '&' : '?'}${at}`);
+      await target.waitForLoadState('networkidle');
+      await setTimeout(1000);
+      for (const element of await injected(target)) report.fail(`${view}: a name became markup: ${element}`);
+      const text = await target.evaluate(() => document.body.innerText);
+      if (/<script>alert\(1\)/.test(text)) shown++;
+    }
+    // Or nothing was tried.
+    if (shown < views.length / 2) report.fail(`The hostile names are shown in ${shown} of ${views.length} views only.`);
+    if (dialogs > 0) report.fail(`${dialogs} scripts of names ran.`);
+    report.figure('views with names that are markup', `${views.length}, ${shown} show them as text`);
+
+    const reached = await target.evaluate(async () => {
+      const attempt = async (body: () => unknown): Promise<boolean> => {
+        try {
+          return Boolean(await body());
+        } catch {
+          return false;
+        }
+      };
+      // What Playwright runs may make code from a text; what follows a timer is the page's.
+      await new Promise((resolve) => window.setTimeout(resolve, 0));
+      const script = document.createElement('script');
+      script.textContent = 'globalThis.inlineRan = true';
+      document.head.append(script);
+      const image = document.createElement('div');
+      image.innerHTML = '<img src=x onerror="globalThis.handlerRan = true">';
+      document.body.append(image);
+      const found = {
+        Node: ['process', 'require', 'module', 'Buffer', 'global', '__dirname'].some((name) => name in globalThis),
+        'code from a text': await attempt(() => new Function('return 1')() as unknown),
+        'another server': await attempt(() => fetch('http://localhost:1/').then(() => true)),
+        'a file': await attempt(() => fetch('file:///etc/passwd').then(() => true)),
+        'another socket': await attempt(() => new WebSocket('ws://localhost:1/').url),
+      };
+      await new Promise((resolve) => window.setTimeout(resolve, 500));
+      return {
+        ...found,
+        'an inline script': 'inlineRan' in globalThis,
+        'a handler in markup': 'handlerRan' in globalThis,
+      };
+    });
+    for (const [what, is] of Object.entries(reached))
+      if (is && what !== 'another socket') report.fail(`The page reaches ${what}.`);
+    // A socket is made before the policy refuses it: nothing may leave.
+    if (outside > 0) report.fail(`${outside} requests left for another server.`);
+    report.figure('the page reaches', 'no Node, no other server, no code from a text');
+  } finally {
+    await browser.close();
+    await host.interrupt();
+  }
+}
+
+/** The same in the desktop's window, where this machine has an Electron. */
+function fromTheWindow(report: Report): void {
+  const electron = findElectron(ROOT);
+  if ('missing' in electron) return report.figure('the desktop window', `skipped: ${electron.missing}`);
+  const { status, stdout } = spawnSync(
+    'npx',
+    ['playwright', 'test', '--project=desktop', '-g', 'the page is sandboxed'],
+    { cwd: ROOT, encoding: 'utf8' },
+  );
+  if (status !== 0) report.fail(`The desktop's window: ${stdout}`);
+  report.figure('the desktop window', 'sandboxed: no Node, no other origin');
+}
+
+export async function verifyHost(report: Report, requests: number): Promise<void> {
+  await inFolder(async (folder) => {
+    const host = await startHost(join(folder, 'attacked.db'));
+    try {
+      await fromOutside(report, host, requests);
+      await sizes(report, host, Math.min(200, requests));
+    } finally {
+      const code = await host.interrupt();
+      if (code !== 0) report.fail(`The host ended with ${code}.`);
+    }
+    if (findTool('chromium') === null) report.figure('names that are markup', 'skipped: Chromium is missing');
+    else await fromInside(report, folder);
+  });
+}
+
+export const section: Section = {
+  what: 'the browser host: tokens, hosts, origins, paths, sizes; the page: markup, Node, other servers',
+  full: 5000,
+  quick: 200,
+  unit: 'requests',
+  async run(report, requests) {
+    await verifyHost(report, requests);
+    fromTheWindow(report);
+  },
+};
