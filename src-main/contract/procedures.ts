@@ -84,11 +84,13 @@ const setting = v.pipe(
   v.unknown(),
   v.check((value) => {
     try {
-      return (JSON.stringify(value) ?? '').length <= MAX_SETTING_CHARACTERS;
+      const text = JSON.stringify(value) ?? '';
+      // No message can carry such a key back.
+      return text.length <= MAX_SETTING_CHARACTERS && !text.includes('"__proto__":');
     } catch {
       return false; // a page may send what JSON cannot say: a cycle, a BigInt
     }
-  }, `must be JSON of at most ${MAX_SETTING_CHARACTERS} characters`),
+  }, `must be JSON of at most ${MAX_SETTING_CHARACTERS} characters, without a key "__proto__"`),
 );
 const bytes = v.custom<Uint8Array>((value) => value instanceof Uint8Array, 'must be bytes');
 const delimiter = v.picklist(['comma', 'semicolon', 'tab', 'bar', 'space']);

@@ -163,7 +163,7 @@ it('refuses a setting that JSON cannot say', async () => {
   const engine = await engineOn(temporaryFile());
   const cycle: unknown[] = [];
   cycle.push(cycle);
-  for (const value of [cycle, 1n, 'x'.repeat(100_001)])
+  for (const value of [cycle, 1n, 'x'.repeat(100_001), JSON.parse('[{"__proto__":1}]') as unknown])
     expect(await engine.dispatch('settings.set', { key: 'k', value })).toMatchObject({
       error: {
         code: 'bad-input',
