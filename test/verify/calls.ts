@@ -18,6 +18,13 @@ const CANCEL_EVERY = 100;
 /** A call that waits for nothing but its own work ends sooner, also on a busy machine. */
 const LIMIT_MS = 120_000;
 const MAX_MESSAGE_CHARACTERS = 4000;
+/** What runs that were opened may keep. */
+const HEAP_GROWTH_BYTES = 2 ** 27;
+/** The engine's, less what is garbage where Node may collect it (--expose-gc). */
+const heapBytes = (): number => {
+  globalThis.gc?.();
+  return process.memoryUsage().heapUsed;
+};
 
 /** Procedures that start programs, or compute for seconds, whatever they are given: less often. */
 const SLOW: readonly ProcedureName[] = ['bench.start', 'bench.probe', 'bench.targets', 'bench.bundle', 'app.doctor', 'advice.sensitivity', 'advice.robust', 'advice.recommend', 'simulations.start', 'runs.wait', 'models.reproduce', 'evidence.judge', 'evidence.devices']; // prettier-ignore
@@ -268,7 +275,7 @@ export async function verifyCalls(report: Report, calls: number): Promise<void> 
     };
 
     let next = 0;
-    const memoryBefore = process.memoryUsage().rss;
+    const heapBefore = heapBytes();
     while (next < calls) {
       const until = Math.min(calls, next + CANCEL_EVERY);
       const lane = async (): Promise<void> => {
@@ -282,14 +289,16 @@ export async function verifyCalls(report: Report, calls: number): Promise<void> 
         await Promise.race([lanes, new Promise((resolve) => setTimeout(resolve, 1000))]);
         await cancelAll(engine);
       }
-      if (until % 10_000 === 0) report.say(`${until} calls, ${inMegabytes(process.memoryUsage().rss)}`);
+      if (until % 10_000 === 0) report.say(`${until} calls, heap ${inMegabytes(heapBytes())}`);
     }
     await cancelAll(engine);
     const info = await engine.call('app.info', {});
     if (!info.ok) report.fail(`Afterwards app.info fails: ${info.error.message}`);
     const integrity = unwrap(await engine.context.store.checkIntegrity());
     if (integrity.length > 0) report.fail(`Afterwards the database is damaged: ${integrity.join('; ')}`);
-    report.figure('memory before and after', `${inMegabytes(memoryBefore)}, ${inMegabytes(process.memoryUsage().rss)}`);
+    const heapAfter = heapBytes();
+    if (heapAfter > heapBefore + HEAP_GROWTH_BYTES) report.fail(`The heap grew to ${inMegabytes(heapAfter)}.`);
+    report.figure('heap before and after', `${inMegabytes(heapBefore)}, ${inMegabytes(heapAfter)}`);
     await engine.close();
   });
   process.off('unhandledRejection', onRejection);

@@ -31,7 +31,8 @@ async function runSection(name: string, amount: number, seed: number): Promise<v
 }
 
 function inProcess(name: string, amount: number, seed: number): Promise<Found> {
-  const child = fork(join(import.meta.dirname, 'run.ts'), ['--as', name, '--amount', `${amount}`, '--seed', `${seed}`]);
+  const words = ['--as', name, '--amount', `${amount}`, '--seed', `${seed}`];
+  const child = fork(join(import.meta.dirname, 'run.ts'), words, { execArgv: ['--expose-gc'] });
   return new Promise((resolve) => {
     child.on('message', (found) => resolve(found as Found));
     child.on('exit', (code, signal) =>

@@ -1,0 +1,29 @@
+import { expect, open, test } from './fixtures/browser.ts';
+import { openReport } from '../verify/report.ts';
+import { verifyHost } from '../verify/host.ts';
+import { verifyMonkey } from '../verify/monkey.ts';
+
+// A little of `npm run verify`: the browser host under attack, and random actions.
+
+test('wrong requests, broken frames and names that are markup get nowhere', async () => {
+  const report = openReport(1, () => {});
+  await verifyHost(report, 60);
+  expect(report.failures).toEqual([]);
+});
+
+test('random actions leave no complaint', async () => {
+  const report = openReport(1, () => {});
+  await verifyMonkey(report, 0.25);
+  expect(report.failures).toEqual([]);
+});
+
+test('number fields that are focused in one moment leave the page alive', async ({ page, host }) => {
+  await open(page, host);
+  const fields = page.getByRole('spinbutton');
+  await expect(fields.nth(1)).toBeVisible();
+  await fields.evaluateAll(([first, second]) => {
+    first.focus();
+    second.focus();
+  });
+  await expect(fields.nth(1)).toBeFocused();
+});

@@ -1,0 +1,246 @@
+import { copyFileSync, readFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { setTimeout } from 'node:timers/promises';
+import { chromium, type CDPSession, type Locator, type Page } from '@playwright/test';
+import { decodeMessage } from '../../src-main/contract/transport.ts';
+import type { UniformSource } from '../../src-workers/numeric/random.ts';
+import { inFolder } from '../db/sample.ts';
+import { chromiumOptions } from '../e2e/fixtures/chromium.ts';
+import { makeSeed, startHost } from '../e2e/fixtures/host.ts';
+import { drop } from '../e2e/fixtures/page.ts';
+import { complaints, ROOT } from '../e2e/fixtures/program.ts';
+import { findTool } from '../tools.mjs';
+import { HOSTILE } from '../unit/export-runs.ts';
+import { inMegabytes, inSeconds, oneOf, wholeBelow, type Report, type Section } from './report.ts';
+
+const MINUTE_MS = 60_000;
+/** Memory is to be flat from here on: by then all views and charts are loaded. */
+const WARM_MINUTES = 5;
+const GROWTH = { fraction: 1.25, bytes: 10 * 2 ** 20 };
+/** A page that answers nothing for this long hangs, on a busy machine too. */
+const SILENCE_MS = 90_000;
+const ACTION_MS = 1500;
+
+const KEYS = ['Tab', 'Shift+Tab', 'Enter', 'Escape', 'Space', 'ArrowDown', 'ArrowUp', 'ArrowLeft', 'ArrowRight', 'Home', 'End', 'PageDown', 'Delete', 'Backspace', 'Control+k', 'Control+z', 'Control+Shift+z', 'Control+Enter', 'Control+s', 'p', '?', '/', '1', '2', '3', '4', '5', '6', '7', '8', '9']; // prettier-ignore
+const TEXTS = ['', '0', '1', '64', '-1', '1e308', '3.5', '999999999', 'NaN', 'geometric(0.05)', 'zipf(1.2,500)', 'file:none.csv', '1, 2, 4', '32..1024 step 32', 'a', HOSTILE]; // prettier-ignore
+const VIEWS = ['study', 'landscape', 'landscape?shape=slices', 'landscape?shape=parallel', 'landscape?shape=surface', 'ranking', 'compare', 'measure', 'runs', 'runs?selected=1', 'models', 'export', 'export?format=html', 'nothing', 'ranking?selected=99999999']; // prettier-ignore
+const FILES = ['db/examples/acts.json', 'db/examples/spmv-uniform.json', 'db/examples/acts-propagation-steps.csv', 'test/data/loops/spmv-times-ms.csv', 'test/data/measured/cpu-xeon-2-cores.jsonl', 'test/data/inspect/kernels.ptx', 'package.json']; // prettier-ignore
+const SIZES = [
+  { width: 1440, height: 900 },
+  { width: 900, height: 900 },
+  { width: 1000, height: 600 },
+  { width: 1920, height: 1200 },
+];
+
+/** Something that is seen and can be used; null where there is nothing. What leads to another site is left out. */
+async function anyOf(page: Page, uniform: UniformSource, selector: string): Promise<Locator | null> {
+  const all = page.locator(`:is(${selector}):not([disabled]):not([href^="http"])`).filter({ visible: true });
+  const count = await all.count();
+  return count === 0 ? null : all.nth(wholeBelow(uniform, count));
+}
+
+const CLICKED = 'button, a[href], summary, [role=row], [role=tab], [role=option], [role=menuitem], [role=radio], [role=checkbox], [role=combobox], [role=slider], [role=columnheader], input[type=checkbox], input[type=radio]'; // prettier-ignore
+const TYPED = 'input:not([type=checkbox]):not([type=radio]):not([type=file]):not([type=range]), textarea';
+
+type Action = (page: Page, uniform: UniformSource, tell: (what: string) => void) => Promise<unknown>;
+/** Actions by their shares. Each tells what it does before it does it. */
+const ACTIONS: readonly (readonly [share: number, action: Action])[] = [
+  [
+    45,
+    async (page, uniform, tell) => {
+      const target = await anyOf(page, uniform, CLICKED);
+      const name = await target?.evaluate((element) => `${element.tagName} ${element.textContent.trim().slice(0, 40)}`);
+      tell(`click ${name}`);
+      const button = uniform() < 0.03 ? 'right' : 'left';
+      await target?.click({ timeout: ACTION_MS, button, clickCount: uniform() < 0.1 ? 2 : 1 });
+    },
+  ],
+  [
+    15,
+    async (page, uniform, tell) => {
+      const target = await anyOf(page, uniform, TYPED);
+      const text = oneOf(uniform, TEXTS);
+      const name = await target?.evaluate((element) => element.getAttribute('aria-label') ?? (element as HTMLInputElement).labels?.[0]?.textContent.trim()); // prettier-ignore
+      tell(`type ${JSON.stringify(text.slice(0, 30))} in ${name}`);
+      await target?.fill(text, { timeout: ACTION_MS });
+      if (uniform() < 0.6) await page.keyboard.press(oneOf(uniform, ['Enter', 'Tab', 'Escape']));
+    },
+  ],
+  [
+    20,
+    async (page, uniform, tell) => {
+      const key = oneOf(uniform, KEYS);
+      tell(`press ${key}`);
+      await page.keyboard.press(key);
+    },
+  ],
+  [
+    6,
+    async (page, uniform, tell) => {
+      const { width, height } = page.viewportSize()!;
+      const move = (): Promise<void> => page.mouse.move(wholeBelow(uniform, width), wholeBelow(uniform, height));
+      const wheel = uniform() < 0.5;
+      tell(wheel ? 'wheel' : 'drag');
+      await move();
+      if (wheel) return page.mouse.wheel(0, 600 * (uniform() - 0.5));
+      await page.mouse.down();
+      await move();
+      await page.mouse.up();
+    },
+  ],
+  [
+    7,
+    (page, uniform, tell) => {
+      const view = oneOf(uniform, VIEWS);
+      tell(`go to ${view}`);
+      return page.evaluate((hash) => void (location.hash = hash), `#/${view}`);
+    },
+  ],
+  [
+    3,
+    async (page, uniform, tell) => {
+      const size = oneOf(uniform, SIZES);
+      tell(`window of ${size.width} × ${size.height}`);
+      await page.setViewportSize(size);
+      await page.emulateMedia({ colorScheme: uniform() < 0.5 ? 'dark' : 'light' });
+    },
+  ],
+  [
+    2,
+    (page, uniform, tell) => {
+      const path = oneOf(uniform, FILES);
+      tell(`drop ${path}`);
+      return drop(page.locator('main'), path.replace(/^.*\//, ''), readFileSync(join(ROOT, path), 'utf8'));
+    },
+  ],
+  [
+    2,
+    (page, uniform, tell) => {
+      const steps = uniform() < 0.7 ? -1 : 1;
+      tell(steps < 0 ? 'back' : 'forward');
+      // Before the first view there is another page, which is not ours.
+      return page.evaluate((by) => (by > 0 || location.hash !== '#/study' ? history.go(by) : undefined), steps);
+    },
+  ],
+];
+const SHARES = ACTIONS.reduce((sum, [share]) => sum + share, 0);
+function anyAction(uniform: UniformSource): Action {
+  let left = SHARES * uniform();
+  return ACTIONS.find(([share]) => (left -= share) < 0)![1];
+}
+
+interface Memory {
+  readonly heap: number;
+  readonly nodes: number;
+  readonly host: number;
+}
+
+/** In one and the same view, without what is garbage. */
+async function memory(page: Page, cdp: CDPSession, pid: number): Promise<Memory> {
+  await page.keyboard.press('Escape');
+  await page.setViewportSize(SIZES[0]);
+  await page.evaluate(() => void (location.hash = '#/models'));
+  await setTimeout(2000);
+  await cdp.send('HeapProfiler.collectGarbage');
+  const { metrics } = await cdp.send('Performance.getMetrics');
+  const metric = (name: string): number => metrics.find((one) => one.name === name)?.value ?? NaN;
+  const status = process.platform === 'linux' ? readFileSync(`/proc/${pid}/status`, 'utf8') : '';
+  return {
+    heap: metric('JSHeapUsedSize'),
+    nodes: metric('Nodes'),
+    host: 1024 * Number(/VmRSS:\s+(\d+)/.exec(status)?.[1] ?? NaN),
+  };
+}
+
+const median = (values: readonly number[]): number => values.toSorted((a, b) => a - b)[Math.floor(values.length / 2)];
+
+export async function verifyMonkey(report: Report, minutes: number): Promise<void> {
+  if (findTool('chromium') === null) return report.figure('random actions', 'skipped: Chromium is missing');
+  await inFolder(async (folder) => {
+    const databaseFile = join(folder, 'monkey.db');
+    copyFileSync(makeSeed(folder), databaseFile);
+    const host = await startHost(databaseFile);
+    const browser = await chromium.launch(chromiumOptions());
+    try {
+      const page = await browser.newPage({ viewport: SIZES[0], reducedMotion: 'reduce' });
+      const heard = complaints(page);
+      const trail: string[] = [];
+      const fail = (what: string): void =>
+        report.fail(`${what}\n  seed ${report.seed}, after: ${trail.slice(-25).join('; ')}`);
+      page.on('dialog', (dialog) => void dialog.dismiss());
+      page.on('download', (download) => void download.cancel());
+      page.on('popup', (popup) => void popup.close());
+      page.on('crash', () => fail('The page crashed.'));
+      page.on('websocket', (socket) =>
+        socket.on('framereceived', ({ payload }) => {
+          const message = typeof payload === 'string' ? null : decodeMessage(payload);
+          const reply = (message?.ok ? message.value : null) as { readonly ok?: boolean; readonly error?: { readonly code: string; readonly message: string } } | null; // prettier-ignore
+          if (reply?.error?.code === 'internal') fail(`An internal error: ${reply.error.message}`);
+        }),
+      );
+      await page.goto(host.address);
+      await page.locator('main').getByRole('heading', { level: 1 }).waitFor();
+      const cdp = await page.context().newCDPSession(page);
+      await cdp.send('Performance.enable');
+
+      const byMinute: Memory[] = [];
+      let [actions, done, failures, slowestMs] = [0, 0, 0, 0];
+      const start = performance.now();
+      const end = start + minutes * MINUTE_MS;
+      while (performance.now() < end && report.failures.length < 10) {
+        actions++;
+        const asked = performance.now();
+        // An action that is not possible fails within its time: hidden meanwhile, or under something else.
+        const acted = await Promise.race([
+          anyAction(report.uniform)(page, report.uniform, (what) => void trail.push(what)).then(
+            () => true,
+            () => false,
+          ),
+          setTimeout(SILENCE_MS, 'silent' as const, { ref: false }),
+        ]);
+        if (acted === true) done++;
+        if (trail.length > 100) trail.splice(0, 50);
+        const alive = await Promise.race([page.evaluate(() => true).catch(() => true), setTimeout(SILENCE_MS, false, { ref: false })]); // prettier-ignore
+        slowestMs = Math.max(slowestMs, performance.now() - asked);
+        if (!alive || acted === 'silent') {
+          fail(`The page hangs: no answer in ${inSeconds(SILENCE_MS)}`);
+          return;
+        }
+        for (; failures < heard.length; failures++) fail(`The page complains: ${heard[failures]}`);
+        if (performance.now() - start > MINUTE_MS * (byMinute.length + 1)) {
+          const now = await memory(page, cdp, host.pid);
+          byMinute.push(now);
+          report.say(`minute ${byMinute.length}: ${actions} actions, heap ${inMegabytes(now.heap)}, ${now.nodes} nodes, engine ${inMegabytes(now.host)}`); // prettier-ignore
+        }
+      }
+      if (await page.getByText('The engine is not answering.').isVisible()) fail('The engine is not answering.');
+
+      const warm = byMinute.slice(WARM_MINUTES).map(({ heap }) => heap);
+      if (warm.length >= 4) {
+        const [early, late] = [median(warm.slice(0, Math.ceil(warm.length / 3))), median(warm.slice(-Math.ceil(warm.length / 3)))]; // prettier-ignore
+        if (late > GROWTH.fraction * early + GROWTH.bytes) report.fail(`The heap of the page grows: ${inMegabytes(early)}, then ${inMegabytes(late)}.`); // prettier-ignore
+        report.figure('heap of the page after five minutes, at the end', `${inMegabytes(early)}, ${inMegabytes(late)}`);
+      }
+      report.figure('random actions', `${actions.toLocaleString('en')}, ${done.toLocaleString('en')} of them possible`);
+      report.figure('complaints of the page', heard.length);
+      report.figure('heap by minute, MB', byMinute.map(({ heap }) => (heap / 2 ** 20).toFixed(0)).join(' ') || '–');
+      report.figure(
+        'engine by minute, MB',
+        byMinute.map(({ host: bytes }) => (bytes / 2 ** 20).toFixed(0)).join(' ') || '–',
+      );
+      report.figure('longest wait for the page', inSeconds(slowestMs));
+    } finally {
+      await browser.close();
+      const code = await host.interrupt();
+      if (code !== 0) report.fail(`The host ended with ${code}.`);
+    }
+  });
+}
+
+export const section: Section = {
+  what: 'random actions in the real interface: no error, memory flat after five minutes',
+  full: 30,
+  quick: 1,
+  unit: 'minutes',
+  run: verifyMonkey,
+};
