@@ -20,6 +20,8 @@ const TOOLS: readonly (readonly [RegExp, string])[] = [
   [/^lightningcss(-|$)/, 'MPL-2.0'],
   [/^(axe-core|@axe-core\/playwright)$/, 'MPL-2.0'],
   [/^caniuse-lite$/, 'CC-BY-4.0'],
+  [/^argparse$/, 'Python-2.0'],
+  [/^truncate-utf8-bytes$/, 'WTFPL'],
 ];
 /** Packages that name none in their package.json, and what their file LICENSE is. */
 const IN_FILE: Readonly<Record<string, string>> = { 'svelte-toolbelt': 'MIT' };
