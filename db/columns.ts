@@ -1,7 +1,7 @@
+import { NOT_SAVED } from '../src-workers/domain/columns.ts';
 import { INVALID_REASONS } from '../src-workers/domain/design.ts';
 import { refuse } from './failure.ts';
 import type { BestDesigns, PredictionChunk, PredictionColumns, RunColumns } from './records.ts';
-import { NOT_SAVED } from './records.ts';
 
 export type ColumnName = keyof PredictionColumns;
 

@@ -153,8 +153,8 @@ export interface CommittedChunk {
 export type { PredictionChunk, PredictionColumns };
 
 /**
- * The predictions of a run, `count` of them: of all its designs by design index, where those that were not saved have invalidReason 255; or
- * of some.
+ * The predictions of a run, `count` of them: of all its designs by design index, where those that were not saved have invalidReason `NOT_SAVED`;
+ * or of some.
  */
 export interface RunColumns extends PredictionColumns {
   readonly count: number;
@@ -171,9 +171,6 @@ export interface BestDesigns extends PredictionColumns {
   /** See `KeptDesigns`. */
   readonly picked: number | null;
 }
-
-/** Marks, in `RunColumns.invalidReason`, a design of an unfinished run that has no prediction yet. */
-export const NOT_SAVED = 255;
 
 /** Where a simulated or measured design came from, and its description, which outlives that run. */
 export interface DesignReference {

@@ -10,7 +10,7 @@ import {
   keepBest,
   keepPick,
   searchPart,
-  shortestOfPart,
+  shortestOfParts,
   type DesignRange,
   type FoundDesigns,
   type PickedDesign,
@@ -183,8 +183,7 @@ export function partBounds({
   readonly plan: SweepPlan;
   readonly parts: readonly DesignRange[];
 }): Float64Array {
-  const predictor = predictorOf(plan);
-  return Float64Array.from(parts, (part) => shortestOfPart(predictor, part));
+  return shortestOfParts(predictorOf(plan), parts);
 }
 
 /** Of the designs of a part that are not slower than a limit, the fastest ones, and how many were predicted. */

@@ -339,7 +339,7 @@ export interface LandscapeGrid {
   readonly timeMs: Float64Array;
   /** The best design of a cell, the first of all where none is valid. */
   readonly designIndex: Uint32Array;
-  /** Row-major invalidReason codes; 0 where valid. */
+  /** Row-major invalidReason codes; 0 where valid, `NOT_SAVED` where the run has no time of any design of the cell. */
   readonly invalidReason: Uint8Array;
   readonly waves: Float32Array;
   /** 1 where a valid design of the cell passes the filter; null where all do. */

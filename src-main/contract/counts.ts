@@ -1,4 +1,11 @@
 import type { RunSummary } from './api.ts';
+import { MAX_DESIGNS } from './study.ts';
+
+/** How many designs a sweep for the answer alone keeps, where none is named. */
+export const BEST_DESIGNS = 10_000;
+
+/** Why a space cannot be predicted whole, and what can be done. */
+export const TOO_MANY_TEXT = `All designs of a space are predicted where they are at most ${MAX_DESIGNS.toLocaleString('en')}. Keep only the best ones, or use fewer values.`;
 
 /** What a sweep kept of its designs, in words. */
 export function countsText({ enumerated, valid, kept }: Pick<RunSummary, 'enumerated' | 'valid' | 'kept'>): string {

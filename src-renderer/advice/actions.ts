@@ -16,7 +16,7 @@ async function freshRun(app: App): Promise<RunSummary | null> {
     if (app.editor.failure) app.refuse({ title, failure: app.editor.failure });
     return null;
   }
-  const newest = app.runs.find(({ kind, state }) => kind === 'sweep' && state === 'complete');
+  const newest = app.runs.find(({ kind, state, kept }) => kind === 'sweep' && state === 'complete' && !kept);
   if (newest) {
     const detail = await app.engine.call('runs.get', { id: newest.id });
     if (detail.ok && detail.value.staleFields.length === 0) return newest;

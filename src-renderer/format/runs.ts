@@ -1,4 +1,6 @@
-import type { RunKind, RunSummary } from '../../src-main/contract/api.ts';
+import type { RunKind, RunSummary, SpaceSize } from '../../src-main/contract/api.ts';
+import { BEST_DESIGNS } from '../../src-main/contract/counts.ts';
+import { count } from './numbers.ts';
 
 /** What a run does, as a verb: `predict`, `measure`. */
 export const RUN_VERBS: Readonly<Record<RunKind, string>> = {
@@ -15,6 +17,13 @@ export const RUN_PARTICIPLES: Readonly<Record<RunKind, string>> = {
   bench: 'measured',
   import: 'imported',
 };
+
+/** What the button that predicts a space says, where its size is known. */
+export function predictText(size: SpaceSize | null, bestOnly: boolean): string {
+  if (!size) return bestOnly ? `Find the best ${count(BEST_DESIGNS)}` : 'Predict';
+  const designs = `${count(size.valid ?? size.enumerated)} designs`;
+  return bestOnly ? `Find the best ${count(BEST_DESIGNS)} of ${designs}` : `Predict ${designs}`;
+}
 
 /** Runs that hold measured times: of this machine, or of a file. */
 export function isMeasuring({ kind }: { readonly kind: RunKind }): boolean {

@@ -2,6 +2,8 @@ import ArrowRight from '@lucide/svelte/icons/arrow-right';
 import Play from '@lucide/svelte/icons/play';
 import Settings2 from '@lucide/svelte/icons/settings-2';
 import { VOCABULARIES } from '../../src-workers/domain/terms.ts';
+import { BEST_DESIGNS } from '../../src-main/contract/counts.ts';
+import { count } from '../format/numbers.ts';
 import { saveText } from '../components/save.ts';
 import { DENSITIES, THEMES } from '../state/preferences.svelte.ts';
 import type { App } from '../state/app.svelte.ts';
@@ -205,6 +207,14 @@ function runCommands(app: App): Command[] {
       words: 'run sweep start',
       enabled: study !== null && running === null,
       run: () => void app.predict(),
+    },
+    {
+      id: 'run.bestOnly',
+      label: `Keep only the best ${count(BEST_DESIGNS)} designs of a prediction`,
+      group: 'Set',
+      words: 'sweep large space answer alone',
+      checked: app.bestOnly,
+      run: () => (app.bestOnly = !app.bestOnly),
     },
     {
       id: 'run.cancel',

@@ -1,4 +1,5 @@
 import { createContext } from 'svelte';
+import { BEST_DESIGNS } from '../../src-main/contract/counts.ts';
 import type { RunSummary, StudySummary } from '../../src-main/contract/api.ts';
 import type { DesktopBridge } from '../../src-main/contract/bridge.ts';
 import type { Failure } from '../../src-workers/domain/result.ts';
@@ -74,6 +75,8 @@ export class App {
   /** The results whose parameters are being named. */
   results = $state.raw<OpenResults | null>(null);
   kernelFile = $state.raw<OpenKernelFile | null>(null);
+  /** Whether the next prediction keeps the best designs alone. */
+  bestOnly = $state(false);
   #narrow = $state(false);
   #refusal = $state.raw<Refusal | null>(null);
   /** What the palette's field says is selected, e.g. `Rank 3 selected`; set by views. */
@@ -143,7 +146,7 @@ export class App {
     await Promise.all([this.library.load(), this.editor.follow()]);
   }
 
-  /** Saves the study and predicts its whole design space. */
+  /** Saves the study and predicts its whole design space, or finds its best designs. */
   async predict(): Promise<void> {
     if (this.location.studyId === null || this.running) return;
     this.refuse(null);
@@ -153,7 +156,10 @@ export class App {
       if (this.editor.failure) refuse(this.editor.failure);
       return;
     }
-    const result = await this.engine.call('runs.start', { studyId: this.location.studyId });
+    const result = await this.engine.call('runs.start', {
+      studyId: this.location.studyId,
+      ...(this.bestOnly && { best: BEST_DESIGNS }),
+    });
     if (!result.ok) return refuse(result.error);
     this.location.openRun(null);
     this.notices.announce('Prediction started');

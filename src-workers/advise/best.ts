@@ -43,6 +43,8 @@ interface Kept {
 /** Designs that are kept beyond those wanted, as a part of them, before the slowest are dropped. */
 const SPARE_FRACTION = 0.25;
 const MIN_SPARE = 256;
+/** Designs that are merged, as a part of those wanted, before the limit is found anew. */
+const MERGED_FRACTION = 0.05;
 
 export interface BestKept extends Kept {
   /** Adds what another search found. */
@@ -101,7 +103,8 @@ export function keepBest(wanted: number, limitMs = Infinity, most = Infinity): B
         copyEntry(found.columns, entry, columns, size);
         add(design);
       }
-      drop();
+      // Sorting them all for a few would take longer than what the closer limit saves.
+      if (size - dropped >= wanted * MERGED_FRACTION) drop();
     },
     found() {
       drop();
@@ -193,8 +196,24 @@ function* lawFamilies(counts: readonly number[], { first, count }: DesignRange):
   }
 }
 
-/** The shortest time that any design of a part can have, ms; Infinity where none can run. */
-export function shortestOfPart(predictor: Predictor, part: DesignRange): number {
+/**
+ * The shortest time that any design of each part can have, ms; Infinity where none can run.
+ * @param parts in the order of the space: several may be of one law family, with the same block sizes and caps
+ */
+export function shortestOfParts(predictor: Predictor, parts: readonly DesignRange[]): Float64Array {
+  const perFamily = predictor.counts.slice(AXIS.launch).reduce((product, count) => product * count, 1);
+  let family = -1;
+  let least = Infinity;
+  return Float64Array.from(parts, (part) => {
+    const first = Math.floor(part.first / perFamily);
+    const isOfOne = part.first + part.count <= (first + 1) * perFamily;
+    if (!isOfOne || first !== family) least = shortestOfPart(predictor, part);
+    family = isOfOne ? first : -1;
+    return least;
+  });
+}
+
+function shortestOfPart(predictor: Predictor, part: DesignRange): number {
   const { counts } = predictor;
   const candidate = {} as Candidate;
   let least = Infinity;
@@ -220,6 +239,9 @@ export function searchPart(predictor: Predictor, part: DesignRange, kept: Kept):
   const candidate = {} as Candidate;
   const timed = {} as TimedDesign;
   const open: number[] = [];
+  /** By cap, of the launch before: its blocks that get any work, and its bound, ms. */
+  const working = new Float64Array(caps);
+  const bound = new Float64Array(caps);
   let predicted = 0;
   for (const { positions, launch, launches } of lawFamilies(counts, part)) {
     const firstLaunch = positions[AXIS.launch];
@@ -227,6 +249,7 @@ export function searchPart(predictor: Predictor, part: DesignRange, kept: Kept):
     for (let block = 0; block < blocks; block += 1) {
       positions[AXIS.blockThreads] = block;
       open.length = 0;
+      working.fill(0);
       for (let cap = 0; cap < caps; cap += 1) {
         positions[AXIS.registerCap] = cap;
         if (shortestOfFamily(predictor, positions, candidate) <= kept.limitMs()) open.push(cap);
@@ -238,7 +261,14 @@ export function searchPart(predictor: Predictor, part: DesignRange, kept: Kept):
           if (design < part.first || design >= end) continue;
           positions[AXIS.registerCap] = cap;
           const own = examine(predictor, positions, candidate);
-          if (candidate.invalid !== 0 || closestBound(own, candidate) > kept.limitMs()) continue;
+          if (candidate.invalid !== 0) continue;
+          // Grids that do not fit the device all fetch alike.
+          const isFetching = own.balancing[candidate.balancingAt].kind === 'dynamic-fetch';
+          if (!isFetching || candidate.workingBlocks !== working[cap]) {
+            bound[cap] = closestBound(own, candidate);
+            working[cap] = candidate.workingBlocks;
+          }
+          if (bound[cap] > kept.limitMs()) continue;
           writeInto(kept.columns, kept.next(), own, candidate, timed);
           predicted += 1;
           kept.add(design);

@@ -21,6 +21,9 @@ export interface PredictionChunk extends PredictionColumns {
   readonly count: number;
 }
 
+/** In place of the reason: the design of a run was not predicted, or not kept. */
+export const NOT_SAVED = 255;
+
 export function allocateChunk(firstDesign: number, count: number): PredictionChunk {
   return {
     firstDesign,

@@ -14,6 +14,7 @@ const BENCHES = [
   'simulations',
   'store',
   'sweep',
+  'best',
   'agents',
   'compiled',
   'start',

@@ -13,20 +13,7 @@ import { predictRanges } from '../../src-workers/predict/ranges.ts';
 import { createPredictor } from '../../src-workers/predict/predictor.ts';
 import { planOf } from '../unit/sweep-plans.ts';
 import { MILLION } from './million.ts';
-
-const ROOT = join(import.meta.dirname, '..', '..');
-const WORKERS = 2;
-
-function report(what: string, target: number, value: number, unit: string, more = false): void {
-  const ratio = more ? value / target : target / value;
-  const cells = [
-    what.padEnd(58),
-    `${target} ${unit}`.padStart(16),
-    `${Number(value.toPrecision(4))} ${unit}`.padStart(20),
-    ratio.toFixed(2).padStart(8),
-  ];
-  process.stdout.write(`${cells.join('  ')}\n`);
-}
+import { report, ROOT, WORKERS } from './report.ts';
 
 const median = (values: readonly number[]): number => [...values].sort((a, b) => a - b)[values.length >> 1];
 

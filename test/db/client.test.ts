@@ -6,7 +6,7 @@ import { expect, it } from 'vitest';
 
 import { openStoreClient } from '../../db/client.ts';
 import type { PredictionChunk, RunAxes } from '../../db/records.ts';
-import { NOT_SAVED } from '../../db/records.ts';
+import { NOT_SAVED } from '../../src-workers/domain/columns.ts';
 import { INVALID_REASONS } from '../../src-workers/domain/design.ts';
 import { unwrap } from '../../src-workers/domain/result.ts';
 import { inFolder, MIGRATIONS, sampleChunk, sampleDraft } from './sample.ts';

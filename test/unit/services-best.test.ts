@@ -12,7 +12,7 @@ import type {
 } from '../../src-main/contract/api.ts';
 import type { Recommendation } from '../../src-main/contract/advice.ts';
 import type { StudyFile } from '../../src-main/contract/study.ts';
-import { NOT_SAVED } from '../../db/records.ts';
+import { NOT_SAVED } from '../../src-workers/domain/columns.ts';
 import { unwrap } from '../../src-workers/domain/result.ts';
 import { call as callOn, ended } from './engine-calls.ts';
 import { openBench, smallStudy, type Bench } from './export-runs.ts';

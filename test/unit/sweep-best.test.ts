@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import type { StudyFile } from '../../src-main/contract/study.ts';
-import { keepBest, keepPick, searchPart, shortestOfPart, spaceParts } from '../../src-workers/advise/best.ts';
+import { keepBest, keepPick, searchPart, shortestOfParts, spaceParts } from '../../src-workers/advise/best.ts';
 import { pickDesign } from '../../src-workers/advise/pick.ts';
 import { predictChunk } from '../../src-workers/predict/ranges.ts';
 import { createPredictor } from '../../src-workers/predict/predictor.ts';
@@ -88,12 +88,13 @@ describe('the best designs of a space', () => {
     const parts = spaceParts(predictor.counts);
     const inParts = Array.from({ length: parts.count }, (_, at) => parts.at(at));
     expect(inParts.reduce((sum, { first, count }) => (sum === first ? first + count : NaN), 0)).toBe(size);
+    const bounds = shortestOfParts(predictor, inParts);
     for (const wanted of [1, 100, 3000]) {
       const all = keepBest(wanted);
       let predicted = 0;
       // From the end, so that limits do not come from the best part.
       for (const part of inParts.toReversed()) {
-        if (shortestOfPart(predictor, part) > all.limitMs()) continue;
+        if (bounds[inParts.indexOf(part)] > all.limitMs()) continue;
         const kept = keepBest(wanted, all.limitMs(), part.count);
         const found = searchPart(predictor, part, kept);
         all.merge(kept.found());

@@ -18,6 +18,7 @@ import { rankedDesigns, type RankingFilter } from '../../../src-workers/sweep/ra
 import { AGREEMENT_FRACTION } from '../../../src-workers/sweep/ties.ts';
 import { ACCURACY_TEXT, contradictionText, isContradicted } from '../../contract/accuracy.ts';
 import type { DeviceBest, Histogram, RankRow } from '../../contract/api.ts';
+import { countsText } from '../../contract/counts.ts';
 import { compareDevices } from '../ranking/compare.ts';
 import { layoutSentences } from '../ranking/design-text.ts';
 import { rankHistogram } from '../ranking/pages.ts';
@@ -26,6 +27,7 @@ import { alongAxis, tiesIn } from '../ranking/rows.ts';
 import { deviceEvidence } from '../evidence/tie-band.ts';
 import { timedDevices } from '../evidence/timed-devices.ts';
 import type { RunView } from '../runs/run-view.ts';
+import { runSummary } from '../runs/runs.ts';
 import { APP_VERSION, MODEL_VERSION } from '../app/version.ts';
 import { pickText } from './code.ts';
 import { counted, ms, percent, whole } from './text.ts';
@@ -132,7 +134,12 @@ export function reportFacts(
       { label: 'Kernel', text: `${kernel.name}, ${counted(kernel.registersPerThread, 'register')} per thread` },
       ...(traffic === null ? [] : [{ label: 'Traffic', text: traffic }]),
       { label: 'Assumed', text: assumedPhrase(inputs) },
-      { label: 'Designs', text: `${whole(run.enumeratedCount)} enumerated, ${whole(run.validCount)} valid` },
+      {
+        label: 'Designs',
+        text: run.kept
+          ? countsText(runSummary(run, 0))
+          : `${whole(run.enumeratedCount)} enumerated, ${whole(run.validCount)} valid`,
+      },
       { label: 'Evidence', text: evidenceText(deviceEvidence(device), [chosen.kind]) },
       { label: 'Model', text: `${run.modelVersions.prediction ?? MODEL_VERSION}; a prediction, not a measurement` },
       { label: 'Made by', text: `Lockstep ${APP_VERSION}, run ${run.id} of ${run.startedAt}` },

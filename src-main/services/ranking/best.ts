@@ -1,4 +1,4 @@
-import { NOT_SAVED } from '../../../db/records.ts';
+import { NOT_SAVED } from '../../../src-workers/domain/columns.ts';
 import { INVALID_REASONS } from '../../../src-workers/domain/design.ts';
 import { ok, type Result } from '../../../src-workers/domain/result.ts';
 import { explainDesign } from '../../../src-workers/predict/explain.ts';

@@ -1,4 +1,4 @@
-import { NOT_SAVED } from '../../../db/records.ts';
+import { NOT_SAVED } from '../../../src-workers/domain/columns.ts';
 import type { Device } from '../../../src-workers/domain/device.ts';
 import { fail, ok, type Result } from '../../../src-workers/domain/result.ts';
 import { AXIS, AXIS_ORDER, type AxisName } from '../../../src-workers/domain/space.ts';

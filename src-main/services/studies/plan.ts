@@ -14,6 +14,7 @@ import { formatLaunch } from '../../../src-workers/predict/design/launch.ts';
 import { spaceSize } from '../../../src-workers/space/axes.ts';
 import { lawOfUnits, type OrderedLengths } from '../../../src-workers/predict/ordered.ts';
 import type { SweepPlan } from '../../../src-workers/predict/plan.ts';
+import { BEST_DESIGNS, TOO_MANY_TEXT } from '../../contract/counts.ts';
 import { MAX_AXIS_VALUES, MAX_DESIGNS, MAX_SPACE, type CountAxis, type Study } from '../../contract/study.ts';
 import { sharedLaw } from './workloads.ts';
 import type { RunAxes } from '../../../db/records.ts';
@@ -219,7 +220,7 @@ export function tooLarge(axes: SpaceAxes): Result<never> | null {
   return size > MAX_DESIGNS
     ? fail(
         'bad-input',
-        `The axes span ${size.toLocaleString('en')} designs, and all of them are predicted up to ${MAX_DESIGNS.toLocaleString('en')}. Keep the best designs alone (lockstep sweep --best 10000), or use fewer values.`,
+        `The axes span ${size.toLocaleString('en')} designs. ${TOO_MANY_TEXT} (On the command line: lockstep sweep --best ${BEST_DESIGNS}.)`,
         { field: 'axes' },
       )
     : null;

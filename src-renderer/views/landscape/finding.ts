@@ -1,16 +1,19 @@
 import type { LandscapeGrid } from '../../../src-main/contract/api.ts';
+import { NOT_SAVED } from '../../../src-workers/domain/columns.ts';
 import { NBSP, count, counted, fixed } from '../../format/numbers.ts';
 import { tiedCells } from './grid.ts';
 import { axisLabels } from './slices.ts';
 
-/** What a map shows, for who does not see it: the best cell, how many are as good, the slowest, and which cannot run. */
+/** What a map shows, for those who do not see it: the best cell, how many are as good, the slowest, and which cannot run or were not computed. */
 export function mapFinding(grid: LandscapeGrid, decimals: number): string {
-  const { timeMs, xAxis, yAxis, xValues, yValues, best, bestDesign, designIndex } = grid;
+  const { timeMs, xAxis, yAxis, xValues, yValues, best, bestDesign, designIndex, invalidReason } = grid;
   const at = designIndex.indexOf(bestDesign);
   let slowest = best;
   let invalid = 0;
-  for (const time of timeMs) {
-    if (Number.isNaN(time)) invalid += 1;
+  let notComputed = 0;
+  for (const [cell, time] of timeMs.entries()) {
+    if (invalidReason[cell] === NOT_SAVED) notComputed += 1;
+    else if (Number.isNaN(time)) invalid += 1;
     else if (time > slowest) slowest = time;
   }
   const place = `${axisLabels(xAxis, xValues)[at % xValues.length]} × ${axisLabels(yAxis, yValues)[Math.floor(at / xValues.length)]}`;
@@ -20,5 +23,6 @@ export function mapFinding(grid: LandscapeGrid, decimals: number): string {
     ...(ties > 0 ? [`${count(ties)} more tied with it`] : []),
     `slowest ${fixed(slowest, decimals)}${NBSP}ms`,
     ...(invalid > 0 ? [`${counted(invalid, 'cell')} cannot run`] : []),
+    ...(notComputed > 0 ? [`${counted(notComputed, 'cell')} not computed`] : []),
   ].join(', ');
 }
