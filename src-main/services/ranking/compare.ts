@@ -10,7 +10,7 @@ import { contradictionText, isContradicted } from '../../contract/accuracy.ts';
 import type { DeviceBest, DeviceComparisonResult } from '../../contract/api.ts';
 import { deviceEvidence, tieBandOfDevices } from '../evidence/tie-band.ts';
 import type { RunView } from '../runs/run-view.ts';
-import { ALL_VALID, bestOfAxis, checkDesign, deviceFilter, rankRow, tiesIn } from './rows.ts';
+import { ALL_VALID, bestOfAxis, checkDesign, deviceFilter, predictedMs, rankRow, tiesIn } from './rows.ts';
 
 /**
  * Each device of a run at its best design (or every device at the design `designIndex`), what each device's best costs on
@@ -30,7 +30,7 @@ export function compareDevices(view: RunView, designIndex?: number): Result<Devi
     const ties = tiesIn(view, list);
     const own = list[0];
     const shown = designIndex === undefined ? own : (designIndex % stride) + at * stride;
-    const valid = shown !== undefined && !Number.isNaN(timeOf(ranking, shown));
+    const valid = shown !== undefined && !Number.isNaN(predictedMs(view, shown));
     const rank = valid ? list.indexOf(shown) + 1 : 0;
     const byThreadsPerUnit = ranking.axes.threadsPerUnit.map((threadsPerUnit, position) => {
       const positions = { ...filter.value.positions, [AXIS.threadsPerUnit]: new Set([position]) };
@@ -57,7 +57,7 @@ export function compareDevices(view: RunView, designIndex?: number): Result<Devi
     });
   }
   const cross = bestDesigns.map((own) =>
-    view.devices.map((_, column) => (own === undefined ? NaN : timeOf(ranking, (own % stride) + column * stride))),
+    view.devices.map((_, column) => (own === undefined ? NaN : predictedMs(view, (own % stride) + column * stride))),
   );
   return ok({
     devices,

@@ -221,6 +221,13 @@ export function deviceFilter(view: RunView, deviceId: string): Result<RankingFil
   return ok({ ...ALL_VALID, positions: { [AXIS.device]: new Set([at]) } });
 }
 
+/** Predicted time of a design, ms: also of one that the run did not keep. NaN where it is invalid. */
+export function predictedMs({ predictor, ranking, run }: RunView, design: number): number {
+  return run.kept && entryOf(ranking, design) < 0
+    ? predictChunk(predictor, design, 1).timeMs[0]
+    : timeOf(ranking, design);
+}
+
 /** Times along one axis of the space, everything else as in `design`; NaN also where the run did not keep a design. */
 export function alongAxis(
   view: RunView,
