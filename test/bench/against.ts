@@ -1,6 +1,6 @@
 /**
  * `npm run bench -- --against REV [--rounds N]`: the short benchmark in this tree and in a temporary checkout of REV, in turn, so that what
- * else the machine does meets both. Prints the ratio of the medians of each case with its interval. `last` is the last release, or
+ * else the machine does meets both. Prints the ratio of the medians over the rounds of each case with its interval. `last` is the last release, or
  * without one the commit before. Slower cases are named, and are no failure: a busy machine must not break a build.
  */
 import { execFileSync } from 'node:child_process';
