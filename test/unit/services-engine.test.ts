@@ -1,7 +1,7 @@
 import { mkdtempSync, readdirSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { afterEach, describe, expect, it } from 'vitest';
+import { afterEach, describe, expect, it, vi } from 'vitest';
 import type {
   BestDesigns,
   RunDetail,
@@ -216,6 +216,18 @@ describe('the boundary', () => {
     );
     expect(await message('models.reproduce', { paper: 'nobody' })).toMatch(/^bad-input: .*swatman.*"nobody"/);
     expect(await message('devices.delete', { id: 'nvidia-a100-sxm4-40gb' })).toMatch(/^conflict/);
+  });
+
+  it('reads files and examples in the pool, so that other calls are answered meanwhile', async () => {
+    const engine = await engineOn(temporaryFile());
+    const tasks = vi.spyOn(engine.context.pool, 'run');
+    const bytes = new TextEncoder().encode('length\n1\n2\n2\n');
+    await call(engine, 'workload.inspect', { fileName: 'a.csv', bytes });
+    const { lengths } = await call<{ lengths: string }>(engine, 'workload.upload', { fileName: 'a.csv', bytes });
+    const example = 'mixture(0.5*geometric(0.5),0.5*example:collatz(100))';
+    for (const text of [lengths, example, 'geometric(0.05)'])
+      await call(engine, 'workload.resolve', { workload: { lengths: text, units: 3 } });
+    expect(tasks.mock.calls.map(([task]) => task)).toEqual(['tableOfFile', 'lengthFile', 'workload']);
   });
 
   it('space.size counts what a sweep then finds', async () => {

@@ -1,4 +1,5 @@
 import { createHash } from 'node:crypto';
+import { setImmediate } from 'node:timers/promises';
 import { promisify } from 'node:util';
 import { deflateRaw, inflateRaw } from 'node:zlib';
 import type { StoreClient } from '../../../db/store-api.ts';
@@ -13,9 +14,17 @@ import type { Pool } from '../pool.ts';
 
 export const sha256 = (bytes: Uint8Array | string): string => createHash('sha256').update(bytes).digest('hex');
 
-/** SHA-256, hexadecimal, off this thread. */
-export async function digestOf(bytes: Uint8Array): Promise<string> {
-  return Buffer.from(await crypto.subtle.digest('SHA-256', bytes as Uint8Array<ArrayBuffer>)).toString('hex');
+const DIGEST_STEP_BYTES = 4 * 2 ** 20;
+
+/** SHA-256 of all parts one after the other, hexadecimal. Other calls are answered between its steps. */
+export async function digestOf(...parts: readonly Uint8Array[]): Promise<string> {
+  const hash = createHash('sha256');
+  for (const part of parts)
+    for (let at = 0; at < part.length; at += DIGEST_STEP_BYTES) {
+      hash.update(part.subarray(at, at + DIGEST_STEP_BYTES));
+      await setImmediate();
+    }
+  return hash.digest('hex');
 }
 
 function shared(values: Float64Array): Float64Array {
@@ -53,7 +62,9 @@ export async function packLengths({ units, iterations }: OrderedLengths): Promis
   readonly iterations: string;
 }> {
   let isShort = true;
-  for (const length of iterations) isShort &&= length < 2 ** 32 && Number.isInteger(length);
+  // By index: tens of millions take a fifth of the time that an iterator takes.
+  for (let at = 0; at < iterations.length; at += 1)
+    isShort &&= iterations[at] < 2 ** 32 && Number.isInteger(iterations[at]);
   const { buffer, byteOffset, byteLength } = isShort ? new Uint32Array(iterations) : iterations;
   const packed = await promisify(deflateRaw)(new Uint8Array(buffer, byteOffset, byteLength));
   return { units, bytesPerLength: isShort ? 4 : 8, iterations: packed.toString('base64') };

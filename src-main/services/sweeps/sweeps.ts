@@ -102,7 +102,7 @@ export async function startSweep(
     bytesOf(law.probability),
     ...(order ? [bytesOf(order.iterations)] : []),
   ];
-  const workloadHash = await digestOf(Buffer.concat(parts));
+  const workloadHash = await digestOf(...parts);
   const provenance = {
     lengths: prepared.study.workload.lengths,
     ...(order ? { order: await packLengths(order) } : {}),
