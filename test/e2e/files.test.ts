@@ -117,6 +117,18 @@ test('a matrix becomes the workload: its rows are the units', async ({ page, own
   expect(complaints).toEqual([]);
 });
 
+test('a graph becomes the workload: its vertices are the units, their out-degrees the lengths', async ({
+  page,
+  own,
+  complaints,
+}) => {
+  await open(page, own);
+  await drop(editor(page), 'web.txt', '# Nodes: 4 Edges: 5\n# FromNodeId\tToNodeId\n0\t1\n0\t2\n0\t3\n2\t0\n3\t0\n');
+  await expect(statusBar(page)).toContainText('web.txt imported: 4 units. Each vertex of the edge list is a unit');
+  await expect(law(page)).toHaveAccessibleName(/web\.txt: mean 1\.3/);
+  expect(complaints).toEqual([]);
+});
+
 test('a wrong file is refused with its line and what to do, and nothing is lost', async ({ page, host }) => {
   await open(page, host);
   const before = await offered(page);
