@@ -144,7 +144,7 @@ export async function openEngine(options: EngineOptions): Promise<Result<OpenEng
     const settings = await store.listSettings();
     const setting = settings.ok ? agentsSetting(settings.value[AGENTS_SETTING]) : settings;
     // A Redis that does not answer must not keep the window from opening.
-    if (setting.ok && setting.value) void agents.use(setting.value);
+    if (setting.ok && setting.value) void agents.join(setting.value);
   }
   const seeded = await seedExamples(context);
   if (!seeded.ok) {

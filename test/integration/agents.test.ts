@@ -57,10 +57,19 @@ describe('the address of a Redis', () => {
 
 describe.skipIf(lacks('redis-server'))('runs of which agents do the work', () => {
   let redis: TestRedis;
+  /** What this machine finds without agents. */
+  let alone: Engine;
+  let expected: RunSummary;
   beforeAll(async () => {
     redis = await startRedis(folder);
+    alone = await engineOf(false);
+    open.pop();
+    expected = await sweep(alone);
   });
-  afterAll(() => redis.kill());
+  afterAll(async () => {
+    await alone.close();
+    await redis.kill();
+  });
 
   const open: (() => Promise<unknown>)[] = [];
   afterEach(async () => {
@@ -99,7 +108,7 @@ describe.skipIf(lacks('redis-server'))('runs of which agents do the work', () =>
   // Of many parts: an agent is stopped in the middle of it.
   const axes = {
     ...smallStudy().axes,
-    blockThreads: { from: 32, to: 1024, step: 32 },
+    blockThreads: { from: 64, to: 1024, step: 64 },
     blocksPerMultiprocessor: [1, 2, 3, 4, 5, 6, 7, 8],
     loop: ['nested' as const, 'flattened' as const],
   };
@@ -124,21 +133,21 @@ describe.skipIf(lacks('redis-server'))('runs of which agents do the work', () =>
     });
 
   it('finds and saves what this machine would, each result once, and keeps no secret', async () => {
-    const [alone, owner] = [await engineOf(false), await engineOf(true)];
+    const owner = await engineOf(true);
     await agentHere('first');
     await agentHere('second');
-    const runs = [await sweep(alone), await sweep(owner)] as const;
-    expect(runs[1]).toMatchObject({ state: 'complete', bestTimeMs: runs[0].bestTimeMs });
-    expect(await columns(owner, runs[1].id)).toEqual(await columns(alone, runs[0].id));
-    const chunks = unwrap(await owner.context.store.listChunks(runs[1].id));
-    expect(chunks.reduce((sum, { count }) => sum + count, 0)).toBe(runs[1].enumerated);
+    const run = await sweep(owner);
+    expect(run).toMatchObject({ state: 'complete', bestTimeMs: expected.bestTimeMs });
+    expect(await columns(owner, run.id)).toEqual(await columns(alone, expected.id));
+    const chunks = unwrap(await owner.context.store.listChunks(run.id));
+    expect(chunks.reduce((sum, { count }) => sum + count, 0)).toBe(run.enumerated);
 
     const simulated = async (engine: Engine, runId: number) => {
       await ended(engine, 'simulations.start', { runId, top: 3, maxReplications: 5 });
       const rows = await call<readonly SimulatedDesign[]>(engine, 'simulations.list', { runId });
       return rows.map(({ designIndex, simulated: { meanMs, lowMs } }) => ({ designIndex, meanMs, lowMs }));
     };
-    expect(await simulated(owner, runs[1].id)).toEqual(await simulated(alone, runs[0].id));
+    expect(await simulated(owner, run.id)).toEqual(await simulated(alone, expected.id));
     expect(await call(owner, 'agents.state', {})).toMatchObject({ kind: 'connected', place: redis.url, waiting: 0, agents: [{ fits: true }, { fits: true }] }); // prettier-ignore
 
     const files = [owner.context.databaseFile, `${owner.context.databaseFile}-wal`].map((file) => readFileSync(file));
@@ -159,8 +168,7 @@ describe.skipIf(lacks('redis-server'))('runs of which agents do the work', () =>
     await agentHere('third');
     expect(await done).toMatchObject({ state: 'complete' });
     agents[1].child.kill('SIGCONT');
-    const alone = await engineOf(false);
-    expect(await columns(owner, runId)).toEqual(await columns(alone, (await sweep(alone)).id));
+    expect(await columns(owner, runId)).toEqual(await columns(alone, expected.id));
   });
 
   it('cancels what agents do, and resumes with what is saved', async () => {
@@ -204,18 +212,9 @@ describe.skipIf(lacks('redis-server'))('runs of which agents do the work', () =>
   it('measures every case once on a device of an agent that goes away and comes back', async () => {
     const owner = await engineOf(true);
     const agent = await agentHere('bench');
-    const { id: runId } = await sweep(owner);
-    const ask = {
-      runId,
-      deviceId: 'nvidia-rtx-4090',
-      target: 'cpu@bench',
-      suite: 'contention',
-      repeats: 3,
-      warmUps: 0,
-    };
+    const ask = { target: 'cpu@bench', suite: 'contention', repeats: 3, warmUps: 0 };
     process.env.FAKE_BENCH = JSON.stringify({ pauseMs: 150 } satisfies FakeBench);
-    const { deviceId: _device, runId: _run, ...input } = ask;
-    const { runId: benchId } = await call<{ runId: number }>(owner, 'bench.start', input);
+    const { runId: benchId } = await call<{ runId: number }>(owner, 'bench.start', ask);
     const done = finished(owner, benchId);
     await begun(owner);
     await agent.close();

@@ -97,8 +97,12 @@ export async function openAgent(options: AgentOptions): Promise<Result<RunningAg
       // Another agent found it, and was gone before it said so.
       if ((await redis.exists(result)) === 1) return;
       const plan = await planOf<SweepPlan>(job.data.plan);
-      const signal = AbortSignal.any([AbortSignal.timeout(TASK_LIMIT_MS), ...(cancelled ? [cancelled] : [])]);
-      const output = await pool.run(job.name as RunTask, { plan, ...job.data.input } as never, { signal });
+      const late = AbortSignal.timeout(TASK_LIMIT_MS);
+      const signal = AbortSignal.any([late, ...(cancelled ? [cancelled] : [])]);
+      const task = pool.run(job.name as RunTask, { plan, ...job.data.input } as never, { signal });
+      const output = await task.catch((error: unknown) => {
+        throw late.aborted ? new Error(`The agent ${name} had no result after ${TASK_LIMIT_MS / 60_000} min.`) : error;
+      });
       await redis.set(result, encode(output), 'EX', RESULT_KEPT_S);
     });
 

@@ -1,4 +1,5 @@
 import { randomUUID } from 'node:crypto';
+import { setTimeout as pause } from 'node:timers/promises';
 import * as v from 'valibot';
 import type { StoreClient } from '../../../db/store-api.ts';
 import { fail, ok, type Result } from '../../../src-workers/domain/result.ts';
@@ -12,8 +13,10 @@ import type { RunTaskInput } from './protocol.ts';
 
 /** The machines that take work of this engine's runs: none, until a Redis is set. */
 export interface Agents {
-  /** Connects to another Redis, or to none. */
+  /** Connects to another Redis, or to none. Where it fails, the one before stays. */
   use(settings: RedisSettings | null): Promise<Result<null>>;
+  /** Connects as soon as the Redis answers. */
+  join(settings: RedisSettings): Promise<void>;
   state(): Promise<AgentsState>;
   /** Devices of agents, as targets of measurements. */
   devices(): Promise<readonly MeasuringTarget[]>;
@@ -25,6 +28,8 @@ export interface Agents {
 
 /** The setting in the app; the password is in the environment or in a file. */
 export const AGENTS_SETTING = 'agents';
+/** Between two looks for a Redis that does not answer. */
+const RETRY_MS = 10_000;
 const STORE_SETTING = 'agents.store';
 const settingsSchema = v.strictObject({
   url: v.pipe(v.string(), v.maxLength(400)),
@@ -40,21 +45,28 @@ export function agentsSetting(value: unknown): Result<RedisSettings | null> {
 export function openAgents(store: StoreClient): Agents {
   let owner: Owner | null = null;
   let failure: string | null = null;
-  const close = async (): Promise<void> => {
+  let closed = false;
+  const replace = async (next: Owner | null): Promise<void> => {
     const last = owner;
-    owner = null;
+    [owner, failure] = [closed ? null : next, null];
     await last?.close();
+    if (closed) await next?.close();
+  };
+  const use: Agents['use'] = async (settings) => {
+    if (!settings) {
+      await replace(null);
+      return ok(null);
+    }
+    const storeId = await storeIdOf(store);
+    const opened = storeId.ok ? await openOwner(settings, storeId.value) : storeId;
+    if (opened.ok) await replace(opened.value);
+    else if (!owner) failure = opened.error.message;
+    return opened.ok ? ok(null) : opened;
   };
   return {
-    async use(settings) {
-      await close();
-      failure = null;
-      if (!settings) return ok(null);
-      const storeId = await storeIdOf(store);
-      const opened = storeId.ok ? await openOwner(settings, storeId.value) : storeId;
-      if (opened.ok) owner = opened.value;
-      else failure = opened.error.message;
-      return opened.ok ? ok(null) : opened;
+    use,
+    async join(settings) {
+      while (!closed && !owner && !(await use(settings)).ok) await pause(RETRY_MS, undefined, { ref: false });
     },
     async state() {
       if (owner) return owner.state();
@@ -82,7 +94,10 @@ export function openAgents(store: StoreClient): Agents {
           : local.run(name, input, options);
       },
     }),
-    close,
+    close() {
+      closed = true;
+      return replace(null);
+    },
   };
 }
 

@@ -77,23 +77,26 @@ export async function openOwner(settings: RedisSettings, storeId: string): Promi
   const pending = new Map<string, Pending>();
   let agents: readonly (AgentRecord & { readonly id: string })[] = [];
 
-  /** Takes the result of a job where there is one; hands the job out again where Redis does not know it any more. */
-  const look = async (jobId: string): Promise<void> => {
-    const job = pending.get(jobId);
-    if (!job) return;
-    const bytes = await redis.getdelBuffer(key('result', jobId));
-    if (bytes) job.settle({ bytes });
-    else if ((await queue.getJobState(jobId)) === 'unknown') await job.add();
-  };
-  const lookQuietly = (jobId: string): void => void look(jobId).catch(() => {});
-  events.on('completed', ({ jobId }) => lookQuietly(jobId));
-  events.on('failed', ({ jobId, failedReason }) => pending.get(jobId)?.settle({ error: new Error(failedReason) }));
-
   const beat = async (): Promise<void> => {
     const self: OwnerRecord = { host: hostname(), versions: VERSIONS, waiting: pending.size };
     await announce(connection, 'owner', id, self);
     agents = await announced<AgentRecord>(connection, 'agent');
   };
+  /** Takes the result of a job where there is one; hands the job out again where Redis does not know it any more. */
+  const look = async (jobId: string, again = true): Promise<void> => {
+    const job = pending.get(jobId);
+    if (!job) return;
+    const bytes = await redis.getdelBuffer(key('result', jobId));
+    if (bytes) return job.settle({ bytes });
+    if ((await queue.getJobState(jobId)) !== 'unknown') return;
+    // A Redis that is empty does not know this owner either, and agents would leave its work alone.
+    if (again) await beat();
+    await job.add();
+  };
+  const lookQuietly = (jobId: string): void => void look(jobId).catch(() => {});
+  events.on('completed', ({ jobId }) => lookQuietly(jobId));
+  events.on('failed', ({ jobId, failedReason }) => pending.get(jobId)?.settle({ error: new Error(failedReason) }));
+
   await beat();
   const timers = [
     setInterval(() => void beat().catch(() => {}), HEARTBEAT_MS),
@@ -147,7 +150,7 @@ export async function openOwner(settings: RedisSettings, storeId: string): Promi
         pending.set(jobId, { add, settle });
         signal?.addEventListener('abort', onAbort, { once: true });
         // An earlier process of the same run may have left the result.
-        look(jobId).catch((error: unknown) => settle({ error: error as Error }));
+        look(jobId, false).catch((error: unknown) => settle({ error: error as Error }));
       });
     },
     async measure({ agent, target }, runId, plan, limits, signal, take) {
