@@ -171,6 +171,18 @@ describe.skipIf(lacks('redis-server'))('runs of which agents do the work', () =>
     expect(await columns(owner, runId)).toEqual(await columns(alone, expected.id));
   });
 
+  it('closes where Redis is away', async () => {
+    const [owner, agent] = [await engineOf(true), await agentHere('first')];
+    await redis.kill();
+    try {
+      const start = performance.now();
+      await Promise.all([owner.close(), agent.close()]);
+      expect(performance.now() - start).toBeLessThan(30_000);
+    } finally {
+      await redis.start();
+    }
+  });
+
   it('cancels what agents do, and resumes with what is saved', async () => {
     const owner = await engineOf(true);
     await agentHere('first');

@@ -29,6 +29,8 @@ export interface Connection {
   /** Where it is, without a secret. */
   readonly place: string;
   key(...parts: readonly string[]): string;
+  /** From now on no connection looks for a Redis that is away: commands that wait for one fail, and closing ends. */
+  stopLooking(): void;
 }
 
 /** Reads the settings; the password is looked up and goes nowhere else. */
@@ -88,7 +90,6 @@ function optionsOf({ protocol, hostname, username }: URL, port: number, db: numb
     connectTimeout: FIRST_ANSWER_MS,
     // Commands wait while the Redis is away.
     maxRetriesPerRequest: null,
-    retryStrategy: (attempts: number) => Math.min(MAX_RETRY_MS, 50 * 2 ** Math.min(attempts, 10)),
   };
 }
 
@@ -107,7 +108,11 @@ export async function connect(settings: RedisSettings): Promise<Result<Connectio
   if (!read.ok) return read;
   const { options, prefix, place } = read.value;
   const { Redis } = await import('ioredis');
-  const redis = new Redis(options);
+  let looking = true;
+  // Connections that are made from this one share it.
+  const retryStrategy = (attempts: number): number | null =>
+    looking ? Math.min(MAX_RETRY_MS, 50 * 2 ** Math.min(attempts, 10)) : null;
+  const redis = new Redis({ ...options, retryStrategy });
   let lastError = `no answer within ${FIRST_ANSWER_MS / 1000} s`;
   const refused = await new Promise<boolean>((resolve) => {
     redis.once('ready', () => resolve(false));
@@ -118,7 +123,10 @@ export async function connect(settings: RedisSettings): Promise<Result<Connectio
     });
     setTimeout(() => resolve(true), FIRST_ANSWER_MS).unref();
   });
-  if (!refused) return ok({ redis, prefix, place, key: (...parts) => [prefix, ...parts].join(':') });
+  if (!refused) {
+    const stopLooking = (): void => void (looking = false);
+    return ok({ redis, prefix, place, key: (...parts) => [prefix, ...parts].join(':'), stopLooking });
+  }
   redis.disconnect();
   return fail(
     'not-found',

@@ -213,6 +213,7 @@ export async function openOwner(settings: RedisSettings, storeId: string): Promi
     },
     async close() {
       timers.forEach(clearInterval);
+      connection.stopLooking();
       for (const { settle } of pending.values()) settle({ error: new Error('The connection to Redis was closed.') });
       await redis.del(key('owner', id)).catch(() => {});
       await Promise.all([queue.close(), events.close()]).catch(() => {});
