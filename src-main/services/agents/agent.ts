@@ -202,12 +202,12 @@ export async function openAgent(options: AgentOptions): Promise<Result<RunningAg
     place: connection.place,
     async close() {
       clearInterval(timer);
-      connection.stopLooking();
       closing.abort();
-      await Promise.all(workers.map((worker) => worker.close())).catch(() => {});
-      await redis.del(key('agent', id)).catch(() => {});
       listener.disconnect();
-      redis.disconnect();
+      await connection.close([
+        redis.del(key('agent', id)),
+        ...workers.map((worker) => worker.close(redis.status !== 'ready')),
+      ]);
     },
   });
 }

@@ -29,8 +29,8 @@ export interface Connection {
   /** Where it is, without a secret. */
   readonly place: string;
   key(...parts: readonly string[]): string;
-  /** From now on no connection looks for a Redis that is away: commands that wait for one fail, and closing ends. */
-  stopLooking(): void;
+  /** Waits for what closes the queues, but for no Redis that is away; then disconnects. */
+  close(queues: readonly Promise<unknown>[]): Promise<void>;
 }
 
 /** Reads the settings; the password is looked up and goes nowhere else. */
@@ -124,8 +124,18 @@ export async function connect(settings: RedisSettings): Promise<Result<Connectio
     setTimeout(() => resolve(true), FIRST_ANSWER_MS).unref();
   });
   if (!refused) {
-    const stopLooking = (): void => void (looking = false);
-    return ok({ redis, prefix, place, key: (...parts) => [prefix, ...parts].join(':'), stopLooking });
+    const gone = new Promise<void>((resolve) => redis.once('end', resolve));
+    return ok({
+      redis,
+      prefix,
+      place,
+      key: (...parts) => [prefix, ...parts].join(':'),
+      async close(queues) {
+        looking = false;
+        await Promise.race([Promise.allSettled(queues), gone]);
+        redis.disconnect();
+      },
+    });
   }
   redis.disconnect();
   return fail(

@@ -213,11 +213,8 @@ export async function openOwner(settings: RedisSettings, storeId: string): Promi
     },
     async close() {
       timers.forEach(clearInterval);
-      connection.stopLooking();
       for (const { settle } of pending.values()) settle({ error: new Error('The connection to Redis was closed.') });
-      await redis.del(key('owner', id)).catch(() => {});
-      await Promise.all([queue.close(), events.close()]).catch(() => {});
-      redis.disconnect();
+      await connection.close([redis.del(key('owner', id)), queue.close(), events.close()]);
     },
   });
 }
