@@ -1,0 +1,44 @@
+import { mkdtempSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { startAgent, startRedis } from '../redis.ts';
+import { lacks } from '../tools.mjs';
+import { expect, open, test } from './fixtures/browser.ts';
+import { predicted } from './fixtures/page.ts';
+
+test.skip(lacks('redis-server'), 'redis-server is missing');
+
+test('settings name the Redis of agents, and Runs shows who does the work', async ({ page, own }) => {
+  const folder = mkdtempSync(join(tmpdir(), 'lockstep-agents-e2e-'));
+  const redis = await startRedis(folder);
+  const agent = await startAgent(redis, 'lockstep', 'gpu-host', '--devices', 'cpu');
+  try {
+    await open(page, own);
+    await predicted(page, 1);
+    await page.keyboard.press('Control+,');
+    const address = page.getByRole('textbox', { name: 'Redis of the agents' });
+    await address.fill('redis://user:hunter2@127.0.0.1');
+    await address.press('Enter');
+    await expect(page.getByText(/must not hold a password/)).toBeVisible();
+    await address.fill(redis.url);
+    await address.press('Enter');
+    const password = page.getByRole('textbox', { name: 'File with the password' });
+    await password.fill(redis.passwordFile);
+    await password.press('Enter');
+    await expect(page.getByText(/^Connected to redis:\/\/127\.0\.0\.1:\d+, 1 agent\./)).toBeVisible();
+    await page.keyboard.press('Escape');
+
+    await page.keyboard.press('Control+Enter');
+    await predicted(page, 2);
+    await page.keyboard.press('6');
+    const agents = page.getByRole('region', { name: 'Agents' });
+    await expect(
+      agents.getByText(/^1 agent at redis:\/\/127\.0\.0\.1:\d+; 0 tasks under way, 0 waiting$/),
+    ).toBeVisible();
+    await expect(agents.getByRole('listitem')).toHaveText(/gpu-host\s*1 worker\s*idle\s*[1-9]\d* done\s*cpu@gpu-host/);
+  } finally {
+    await agent.kill();
+    await redis.kill();
+    rmSync(folder, { recursive: true, force: true });
+  }
+});
