@@ -144,7 +144,20 @@ export function predictionTable(db: Database): PredictionTable {
         found.get(firstDesign) !== COLUMN_NAMES.length ||
         digests.get(firstDesign)?.equals(digestOf(columns, firstDesign, size)) === false,
     );
-    for (const chunk of rebuilt) readRows(runId, columns, chunk);
+    for (const chunk of rebuilt) {
+      const { firstDesign, count: size } = chunk;
+      const packed = digestOf(columns, firstDesign, size);
+      readRows(runId, columns, chunk);
+      const known = digests.get(firstDesign);
+      const rows = digestOf(columns, firstDesign, size);
+      // Where the rows are as the packed copy was, the digest itself is what was damaged.
+      if (known && !rows.equals(known) && !rows.equals(packed))
+        refuse(
+          'storage',
+          `Run ${runId} has other designs from ${firstDesign} on than were saved: the database is damaged. Restore a backup of it, or predict the study again.`,
+          { runId },
+        );
+    }
     return { columns, rebuilt };
   }
 

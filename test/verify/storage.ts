@@ -41,13 +41,16 @@ const DAMAGES: Readonly<Record<string, (bytes: Buffer, below: (n: number) => num
     return bytes;
   },
   truncated: (bytes, below) => bytes.subarray(0, below(bytes.length)),
-  'a page of zeros': (bytes, below) => bytes.fill(0, 1024 * below(bytes.length / 1024)).subarray(0, bytes.length),
+  'a kilobyte of zeros': (bytes, below) => {
+    const at = 1024 * below(bytes.length / 1024);
+    return bytes.fill(0, at, at + 1024);
+  },
   'a sector of noise': (bytes, below) => {
     const at = 512 * below(bytes.length / 512);
     for (let i = at; i < at + 512; i++) bytes[i] = below(256);
     return bytes;
   },
-  'two pages exchanged': (bytes, below) => {
+  'two kilobytes exchanged': (bytes, below) => {
     const [a, b] = [1024 * below(bytes.length / 1024), 1024 * below(bytes.length / 1024)];
     const page = Buffer.from(bytes.subarray(a, a + 1024));
     bytes.copyWithin(a, b, b + 1024);
@@ -84,8 +87,15 @@ function damagedFiles(report: Report, count: number, folder: string): void {
   const names = Object.keys(DAMAGES);
   const { firstDesign: _first, ...chunk } = sampleChunk(0, sampleDraft().enumeratedCount);
   const expected = { ...chunk, designs: null };
-  const sound = readFileSync(goldenFile(NEWEST));
   const file = join(folder, 'damaged.db');
+  // As it is written today; the fixtures have no digests of packed columns.
+  const made = unwrap(open(file));
+  const { id, enumeratedCount } = unwrap(made.store.createRun(sampleDraft()));
+  for (let first = 0; first < enumeratedCount; first += 100)
+    unwrap(made.store.savePredictionChunk(id, sampleChunk(first, Math.min(100, enumeratedCount - first))));
+  unwrap(made.store.finishRun(id, { state: 'complete', elapsedMs: 1 }));
+  made.close();
+  const sound = readFileSync(file);
   for (let i = 0; i < count; i++) {
     for (const end of ['', '-wal', '-shm']) rmSync(file + end, { force: true });
     const name = names[i % names.length];
@@ -113,7 +123,9 @@ function damagedFiles(report: Report, count: number, folder: string): void {
         unwrap(store.checkIntegrity()).length === 0
       ) {
         found.unseen++;
-        report.say(`${at}: its designs read otherwise, and nothing says so`);
+        const read: Readonly<Record<string, unknown>> = { ...columns.value };
+        const other = Object.entries(expected).filter(([name, column]) => !isDeepStrictEqual(read[name], column));
+        report.fail(`${at}: nothing says that ${other.map(([name]) => name).join(', ')} are read otherwise`);
       }
       if (failed.length > 0) found.partly++;
       else found.readable++;
