@@ -16,7 +16,7 @@ test.beforeAll(async () => {
   builtFile('out/main/library.js');
   folder = temporaryFolder();
   cwd = folder.path;
-  await run(process.execPath, [join(ROOT, 'packaging', 'declarations.ts')]);
+  await run(process.execPath, [join(ROOT, 'src-main/packaging/declarations.ts')]);
   await run('npm', ['pack', '--ignore-scripts', '--pack-destination', cwd], { cwd: ROOT });
   writeFileSync(join(cwd, 'package.json'), '{"private":true}');
   const archive = readdirSync(cwd).find((name) => name.endsWith('.tgz'))!;

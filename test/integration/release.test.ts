@@ -5,7 +5,7 @@ import { join } from 'node:path';
 import { afterAll, beforeAll, expect, it } from 'vitest';
 
 // A release of a small project: its tests pass or fail as its `test` script says.
-const SCRIPT = join(import.meta.dirname, '../../packaging/release.ts');
+const SCRIPT = join(import.meta.dirname, '../../src-main/packaging/release.ts');
 const today = new Date().toISOString().slice(0, 10);
 const cwd = mkdtempSync(join(tmpdir(), 'lockstep-release-'));
 const write = (name: string, text: string) => writeFileSync(join(cwd, name), text);

@@ -7,9 +7,9 @@ import { rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { generateDtsBundle } from 'dts-bundle-generator';
 
-const root = join(import.meta.dirname, '..');
+const root = join(import.meta.dirname, '../..');
 const emitted = join(root, 'out', 'declarations');
-const preferredConfigPath = join(root, 'packaging', 'tsconfig.json');
+const preferredConfigPath = join(import.meta.dirname, 'tsconfig.json');
 const bin = join(root, 'node_modules', '.bin', process.platform === 'win32' ? 'tsc.cmd' : 'tsc');
 
 execFileSync(bin, ['-p', preferredConfigPath], { stdio: 'inherit', shell: process.platform === 'win32' });
