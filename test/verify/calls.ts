@@ -297,7 +297,8 @@ export async function verifyCalls(report: Report, calls: number): Promise<void> 
     const integrity = unwrap(await engine.context.store.checkIntegrity());
     if (integrity.length > 0) report.fail(`Afterwards the database is damaged: ${integrity.join('; ')}`);
     const heapAfter = heapBytes();
-    if (globalThis.gc && heapAfter > heapBefore + HEAP_GROWTH_BYTES) report.fail(`The heap grew to ${inMegabytes(heapAfter)}.`);
+    if (globalThis.gc && heapAfter > heapBefore + HEAP_GROWTH_BYTES)
+      report.fail(`The heap grew to ${inMegabytes(heapAfter)}.`);
     report.figure('heap before and after', `${inMegabytes(heapBefore)}, ${inMegabytes(heapAfter)}`);
     await engine.close();
   });
