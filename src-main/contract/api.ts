@@ -432,7 +432,7 @@ export interface RunDiff {
 }
 
 /** Launch parameters of one design. */
-export const CODE_FORMATS = ['cuda', 'cuda-kernel', 'wgsl', 'python', 'kokkos', 'sycl'] as const;
+export const CODE_FORMATS = ['cuda', 'cuda-kernel', 'wgsl', 'wgsl-kernel', 'python', 'kokkos', 'sycl'] as const;
 /** The best designs of a device for a tuner, as Python. */
 export const TUNER_FORMATS = ['triton', 'kernel-tuner', 'optuna'] as const;
 export const EXPORT_FORMATS = [

@@ -1,12 +1,15 @@
 import { execFileSync } from 'node:child_process';
-import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import type { RankRow } from '../../src-main/contract/api.ts';
 import { unwrap } from '../../src-workers/domain/result.ts';
 import { openBench, smallStudy, type Bench } from '../unit/export-runs.ts';
 import { findTool, lacks } from '../tools.mjs';
+import { swiftShaderEnvironment } from '../measured/swiftshader.ts';
 import { EMULATING_NVCC } from './bench-cuda-plans.ts';
+import type { WgslKernelRun } from './skeleton-webgpu-child.ts';
 
 /** Ways to take units, each an implementation of one study; the namespace of a kernel has its name. */
 const WAYS = [
@@ -22,6 +25,7 @@ const WAYS = [
   { name: 'fetched', balancing: 'dynamic-fetch', threads: 2, loop: 'flattened' },
   { name: 'fetched_eight', balancing: 'dynamic-fetch(8)', threads: 1, loop: 'flattened' },
   { name: 'fetched_group', balancing: 'dynamic-fetch(group)', threads: 8, loop: 'flattened' },
+  { name: 'fetched_pairs', balancing: 'dynamic-fetch(group)', threads: 2, loop: 'flattened' },
   { name: 'fetched_wide', balancing: 'dynamic-fetch(2)', threads: 64, loop: 'flattened' },
   { name: 'slices', balancing: 'padded-slice(32)', threads: 1, loop: 'nested' },
   { name: 'shares', balancing: 'nonzero-split', threads: 1, loop: 'nested' },
@@ -31,6 +35,7 @@ const WAYS = [
 const UNITS = 1500;
 /** Of 64 threads a unit, whose thread groups each take a part of the sum. */
 const THREAD_GROUPS = 2;
+const BLOCK_THREADS = 128;
 
 const PROGRAM = (headers: readonly string[]): string => `
 #include <cuda_runtime.h>
@@ -97,44 +102,52 @@ int main() {
 ${WAYS.map(({ name }) => `  CHECK(${name});`).join('\n')}
 }`;
 
-describe.skipIf(lacks('g++'))('the CUDA kernels', () => {
-  let bench: Bench;
-  let folder: string;
-  beforeAll(async () => {
-    bench = await openBench();
-    folder = mkdtempSync(join(tmpdir(), 'lockstep-skeleton-'));
-    const run = await bench.run(
-      smallStudy({
-        devices: ['nvidia-a100-sxm4-40gb'],
-        workload: { lengths: 'zipf(1.3,600)', units: UNITS },
-        kernel: { name: 'walk', registersPerThread: 40, instructionsPerIteration: 60, lengthsKnownBeforeLaunch: true },
-        implementations: WAYS.map(({ name, balancing, threads, loop }) => ({
-          name,
-          kernel: {},
-          axes: { balancing: [balancing], threadsPerUnit: [threads], loop: [loop] },
-        })),
-        axes: {
-          threadsPerUnit: [1, 2, 4, 8, 64],
-          loop: ['nested', 'flattened'],
-          balancing: [...new Set(WAYS.map(({ balancing }) => balancing))],
-          blockThreads: [128],
-          gridBlocks: [2],
-        },
-      }),
-    );
-    const { rows } = unwrap(await bench.engine.call('ranking.page', { runId: run, limit: 1000 }));
-    for (const { name } of WAYS) {
-      const { designIndex } = rows.find(({ design }) => design.implementation === name)!;
-      const { text } = await bench.render(run, 'cuda-kernel', { designIndex });
-      writeFileSync(join(folder, `${name}.cuh`), text);
-    }
-    writeFileSync(join(folder, 'main.cu'), PROGRAM(WAYS.map(({ name }) => `${name}.cuh`)));
-  });
-  afterAll(async () => {
-    await bench.close();
-    rmSync(folder, { recursive: true, force: true });
-  });
+let bench: Bench;
+let folder: string;
+/** The best design of each way. */
+let designs: ReadonlyMap<string, RankRow>;
+/** Long tails, and every seventh unit empty. */
+const LENGTHS = Array.from({ length: UNITS }, (_, unit) =>
+  unit % 7 === 0 ? 0 : Math.floor(600 / (1 + ((unit * 7919) % 300))),
+);
+beforeAll(async () => {
+  bench = await openBench();
+  folder = mkdtempSync(join(tmpdir(), 'lockstep-skeleton-'));
+  const run = await bench.run(
+    smallStudy({
+      devices: ['nvidia-a100-sxm4-40gb'],
+      workload: { lengths: 'zipf(1.3,600)', units: UNITS },
+      kernel: { name: 'walk', registersPerThread: 40, instructionsPerIteration: 60, lengthsKnownBeforeLaunch: true },
+      implementations: WAYS.map(({ name, balancing, threads, loop }) => ({
+        name,
+        kernel: {},
+        axes: { balancing: [balancing], threadsPerUnit: [threads], loop: [loop] },
+      })),
+      axes: {
+        threadsPerUnit: [1, 2, 4, 8, 64],
+        loop: ['nested', 'flattened'],
+        balancing: [...new Set(WAYS.map(({ balancing }) => balancing))],
+        blockThreads: [BLOCK_THREADS],
+        gridBlocks: [2],
+      },
+    }),
+  );
+  const { rows } = unwrap(await bench.engine.call('ranking.page', { runId: run, limit: 1000 }));
+  designs = new Map(WAYS.map(({ name }) => [name, rows.find(({ design }) => design.implementation === name)!]));
+  for (const [name, { designIndex }] of designs)
+    for (const [format, extension] of [
+      ['cuda-kernel', 'cuh'],
+      ['wgsl-kernel', 'wgsl'],
+    ] as const)
+      writeFileSync(join(folder, `${name}.${extension}`), (await bench.render(run, format, { designIndex })).text);
+  writeFileSync(join(folder, 'main.cu'), PROGRAM(WAYS.map(({ name }) => `${name}.cuh`)));
+});
+afterAll(async () => {
+  await bench.close();
+  rmSync(folder, { recursive: true, force: true });
+});
 
+describe.skipIf(lacks('g++'))('the CUDA kernels', () => {
   it('take every iteration of every unit once, in the emulation', () => {
     // The emulation has no compiler to bind.
     const flags = ['-std=c++17', '-D__launch_bounds__(...)=', 'main.cu', '-o', 'main'];
@@ -167,5 +180,74 @@ describe.skipIf(lacks('g++'))('the CUDA kernels', () => {
         stdio: 'pipe',
       }),
     ).not.toThrow();
+  });
+});
+
+/** Lanes of a subgroup of SwiftShader: fewer than the threads of some units. */
+const SUBGROUP = 4;
+
+describe.skipIf(lacks('swiftshader'))('the WGSL kernels', () => {
+  it('take every iteration of every unit once, on a software adapter', () => {
+    // Any order will do: the kernel takes every unit of it.
+    const order = [...LENGTHS.keys()].toSorted((a, b) => LENGTHS[a] - LENGTHS[b]);
+    const starts = [0];
+    for (const length of LENGTHS) starts.push(starts.at(-1)! + length);
+    const slices = LENGTHS.map((_, at) => Math.max(...LENGTHS.slice(at - (at % 32), at - (at % 32) + 32)));
+    const lists: Readonly<Record<string, WgslKernelRun['lists']>> = {
+      none: [],
+      shuffle: [order],
+      'window-sort': [order],
+      mixed: [order],
+      'full-sort': [order, [1, 0]],
+      'quantile-buckets': [order, [1, 0]],
+      'best-buckets': [order, [1, 0]],
+      'padded-slice': [slices],
+      'nonzero-split': [starts],
+      'merge-path': [starts],
+      'dynamic-fetch': [[0]],
+    };
+    const runs = WAYS.map(({ name, balancing }): WgslKernelRun => {
+      const { design } = designs.get(name)!;
+      const classes = design.classes ?? [{ upTo: null, threadsPerUnit: null }];
+      const ends = classes.map(({ upTo }) => LENGTHS.filter((length) => length <= (upTo ?? Infinity)).length);
+      return {
+        code: readFileSync(join(folder, `${name}.wgsl`), 'utf8'),
+        lengths: LENGTHS,
+        lists: lists[balancing.replace(/\(.*/, '')],
+        launches: classes.map(({ threadsPerUnit }, which) => {
+          const first = ends[which - 1] ?? 0;
+          const units = ends[which] - first;
+          const covering = threadsPerUnit && Math.ceil((units * threadsPerUnit) / BLOCK_THREADS);
+          return { first, units, workgroups: covering ?? design.gridBlocks, which };
+        }),
+      };
+    });
+    const file = join(folder, 'runs.json');
+    writeFileSync(file, JSON.stringify(runs));
+    // A loop that does not end must not outlive the test.
+    const said = execFileSync(process.execPath, [join(import.meta.dirname, 'skeleton-webgpu-child.ts'), file], {
+      env: swiftShaderEnvironment(),
+      timeout: 120_000,
+      killSignal: 'SIGKILL',
+      stdio: 'pipe',
+      encoding: 'utf8',
+    });
+    const expected = LENGTHS.map((length, unit) => {
+      let sum = 0;
+      for (let i = 0; i < length; i += 1)
+        sum = (sum + (Math.imul(unit + 1, 2654435761) ^ (Math.imul(i, 40503) + length))) >>> 0;
+      return sum;
+    });
+    for (const [at, [sums, calls]] of (JSON.parse(said) as number[][][]).entries()) {
+      const { name, balancing, threads } = WAYS[at];
+      expect([name, sums]).toEqual([name, expected]);
+      const parts = [name, Math.min(...calls), Math.max(...calls)];
+      // Each invocation of a unit hands over its part once.
+      if (name === 'classes') expect(parts).toEqual([name, 1, BLOCK_THREADS]);
+      else if (balancing === 'nonzero-split' || balancing === 'merge-path') expect(parts[2]).toBeGreaterThan(threads);
+      else if (balancing === 'dynamic-fetch(group)')
+        expect(parts).toEqual([name, Math.min(threads, SUBGROUP), Math.min(threads, SUBGROUP)]);
+      else expect(parts).toEqual([name, threads, threads]);
+    }
   });
 });

@@ -165,7 +165,8 @@ describe('hostile names', () => {
       case 'kokkos':
       case 'sycl':
       case 'cub':
-      case 'wgsl': {
+      case 'wgsl':
+      case 'wgsl-kernel': {
         // Outside comments, the hostile document is the plain one with another identifier and other numbers.
         const code = (document: string): string[] =>
           document

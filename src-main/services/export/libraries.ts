@@ -13,6 +13,7 @@ import {
   type CodeSource,
 } from './code.ts';
 import { cudaKernel } from './skeleton.ts';
+import { wgslKernel } from './wgsl-skeleton.ts';
 
 /** A design as the launch constants of a C++ library. Only checked numbers and cleaned names reach the text. */
 
@@ -320,6 +321,7 @@ export const CODE: Readonly<Record<(typeof CODE_FORMATS)[number] | 'cub', CodeFo
   cuda: { extension: 'cuh', mediaType: 'text/plain', write: cudaHeader },
   'cuda-kernel': { extension: 'kernel.cuh', mediaType: 'text/plain', write: cudaKernel },
   wgsl: { extension: 'wgsl', mediaType: 'text/plain', write: wgslConstants },
+  'wgsl-kernel': { extension: 'kernel.wgsl', mediaType: 'text/plain', write: wgslKernel },
   python: { extension: 'py', mediaType: 'text/x-python', write: pythonModule },
   kokkos: { extension: 'kokkos.hpp', mediaType: 'text/plain', write: kokkosHeader },
   sycl: { extension: 'sycl.hpp', mediaType: 'text/plain', write: syclHeader },

@@ -89,6 +89,7 @@ export async function renderExport(
     case 'cuda':
     case 'cuda-kernel':
     case 'wgsl':
+    case 'wgsl-kernel':
     case 'python':
     case 'kokkos':
     case 'sycl':

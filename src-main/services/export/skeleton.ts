@@ -1,10 +1,29 @@
 import { parseBalancing } from '../../../src-workers/domain/balancing.ts';
 import type { Balancing } from '../../../src-workers/domain/design.ts';
 import { unwrap } from '../../../src-workers/domain/result.ts';
-import type { LengthLaw } from '../../../src-workers/domain/workload.ts';
 import { bucketRanges } from '../../../src-workers/predict/depth/group-depth.ts';
 import type { RankRow } from '../../contract/api.ts';
 import { cudaHeader, implementationName, type CodeSource } from './code.ts';
+
+/** Whether slots take shares of the iterations, whatever unit they are of. */
+export const cutsUnits = ({ kind }: Balancing): boolean => kind === 'nonzero-split' || kind === 'merge-path';
+export const padsUnits = ({ kind }: Balancing): boolean => kind === 'padded' || kind === 'padded-slice';
+
+/**
+ * The longest length of each bucket, iterations, the shortest first; null where the balancing has no buckets.
+ *
+ * @param width threads of a thread group of the device
+ */
+export function bucketEnds(
+  { law }: CodeSource,
+  { blockThreads, threadsPerUnit }: RankRow['design'],
+  balancing: Balancing,
+  width: number,
+): readonly number[] | null {
+  if (balancing.kind !== 'quantile-buckets' && balancing.kind !== 'best-buckets') return null;
+  const unitsPerGroup = Math.min(width, blockThreads) / threadsPerUnit;
+  return bucketRanges(law, unitsPerGroup, balancing).map(({ to }) => Math.floor(to));
+}
 
 /**
  * A kernel that does what a design says, around the work of a unit that a person writes: the header, the loop, how units are mapped to
@@ -18,7 +37,7 @@ export function cudaKernel(source: CodeSource, row: RankRow, width: number): str
   const name = implementationName(source, row);
   const most = Math.max(design.threadsPerUnit, ...(design.classes ?? []).map(({ threadsPerUnit }) => threadsPerUnit));
   const fetches = balancing.kind === 'dynamic-fetch';
-  const cuts = balancing.kind === 'nonzero-split' || balancing.kind === 'merge-path';
+  const cuts = cutsUnits(balancing);
   const several = cuts || most > width;
   return `${cudaHeader(source, row)}
 #include <algorithm>
@@ -68,7 +87,7 @@ struct lists_of {
 using host_lists = lists_of<std::vector<unsigned>, std::vector<unsigned long long>>;
 using device_lists = lists_of<const unsigned*, const unsigned long long*>;
 
-${prepare(design.classes !== undefined, balancing, source.law, Math.min(width, design.blockThreads) / design.threadsPerUnit)}
+${prepare(design.classes !== undefined, balancing, bucketEnds(source, design, balancing, width))}
 /// Lanes of the thread group that share a unit with this one.
 template <unsigned U>
 __device__ unsigned long long lanes_of_unit() {
@@ -115,7 +134,7 @@ ${launch(design.classes !== undefined)}
 }
 
 /** What a balancing needs, made on the host from the lengths of the units. */
-function prepare(isMixed: boolean, balancing: Balancing, law: LengthLaw, unitsPerGroup: number): string {
+function prepare(isMixed: boolean, balancing: Balancing, buckets: readonly number[] | null): string {
   const made: string[] = [];
   let before = '';
   const sorted = (key: string, window: string): string =>
@@ -147,7 +166,7 @@ inline unsigned class_of(unsigned length) {
         break;
       case 'quantile-buckets':
       case 'best-buckets': {
-        const ends = bucketRanges(law, unitsPerGroup, balancing).map(({ to }) => `${Math.floor(to)}u`);
+        const ends = buckets!.map((to) => `${to}u`);
         before = `/// Longest length of each bucket, iterations; the last has all that are longer.\nconstexpr unsigned bucket_up_to[] = {${ends.join(', ')}};\n\n${classes('bucket_up_to')}`;
         made.push(order, sorted('class_of(lengths[#])', 'units'), blocks);
         break;
@@ -182,7 +201,7 @@ ${unused.length > 0 ? `  ${unused.map((name) => `(void)${name};`).join(' ')}\n` 
 }
 
 function dealt(balancing: Balancing): string {
-  const padded = balancing.kind === 'padded' || balancing.kind === 'padded-slice' ? 'lists.padded[first + at]' : '0u';
+  const padded = padsUnits(balancing) ? 'lists.padded[first + at]' : '0u';
   return `  // Rounds: every slot of the launch takes one unit of each.
   const unsigned long long slots = static_cast<unsigned long long>(gridDim.x) * SLOTS;
   for (unsigned long long at = static_cast<unsigned long long>(place) * SLOTS + slot; at < units; at += slots)

@@ -79,6 +79,14 @@ export const FORMATS: readonly FormatEntry[] = [
     words: 'webgpu shader',
   },
   {
+    id: 'wgsl-kernel',
+    label: 'WGSL kernel',
+    text: 'The loop around your work',
+    about: 'code',
+    rows: false,
+    words: 'webgpu shader skeleton loop',
+  },
+  {
     id: 'python',
     label: 'Python launch parameters',
     text: 'A dictionary for CuPy, Numba, PyCUDA and tuners',

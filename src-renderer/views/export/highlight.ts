@@ -4,7 +4,7 @@ export interface Token {
 }
 
 const KEYWORDS =
-  'constexpr|const|unsigned|long|namespace|return|static_cast|static_assert|bool|true|false|fn|u32|vec2|vec3|null|__launch_bounds__|__maxnreg__|def|None|import|for|in|if|else|lambda|with|as|is|not|and|or';
+  'constexpr|const|var|let|struct|loop|while|break|unsigned|long|namespace|return|static_cast|static_assert|bool|true|false|fn|u32|vec2|vec3|null|__launch_bounds__|__maxnreg__|def|None|import|for|in|if|else|lambda|with|as|is|not|and|or';
 const TOKEN = new RegExp(
   [
     String.raw`(?<comment>(?<=^|  |; )\/\/[^\n]*|(?<=^|  )#(?: [^\n]*|$))`,

@@ -1,0 +1,214 @@
+import { parseBalancing } from '../../../src-workers/domain/balancing.ts';
+import type { Balancing } from '../../../src-workers/domain/design.ts';
+import { unwrap } from '../../../src-workers/domain/result.ts';
+import type { RankRow } from '../../contract/api.ts';
+import { wgslConstants, type CodeSource } from './code.ts';
+import { bucketEnds, cutsUnits, padsUnits } from './skeleton.ts';
+
+/**
+ * A WGSL module that does what a design says, around the work of a unit that a person writes: the constants, the loop, how units are mapped
+ * to invocations, and the tail. Each invocation of a unit hands over its own part of the sum, because WebGPU leaves the width of a subgroup
+ * open; only `dynamic-fetch(group)` uses subgroups, of any width.
+ *
+ * @param width threads of a thread group of the device
+ */
+export function wgslKernel(source: CodeSource, row: RankRow, width: number): string {
+  const { design } = row;
+  const balancing = unwrap(parseBalancing(design.balancing));
+  const isMixed = design.classes !== undefined;
+  const fetches = balancing.kind === 'dynamic-fetch';
+  const byGroup = fetches && balancing.fetch === 'group';
+  const cuts = cutsUnits(balancing);
+  const isPadded = padsUnits(balancing);
+  const buckets = bucketEnds(source, design, balancing, width);
+  const isPlaced = ['full-sort', 'quantile-buckets', 'best-buckets'].includes(balancing.kind);
+  const isOrdered = isMixed || isPlaced || balancing.kind === 'shuffle' || balancing.kind === 'window-sort';
+  const isWide = fetches && !byGroup && design.threadsPerUnit > 1;
+  const partial = design.threadsPerUnit > 1 || isMixed || cuts;
+  /** Whether slots take one unit after another, each with a loop of its own. */
+  const wholeUnits = fetches ? byGroup || isWide : !cuts && design.loop === 'nested';
+  const order = `${isMixed ? 'The units, one class of length after another' : 'The units in their order'}.`;
+  const lists: readonly (readonly [isBound: boolean, about: string, declaration: string])[] = [
+    [isOrdered, order, 'var<storage, read> order: array<u32>'],
+    [isPlaced, 'The place of each workgroup: their numbers in random order.', 'var<storage, read> places: array<u32>'],
+    [isPadded, 'Iterations that each unit is padded to, in order.', 'var<storage, read> padded: array<u32>'],
+    [cuts, 'Iterations before each unit, and of all: fewer than 2^32.', 'var<storage, read> starts: array<u32>'],
+    [fetches, 'The common counter, 0 before the launch.', 'var<storage, read_write> counter: atomic<u32>'],
+  ];
+  const bindings = lists
+    .filter(([isBound]) => isBound)
+    .map(([, about, declaration], at) => `// ${about}\n@group(3) @binding(${at + 1}) ${declaration};\n`);
+  const body = byGroup
+    ? FETCH_BY_SUBGROUP
+    : `  let u = ${isMixed ? 'CLASS_THREADS_PER_UNIT[launch.which]' : 'THREADS_PER_UNIT'};
+  let slots_of_group = WORKGROUP_SIZE / u;
+  let rank = thread % u;
+${fetches ? fetching(typeof balancing.fetch === 'number' ? balancing.fetch : 1, isWide) : dealing(balancing, design.loop === 'flattened', isPlaced)}`;
+  return `${byGroup ? SUBGROUPS : ''}${wgslConstants(source, row)}${
+    buckets
+      ? `// Longest length of each bucket, iterations; the last has all that are longer.\nconst BUCKET_UP_TO = array(${buckets.map((to) => `${to}u`).join(', ')});\n`
+      : ''
+  }
+// Your work, in the same module:
+//   alias Value = f32;                             what iterations add up to
+${cuts ? '' : '//   fn unit_iterations(unit: u32) -> u32           how long the unit is\n'}\
+//   fn unit_step(unit: u32, i: u32) -> Value       what its iteration i adds
+//   fn unit_end(unit: u32, sum: Value)             takes the sum${partial ? ' in parts, one from each invocation of the unit: add them atomically' : ''}
+
+// A launch takes \`units\` units from place \`first\` of the order on, in \`workgroups\` workgroups.${isMixed ? ' Launch each class, `which`.' : ''}
+struct Launch { first: u32, units: u32, workgroups: u32, which: u32 }
+@group(3) @binding(0) var<uniform> launch: Launch;
+${bindings.join('')}${cuts ? '' : unitAt(isOrdered)}${wholeUnits ? runUnit(isPadded) : ''}${isWide ? SHARED : ''}
+@compute @workgroup_size(WORKGROUP_SIZE)
+fn run_units(
+  @builtin(workgroup_id) id: vec3<u32>,
+  @builtin(num_workgroups) groups: vec3<u32>,
+  @builtin(${byGroup ? 'subgroup_invocation_id) lane' : 'local_invocation_index) thread'}: u32,
+) {
+  let group = id.y * groups.x + id.x;
+  if (group >= launch.workgroups) { return; }
+  let units = launch.units;
+${body}}
+`;
+}
+
+const SUBGROUPS = `// Request the feature "subgroups" with the device.
+enable subgroups;
+diagnostic(off, subgroup_uniformity);
+
+`;
+
+const SHARED = `
+var<workgroup> fetched: array<u32, WORKGROUP_SIZE>;
+var<workgroup> remaining: u32;
+`;
+
+const unitAt = (isOrdered: boolean): string => `
+fn unit_at(at: u32) -> u32 {
+  return ${isOrdered ? 'order[launch.first + at]' : 'launch.first + at'};
+}
+`;
+
+/** A function for the loop over one unit. */
+const runUnit = (isPadded: boolean): string => `
+// A whole unit: iterations go to its u invocations in turn.
+fn run_unit(u: u32, rank: u32, at: u32) {
+  let unit = unit_at(at);
+  let length = unit_iterations(unit);
+  let last = ${isPadded ? 'max(length, padded[launch.first + at])' : 'length'};
+  var sum = Value();
+  for (var i = rank; i < last; i += u) {
+    if (i < length) { sum += unit_step(unit, i); }
+  }
+  unit_end(unit, sum);
+}
+`;
+
+/** Units dealt to the slots before the launch. */
+function dealing(balancing: Balancing, isFlattened: boolean, isPlaced: boolean): string {
+  const taking = cutsUnits(balancing)
+    ? evenShares(balancing.kind === 'merge-path')
+    : isFlattened
+      ? oneLoop('var at = first_slot;', 'at += slots;')
+      : ROUNDS;
+  return `  let slots = launch.workgroups * slots_of_group;
+  let first_slot = ${isPlaced ? 'places[group]' : 'group'} * slots_of_group + thread / u;
+${taking}`;
+}
+
+const ROUNDS = `  // Rounds: every slot of the launch takes one unit of each.
+  for (var at = first_slot; at < units; at += slots) { run_unit(u, rank, at); }
+`;
+
+/** One loop over the iterations of all units of a slot. */
+const oneLoop = (
+  first: string,
+  next: string,
+): string => `  // One loop: a slot that is done with a unit goes on with its next.
+  ${first}
+  var begun = false;
+  var unit = 0u;
+  var length = 0u;
+  var i = 0u;
+  var sum = Value();
+  while (at < units) {
+    if (!begun) {
+      unit = unit_at(at);
+      length = unit_iterations(unit);
+      i = rank;
+      sum = Value();
+      begun = true;
+    }
+    if (i < length) { sum += unit_step(unit, i); }
+    i += u;
+    if (i - rank >= length) {
+      unit_end(unit, sum);
+      ${next}
+      begun = false;
+    }
+  }
+`;
+
+/** Works for subgroups of any width: one that is narrower than the threads of a unit runs the unit alone. */
+const FETCH_BY_SUBGROUP = `  // A subgroup takes a unit for each of its slots, and the next ones when all are done.
+  let lanes = subgroupAdd(1u);
+  let u = min(THREADS_PER_UNIT, lanes);
+  loop {
+    var at = 0u;
+    if (lane == 0u) { at = atomicAdd(&counter, lanes / u); }
+    at = subgroupBroadcastFirst(at);
+    if (at >= units) { break; }
+    if (at + lane / u < units) { run_unit(u, lane % u, at + lane / u); }
+  }
+`;
+
+/** @param fetch units of one fetch */
+function fetching(fetch: number, isWide: boolean): string {
+  if (isWide)
+    return `  // All invocations of a unit need the fetched number: the slots of a workgroup fetch together, and wait for each other.
+  loop {
+    if (rank == 0u) { fetched[thread / u] = atomicAdd(&counter, ${fetch}u); }
+    workgroupBarrier();
+    if (thread == 0u) {
+      remaining = 0u;
+      for (var slot = 0u; slot < slots_of_group; slot++) {
+        if (fetched[slot] < units) { remaining++; }
+      }
+    }
+    let at = fetched[thread / u];
+    if (workgroupUniformLoad(&remaining) == 0u) { break; }
+    for (var next = at; next < min(at + ${fetch}u, units); next++) { run_unit(u, rank, next); }
+  }
+`;
+  const fetched = `atomicAdd(&counter, ${fetch}u)`;
+  return fetch === 1
+    ? oneLoop(`var at = ${fetched};`, `at = ${fetched};`)
+    : oneLoop(
+        `var at = ${fetched};\n  var left = ${fetch}u;`,
+        `at++;\n      left--;\n      if (left == 0u) {\n        at = ${fetched};\n        left = ${fetch}u;\n      }`,
+      );
+}
+
+function evenShares(isMergePath: boolean): string {
+  const key = (unit: string): string => `starts[${unit}]${isMergePath ? ` + ${unit}` : ''}`;
+  return `  // Equal shares of all iterations${isMergePath ? ' and ends of units' : ''}, whatever unit they are of: units are cut.
+  let items = ${key('units')};
+  let share = (items + slots - 1u) / slots;
+  let begin = min(first_slot * share, items);
+  let end = min(begin + share, items);
+  var unit = 0u;
+  var high = units;
+  while (unit < high) {
+    let middle = unit + (high - unit) / 2u;
+    if (${key('(middle + 1u)')} <= begin) { unit = middle + 1u; } else { high = middle; }
+  }
+  for (; unit < units && ${key('unit')} < end; unit++) {
+    let start = ${key('unit')};
+    let length = starts[unit + 1u] - starts[unit];
+    let last = min(end - start, length);
+    var sum = Value();
+    for (var i = select(0u, begin - start, begin > start) + rank; i < last; i += u) { sum += unit_step(unit, i); }
+    unit_end(unit, sum);
+  }
+`;
+}
