@@ -205,17 +205,25 @@ describe.skipIf(lacks('g++'))('the headers for libraries', () => {
   }
   const GXX = ['-std=c++17', '-O1', '-Wall', '-Wextra', '-Werror', '-Wno-attributes', '-x', 'c++'];
   /** The best design of so many threads per unit; of a mixed one, whatever they are. */
-  const designOf = (threads: 4 | 'mixed') =>
-    rows.find(({ design }) =>
-      threads === 'mixed' ? design.classes : !design.classes && design.threadsPerUnit === threads,
+  const designOf = (threads: 4 | 'mixed', isGridFixed = false) =>
+    rows.find(
+      ({ designIndex, design }) =>
+        (threads === 'mixed' ? design.classes : !design.classes && design.threadsPerUnit === threads) &&
+        // The grid is the last value of the axis of launches.
+        (designIndex % 3 === 2) === isGridFixed,
     )!;
 
-  describe.each([4, 'mixed'] as const)('of a design of %s threads per unit', (threads) => {
+  describe.each([
+    [4, false],
+    ['mixed', false],
+    [4, true],
+    ['mixed', true],
+  ] as const)('of a design of %s threads per unit, with a fixed grid: %s', (threads, isGridFixed) => {
     it('Kokkos and SYCL launch every unit once, with the blocks of the prediction', async () => {
-      const { designIndex, design } = designOf(threads);
+      const { designIndex, design } = designOf(threads, isGridFixed);
       const launches = design.classes ?? [design];
-      const blocks = launches.map(({ threadsPerUnit }) =>
-        Math.ceil(999 / ((design.blockThreads / threadsPerUnit) * design.unitsPerThread)),
+      const blocks = launches.map(({ threadsPerUnit, gridBlocks }) =>
+        isGridFixed ? gridBlocks : Math.ceil(999 / ((design.blockThreads / threadsPerUnit) * design.unitsPerThread)),
       );
       const kokkos = await bench.render(run, 'kokkos', { designIndex });
       const vectors = launches.map(({ threadsPerUnit }) => Math.min(32, threadsPerUnit));

@@ -326,6 +326,8 @@ describe('text', () => {
     expect(comment('a \\')).toBe('a');
     expect(comment('a ??/')).not.toContain('??/');
     expect(comment('a\nb')).toBe('a b');
+    // Python reads the whole file in an encoding that a comment of its first two lines declares (PEP 263).
+    expect(comment('x coding:utf-7 +AAo-')).not.toMatch(/coding[:=]/);
   });
   it('makes identifiers and file names of anything', () => {
     expect(identifier('3 + x')).toBe('k3_x');

@@ -1,5 +1,7 @@
 import { evidenceText } from '../../../src-workers/domain/evidence.ts';
 import { ok, type Result } from '../../../src-workers/domain/result.ts';
+import { AXIS } from '../../../src-workers/domain/space.ts';
+import { axisCounts, decodeInto } from '../../../src-workers/space/axes.ts';
 import type { ExportDocument } from '../../contract/api.ts';
 import type { ProcedureArguments } from '../../contract/procedures.ts';
 import type { Context } from '../context.ts';
@@ -31,6 +33,9 @@ export async function adviseCode(
   const rank = known ? known.equal.indexOf(design) + 1 : 0;
   const picked = known && pickOf(own, known)?.picked === design;
   const row = { ...predictedRow(own.predictor(), design, columns, 0, rank, rank > 0), designIndex };
+  const counts = axisCounts(plan.axes);
+  const positions = new Int32Array(counts.length);
+  decodeInto(positions, counts, design);
   const source = {
     study: study.study,
     from: 'study not saved',
@@ -39,6 +44,7 @@ export async function adviseCode(
     pick: picked ? pickText(known.others!.ties.count, tieBand(device), pickRule(device)) : '',
     evidence: evidenceText(deviceEvidence(device), [row.kind]),
     law: plan.law,
+    isGridFixed: plan.axes.launch[positions[AXIS.launch]].kind !== 'units-per-thread',
   };
   const { extension, mediaType, write } = CODE[format];
   return ok({

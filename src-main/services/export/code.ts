@@ -23,6 +23,8 @@ export interface CodeSource {
   readonly evidence: string;
   /** Lengths of the units. */
   readonly law: LengthLaw;
+  /** Whether the design launches its blocks for any number of units; else as many as its units per slot need. */
+  readonly isGridFixed: boolean;
 }
 
 /** The kernel, and how it is written where a study names several ways, as an identifier. */

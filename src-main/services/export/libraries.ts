@@ -46,7 +46,7 @@ constexpr ${type} launch_count = ${launches.length};
 constexpr unsigned launch_up_to[launch_count] = {${upTo.map((value) => `${value === null ? NO_THRESHOLD : Math.floor(value)}u`).join(', ')}};
 /// Threads that share one unit, by launch.
 constexpr ${type} threads_per_unit[launch_count] = {${list(launches.map(({ threadsPerUnit }) => threadsPerUnit))}};
-/// Units that each slot of so many threads processes, one after another.
+/// Units that each slot of so many threads processes, one after another; of several launches the most.
 constexpr ${type} units_per_thread = ${design.unitsPerThread};
 /// Blocks of each launch, for the units that the design was chosen for.
 constexpr ${type} grid_blocks[launch_count] = {${list(launches.map(({ gridBlocks }) => gridBlocks))}};`;
@@ -91,10 +91,15 @@ constexpr int team_size(int which = 0) { return block_threads / vector_length[wh
 /// Slots of a team: units that it takes at once.
 constexpr int team_slots(int which = 0) { return block_threads / threads_per_unit[which]; }
 
-/// Teams for another number of units with the same work per slot.
+${
+  source.isGridFixed
+    ? `/// Teams for any number of units: the design fixes them.
+constexpr int league_for(long long, int which = 0) { return grid_blocks[which]; }`
+    : `/// Teams for another number of units with the same work per slot.
 constexpr int league_for(long long units, int which = 0) {
   const long long per_team = static_cast<long long>(team_slots(which)) * units_per_thread;
   return static_cast<int>((units + per_team - 1) / per_team);
+}`
 }
 
 template <class Space = Kokkos::DefaultExecutionSpace>
@@ -153,10 +158,15 @@ constexpr std::size_t sub_group_size = ${width};
 /// Slots of a work-group: units that it takes at once.
 constexpr std::size_t group_slots(std::size_t which = 0) { return work_group_size / threads_per_unit[which]; }
 
-/// Work-groups for another number of units with the same work per slot.
+${
+  source.isGridFixed
+    ? `/// Work-groups for any number of units: the design fixes them.
+constexpr std::size_t groups_for(std::size_t, std::size_t which = 0) { return grid_blocks[which]; }`
+    : `/// Work-groups for another number of units with the same work per slot.
 constexpr std::size_t groups_for(std::size_t units, std::size_t which = 0) {
   const std::size_t per_group = group_slots(which) * units_per_thread;
   return (units + per_group - 1) / per_group;
+}`
 }
 
 /// The range of a launch of so many units.
@@ -209,12 +219,17 @@ namespace lockstep_${name} {
 ${launchConstants(row, 'unsigned')}
 /// Threads of a block.
 constexpr unsigned block_threads = ${blockThreads};
-/// Units that one block of a launch takes.
+${
+  source.isGridFixed
+    ? `/// Blocks of a launch of any number of segments: the design fixes them.
+constexpr unsigned grid_for(unsigned long long, unsigned which) { return grid_blocks[which]; }`
+    : `/// Units that one block of a launch takes.
 constexpr unsigned segments_per_block(unsigned which) { return block_threads / threads_per_unit[which] * units_per_thread; }
 
 /// Blocks of a launch of so many segments.
 constexpr unsigned grid_for(unsigned long long segments, unsigned which) {
   return static_cast<unsigned>((segments + segments_per_block(which) - 1) / segments_per_block(which));
+}`
 }
 
 /// The launch that a segment of a length belongs to.

@@ -2,7 +2,7 @@ import { evidenceText } from '../../../src-workers/domain/evidence.ts';
 import { parseBalancing } from '../../../src-workers/domain/balancing.ts';
 import { fail, ok, unwrap, type Result } from '../../../src-workers/domain/result.ts';
 import { AXIS } from '../../../src-workers/domain/space.ts';
-import { rankedDesigns, type RankingFilter } from '../../../src-workers/sweep/ranking.ts';
+import { axisPosition, rankedDesigns, type RankingFilter } from '../../../src-workers/sweep/ranking.ts';
 import type { Device } from '../../../src-workers/domain/device.ts';
 import { TUNER_FORMATS, type ExportDocument, type ExportFormat, type RankRow } from '../../contract/api.ts';
 import type { ProcedureArguments } from '../../contract/procedures.ts';
@@ -104,6 +104,8 @@ export async function renderExport(
       const segmented = format === 'cub' ? segmentedDesign(view, device, gpu.value) : gpu;
       if (!segmented.ok) return segmented;
       const { row, picked } = segmented.value;
+      const { ranking } = view;
+      const launch = ranking.axes.launch[axisPosition(ranking, AXIS.launch, row.designIndex)];
       const source: CodeSource = {
         study: view.study.study,
         from: `run ${view.run.id}`,
@@ -112,6 +114,7 @@ export async function renderExport(
         pick: picked ? pickText(picked.ties, picked.band, pickRule(device)) : '',
         evidence: evidenceText(deviceEvidence(device), [row.kind]),
         law: view.predictor.plan.law,
+        isGridFixed: launch.kind !== 'units-per-thread',
       };
       if (format === 'trace') {
         const { plan } = view.predictor;

@@ -128,7 +128,7 @@ __global__ void ${`LOCKSTEP_${name.toUpperCase()}_BOUNDS`} run_units(Work work, 
   [[maybe_unused]] const auto unit_at = [&](unsigned long long at) { return lists.order ? lists.order[first + at] : static_cast<unsigned>(first + at); };
 ${fetches ? fetching(balancing, most > width) : cuts ? evenShares(balancing.kind === 'merge-path') : design.loop === 'flattened' ? DEALT_FLATTENED : dealt(balancing)}}
 
-${launch(design.classes !== undefined)}
+${launch(design.classes !== undefined, source.isGridFixed)}
 }  // namespace lockstep_${name}
 `;
 }
@@ -306,7 +306,7 @@ const evenShares = (isMergePath: boolean): string => {
 `;
 };
 
-function launch(isMixed: boolean): string {
+function launch(isMixed: boolean, isGridFixed: boolean): string {
   const call = (
     threads: string,
     blocks: string,
@@ -323,7 +323,7 @@ LOCKSTEP_ERROR launch(Work work, const unsigned* lengths, unsigned all, device_l
   unsigned units = longer(WHICH + 1u) - first;
   void* arguments[] = {&work, &lists, &first, &units, &counter};
   if (units > 0u) {
-    const auto said = LOCKSTEP_LAUNCH(run_units<class_threads_per_unit[WHICH], Work>, dim3(grid_for(units, WHICH)), dim3(block_threads), arguments, 0, stream);
+    const auto said = LOCKSTEP_LAUNCH(run_units<class_threads_per_unit[WHICH], Work>, dim3(${isGridFixed ? 'class_grid_blocks[WHICH]' : 'grid_for(units, WHICH)'}), dim3(block_threads), arguments, 0, stream);
     if (said != LOCKSTEP_ERROR{}) return said;
   }
   if constexpr (WHICH + 1u < class_count)

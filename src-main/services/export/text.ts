@@ -19,8 +19,8 @@ export function markdown(text: string): string {
 const GREEK: Readonly<Record<string, string>> = { σ: 'sigma', τ: 'tau', κ: 'kappa' };
 
 /**
- * Text in a one-line comment of C++ or WGSL: printable ASCII that can neither end the comment nor continue its line, by a
- * backslash or by the trigraph for one.
+ * Text in a one-line comment of C++, WGSL or Python: printable ASCII that can neither end the comment nor continue its line, by a
+ * backslash or by the trigraph for one, nor declare another encoding of the file (PEP 263: in UTF-7 a comment can hold code).
  */
 export function comment(text: string): string {
   return oneLine(text)
@@ -30,6 +30,7 @@ export function comment(text: string): string {
     .replaceAll('/*', '/ *')
     .replaceAll('-->', '-- >')
     .replace(/\?(?=\?)/g, '? ')
+    .replace(/coding(?=[:=])/g, 'coding ')
     .replace(/\\+\s*$/, '')
     .trim();
 }

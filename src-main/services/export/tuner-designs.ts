@@ -37,9 +37,10 @@ export function tunerDesigns(
   const balancings = axes.balancing.flatMap((text, at) =>
     tuner !== 'optuna' && unwrap(parseBalancing(text)).kind === 'mixed' ? [] : [at],
   );
-  const blocks = axes.blockThreads.flatMap((threads, at) =>
-    tuner !== 'triton' || Number.isInteger(Math.log2(threads / threadGroupWidth(device))) ? [at] : [],
-  );
+  const blocks = axes.blockThreads.flatMap((threads, at) => {
+    const groups = threads / threadGroupWidth(device);
+    return tuner !== 'triton' || (groups >= 1 && Number.isInteger(Math.log2(groups))) ? [at] : [];
+  });
   const positions: Record<number, ReadonlySet<number>> = {
     [AXIS.device]: new Set([view.devices.indexOf(device)]),
     [AXIS.balancing]: new Set(balancings),
