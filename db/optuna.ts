@@ -106,7 +106,7 @@ function studiesOf(database: Database.Database, label: string): Result<readonly 
       "SELECT study_id, value_json FROM study_system_attributes WHERE key = 'study:metric_names'",
       (row) => {
         const names = json(row.value_json);
-        if (Array.isArray(names)) studies.get(row.study_id)?.names.push(...names.map(String));
+        if (Array.isArray(names)) for (const name of names) studies.get(row.study_id)?.names.push(String(name));
       },
     );
   const trials = new Map<

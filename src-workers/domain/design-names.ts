@@ -4,6 +4,7 @@
 export const DESIGN_NAMES = {
   designIndex: ['design', 'design_index', 'designIndex'],
   device: ['device'],
+  implementation: ['implementation'],
   threadsPerUnit: ['threads_per_unit', 'threadsPerUnit'],
   unitsPerThread: ['units_per_thread', 'unitsPerThread'],
   loop: ['loop'],

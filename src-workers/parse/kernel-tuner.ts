@@ -231,7 +231,9 @@ function lockstepCase(
   const whole = (least: number) => (value: unknown) =>
     typeof value === 'number' && Number.isSafeInteger(value) && value >= least ? value : null;
   const registerCap = read('register_cap', 'a whole number, 0 for none', whole(0));
+  const implementation = text(field(configuration, 'implementation'));
   const design: Design = {
+    ...(implementation !== null && { implementation }),
     threadsPerUnit: read('threads_per_unit', 'a whole number ≥ 1', whole(1)),
     unitsPerThread: read('units_per_thread', 'a number ≥ 0', (value) =>
       typeof value === 'number' && value >= 0 ? value : null,

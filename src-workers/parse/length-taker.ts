@@ -129,7 +129,7 @@ function takeEdges(label: string, place: (at: number, isTarget: boolean) => Plac
         `the vertex ${shown(String(vertex))} is not an integer from 0 to ${MAX_VERTEX}. Number the vertices from 0`,
       );
     if (vertex >= degreesAndOne.length)
-      degreesAndOne = larger(degreesAndOne, Math.max(vertex + 1, 2 * degreesAndOne.length));
+      degreesAndOne = larger(degreesAndOne, Math.max(vertex + 1, Math.min(2 * degreesAndOne.length, MAX_VERTEX + 1)));
     if (degreesAndOne[vertex] === 0) {
       degreesAndOne[vertex] = 1;
       vertices++;

@@ -36,9 +36,11 @@ const OF_RANKING: ReadonlySet<string> = new Set([
 const isRanking = (header: readonly string[]): boolean =>
   ['aggregate_loss', 'limited_by'].every((name) => header.includes(name));
 
-/** Names of columns that identify a design; those of devices and loops alone are too common. */
+/** Names of columns that identify a design; those of devices, implementations and loops alone are too common. */
 const DESIGN_COLUMNS: ReadonlySet<string> = new Set(
-  Object.entries(DESIGN_NAMES).flatMap(([field, names]) => (field === 'device' || field === 'loop' ? [] : names)),
+  Object.entries(DESIGN_NAMES).flatMap(([field, names]) =>
+    ['device', 'implementation', 'loop'].includes(field) ? [] : names,
+  ),
 );
 
 /** Whether a CSV file with this header contains measured times of designs, even if columns are missing. */

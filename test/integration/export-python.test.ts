@@ -200,6 +200,24 @@ print(json.dumps(dict(results=simulated["results"], x0=dict(zip(exported.NAMES, 
     expect(read.cases.every(({ timesMs }) => timesMs.length === 0)).toBe(true);
   });
 
+  it('Kernel Tuner keeps the implementation of each design in the predictions', async () => {
+    const several = await bench.run(
+      smallStudy({
+        devices: DEVICES,
+        axes: AXES,
+        implementations: [{ name: 'plain' }, { name: 'cached', kernel: { registersPerThread: 64 } }],
+      }),
+    );
+    const { rows } = await page(several, 20);
+    const cache = python<{ cache: Record<string, { lockstep: { implementation: string } }> }>(
+      await bench.render(several, 'kernel-tuner', { limit: 20 }),
+      'import exported, pathlib; exported.write_cache("several.json"); print(pathlib.Path("several.json").read_text())',
+    );
+    const names = Object.values(cache.cache).map(({ lockstep }) => lockstep.implementation);
+    expect(names).toEqual(rows.map(({ design }) => design.implementation));
+    expect(new Set(names).size).toBe(2);
+  });
+
   it('Optuna begins with the best designs, and takes no prediction for a result', async () => {
     const document = await bench.render(run, 'optuna', { limit: 12 });
     const { trials, suggested } = python<{

@@ -314,6 +314,17 @@ describe('refusals', () => {
   });
 });
 
+describe('the file for Triton', () => {
+  it('has blocks of whole warps', async () => {
+    const run = await bench.run(
+      smallStudy({ name: 'Parts', axes: { ...smallStudy().axes, threadsPerUnit: [1], blockThreads: [16, 64, 96] } }),
+    );
+    const { text } = await bench.render(run, 'triton', { limit: 1000 });
+    const warps = [...text.matchAll(/^ {4}\(1, \d+, \d+, ([\d.]+), (?:\d+|None)\):/gm)].map((match) => match[1]);
+    expect(new Set(warps)).toEqual(new Set(['2']));
+  });
+});
+
 describe('text', () => {
   it('escapes markup', () => {
     expect(html(`<a href="x">'&`)).toBe('&lt;a href=&quot;x&quot;&gt;&#39;&amp;');

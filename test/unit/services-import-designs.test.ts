@@ -206,6 +206,39 @@ describe('configurations of a kernel of one’s own', () => {
     );
   });
 
+  it('are found by the parameters of every file for tuners, implementations too', async () => {
+    const run = await bench.run(
+      smallStudy({
+        name: 'Two ways',
+        devices: [DEVICE],
+        implementations: [{ name: 'plain' }, { name: 'cached', kernel: { registersPerThread: 64 } }],
+        axes: {
+          threadsPerUnit: [1, 4],
+          blockThreads: [128, 256],
+          unitsPerThread: [1, 3],
+          blocksPerMultiprocessor: [4],
+        },
+      }),
+    );
+    const t4 = JSON.parse((await bench.render(run, 't4', { limit: 100 })).text) as {
+      results: { configuration: Record<string, string | number> }[];
+    };
+    const optuna = (await bench.render(run, 'optuna', { limit: 100 })).text;
+    const trials = [...optuna.matchAll(/^ {4}\((\{.*\}), [\d.e-]+\),$/gm)].map(
+      ([, text]) => JSON.parse(text) as Record<string, string | number>,
+    );
+    const found = await Promise.all(
+      [t4.results.map((result) => result.configuration), trials].map(async (parameters) => {
+        const text = cache(parameters.map((one, at) => [{ ...one, device: DEVICE }, at + 1]));
+        const { runId, linked } = await importText('own.json', text, { runId: run });
+        expect(linked).toEqual({ runId: run, deviceId: DEVICE, designs: parameters.length });
+        return (await measurementsOf(runId)).map(({ designIndex }) => designIndex);
+      }),
+    );
+    expect(found[0].length).toBeGreaterThan(16);
+    expect(found[1]).toEqual(found[0]);
+  });
+
   it('are refused, with the reason, where none of them is a design; and nothing is left behind', async () => {
     const before = await runCount();
     const row = parametersOf(ofDevice(DEVICE, 1)[0]);

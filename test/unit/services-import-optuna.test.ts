@@ -130,6 +130,8 @@ describe('parameters under names of their own', () => {
     expect(done.out).toContain(`Designs of run ${sweepId} on nvidia-rtx-4090: 2`);
     const wrong = await run('--map', 'BLOCK=warps');
     expect(wrong).toMatchObject({ status: 2 });
-    expect(wrong.err).toContain('It must be PARAMETER=AXIS. The axes are design, device, threads_per_unit');
+    expect(wrong.err).toContain(
+      'It must be PARAMETER=AXIS. The axes are design, device, implementation, threads_per_unit',
+    );
   });
 });

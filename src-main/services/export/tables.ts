@@ -193,6 +193,7 @@ export function t4Json(view: RunView, { within, limit }: TableList): AsyncGenera
     timestamp: view.run.finishedAt ?? view.run.startedAt,
     configuration: {
       device: row.deviceId,
+      ...(row.design.implementation !== undefined && { implementation: row.design.implementation }),
       threads_per_unit: row.design.threadsPerUnit,
       units_per_thread: row.design.unitsPerThread,
       loop: row.design.loop,

@@ -256,7 +256,7 @@ def write_cache(file):
         slots = grid * entry["block_size_x"] // entry["threads_per_unit"]
         # As in the T4 files of Lockstep, which so knows its design again.
         configuration = {
-            "device": ${text(best.row.deviceId)},
+            "device": ${text(best.row.deviceId)},${best.row.design.implementation === undefined ? '' : '\n            "implementation": IMPLEMENTATIONS[entry["implementation"]],'}
             "threads_per_unit": entry["threads_per_unit"],
             "units_per_thread": entry["units_per_thread"] or -(-UNITS // slots),
             "loop": LOOPS[entry["loop"]],

@@ -283,9 +283,16 @@ function designFinder(view: RunView, named: string | null): (wanted: Wanted) => 
     const orders = pick('balancing', axes.balancing, equal);
     const caps = pick('registerCap', capped, (cap, asked) => cap === asked || (cap === 0 && NO_CAP.has(String(asked))));
     const blocks = pick('blockThreads', axes.blockThreads, equal);
-    const implementations = places(counts[AXIS.implementation]);
+    // Where a study has no implementations, a file's own are none of its axes.
+    const implementations = axes.implementations
+      ? pick(
+          'implementation',
+          axes.implementations.map(({ name }) => name),
+          equal,
+        )
+      : [0];
     const launches = places(counts[AXIS.launch]);
-    for (const one of [devices, units, loops, orders, caps]) if (typeof one === 'string') return one;
+    for (const one of [devices, implementations, units, loops, orders, caps]) if (typeof one === 'string') return one;
 
     const hits = new Map<string, number>();
     let reason: string | null = null;
@@ -302,7 +309,7 @@ function designFinder(view: RunView, named: string | null): (wanted: Wanted) => 
       const sizes = lists.map((list) => list.length);
       const candidates = sizes.reduce((product, size) => product * size, 1);
       looked += candidates;
-      if (looked > MAX_CANDIDATES) return tooLittle(wanted, `more than ${MAX_CANDIDATES}`, runId);
+      if (looked > MAX_CANDIDATES) return tooLittle(wanted, `more than ${MAX_CANDIDATES}`, view);
       const positions = new Int32Array(lists.length);
       for (let candidate = 0; candidate < candidates; candidate += 1) {
         decodeInto(positions, sizes, candidate);
@@ -322,7 +329,7 @@ function designFinder(view: RunView, named: string | null): (wanted: Wanted) => 
         }
       }
     }
-    if (hits.size > 1) return tooLittle(wanted, String(hits.size), runId);
+    if (hits.size > 1) return tooLittle(wanted, String(hits.size), view);
     const [index] = hits.values();
     return index ?? reason ?? `no launch of run ${runId} has ${launchWords(wanted)}`;
   };
@@ -335,7 +342,8 @@ const NO_CAP: ReadonlySet<string> = new Set(['', 'none', 'null', '–']);
 const LAUNCH = ['blockThreads', 'gridBlocks', 'unitsPerThread'] as const;
 
 function isLaunch(design: Design, wanted: Wanted): boolean {
-  return LAUNCH.every((field) => !wanted[field] || wanted[field].value === design[field]);
+  // Files for tuners write 0 for the one of blocks and units per thread that follows from the other.
+  return LAUNCH.every((field) => !wanted[field] || wanted[field].value === 0 || wanted[field].value === design[field]);
 }
 
 function launchWords(wanted: Wanted): string {
@@ -345,10 +353,12 @@ function launchWords(wanted: Wanted): string {
   }).join(' ');
 }
 
-function tooLittle(wanted: Wanted, designs: string, runId: number): string {
-  const names = (Object.keys(DESIGN_NAMES) as DesignField[]).filter((field) => field !== 'designIndex');
+function tooLittle(wanted: Wanted, designs: string, { run, ranking }: RunView): string {
+  const names = DESIGN_FIELDS.filter(
+    (field) => field !== 'designIndex' && (field !== 'implementation' || ranking.axes.implementations),
+  );
   const missing = names.filter((field) => !wanted[field]).map((field) => DESIGN_NAMES[field][0]);
-  return `it fits ${designs} designs of run ${runId}; add ${missing.length === 0 ? 'the number of the design' : `some of ${missing.join(', ')}`}`;
+  return `it fits ${designs} designs of run ${run.id}; add ${missing.length === 0 ? 'the number of the design' : `some of ${missing.join(', ')}`}`;
 }
 
 function isNamed(device: Device, name: string | null): boolean {
