@@ -1,10 +1,12 @@
 import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from 'vitest';
+import { setTimeout as pause } from 'node:timers/promises';
+import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it, vi } from 'vitest';
 import type { RunProgress, RunSummary, SimulatedDesign, StudyRecord } from '../../src-main/contract/api.ts';
 import type { MeasuringDetail } from '../../src-main/contract/measuring.ts';
 import { agentsText } from '../../src-main/cli/agent.ts';
+import { openAgents } from '../../src-main/services/agents/agents.ts';
 import { openAgent, type RunningAgent } from '../../src-main/services/agents/agent.ts';
 import { connect, redisOptions, VERSIONS, type RedisSettings } from '../../src-main/services/agents/connection.ts';
 import { announce } from '../../src-main/services/agents/owner.ts';
@@ -33,6 +35,7 @@ describe('the address of a Redis', () => {
     ['redis://host/first', /must be redis:\/\/HOST:PORT/],
     ['host:6379', /must be redis:\/\/HOST:PORT/],
     ['', /must be redis:\/\/HOST:PORT/],
+    ['redis://%zz@host', /must be redis:\/\/HOST:PORT/],
   ])('%s is refused without a secret in the reason', async (url, reason) => {
     const read = await redisOptions({ url });
     expect(read).toMatchObject({ ok: false, error: { message: expect.stringMatching(reason) } });
@@ -171,16 +174,59 @@ describe.skipIf(lacks('redis-server'))('runs of which agents do the work', () =>
     expect(await columns(owner, runId)).toEqual(await columns(alone, expected.id));
   });
 
-  it('closes where Redis is away', async () => {
+  it('answers, cancels a measurement and closes where Redis is away', async () => {
     const [owner, agent] = [await engineOf(true), await agentHere('first')];
+    process.env.FAKE_BENCH = JSON.stringify({ pauseMs: 150 } satisfies FakeBench);
+    const ask = { target: 'cpu@first', suite: 'contention', repeats: 3, warmUps: 0 };
+    const { runId } = await call<{ runId: number }>(owner, 'bench.start', ask);
+    const done = finished(owner, runId);
+    await begun(owner);
     await redis.kill();
     try {
       const start = performance.now();
+      await vi.waitFor(async () =>
+        expect(await call(owner, 'agents.state', {})).toMatchObject({
+          kind: 'failed',
+          message: expect.stringContaining('is away'),
+        }),
+      );
+      await call(owner, 'runs.cancel', { id: runId });
+      expect(await done).toMatchObject({ state: 'cancelled' });
       await Promise.all([owner.close(), agent.close()]);
       expect(performance.now() - start).toBeLessThan(30_000);
     } finally {
       await redis.start();
     }
+  });
+
+  it('does not connect to a Redis that was looked for before agents were turned off', async () => {
+    const agents = openAgents(alone.context.store);
+    open.push(() => agents.close());
+    await redis.kill();
+    const joining = agents.join(settings());
+    try {
+      await agents.use(null);
+    } finally {
+      await redis.start();
+    }
+    await joining;
+    expect(await agents.state()).toEqual({ kind: 'off' });
+  });
+
+  it('says what a Redis refuses where its user has too few rights', async () => {
+    const connection = unwrap(await connect(settings()));
+    open.push(async () => connection.redis.disconnect());
+    await connection.redis.call('ACL', 'SETUSER', 'reader', 'on', `>${REDIS_PASSWORD}`, '~*', '&*', '+@read', '+@connection', '+info'); // prettier-ignore
+    const asReader = { ...settings(), url: redis.url.replace('://', '://reader@') };
+    const refused = { ok: false, error: { message: expect.stringMatching(/refuses what agents need: .*NOPERM/) } };
+    const agents = openAgents(alone.context.store);
+    open.push(() => agents.close());
+    expect(await agents.use(asReader)).toMatchObject(refused);
+    const pool = openPool(join(SOURCES, 'worker.ts'), 1, 0);
+    open.push(() => pool.close());
+    const options = { pool, programs: programsIn(SOURCES), devices: [], silenceMs: 1000, say: () => {} };
+    expect(await openAgent({ ...asReader, ...options, name: 'first' })).toMatchObject(refused);
+    expect(await openAgent({ ...settings(), ...options, name: 'a b' })).toMatchObject({ ok: false, error: { code: 'bad-input' } }); // prettier-ignore
   });
 
   it('cancels what agents do, and resumes with what is saved', async () => {
@@ -221,17 +267,35 @@ describe.skipIf(lacks('redis-server'))('runs of which agents do the work', () =>
     ]);
   });
 
-  it('measures every case once on a device of an agent that goes away and comes back', async () => {
+  it.each([
+    {
+      what: 'goes away and comes back',
+      async away(agent: RunningAgent) {
+        await agent.close();
+        await agentHere('bench');
+      },
+    },
+    {
+      what: 'finds no owner in a Redis that forgot it',
+      async away() {
+        const { redis: client, key } = unwrap(await connect(settings()));
+        open.push(async () => client.disconnect());
+        for (const end = performance.now() + 2500; performance.now() < end; await pause(10)) {
+          const owners = await client.smembers(key('owners'));
+          await Promise.all(owners.map((id) => client.del(key('owner', id))));
+        }
+      },
+    },
+  ])('measures every case once on a device of an agent that $what', async ({ away }) => {
     const owner = await engineOf(true);
     const agent = await agentHere('bench');
     const ask = { target: 'cpu@bench', suite: 'contention', repeats: 3, warmUps: 0 };
-    process.env.FAKE_BENCH = JSON.stringify({ pauseMs: 150 } satisfies FakeBench);
+    process.env.FAKE_BENCH = JSON.stringify({ pauseMs: 250 } satisfies FakeBench);
     const { runId: benchId } = await call<{ runId: number }>(owner, 'bench.start', ask);
     const done = finished(owner, benchId);
     await begun(owner);
-    await agent.close();
     process.env.FAKE_BENCH = '{}';
-    await agentHere('bench');
+    await away(agent);
     expect(await done).toMatchObject({ state: 'complete' });
     const { cases, request } = await call<MeasuringDetail>(owner, 'bench.detail', { id: benchId });
     expect(request.target).toBe('cpu@bench');

@@ -2,14 +2,14 @@ import { randomUUID } from 'node:crypto';
 import { hostname } from 'node:os';
 import type { Job, WorkerOptions } from 'bullmq';
 import type { BenchPlan } from '../../../src-workers/domain/benchmark.ts';
-import { ok, type Result } from '../../../src-workers/domain/result.ts';
+import { fail, ok, type Result } from '../../../src-workers/domain/result.ts';
 import { kept } from '../../../src-workers/numeric/kept.ts';
 import type { SweepPlan } from '../../../src-workers/predict/plan.ts';
 import type { MeasuringTarget } from '../../contract/measuring.ts';
 import type { MeasuringPrograms } from '../measuring/programs.ts';
 import { measureHere } from '../measuring/targets.ts';
 import type { Pool } from '../pool.ts';
-import { connect, VERSIONS, type RedisSettings } from './connection.ts';
+import { connected, repeat, VERSIONS, type Connection, type RedisSettings } from './connection.ts';
 import { announce, announced } from './owner.ts';
 import {
   CANCEL_CHANNEL,
@@ -17,6 +17,7 @@ import {
   deviceQueue,
   encode,
   HEARTBEAT_MS,
+  plainName,
   RESULT_KEPT_S,
   TASK_QUEUE,
   type AgentRecord,
@@ -55,10 +56,16 @@ const MAX_PLANS = 3;
 
 /** Takes jobs until it is closed: tasks of runs in the pool, and measurements one at a time with nothing beside them. */
 export async function openAgent(options: AgentOptions): Promise<Result<RunningAgent>> {
+  if (plainName(options.name) !== options.name)
+    return fail(
+      'bad-input',
+      `The name of an agent must be of letters, digits, dots, - and _, not "${options.name.slice(0, 80)}". Specify --name.`,
+    );
+  return connected(options, (connection) => agentOn(connection, options));
+}
+
+async function agentOn(connection: Connection, options: AgentOptions): Promise<RunningAgent> {
   const { name, pool, programs, devices, silenceMs, say } = options;
-  const connected = await connect(options);
-  if (!connected.ok) return connected;
-  const { value: connection } = connected;
   const { redis, key } = connection;
   const { Worker } = await import('bullmq');
   const id = randomUUID();
@@ -106,7 +113,7 @@ export async function openAgent(options: AgentOptions): Promise<Result<RunningAg
       await redis.set(result, encode(output), 'EX', RESULT_KEPT_S);
     });
 
-  const doMeasure = (job: Job<MeasuringJob>, _token?: string, cancelled?: AbortSignal) =>
+  const doMeasure = (target: string, job: Job<MeasuringJob>, cancelled?: AbortSignal) =>
     alone(() =>
       during(job, async () => {
         const stream = key('records', job.id!);
@@ -115,27 +122,31 @@ export async function openAgent(options: AgentOptions): Promise<Result<RunningAg
         };
         const plan = await planOf<BenchPlan>(job.data.plan);
         const lost = new AbortController();
-        const watch = setInterval(() => {
-          void isOwned(job.data.owner).then(
-            (owned) => !owned && lost.abort(),
-            () => {},
-          );
-        }, HEARTBEAT_MS);
+        const watch = repeat(HEARTBEAT_MS, async () => {
+          if (!(await isOwned(job.data.owner))) lost.abort();
+        });
         const signal = AbortSignal.any([closing.signal, lost.signal, ...(cancelled ? [cancelled] : [])]);
-        const end = await measureHere(
-          { pool, programs },
-          job.data.target,
-          plan,
-          job.data.limits,
-          signal,
-          async (record, atMs) => {
-            await write({ record, atMs });
-            return ok(null);
-          },
-        );
-        clearInterval(watch);
-        // Without a last word the owner hands out what is left of the measurement.
-        if (!closing.signal.aborted) await write({ end });
+        const written: Promise<void>[] = [];
+        try {
+          const end = await measureHere(
+            { pool, programs },
+            target,
+            plan,
+            job.data.limits,
+            signal,
+            async (record, atMs) => {
+              // A program that waited for a Redis that is away would exceed its time limit.
+              written.push(write({ record, atMs }));
+              written.at(-1)!.catch(() => {});
+              return ok(null);
+            },
+          );
+          await Promise.all(written);
+          // Without a last word the owner hands out what is left of the measurement.
+          if (!signal.aborted) await write({ end });
+        } finally {
+          watch.stop();
+        }
       }),
     );
 
@@ -168,11 +179,19 @@ export async function openAgent(options: AgentOptions): Promise<Result<RunningAg
   const workers = [
     tasks,
     ...devices.map(
-      (device) => new Worker<MeasuringJob>(deviceQueue(name, device.id), doMeasure, { ...shared, maxStalledCount: 0 }),
+      ({ id: target }) =>
+        new Worker<MeasuringJob>(
+          deviceQueue(name, target),
+          (job, _token, cancelled) => doMeasure(target, job, cancelled),
+          { ...shared, maxStalledCount: 0 },
+        ),
     ),
   ];
   for (const worker of workers) worker.on('error', () => {});
+  for (const worker of workers) connection.onClose(() => worker.close(redis.status !== 'ready'));
+  connection.onClose(() => redis.del(key('agent', id)));
   const listener = redis.duplicate();
+  connection.onClose(async () => listener.disconnect());
   listener.on('error', () => {});
   listener.on('message', (_channel, jobId: string) => workers.forEach((worker) => worker.cancelJob(jobId)));
   await listener.subscribe(key(CANCEL_CHANNEL));
@@ -196,18 +215,14 @@ export async function openAgent(options: AgentOptions): Promise<Result<RunningAg
         );
   };
   await beat();
-  const timer = setInterval(() => void beat().catch(() => {}), HEARTBEAT_MS);
+  const beats = repeat(HEARTBEAT_MS, beat);
 
-  return ok({
+  return {
     place: connection.place,
     async close() {
-      clearInterval(timer);
+      beats.stop();
       closing.abort();
-      listener.disconnect();
-      await connection.close([
-        redis.del(key('agent', id)),
-        ...workers.map((worker) => worker.close(redis.status !== 'ready')),
-      ]);
+      await connection.close();
     },
-  });
+  };
 }

@@ -46,27 +46,36 @@ export function openAgents(store: StoreClient): Agents {
   let owner: Owner | null = null;
   let failure: string | null = null;
   let closed = false;
+  /** Settings that were put in place of others. */
+  let replaced = 0;
   const replace = async (next: Owner | null): Promise<void> => {
     const last = owner;
+    replaced += 1;
     [owner, failure] = [closed ? null : next, null];
     await last?.close();
     if (closed) await next?.close();
   };
-  const use: Agents['use'] = async (settings) => {
-    if (!settings) {
-      await replace(null);
-      return ok(null);
-    }
+  const openWith = async (settings: RedisSettings): Promise<Result<Owner>> => {
     const storeId = await storeIdOf(store);
-    const opened = storeId.ok ? await openOwner(settings, storeId.value) : storeId;
-    if (opened.ok) await replace(opened.value);
-    else if (!owner) failure = opened.error.message;
-    return opened.ok ? ok(null) : opened;
+    return storeId.ok ? openOwner(settings, storeId.value) : storeId;
   };
   return {
-    use,
+    async use(settings) {
+      const opened = settings ? await openWith(settings) : ok(null);
+      if (!opened.ok) return opened;
+      await replace(opened.value);
+      return ok(null);
+    },
     async join(settings) {
-      while (!closed && !owner && !(await use(settings)).ok) await pause(RETRY_MS, undefined, { ref: false });
+      const before = replaced;
+      while (!closed && replaced === before) {
+        const opened = await openWith(settings);
+        if (opened.ok && replaced === before) return replace(opened.value);
+        // Another setting took its place meanwhile.
+        if (opened.ok) return opened.value.close();
+        if (replaced === before) failure = opened.error.message;
+        await pause(RETRY_MS, undefined, { ref: false });
+      }
     },
     async state() {
       if (owner) return owner.state();

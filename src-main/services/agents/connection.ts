@@ -29,8 +29,10 @@ export interface Connection {
   /** Where it is, without a secret. */
   readonly place: string;
   key(...parts: readonly string[]): string;
-  /** Waits for what closes the queues, but for no Redis that is away; then disconnects. */
-  close(queues: readonly Promise<unknown>[]): Promise<void>;
+  /** Names what is to be done before it is closed. */
+  onClose(end: () => Promise<unknown>): void;
+  /** Waits for what is to be done before, but for no Redis that is away; then disconnects. */
+  close(): Promise<void>;
 }
 
 /** Reads the settings; the password is looked up and goes nowhere else. */
@@ -43,8 +45,10 @@ export async function redisOptions({
 > {
   const form = 'redis://HOST:PORT, or rediss://HOST:PORT for TLS';
   let parsed: URL;
+  let username: string;
   try {
     parsed = new URL(url);
+    username = decodeURIComponent(parsed.username);
   } catch {
     return fail('bad-input', `The address of the Redis must be ${form}.`, { field: 'redis' });
   }
@@ -73,23 +77,45 @@ export async function redisOptions({
   return ok({
     prefix,
     place: `${parsed.protocol}//${parsed.hostname}:${port}`,
-    options: optionsOf(parsed, port, Number(database), password.value),
+    options: optionsOf(parsed, username, port, Number(database), password.value),
   });
 }
 
-function optionsOf({ protocol, hostname, username }: URL, port: number, db: number, password: string | undefined) {
+function optionsOf(
+  { protocol, hostname }: URL,
+  username: string,
+  port: number,
+  db: number,
+  password: string | undefined,
+) {
   // An address of version 6 stands in brackets in a URL.
   const host = hostname.replace(/^\[(.*)\]$/, '$1');
   return {
     host,
     port,
     db,
-    ...(username !== '' && { username: decodeURIComponent(username) }),
+    ...(username !== '' && { username }),
     ...(password && { password }),
     ...(protocol === 'rediss:' && { tls: { servername: host } }),
     connectTimeout: FIRST_ANSWER_MS,
     // Commands wait while the Redis is away.
     maxRetriesPerRequest: null,
+  };
+}
+
+/** Does something again and again, ms after its last end: while a Redis is away, no calls gather. */
+export function repeat(ms: number, body: () => Promise<unknown>): { stop(): void } {
+  let timer: NodeJS.Timeout | null = null;
+  let stopped = false;
+  const next = (): void => {
+    if (!stopped) timer = setTimeout(() => void body().then(next, next), ms);
+  };
+  next();
+  return {
+    stop() {
+      stopped = true;
+      if (timer) clearTimeout(timer);
+    },
   };
 }
 
@@ -99,6 +125,26 @@ async function passwordIn(file: string): Promise<Result<string>> {
     return line === '' ? fail('bad-input', `The first line of ${file} is empty. Write the password there.`) : ok(line);
   } catch (error) {
     return fail('not-found', `The password file ${file} cannot be read (${systemReason(error)}).`);
+  }
+}
+
+/** Connects and opens what uses the connection; fails where the Redis does not answer, or refuses what is asked of it. */
+export async function connected<T>(
+  settings: RedisSettings,
+  open: (connection: Connection) => Promise<T>,
+): Promise<Result<T>> {
+  const connection = await connect(settings);
+  if (!connection.ok) return connection;
+  const { place, close } = connection.value;
+  try {
+    return ok(await open(connection.value));
+  } catch (error) {
+    await close();
+    const reason = error instanceof Error ? error.message : String(error);
+    return fail(
+      'unsupported',
+      `The Redis at ${place} refuses what agents need: ${reason}. Check its version, its memory and the rights of the user.`,
+    );
   }
 }
 
@@ -125,14 +171,16 @@ export async function connect(settings: RedisSettings): Promise<Result<Connectio
   });
   if (!refused) {
     const gone = new Promise<void>((resolve) => redis.once('end', resolve));
+    const ends: (() => Promise<unknown>)[] = [];
     return ok({
       redis,
       prefix,
       place,
       key: (...parts) => [prefix, ...parts].join(':'),
-      async close(queues) {
+      onClose: (end) => void ends.push(end),
+      async close() {
         looking = false;
-        await Promise.race([Promise.allSettled(queues), gone]);
+        await Promise.race([Promise.allSettled(ends.map((end) => end())), gone]);
         redis.disconnect();
       },
     });

@@ -2,11 +2,11 @@ import { randomUUID } from 'node:crypto';
 import { hostname } from 'node:os';
 import type { Queue, QueueEvents } from 'bullmq';
 import type { BenchPlan } from '../../../src-workers/domain/benchmark.ts';
-import { ok, type Result } from '../../../src-workers/domain/result.ts';
+import { fail, ok, type Result } from '../../../src-workers/domain/result.ts';
 import type { SweepPlan } from '../../../src-workers/predict/plan.ts';
 import type { AgentsState } from '../../contract/agents.ts';
 import type { ProgramEnd, ProgramLimits, TakeRecord } from '../measuring/runner.ts';
-import { connect, VERSIONS, type Connection, type RedisSettings } from './connection.ts';
+import { connected, repeat, VERSIONS, type Connection, type RedisSettings } from './connection.ts';
 import {
   CANCEL_CHANNEL,
   decode,
@@ -59,11 +59,12 @@ interface Pending {
 }
 
 /** @param storeId distinguishes the runs of one database from those of others */
-export async function openOwner(settings: RedisSettings, storeId: string): Promise<Result<Owner>> {
-  const connected = await connect(settings);
-  if (!connected.ok) return connected;
-  const { value: connection } = connected;
-  const { redis, key } = connection;
+export function openOwner(settings: RedisSettings, storeId: string): Promise<Result<Owner>> {
+  return connected(settings, (connection) => ownerOn(connection, storeId));
+}
+
+async function ownerOn(connection: Connection, storeId: string): Promise<Owner> {
+  const { redis, key, place } = connection;
   const id = randomUUID();
   const { Queue: BullQueue, QueueEvents: BullEvents } = await import('bullmq');
   const shared = { connection: redis, prefix: connection.prefix };
@@ -72,6 +73,9 @@ export async function openOwner(settings: RedisSettings, storeId: string): Promi
   // What fails is tried again by the next look; a listener keeps the program from ending.
   queue.on('error', () => {});
   events.on('error', () => {});
+  connection.onClose(() => redis.del(key('owner', id)));
+  connection.onClose(() => queue.close());
+  connection.onClose(() => events.close());
   await events.waitUntilReady();
 
   const pending = new Map<string, Pending>();
@@ -91,7 +95,9 @@ export async function openOwner(settings: RedisSettings, storeId: string): Promi
     if ((await queue.getJobState(jobId)) !== 'unknown') return;
     // A Redis that is empty does not know this owner either, and agents would leave its work alone.
     if (again) await beat();
-    await job.add();
+    if (pending.get(jobId) === job) await job.add();
+    // Cancelled while it was handed out.
+    if (!pending.has(jobId)) await queue.remove(jobId);
   };
   const lookQuietly = (jobId: string): void => void look(jobId).catch(() => {});
   events.on('completed', ({ jobId }) => lookQuietly(jobId));
@@ -99,27 +105,31 @@ export async function openOwner(settings: RedisSettings, storeId: string): Promi
 
   await beat();
   const timers = [
-    setInterval(() => void beat().catch(() => {}), HEARTBEAT_MS),
-    setInterval(() => [...pending.keys()].forEach(lookQuietly), RECONCILE_MS),
+    repeat(HEARTBEAT_MS, beat),
+    repeat(RECONCILE_MS, () => Promise.allSettled([...pending.keys()].map((jobId) => look(jobId)))),
   ];
 
   const plans = new WeakMap<object, { readonly digest: string; readonly bytes: Buffer }>();
-  /** Puts a plan where agents find it; its digest. A run's plan is the same object for all its tasks. */
-  const placed = async (plan: SweepPlan | BenchPlan): Promise<string> => {
+  /** A plan as agents find it. A run's plan is the same object for all its tasks. */
+  const packed = (plan: SweepPlan | BenchPlan): { readonly digest: string; readonly bytes: Buffer } => {
     let known = plans.get(plan);
     if (!known) {
       // Its id names the plan within a process; here its digest does.
       const bytes = encode('id' in plan ? { ...plan, id: '' } : plan);
       plans.set(plan, (known = { bytes, digest: digestOf(bytes) }));
     }
-    const at = key('plan', known.digest);
-    if ((await redis.expire(at, PLAN_KEPT_S)) === 0) await redis.set(at, known.bytes, 'EX', PLAN_KEPT_S);
-    return known.digest;
+    return known;
+  };
+  /** Puts a plan where agents find it. */
+  const putPlan = async (plan: SweepPlan | BenchPlan): Promise<void> => {
+    const { digest, bytes } = packed(plan);
+    const at = key('plan', digest);
+    if ((await redis.expire(at, PLAN_KEPT_S)) === 0) await redis.set(at, bytes, 'EX', PLAN_KEPT_S);
   };
   const cancel = (jobId: string): void => void redis.publish(key(CANCEL_CHANNEL), jobId).catch(() => {});
   const capable = (): readonly AgentRecord[] => agents.filter(({ versions }) => versions === VERSIONS);
 
-  return ok({
+  return {
     capacity: () =>
       Math.max(
         MIN_CAPACITY,
@@ -127,7 +137,7 @@ export async function openOwner(settings: RedisSettings, storeId: string): Promi
       ),
     async run(name, runId, { plan, ...input }, signal) {
       signal?.throwIfAborted();
-      const digest = await placed(plan);
+      const { digest } = packed(plan);
       const jobId = [name, storeId, runId, digestOf(digest + JSON.stringify(input)).slice(0, 32)].join('-');
       const data: TaskJob = { owner: id, runId, plan: digest, input };
       const options = { jobId, removeOnComplete: true, removeOnFail: true };
@@ -144,7 +154,7 @@ export async function openOwner(settings: RedisSettings, storeId: string): Promi
           else reject(end.error);
         };
         const add = async (): Promise<void> => {
-          await placed(plan);
+          await putPlan(plan);
           await queue.add(name, data, options);
         };
         pending.set(jobId, { add, settle });
@@ -161,18 +171,26 @@ export async function openOwner(settings: RedisSettings, storeId: string): Promi
       // Reading waits, so it needs a connection of its own.
       const reader = redis.duplicate();
       reader.on('error', () => {});
-      const onAbort = (): void => cancel(jobId);
+      let onAbort!: () => void;
+      const aborted = new Promise<never>((_, reject) => (onAbort = () => reject(signal.reason as Error)));
+      aborted.catch(() => cancel(jobId));
       signal.addEventListener('abort', onAbort, { once: true });
-      try {
+      if (signal.aborted) onAbort();
+      /** What waits for a Redis that is away ends where the measurement is cancelled. */
+      const unlessAborted = <T>(work: Promise<T>): Promise<T> => Promise.race([work, aborted]);
+      const data: MeasuringJob = { owner: id, runId, plan: packed(plan).digest, limits };
+      const handOut = async (): Promise<void> => {
         // Two processes of one agent must not measure each other.
         await device.setGlobalConcurrency(1);
-        const data: MeasuringJob = { owner: id, runId, plan: await placed(plan), target, limits };
-        await device.add('measure', data, { jobId, removeOnComplete: true, removeOnFail: true });
+        await putPlan(plan);
+        if (!signal.aborted) await device.add('measure', data, { jobId, removeOnComplete: true, removeOnFail: true });
+      };
+      try {
+        await unlessAborted(handOut());
         let last = '0';
         let gone = false;
         for (;;) {
-          const read = await reader.xread('BLOCK', RECORD_WAIT_MS, 'STREAMS', stream, last);
-          if (signal.aborted) return ok({ kind: 'cancelled' });
+          const read = await unlessAborted(reader.xread('BLOCK', RECORD_WAIT_MS, 'STREAMS', stream, last));
           for (const [entry, [, text]] of read?.[0][1] ?? []) {
             last = entry;
             const said = JSON.parse(text) as Said;
@@ -186,21 +204,28 @@ export async function openOwner(settings: RedisSettings, storeId: string): Promi
           if (read) continue;
           // A job that is gone without a last word was taken from an agent that was silent for too long. The word may just have come.
           if (gone) return ok({ kind: 'lost' });
-          gone = (await device.getJobState(jobId)) === 'unknown';
+          gone = (await unlessAborted(device.getJobState(jobId))) === 'unknown';
         }
+      } catch (error) {
+        if (signal.aborted) return ok({ kind: 'cancelled' });
+        return fail(
+          'unsupported',
+          `The Redis at ${place} failed: ${error instanceof Error ? error.message : 'closed'}.`,
+        );
       } finally {
         signal.removeEventListener('abort', onAbort);
-        void device.remove(jobId).catch(() => {});
-        void redis.del(stream).catch(() => {});
         reader.disconnect();
+        void Promise.allSettled([device.remove(jobId), redis.del(stream)]).then(() => device.close());
       }
     },
     async state() {
+      if (redis.status !== 'ready')
+        return { kind: 'failed', message: `The Redis at ${place} is away. Runs on agents wait for it.` };
       const counts = await queue.getJobCounts('wait', 'active');
       agents = await announced<AgentRecord>(connection, 'agent');
       return {
         kind: 'connected',
-        place: connection.place,
+        place,
         versions: VERSIONS,
         agents: agents.map(({ devices, ...agent }) => ({
           ...agent,
@@ -212,11 +237,11 @@ export async function openOwner(settings: RedisSettings, storeId: string): Promi
       };
     },
     async close() {
-      timers.forEach(clearInterval);
+      timers.forEach((timer) => timer.stop());
       for (const { settle } of pending.values()) settle({ error: new Error('The connection to Redis was closed.') });
-      await connection.close([redis.del(key('owner', id)), queue.close(), events.close()]);
+      await connection.close();
     },
-  });
+  };
 }
 
 /** Says that an owner or agent is there; it is forgotten when it says so no more. */

@@ -32,7 +32,6 @@ export interface MeasuringJob {
   readonly owner: string;
   readonly runId: number | null;
   readonly plan: string;
-  readonly target: string;
   readonly limits: ProgramLimits;
 }
 
@@ -67,8 +66,8 @@ export const SILENCE_S = 30;
 export const RESULT_KEPT_S = 3600;
 export const PLAN_KEPT_S = 24 * 3600;
 
-/** BullMQ takes no colon in a name. */
-const plainName = (text: string): string => text.replaceAll(/[^\w.-]+/g, '_');
+/** A name as BullMQ takes it in the names of queues. */
+export const plainName = (text: string): string => text.replaceAll(/[^\w.-]+/g, '_');
 export const TASK_QUEUE = `tasks-${plainName(VERSIONS)}`;
 /** @param target as in `cuda:0` */
 export const deviceQueue = (agent: string, target: string): string =>
