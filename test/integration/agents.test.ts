@@ -290,7 +290,7 @@ describe.skipIf(lacks('redis-server'))('runs of which agents do the work', () =>
     const owner = await engineOf(true);
     const agent = await agentHere('bench');
     const ask = { target: 'cpu@bench', suite: 'contention', repeats: 3, warmUps: 0 };
-    process.env.FAKE_BENCH = JSON.stringify({ pauseMs: 250 } satisfies FakeBench);
+    process.env.FAKE_BENCH = JSON.stringify({ pauseMs: 1000 } satisfies FakeBench);
     const { runId: benchId } = await call<{ runId: number }>(owner, 'bench.start', ask);
     const done = finished(owner, benchId);
     await begun(owner);
