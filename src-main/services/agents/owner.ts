@@ -1,5 +1,6 @@
 import { randomUUID } from 'node:crypto';
 import { hostname } from 'node:os';
+import { setTimeout as pause } from 'node:timers/promises';
 import type { Queue, QueueEvents } from 'bullmq';
 import type { BenchPlan } from '../../../src-workers/domain/benchmark.ts';
 import { fail, ok, type Result } from '../../../src-workers/domain/result.ts';
@@ -48,6 +49,8 @@ export interface Owner {
 
 /** Pending jobs are looked for this often: an event may be lost with a Redis that forgets. */
 const RECONCILE_MS = 3000;
+/** A Redis that answers no later is away. */
+const ANSWER_MS = 4000;
 /** Agents that join while a run is under way find work too. */
 const MIN_CAPACITY = 8;
 /** A measured record, or the end of the program, or nothing for so long, ms. */
@@ -219,10 +222,13 @@ async function ownerOn(connection: Connection, storeId: string): Promise<Owner> 
       }
     },
     async state() {
-      if (redis.status !== 'ready')
-        return { kind: 'failed', message: `The Redis at ${place} is away. Runs on agents wait for it.` };
-      const counts = await queue.getJobCounts('wait', 'active');
-      agents = await announced<AgentRecord>(connection, 'agent');
+      const ask = async () =>
+        Promise.all([queue.getJobCounts('wait', 'active'), announced<AgentRecord>(connection, 'agent')]);
+      const found =
+        redis.status === 'ready' ? await Promise.race([ask(), pause(ANSWER_MS, null, { ref: false })]) : null;
+      if (!found) return { kind: 'failed', message: `The Redis at ${place} is away. Runs on agents wait for it.` };
+      const [counts, known] = found;
+      agents = known;
       return {
         kind: 'connected',
         place,
