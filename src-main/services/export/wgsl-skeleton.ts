@@ -53,7 +53,7 @@ ${fetches ? fetching(typeof balancing.fetch === 'number' ? balancing.fetch : 1, 
 //   alias Value = f32;                             what iterations add up to
 ${cuts ? '' : '//   fn unit_iterations(unit: u32) -> u32           how long the unit is\n'}\
 //   fn unit_step(unit: u32, i: u32) -> Value       what its iteration i adds
-//   fn unit_end(unit: u32, sum: Value)             takes the sum${partial ? ' in parts, one from each invocation of the unit: add them atomically' : ''}
+//   fn unit_end(unit: u32, sum: Value)             takes the sum${partial ? ' in parts, one from each invocation of the unit: add them atomically,\n//                                                 f32 by atomicCompareExchangeWeak on its bits' : ''}
 
 // A launch takes \`units\` units from place \`first\` of the order on, in \`workgroups\` workgroups.${isMixed ? ' Launch each class, `which`.' : ''}
 struct Launch { first: u32, units: u32, workgroups: u32, which: u32 }
@@ -95,11 +95,15 @@ const runUnit = (isPadded: boolean): string => `
 fn run_unit(u: u32, rank: u32, at: u32) {
   let unit = unit_at(at);
   let length = unit_iterations(unit);
-  let last = ${isPadded ? 'max(length, padded[launch.first + at])' : 'length'};
   var sum = Value();
+${
+  isPadded
+    ? `  let last = max(length, padded[launch.first + at]);
   for (var i = rank; i < last; i += u) {
     if (i < length) { sum += unit_step(unit, i); }
-  }
+  }`
+    : '  for (var i = rank; i < length; i += u) { sum += unit_step(unit, i); }'
+}
   unit_end(unit, sum);
 }
 `;
