@@ -1,7 +1,7 @@
 import { readdirSync, readFileSync, renameSync, rmSync } from 'node:fs';
 import { join } from 'node:path';
 
-import type { Database } from 'better-sqlite3';
+import SQLite, { type Database } from 'better-sqlite3';
 
 import { refuse } from './failure.ts';
 
@@ -25,6 +25,35 @@ export function readMigrations(folder: string): readonly Migration[] {
 
 export function userVersion(db: Database): number {
   return db.pragma('user_version', { simple: true }) as number;
+}
+
+/** Whether a database has the tables, columns and indexes that the migrations up to a version make; it may have others beside them. */
+export function hasTablesOf(db: Database, version: number, migrations: readonly Migration[]): boolean {
+  const known = new Set<string>();
+  const empty = new SQLite(':memory:');
+  try {
+    let ofVersion: readonly string[] = [];
+    for (const migration of migrations) {
+      empty.exec(migration.sql);
+      const names = columnNames(empty);
+      names.forEach((name) => known.add(name));
+      if (migration.version === version) ofVersion = names;
+    }
+    const found = columnNames(db).filter((name) => known.has(name));
+    return found.length === ofVersion.length && found.every((name) => ofVersion.includes(name));
+  } finally {
+    empty.close();
+  }
+}
+
+function columnNames(db: Database): readonly string[] {
+  return db
+    .prepare<[], string>(
+      `SELECT each.type || ' ' || each.name || ' ' || coalesce(field.name, '')
+       FROM sqlite_schema each LEFT JOIN pragma_table_xinfo(each.name) field`,
+    )
+    .pluck()
+    .all();
 }
 
 /**

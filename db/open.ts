@@ -7,7 +7,7 @@ import { INVALID_REASONS } from '../src-workers/domain/design.ts';
 import type { Result } from '../src-workers/domain/result.ts';
 import { attempt, refuse } from './failure.ts';
 import type { Migration } from './migrate.ts';
-import { migrate, readMigrations, userVersion } from './migrate.ts';
+import { hasTablesOf, migrate, readMigrations, userVersion } from './migrate.ts';
 
 /** `LKST`: says in the header of a file that it is ours. */
 export const APPLICATION_ID = 0x4c4b5354;
@@ -30,8 +30,8 @@ export function openDatabase(options: OpenOptions): Result<Database.Database> {
   const { file } = options;
   const migrations = readMigrations(options.migrationsFolder);
   return attempt(file, () => {
-    const fresh = inspectFile(file, migrations);
     const timeout = options.busyTimeoutMs ?? 5000;
+    const fresh = inspectFile(file, migrations, timeout);
     const db = new Database(file, { timeout });
     try {
       untilUnlocked(timeout, () => {
@@ -78,13 +78,17 @@ function untilUnlocked(timeoutMs: number, body: () => void): void {
 export function inspectDatabase({ file, migrationsFolder }: OpenOptions): Result<{ readonly bytes: number | null }> {
   const migrations = readMigrations(migrationsFolder);
   return attempt(file, () => {
-    inspectFile(file, migrations);
+    inspectFile(file, migrations, null);
     return { bytes: existsSync(file) ? storedBytes(file) : null };
   });
 }
 
-/** Refuses what is not a sound database of ours, without writing. Returns whether there is nothing there yet. */
-function inspectFile(file: string, migrations: readonly Migration[]): boolean {
+/**
+ * Refuses what is not a sound database of ours, without writing. Returns whether there is nothing there yet.
+ * @param undoTimeoutMs how long to wait where what a killed process did not finish is undone first, which writes; null: it is not, and
+ * the file is not looked through then
+ */
+function inspectFile(file: string, migrations: readonly Migration[], undoTimeoutMs: number | null): boolean {
   const folder = dirname(file);
   const folderStat = statSync(folder, { throwIfNoEntry: false });
   if (!folderStat?.isDirectory()) refuse('storage', `${file} cannot be opened: ${folder} is not a folder.`, { file });
@@ -109,15 +113,32 @@ function inspectFile(file: string, migrations: readonly Migration[]): boolean {
       file,
     });
   }
+  if (bytesOf(`${file}-journal`) > 0) {
+    if (undoTimeoutMs === null) return false;
+    undoUnfinished(file, undoTimeoutMs);
+    return inspectFile(file, migrations, null);
+  }
   refuseUnknown(file, header.readInt32BE(60), migrations);
   // With a log left by a killed process the file may rightly be shorter than its header says.
-  const log = statSync(`${file}-wal`, { throwIfNoEntry: false });
   const expectedBytes = pageBytes(header) * header.readUInt32BE(28);
-  if (stat.size < expectedBytes && !log?.size) {
+  if (stat.size < expectedBytes && bytesOf(`${file}-wal`) === 0) {
     refuse('storage', `${file} is damaged: it has ${stat.size} bytes, and its header says ${expectedBytes}.`, { file });
   }
   probe(file, stat.size, migrations);
   return false;
+}
+
+/**
+ * SQLite undoes by its journal what a process did that was killed as it switched to the log, or before; a connection that cannot write
+ * fails instead.
+ */
+function undoUnfinished(file: string, timeout: number): void {
+  const db = new Database(file, { timeout, fileMustExist: true });
+  try {
+    db.prepare('SELECT count(*) FROM sqlite_schema').get();
+  } finally {
+    db.close();
+  }
 }
 
 /** Looks through SQLite's eyes, log included, by a connection that cannot write. */
@@ -131,6 +152,13 @@ function probe(file: string, bytes: number, migrations: readonly Migration[]): v
       const verdict = db.pragma('quick_check(1)', { simple: true }) as string;
       if (verdict !== 'ok') refuse('storage', `${file} is damaged: ${verdict.replaceAll('\n', ' ')}`, { file });
     }
+    const version = userVersion(db);
+    if (!hasTablesOf(db, version, migrations))
+      refuse(
+        'storage',
+        `${file} is damaged: its tables are not those of version ${version}. Restore a copy, or start a new file.`,
+        { file, version },
+      );
   } finally {
     db.close();
   }
@@ -196,5 +224,7 @@ function nameInvalidReasons(db: Database.Database): void {
 
 /** Bytes of the file and its log on disk. */
 export function storedBytes(file: string): number {
-  return [file, `${file}-wal`].reduce((sum, path) => sum + (existsSync(path) ? statSync(path).size : 0), 0);
+  return bytesOf(file) + bytesOf(`${file}-wal`);
 }
+
+const bytesOf = (path: string): number => statSync(path, { throwIfNoEntry: false })?.size ?? 0;

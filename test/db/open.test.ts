@@ -65,6 +65,33 @@ describe('opening', () => {
       db.pragma('user_version = -5');
       db.close();
     }, /damaged: its version is -5/));
+  it('refuses a version that its tables are not of', () =>
+    expectRefused((file) => {
+      const db = new Database(file);
+      db.exec(readMigrations(MIGRATIONS)[1].sql);
+      db.close();
+    }, /damaged: its tables are not those of version 1/));
+  it('undoes what a killed process had not finished, and opens', () =>
+    inFolder((folder) => {
+      const [file, left] = [`${folder}/lockstep.db`, `${folder}/left.db`];
+      copyFileSync(join(GOLDEN, 'v5.sqlite'), file);
+      const db = new Database(file);
+      db.pragma('journal_mode = DELETE');
+      const rows = db.prepare('SELECT count(*) FROM runs').pluck();
+      const before = rows.get();
+      // Pages of a change that is under way are in the file already, and what they were in the journal.
+      db.pragma('cache_size = 1');
+      db.exec('BEGIN; DELETE FROM predictions; DELETE FROM run_columns; DELETE FROM runs');
+      copyFileSync(file, left);
+      copyFileSync(`${file}-journal`, `${left}-journal`);
+      db.exec('ROLLBACK');
+      db.close();
+      expect(readFileSync(left).equals(readFileSync(file))).toBe(false);
+      unwrap(openStore({ file: left, migrationsFolder: MIGRATIONS })).close();
+      const opened = new Database(left, { readonly: true });
+      expect(opened.prepare('SELECT count(*) FROM runs').pluck().get()).toBe(before);
+      opened.close();
+    }));
   it('refuses a newer version that is only in the log', () =>
     inFolder((folder) => {
       // A program that was killed after migrating: the file's own header still says the old version.
