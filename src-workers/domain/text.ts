@@ -9,8 +9,8 @@ const MAX_MESSAGE = 2000;
 /** A message with its start, which says what is wrong, and its end, which says what to do: it may quote megabytes of a file. */
 export function messageText(text: string): string {
   if (text.length <= MAX_MESSAGE) return text;
-  const half = MAX_MESSAGE / 2;
-  const left = (text.length - MAX_MESSAGE).toLocaleString('en');
+  const half = MAX_MESSAGE / 2 - 30; // with what stands between them
+  const left = (text.length - 2 * half).toLocaleString('en');
   return `${text.slice(0, half)} … (${left} characters left out) … ${text.slice(-half)}`;
 }
 
