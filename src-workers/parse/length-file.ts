@@ -17,6 +17,8 @@ export const MAX_FILE_BYTES = 4 * 2 ** 30;
 interface OpenFile {
   readonly head: Uint8Array;
   readonly source: ByteSource;
+  /** Ends what was not read to its end. */
+  close(): Promise<unknown>;
   /** The same, for formats that are not read from the first byte to the last. */
   bytes(): Promise<FileBytes>;
 }
@@ -105,12 +107,14 @@ function unreadable(head: Uint8Array): string | null {
 async function openFile(source: ByteSource | FileBytes, label: string): Promise<OpenFile> {
   if ('slice' in source) {
     const head = new Uint8Array(await source.slice(0, HEAD_BYTES));
-    if (!isGzip(head)) return { head, source, bytes: async () => source };
+    if (!isGzip(head)) return { head, source, close: async () => {}, bytes: async () => source };
   }
   const packed = await peeked(source);
-  const { head, whole } = isGzip(packed.head) ? await peeked(gunzipped(packed.whole, label, MAX_FILE_BYTES)) : packed;
+  const { head, whole, close } = isGzip(packed.head)
+    ? await peeked(gunzipped(packed.whole, label, MAX_FILE_BYTES))
+    : packed;
   const bytes = async (): Promise<FileBytes> => bytesSource(await gathered(whole, label, MAX_IMPORT_BYTES));
-  return { head, source: whole, bytes };
+  return { head, source: whole, close, bytes };
 }
 
 /** A file's text, unpacked where it is gzip. */
@@ -133,7 +137,11 @@ export function readLengths(
 ): Promise<Result<ReadLengths>> {
   return caught(async () => {
     const file = await openFile(source, label);
-    return FORMATS.find(({ matches }) => matches(file.head))!.read(file, label, chosen);
+    try {
+      return await FORMATS.find(({ matches }) => matches(file.head))!.read(file, label, chosen);
+    } finally {
+      await file.close();
+    }
   });
 }
 
@@ -146,6 +154,10 @@ export function inspectLengths(
   return caught<TableSummary | null>(async () => {
     const file = await openFile(source, label);
     const { inspect } = FORMATS.find(({ matches }) => matches(file.head))!;
-    return inspect ? inspect(file, label, asked) : { ok: true, value: null };
+    try {
+      return inspect ? await inspect(file, label, asked) : { ok: true, value: null };
+    } finally {
+      await file.close();
+    }
   });
 }

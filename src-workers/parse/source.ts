@@ -95,8 +95,10 @@ export const DECIMAL = /^[+-]?(?:\d+\.?\d*|\.\d+)(?:[eE][+-]?\d+)?$/;
 /** What the format of a file, and the delimiter of a table, are detected from. */
 export const HEAD_BYTES = 65_536;
 
-/** The first bytes of a source, and a source that still has all of them. */
-export async function peeked(source: ByteSource): Promise<{ readonly head: Uint8Array; readonly whole: ByteSource }> {
+/** The first bytes of a source, and a source that still has all of them; where it is not read to its end, `close` ends it. */
+export async function peeked(
+  source: ByteSource,
+): Promise<{ readonly head: Uint8Array; readonly whole: ByteSource; readonly close: () => Promise<unknown> }> {
   const iterator = source[Symbol.asyncIterator]();
   const chunks: Uint8Array[] = [];
   let bytes = 0;
@@ -110,7 +112,11 @@ export async function peeked(source: ByteSource): Promise<{ readonly head: Uint8
     while (chunks.length > 0) yield chunks.shift()!;
     yield* { [Symbol.asyncIterator]: () => iterator };
   };
-  return { head: joined(chunks, bytes).subarray(0, HEAD_BYTES), whole: whole() };
+  return {
+    head: joined(chunks, bytes).subarray(0, HEAD_BYTES),
+    whole: whole(),
+    close: async () => iterator.return?.(),
+  };
 }
 
 /** The parts as one. */

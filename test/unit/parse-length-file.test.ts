@@ -128,6 +128,25 @@ describe('files of lengths, by their content', () => {
     expect(await inspected(made('rows.npz'))).toBeNull();
     expect(await inspected(text('# Nodes: 2 Edges: 1\n0 1\n'))).toBeNull();
   });
+
+  it('is closed, though it was not read to its end', async () => {
+    // Noise: more than is looked at remains.
+    const values = Int32Array.from({ length: 200_000 }, (_, at) => (at * 2_654_435_761) | 0);
+    const header = "{'descr': '<i4', 'fortran_order': False, 'shape': (200000,), }";
+    const packed = gzipSync(npy(header, new Uint8Array(values.buffer)));
+    let open = 0;
+    const file = async function* (): AsyncGenerator<Uint8Array> {
+      open++;
+      try {
+        for (let at = 0; at < packed.length; at += 4096) yield packed.subarray(at, at + 4096);
+      } finally {
+        open--;
+      }
+    };
+    expect(unwrap(await inspectLengths(file(), 'x'))).toBeNull();
+    expect((await readLengths(file(), 'x')).ok).toBe(false);
+    await expect.poll(() => open).toBe(0);
+  });
 });
 
 const BIG = BigInt(2 ** 53) + 2n;
