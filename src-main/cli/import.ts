@@ -85,11 +85,11 @@ export function namedParameter(text: string, known: NamedParameters = {}): Named
   const [name, ...rest] = text.split('=');
   const axis = rest.join('=');
   const field = DESIGN_FIELDS.find((each) => ([each, ...DESIGN_NAMES[each]] as readonly string[]).includes(axis));
-  if (name !== '' && name !== '__proto__' && field) return { ...known, [name]: field };
+  if (name !== '' && name !== '__proto__' && (field || axis === 'none')) return { ...known, [name]: field ?? null };
   const axes = DESIGN_FIELDS.map((each) =>
     DESIGN_NAMES[each].at(each === 'blockThreads' || each === 'gridBlocks' ? 1 : 0),
   );
-  return `It must be PARAMETER=AXIS. The axes are ${axes.join(', ')}.`;
+  return `It must be PARAMETER=AXIS. The axes are ${axes.join(', ')}, or none.`;
 }
 
 interface Saved {

@@ -566,7 +566,7 @@ export const procedures = {
       deviceName: v.optional(shortText),
       runId: v.optional(id),
       openRunId: v.optional(id),
-      parameters: v.optional(v.record(shortText, v.picklist(DESIGN_FIELDS))),
+      parameters: v.optional(v.record(shortText, v.nullable(v.picklist(DESIGN_FIELDS)))),
       timeUnit: v.optional(v.picklist(['s', 'ms', 'us', 'ns'])),
       studyName: v.optional(shortText),
     }),

@@ -16,5 +16,5 @@ export const DESIGN_NAMES = {
 export type DesignField = keyof typeof DESIGN_NAMES;
 export const DESIGN_FIELDS = Object.keys(DESIGN_NAMES) as readonly DesignField[];
 
-/** Which field of a design each parameter of a file is, where its name does not say it. */
-export type NamedParameters = Readonly<Record<string, DesignField>>;
+/** Which field of a design each parameter of a file is, where its name does not say it; null: none, whatever its name. */
+export type NamedParameters = Readonly<Record<string, DesignField | null>>;

@@ -111,6 +111,10 @@ describe('parameters under names of their own', () => {
     expect((await importFile(bytes, { openRunId: sweepId })).linked?.designs).toBe(2);
     const again = await call<ImportQuestions>('import.inspect', { fileName: 'optuna.db', bytes, openRunId: sweepId });
     expect(again.parameters.find(({ name }) => name === 'schedule')?.field).toBe('balancing');
+    // A person can take a name back.
+    expect(await refusal(bytes, { runId: sweepId, parameters: { schedule: null } })).toMatch(
+      /it fits 2 designs of run \d+; add some of .*balancing/,
+    );
   });
 
   it('are named on the command line', async () => {

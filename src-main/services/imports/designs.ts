@@ -43,7 +43,7 @@ function wantedOf(configuration: Configuration, named: NamedParameters): Wanted 
     const own = Object.keys(named).filter((name) => named[name] === field);
     const names: readonly string[] = DESIGN_NAMES[field];
     const name = [...own, ...names].find(
-      (each) => Object.hasOwn(configuration, each) && (named[each] ?? field) === field,
+      (each) => Object.hasOwn(configuration, each) && (Object.hasOwn(named, each) ? named[each] : field) === field,
     );
     if (name !== undefined) wanted[field] = { name, value: plain(configuration[name]) };
   }
@@ -69,7 +69,7 @@ function wantedDesign({ case: one }: CaseResult, deviceId: string | null, named:
 
 /** Whether any of the cases has a parameter that only designs have, or one that a person named. */
 export function hasDesignParameters(cases: readonly CaseResult[], named: NamedParameters): boolean {
-  const telling = [...OWN, ...Object.values(named)];
+  const telling = [...OWN, ...Object.values(named).filter((field) => field !== null)];
   return cases.some((one) => telling.some((field) => wantedDesign(one, null, named)?.[field] !== undefined));
 }
 

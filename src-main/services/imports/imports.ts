@@ -310,8 +310,9 @@ export async function inspectImport(
     needsUnit,
     parameters: parameters.map(([name, all]) => ({
       name,
-      field:
-        named[name] ?? DESIGN_FIELDS.find((field) => (DESIGN_NAMES[field] as readonly string[]).includes(name)) ?? null,
+      field: Object.hasOwn(named, name)
+        ? named[name]
+        : (DESIGN_FIELDS.find((field) => (DESIGN_NAMES[field] as readonly string[]).includes(name)) ?? null),
       values: [...all].slice(0, SHOWN_VALUES).map((value) => shortened(value, 20)),
       distinct: all.size,
     })),

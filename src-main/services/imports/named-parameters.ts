@@ -28,5 +28,5 @@ export async function parametersOfStudy(
 function keptParameters(study: unknown): NamedParameters {
   const { file } = (study ?? {}) as { readonly file?: { readonly parameters?: unknown } };
   const entries = Object.entries((file?.parameters ?? {}) as NamedParameters);
-  return Object.fromEntries(entries.filter(([, field]) => DESIGN_FIELDS.includes(field)));
+  return Object.fromEntries(entries.filter(([, field]) => field === null || DESIGN_FIELDS.includes(field)));
 }

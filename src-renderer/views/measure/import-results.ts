@@ -1,4 +1,4 @@
-import type { DesignField } from '../../../src-workers/domain/design-names.ts';
+import type { NamedParameters } from '../../../src-workers/domain/design-names.ts';
 import { fail, ok, type Result } from '../../../src-workers/domain/result.ts';
 import type { ImportedFile } from '../../../src-main/contract/measuring.ts';
 import { bytes, counted } from '../../format/numbers.ts';
@@ -29,7 +29,7 @@ export function importedText(fileName: string, { kind, cases, failed, linked, wa
 
 /** What a person said of a file. */
 interface Answers {
-  readonly parameters?: Record<string, DesignField>;
+  readonly parameters?: NamedParameters;
   readonly timeUnit?: 's' | 'ms' | 'us' | 'ns';
   readonly studyName?: string;
 }
