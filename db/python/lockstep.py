@@ -42,6 +42,8 @@ _WRITTEN_BY: List[str] = []
 
 # What a connection answers at the same time.
 _MAX_CALLS = 200
+# The longest line that it reads, with some bytes to spare for the call's name.
+_MAX_ARGUMENT_BYTES = 256 * 2**20 - 1000
 # The program lets its last calls end for 10 seconds.
 _LAST_SECONDS = 15
 _DESIGNS_PER_STEP = 4
@@ -415,6 +417,12 @@ class _Child:
             given = json.dumps(arguments, allow_nan=False, default=_plain)
         except (TypeError, ValueError) as error:
             raise LockstepError("bad-input", f"{procedure}: The arguments are not JSON: {error}.") from error
+        # JSON of this module is ASCII: a character is a byte.
+        if len(given) > _MAX_ARGUMENT_BYTES:
+            raise LockstepError(
+                "bad-input",
+                f"{procedure}: The arguments have {len(given)} bytes; the limit is {_MAX_ARGUMENT_BYTES}. Name a file instead, as in file:lengths.npy.",
+            )
         with self._lock:
             self._last_id += 1
             line = f'{{"id":{self._last_id},"call":{json.dumps(procedure)},"arguments":{given}}}\n'

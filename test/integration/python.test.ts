@@ -172,6 +172,7 @@ describe.skipIf(lacks('python3'))('lockstep.py', () => {
       failed('unsupported', /pip install pandas/),
       failed('not-found', /nowhere.* cannot be started/),
       failed('cancelled', /has ended/),
+      failed('bad-input', /the limit is 1000\. Name a file/),
     ]);
   });
 

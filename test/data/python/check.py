@@ -55,6 +55,11 @@ with lockstep.Lockstep(db="test.db") as session:
         failure(lambda: lockstep.Lockstep(program=sys.executable + " -c 'print(7)'").loss([1])),
     ]
 
+    # Such a line would end the program.
+    limit, lockstep._MAX_ARGUMENT_BYTES = lockstep._MAX_ARGUMENT_BYTES, 1000
+    out["failures"].append(failure(lambda: session.loss([1] * 1000)))
+    lockstep._MAX_ARGUMENT_BYTES = limit
+
     # Answers of many threads find their callers.
     means = [None] * 300
 
