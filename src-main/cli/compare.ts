@@ -21,7 +21,7 @@ interface CompareOptions {
   readonly best?: boolean;
 }
 
-/** Compares measured runs with the first. Exits 1 where one is slower, so that a build can hold a kernel to its record. */
+/** Compares measured runs with the first. Exits 1 where a design is slower or lost, so that a build can hold a kernel to its record. */
 export async function compareRunsCommand(
   engine: Engine,
   terminal: Terminal,
@@ -42,7 +42,8 @@ export async function compareRunsCommand(
   const slower = verdicts.includes('slower');
   if (json) printJson(terminal, { ...compared.value, slower });
   else print(terminal, compared.value, verdicts, best);
-  return slower ? EXIT_FAILED : EXIT_OK;
+  const lost = !best && compared.value.runs.some((run) => run.lost > 0);
+  return slower || lost ? EXIT_FAILED : EXIT_OK;
 }
 
 /** Of every design and the fastest of each run, or of the latter alone. */

@@ -290,6 +290,8 @@ export interface ComparedRun {
   readonly best: number;
   /** Its fastest design against that of the first run; null for that run. */
   readonly againstFirst: TimeRatio | null;
+  /** Designs that the first run has a time of, and that failed or gave wrong results here. */
+  readonly lost: number;
 }
 
 /** Measured times of several runs: other devices, or other versions of a kernel. */

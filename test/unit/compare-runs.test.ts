@@ -54,12 +54,15 @@ describe('two measurements', () => {
 describe('measured runs', () => {
   let bench: Bench;
   const call = <T>(name: string, input: unknown): Promise<T> => callOn<T>(bench.engine, name, input);
-  /** A cache of Kernel Tuner: a time for each size of block. */
-  const measured = async (device: string, times: Readonly<Record<number, readonly number[]>>): Promise<number> => {
+  /** A cache of Kernel Tuner: times for each size of block; null: it failed. */
+  const measured = async (
+    device: string,
+    times: Readonly<Record<number, readonly number[] | null>>,
+  ): Promise<number> => {
     const cache = Object.fromEntries(
       Object.entries(times).map(([size, list], at) => [
         `e${at}`,
-        { block_size_x: Number(size), time: list[4] ?? list[0], times: list },
+        { block_size_x: Number(size), ...(list ? { time: list[4], times: list } : { time: 'RuntimeFailedConfig' }) },
       ]),
     );
     const text = JSON.stringify({
@@ -71,12 +74,13 @@ describe('measured runs', () => {
     const bytes = new TextEncoder().encode(text);
     return (await call<ImportedFile>('import.file', { fileName: `${device}.json`, bytes })).runId;
   };
-  let [reference, slower, same, other] = [0, 0, 0, 0];
+  let [reference, slower, same, other, broken] = [0, 0, 0, 0, 0];
   beforeAll(async () => {
     bench = await openBench();
     reference = await measured('one', { 64: around(2), 128: around(1), 256: around(1.5) });
     slower = await measured('one', { 64: around(2), 128: around(1.2), 256: around(1.5) });
     same = await measured('one', { 128: around(1.005), 64: around(2), 512: around(9) });
+    broken = await measured('one', { 64: around(2), 128: around(1), 256: null, 1024: null });
     other = await measured('other', { 64: around(1), 128: around(2), 256: around(1.2) });
   });
   afterAll(() => bench.close());
@@ -98,6 +102,14 @@ describe('measured runs', () => {
     expect(found.runs.map(({ device }) => device)).toEqual(['one', 'other', 'one']);
   });
 
+  it('count designs of the first that failed', async () => {
+    const found = await call<RunsComparison>('bench.compareRuns', { ids: [reference, broken] });
+    expect(found.runs.map(({ lost }) => lost)).toEqual([0, 1]);
+    expect(found.warnings).toContain(
+      `Designs of run ${reference} that failed or gave wrong results in run ${broken}: 1.`,
+    );
+  });
+
   it('have one design for all that is at worst closest to the fastest', async () => {
     const found = await call<RunsComparison>('bench.compareRuns', { ids: [reference, other] });
     expect(found.designs[found.oneForAll!.design].label).toBe('walk block_size_x=256');
@@ -114,6 +126,10 @@ describe('measured runs', () => {
     expect(await exit(reference, 999)).toBe(2);
     expect(await exit(reference)).toBe(2);
     expect(await exit(reference, same, '--threshold', '2')).toBe(2);
+    // A design of the reference failed; that another failed is nothing to hold it to.
+    expect(await exit(reference, broken)).toBe(1);
+    expect(await exit(reference, broken, '--best')).toBe(0);
+    expect(await exit(broken, reference)).toBe(0);
     // Of the other device a design is slower, its fastest is not.
     expect(await exit(reference, other)).toBe(1);
     expect(await exit(reference, other, '--best')).toBe(0);

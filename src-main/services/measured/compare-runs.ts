@@ -62,11 +62,20 @@ export async function compareRuns(
   const bestMs = bestCase.map((one) => one.measured.medianMs);
   const common = all.filter(({ row }) => row.every((one) => one !== null)).length;
   const warnings = measured.flatMap(({ run, detail }) => detail.warnings.map((text) => `Run ${run.id}: ${text}`));
+  const lost = measured.map(({ detail: { cases } }) => {
+    const broken = cases.filter((one) => one.failure !== null || one.correct === false);
+    return broken.filter((one) => rows.get(key.value(one))?.[0]).length;
+  });
   const few = measured.filter(({ cases }) => cases.some((one) => one.measured.repeats < MIN_VERDICT_REPEATS));
   if (few.length > 0)
     warnings.unshift(
       `A verdict needs ${MIN_VERDICT_REPEATS} repeats on both sides: run ${few.map(({ run }) => run.id).join(', ')} has designs with fewer.`,
     );
+  for (const [at, count] of lost.entries())
+    if (count > 0 && at > 0)
+      warnings.unshift(
+        `Designs of run ${measured[0].run.id} that failed or gave wrong results in run ${measured[at].run.id}: ${count.toLocaleString('en')}.`,
+      );
   if (common === 0)
     warnings.unshift('No design was measured in all of these runs: only their fastest ones can be compared.');
   return ok({
@@ -79,6 +88,7 @@ export async function compareRuns(
       designs: cases.length,
       best: best[at],
       againstFirst: at === 0 ? null : versus(bestCase[0], bestCase[at]),
+      lost: lost[at],
     })),
     designs: all.map(({ row, against }) => {
       const first = row.find((one) => one !== null)!;
@@ -129,7 +139,7 @@ async function keyOf(context: Context, measured: readonly Measured[]): Promise<R
     const view = await context.views.open(sweep);
     if (!view.ok) return view;
     const stride = view.value.ranking.strides[AXIS.device];
-    return ok((one) => String(one.designIndex! % stride));
+    return ok(({ designIndex }) => (designIndex === null ? '' : String(designIndex % stride)));
   }
   return ok(({ design, case: one }) => {
     if (design) return sorted(design);
