@@ -519,7 +519,7 @@ The manifest names sources, arguments, the right result, and the designs that ea
 RUN is a measurement: of this machine (bench), or imported (import). Each of its designs gets a verdict against the first run: same,
 faster, slower or cannot tell, by the 95 % interval of the ratio of the medians, which needs 7 repeats on both sides.
 Exit status: 0 where nothing is slower, 1 where a design (with --best: the fastest) is slower, or failed, or gave wrong results, 2 where a run cannot be compared.
-With --json: {threshold, runs: [{runId, name, device, startedAt, designs, best, againstFirst}], designs: [{label, times, against}], cross,
+With --json: {threshold, runs: [{runId, name, device, startedAt, designs, best, againstFirst, lost}], designs: [{label, times, against}], cross,
 oneForAll, common, warnings, slower}; best and oneForAll.design are places in designs, cross[i][j] is the time of the fastest design of run
 i in run j, and a comparison is {ratio, interval: {low, high}, verdict}.`,
     )
