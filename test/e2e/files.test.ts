@@ -2,7 +2,8 @@ import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import type { Locator, Page } from '@playwright/test';
 import { expect, open, test } from './fixtures/browser.ts';
-import { drop, offered, statusBar } from './fixtures/page.ts';
+import { optunaStorage } from '../optuna-storage.ts';
+import { drop, offered, predicted, statusBar } from './fixtures/page.ts';
 import { ROOT } from './fixtures/program.ts';
 
 // Files that are dropped on a study, good and bad, and files that come out of charts.
@@ -98,6 +99,42 @@ test('a panel that waits for a file takes the one that comes, of either kind', a
   await statusBar(page).getByRole('button', { name: /^Undo/ }).click();
   await expect(editor(page).getByText('one.mtx', { exact: true })).toBeVisible();
   await expect(page.getByRole('spinbutton', { name: 'Number of units' })).toHaveValue('2');
+  expect(complaints).toEqual([]);
+});
+
+test('a storage of Optuna asks for the unit and the axes, which a later file keeps', async ({
+  page,
+  own,
+  complaints,
+}) => {
+  const trials = [15_387, 15_501].map((number) => ({ values: [number], parameters: { number, BLOCK: 896 } }));
+  const storage = optunaStorage([{ name: 'walk', trials }]);
+  const axis = (parameter: string) => sheet(page).getByRole('combobox', { name: new RegExp(`^Axis of ${parameter}:`) });
+  const use = sheet(page).getByRole('button', { name: 'Import times' });
+  await open(page, own);
+  await predicted(page, 1);
+  for (const time of ['first', 'second']) {
+    await drop(page.getByRole('navigation', { name: 'Views' }), `${time}.db`, storage);
+    await sheet(page).getByRole('radio', { name: 'µs' }).click();
+    if (time === 'first') {
+      for (const parameter of ['number', 'BLOCK']) {
+        await expect(axis(parameter)).toHaveText('Not an axis');
+        await axis(parameter).focus();
+        await page.keyboard.press('Enter');
+        await page.keyboard.press('ArrowDown');
+        await page.keyboard.press('Enter');
+      }
+      await expect(sheet(page).getByText('Two parameters are “Number of the design”')).toBeVisible();
+      await expect(use).toBeDisabled();
+      await axis('BLOCK').click();
+      await page.getByRole('option', { name: 'Block size' }).click();
+    }
+    await expect(axis('number')).toHaveText('Number of the design');
+    await expect(axis('BLOCK')).toHaveText('Block size');
+    await use.click();
+    await expect(sheet(page)).toBeHidden();
+    await expect(statusBar(page)).toContainText(`${time}.db: study of Optuna, 2 cases; 2 designs of run 1`);
+  }
   expect(complaints).toEqual([]);
 });
 

@@ -1,7 +1,9 @@
 import { kernelFileKind } from '../../../src-workers/domain/inspection.ts';
 import type { Failure } from '../../../src-workers/domain/result.ts';
+import { sentenceCase } from '../../../src-workers/domain/terms.ts';
 import { bytes as bytesText, counted } from '../../format/numbers.ts';
 import type { App } from '../../state/app.svelte.ts';
+import { importResults } from '../../views/measure/import-results.ts';
 import { createStudy } from '../new-study.ts';
 import type { toColumns } from './table-choice.ts';
 
@@ -9,11 +11,12 @@ const MAX_UPLOAD_BYTES = 250e6;
 export const LENGTH_FILES = '.csv,.tsv,.txt,.dat,.mtx,.npy,.npz,.parquet,.gz';
 const KERNEL_FILES = '.cu,.ptx,.cubin,.sass,.log,.txt,.csv';
 
+const RESULTS = /\.(db|sqlite3?|jsonl|ndjson)(\.gz)?$/i;
 const SPREADSHEET = /\.(xlsx?|xlsm|ods|numbers)$/i;
 
 /**
- * Takes a file: a study is opened, lengths become the workload (of a table the person chooses the columns), and what a file says of a kernel is
- * shown beside the kernel profile.
+ * Takes a file: a study is opened, lengths become the workload (of a table the person chooses the columns), measured results become a run, and
+ * what a file says of a kernel is shown beside the kernel profile.
  */
 export async function takeFile(app: App, file: File): Promise<void> {
   const refuse = (message: string) =>
@@ -34,13 +37,18 @@ export async function takeFile(app: App, file: File): Promise<void> {
   }
   if (SPREADSHEET.test(file.name))
     return refuse('It is a spreadsheet. Save it as CSV there (File, Save as, CSV), then choose that file.');
+  if (RESULTS.test(file.name)) {
+    const imported = await importResults(app, file);
+    return app.refuse(imported.ok ? null : { title: `${file.name} could not be imported`, failure: imported.error });
+  }
   const inspected = await app.engine.call('workload.inspect', { fileName: file.name, bytes });
   const failure = !inspected.ok
     ? inspected.error
     : inspected.value === null
       ? await useFile(app, { fileName: file.name, bytes })
       : null;
-  if (failure) return app.refuse({ title: `${file.name} could not be imported`, failure });
+  // The title names the file.
+  if (failure) return refuse(sentenceCase(failure.message.replace(`${file.name}: `, '')));
   if (!inspected.ok || inspected.value === null) return;
   app.refuse(null);
   app.table = { fileName: file.name, bytes, summary: inspected.value };
