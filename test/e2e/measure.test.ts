@@ -1,5 +1,6 @@
-import type { Page } from '@playwright/test';
+import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
+import type { Page } from '@playwright/test';
 import { expect, open, test } from './fixtures/browser.ts';
 import { expectAccessible } from './fixtures/accessible.ts';
 import { drop, predicted, smallStudy, statusBar } from './fixtures/page.ts';
@@ -192,4 +193,26 @@ test('a design is handed over from the ranking and measured, by keyboard alone',
   await page.keyboard.press('m');
   await expect(rows(page)).toHaveCount(1);
   await expect(rows(page)).toHaveAccessibleName(/measured [\d.,]+ ms/, { timeout: 120_000 });
+});
+
+test('two measured runs are compared by a verdict for each design', async ({ page, own, complaints }) => {
+  await open(page, own);
+  await predicted(page, 1);
+  for (const name of ['cpu-xeon-2-cores.jsonl', 'cpu-xeon-2-cores-busy.jsonl']) {
+    await page.keyboard.press('1');
+    await drop(page.getByRole('main'), name, readFileSync(join(ROOT, 'test/data/measured', name), 'utf8'));
+    await expect(page.getByRole('heading', { name: 'Measure', level: 1 })).toBeVisible();
+    await expect(statusBar(page)).toContainText(name);
+  }
+  await page.keyboard.press('4');
+  await page.getByRole('radio', { name: 'Measured' }).click();
+  const table = page.getByRole('table', { name: 'Designs measured in several runs' });
+  await expect(table.getByRole('row', { name: /^triad on 2 cores 67\.82 .* \+689\.0\s% slower$/ })).toBeVisible();
+  await expect(page.getByText('4 slower')).toBeVisible();
+  await page.getByRole('combobox', { name: /^Reference: #2/ }).click();
+  await page.getByRole('option', { name: /^#3/ }).click();
+  await expect(table.getByRole('row', { name: /^triad on 2 cores 535\.1 .* −87\.3\s% faster$/ })).toBeVisible();
+  await expect(page).toHaveURL(/runs=3(,|%2C)2/);
+  await expectAccessible(page, 'measured runs', 'both');
+  expect(complaints).toEqual([]);
 });
