@@ -86,6 +86,8 @@ export function pmfChart(input: PmfInput, theme: ChartTheme): EChartsOption {
       }),
       type: 'value',
       min: low,
+      // Its ends are those of the first and the last bar already.
+      containShape: false,
       max: high,
       splitNumber: 6,
       axisLabel: {
