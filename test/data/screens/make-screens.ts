@@ -58,6 +58,7 @@ try {
     await prepare?.(page);
     await page.keyboard.press(key);
     await page.getByText(arrived).waitFor();
+    await page.getByText('Finding the recommendation').waitFor({ state: 'hidden', timeout: 90_000 });
     for (const colorScheme of ['light', 'dark'] as const) {
       await page.emulateMedia({ colorScheme });
       await page.mouse.move(720, 20);
