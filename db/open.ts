@@ -152,8 +152,12 @@ function probe(file: string, bytes: number, migrations: readonly Migration[]): v
       const verdict = db.pragma('quick_check(1)', { simple: true }) as string;
       if (verdict !== 'ok') refuse('storage', `${file} is damaged: ${verdict.replaceAll('\n', ' ')}`, { file });
     }
-    const version = userVersion(db);
-    if (!hasTablesOf(db, version, migrations))
+    // As of one moment: another program may be making the tables of a new file.
+    const [version, isRight] = db.transaction(() => {
+      const found = userVersion(db);
+      return [found, hasTablesOf(db, found, migrations)] as const;
+    })();
+    if (!isRight)
       refuse(
         'storage',
         `${file} is damaged: its tables are not those of version ${version}. Restore a copy, or start a new file.`,
