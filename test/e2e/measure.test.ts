@@ -167,6 +167,8 @@ test('results of another program are imported, dropped, and refused with a reaso
   const chooser = page.waitForEvent('filechooser');
   await page.getByRole('button', { name: 'Import results…' }).last().click();
   await (await chooser).setFiles(join(ROOT, 'test/data/kernel-tuner/convolution-A100.json.gz'));
+  // The study has a sweep: the sheet asks which of its axes the parameters are.
+  await page.getByRole('button', { name: 'Import times' }).click();
   const kernels = page.getByRole('grid', { name: 'Imported kernels' });
   await expect(kernels).toBeVisible();
   await expect(kernels).toHaveAttribute('aria-rowcount', '245');

@@ -18,6 +18,8 @@ async function command(page: Page, words: string): Promise<void> {
   await page.getByRole('combobox', { name: 'Search or run a command' }).fill(words);
   await expect(page.getByRole('option').first()).toContainText(new RegExp(`^\\s*${words}`, 'i'));
   await page.keyboard.press('Enter');
+  // Until the dialog is gone it has the focus, and takes the next key.
+  await expect(page.getByRole('combobox', { name: 'Search or run a command' })).toBeHidden();
 }
 /** Names in the list of studies. */
 async function studies(page: Page): Promise<readonly string[]> {

@@ -124,7 +124,7 @@ export const FORMATS: readonly FormatEntry[] = [
     text: 'For autotune, pruned by prediction',
     about: 'tuner',
     rows: true,
-    words: 'autotune perf_model top_k early_config_prune python',
+    words: 'autotune perf_model top_k early_config_prune',
   },
   {
     id: 'kernel-tuner',
@@ -132,7 +132,7 @@ export const FORMATS: readonly FormatEntry[] = [
     text: 'With the predictions as its cache',
     about: 'tuner',
     rows: true,
-    words: 'restrictions x0 cache python',
+    words: 'restrictions x0 cache',
   },
   {
     id: 'optuna',
@@ -140,7 +140,7 @@ export const FORMATS: readonly FormatEntry[] = [
     text: 'The first of a study, in Python',
     about: 'tuner',
     rows: true,
-    words: 'enqueue_trial warm start python',
+    words: 'enqueue_trial warm start',
   },
 ];
 
