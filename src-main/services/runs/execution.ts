@@ -5,6 +5,9 @@ import type { RunProgress } from '../../contract/api.ts';
 import type { Context } from '../context.ts';
 import { runSummary } from './runs.ts';
 
+/** Shortest time between two reports of a run with many small tasks, ms. */
+const REPORT_INTERVAL_MS = 50;
+
 /** What a run of any kind reports while it executes, and how it ends. */
 export interface Execution {
   /** Designs or cases that have a result. */
@@ -12,6 +15,8 @@ export interface Execution {
   add(count: number): void;
   /** Reports how far the run is. */
   progress(): void;
+  /** The same, unless it did so a moment ago. */
+  progressAtTimes(): void;
   /** Saves how the run ended. The failure that ended it, or that of the store, is the result. */
   finish(end: 'complete' | 'cancelled' | Failure, best: BestDesign | null): Promise<Result<RunRecord>>;
 }
@@ -30,6 +35,7 @@ export function openExecution(
 ): Execution {
   const start = performance.now();
   let done = alreadyDone;
+  let lastAtTimes = -Infinity;
   const elapsedMs = (): number => run.elapsedMs + performance.now() - start;
   const progress = (): void => {
     const here = done - alreadyDone;
@@ -40,6 +46,12 @@ export function openExecution(
     done: () => done,
     add: (count) => void (done += count),
     progress,
+    progressAtTimes() {
+      const now = performance.now();
+      if (now - lastAtTimes < REPORT_INTERVAL_MS) return;
+      lastAtTimes = now;
+      progress();
+    },
     async finish(end, best) {
       const failure = typeof end === 'string' ? null : end;
       const record = await context.store.finishRun(run.id, {

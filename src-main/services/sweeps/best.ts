@@ -15,7 +15,6 @@ import type { RunHandle } from '../runs/running.ts';
 
 /** Parts whose bounds one task looks for. */
 const BOUND_PARTS = 64;
-const PROGRESS_INTERVAL_MS = 50;
 
 /**
  * Finds the best designs of a run's space, which are exactly the first ones of all (`advise/best.ts`), and saves them at once. A run that is
@@ -33,13 +32,6 @@ export function runBest(context: Context, run: RunRecord, plan: SweepPlan, wante
     stage: execution.done() > 0 ? 'predicting' : 'preparing',
     bestTimeMs: best?.timeMs ?? null,
   }));
-  let lastProgress = -Infinity;
-  const progress = (): void => {
-    const now = performance.now();
-    if (now - lastProgress < PROGRESS_INTERVAL_MS) return;
-    lastProgress = now;
-    execution.progress();
-  };
 
   /** Runs a task for each part that `next` names, one for each worker at a time, until it names none, the run is cancelled or a task fails. */
   const inParts = async <Part, Found>(
@@ -101,7 +93,7 @@ export function runBest(context: Context, run: RunRecord, plan: SweepPlan, wante
         predicted += found.predicted;
         kept.merge(found);
         execution.add(parts.at(part).count);
-        progress();
+        execution.progressAtTimes();
       },
     );
     const { designs, columns } = kept.found();

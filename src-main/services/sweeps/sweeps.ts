@@ -41,7 +41,6 @@ const MIN_CHUNK_DESIGNS = 512;
 const MANY_DEVICES_CHUNK_DESIGNS = 4096;
 /** Chunks that wait to be saved beyond this many hold the workers back, so that memory stays bounded. */
 const MAX_UNSAVED_CHUNKS = 8;
-const PROGRESS_INTERVAL_MS = 50;
 
 /** Everything a run needs, resolved from a study: also what reads a finished run's designs again. */
 export interface PreparedStudy {
@@ -162,14 +161,6 @@ export function runSweep(
     stage: execution.done() > alreadyDone ? 'predicting' : 'preparing',
     bestTimeMs: best?.timeMs ?? null,
   }));
-  let lastProgress = -Infinity;
-
-  const progress = (): void => {
-    const now = performance.now();
-    if (now - lastProgress < PROGRESS_INTERVAL_MS) return;
-    lastProgress = now;
-    execution.progress();
-  };
 
   let failure: Failure | null = null;
   const saving = new Set<Promise<void>>();
@@ -182,7 +173,7 @@ export function runSweep(
       return;
     }
     execution.add(chunk.count);
-    progress();
+    execution.progressAtTimes();
   };
 
   const predict = async (ranges: readonly DesignRange[]): Promise<void> => {
@@ -220,7 +211,7 @@ export function runSweep(
   };
 
   const finished = (async (): Promise<Result<RunRecord>> => {
-    progress();
+    execution.progressAtTimes();
     let next = 0;
     // One chunk more than there are workers, so that none waits for the event loop.
     const lanes = Array.from({ length: context.pool.capacity() + 1 }, async () => {
