@@ -4,6 +4,8 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import type { ExportDocument, RankPage } from '../../src-main/contract/api.ts';
+import type { StudyFile } from '../../src-main/contract/study.ts';
+import type { Design } from '../../src-workers/domain/design.ts';
 import { unwrap } from '../../src-workers/domain/result.ts';
 import { parseKernelTuner } from '../../src-workers/parse/kernel-tuner.ts';
 import { HOSTILE, openBench, smallStudy, type Bench } from '../unit/export-runs.ts';
@@ -35,7 +37,10 @@ def prune(configs, named_args, kwargs, perf_model, top_k, early_config_prune):
     return kept
 `;
 
-/** kernel_tuner.tune_kernel in simulation mode: every configuration within the restrictions must be in the cache. */
+/**
+ * kernel_tuner.tune_kernel: in simulation mode every configuration within the restrictions must be in the cache; else each is measured,
+ * with the number of its blocks as its time, and written to the cache.
+ */
 const KERNEL_TUNER = `
 import itertools, json
 
@@ -56,6 +61,18 @@ def tune_kernel(kernel_name, kernel_source, problem_size, arguments, tune_params
         assert known["kernel_name"] == kernel_name and known["tune_params_keys"] == list(tune_params)
         for result in results:
             result["time"] = known["cache"][",".join(str(result[name]) for name in tune_params)]["time"]
+    elif cache:
+        for result in results:
+            result.update(time=float(result["blocks"]), times=[float(result["blocks"])] * 7)
+        with open(cache, "w") as file:
+            json.dump({
+                "device_name": "NVIDIA A100-SXM4-40GB", "kernel_name": kernel_name, "problem_size": "function",
+                "tune_params_keys": list(tune_params), "tune_params": tune_params, "objective": "time",
+                "cache": {
+                    ",".join(str(result[name]) for name in tune_params):
+                        {name: value for name, value in result.items() if name != "blocks"} for result in results
+                },
+            }, file)
     if strategy_options and "x0" in strategy_options:
         assert len(strategy_options["x0"]) == len(tune_params) and restrictions(dict(zip(tune_params, strategy_options["x0"])))
     calls.append(dict(strategy=strategy, strategy_options=strategy_options, results=results))
@@ -216,6 +233,53 @@ print(json.dumps(dict(results=simulated["results"], x0=dict(zip(exported.NAMES, 
     const names = Object.values(cache.cache).map(({ lockstep }) => lockstep.implementation);
     expect(names).toEqual(rows.map(({ design }) => design.implementation));
     expect(new Set(names).size).toBe(2);
+  });
+
+  it('what Kernel Tuner measures is of the designs that were exported', async () => {
+    const implementations = [{ name: 'plain' }, { name: 'cached', kernel: { registersPerThread: 64 } }];
+    const axes: StudyFile['axes'] = {
+      ...AXES,
+      loop: ['nested', 'flattened'],
+      threadsPerUnit: [1, 4],
+      blockThreads: [64, 128],
+      registerCap: [null],
+    };
+    const study = smallStudy({ devices: DEVICES, axes, implementations });
+    const several = await bench.run(study);
+    const document = await bench.render(several, 'kernel-tuner', { limit: 1000 });
+    const text = python<string>(
+      document,
+      `
+import exported, json, pathlib
+exported.tune("kernel.cu", [], cache="measured.json")
+print(json.dumps(pathlib.Path("measured.json").read_text()))`,
+    );
+    const importInto = (runId: number, file = text) =>
+      bench.engine.call('import.file', { fileName: 'measured.json', bytes: new TextEncoder().encode(file), runId });
+    const imported = unwrap(await importInto(several));
+    const { rows } = await page(several, 1000);
+    expect(imported).toMatchObject({
+      cases: rows.length,
+      linked: { runId: several, designs: rows.length },
+      warnings: [],
+    });
+    const measured = unwrap(await bench.engine.context.store.listMeasurements(imported.runId));
+    const wanted = new Map(rows.map(({ designIndex, design }) => [designIndex, design]));
+    for (const { designIndex, design, timesMs } of measured) {
+      expect(design).toEqual(wanted.get(designIndex!));
+      expect(timesMs[0]).toBe(wanted.get(designIndex!)!.gridBlocks);
+    }
+    // Of each list several values were measured: the numbers of none stand for themselves by chance.
+    for (const name of ['loop', 'balancing', 'implementation', 'unitsPerThread', 'gridBlocks'] as const)
+      expect(new Set(measured.map(({ design }) => (design as Design)[name])).size, name).toBeGreaterThan(1);
+
+    const turned = { ...study, implementations: implementations.toReversed() };
+    const other = await importInto(await bench.run(turned));
+    expect(other).toMatchObject({ ok: false, error: { message: expect.stringContaining('of another sweep') } });
+    const beyond = await importInto(several, text.replaceAll('"balancing": 1,', '"balancing": 9,'));
+    expect(unwrap(beyond)).toMatchObject({
+      warnings: [expect.stringContaining('balancing=9 is none of 0 to 1')],
+    });
   });
 
   it('Optuna begins with the best designs, and takes no prediction for a result', async () => {

@@ -207,7 +207,12 @@ async function renderTuner(
       const timestamp = run.finishedAt ?? run.startedAt;
       return written(
         source,
-        kernelTunerScript(source, timestamp, { run: run.id, study: study.study.name, seed: run.seed }),
+        kernelTunerScript(
+          source,
+          timestamp,
+          { run: run.id, study: study.study.name, seed: run.seed },
+          view.ranking.axes,
+        ),
       );
     }
     case 'optuna':

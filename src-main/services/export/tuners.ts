@@ -1,5 +1,7 @@
 import type { RankRow } from '../../contract/api.ts';
+import type { SpaceAxes } from '../../../src-workers/domain/space.ts';
 import { APP_VERSION } from '../app/version.ts';
+import { LOOPS, sweepNumber, SWEEP_PARAMETER } from '../imports/numbered.ts';
 import { head, type CodeSource } from './code.ts';
 import { comment, counted, identifier } from './text.ts';
 
@@ -161,28 +163,26 @@ def grid(meta):
 `;
 }
 
-/** Values of each parameter in ascending order, each once. */
-function valuesOf<Value extends number | string>(values: readonly Value[]): readonly Value[] {
-  return [...new Set(values)].sort((a, b) => (a < b ? -1 : 1));
-}
-
 /**
  * A script for Kernel Tuner (kernel_tuner/interface.py; cache schema 1.0.0): its search space are the best designs, and its
  * predictions are written as a cache file, labelled predicted, for simulation mode. All parameters are numbers, as the schema of
  * caches asks and as they are defined in a kernel's source.
  *
  * @param timestamp when the run ended, ISO 8601
- * @param run number, study and seed of the sweep, by which a cache that is imported finds it
+ * @param run number, study and seed of the sweep, by which a cache of predictions that is imported finds it
+ * @param axes of the sweep: implementations and balancings are places on them
  */
 export function kernelTunerScript(
   source: TunerSource,
   timestamp: string,
   run: { readonly run: number; readonly study: string; readonly seed: number | null },
+  axes: SpaceAxes,
 ): string {
   const { designs, study } = source;
   const [best] = designs;
-  const balancings = valuesOf(designs.map(({ row }) => row.design.balancing));
-  const implementations = valuesOf(designs.map(({ row }) => row.design.implementation ?? ''));
+  const implementations = axes.implementations?.map(({ name }) => name) ?? [''];
+  const kernel = identifier(study.kernel.name);
+  const sweep = sweepNumber(axes, study.workload.units);
   const rows = designs.map(
     ({ row: { design, timeMs }, unitsPerThread, gridBlocks }) =>
       `    (${[
@@ -191,33 +191,37 @@ export function kernelTunerScript(
         unitsPerThread,
         design.blockThreads,
         gridBlocks,
-        design.loop === 'flattened' ? 1 : 0,
-        balancings.indexOf(design.balancing),
+        LOOPS.indexOf(design.loop),
+        axes.balancing.indexOf(design.balancing),
         design.registerCap ?? 0,
+        sweep,
       ].join(', ')}): ${number(timeMs)},`,
   );
   return `${tunerHead(source).join('\n')}
 #
 # python3 THIS_FILE         writes the predictions as a cache file and tunes on it, in Kernel Tuner's simulation mode
-# import THIS_FILE; THIS_FILE.tune("kernel.cu", arguments)     measures the designs with a kernel of your own
+# import THIS_FILE; THIS_FILE.tune("kernel.cu", arguments, cache="measured.json")     measures the designs with a kernel of your own
+# lockstep import measured.json --run ${run.run}     compares these times with the predictions
 #
-# The kernel finds each parameter as a macro of its name.
+# The kernel finds each parameter as a macro of its name. ${SWEEP_PARAMETER} is for the import alone.
 
 import json
 import sys
 
-KERNEL = ${text(study.kernel.name)}
+# Name of the function in your source.
+KERNEL = ${text(kernel)}
 UNITS = ${study.workload.units}
 DEVICE = ${text(best.row.device)}
 
 # What the numbers of these parameters stand for.
 IMPLEMENTATIONS = ${tuple(implementations.map(text))}
-LOOPS = ("nested", "flattened")
-BALANCINGS = ${tuple(balancings.map(text))}
+LOOPS = ${tuple(LOOPS.map(text))}
+BALANCINGS = ${tuple(axes.balancing.map(text))}
 
 # Units per thread are 0 where the number of blocks is fixed, and fixed blocks are 0 where they follow from the units.
 NAMES = (
     "implementation", "threads_per_unit", "units_per_thread", "block_size_x", "fixed_blocks", "loop", "balancing", "register_cap",
+    "${SWEEP_PARAMETER}",
 )
 
 # Predicted milliseconds of each design, best first.
@@ -300,7 +304,7 @@ def tune(kernel_source, arguments, strategy=None, strategy_options=None, **optio
 
 
 if __name__ == "__main__":
-    file = sys.argv[1] if len(sys.argv) > 1 else ${text(`${identifier(study.kernel.name)}-predicted.json`)}
+    file = sys.argv[1] if len(sys.argv) > 1 else ${text(`${kernel}-predicted.json`)}
     write_cache(file)
     print("Wrote the predictions to " + file)
     tune("__global__ void " + KERNEL + "() {}", [], cache=file, simulation_mode=True, lang="CUDA")

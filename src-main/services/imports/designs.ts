@@ -11,13 +11,14 @@ import {
   type NamedParameters,
 } from '../../../src-workers/domain/design-names.ts';
 import { DECIMAL, shown } from '../../../src-workers/parse/source.ts';
-import { AXIS } from '../../../src-workers/domain/space.ts';
+import { AXIS, type SpaceAxes } from '../../../src-workers/domain/space.ts';
 import { axisCounts, decodeInto, encode } from '../../../src-workers/space/axes.ts';
 import { describeDesign } from '../../../src-workers/predict/designs.ts';
 import { timeOf } from '../../../src-workers/sweep/ranking.ts';
 import { isSameDevice } from '../measured/device.ts';
 import { checkDesign } from '../ranking/rows.ts';
 import type { RunView } from '../runs/run-view.ts';
+import { withNames } from './numbered.ts';
 
 /**
  * Configurations of a kernel that someone else measured, as designs of a sweep: found by the values of the axes, under the names
@@ -67,6 +68,14 @@ function wantedDesign({ case: one }: CaseResult, deviceId: string | null, named:
   return wantedOf(own, {});
 }
 
+/** A case with names in place of the numbers of an exported script; why its numbers stand for nothing. */
+function namedCase(one: CaseResult, axes: SpaceAxes, units: number): CaseResult | string {
+  if (one.case.benchmark !== 'external') return one;
+  const configuration = withNames(one.case.parameters.configuration, axes, units);
+  if (typeof configuration === 'string') return configuration;
+  return { ...one, case: { ...one.case, parameters: { ...one.case.parameters, configuration } } };
+}
+
 /** Whether any of the cases has a parameter that only designs have, or one that a person named. */
 export function hasDesignParameters(cases: readonly CaseResult[], named: NamedParameters): boolean {
   const telling = [...OWN, ...Object.values(named).filter((field) => field !== null)];
@@ -82,6 +91,9 @@ export interface LinkedDesigns {
   readonly designs: number;
   readonly warnings: readonly string[];
 }
+
+const NO_PARAMETERS =
+  'it has none of the parameters of a design, such as threads_per_unit. Say which parameter is which axis (import --map NAME=AXIS)';
 
 /** Other work gets its turn this often, ms. */
 const TURN_MS = 8;
@@ -107,15 +119,14 @@ export async function linkDesigns(
   parameters: NamedParameters,
 ): Promise<Result<LinkedDesigns>> {
   const finder = designFinder(view, named);
+  const { axes, units } = view.predictor.plan;
   const found: (number | string)[] = [];
   let turn = performance.now();
-  for (const [at, one] of cases.entries()) {
-    const wanted = wantedDesign(one, deviceIds?.[at] ?? null, parameters);
-    found.push(
-      wanted
-        ? finder(wanted)
-        : 'it has none of the parameters of a design, such as threads_per_unit. Say which parameter is which axis (import --map NAME=AXIS)',
-    );
+  for (const [at, given] of cases.entries()) {
+    const one = namedCase(given, axes, units);
+    const wanted =
+      typeof one === 'string' ? one : (wantedDesign(one, deviceIds?.[at] ?? null, parameters) ?? NO_PARAMETERS);
+    found.push(typeof wanted === 'string' ? wanted : finder(wanted));
     if (performance.now() - turn < TURN_MS) continue;
     await nextTurn();
     turn = performance.now();
