@@ -8,10 +8,7 @@ import { isZip, readNpz } from './npz.ts';
 import { isParquet, readParquet } from './parquet.ts';
 import { bytesSource, caught, HEAD_BYTES, peeked, refuse, type ByteSource, type FileBytes } from './source.ts';
 import type { TableSummary } from '../domain/table.ts';
-import { gathered, gunzipped, isGzip, MAX_IMPORT_BYTES } from './unpack.ts';
-
-/** What a gzip file of lengths may unpack to: as much as a file may have. */
-export const MAX_FILE_BYTES = 4 * 2 ** 30;
+import { gathered, gunzipped, isGzip, MAX_FILE_BYTES, MAX_IMPORT_BYTES } from './unpack.ts';
 
 /** A file of lengths, unpacked where it is gzip. */
 interface OpenFile {

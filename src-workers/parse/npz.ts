@@ -5,6 +5,7 @@ import type { Result } from '../domain/result.ts';
 import type { ReadLengths } from './length-taker.ts';
 import { isPointers, readNpy } from './npy.ts';
 import { byteRange, ofLibrary, refuse, shown, type ByteSource, type FileBytes } from './source.ts';
+import { MAX_FILE_BYTES } from './unpack.ts';
 
 const MAX_ARRAYS = 1000;
 const ARRAY = /\.npy$/;
@@ -54,10 +55,18 @@ export async function readNpz(file: FileBytes, label: string, name: string | nul
     return refuse(
       label,
       {},
-      `the file has several arrays: ${listed}. Specify the one of lengths, as in file:PATH.npz#${names[0]}`,
+      `the file has several arrays: ${listed}. Save the one of lengths alone, or name it in the study, as in file:PATH.npz#${names[0]}`,
     );
   const pointers = isPointers(chosen);
-  const read = await readNpy(contentOf(zip, entries.get(chosen)!), `${label}, array ${chosen}`, pointers);
+  const entry = entries.get(chosen)!;
+  // yauzl ends an array that has more bytes than it says.
+  if (entry.uncompressedSize > MAX_FILE_BYTES)
+    refuse(
+      label,
+      {},
+      `the array ${shown(chosen)} has ${entry.uncompressedSize} bytes, which is more than the limit of ${MAX_FILE_BYTES}. Save fewer lengths, or as a smaller type`,
+    );
+  const read = await readNpy(contentOf(zip, entry), `${label}, array ${chosen}`, pointers);
   if (!read.ok) return read;
   const value = { ...read.value, law: { ...read.value.law, label } };
   if (!pointers && names.length === 1) return { ok: true, value };

@@ -3,8 +3,8 @@ import { open, stat } from 'node:fs/promises';
 import { resolve } from 'node:path';
 import { fail, ok, systemReason, type Result } from '../domain/result.ts';
 import { resolveOrderedWorkload, type OrderedWorkload } from './grammar.ts';
-import { MAX_FILE_BYTES } from './length-file.ts';
 import type { FileBytes } from './source.ts';
+import { MAX_FILE_BYTES } from './unpack.ts';
 
 /** A file that a workload was read from, and its state then. */
 export interface OpenedFile {

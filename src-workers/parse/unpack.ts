@@ -6,6 +6,9 @@ import { bytesSource, caught, joined, readBytes, type ByteSource } from './sourc
 /** The largest file that is imported, packed or unpacked: room for a million measured configurations, and a limit for archives that explode. */
 export const MAX_IMPORT_BYTES = 256 * 2 ** 20;
 
+/** The largest file of lengths, and what one may unpack to: it is read as a stream. */
+export const MAX_FILE_BYTES = 4 * 2 ** 30;
+
 export const isGzip = (head: Uint8Array): boolean => head[0] === 0x1f && head[1] === 0x8b;
 
 /** A gzip file unpacked as a stream. Throws a `FailureError` on a damaged or cut-off archive, and beyond `limit` unpacked bytes. */

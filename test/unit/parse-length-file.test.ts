@@ -149,6 +149,26 @@ describe('files of lengths, by their content', () => {
   });
 });
 
+/** An archive whose directory says that its array `a` has so many bytes (zip64: APPNOTE.TXT of PKWARE, 4.3.12 and 4.5.3). */
+function hugeArray(size: number): Uint8Array {
+  const zip = Buffer.alloc(4 + 63 + 22);
+  zip.write('PK\x03\x04PK\x01\x02', 'latin1');
+  const entry = zip.subarray(4, 67);
+  entry.writeUInt16LE(8, 10);
+  entry.writeUInt32LE(0xffff_ffff, 24);
+  entry.writeUInt16LE(5, 28);
+  entry.writeUInt16LE(12, 30);
+  entry.write('a.npy\x01\0\x08\0', 46, 'latin1');
+  entry.writeBigUInt64LE(BigInt(size), 55);
+  const end = zip.subarray(67);
+  end.write('PK\x05\x06', 'latin1');
+  end.writeUInt16LE(1, 8);
+  end.writeUInt16LE(1, 10);
+  end.writeUInt32LE(63, 12);
+  end.writeUInt32LE(4, 16);
+  return zip;
+}
+
 const BIG = BigInt(2 ** 53) + 2n;
 const REFUSALS: readonly (readonly [what: string, bytes: Uint8Array, message: RegExp, columns?: CsvColumns])[] = [
   ['a negative length', int32('3,', 1, -4, 1), /^x, element 2: length "-4" is not an integer from 0/],
@@ -158,8 +178,9 @@ const REFUSALS: readonly (readonly [what: string, bytes: Uint8Array, message: Re
   ['a type without numbers', npy(`{'descr': '<U3', 'shape': (1,), }`, text('abc')), /the type .* is not one of b1, i1/],
   ['an integer beyond 2^53', npy(`{'descr': '<i8', 'shape': (1,), }`, new Uint8Array(BigInt64Array.of(BIG).buffer)), /element 1: length .* is not an integer/],
   ['row pointers that fall', int32('3,', 0, 5, 4), /element 3: the row pointer 4 is below the one before it, 5/, { length: 'indptr' }],
-  ['several arrays', made('several.npz'), /several arrays: "first", "second"\. Specify the one of lengths, as in file:PATH\.npz#first/],
+  ['several arrays', made('several.npz'), /several arrays: "first", "second"\. Save the one of lengths alone, or name it in the study, as in file:PATH\.npz#first/],
   ['an array that is not there', made('several.npz'), /no array is named "third"\. The file has "first", "second"/, { length: 'third' }],
+  ['an array above the limit', hugeArray(2 ** 32 + 8), /^x: the array "a" has 4294967304 bytes, which is more than the limit of 4294967296/],
   ['an archive cut off', made('rows.npz').subarray(0, 300), /the NPZ file is damaged/],
   ['an archive without arrays', Buffer.concat([text('PK\x05\x06'), new Uint8Array(18)]), /has no arrays/],
   ['text in Parquet', parquet({ length: ['a', 'b'] }), /^x, row 1, column "length": "a" is not a number/],
