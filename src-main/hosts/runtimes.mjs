@@ -6,7 +6,7 @@ import { join } from 'node:path';
 /** better-sqlite3 needs this Node-API; Electron has it from 42 on, Node from 24. */
 const NODE_API = 10;
 
-/** The oldest Node that runs the sources and the engine. */
+/** The oldest Node that runs the sources and the engine; `engines` of package.json says the same. */
 const NODE_MAJOR = 24;
 export const NODE_NEEDED = `Lockstep needs Node ${NODE_MAJOR} or newer. On 64-bit Linux "npm ci" installs one for "npm start", "npm test" and "npm run -s lockstep -- …".`;
 

@@ -1,4 +1,6 @@
 import { describe, expect, it } from 'vitest';
+import manifest from '../../package.json' with { type: 'json' };
+import { NODE_NEEDED } from '../../src-main/hosts/runtimes.mjs';
 import { machineText, thisMachine } from '../../src-main/services/app/machine.ts';
 import { designsPerMs, withSweep, type FinishedSweep } from '../../src-main/services/sweeps/pace.ts';
 
@@ -14,6 +16,10 @@ describe('the machine of a run', () => {
     expect(machineText({ device: 'A100', driver: '550.1' })).toBe('A100, 550.1');
     expect(machineText(null)).toBe('');
   });
+});
+
+it('asks for the same Node in its package and at its start', () => {
+  expect(NODE_NEEDED).toContain(`Node ${manifest.engines.node.replace('>=', '')} or newer`);
 });
 
 describe('the pace of predictions', () => {

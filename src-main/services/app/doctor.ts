@@ -109,17 +109,6 @@ export async function doctorChecks(
   programs: MeasuringPrograms,
   signal?: AbortSignal,
 ): Promise<readonly DoctorCheck[]> {
-  const [major = 0, minor = 0] = process.versions.node.split('.').map(Number);
-  const node: DoctorCheck =
-    major > 22 || (major === 22 && minor >= 18)
-      ? check('node', 'Node', `${process.version} (${process.execPath})`, '')
-      : {
-          id: 'node',
-          label: 'Node',
-          state: 'problem',
-          found: process.version,
-          advice: 'Lockstep needs Node 22.18 or newer; npm ci brings one for 64-bit Linux.',
-        };
   const database = databaseCheck(databaseFile, resourceFolder);
   const electron =
     process.env.LOCKSTEP_ELECTRON ??
@@ -133,7 +122,8 @@ export async function doctorChecks(
     cacheSizes(),
   ]);
   return [
-    node,
+    // Every entry refuses a Node that is too old.
+    check('node', 'Node', `${process.version} (${process.execPath})`, ''),
     check(
       'processor',
       'Processor',
