@@ -717,7 +717,7 @@ function fileCommands(program: Command, cli: CommandLine): void {
     )
     .option(
       '--map <parameter=axis...>',
-      'which axis a parameter of the file is, where its name does not say it, as in BLOCK=block_threads; kept for the study',
+      'which axis a parameter of the file is, where its name does not say it, as in BLOCK=block_threads; kept for the study where designs are found',
       (text: string, known?: NamedParameters) => {
         const named = namedParameter(text, known);
         if (typeof named === 'string') throw new InvalidArgumentError(named);

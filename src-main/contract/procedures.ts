@@ -557,7 +557,8 @@ export const procedures = {
    * of kind `import`.
    * `runId`: the sweep whose designs the configurations are; a file of which none is one is refused. `openRunId`: the sweep that a
    * person looks at, whose designs they may be where the file says nothing. `parameters`: which field of a design a parameter of the file
-   * is, where its name does not say it; kept for later imports of the same study. `timeUnit`, `studyName`: of a storage of Optuna.
+   * is, where its name does not say it; kept for later imports of the same study where designs are found. `timeUnit`, `studyName`: of a
+   * storage of Optuna.
    */
   'import.file': procedure(
     v.strictObject({

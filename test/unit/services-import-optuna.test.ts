@@ -97,7 +97,14 @@ describe('parameters under names of their own', () => {
       bytes,
       openRunId: sweepId,
     });
-    expect(questions.parameters).toContainEqual({ name: 'BLOCK', field: null, values: ['128', '256'], distinct: 2 });
+    const block = { name: 'BLOCK', field: null, values: ['128', '256'], distinct: 2 };
+    expect(questions.parameters).toContainEqual(block);
+    // What finds no design is not kept.
+    expect((await importFile(bytes, { openRunId: sweepId, parameters: { BLOCK: 'gridBlocks' } })).linked).toBe(
+      undefined,
+    );
+    const open = { fileName: 'optuna.db', bytes, openRunId: sweepId };
+    expect((await call<ImportQuestions>('import.inspect', open)).parameters).toContainEqual(block);
     const imported = await importFile(bytes, { runId: sweepId, parameters: NAMES });
     expect(imported.linked).toEqual({ runId: sweepId, deviceId: 'nvidia-rtx-4090', designs: 2 });
     const { cases } = await call<MeasuringDetail>('bench.detail', { id: imported.runId });
