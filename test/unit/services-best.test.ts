@@ -1,4 +1,4 @@
-import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { afterAll, beforeAll, describe, expect, it, vi } from 'vitest';
 import type {
   BestDesigns,
   DeviceComparisonResult,
@@ -149,5 +149,17 @@ describe('a sweep of the best designs', () => {
     const columns = unwrap(await store.loadRunColumns(runId));
     expect(columns).toEqual(unwrap(await store.loadRunColumns(best.id)));
     expect(columns.designs?.length).toBe(BEST);
+  });
+
+  it('that meets an exception has failed, and says why', async () => {
+    const { pool } = bench.engine.context;
+    const run = pool.run.bind(pool);
+    const broken = vi.spyOn(pool, 'run').mockImplementation((name, input, options) =>
+      // What is no answer of this task.
+      name === 'searchBest' ? run('classify', input as never, options) : run(name, input, options),
+    );
+    const failed = await ended(bench.engine, 'runs.start', { study: STUDY, best: BEST });
+    broken.mockRestore();
+    expect(failed).toMatchObject({ state: 'failed', valid: 0, error: expect.stringMatching(/undefined/) as string });
   });
 });

@@ -18,8 +18,14 @@ export interface Execution {
   /** The same, unless it did so a moment ago. */
   progressAtTimes(): void;
   /** Saves how the run ended. The failure that ended it, or that of the store, is the result. */
-  finish(end: 'complete' | 'cancelled' | Failure, best: BestDesign | null): Promise<Result<RunRecord>>;
+  finish(end: RunEnd, best: BestDesign | null): Promise<Result<RunRecord>>;
+  /** The same once the work of the run has ended. An exception in it fails the run. */
+  finishAfter(
+    work: () => Promise<{ readonly end: RunEnd; readonly best: BestDesign | null }>,
+  ): Promise<Result<RunRecord>>;
 }
+
+type RunEnd = 'complete' | 'cancelled' | Failure;
 
 /**
  * @param total designs or cases that the run is for
@@ -42,7 +48,7 @@ export function openExecution(
     const remainingMs = here > 0 ? ((performance.now() - start) / here) * (total - done) : null;
     context.emit('run.progress', { runId: run.id, ...state(), done, total, elapsedMs: elapsedMs(), remainingMs });
   };
-  return {
+  const execution: Execution = {
     done: () => done,
     add: (count) => void (done += count),
     progress,
@@ -73,7 +79,16 @@ export function openExecution(
       if (failure) return { ok: false, error: failure };
       return record.ok ? ok(record.value) : record;
     },
+    async finishAfter(work) {
+      const { end, best } = await work().catch((error: unknown) => ({ end: internal(error), best: null }));
+      return await execution.finish(end, best);
+    },
   };
+  return execution;
+}
+
+function internal(error: unknown): Failure {
+  return { code: 'internal', message: error instanceof Error ? error.message : String(error) };
 }
 
 /** A task of a sweep, which is run once more where it fails. @returns null where the run was cancelled, else what it gave, or its designs */
@@ -88,7 +103,7 @@ export async function triedTwice<T>(
     } catch (error) {
       if (signal.aborted) return null;
       if (attempt < 2) continue;
-      const message = error instanceof Error ? error.message : String(error);
+      const { message } = internal(error);
       const designs = ranges.map(({ first, count }) => `${first} to ${first + count - 1}`).join(', ');
       return fail('internal', `designs ${designs}: ${message}`, {
         firstDesign: ranges[0].first,

@@ -1,7 +1,7 @@
 import type { BestDesign, BestDesigns, RunRecord } from '../../../db/records.ts';
 import { keepBest, spaceParts, type DesignRange, type PickedDesign } from '../../../src-workers/advise/best.ts';
 import { simplerFirst } from '../../../src-workers/advise/pick.ts';
-import type { Failure, Result } from '../../../src-workers/domain/result.ts';
+import type { Failure } from '../../../src-workers/domain/result.ts';
 import { describeDesign } from '../../../src-workers/predict/designs.ts';
 import type { SweepPlan } from '../../../src-workers/predict/plan.ts';
 import { createPredictor } from '../../../src-workers/predict/predictor.ts';
@@ -144,17 +144,19 @@ export function runBest(context: Context, run: RunRecord, plan: SweepPlan, wante
     return picked;
   };
 
-  const finished = (async (): Promise<Result<RunRecord>> => {
+  const finished = execution.finishAfter(async () => {
     execution.progress();
-    const found = await search();
-    if (!failure && !signal.aborted) {
+    try {
+      const found = await search();
+      if (failure || signal.aborted) return { end: failure ?? 'cancelled', best: null };
       execution.add(size - execution.done());
       const saved = await store.saveBestDesigns(run.id, found);
-      if (!saved.ok) failure = saved.error;
-      return execution.finish(failure ?? 'complete', best);
+      return { end: saved.ok ? 'complete' : saved.error, best };
+    } finally {
+      // An exception leaves other tasks under way.
+      controller.abort();
     }
-    return execution.finish(failure ?? 'cancelled', null);
-  })();
+  });
 
   return { runId: run.id, finished, cancel: () => controller.abort() };
 }

@@ -210,7 +210,7 @@ export function runSweep(
     return designIndex < 0 ? null : { timeMs, design: designText(describeDesign(predictor, designIndex).design) };
   };
 
-  const finished = (async (): Promise<Result<RunRecord>> => {
+  const finished = execution.finishAfter(async () => {
     execution.progressAtTimes();
     let next = 0;
     // One chunk more than there are workers, so that none waits for the event loop.
@@ -224,8 +224,8 @@ export function runSweep(
     await Promise.all(lanes);
     await Promise.all(saving);
     const end = failure ?? (execution.done() === total ? 'complete' : 'cancelled');
-    return execution.finish(end, await bestOf(best));
-  })();
+    return { end, best: await bestOf(best) };
+  });
 
   return { runId: run.id, finished, cancel: () => controller.abort() };
 }
