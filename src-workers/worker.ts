@@ -1,7 +1,7 @@
 import { createHash } from 'node:crypto';
 import type { DrawnTimeline, PlayedLaunch } from './domain/timeline.ts';
 import type { Breakdown } from './domain/breakdown.ts';
-import type { PredictionChunk } from './domain/columns.ts';
+import type { PredictionChunk, PredictionColumns } from './domain/columns.ts';
 import type { LossReport } from './domain/loss.ts';
 import type { ReproductionTable } from './domain/reproduction.ts';
 import { move, Piscina } from 'piscina';
@@ -164,8 +164,11 @@ export function predict({ plan, ranges }: PredictInput): PredictOutput {
         designIndex = chunk.firstDesign + i;
       }
   const output: PredictOutput = { chunks, best: designIndex < 0 ? null : { timeMs, designIndex } };
-  const columns = chunks.flatMap((chunk) => Object.values(chunk).filter((column) => ArrayBuffer.isView(column)));
-  return handedOver(output, columns);
+  return handedOver(output, chunks.flatMap(columnArrays));
+}
+
+function columnArrays(columns: PredictionColumns): readonly ArrayBufferView[] {
+  return Object.values(columns).filter((column) => ArrayBuffer.isView(column));
 }
 
 /** Counts of designs by invalid reason code, over the whole space. */
@@ -200,7 +203,8 @@ export function searchBest({
 }): FoundDesigns & { readonly predicted: number } {
   const kept = keepBest(wanted, limitMs, part.count);
   const predicted = searchPart(predictorOf(plan), part, kept);
-  return { ...kept.found(), predicted };
+  const found = kept.found();
+  return handedOver({ ...found, predicted }, [found.designs, ...columnArrays(found.columns)]);
 }
 
 /** The design that the rule of the pick comes to, of those of a part that are not slower than a limit; none: null. */

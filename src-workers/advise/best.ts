@@ -4,12 +4,11 @@ import { examine, type Candidate } from '../predict/design/candidate.ts';
 import type { TimedDesign } from '../predict/pipeline.ts';
 import { writeInto } from '../predict/ranges.ts';
 import type { Predictor } from '../predict/tables.ts';
-import { firstIndex } from '../numeric/search.ts';
 import { decodeInto } from '../space/axes.ts';
 import { sortByValue } from '../sweep/sort.ts';
 import { closestBound, shortestOfFamily } from './bound.ts';
 import { simplerFirst } from './pick.ts';
-import { columnsAt, copyEntry } from './survey.ts';
+import { columnsAt, copyColumns } from './survey.ts';
 
 /**
  * The best designs of a space too large to predict: branch and bound (Land & Doig 1960). A branch is a part of the space, then a family: all
@@ -40,14 +39,14 @@ interface Kept {
   add(design: number): void;
 }
 
-/** Designs that are kept beyond those wanted, as a part of them, before the slowest are dropped. */
-const SPARE_FRACTION = 0.25;
-const MIN_SPARE = 256;
-/** Designs that are merged, as a part of those wanted, before the limit is found anew. */
+/** Designs that are merged, as a part of those wanted, before the limit is found anew: sorting them all for a few would save less than it takes. */
 const MERGED_FRACTION = 0.05;
 
+/** Designs that there is room for at least. */
+const MIN_KEPT = 256;
+
 export interface BestKept extends Kept {
-  /** Adds what another search found. */
+  /** Adds what another search found: at most as many as are wanted. */
   merge(found: FoundDesigns): void;
   found(): FoundDesigns;
 }
@@ -58,62 +57,53 @@ export interface BestKept extends Kept {
  * @param most designs that can be added
  */
 export function keepBest(wanted: number, limitMs = Infinity, most = Infinity): BestKept {
-  const capacity = Math.min(wanted + Math.max(MIN_SPARE, Math.ceil(wanted * SPARE_FRACTION)), most + 1);
+  // Twice those wanted, so that moving them is rare.
+  const capacity = Math.min(2 * Math.max(wanted, MIN_KEPT), most) + 1;
   const columns = allocateChunk(0, capacity);
   const designs = new Float64Array(capacity);
   let size = 0;
-  let dropped = 0;
+  /** Of them, those that the limit is found among. */
+  let ranked = 0;
   let limit = limitMs;
-  const drop = (): void => {
-    if (size < wanted || size === dropped) return;
-    const byTime = sortByValue(
-      Uint32Array.from({ length: size }, (_, entry) => entry),
-      columns.timeMs,
-    );
-    limit = Math.min(limit, columns.timeMs[byTime[wanted - 1]]);
-    const end = firstIndex(0, size, (at) => columns.timeMs[byTime[at]] > limit);
-    const first = firstIndex(0, end, (at) => columns.timeMs[byTime[at]] === limit);
-    // Of those as slow as the last one, the first of the space stay.
-    byTime.subarray(first, end).sort((a, b) => designs[a] - designs[b]);
-    size = 0;
-    // Ascending, so that no entry is overwritten before it has moved.
-    for (const entry of byTime.slice(0, wanted).sort()) {
-      if (entry !== size) {
-        copyEntry(columns, entry, columns, size);
-        designs[size] = designs[entry];
-      }
-      size += 1;
-    }
-    dropped = size;
+  const lower = (): void => {
+    ranked = size;
+    if (size >= wanted) limit = Math.min(limit, columns.timeMs.slice(0, size).sort()[wanted - 1]);
   };
-  const add = (design: number): void => {
-    if (!(columns.timeMs[size] <= limit)) return;
-    designs[size] = design;
-    size += 1;
-    if (size === capacity) drop();
+  const found = (): FoundDesigns => {
+    lower();
+    const entries = Uint32Array.from({ length: size }, (_, entry) => entry);
+    // Both sorts are stable: of those as slow as the last one, the first of the space stay.
+    const best = sortByValue(sortByValue(entries, designs), columns.timeMs).subarray(0, wanted);
+    const kept = sortByValue(best, designs);
+    return { designs: kept.map((entry) => designs[entry]), columns: columnsAt(columns, kept) };
+  };
+  const take = (added: FoundDesigns): void => {
+    if (size + added.designs.length >= capacity) drop();
+    copyColumns(added.columns, columns, size);
+    designs.set(added.designs, size);
+    size += added.designs.length;
+  };
+  const drop = (): void => {
+    const kept = found();
+    size = 0;
+    take(kept);
+    ranked = size;
   };
   return {
     columns,
     limitMs: () => limit,
     next: () => size,
-    add,
-    merge(found) {
-      for (const [entry, design] of found.designs.entries()) {
-        if (!(found.columns.timeMs[entry] <= limit)) continue;
-        copyEntry(found.columns, entry, columns, size);
-        add(design);
-      }
-      // Sorting them all for a few would take longer than what the closer limit saves.
-      if (size - dropped >= wanted * MERGED_FRACTION) drop();
+    add(design) {
+      if (!(columns.timeMs[size] <= limit)) return;
+      designs[size] = design;
+      size += 1;
+      if (size === capacity) drop();
     },
-    found() {
-      drop();
-      const entries = sortByValue(
-        Uint32Array.from({ length: size }, (_, entry) => entry),
-        designs,
-      );
-      return { designs: entries.map((entry) => designs[entry]), columns: columnsAt(columns, [...entries]) };
+    merge(added) {
+      take(added);
+      if (size - ranked >= wanted * MERGED_FRACTION) lower();
     },
+    found,
   };
 }
 

@@ -8,6 +8,7 @@ import {
   balancingMs,
   bestRate,
   closeBusyCycles,
+  counterCycles,
   fetchingCycles,
   fewestIterations,
   iterationCost,
@@ -96,9 +97,9 @@ function launchesMs(own: Predictor, candidate: Candidate, busy: BusyCycles): num
   if (classes)
     return classes.reduce((sum, each) => sum + launchesMs(each.units.predictor, each.candidate, busy), before);
   const alone = aloneIterations(own, candidate) * candidate.shape.cyclesPerIteration[1];
-  const cycles = Math.max(busy(own, candidate, device), alone);
   const factor = iterationCost(own, candidate) * stackFactor(own, candidate, device);
-  return (1 - SLACK) * ((cycles * factor) / (device.clockMhz * 1e3)) + before;
+  const cycles = Math.max(Math.max(busy(own, candidate, device), alone) * factor, counterCycles(own, candidate));
+  return (1 - SLACK) * (cycles / (device.clockMhz * 1e3)) + before;
 }
 
 /** As if no lane waited for another. */

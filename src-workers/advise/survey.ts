@@ -177,15 +177,23 @@ function nearOf(
 }
 
 /** Some entries of columns, in the order given. */
-export function columnsAt(columns: PredictionColumns, entries: readonly number[]): PredictionColumns {
+export function columnsAt(columns: PredictionColumns, entries: readonly number[] | Uint32Array): PredictionColumns {
   const out = allocateChunk(0, entries.length);
-  for (const name of COLUMNS) entries.forEach((at, i) => (out[name][i] = columns[name][at]));
+  for (const name of COLUMNS) gatherInto(out[name], columns[name], entries);
   return out;
 }
 
-/** Copies one entry of columns to another, of these or others. */
-export function copyEntry(from: PredictionColumns, entry: number, to: PredictionColumns, at: number): void {
-  for (const name of COLUMNS) to[name][at] = from[name][entry];
+function gatherInto(
+  out: PredictionColumns[keyof PredictionColumns],
+  from: typeof out,
+  entries: readonly number[] | Uint32Array,
+): void {
+  for (let i = 0; i < entries.length; i += 1) out[i] = from[entries[i]];
+}
+
+/** Copies all of columns to others, from entry `at` on. */
+export function copyColumns(from: PredictionColumns, to: PredictionColumns, at: number): void {
+  for (const name of COLUMNS) to[name].set(from[name], at);
 }
 
 const COLUMNS = Object.entries(allocateChunk(0, 0)).flatMap(([name, value]) =>

@@ -18,7 +18,7 @@ import { moments } from '../models/workload/laws.ts';
 import { cachedDepth, cachedLaunch, cachedResidency, makeRoom } from './caches.ts';
 import { FETCHING_GROUPS } from './constants.ts';
 import { balancingCost, balancingMilliseconds, PASS_OVERHEAD_MS } from './cost/balancing-cost.ts';
-import { fetchCost, fetchCycles, fetchingTable, type FetchCost } from './cost/fetch-cost.ts';
+import { ADDITIONS_PER_CYCLE, fetchCost, fetchCycles, fetchingTable, type FetchCost } from './cost/fetch-cost.ts';
 import { predictCpu, type CpuLoads } from './cpu.ts';
 import { knownGivenOrder } from './dealing/arrange.ts';
 import type { Dealing } from './dealing/deal.ts';
@@ -622,6 +622,14 @@ function fetchCostOf(
 export function fetchingCycles(predictor: Predictor, candidate: Candidate, device: GpuDevice): number {
   if (lockstepBalancing(predictor, candidate).kind !== 'dynamic-fetch') return 0;
   return fetchingCyclesOf(predictor, candidate, device, sharedByCaps(predictor, candidate, device));
+}
+
+/** Cycles in which the counter serves all fetches of a launch, whatever the grid; 0 where nothing is fetched. */
+export function counterCycles(predictor: Predictor, candidate: Candidate): number {
+  const balancing = lockstepBalancing(predictor, candidate);
+  if (balancing.kind !== 'dynamic-fetch') return 0;
+  const unitsAtOnce = balancing.fetch === 'group' ? candidate.unitsPerGroup : unitsPerFetch(balancing);
+  return predictor.plan.units / unitsAtOnce / ADDITIONS_PER_CYCLE;
 }
 
 function fetchingCyclesOf({ plan }: Predictor, candidate: Candidate, device: GpuDevice, shared: SharedByCaps): number {

@@ -8,7 +8,7 @@ import type { CycleTable } from '../time/cycles.ts';
  * Additions per cycle of the whole device to one address of its memory: NVIDIA, "Kepler GK110 architecture" whitepaper, 2012
  * ("one operation per clock"; Fermi had a ninth of it). Taken for every device.
  */
-const ADDITIONS_PER_CYCLE = 1;
+export const ADDITIONS_PER_CYCLE = 1;
 
 /**
  * Latency of an addition over that of a load from device memory. The counter stays in the L2; a load that hits it takes 193 of 434
