@@ -58,7 +58,14 @@ export default defineConfig({
       chunkSizeWarningLimit: 800, // kB; ECharts, which every view with a chart needs
       rolldownOptions: {
         input: at('src-renderer/index.html'),
-        output: { codeSplitting: { groups: [{ name: 'echarts', test: /node_modules\/(echarts|zrender|tslib)\// }] } },
+        output: {
+          codeSplitting: {
+            groups: [
+              { name: 'echarts', test: /node_modules\/(echarts|zrender|tslib)\//, priority: 1 },
+              { name: 'shared', minShareCount: 2 },
+            ],
+          },
+        },
       },
     },
     plugins: [svelte({ configFile: false })],

@@ -5,6 +5,7 @@ import './styles/base.css';
 import { mount } from 'svelte';
 import { Engine } from './api/engine.svelte.ts';
 import AppRoot from './App.svelte';
+import { loadView } from './shell/routes.svelte.ts';
 import { VIEWS } from './shell/views.ts';
 import { App } from './state/app.svelte.ts';
 
@@ -14,6 +15,8 @@ const app = new App(
   VIEWS.map(({ id }) => id),
 );
 void app.start();
+// Fetched while the engine answers; what fails is reported when the shell loads it.
+loadView(app.location.view).catch(() => undefined);
 // Charts measure their labels once: the typefaces must be there first. They come with the page, so this is no wait.
 await Promise.all(['400', '600'].map((weight) => document.fonts.load(`${weight} 12px "Inter Variable"`)));
 mount(AppRoot, { target: document.getElementById('app')!, props: { app } });

@@ -8,6 +8,8 @@ export interface EngineHostOptions {
   readonly open: OpenOptions;
   /** A Node executable to run the engine under, instead of a utility process. */
   readonly node: string | undefined;
+  /** Where Node keeps what it compiled of the engine, for the next start. */
+  readonly compileCacheFolder: string;
   /** The engine ended by itself; it is started again unless it did so too often. */
   readonly onLost: (message: string, restarting: boolean) => void;
   /** The engine runs but could not open its database; the message says why. */
@@ -98,6 +100,11 @@ export function createEngineHost(options: EngineHostOptions): EngineHost {
   };
 }
 
+const environment = ({ compileCacheFolder }: EngineHostOptions): NodeJS.ProcessEnv => ({
+  NODE_COMPILE_CACHE: compileCacheFolder,
+  ...process.env,
+});
+
 type Launch = (
   options: EngineHostOptions,
   onMessage: (message: FromEngine) => void,
@@ -107,6 +114,7 @@ type Launch = (
 const startUtility: Launch = (options, onMessage, onExit) => {
   const child = utilityProcess.fork(options.engineProcessFile, [], {
     serviceName: 'Lockstep engine',
+    env: environment(options),
     stdio: 'inherit',
   });
   child.on('message', (message: FromEngine) => onMessage(message));
@@ -124,6 +132,7 @@ const startNode: Launch = (options, onMessage, onExit) => {
   const child = fork(options.engineProcessFile, [], {
     execPath: options.node ?? process.execPath,
     execArgv: [],
+    env: environment(options),
     serialization: 'advanced',
     stdio: ['ignore', 'inherit', 'inherit', 'ipc'],
   });

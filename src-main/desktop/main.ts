@@ -83,10 +83,11 @@ if (app.requestSingleInstanceLock()) {
 function start(): void {
   servePage(places.rendererFolder);
   listenToPages();
-  installMenu(sendMenu, newWindow);
+  newWindow(); // first: its process takes longer to start than the engine's
   engine = createEngineHost({
     engineProcessFile: places.engineProcessFile,
     node: process.env['LOCKSTEP_ENGINE_NODE'],
+    compileCacheFolder: join(app.getPath('userData'), 'compile-cache'),
     open: {
       databaseFile: process.env['LOCKSTEP_DB'] ?? null,
       resourceFolder: places.root,
@@ -100,7 +101,7 @@ function start(): void {
     },
     onFailed: (message) => void refuse(message),
   });
-  newWindow();
+  installMenu(sendMenu, newWindow);
 }
 
 function newWindow(): void {

@@ -42,6 +42,7 @@ export function openWindow(options: WindowOptions): BrowserWindow {
       webSecurity: true,
       webviewTag: false,
       spellcheck: false,
+      v8CacheOptions: 'bypassHeatCheck', // compiled code is kept from the first start on, not from the third
       navigateOnDragDrop: false,
     },
   });

@@ -25,10 +25,14 @@ export interface ChartTheme {
   readonly animationMs: number;
 }
 
-/** Reads tokens as resolved colours. A hidden element is asked, because custom properties are not resolved by themselves. */
-export function readColours(tokens: readonly string[]): string[] {
+/**
+ * Reads tokens as resolved colours. A hidden element is asked, because custom properties are not resolved by themselves. It has the colour
+ * scheme of its own: that of the root follows in an effect that may run later, and changing it has the whole page's styles computed.
+ */
+export function readColours(tokens: readonly string[], dark: boolean): string[] {
   const probe = document.createElement('span');
   probe.hidden = true;
+  probe.style.colorScheme = dark ? 'dark' : 'light';
   // Pictures keep their colours where the system forces its own on text.
   probe.style.forcedColorAdjust = 'none';
   document.body.append(probe);
@@ -51,8 +55,11 @@ export function hexColour(rgb: string): string {
 
 function readTheme(dark: boolean): ChartTheme {
   const numbered = (name: string, count: number) =>
-    readColours(Array.from({ length: count }, (_, i) => `${name}-${i + 1}`));
-  const colours = readColours(COLOURS);
+    readColours(
+      Array.from({ length: count }, (_, i) => `${name}-${i + 1}`),
+      dark,
+    );
+  const colours = readColours(COLOURS, dark);
   const style = getComputedStyle(document.documentElement);
   const parts = new Map<string, string>();
   return {
@@ -62,7 +69,7 @@ function readTheme(dark: boolean): ChartTheme {
     sequential: numbered('seq', dark ? 7 : 6),
     diverging: numbered('div', 7),
     part: (id) => {
-      if (!parts.has(id)) parts.set(id, readColours([`part-${id}`])[0]);
+      if (!parts.has(id)) parts.set(id, readColours([`part-${id}`], dark)[0]);
       return parts.get(id)!;
     },
     font: style.getPropertyValue('--font'),
@@ -72,21 +79,14 @@ function readTheme(dark: boolean): ChartTheme {
 }
 
 const WISHES = ['(prefers-contrast: more)', '(prefers-reduced-motion: reduce)'] as const;
-/** Themes by what they depend on: reading one has the whole page's styles computed, twice. */
+/** Themes by what they depend on: reading one has the page's styles computed. */
 const known = new Map<string, ChartTheme>();
 
 function themeFor(dark: boolean): ChartTheme {
   const key = [dark, ...WISHES.map((wish) => window.matchMedia(wish).matches)].join();
-  const theme = known.get(key);
-  if (theme) return theme;
-  // The attribute is set by an effect that may run later, so the resolved scheme is forced for the reading.
-  const root = document.documentElement;
-  const before = root.style.colorScheme;
-  root.style.colorScheme = dark ? 'dark' : 'light';
-  const read = readTheme(dark);
-  root.style.colorScheme = before;
-  known.set(key, read);
-  return read;
+  const theme = known.get(key) ?? readTheme(dark);
+  known.set(key, theme);
+  return theme;
 }
 
 /** The theme charts draw with; follows light and dark. Call it while a component initialises, read `.current` in effects. */

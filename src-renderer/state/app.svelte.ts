@@ -132,9 +132,13 @@ export class App {
   /** Loads what the first screen needs, and opens the study of the address, or the last one, or the first. */
   async start(): Promise<void> {
     await this.engine.connect();
-    await Promise.all([this.preferences.load(), this.library.load()]);
-    if (this.location.studyId === null && this.preferences.lastAddress)
-      this.location.resume(this.preferences.lastAddress);
+    const resume = async () => {
+      await this.preferences.load();
+      const { lastAddress } = this.preferences;
+      if (this.location.studyId === null && lastAddress) this.location.resume(lastAddress);
+      if (this.location.studyId !== null) await this.editor.open(this.location.studyId);
+    };
+    await Promise.all([resume(), this.library.load()]);
     if (this.location.studyId === null) {
       const newest = [...this.library.studies].sort((a, b) => b.updatedAt.localeCompare(a.updatedAt))[0];
       this.location.openStudy(newest?.id ?? null);

@@ -5,7 +5,7 @@ import type { Engine } from '../api/engine.svelte.ts';
 type StorePart = Events['store.changed']['what'];
 
 interface QueryOptions {
-  /** Waits this long after the last change of the input before asking. */
+  /** Waits this long after the last change of the input before asking; the first time it asks at once. */
   readonly debounceMs?: number;
   /** Asks again when this part of the store changes. */
   readonly refreshOn?: readonly StorePart[];
@@ -48,7 +48,7 @@ export class Query<Name extends ProcedureName> {
       };
       let asked = false;
       // At once, before the page is drawn without the answer; after what else changes the input now.
-      if (options.debounceMs === undefined) queueMicrotask(ask);
+      if (options.debounceMs === undefined || this.#asked === 0) queueMicrotask(ask);
       else setTimeout(ask, options.debounceMs);
       return () => {
         left = true;
