@@ -8,6 +8,7 @@ import {
   type ManifestNumber,
 } from '../../src-workers/domain/kernel-manifest.ts';
 import { fail, type Result } from '../../src-workers/domain/result.ts';
+import { LOCAL_PATH } from '../../src-workers/domain/text.ts';
 import { parseJson } from './json.ts';
 import { validate } from './parse.ts';
 import { list, MAX_AXIS_VALUES, nonNegative, text } from './study.ts';
@@ -35,9 +36,15 @@ const IDENTIFIER = 'must be a name of letters, digits and _ that does not begin 
 const identifier = v.pipe(v.string(IDENTIFIER), v.maxLength(200, IDENTIFIER), v.regex(/^[A-Za-z_]\w*$/, IDENTIFIER));
 const ENTRY = 'must be the name of a function of the sources, in CUDA with its namespaces (solver::spmv)';
 const entryName = v.pipe(v.string(ENTRY), v.maxLength(400, ENTRY), v.regex(/^[A-Za-z_]\w*(::[A-Za-z_]\w*)*$/, ENTRY));
-const path = text(4096);
+const LOCAL = 'must be the path of a file on this machine, best beside the manifest';
+const path = v.pipe(text(4096), v.regex(LOCAL_PATH, LOCAL));
 const SOURCE = 'must be the path of a .cu or a .wgsl file';
-const source = v.pipe(v.string(SOURCE), v.maxLength(4096, SOURCE), v.regex(/\.(cu|wgsl)$/, SOURCE));
+const source = v.pipe(
+  v.string(SOURCE),
+  v.maxLength(4096, SOURCE),
+  v.regex(/\.(cu|wgsl)$/, SOURCE),
+  v.regex(LOCAL_PATH, LOCAL),
+);
 const POWER = 'must be a power of two';
 const threadsPerUnit = v.pipe(
   v.number(POWER),

@@ -14,6 +14,9 @@ export function messageText(text: string): string {
   return `${text.slice(0, half)} … (${left} characters left out) … ${text.slice(-half)}`;
 }
 
+/** A path that is not on another machine as \\host\share is: Windows would sign in to that host, for the author of the file that names it. */
+export const LOCAL_PATH = /^(?![\\/]{2})/;
+
 /** The last line that is not blank; empty where there is none. */
 export function lastLine(text: string): string {
   return text.trim().split('\n').at(-1)!.trim();

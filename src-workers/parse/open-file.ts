@@ -2,6 +2,7 @@ import { createReadStream, type Stats } from 'node:fs';
 import { open, stat } from 'node:fs/promises';
 import { resolve } from 'node:path';
 import { fail, ok, systemReason, type Result } from '../domain/result.ts';
+import { LOCAL_PATH } from '../domain/text.ts';
 import { resolveOrderedWorkload, type OrderedWorkload } from './grammar.ts';
 import type { FileBytes } from './source.ts';
 import { MAX_FILE_BYTES } from './unpack.ts';
@@ -17,13 +18,10 @@ export function fileState({ mtimeMs, size, ino }: Stats): string {
   return `${mtimeMs}|${size}|${ino}`;
 }
 
-/**
- * Opens a workload file relative to a folder. Refuses paths such as \\host\share: Windows would sign in to that host for whoever wrote the
- * study.
- */
+/** Opens a workload file of this machine relative to a folder. */
 export function fileOpener(folder: string, opened?: (file: OpenedFile) => void) {
   return async (path: string): Promise<Result<FileBytes>> => {
-    if (/^[\\/]{2}/.test(path))
+    if (!LOCAL_PATH.test(path))
       return fail('bad-input', `${path} is on another machine. Copy it to this one, beside the study.`);
     const file = resolve(folder, path);
     let byteLength: number;

@@ -61,6 +61,9 @@ describe('the manifest of a kernel', () => {
   it.each<readonly [string, Change]>([
     ['lockstepKernel must be 1, the version', (m) => void (m.lockstepKernel = 2)],
     ['sources[0] must be the path of a .cu or a .wgsl file, not "spmv.c"', (m) => void (m.sources = ['spmv.c'])],
+    ['sources[0] must be the path of a file on this machine', (m) => void (m.sources = ['\\\\host\\a.cu'])],
+    ['arguments[0].file must be the path of a file on this machine', (m) => void (m.arguments[0].file = '//host/a.u32')], // prettier-ignore
+    ['arguments[5].output.reference must be the path of a file on this machine', (m) => void (m.arguments[5].output.reference = '\\/host/a.mtx#values')], // prettier-ignore
     ['arguments[6].value must be a number, or one of "{units}"', (m) => void (m.arguments[6].value = '{unit}')],
     ['arguments[6] must have one of "file"', (m) => void (m.arguments[6].file = 'a.u32')],
     ['arguments[4] must be of the type u32 or i32', (m) => void (m.arguments[4].type = 'f32')],
