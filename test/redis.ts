@@ -19,6 +19,8 @@ export interface TestRedis {
   kill(): Promise<void>;
   /** Starts it again on the same port. */
   start(): Promise<void>;
+  /** It accepts connections and answers nothing, or goes on. */
+  hang(on: boolean): void;
 }
 
 /** @param folder an empty one, which the caller removes */
@@ -39,6 +41,7 @@ export async function startRedis(folder: string): Promise<TestRedis> {
     url: `redis://127.0.0.1:${port}`,
     passwordFile,
     start,
+    hang: (on) => void server.kill(on ? 'SIGSTOP' : 'SIGCONT'),
     async kill() {
       const gone = once(server, 'exit');
       server.kill('SIGKILL');
@@ -56,7 +59,7 @@ async function freePort(): Promise<number> {
   return port;
 }
 
-export interface AgentProcess {
+export interface CommandProcess {
   readonly child: ChildProcess;
   /** What it said on standard error. */
   said(): string;
@@ -64,20 +67,29 @@ export interface AgentProcess {
 }
 
 /** An agent in a process of its own, once it takes work. */
-export async function startAgent(
+export function startAgent(
   redis: TestRedis,
   prefix: string,
   name: string,
   ...options: readonly string[]
-): Promise<AgentProcess> {
-  const where = ['--redis', redis.url, '--redis-prefix', prefix, '--redis-password-file', redis.passwordFile];
-  const args = [COMMAND, 'agent', '--json', '--name', name, '--workers', '1', '--silence', '1', ...where, ...options];
-  const child = spawn(process.execPath, args, { stdio: ['ignore', 'pipe', 'pipe'] });
+): Promise<CommandProcess> {
+  const args = ['agent', '--json', '--name', name, '--workers', '1', '--silence', '1'];
+  return startCommand([...args, ...redisArgs(redis, prefix), ...options]);
+}
+
+/** The options of a command that uses a Redis. */
+export const redisArgs = (redis: TestRedis, prefix: string): readonly string[] => [
+  ...['--redis', redis.url, '--redis-prefix', prefix, '--redis-password-file', redis.passwordFile],
+];
+
+/** A command in a process of its own, once it has said something. */
+export async function startCommand(args: readonly string[]): Promise<CommandProcess> {
+  const child = spawn(process.execPath, [COMMAND, ...args], { stdio: ['ignore', 'pipe', 'pipe'] });
   let err = '';
   child.stderr.on('data', (text: Buffer) => void (err += text.toString()));
-  const ready = once(child.stdout, 'data');
+  const ready = Promise.race([once(child.stdout, 'data'), once(child.stderr, 'data')]);
   const failed = once(child, 'exit').then(() => {
-    throw new Error(`the agent ended: ${err}`);
+    throw new Error(`the command ended: ${err}`);
   });
   failed.catch(() => {});
   await Promise.race([ready, failed]);

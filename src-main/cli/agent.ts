@@ -66,7 +66,8 @@ export async function agentCommand(
       );
     if (!stopped.signal.aborted)
       await new Promise((resolve) => stopped.signal.addEventListener('abort', resolve, { once: true }));
-    await agent.value.close();
+    const silent = await agent.value.close();
+    if (silent !== null) terminal.err(`lockstep: ${silent}\n`);
     return EXIT_OK;
   } finally {
     process.removeListener('SIGINT', stop);

@@ -4,7 +4,7 @@ import { Command, CommanderError, InvalidArgumentError, Option } from 'commander
 import { CACHE_STATES } from '../../src-workers/domain/benchmark.ts';
 import type { NamedParameters } from '../../src-workers/domain/design-names.ts';
 import { isEstimate } from '../../src-workers/domain/device.ts';
-import { PLACEHOLDERS } from '../../src-workers/domain/program.ts';
+import { PASSWORD_VARIABLE, PLACEHOLDERS } from '../../src-workers/domain/program.ts';
 import { VARIED_INPUTS, type VariedInput } from '../../src-workers/domain/provenance.ts';
 import { FailureError, type Failure, type Result } from '../../src-workers/domain/result.ts';
 import { messageText } from '../../src-workers/domain/text.ts';
@@ -13,7 +13,6 @@ import { BENCH_SUITES } from '../contract/measuring.ts';
 import { MAX_BEST, MAX_SPACE, MAX_TRUNCATION, MIN_TRUNCATION } from '../contract/study.ts';
 import { programPlaces } from '../hosts/places.ts';
 import { defaultDatabaseFile } from '../services/app/data-folder.ts';
-import { PASSWORD_VARIABLE } from '../services/agents/connection.ts';
 import { doctorChecks } from '../services/app/doctor.ts';
 import { openEngine, type Engine } from '../services/engine.ts';
 import { readText, writeFor } from '../services/app/files.ts';
@@ -145,7 +144,8 @@ function openCommandLine(terminal: Terminal): CommandLine {
     try {
       cli.status = await body(engine.value);
     } finally {
-      await engine.value.close();
+      const silent = await engine.value.close();
+      if (silent !== null) terminal.err(`lockstep: ${plain(silent)}\n`);
     }
   };
   const cli: CommandLine = { terminal, places, status: EXIT_OK, show, withEngine };

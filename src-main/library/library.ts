@@ -175,7 +175,7 @@ export async function openEngine({ database, workers }: EngineOptions = {}): Pro
       signal?.removeEventListener('abort', cancel);
     }
   };
-  const close = (): Promise<void> => engine.close();
+  const close = async (): Promise<void> => void (await engine.close());
   return {
     call,
     on,

@@ -3,6 +3,7 @@ import { join } from 'node:path';
 import { programPlaces } from '../hosts/places.ts';
 import { defaultDatabaseFile } from '../services/app/data-folder.ts';
 import { openEngine } from '../services/engine.ts';
+import { TOKEN_VARIABLE } from '../../src-workers/domain/program.ts';
 import { fail, type Result } from '../../src-workers/domain/result.ts';
 import { serve } from './serve.ts';
 
@@ -34,7 +35,7 @@ export async function runBrowserHost(options: BrowserHostOptions): Promise<Resul
     programs: places.programs,
   });
   if (!engine.ok) return engine;
-  const token = options.token ?? process.env['LOCKSTEP_TOKEN'];
+  const token = options.token ?? process.env[TOKEN_VARIABLE];
   const host = await serve({
     engine: engine.value,
     rendererFolder,
@@ -56,7 +57,8 @@ export async function runBrowserHost(options: BrowserHostOptions): Promise<Resul
 
   await stopped;
   await close();
-  await engine.value.close();
+  const silent = await engine.value.close();
+  if (silent !== null) options.print(silent);
   return { ok: true, value: null };
 }
 

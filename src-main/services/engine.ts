@@ -53,7 +53,8 @@ export interface Engine {
   /** `call` for a name and an input from a page, whose types are unknown. */
   dispatch(name: string, input: unknown, gone?: AbortSignal): Promise<Result<unknown>>;
   subscribe(listener: (event: EventName, payload: unknown) => void): () => void;
-  close(): Promise<void>;
+  /** Says which Redis was silent; null where it was not. */
+  close(): Promise<string | null>;
 }
 
 /** An engine with its insides, for tests that look at what is stored. */
@@ -122,10 +123,11 @@ export async function openEngine(options: EngineOptions): Promise<Result<OpenEng
     emit,
     changed,
   };
-  const closeAll = async (): Promise<void> => {
-    await agents.close();
+  const closeAll = async (): Promise<string | null> => {
+    const silent = await agents.close();
     await pool.close();
     await store.close();
+    return silent;
   };
   const handlers = joinHandlers(context, options.pageSilenceMs ?? PAGE_SILENCE_MS);
   const stopListening = store.onExternalChange(() => {
@@ -183,7 +185,7 @@ export async function openEngine(options: EngineOptions): Promise<Result<OpenEng
       closing.abort();
       await context.running.end();
       stopListening();
-      await closeAll();
+      return closeAll();
     },
   });
 }

@@ -1,4 +1,5 @@
 import { writeSync } from 'node:fs';
+import { SECRET_VARIABLES } from '../domain/program.ts';
 
 /** Environment variable that holds the id of the process that started a program of ours and reads what it says. */
 export const PARENT_VARIABLE = 'LOCKSTEP_PARENT';
@@ -30,6 +31,13 @@ export function printLine(line: object): void {
       if ((error as NodeJS.ErrnoException).code !== 'EAGAIN') throw error;
     }
   }
+}
+
+/** This process's environment for a program that it starts: without secrets, which kernels and tools of others could read. */
+export function childEnvironment(added: Readonly<Record<string, string>> = {}): NodeJS.ProcessEnv {
+  // Windows ignores the case of names.
+  const inherited = Object.entries(process.env).filter(([name]) => !SECRET_VARIABLES.includes(name.toUpperCase()));
+  return { ...Object.fromEntries(inherited), ...added };
 }
 
 /** Environment in which this process's own program runs a script as Node: under Electron it would open an app. */

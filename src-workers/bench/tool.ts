@@ -3,7 +3,7 @@ import { constants } from 'node:fs';
 import { access, stat } from 'node:fs/promises';
 import { delimiter, join } from 'node:path';
 import { fail, ok, type Result } from '../domain/result.ts';
-import { ownNode } from './parent.ts';
+import { childEnvironment, ownNode } from './parent.ts';
 
 /** How a tool ended. */
 export interface ToolRun {
@@ -14,7 +14,7 @@ export interface ToolRun {
 
 export interface ToolOptions {
   readonly cwd?: string;
-  /** Added to this process's own environment. */
+  /** Added to this process's own environment, less its secrets. */
   readonly env?: Readonly<Record<string, string>>;
   readonly timeLimitMs: number;
   readonly signal?: AbortSignal | undefined;
@@ -83,7 +83,7 @@ export function runTool(program: string, args: readonly string[], options: ToolO
     const ownGroup = process.platform !== 'win32';
     const child = spawn(process.execPath, ['-e', GUARD, '--', program, ...args], {
       ...(options.cwd === undefined ? {} : { cwd: options.cwd }),
-      env: { ...process.env, ...options.env, ...ownNode() },
+      env: childEnvironment({ ...options.env, ...ownNode() }),
       stdio: ['ignore', 'pipe', 'pipe', 'ipc'],
       detached: ownGroup,
       windowsHide: true,

@@ -23,3 +23,8 @@ export const PLACEHOLDERS = {
 export type Placeholder = keyof typeof PLACEHOLDERS;
 
 export const MAX_COMMAND_CHARACTERS = 8000;
+
+/** Environment variables that hold secrets: the programs that this one starts are not given them. */
+export const PASSWORD_VARIABLE = 'LOCKSTEP_REDIS_PASSWORD';
+export const TOKEN_VARIABLE = 'LOCKSTEP_TOKEN';
+export const SECRET_VARIABLES: readonly string[] = [PASSWORD_VARIABLE, TOKEN_VARIABLE];

@@ -1,4 +1,6 @@
+import { once } from 'node:events';
 import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { createServer, type AddressInfo } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { setTimeout as pause } from 'node:timers/promises';
@@ -9,7 +11,7 @@ import { agentsText } from '../../src-main/cli/agent.ts';
 import { openAgents } from '../../src-main/services/agents/agents.ts';
 import { openAgent, type RunningAgent } from '../../src-main/services/agents/agent.ts';
 import { connect, redisOptions, VERSIONS, type RedisSettings } from '../../src-main/services/agents/connection.ts';
-import { announce } from '../../src-main/services/agents/owner.ts';
+import { announce, openOwner } from '../../src-main/services/agents/owner.ts';
 import { openEngine, type OpenEngine as Engine } from '../../src-main/services/engine.ts';
 import { isDone } from '../../src-main/services/measured/measured.ts';
 import { programsIn } from '../../src-main/services/measuring/programs.ts';
@@ -17,7 +19,7 @@ import { openPool } from '../../src-main/services/pool.ts';
 import { unwrap } from '../../src-workers/domain/result.ts';
 import { lockstep } from '../command-line.ts';
 import type { FakeBench } from '../data/bench/fake-child.ts';
-import { REDIS_PASSWORD, startAgent, startRedis, type TestRedis } from '../redis.ts';
+import { REDIS_PASSWORD, redisArgs, startAgent, startCommand, startRedis, type TestRedis } from '../redis.ts';
 import { lacks } from '../tools.mjs';
 import { call, ended, finished } from '../unit/engine-calls.ts';
 import { smallStudy } from '../unit/export-runs.ts';
@@ -55,6 +57,24 @@ describe('the address of a Redis', () => {
   it('is refused where nothing answers, with what to check', async () => {
     const connected = await connect({ url: 'redis://127.0.0.1:1' });
     expect(connected).toMatchObject({ ok: false, error: { code: 'not-found', message: expect.stringContaining('ECONNREFUSED') } }); // prettier-ignore
+  });
+
+  it.each([
+    { after: 'nothing', answers: [], message: 'no answer within 4 s' },
+    // To hello 3 and its name, to info.
+    { after: 'its version', answers: ['%0\r\n+OK\r\n+OK\r\n', '$19\r\nredis_version:7.0.0\r\n'], message: 'did not answer within 4 s' }, // prettier-ignore
+  ])('is refused where it says $after and then nothing', async ({ answers, message }) => {
+    const server = createServer((socket) => {
+      const left = [...answers];
+      socket.on('data', () => void socket.write(left.shift() ?? '')).on('error', () => {});
+    });
+    await once(server.listen(0, '127.0.0.1'), 'listening');
+    const { port } = server.address() as AddressInfo;
+    const start = performance.now();
+    const opened = await openOwner({ url: `redis://127.0.0.1:${port}` }, 'store');
+    expect(opened).toMatchObject({ ok: false, error: { code: 'not-found', message: expect.stringContaining(message) } }); // prettier-ignore
+    expect(performance.now() - start).toBeLessThan(10_000);
+    server.close();
   });
 });
 
@@ -197,6 +217,29 @@ describe.skipIf(lacks('redis-server'))('runs of which agents do the work', () =>
     }
   });
 
+  it('closes within seconds where Redis hangs, and says why: engine, agent and both commands', async () => {
+    const [owner, agent] = [await engineOf(true), await agentHere('first')];
+    const file = join(folder, 'hangs.json');
+    writeFileSync(file, JSON.stringify(study));
+    // Nobody takes its work.
+    const sweepArgs = ['sweep', file, '--db', join(folder, 'hangs.db'), ...redisArgs(redis, `${prefix}-alone`)];
+    const commands = [await startAgent(redis, prefix, 'other'), await startCommand(sweepArgs)];
+    open.push(...commands.map(({ kill }) => kill));
+    redis.hang(true);
+    try {
+      const start = performance.now();
+      for (const { child } of commands) child.kill('SIGINT');
+      const ended = commands.map(({ child }) => once(child, 'exit'));
+      const said = await Promise.all([owner.close(), agent.close()]);
+      expect(await Promise.all(ended)).toEqual([[0, null], [1, null]]); // prettier-ignore
+      expect(performance.now() - start).toBeLessThan(10_000);
+      for (const text of [...said, ...commands.map((one) => one.said())])
+        expect(text).toMatch(/The Redis at .* did not answer within 4 s/);
+    } finally {
+      redis.hang(false);
+    }
+  });
+
   it('does not connect to a Redis that was looked for before agents were turned off', async () => {
     const agents = openAgents(alone.context.store);
     open.push(() => agents.close());
@@ -304,16 +347,7 @@ describe.skipIf(lacks('redis-server'))('runs of which agents do the work', () =>
 
   it('takes commands: a sweep with --redis, and a target without its agent', async () => {
     await agentHere('first');
-    const where = [
-      '--redis-prefix',
-      prefix,
-      '--db',
-      join(folder, 'commands.db'),
-      '--redis',
-      redis.url,
-      '--redis-password-file',
-      redis.passwordFile,
-    ];
+    const where = ['--db', join(folder, 'commands.db'), ...redisArgs(redis, prefix)];
     const file = join(folder, 'study.json');
     writeFileSync(file, JSON.stringify(study));
     const swept = await lockstep('sweep', file, '--json', ...where);

@@ -6,9 +6,12 @@ import { basename, join } from 'node:path';
 import { afterAll, expect, it } from 'vitest';
 import { processLives } from '../../db/ownership.ts';
 import { inTemporaryFolder } from '../../src-main/services/app/temporary-folder.ts';
+import { runProgram } from '../../src-main/services/measuring/runner.ts';
 import { PARENT_VARIABLE } from '../../src-workers/bench/parent.ts';
 import { writePlanFolder } from '../../src-workers/bench/plan-files.ts';
-import { unwrap } from '../../src-workers/domain/result.ts';
+import { runTool } from '../../src-workers/bench/tool.ts';
+import { PASSWORD_VARIABLE } from '../../src-workers/domain/program.ts';
+import { ok, unwrap } from '../../src-workers/domain/result.ts';
 
 const CHILD = join(import.meta.dirname, '..', '..', 'src-workers', 'bench', 'cpu', 'child.ts');
 const folder = mkdtempSync(join(tmpdir(), 'lockstep-parent-'));
@@ -72,6 +75,22 @@ it('takes a compiler that works along, with what that started', async () => {
   expect(processLives(behind)).toBe(true);
   engine.kill('SIGKILL');
   await expect.poll(() => processLives(behind), { timeout: 120_000 }).toBe(false);
+});
+
+it('gives programs and compilers no secret of its own', async () => {
+  process.env[PASSWORD_VARIABLE] = 'hunter2';
+  try {
+    const words = ['-e', `console.error(process.env.ADDED, process.env.${PASSWORD_VARIABLE}); process.exit(3)`];
+    const run = unwrap(await runTool(process.execPath, words, { timeLimitMs: 60_000, env: { ADDED: 'added' } }));
+    const limits = { totalMs: 60_000, startMs: 60_000, caseMs: 60_000 };
+    const program = { program: process.execPath, args: words, cwd: folder, env: { ADDED: 'added' } };
+    const end = await runProgram(program, limits, AbortSignal.timeout(60_000), async () => ok(null));
+    for (const text of [run.stderr, JSON.stringify(end)]) {
+      expect(text).toContain('added undefined');
+    }
+  } finally {
+    delete process.env[PASSWORD_VARIABLE];
+  }
 });
 
 it('takes away the folders that a killed process left, and no other', async () => {

@@ -31,7 +31,7 @@ import { smallStudy } from '../unit/export-runs.ts';
 const ROOT = join(import.meta.dirname, '..', '..');
 const FAKE = join(ROOT, 'test', 'data', 'bench', 'fake-child.ts');
 const DEVICE = 'nvidia-rtx-4090';
-const open: (() => Promise<void>)[] = [];
+const open: (() => Promise<unknown>)[] = [];
 beforeEach(() => fake({}));
 async function closeAll(): Promise<void> {
   for (const close of open.splice(0).reverse()) await close();

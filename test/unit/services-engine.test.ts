@@ -20,7 +20,7 @@ import { smallStudy } from './export-runs.ts';
 import { call, ended, finished } from './engine-calls.ts';
 
 const ROOT = join(import.meta.dirname, '..', '..');
-const open: (() => Promise<void>)[] = [];
+const open: (() => Promise<unknown>)[] = [];
 afterEach(async () => {
   for (const close of open.splice(0).reverse()) await close();
 });

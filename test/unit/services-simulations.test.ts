@@ -21,7 +21,7 @@ import { call, ended } from './engine-calls.ts';
 import { smallStudy } from './export-runs.ts';
 
 const ROOT = join(import.meta.dirname, '..', '..');
-const open: (() => Promise<void>)[] = [];
+const open: (() => Promise<unknown>)[] = [];
 afterEach(async () => {
   for (const close of open.splice(0).reverse()) await close();
 });

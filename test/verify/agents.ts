@@ -4,7 +4,7 @@ import { isDeepStrictEqual } from 'node:util';
 import { openStore } from '../../db/store.ts';
 import { unwrap } from '../../src-workers/domain/result.ts';
 import { inFolder, MIGRATIONS } from '../db/sample.ts';
-import { startAgent, startRedis, type AgentProcess } from '../redis.ts';
+import { startAgent, startRedis, type CommandProcess } from '../redis.ts';
 import { findTool } from '../tools.mjs';
 import { savedParts, soundBySqlite, work } from './kills.ts';
 import { inSeconds, wholeBelow, type Report, type Section } from './report.ts';
@@ -54,7 +54,7 @@ async function verifyAgents(report: Report, kills: number): Promise<void> {
     report.say(`sweep: ${expected?.parts.size} parts in ${inSeconds(alone.workMs)} without agents`);
 
     const redis = await startRedis(folder);
-    const agents: AgentProcess[] = [];
+    const agents: CommandProcess[] = [];
     const restart = async (at: number): Promise<void> => {
       agents[at] = await startAgent(redis, PREFIX, `agent-${at}`);
     };

@@ -23,7 +23,8 @@ export interface Agents {
   readonly measure: Owner['measure'];
   /** The pool, of which agents do the tasks of runs while a Redis is set. */
   pool(local: Pool): Pool;
-  close(): Promise<void>;
+  /** Says which Redis was silent; null where it was not. */
+  close(): Promise<string | null>;
 }
 
 /** The setting in the app; the password is in the environment or in a file. */
@@ -48,12 +49,13 @@ export function openAgents(store: StoreClient): Agents {
   let closed = false;
   /** Settings that were put in place of others. */
   let replaced = 0;
-  const replace = async (next: Owner | null): Promise<void> => {
+  const replace = async (next: Owner | null): Promise<string | null> => {
     const last = owner;
     replaced += 1;
     [owner, failure] = [closed ? null : next, null];
-    await last?.close();
+    const silent = (await last?.close()) ?? null;
     if (closed) await next?.close();
+    return silent;
   };
   const openWith = async (settings: RedisSettings): Promise<Result<Owner>> => {
     const storeId = await storeIdOf(store);
@@ -70,9 +72,8 @@ export function openAgents(store: StoreClient): Agents {
       const before = replaced;
       while (!closed && replaced === before) {
         const opened = await openWith(settings);
-        if (opened.ok && replaced === before) return replace(opened.value);
-        // Another setting took its place meanwhile.
-        if (opened.ok) return opened.value.close();
+        // Otherwise another setting took its place meanwhile.
+        if (opened.ok) return void (await (replaced === before ? replace(opened.value) : opened.value.close()));
         if (replaced === before) failure = opened.error.message;
         await pause(RETRY_MS, undefined, { ref: false });
       }

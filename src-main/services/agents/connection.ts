@@ -1,5 +1,7 @@
 import { readFile } from 'node:fs/promises';
+import { setTimeout as pause } from 'node:timers/promises';
 import type { Redis } from 'ioredis';
+import { PASSWORD_VARIABLE } from '../../../src-workers/domain/program.ts';
 import { fail, ok, systemReason, type Result } from '../../../src-workers/domain/result.ts';
 import { APP_VERSION, MODEL_VERSION, SIMULATOR_VERSION } from '../app/version.ts';
 
@@ -13,10 +15,12 @@ export interface RedisSettings {
   readonly prefix?: string | undefined;
 }
 
-export const PASSWORD_VARIABLE = 'LOCKSTEP_REDIS_PASSWORD';
 const DEFAULT_PREFIX = 'lockstep';
 const DEFAULT_PORT = 6379;
-const FIRST_ANSWER_MS = 4000;
+/** A Redis that answers no later is away. */
+export const ANSWER_MS = 4000;
+/** Between two questions whether it answers. */
+const ASK_MS = 500;
 /** A Redis that was away is looked for again after this long at most. */
 const MAX_RETRY_MS = 2000;
 
@@ -31,8 +35,8 @@ export interface Connection {
   key(...parts: readonly string[]): string;
   /** Names what is to be done before it is closed. */
   onClose(end: () => Promise<unknown>): void;
-  /** Waits for what is to be done before, but for no Redis that is away; then disconnects. */
-  close(): Promise<void>;
+  /** Waits for what is to be done before, but for no Redis that is away or silent; then disconnects. Says which Redis was silent. */
+  close(): Promise<string | null>;
 }
 
 /** Reads the settings; the password is looked up and goes nowhere else. */
@@ -97,7 +101,7 @@ function optionsOf(
     ...(username !== '' && { username }),
     ...(password && { password }),
     ...(protocol === 'rediss:' && { tls: { servername: host } }),
-    connectTimeout: FIRST_ANSWER_MS,
+    connectTimeout: ANSWER_MS,
     // Commands wait while the Redis is away.
     maxRetriesPerRequest: null,
   };
@@ -135,9 +139,13 @@ export async function connected<T>(
 ): Promise<Result<T>> {
   const connection = await connect(settings);
   if (!connection.ok) return connection;
-  const { place, close } = connection.value;
+  const { redis, place, close } = connection.value;
+  const opening = open(connection.value);
   try {
-    return ok(await open(connection.value));
+    if (await answers(redis, opening)) return ok(await opening);
+    redis.disconnect();
+    await close();
+    return fail('not-found', silentText(place));
   } catch (error) {
     await close();
     const reason = error instanceof Error ? error.message : String(error);
@@ -146,6 +154,22 @@ export async function connected<T>(
       `The Redis at ${place} refuses what agents need: ${reason}. Check its version, its memory and the rights of the user.`,
     );
   }
+}
+
+const silentText = (place: string): string =>
+  `The Redis at ${place} accepts connections but did not answer within ${ANSWER_MS / 1000} s, so the connection was closed. Check whether it hangs.`;
+
+/** Whether a Redis answers until something is done, which may fail. */
+async function answers(redis: Redis, done: Promise<unknown>): Promise<boolean> {
+  const over = new AbortController();
+  const timer = (ms: number) => pause(ms, false, { signal: over.signal }).catch(() => true);
+  void Promise.allSettled([done]).then(() => over.abort());
+  while (!over.signal.aborted) {
+    const asked = Promise.allSettled([redis.ping()]);
+    if (!(await Promise.race([asked, timer(ANSWER_MS)]))) return false;
+    await timer(ASK_MS);
+  }
+  return true;
 }
 
 /** Connects; fails where there is no answer at first, and later waits for a Redis that went away. */
@@ -159,7 +183,14 @@ export async function connect(settings: RedisSettings): Promise<Result<Connectio
   const retryStrategy = (attempts: number): number | null =>
     looking ? Math.min(MAX_RETRY_MS, 50 * 2 ** Math.min(attempts, 10)) : null;
   const redis = new Redis({ ...options, retryStrategy });
-  let lastError = `no answer within ${FIRST_ANSWER_MS / 1000} s`;
+  const all = new Set([redis]);
+  const duplicate = redis.duplicate.bind(redis);
+  redis.duplicate = (override) => {
+    const other = duplicate(override);
+    all.add(other);
+    return other.once('end', () => all.delete(other));
+  };
+  let lastError = `no answer within ${ANSWER_MS / 1000} s`;
   const refused = await new Promise<boolean>((resolve) => {
     redis.once('ready', () => resolve(false));
     // A password does not become right; a Redis may be about to start.
@@ -167,7 +198,7 @@ export async function connect(settings: RedisSettings): Promise<Result<Connectio
       lastError = message;
       if (/^(WRONGPASS|NOAUTH|NOPERM)/.test(message)) resolve(true);
     });
-    setTimeout(() => resolve(true), FIRST_ANSWER_MS).unref();
+    setTimeout(() => resolve(true), ANSWER_MS).unref();
   });
   if (!refused) {
     const gone = new Promise<void>((resolve) => redis.once('end', resolve));
@@ -180,8 +211,10 @@ export async function connect(settings: RedisSettings): Promise<Result<Connectio
       onClose: (end) => void ends.push(end),
       async close() {
         looking = false;
-        await Promise.race([Promise.allSettled(ends.map((end) => end())), gone]);
-        redis.disconnect();
+        const ended = Promise.race([Promise.allSettled(ends.map((end) => end())), gone]);
+        const silent = !(await answers(redis, ended));
+        for (const one of all) one.disconnect();
+        return silent ? silentText(place) : null;
       },
     });
   }

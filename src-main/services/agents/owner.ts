@@ -7,7 +7,7 @@ import { fail, ok, type Result } from '../../../src-workers/domain/result.ts';
 import type { SweepPlan } from '../../../src-workers/predict/plan.ts';
 import type { AgentsState } from '../../contract/agents.ts';
 import type { ProgramEnd, ProgramLimits, TakeRecord } from '../measuring/runner.ts';
-import { connected, repeat, VERSIONS, type Connection, type RedisSettings } from './connection.ts';
+import { ANSWER_MS, connected, repeat, VERSIONS, type Connection, type RedisSettings } from './connection.ts';
 import {
   CANCEL_CHANNEL,
   decode,
@@ -44,13 +44,12 @@ export interface Owner {
   /** Tasks that agents can have at once, so that none waits. */
   capacity(): number;
   state(): Promise<AgentsState>;
-  close(): Promise<void>;
+  /** Says which Redis was silent; null where it was not. */
+  close(): Promise<string | null>;
 }
 
 /** Pending jobs are looked for this often: an event may be lost with a Redis that forgets. */
 const RECONCILE_MS = 3000;
-/** A Redis that answers no later is away. */
-const ANSWER_MS = 4000;
 /** Agents that join while a run is under way find work too. */
 const MIN_CAPACITY = 8;
 /** A measured record, or the end of the program, or nothing for so long, ms. */
@@ -245,7 +244,7 @@ async function ownerOn(connection: Connection, storeId: string): Promise<Owner> 
     async close() {
       timers.forEach((timer) => timer.stop());
       for (const { settle } of pending.values()) settle({ error: new Error('The connection to Redis was closed.') });
-      await connection.close();
+      return connection.close();
     },
   };
 }

@@ -5,6 +5,7 @@ import { join } from 'node:path';
 import { inspectDatabase } from '../../../db/open.ts';
 import { findHipcc, hipVersion } from '../../../src-workers/bench/cuda/hip.ts';
 import { findToolkit, lackingText, localCapabilities, nvccVersion } from '../../../src-workers/bench/cuda/toolkit.ts';
+import { childEnvironment } from '../../../src-workers/bench/parent.ts';
 import { findProgram, isProgram, pathFolders } from '../../../src-workers/bench/tool.ts';
 import type { DoctorCheck } from '../../contract/api.ts';
 import type { MeasuringPrograms } from '../measuring/programs.ts';
@@ -17,7 +18,8 @@ const COMMAND_TIMEOUT_MS = 5_000;
 /** First line that a program prints and matches, or null where it is absent or fails. */
 function firstLine(program: string, args: readonly string[], pattern: RegExp): Promise<string | null> {
   return new Promise((resolve) => {
-    execFile(program, [...args], { timeout: COMMAND_TIMEOUT_MS, windowsHide: true }, (error, stdout) => {
+    const options = { env: childEnvironment(), timeout: COMMAND_TIMEOUT_MS, windowsHide: true };
+    execFile(program, [...args], options, (error, stdout) => {
       if (error) return resolve(null);
       resolve(
         stdout

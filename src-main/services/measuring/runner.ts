@@ -2,7 +2,7 @@ import { spawn, type ChildProcess } from 'node:child_process';
 import { setTimeout as pause } from 'node:timers/promises';
 import { fail, ok, type Result } from '../../../src-workers/domain/result.ts';
 import { EXIT_HUNG } from '../../../src-workers/bench/cuda/cuda-plan.ts';
-import { ownNode, PARENT_VARIABLE } from '../../../src-workers/bench/parent.ts';
+import { childEnvironment, ownNode, PARENT_VARIABLE } from '../../../src-workers/bench/parent.ts';
 import { parseBenchRecord } from '../../../src-workers/parse/bench-records.ts';
 import type { BenchRecord } from '../../../src-workers/domain/benchmark.ts';
 import { linesOf } from '../app/lines.ts';
@@ -14,7 +14,7 @@ export interface Program {
   readonly program: string;
   readonly args: readonly string[];
   readonly cwd: string;
-  /** Added to this process's own environment. */
+  /** Added to this process's own environment, less its secrets. */
   readonly env?: Readonly<Record<string, string>>;
 }
 
@@ -81,7 +81,7 @@ export async function runProgram(
   const from = performance.now();
   const child = spawn(program.program, [...program.args], {
     cwd: program.cwd,
-    env: { ...process.env, ...program.env },
+    env: childEnvironment(program.env),
     stdio: ['ignore', 'pipe', 'pipe'],
     detached: ownGroup,
     windowsHide: true,
