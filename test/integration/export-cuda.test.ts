@@ -4,6 +4,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { parsePtxas, type KernelUsage } from '../../src-workers/bench/cuda/ptxas.ts';
+import type { ExportFormat } from '../../src-main/contract/api.ts';
 import { HOSTILE, openBench, smallStudy, type Bench } from '../unit/export-runs.ts';
 import { lacks } from '../tools.mjs';
 
@@ -70,6 +71,39 @@ describe.skipIf(lacks('nvcc', 'g++'))('the CUDA header under nvcc', () => {
         execFileSync('nvcc', [...flags, source, '-o', join(folder, 'out.o')], { encoding: 'utf8', stdio: 'pipe' }),
       ).not.toThrow();
     }
+  });
+
+  it('counts what a 32-bit word cannot, or is refused with the number', async () => {
+    const kernel = { name: 'walk', registersPerThread: 40, instructionsPerIteration: 60, lengthsKnownBeforeLaunch: true, serialFraction: 0.05 }; // prettier-ignore
+    const run = (lengths: string, units: number, unitsPerThread: number): Promise<number> =>
+      bench.run(
+        smallStudy({
+          devices: ['nvidia-a100-sxm4-40gb'],
+          kernel,
+          workload: { lengths, units },
+          axes: { threadsPerUnit: [1], blockThreads: [256], balancing: ['mixed(2)'], unitsPerThread: [unitsPerThread] },
+        }),
+      );
+    const refused = async (runId: number, format: ExportFormat): Promise<string> => {
+      const rendered = await bench.engine.call('export.render', { runId, format });
+      return rendered.ok ? '' : rendered.error.message;
+    };
+    const many = await run('categorical(1:0.9,500:0.1)', 2 ** 40, 65_536);
+    const { text } = await bench.render(many, 'cuda');
+    const counts = 'static_assert(lockstep_walk::class_units[0] > 4294967295ull, "");\n';
+    writeFileSync(join(folder, 'many.cu'), text + counts);
+    const flags = ['-c', '-std=c++14', '-o', 'many.o', 'many.cu'];
+    expect(() => execFileSync('nvcc', flags, { cwd: folder, stdio: 'pipe' })).not.toThrow();
+    expect(await refused(many, 'wgsl')).toMatch(/number of units of a class of design 0, \S*, is above the limit/);
+    expect(await refused(many, 'cub')).toContain(
+      'number of units of design 0, 1,099,511,627,776, is above the limit of this code, 2,147,483,647',
+    );
+    const long = await run('categorical(5000000000:0.999,9000000000000:0.001)', 100_000_000, 1);
+    for (const format of ['cuda', 'wgsl', 'kokkos', 'sycl', 'cub', 'cuda-kernel'] as const)
+      expect(await refused(long, format)).toContain(
+        'The threshold of a class of design 0, 5,000,000,000, is above the limit of this code, 4,294,967,295. Export',
+      );
+    expect((await bench.render(long, 'python')).text).toContain('"class_up_to": [5000000000, 9007199254740991]');
   });
 
   describe('with a register cap', () => {

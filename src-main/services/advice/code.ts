@@ -1,5 +1,5 @@
 import { evidenceText } from '../../../src-workers/domain/evidence.ts';
-import { ok, type Result } from '../../../src-workers/domain/result.ts';
+import type { Result } from '../../../src-workers/domain/result.ts';
 import { AXIS } from '../../../src-workers/domain/space.ts';
 import { axisCounts, decodeInto } from '../../../src-workers/space/axes.ts';
 import type { ExportDocument } from '../../contract/api.ts';
@@ -8,7 +8,7 @@ import type { Context } from '../context.ts';
 import { MODEL_VERSION } from '../app/version.ts';
 import { deviceEvidence, tieBand } from '../evidence/tie-band.ts';
 import { pickText } from '../export/code.ts';
-import { CODE } from '../export/libraries.ts';
+import { codeDocument } from '../export/libraries.ts';
 import { cpuHasNoCode, fileStem } from '../export/render.ts';
 import { pickRule } from '../ranking/recommended.ts';
 import { predictedRow } from '../ranking/rows.ts';
@@ -46,10 +46,5 @@ export async function adviseCode(
     law: plan.law,
     isGridFixed: plan.axes.launch[positions[AXIS.launch]].kind !== 'units-per-thread',
   };
-  const { extension, mediaType, write } = CODE[format];
-  return ok({
-    fileName: `${fileStem(study.study.name)}.${extension}`,
-    mediaType,
-    text: write(source, row, device.threadGroupWidth),
-  });
+  return codeDocument(fileStem(study.study.name), format, source, row, device.threadGroupWidth);
 }

@@ -59,7 +59,7 @@ export function pickText(ties: number, band: TieBand, rule: string): string {
 }
 
 /** Units one block covers: each slot of u threads takes m units. */
-function unitsPerBlock({ design }: RankRow): number {
+export function unitsPerBlock({ design }: RankRow): number {
   return design.unitsPerThread * (design.blockThreads / design.threadsPerUnit);
 }
 
@@ -129,7 +129,7 @@ export function cudaHeader(source: CodeSource, row: RankRow): string {
       : `/// Maximum registers per thread: LOCKSTEP_${upper}_BOUNDS sets it. CUDA before 12.4: compile with -maxrregcount=${cap}. HIP: not set.`,
     `constexpr unsigned register_cap = ${cap ?? 0}u;`,
     ...(design.classes
-      ? cudaClasses(design.classes)
+      ? cudaClasses(row, design.classes)
       : ['/// Units that one block covers.', `constexpr unsigned units_per_block = ${unitsPerBlock(row)}u;`]),
     `/// Order of the units: ${comment(design.balancing)}; loop over them: ${comment(design.loop)}.`,
     ...layoutSentences(design).map((line) => `/// ${line}`),
@@ -164,49 +164,61 @@ export function cudaHeader(source: CodeSource, row: RankRow): string {
   ].join('\n');
 }
 
-/** The largest 32-bit word stands for no threshold. */
-export const NO_THRESHOLD = 0xffff_ffff;
+/** The largest 32-bit word; as a threshold it stands for none, where no other is as large. */
+export const MAX_WORD = 0xffff_ffff;
 
-/** The thresholds and launches of a mixed design, one list of each. */
-function classLists(
-  classes: readonly DesignClass[],
-): readonly (readonly [name: string, values: readonly number[], about: string])[] {
+type Numbers = readonly (readonly [name: string, values: readonly number[], about: string])[];
+
+/** The launches of a design: one, or of a mixed design one for each class of lengths, the shortest first. */
+export function launchNumbers({ design }: RankRow): Numbers {
+  const launches: readonly Omit<DesignClass, 'units'>[] = design.classes ?? [{ ...design, upTo: null }];
+  const none = launches.some(({ upTo }) => upTo !== null && upTo >= MAX_WORD) ? Number.MAX_SAFE_INTEGER : MAX_WORD;
   return [
     [
-      'class_up_to',
-      classes.map(({ upTo }) => (upTo === null ? NO_THRESHOLD : Math.floor(upTo))),
-      'Longest length of each class, iterations; the last has all that are longer.',
+      'up_to',
+      launches.map(({ upTo }) => (upTo === null ? none : Math.floor(upTo))),
+      'Longest length of the units of each launch, iterations; the last has all that are longer.',
     ],
     [
-      'class_threads_per_unit',
-      classes.map(({ threadsPerUnit }) => threadsPerUnit),
-      'Threads that share one unit of each class.',
+      'threads_per_unit',
+      launches.map(({ threadsPerUnit }) => threadsPerUnit),
+      'Threads that share one unit, by launch.',
     ],
-    ['class_units', classes.map(({ units }) => units), 'Units of each class in the workload.'],
     [
-      'class_grid_blocks',
-      classes.map(({ gridBlocks }) => gridBlocks),
-      'Blocks of the launch of each class; grid_blocks is their sum.',
+      'grid_blocks',
+      launches.map(({ gridBlocks }) => gridBlocks),
+      'Blocks of each launch, for the units that the design was chosen for.',
     ],
   ];
 }
 
-function cudaClasses(classes: readonly DesignClass[]): readonly string[] {
+/** The same of a mixed design, with the units of each class. */
+function classNumbers(row: RankRow, classes: readonly DesignClass[]): Numbers {
+  return [
+    ...launchNumbers(row).map(([name, values, about]) => [`class_${name}`, values, about] as const),
+    ['class_units', classes.map(({ units }) => units), 'Units of each class in the workload.'],
+  ];
+}
+
+function cudaClasses(row: RankRow, classes: readonly DesignClass[]): readonly string[] {
   return [
     '/// Classes of units by length, the shortest first: a launch for each.',
     `constexpr unsigned class_count = ${classes.length}u;`,
-    ...classLists(classes).flatMap(([name, values, about]) => [
-      `/// ${about}`,
-      `constexpr unsigned ${name}[class_count] = {${values.map((value) => `${value}u`).join(', ')}};`,
-    ]),
+    ...classNumbers(row, classes).flatMap(([name, values, about]) => {
+      const [type, suffix] = Math.max(...values) > MAX_WORD ? ['unsigned long long', 'ull'] : ['unsigned', 'u'];
+      return [
+        `/// ${about}`,
+        `constexpr ${type} ${name}[class_count] = {${values.map((value) => `${value}${suffix}`).join(', ')}};`,
+      ];
+    }),
   ];
 }
 
-function wgslClasses(classes: readonly DesignClass[]): readonly string[] {
+function wgslClasses(row: RankRow, classes: readonly DesignClass[]): readonly string[] {
   return [
     '// Classes of units by length, the shortest first: a dispatch for each.',
     `const CLASS_COUNT: u32 = ${classes.length}u;`,
-    ...classLists(classes).flatMap(([name, values, about]) => [
+    ...classNumbers(row, classes).flatMap(([name, values, about]) => [
       `// ${about}`,
       `const ${name.toUpperCase()}: array<u32, ${classes.length}> = array<u32, ${classes.length}>(${values.map((value) => `${value}u`).join(', ')});`,
     ]),
@@ -234,7 +246,7 @@ export function wgslConstants(source: CodeSource, row: RankRow): string {
     `const WORKGROUP_SIZE: u32 = ${design.blockThreads}u;`,
     `const WORKGROUP_COUNT: u32 = ${design.gridBlocks}u;`,
     ...(design.classes
-      ? wgslClasses(design.classes)
+      ? wgslClasses(row, design.classes)
       : ['// Units that one workgroup covers.', `const UNITS_PER_WORKGROUP: u32 = ${unitsPerBlock(row)}u;`]),
     `// dispatchWorkgroups(DISPATCH.x, DISPATCH.y); at most ${MAX_WORKGROUPS_PER_DIMENSION} in each.`,
     `const DISPATCH: vec2<u32> = vec2<u32>(${columns}u, ${rows}u);`,
@@ -258,7 +270,9 @@ export function pythonModule(source: CodeSource, row: RankRow): string {
     ['resident_blocks', row.residentBlocks, 'blocks that are to be resident on one multiprocessor'],
     ['register_cap', design.registerCap ?? 'None', 'registers per thread at most; None: no cap'],
     ...(design.classes
-      ? classLists(design.classes).map(([name, values, about]) => [name, `[${values.join(', ')}]`, about] as const)
+      ? classNumbers(row, design.classes).map(
+          ([name, values, about]) => [name, `[${values.join(', ')}]`, about] as const,
+        )
       : [['units_per_block', unitsPerBlock(row), 'units that one block covers'] as const]),
     ...(design.implementation === undefined
       ? []

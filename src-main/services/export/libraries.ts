@@ -1,31 +1,25 @@
 import { parseBalancing } from '../../../src-workers/domain/balancing.ts';
 import { isWholeUnit } from '../../../src-workers/domain/design.ts';
-import { unwrap } from '../../../src-workers/domain/result.ts';
-import type { CODE_FORMATS, RankRow } from '../../contract/api.ts';
+import { fail, ok, unwrap, type Result } from '../../../src-workers/domain/result.ts';
+import { moments } from '../../../src-workers/models/workload/laws.ts';
+import type { CODE_FORMATS, ExportDocument, RankRow } from '../../contract/api.ts';
 import { layoutSentences } from '../ranking/design-text.ts';
 import {
   cudaHeader,
   head,
   implementationName,
-  NO_THRESHOLD,
+  launchNumbers,
+  MAX_WORD,
   pythonModule,
+  unitsPerBlock,
   wgslConstants,
   type CodeSource,
 } from './code.ts';
-import { cudaKernel } from './skeleton.ts';
+import { cudaKernel, cutsUnits } from './skeleton.ts';
+import { whole } from './text.ts';
 import { wgslKernel } from './wgsl-skeleton.ts';
 
 /** A design as the launch constants of a C++ library. Only checked numbers and cleaned names reach the text. */
-
-/** Units of one launch: all of them, or those of a class of a mixed design. */
-interface LaunchOfUnits {
-  readonly threadsPerUnit: number;
-  readonly gridBlocks: number;
-}
-
-function launchesOf({ design }: RankRow): readonly LaunchOfUnits[] {
-  return design.classes ?? [{ threadsPerUnit: design.threadsPerUnit, gridBlocks: design.gridBlocks }];
-}
 
 /** Whether the units of a launch are dealt out in rounds: neither fetched nor cut. */
 function isDealt({ design }: RankRow): boolean {
@@ -33,23 +27,18 @@ function isDealt({ design }: RankRow): boolean {
   return design.classes !== undefined || (isWholeUnit(balancing) && balancing.kind !== 'dynamic-fetch');
 }
 
-const list = (values: readonly number[]): string => values.join(', ');
-
 /** What the headers of all libraries say of a launch. `which` names a class of a mixed design; there is one class elsewhere. */
 function launchConstants(row: RankRow, type: string): string {
-  const { design } = row;
-  const launches = launchesOf(row);
-  const upTo = (design.classes ?? [{ upTo: null }]).map((each) => each.upTo);
+  const numbers = launchNumbers(row);
+  const lists = numbers.map(([name, values, said]) => {
+    const [own, mark] = name === 'up_to' ? ['unsigned launch_up_to', 'u'] : [`${type} ${name}`, ''];
+    return `/// ${said}\nconstexpr ${own}[launch_count] = {${values.map((value) => `${value}${mark}`).join(', ')}};`;
+  });
   return `/// Launches of one design: one, or of a mixed design one for each class of lengths, the shortest first.
-constexpr ${type} launch_count = ${launches.length};
-/// Longest length of the units of each launch, iterations; the last has all that are longer.
-constexpr unsigned launch_up_to[launch_count] = {${upTo.map((value) => `${value === null ? NO_THRESHOLD : Math.floor(value)}u`).join(', ')}};
-/// Threads that share one unit, by launch.
-constexpr ${type} threads_per_unit[launch_count] = {${list(launches.map(({ threadsPerUnit }) => threadsPerUnit))}};
+constexpr ${type} launch_count = ${numbers[0][1].length};
+${lists.join('\n')}
 /// Units that each slot of so many threads processes, one after another; of several launches the most.
-constexpr ${type} units_per_thread = ${design.unitsPerThread};
-/// Blocks of each launch, for the units that the design was chosen for.
-constexpr ${type} grid_blocks[launch_count] = {${list(launches.map(({ gridBlocks }) => gridBlocks))}};`;
+constexpr ${type} units_per_thread = ${row.design.unitsPerThread};`;
 }
 
 function about(source: CodeSource, row: RankRow): string {
@@ -71,6 +60,7 @@ export function kokkosHeader(source: CodeSource, row: RankRow, width: number): s
   const name = implementationName(source, row);
   const guard = `LOCKSTEP_${name.toUpperCase()}_KOKKOS_HPP`;
   const { blockThreads } = row.design;
+  const [, [, threadsPerUnit]] = launchNumbers(row);
   return `${about(source, row)}
 #ifndef ${guard}
 #define ${guard}
@@ -83,7 +73,7 @@ ${launchConstants(row, 'int')}
 /// Threads of a team, vector lanes counted: a block of the prediction.
 constexpr int block_threads = ${blockThreads};
 /// Vector lanes of each thread of a team, by launch: the threads of a unit, up to a thread group.
-constexpr int vector_length[launch_count] = {${list(launchesOf(row).map(({ threadsPerUnit }) => Math.min(threadsPerUnit, width)))}};
+constexpr int vector_length[launch_count] = {${threadsPerUnit.map((threads) => Math.min(threads, width)).join(', ')}};
 
 /// Threads of a team as Kokkos counts them.
 constexpr int team_size(int which = 0) { return block_threads / vector_length[which]; }
@@ -332,7 +322,7 @@ interface CodeFormat {
 }
 
 /** Launch code by format. */
-export const CODE: Readonly<Record<(typeof CODE_FORMATS)[number] | 'cub', CodeFormat>> = {
+const CODE: Readonly<Record<(typeof CODE_FORMATS)[number] | 'cub', CodeFormat>> = {
   cuda: { extension: 'cuh', mediaType: 'text/plain', write: cudaHeader },
   'cuda-kernel': { extension: 'kernel.cuh', mediaType: 'text/plain', write: cudaKernel },
   wgsl: { extension: 'wgsl', mediaType: 'text/plain', write: wgslConstants },
@@ -342,3 +332,53 @@ export const CODE: Readonly<Record<(typeof CODE_FORMATS)[number] | 'cub', CodeFo
   sycl: { extension: 'sycl.hpp', mediaType: 'text/plain', write: syclHeader },
   cub: { extension: 'cub.cuh', mediaType: 'text/plain', write: cubHeader },
 };
+
+/** What kernels count their units and iterations up to, so that a sum of two is a 32-bit word. */
+const MAX_COUNT = 2 ** 31 - 1;
+
+/** A design as launch code. Fails where a number of it does not fit into the constants or counters of the code; those of Python always do. */
+export function codeDocument(
+  base: string,
+  format: keyof typeof CODE,
+  source: CodeSource,
+  row: RankRow,
+  width: number,
+): Result<ExportDocument> {
+  const { extension, mediaType, write } = CODE[format];
+  const large = format === 'python' ? undefined : tooLarge(format, source, row);
+  if (large)
+    return fail(
+      'unsupported',
+      `The ${large[0]} of design ${row.designIndex}, ${whole(large[1])}, is above the limit of this code, ${whole(large[2])}. Export it as Python, or as a table.`,
+    );
+  return ok({ fileName: `${base}.${extension}`, mediaType, text: write(source, row, width) });
+}
+
+function tooLarge(format: keyof typeof CODE, { study, law }: CodeSource, row: RankRow) {
+  const { design } = row;
+  const [[, thresholds], [, threadsPerUnit], [, blocks]] = launchNumbers(row);
+  const numbers: (readonly [what: string, value: number, most: number])[] = [
+    ['threshold of a class', Math.max(...thresholds.slice(0, -1)), MAX_WORD],
+    ['number of blocks', design.gridBlocks, MAX_WORD],
+    // Kokkos counts in int, SYCL in std::size_t.
+    [
+      'number of units per block',
+      unitsPerBlock(row),
+      format === 'kokkos' ? MAX_COUNT : format === 'sycl' ? Infinity : MAX_WORD,
+    ],
+  ];
+  const { units } = study.workload;
+  if (format === 'wgsl') numbers.push(['number of units of a class', Math.max(0, ...(design.classes ?? []).map((each) => each.units)), MAX_WORD]); // prettier-ignore
+  if (format === 'cuda-kernel' || format === 'wgsl-kernel' || format === 'cub') {
+    const slots = Math.max(...blocks.map((grid, at) => grid * (design.blockThreads / threadsPerUnit[at])));
+    numbers.push(
+      ['number of units', units, MAX_COUNT],
+      ['longest unit', law.support.reduce((most, length) => Math.max(most, length), 0), MAX_COUNT],
+      ['number of slots', slots, MAX_COUNT],
+    );
+    // Even shares are cut by sums of 32 bits.
+    if (format === 'wgsl-kernel' && cutsUnits(unwrap(parseBalancing(design.balancing))))
+      numbers.push(['sum of all iterations', (moments(law).mean + 1) * units, MAX_WORD - slots]);
+  }
+  return numbers.find(([, value, most]) => value > most);
+}

@@ -15,7 +15,7 @@ import type { Pool } from '../pool.ts';
 import type { RunView } from '../runs/run-view.ts';
 import { pickText, type CodeSource } from './code.ts';
 import { reportFacts, type ReportFacts } from './facts.ts';
-import { CODE } from './libraries.ts';
+import { codeDocument } from './libraries.ts';
 import { mapSection } from './map.ts';
 import { markdownReport } from './markdown.ts';
 import { htmlReport } from './page.ts';
@@ -125,8 +125,8 @@ export async function renderExport(
         return ok({ fileName: `${base}.trace.json`, mediaType: 'application/json', parts });
       }
       if (isTuner(format)) return renderTuner(pool, view, format, base, source, device, row, limit);
-      const { extension, mediaType, write } = CODE[format];
-      return document(extension, mediaType, write(source, row, threadGroupWidth(device)));
+      const code = codeDocument(base, format, source, row, threadGroupWidth(device));
+      return code.ok ? ok({ ...code.value, parts: joined([code.value.text]) }) : code;
     }
   }
 }
