@@ -1,3 +1,4 @@
+import { closeSync, openSync, writeSync } from 'node:fs';
 import Database from 'better-sqlite3';
 import { fail, ok, type Result } from '../src-workers/domain/result.ts';
 
@@ -51,19 +52,22 @@ interface ValueRow {
   value: number | null;
 }
 
+/** Rows after which a caller may let other work go on: less than a millisecond. */
+const ROWS_OF_STEP = 100;
+
 /**
- * Reads all studies of a storage. A categorical parameter is stored as the place of its choice, and comes out as the choice. Nothing in
- * the file is run: its tables must be plain tables, so that a file cannot bring a query of its own.
+ * Reads all studies of a storage, a few rows in each step. A categorical parameter is stored as the place of its choice, and comes out as
+ * the choice. Nothing in the file is run: its tables must be plain tables, so that a file cannot bring a query of its own.
+ *
+ * @param file the storage alone, no log beside it; its header is changed to say so
  */
-export function readOptuna(bytes: Uint8Array, label: string): Result<readonly OptunaStudy[]> {
-  const copy = Buffer.from(bytes);
-  // Of a database in memory no log can be beside it: what a file says of one (format versions at 18 and 19) is set to none.
-  copy.fill(1, 18, Math.min(20, copy.length));
+export function* readOptuna(file: string, label: string): Generator<void, Result<readonly OptunaStudy[]>> {
   let database: Database.Database | null = null;
   try {
-    database = new Database(copy, { readonly: true });
+    withoutLog(file);
+    database = new Database(file, { readonly: true });
     database.pragma('trusted_schema = OFF');
-    return studiesOf(database, label);
+    return yield* studiesOf(database, label);
   } catch (error) {
     if (!(error instanceof Database.SqliteError || error instanceof TypeError)) throw error;
     return fail('bad-input', `${label}: the database cannot be read (${error.message})`);
@@ -72,7 +76,17 @@ export function readOptuna(bytes: Uint8Array, label: string): Result<readonly Op
   }
 }
 
-function studiesOf(database: Database.Database, label: string): Result<readonly OptunaStudy[]> {
+/** Sets the versions of the format, which say whether there is a log (https://www.sqlite.org/fileformat.html, 1.3.3), to no log. */
+function withoutLog(file: string): void {
+  const open = openSync(file, 'r+');
+  try {
+    writeSync(open, Uint8Array.of(1, 1), 0, 2, 18);
+  } finally {
+    closeSync(open);
+  }
+}
+
+function* studiesOf(database: Database.Database, label: string): Generator<void, Result<readonly OptunaStudy[]>> {
   const plain = database
     .prepare("SELECT name FROM sqlite_master WHERE type = 'table' AND sql NOT LIKE 'CREATE VIRTUAL%'")
     .pluck()
@@ -84,25 +98,27 @@ function studiesOf(database: Database.Database, label: string): Result<readonly 
       `${label}: the database has no table ${missing.join(', ')}. It must be a storage of Optuna 3 or newer (sqlite:///FILE)`,
     );
   let rows = 0;
-  const eachRow = <Row>(query: string, take: (row: Row) => void): void => {
+  function* eachRow<Row>(query: string, take: (row: Row) => void): Generator<void, void> {
     for (const row of database.prepare(query).iterate()) {
       rows += 1;
       if (rows > MAX_ROWS) throw new TypeError(`more than ${MAX_ROWS} rows, the limit`);
       take(row as Row);
+      if (rows % ROWS_OF_STEP === 0) yield;
     }
-  };
+  }
   const studies = new Map<
     number,
-    { name: string; minimised: boolean[]; names: string[]; incomplete: number; trials: number[] }
+    { name: string; minimised: boolean[]; names: string[]; incomplete: number; trials: OptunaTrial[] }
   >();
-  eachRow<StudyRow>('SELECT study_id, study_name FROM studies ORDER BY study_id', (row) =>
+  yield* eachRow<StudyRow>('SELECT study_id, study_name FROM studies ORDER BY study_id', (row) =>
     studies.set(row.study_id, { name: String(row.study_name), minimised: [], names: [], incomplete: 0, trials: [] }),
   );
-  eachRow<DirectionRow>('SELECT study_id, objective, direction FROM study_directions ORDER BY objective', (row) =>
-    studies.get(row.study_id)?.minimised.push(row.direction !== 'MAXIMIZE'),
+  yield* eachRow<DirectionRow>(
+    'SELECT study_id, objective, direction FROM study_directions ORDER BY objective',
+    (row) => studies.get(row.study_id)?.minimised.push(row.direction !== 'MAXIMIZE'),
   );
   if (plain.includes('study_system_attributes'))
-    eachRow<{ study_id: number; value_json: string }>(
+    yield* eachRow<{ study_id: number; value_json: string }>(
       "SELECT study_id, value_json FROM study_system_attributes WHERE key = 'study:metric_names'",
       (row) => {
         const names = json(row.value_json);
@@ -113,17 +129,18 @@ function studiesOf(database: Database.Database, label: string): Result<readonly 
     number,
     { number: number; parameters: Record<string, number | string | boolean>; values: (number | null)[] }
   >();
-  eachRow<TrialRow>('SELECT trial_id, number, study_id, state FROM trials ORDER BY trial_id', (row) => {
+  yield* eachRow<TrialRow>('SELECT trial_id, number, study_id, state FROM trials ORDER BY trial_id', (row) => {
     const study = studies.get(row.study_id);
     if (!study) return;
     if (row.state !== 'COMPLETE') study.incomplete += 1;
     else {
-      study.trials.push(row.trial_id);
-      trials.set(row.trial_id, { number: row.number, parameters: {}, values: [] });
+      const trial = { number: row.number, parameters: {}, values: [] };
+      study.trials.push(trial);
+      trials.set(row.trial_id, trial);
     }
   });
   const choices = new Map<string, unknown>();
-  eachRow<ParameterRow>(
+  yield* eachRow<ParameterRow>(
     'SELECT trial_id, param_name, param_value, distribution_json FROM trial_params ORDER BY param_id',
     (row) => {
       const trial = trials.get(row.trial_id);
@@ -133,17 +150,17 @@ function studiesOf(database: Database.Database, label: string): Result<readonly 
   );
   const hasType = database.prepare("SELECT 1 FROM pragma_table_info('trial_values') WHERE name = 'value_type'").get();
   const finite = hasType ? "CASE value_type WHEN 'FINITE' THEN value END" : 'value';
-  eachRow<ValueRow>(`SELECT trial_id, objective, ${finite} AS value FROM trial_values`, (row) => {
+  yield* eachRow<ValueRow>(`SELECT trial_id, objective, ${finite} AS value FROM trial_values`, (row) => {
     const trial = trials.get(row.trial_id);
     if (trial && Number.isInteger(row.objective) && row.objective >= 0 && row.objective < 64)
       trial.values[row.objective] = typeof row.value === 'number' ? row.value : null;
   });
   return ok(
-    [...studies.values()].map(({ name, minimised, names, incomplete, trials: ids }) => ({
+    [...studies.values()].map(({ name, minimised, names, incomplete, trials: complete }) => ({
       name,
       objectives: minimised.map((one, at) => ({ minimised: one, name: names[at] ?? null })),
       incomplete,
-      trials: ids.map((id) => trials.get(id)!),
+      trials: complete,
     })),
   );
 }

@@ -1,8 +1,8 @@
-import { setImmediate as nextTurn } from 'node:timers/promises';
 import type { BenchRecord, CaseResult, MeasuringDevice, PlanLine } from '../domain/benchmark.ts';
 import { fail, ok, type Result } from '../domain/result.ts';
 import { parseBenchRecord, parsePlanLine, recordType } from './bench-records.ts';
 import { addRecord, caseResult, gatheredCase, type GatheredCase } from './case-records.ts';
+import { Slice } from './slice.ts';
 import { caught, refuse, shown } from './source.ts';
 
 /** A result file: what was to be measured, who measured, and what was found. */
@@ -23,8 +23,6 @@ export interface BenchResults {
 const MAX_LINE_BYTES = 64 * 2 ** 20;
 /** Times of all cases together: 64 MB of numbers. */
 const MAX_SAMPLES = 2 ** 23;
-/** Other work gets its turn this often, ms. */
-const TURN_MS = 8;
 const NEWLINE = 0x0a;
 /** Cases that a warning names before it only counts them. */
 const MAX_NAMED = 5;
@@ -159,7 +157,7 @@ export function parseBenchResults(bytes: Uint8Array, label: string): Promise<Res
 
     const decoder = new TextDecoder('utf-8');
     let line = 0;
-    let turn = performance.now();
+    const slice = new Slice();
     for (let start = 0; start < bytes.length;) {
       const found = bytes.indexOf(NEWLINE, start);
       const end = found < 0 ? bytes.length : found;
@@ -170,10 +168,7 @@ export function parseBenchResults(bytes: Uint8Array, label: string): Promise<Res
       const text = decoder.decode(bytes.subarray(start, end)).trim();
       start = end + 1;
       if (text !== '') takeLine(text, line, start >= bytes.length);
-      if (performance.now() - turn > TURN_MS) {
-        await nextTurn();
-        turn = performance.now();
-      }
+      if (slice.isOver) await slice.next();
     }
     // Assigned in closures, which the compiler does not see.
     const planned = plan as PlanLine | null;

@@ -1,4 +1,4 @@
-import { setImmediate as nextTurn } from 'node:timers/promises';
+import { Slice } from './slice.ts';
 import { refuse, shown } from './source.ts';
 
 /** A member of the outermost object, or of one that is taken apart. */
@@ -15,8 +15,6 @@ export interface JsonMember {
 
 /** Longest single member: a container that is taken apart may be as long as the file. */
 const MAX_MEMBER_BYTES = 8 * 2 ** 20;
-/** Other work gets its turn this often, ms. */
-const TURN_MS = 8;
 
 const [QUOTE, COMMA, COLON, BACKSLASH] = [0x22, 0x2c, 0x3a, 0x5c];
 const [OPEN_BRACKET, CLOSE_BRACKET, OPEN_BRACE, CLOSE_BRACE] = [0x5b, 0x5d, 0x7b, 0x7d];
@@ -42,7 +40,7 @@ export async function eachJsonMember(
   const decoder = new TextDecoder('utf-8');
   let at = bytes[0] === 0xef && bytes[1] === 0xbb && bytes[2] === 0xbf ? 3 : 0;
   let line = 1;
-  let turn = performance.now();
+  const slice = new Slice();
 
   const skipSpace = (): void => {
     for (; at < bytes.length; at++) {
@@ -140,10 +138,7 @@ export async function eachJsonMember(
       take({ key, container, position, line: here, value: readValue() });
       const next = step([COMMA, close], `"," or "${String.fromCharCode(close)}" after an entry`);
       if (next === close) return;
-      if (performance.now() - turn > TURN_MS) {
-        await nextTurn();
-        turn = performance.now();
-      }
+      if (slice.isOver) await slice.next();
     }
   };
 

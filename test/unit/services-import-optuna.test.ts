@@ -4,6 +4,8 @@ import { join } from 'node:path';
 import { gzipSync } from 'node:zlib';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import type { ImportedFile, ImportQuestions, MeasuringDetail } from '../../src-main/contract/measuring.ts';
+import { readOptunaStudies } from '../../src-main/services/imports/optuna.ts';
+import { unwrap } from '../../src-workers/domain/result.ts';
 import { lockstep } from '../command-line.ts';
 import { optunaStorage as storage, type OptunaTrial } from '../optuna-storage.ts';
 import { call as callOn } from './engine-calls.ts';
@@ -73,6 +75,27 @@ describe('a storage of Optuna', () => {
       'The storage has 2 studies. Specify one of "walk", "run" (import --study NAME)',
     );
     expect(await importFile(two, { timeUnit: 'us', studyName: 'run' })).toMatchObject({ cases: 2 });
+  });
+
+  it('is read in slices, so that other calls are answered meanwhile', async () => {
+    const trials = `WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n WHERE i < 40000)
+      INSERT INTO trials (trial_id, number, study_id, state) SELECT i, i, 0, 'COMPLETE' FROM n;
+      INSERT INTO trial_values (trial_id, objective, value, value_type) SELECT trial_id, 0, 1, 'FINITE' FROM trials;`;
+    const bytes = storage([{ name: 'walk', trials: [] }], trials);
+    const turns: number[] = [];
+    const busyMs = (): number => process.threadCpuUsage().user / 1000;
+    let [before, reading] = [busyMs(), true];
+    const tick = (): void => {
+      turns.push(busyMs() - before);
+      before = busyMs();
+      if (reading) setImmediate(tick);
+    };
+    setImmediate(tick);
+    const [study] = unwrap(await readOptunaStudies(bytes, 'x'));
+    reading = false;
+    expect(study.trials).toHaveLength(40_000);
+    const all = turns.reduce((sum, turn) => sum + turn, 0);
+    expect(Math.max(...turns)).toBeLessThan(all / 2);
   });
 
   it('cannot bring a query of its own, or another schema', async () => {

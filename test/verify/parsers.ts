@@ -4,7 +4,7 @@ import { join } from 'node:path';
 import { gunzipSync, gzipSync } from 'node:zlib';
 import fc from 'fast-check';
 import { parquetWriteBuffer } from 'hyparquet-writer';
-import { readOptuna } from '../../db/optuna.ts';
+import { readOptunaStudies } from '../../src-main/services/imports/optuna.ts';
 import { optunaStorage } from '../optuna-storage.ts';
 import { parseKernelManifest } from '../../src-main/contract/kernel-manifest.ts';
 import { parseStudy } from '../../src-main/contract/parse.ts';
@@ -365,8 +365,8 @@ export const PARSERS: readonly Parser[] = [
   {
     name: 'storage of Optuna',
     files: filesOf(CSV_TOKENS, OPTUNA),
-    read: (bytes) =>
-      soundOrRefused(readOptuna(bytes, 'hostile'), (studies) => {
+    read: async (bytes) =>
+      soundOrRefused(await readOptunaStudies(bytes, 'hostile'), (studies) => {
         for (const { trials } of studies)
           for (const { values } of trials) assert.ok(values.every((one) => one === null || Number.isFinite(one)));
       }),

@@ -1,4 +1,3 @@
-import { setImmediate as nextTurn } from 'node:timers/promises';
 import type { CaseResult } from '../../../src-workers/domain/benchmark.ts';
 import { INVALID_REASONS, type Design } from '../../../src-workers/domain/design.ts';
 import type { Device } from '../../../src-workers/domain/device.ts';
@@ -10,6 +9,7 @@ import {
   type DesignField,
   type NamedParameters,
 } from '../../../src-workers/domain/design-names.ts';
+import { Slice } from '../../../src-workers/parse/slice.ts';
 import { DECIMAL, shown } from '../../../src-workers/parse/source.ts';
 import { AXIS, type SpaceAxes } from '../../../src-workers/domain/space.ts';
 import { axisCounts, decodeInto, encode } from '../../../src-workers/space/axes.ts';
@@ -77,9 +77,15 @@ function namedCase(one: CaseResult, axes: SpaceAxes, units: number): CaseResult 
 }
 
 /** Whether any of the cases has a parameter that only designs have, or one that a person named. */
-export function hasDesignParameters(cases: readonly CaseResult[], named: NamedParameters): boolean {
+export async function hasDesignParameters(cases: readonly CaseResult[], named: NamedParameters): Promise<boolean> {
   const telling = [...OWN, ...Object.values(named).filter((field) => field !== null)];
-  return cases.some((one) => telling.some((field) => wantedDesign(one, null, named)?.[field] !== undefined));
+  const slice = new Slice();
+  for (const one of cases) {
+    if (slice.isOver) await slice.next();
+    const wanted = wantedDesign(one, null, named);
+    if (telling.some((field) => wanted?.[field] !== undefined)) return true;
+  }
+  return false;
 }
 
 /** What was found of a file's cases in a sweep. */
@@ -94,9 +100,6 @@ export interface LinkedDesigns {
 
 const NO_PARAMETERS =
   'it has none of the parameters of a design, such as threads_per_unit. Say which parameter is which axis (import --map NAME=AXIS)';
-
-/** Other work gets its turn this often, ms. */
-const TURN_MS = 8;
 
 /**
  * Links cases to the designs of a sweep. One that is no design of it stays as it is. Of several of one design the fastest is
@@ -121,21 +124,20 @@ export async function linkDesigns(
   const finder = designFinder(view, named);
   const { axes, units } = view.predictor.plan;
   const found: (number | string)[] = [];
-  let turn = performance.now();
+  const slice = new Slice();
   for (const [at, given] of cases.entries()) {
+    if (slice.isOver) await slice.next();
     const one = namedCase(given, axes, units);
     const wanted =
       typeof one === 'string' ? one : (wantedDesign(one, deviceIds?.[at] ?? null, parameters) ?? NO_PARAMETERS);
     found.push(typeof wanted === 'string' ? wanted : finder(wanted));
-    if (performance.now() - turn < TURN_MS) continue;
-    await nextTurn();
-    turn = performance.now();
   }
 
   const deviceOf = (index: number): Device => describeDesign(view.predictor, index).device;
   const linked: (LinkedCase | null)[] = [];
   const tally = new Map<Device, number>();
   for (const [at, index] of found.entries()) {
+    if (slice.isOver) await slice.next();
     const one = typeof index === 'number' ? linkedCase(view, cases[at], index, exported) : null;
     linked.push(one);
     if (one && !one.predicted) tally.set(one.device, (tally.get(one.device) ?? 0) + 1);
@@ -159,6 +161,7 @@ export async function linkDesigns(
   };
   const elsewhere: number[] = [];
   for (const [at, one] of linked.entries()) {
+    if (slice.isOver) await slice.next();
     if (!one || one.predicted) continue;
     if (one.device !== chosen) {
       elsewhere.push(at);
@@ -171,6 +174,7 @@ export async function linkDesigns(
   const unknown: number[] = [];
   let [unchanged, slower] = [0, 0];
   for (const [at, one] of linked.entries()) {
+    if (slice.isOver) await slice.next();
     if (one?.predicted) {
       unchanged += 1;
       continue;

@@ -1,7 +1,7 @@
 import { readdir } from 'node:fs/promises';
 import { join } from 'node:path';
 import { isDeepStrictEqual } from 'node:util';
-import { isSqlite, readOptuna } from '../../../db/optuna.ts';
+import { isSqlite } from '../../../db/optuna.ts';
 import type { MeasurementRecord, RunDraft, RunRecord } from '../../../db/records.ts';
 import type {
   BenchmarkId,
@@ -19,6 +19,7 @@ import { parseKernelTuner, type FileSweep } from '../../../src-workers/parse/ker
 import { parseLoopTimes } from '../../../src-workers/parse/loops.ts';
 import { parseMeasuredTimes, hasDesignColumns } from '../../../src-workers/parse/measured-times.ts';
 import { parseSmiteMeans } from '../../../src-workers/parse/smite.ts';
+import { Slice } from '../../../src-workers/parse/slice.ts';
 import { bytesSource, shown } from '../../../src-workers/parse/source.ts';
 import { MAX_IMPORT_BYTES, unpacked } from '../../../src-workers/parse/unpack.ts';
 import { spaceSize } from '../../../src-workers/space/axes.ts';
@@ -31,7 +32,7 @@ import type { Context } from '../context.ts';
 import { readBytes } from '../app/files.ts';
 import { linkDesigns, hasDesignParameters } from './designs.ts';
 import { parametersOfStudy } from './named-parameters.ts';
-import { readOptunaStudy, type TimeUnit } from './optuna.ts';
+import { readOptunaStudies, readOptunaStudy, type TimeUnit } from './optuna.ts';
 import { caseLabel } from '../measured/measured.ts';
 import { isSameDevice } from '../measured/device.ts';
 import { measurementRecord, type MeasuredRunStudy } from '../measured/records.ts';
@@ -287,7 +288,7 @@ export async function inspectImport(
   let studies: readonly string[] = [];
   let needsUnit = false;
   if (isSqlite(content.value)) {
-    const found = readOptuna(content.value, fileName);
+    const found = await readOptunaStudies(content.value, fileName);
     if (!found.ok) return found;
     if (found.value.length > 1) studies = found.value.map(({ name }) => name);
     needsUnit = true;
@@ -297,12 +298,15 @@ export async function inspectImport(
   // Importing says what is wrong.
   if (!read.ok) return needsUnit ? read : ok(null);
   const values = new Map<string, Set<string>>();
-  for (const { case: one } of read.value.cases)
+  const slice = new Slice();
+  for (const { case: one } of read.value.cases) {
+    if (slice.isOver) await slice.next();
     if (one.benchmark === 'external')
       for (const [name, value] of Object.entries(one.parameters.configuration))
         values.set(name, (values.get(name) ?? new Set()).add(String(value)));
+  }
   const named = openRunId === undefined ? {} : await parametersOfStudy(context, openRunId, {});
-  const isKnown = hasDesignParameters(read.value.cases, named) || read.value.sweep !== null;
+  const isKnown = (await hasDesignParameters(read.value.cases, named)) || read.value.sweep !== null;
   if (!needsUnit && (openRunId === undefined || isKnown || values.size === 0)) return ok(null);
   const parameters = openRunId === undefined ? [] : [...values];
   return ok({
@@ -396,7 +400,7 @@ async function parsedFile(input: ImportInput, bytes: Uint8Array): Promise<Result
       });
     }
     case 'optuna': {
-      const study = readOptunaStudy(bytes, fileName, input.studyName, input.timeUnit);
+      const study = await readOptunaStudy(bytes, fileName, input.studyName, input.timeUnit);
       return study.ok ? ok({ ...NOTHING_SAID, kind: 'optuna', ...study.value, deviceName }) : study;
     }
     case 'times': {
@@ -563,7 +567,7 @@ async function linkedFile(
   const isMeasured = ({ timesMs, failure, values }: CaseResult): boolean =>
     timesMs.length > 0 || failure !== null || Object.keys(values).length > 0;
   const unlinked = ({ warnings }: Pick<LinkedSource, 'warnings'>): Result<Linked> => {
-    const measured = read.cases.flatMap((one, at) => (isMeasured(one) ? [at] : []));
+    const measured = read.predicted ? read.cases.flatMap((one, at) => (isMeasured(one) ? [at] : [])) : [];
     const isAllPredicted = read.predicted && measured.length === 0;
     const places = read.predicted && !isAllPredicted ? measured : [...read.cases.keys()];
     const name = read.deviceName ?? read.deviceGuess;
@@ -600,7 +604,7 @@ async function linkedFile(
     }
   }
   const parameters = await parametersOfStudy(context, target ?? openRunId, given);
-  if (target === null && openRunId !== undefined && (isAsked || hasDesignParameters(read.cases, parameters)))
+  if (target === null && openRunId !== undefined && (isAsked || (await hasDesignParameters(read.cases, parameters))))
     target = openRunId;
   if (target === null)
     return isAsked

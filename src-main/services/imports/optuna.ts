@@ -1,19 +1,45 @@
+import { writeFile } from 'node:fs/promises';
+import { join } from 'node:path';
 import { readOptuna, type OptunaStudy } from '../../../db/optuna.ts';
 import { NOTHING_MEASURED, type CaseResult } from '../../../src-workers/domain/benchmark.ts';
-import { fail, ok, type Result } from '../../../src-workers/domain/result.ts';
+import { fail, ok, systemReason, type Result } from '../../../src-workers/domain/result.ts';
 import { TIME, TO_MS } from '../../../src-workers/parse/measured-times.ts';
+import { Slice } from '../../../src-workers/parse/slice.ts';
 import { shown } from '../../../src-workers/parse/source.ts';
+import { inTemporaryFolder } from '../app/temporary-folder.ts';
 
 export type TimeUnit = 's' | 'ms' | 'us' | 'ns';
 
+/** All studies of a storage. SQLite reads a file bit by bit, where it would copy a buffer at once. */
+export async function readOptunaStudies(bytes: Uint8Array, label: string): Promise<Result<readonly OptunaStudy[]>> {
+  const read = await inTemporaryFolder(async (folder) => {
+    const file = join(folder, 'storage.db');
+    try {
+      await writeFile(file, bytes);
+    } catch (error) {
+      return fail('storage', `${label} needs ${bytes.length} bytes in the temporary folder: ${systemReason(error)}.`);
+    }
+    const reading = readOptuna(file, label);
+    const slice = new Slice();
+    for (;;) {
+      const { done, value } = reading.next();
+      if (done) return value;
+      if (slice.isOver) await slice.next();
+    }
+  });
+  return read.ok ? read.value : read;
+}
+
 /** A study of Optuna as measured configurations: complete trials, those with the same parameters as repeats of one. */
-export function readOptunaStudy(
+export async function readOptunaStudy(
   bytes: Uint8Array,
   label: string,
   studyName: string | undefined,
   timeUnit: TimeUnit | undefined,
-): Result<{ readonly cases: readonly CaseResult[]; readonly head: unknown; readonly warnings: readonly string[] }> {
-  const studies = readOptuna(bytes, label);
+): Promise<
+  Result<{ readonly cases: readonly CaseResult[]; readonly head: unknown; readonly warnings: readonly string[] }>
+> {
+  const studies = await readOptunaStudies(bytes, label);
   if (!studies.ok) return studies;
   const names = studies.value.map(({ name }) => shown(name)).join(', ');
   const study =
@@ -28,27 +54,26 @@ export function readOptunaStudy(
   const objective = objectiveOf(study, label, timeUnit);
   if (!objective.ok) return objective;
   const { at, unit } = objective.value;
-  const byParameters = new Map<
-    string,
-    { readonly configuration: OptunaStudy['trials'][number]['parameters']; timesMs: number[] }
-  >();
+  const timesOf = new Map<string, number[]>();
+  const cases: CaseResult[] = [];
+  const slice = new Slice();
   let without = 0;
-  for (const { parameters, values } of study.trials) {
+  for (const { parameters: configuration, values } of study.trials) {
+    if (slice.isOver) await slice.next();
     const value = values[at];
     if (typeof value !== 'number' || !(value > 0 && value < Infinity)) {
       without += 1;
       continue;
     }
-    const key = JSON.stringify(Object.entries(parameters).sort());
-    const known = byParameters.get(key) ?? { configuration: parameters, timesMs: [] };
-    known.timesMs.push(TO_MS[unit](value));
-    byParameters.set(key, known);
+    const key = JSON.stringify(Object.entries(configuration).sort());
+    let timesMs = timesOf.get(key);
+    if (!timesMs) {
+      timesOf.set(key, (timesMs = []));
+      const parameters = { kernel: study.name, configuration };
+      cases.push({ ...NOTHING_MEASURED, case: { id: `c${cases.length}`, benchmark: 'external', parameters }, timesMs });
+    }
+    timesMs.push(TO_MS[unit](value));
   }
-  const cases = [...byParameters.values()].map(({ configuration, timesMs }, position): CaseResult => ({
-    ...NOTHING_MEASURED,
-    case: { id: `c${position}`, benchmark: 'external', parameters: { kernel: study.name, configuration } },
-    timesMs,
-  }));
   const left = study.incomplete + without;
   return ok({
     cases,

@@ -1,6 +1,6 @@
-import { setImmediate as nextTurn } from 'node:timers/promises';
 import type { MeasurementRecord } from '../../../db/records.ts';
 import { summariseRepeats, type RepeatWarning } from '../../../src-workers/models/calibration/repeats.ts';
+import { Slice } from '../../../src-workers/parse/slice.ts';
 import type { MeasuredTime } from '../../contract/measuring.ts';
 import type { MeasuredCaseDetail } from './records.ts';
 
@@ -22,8 +22,6 @@ const MAX_REMEMBERED = 2 ** 22;
 /** What a case takes besides its times, in numbers. */
 const NUMBERS_PER_CASE = 64;
 let remembered = 0;
-/** Other work gets its turn this often, ms. */
-const TURN_MS = 8;
 
 export function repeatsOf(record: Times): Repeats | null {
   const { warmUpMs = [], clockMhz = null } = (record.detail ?? {}) as Partial<MeasuredCaseDetail>;
@@ -53,12 +51,10 @@ function forget(key: string): void {
 
 /** Summarises all cases of a run, letting the engine answer others meanwhile. */
 export async function summariseAll(records: readonly Times[]): Promise<void> {
-  let turn = performance.now();
+  const slice = new Slice();
   for (const record of records) {
     repeatsOf(record);
-    if (performance.now() - turn < TURN_MS) continue;
-    await nextTurn();
-    turn = performance.now();
+    if (slice.isOver) await slice.next();
   }
 }
 
