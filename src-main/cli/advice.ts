@@ -6,6 +6,7 @@ import type { InputSensitivity, Recommendation, Sensitivity } from '../contract/
 import type { ProcedureInput } from '../contract/procedures.ts';
 import type { Study } from '../contract/study.ts';
 import type { Engine } from '../services/engine.ts';
+import { pickText } from '../services/export/code.ts';
 import { designFields } from '../services/export/tables.ts';
 import { designText } from '../services/ranking/design-text.ts';
 import { readStudyFile } from '../services/studies/studies.ts';
@@ -68,11 +69,8 @@ function sayRecommendation(terminal: Terminal, advice: Recommendation): void {
   );
   say(terminal, why);
   if (baseline) say(terminal, `Baseline, ${baseline.text}: ${baseline.ms.toPrecision(4)} ms.`);
-  if (ties.count !== null && ties.count > 1)
-    say(
-      terminal,
-      `${ties.count.toLocaleString('en')} designs tied. ${ties.rule} Ties are times ${tieBandText(ties.band)}.`,
-    );
+  const pick = pickText(ties.count ?? 0, ties.band, ties.rule);
+  if (pick !== '') say(terminal, pick);
   say(terminal, evidenceText(device.evidence, [row.kind]));
   say(terminal, `Assumed: ${assumedPhrase(inputs)}.`);
 }

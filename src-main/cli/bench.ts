@@ -22,6 +22,7 @@ import { isDone } from '../services/measured/measured.ts';
 import { studyWithoutProfile, studyWithProfile } from '../services/measured/calibrations.ts';
 import type { Engine } from '../services/engine.ts';
 import { writeWhole } from '../services/app/files.ts';
+import { counted } from '../services/export/text.ts';
 import { agentTarget, type RedisOptions } from './agent.ts';
 import { DESIGN_HEAD, designCells } from './design-columns.ts';
 import { evidenceGapsOf } from './evidence.ts';
@@ -116,7 +117,7 @@ export function measuringTarget({
     if (target === undefined || [PAGE_TARGET, PROGRAM_TARGET].includes(target) || !targetBackend(target).ok)
       return fail(
         'bad-input',
-        `Specify --target cuda:0, webgpu or cpu${target === undefined ? ', or --exec with your own program' : `, not ${target}`}.`,
+        `Specify --target cuda:0, hip:0, webgpu or cpu${target === undefined ? ', or --exec with your own program' : `, not ${target}`}.`,
       );
     return ok({ target, ...(kernel !== undefined && { kernel: { file: resolve(kernel) } }) });
   }
@@ -395,7 +396,9 @@ function printComparison(terminal: Terminal, found: MeasuringComparison): void {
   for (const [at, { k, fraction }] of found.regret.entries()) {
     const random = found.randomEquivalent[at]?.measurements;
     const instead =
-      random === undefined ? '' : `; ${Number(random.toPrecision(3))} random ones find as good a one on average`;
+      random === undefined
+        ? ''
+        : `; a random search needs ${counted(Number(random.toPrecision(3)), 'design')} to be as good on average`;
     say(terminal, `Best of the model's first ${k}: ${percent(fraction)} slower than the best measured${instead}.`);
   }
   for (const warning of found.warnings) say(terminal, warning);

@@ -15,6 +15,7 @@ import { plainRow } from '../services/export/tables.ts';
 import { jsonParts } from '../services/export/text.ts';
 import { writeFor } from '../services/app/files.ts';
 import { printedPage } from '../services/app/print.ts';
+import { designText } from '../services/ranking/design-text.ts';
 import { fileKind, readImportFile } from '../services/imports/imports.ts';
 import { reproduction } from '../services/models/reproduction.ts';
 import { readStudyFile } from '../services/studies/studies.ts';
@@ -155,7 +156,10 @@ function printDesigns(
     );
   if (ties > 1) {
     const fidelities = [...(simulated ? ['simulated'] : []), ...(measured ? ['measured'] : [])].join(' or ');
-    const found = fidelities === '' ? '' : `, or ${fidelities} intervals that overlap`;
+    const found =
+      fidelities === ''
+        ? ''
+        : `, or ${fidelities} times whose intervals overlap with that of the fastest ${fidelities} one`;
     say(terminal, `Ranks with = are ties with the first: predictions ${tieBandText(tieBand)}${found}.`);
     if (rows.some(({ design }) => !isCpuDesign(design))) say(terminal, ACCURACY_TEXT);
   }
@@ -215,7 +219,11 @@ async function reportSweep(
   if (rows.length > 0) sayUnmeasured(terminal, found.value);
   if (recommended) {
     const { row, ties, rule } = recommended;
-    if (ties > 1) say(terminal, `Recommended: design ${row.designIndex} on ${row.device}. ${rule}`);
+    if (ties > 1)
+      say(
+        terminal,
+        `Recommended: design ${row.designIndex} on ${row.device}, ${designText(row.design)}, ${row.predictedMs.toPrecision(4)} ms. ${rule}`,
+      );
     const traffic = trafficPhrase(recommended.inputs, row);
     if (traffic !== null) say(terminal, `Traffic: ${traffic}.`);
     say(terminal, `Assumed for ${row.device}: ${assumedPhrase(recommended.inputs)}.`);

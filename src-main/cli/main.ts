@@ -511,7 +511,11 @@ The manifest names sources, arguments, the right result, and the designs that ea
     );
 
   command(program, 'compare <runs...>', 'measured runs beside the first: other devices, or versions of a kernel')
-    .option('--threshold <percentage>', 'difference that does not count', percentage, 0.02)
+    .addOption(
+      new Option('--threshold <percentage>', 'difference that does not count')
+        .argParser(percentage)
+        .default(0.02, '2%'),
+    )
     .option('--best', 'only the fastest design of each run counts')
     .addHelpText(
       'after',
@@ -785,9 +789,9 @@ function embeddingCommands(program: Command, cli: CommandLine): void {
     .addHelpText(
       'after',
       `
-  {"id": 1, "call": "models.loss", "arguments": {"lengths": "geometric(0.05)", "n": [2, 4]}}     a line in
-  {"id": 1, "result": {"workload": …, "rows": […]}}                                              its answer
-  {"id": 1, "error": {"code": "bad-input", "message": "…", "context": {"field": "…"}}}           or its failure
+  {"id": 1, "call": "models.loss", "arguments": {"workload": {"lengths": "geometric(0.05)"}, "n": [2, 4]}}     a line in
+  {"id": 1, "result": {"workload": …, "rows": […]}}                                                            its answer
+  {"id": 1, "error": {"code": "bad-input", "message": "…", "context": {"field": "…"}}}                         or its failure
 Calls are the procedures of src-main/contract/procedures.ts, with its arguments and results (of an installed package: out/main/library.d.ts). Answers come as calls end, in any order; id is a
 whole number of yours. Codes: bad-input, not-found, conflict, unsupported, storage, cancelled, internal. A line that is no call is answered
 too, with the id null where it has none. Bytes are {"base64": "…"}, other arrays of numbers are lists, and a number that is not finite is null.
@@ -802,7 +806,7 @@ Standard output has nothing else. When standard input ends, calls have 10 second
     .action(async ({ output }: { output?: string }) => {
       const text = await pythonModule(cli.places.root);
       if (output === undefined) cli.terminal.out(text);
-      else cli.show(await writeFor(output, text), {}, () => say(cli.terminal, `Written: ${output}.`));
+      else cli.show(await writeFor(output, text), {}, () => say(cli.terminal, `Wrote ${output}.`));
     })
     .addHelpText(
       'after',
@@ -946,6 +950,7 @@ function usageText(text: string): string {
   const line = text
     .replace(/^error: /, '')
     .trim()
+    .replace(/\.$/, '')
     .replaceAll('\n', ' ');
   return /It must be|allowed choices/i.test(line) ? line : `${line}. See lockstep --help, or COMMAND --help.`;
 }

@@ -61,6 +61,7 @@ export async function reportSimulations(
     terminal,
     `Run ${run.id}: the ${rows.length} best of run ${run.sourceRunId}, ${run.name}, simulated in ${(run.elapsedMs / 1000).toFixed(2)} s.`,
   );
+  const ties = rows.filter((row) => row.tied).length;
   printTable(
     terminal,
     [
@@ -78,7 +79,7 @@ export async function reportSimulations(
       '',
     ],
     rows.map((row) => [
-      row.tied ? `=${row.rank}` : row.rank,
+      row.tied && ties > 1 ? `=${row.rank}` : row.rank,
       row.designIndex,
       row.device,
       ...designCells(row.design),
@@ -93,9 +94,10 @@ export async function reportSimulations(
     ]),
   );
   const order = agreement.spearman === null ? '' : `, rank correlation ${agreement.spearman.toFixed(3)}`;
+  const marks = ties > 1 ? ' Ranks with = are ties with the first: their intervals overlap.' : '';
   say(
     terminal,
-    `Prediction against simulation: median difference ${percent(agreement.medianAbsoluteDifference, 2)}${order}. Ranks with = are ties with the first.`,
+    `Prediction against simulation: median difference ${percent(agreement.medianAbsoluteDifference, 2)}${order}.${marks}`,
   );
   sayContradicted(terminal, rows);
   if (gaps !== null) say(terminal, gaps);

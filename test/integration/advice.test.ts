@@ -259,7 +259,10 @@ describe('the recommendation', () => {
     expect(fileName).toBe('acts-propagation.cuh');
     expect(text).toContain(`study not saved, design ${designIndex}.`);
     expect(text).toMatch(
-      new RegExp(`^// ${ties.count} designs? tied\\. Of designs within 1.5 % of the fastest the simplest`, 'm'),
+      new RegExp(
+        `^// ${ties.count} designs? of this device are tied\\. Of designs within 1.5 % of the fastest the simplest`,
+        'm',
+      ),
     );
     expect(text).toMatch(/^\/\/ Assumed: Cooperation step kappa 0 iterations\.$/m);
     expect(text).not.toMatch(/^\/\/ Assumed: Serial fraction/m);

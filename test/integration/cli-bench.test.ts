@@ -170,10 +170,10 @@ it('refuses what makes no sense in one line', async () => {
   for (const [args, status, words] of [
     [['bench'], 2, /Specify a run or --suite/],
     [['bench', 'one', '--target', 'cpu'], 2, /Specify the number of a run, not "one"/],
-    [['bench', '1'], 2, /Specify --target cuda:0, webgpu or cpu, or --exec/],
+    [['bench', '1'], 2, /Specify --target cuda:0, hip:0, webgpu or cpu, or --exec/],
     [['bench', '--compare'], 2, /Specify the number of a run/],
-    [['bench', '1', '--target', 'webgpu-page'], 2, /cuda:0, webgpu or cpu, not webgpu-page/],
-    [['bench', '1', '--target', 'tpu'], 2, /cuda:0, webgpu or cpu, not tpu/],
+    [['bench', '1', '--target', 'webgpu-page'], 2, /cuda:0, hip:0, webgpu or cpu, not webgpu-page/],
+    [['bench', '1', '--target', 'tpu'], 2, /cuda:0, hip:0, webgpu or cpu, not tpu/],
     [['bench', '1', '--target', 'cpu', '--top', '3', '--random', '4'], 2, /--top and --random/],
     [['bench', '1', '--suite', 'probes', '--target', 'cpu'], 2, /without a run and without designs/],
     [['bench', '--suite', 'nonsense', '--target', 'cpu'], 2, /matrix-power/],

@@ -141,7 +141,7 @@ it('does not count what another program measured, and leaves out designs that fa
 
 it('refuses what it does not understand', async () => {
   for (const [args, pattern] of [
-    [['tune', '1'], /Specify --target cuda:0, webgpu or cpu, or --exec/],
+    [['tune', '1'], /Specify --target cuda:0, hip:0, webgpu or cpu, or --exec/],
     [['tune', '1', '--target', 'cpu', '--budget', 'much'], /a time \(60s, 5m, 1h\) or a number of designs/],
     [['tune', '1', '--target', 'cpu', '--budget', '0'], /a time \(60s, 5m, 1h\)/],
     [['tune', '1', '--target', 'cpu', '--within', '3'], /such as 3%/],

@@ -127,7 +127,7 @@ describe('sweep', () => {
     );
     const { recommended } = swept;
     expect(last.at(-2)).toMatch(
-      new RegExp(`^Recommended: design ${recommended.designIndex} on .*\\. ${recommended.rule}$`),
+      new RegExp(`^Recommended: design ${recommended.designIndex} on .*, u=.* ms\\. ${recommended.rule}$`),
     );
     expect(last.at(-1)).toMatch(
       /^Assumed for .*: .*Memory traffic per iteration 0 B, Set-up per unit 0 iterations,.*\.$/,
@@ -533,7 +533,12 @@ describe('devices', () => {
       id: 'nvidia-t4:10',
       multiprocessors: 10,
     });
-    expect(await failure(1, 'devices', 'show', 'nvidia-h10', '--db', db)).toMatch(/Did you mean .*nvidia-h100/);
+    for (const [wrong, said] of [
+      ['nvidia-h10', /Did you mean .*nvidia-h100/],
+      ['rtx4090', /Did you mean nvidia-rtx-4090\?/],
+      ['nothing-like-it', /"nothing-like-it"\. lockstep devices list shows all\./],
+    ] as const)
+      expect(await failure(1, 'devices', 'show', wrong, '--db', db)).toMatch(said);
   });
   it('add and delete ones of your own', async () => {
     const a100 = await json<Record<string, unknown>>('devices', 'show', 'nvidia-a100-sxm4-40gb', '--db', db);
@@ -635,6 +640,7 @@ describe('reproduce and doctor', () => {
 describe('usage', () => {
   it('says where to read what is expected', async () => {
     expect(await failure(2, 'swep')).toMatch(/unknown command 'swep' \(Did you mean sweep\?\)\. See lockstep --help/);
+    expect(await failure(2, 'runs', 'list', 'x')).toMatch(/but got 1\. See lockstep --help/);
     expect(await failure(2, 'occupancy', '--cc', '9.0')).toMatch(/Specify --block and/);
     expect(await failure(2, 'rank', '1', '--top', '-3', '--db', db)).toMatch(/'-3' is invalid.* whole number ≥ 1/);
     expect(await failure(2, 'loss', '--workload', 'constant(1)', '--truncation', '1e-300')).toMatch(

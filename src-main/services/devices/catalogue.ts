@@ -16,16 +16,26 @@ export interface Catalogue {
   remove(id: string): Promise<Result<null>>;
 }
 
-/** Up to three names that look like what was meant: those that contain it, then those with its words or a few letters off. */
+/**
+ * Up to three names that look like what was meant: those that contain it, then those with most of its words or a few letters
+ * off. Hyphens and spaces do not count. None where no name is like it.
+ */
 export function nearestNames(wanted: string, names: readonly string[]): readonly string[] {
   const lower = wanted.toLowerCase();
   const words = lower.split(/[^a-z0-9]+/).filter(Boolean);
+  const letters = words.join('');
   const score = (name: string): number => {
-    if (lower.length > 1 && name.includes(lower)) return name.length - 1000;
+    if (letters.length > 1 && name.replaceAll('-', '').includes(letters)) return name.length - 1000;
+    const distance = editDistance(lower, name);
     const hits = words.filter((word) => name.includes(word)).length;
-    return editDistance(lower, name) - 8 * hits;
+    return hits > words.length / 2 || distance <= lower.length / 3 ? distance - 8 * hits : Infinity;
   };
-  return [...names].sort((a, b) => score(a) - score(b)).slice(0, 3);
+  return names
+    .map((name) => ({ name, score: score(name) }))
+    .filter((one) => one.score < Infinity)
+    .sort((a, b) => a.score - b.score)
+    .slice(0, 3)
+    .map(({ name }) => name);
 }
 
 export async function openCatalogue(resourceFolder: string, store: StoreClient): Promise<Result<Catalogue>> {
@@ -64,7 +74,7 @@ export async function openCatalogue(resourceFolder: string, store: StoreClient):
         );
         return fail(
           'not-found',
-          `devices[${position}]: No device has the id "${id}". Did you mean ${near.join(', ')}?`,
+          `devices[${position}]: No device has the id "${id}". ${near.length > 0 ? `Did you mean ${near.join(', ')}?` : 'lockstep devices list shows all.'}`,
           { field: `devices[${position}]` },
         );
       }

@@ -55,7 +55,9 @@ export function head(
 
 /** How one of several tied designs was picked, for a header or report. */
 export function pickText(ties: number, band: TieBand, rule: string): string {
-  return ties > 1 ? `${counted(ties, 'design')} tied. ${rule} Ties are times ${tieBandText(band)}.` : '';
+  return ties > 1
+    ? `${counted(ties, 'design')} of this device are tied. ${rule} Ties are times ${tieBandText(band)}.`
+    : '';
 }
 
 /** Units one block covers: each slot of u threads takes m units. */

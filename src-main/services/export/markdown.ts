@@ -99,7 +99,7 @@ export function markdownReport(facts: ReportFacts): string {
       ]),
     ),
     '## Basis',
-    facts.basis.map(({ label, text }) => `- ${label}: ${markdown(text)}.`).join('\n'),
+    facts.basis.map(({ label, text }) => `- ${label}: ${markdown(text.replace(/\.$/, ''))}.`).join('\n'),
   ];
   return `${sections.filter(Boolean).join('\n\n')}\n`;
 }

@@ -189,7 +189,7 @@ export async function linkDesigns(
   const runId = view.run.id;
   if (unknown.length > 0)
     warnings.push(
-      `${counted(unknown.length, 'configuration')} of ${cases.length} ${isAre(unknown.length)} no design of run ${runId} and ${unknown.length === 1 ? 'stands' : 'stand'} alone; of ${caseWords(cases[unknown[0]])}: ${String(found[unknown[0]])}.`,
+      `${counted(unknown.length, 'configuration')} of ${cases.length} ${isAre(unknown.length)} no design of run ${runId} and ${unknown.length === 1 ? 'stands' : 'stand'} alone; of ${caseWords(cases[unknown[0]])}: ${String(found[unknown[0]]).replace(/\.$/, '')}.`,
     );
   if (elsewhere.length > 0)
     warnings.push(

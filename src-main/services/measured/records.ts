@@ -2,7 +2,7 @@ import type { MeasurementRecord, RunRecord } from '../../../db/records.ts';
 import type { CaseResult } from '../../../src-workers/domain/benchmark.ts';
 import { fail, ok, type Result } from '../../../src-workers/domain/result.ts';
 import type { MeasuringRequest } from '../../contract/measuring.ts';
-import { RUN_KIND_TEXT } from '../runs/runs.ts';
+import { kindText } from '../runs/runs.ts';
 
 /**
  * How a measured run is stored, from either source: a `bench` run of this machine or an `import` of a file. One
@@ -59,7 +59,7 @@ export function measuredRunStudy(run: RunRecord): Result<MeasuredRunStudy['measu
       : null;
   const { request, warnings } = measuring ?? {};
   if (run.kind !== 'bench' && run.kind !== 'import')
-    return fail('bad-input', `Run ${run.id} is ${RUN_KIND_TEXT[run.kind]}. Specify a measurement.`);
+    return fail('bad-input', `Run ${run.id} is ${kindText(run)}. Specify a measurement.`);
   if (!request || !Array.isArray(warnings))
     return fail('storage', `Run ${run.id} is not a measurement that this version can read.`);
   return ok({ request, warnings });

@@ -60,7 +60,10 @@ export function measuredDeviceId(
   if (devices.length === 1) return ok(devices[0]);
   return devices.length === 0
     ? fail('unsupported', `Run ${runId} has no design for a ${words}, which is what ${backend} measures.`)
-    : fail('bad-input', `Run ${runId} has several ${words}s. Specify the one to measure for: ${devices.join(', ')}.`);
+    : fail(
+        'bad-input',
+        `Run ${runId} has several ${words}s. Specify the one to measure for (--device): ${devices.join(', ')}.`,
+      );
 }
 
 export interface ChosenDesigns {

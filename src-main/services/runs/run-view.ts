@@ -18,7 +18,7 @@ import {
 } from '../ranking/fidelity.ts';
 import { studyAxes, sweepPlan } from '../studies/plan.ts';
 import { locatedStudy, type RunStudy } from '../studies/studies.ts';
-import { RUN_KIND_TEXT } from './runs.ts';
+import { kindText } from './runs.ts';
 import { isOrderAware } from '../app/version.ts';
 import { planLengths, unpackLengths } from '../studies/workloads.ts';
 
@@ -129,7 +129,7 @@ async function loadPredictions(store: StoreClient, runId: number): Promise<Resul
   const run = await store.getRun(runId);
   if (!run.ok) return run;
   if (run.value.kind !== 'sweep')
-    return fail('unsupported', `Run ${runId} is ${RUN_KIND_TEXT[run.value.kind]}. Specify a sweep.`);
+    return fail('unsupported', `Run ${runId} is ${kindText(run.value)}. Specify a sweep.`);
   const planned = await runPlan(store, run.value);
   if (!planned.ok) return planned;
   const { study, plan } = planned.value;

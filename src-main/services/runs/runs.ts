@@ -1,13 +1,17 @@
 import type { RunRecord, RunSummary as StoredRun } from '../../../db/records.ts';
 import type { RunKind, RunSummary } from '../../contract/api.ts';
 
-/** What a run is, in a sentence. */
-export const RUN_KIND_TEXT: Readonly<Record<RunKind, string>> = {
+const RUN_KIND_TEXT: Readonly<Record<RunKind, string>> = {
   sweep: 'a sweep',
   simulate: 'a simulation',
   bench: 'a measurement',
   import: 'an import',
 };
+
+/** What a run is, and of which run, in a sentence. */
+export function kindText({ kind, sourceRunId }: Pick<StoredRun, 'kind' | 'sourceRunId'>): string {
+  return sourceRunId === null ? RUN_KIND_TEXT[kind] : `${RUN_KIND_TEXT[kind]} of run ${sourceRunId}`;
+}
 
 /** A run as lists show it. `bytes`: its share of the database. */
 export function runSummary(run: StoredRun | RunRecord, bytes: number): RunSummary {
