@@ -216,6 +216,8 @@ for (const way of ['keys', 'pointer'] as const)
   }) => {
     await page.context().grantPermissions(['clipboard-read', 'clipboard-write']);
     await open(page, own);
+    // Before the page answers again: a key may reach a busy page before it knows that its choosers are taken.
+    const chooser = page.waitForEvent('filechooser');
     await offered(page);
     let actions = 0;
     const act = async (done: Promise<unknown>) => {
@@ -223,7 +225,6 @@ for (const way of ['keys', 'pointer'] as const)
       await done;
     };
     const byKeys = way === 'keys';
-    const chooser = page.waitForEvent('filechooser');
     if (byKeys) await act(page.keyboard.press('Control+i'));
     else {
       await act(page.getByRole('menuitem', { name: 'File', exact: true }).click());
