@@ -2,6 +2,7 @@ import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect, test } from './fixtures/desktop.ts';
 import { offered, predicted, rankRows, statusBar } from './fixtures/page.ts';
+import { readPdf } from './fixtures/pdf.ts';
 
 test('the newcomer’s path in the window: example, edit, prediction, ranking, landscape, comparison, report', async ({
   desktop: { app, window: page, complaints, folder },
@@ -32,16 +33,28 @@ test('the newcomer’s path in the window: example, edit, prediction, ranking, l
   await page.keyboard.press('4');
   await expect(page.getByText('2 devices, each at its best predicted design')).toBeVisible();
 
-  // The native dialog is answered for the test.
-  const file = join(folder, 'report.html');
-  await app.evaluate(({ dialog }, filePath) => {
-    dialog.showSaveDialog = () => Promise.resolve({ canceled: false, filePath });
-  }, file);
   await page.keyboard.press('8');
-  await page.getByRole('button', { name: /^Save / }).click();
-  await expect(statusBar(page)).toContainText('Saved');
-  const report = readFileSync(file, 'utf8');
+  /** The native dialog is answered for the test. */
+  const saved = async (fileName: string): Promise<Buffer> => {
+    const file = join(folder, fileName);
+    await app.evaluate(({ dialog }, filePath) => {
+      dialog.showSaveDialog = () => Promise.resolve({ canceled: false, filePath });
+    }, file);
+    await page.getByRole('button', { name: /^Save / }).click();
+    await expect(statusBar(page)).toContainText(`Saved ${file}`);
+    return readFileSync(file);
+  };
+  const report = (await saved('report.html')).toString();
   expect(report).toMatch(/^<!doctype html>/i);
   expect(report).toContain('RTX 4090');
+
+  await expect(page.getByRole('button', { name: 'Copy' })).toBeVisible();
+  await page.getByRole('radio', { name: /^PDF report/ }).click();
+  await expect(page.getByRole('button', { name: 'Copy' })).toBeHidden();
+  const printed = await saved('report.pdf');
+  expect(printed.toString('latin1', 0, 5)).toBe('%PDF-');
+  const { pages, text } = readPdf(printed);
+  expect(pages).toBeGreaterThan(1);
+  expect(text).toContain('RTX 4090');
   expect(complaints).toEqual([]);
 });
