@@ -24,7 +24,7 @@ import { writeCudaPlan } from './bench/cuda/write.ts';
 import { wordBytes } from './bench/words.ts';
 import { calibrateFromDesigns, type CalibrationOptions, type MeasuredDesign } from './bench/calibrate.ts';
 import { kept } from './numeric/kept.ts';
-import { partOfUnits, type OrderedLengths } from './predict/ordered.ts';
+import { lawOfUnits, partOfUnits, sharedValues, type OrderedLengths } from './predict/ordered.ts';
 import type { CalibrationProfile } from './domain/calibration.ts';
 import type { BenchPlan, PlanSource } from './domain/benchmark.ts';
 import type { GpuDevice } from './domain/device.ts';
@@ -423,10 +423,27 @@ export function unitLengths({
   return handedOver({ lengths, digest }, [lengths]);
 }
 
-/** A workload as its text says: its files are read here, its examples computed. */
+/** A workload as its text says: its files are read here, its examples computed. Lengths in their order come in shared memory. */
 export async function workload(asked: Parameters<typeof workloadWithFiles>[0]): ReturnType<typeof workloadWithFiles> {
   const resolved = await workloadWithFiles(asked);
-  return resolved.ok ? handedOver(resolved, arraysOf(resolved.value)) : resolved;
+  if (!resolved.ok) return resolved;
+  const { law, lengths } = resolved.value;
+  const handed = ok({ ...resolved.value, lengths: lengths && sharedValues(lengths) });
+  return handedOver(handed, arraysOf({ law, lengths: null }));
+}
+
+/** The law of a study's units in their order. */
+export function unitsLaw({
+  label,
+  ordered,
+  units,
+}: {
+  readonly label: string;
+  readonly ordered: OrderedLengths;
+  readonly units: number;
+}): LengthLaw {
+  const law = lawOfUnits(label, ordered, units);
+  return handedOver(law, [law.support, law.probability]);
 }
 
 interface LengthFile {
@@ -573,6 +590,7 @@ export function tune({
 
 export interface WorkerTasks {
   readonly workload: typeof workload;
+  readonly unitsLaw: typeof unitsLaw;
   readonly lengthFile: typeof lengthFile;
   readonly tableOfFile: typeof tableOfFile;
   readonly predict: typeof predict;

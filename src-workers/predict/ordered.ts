@@ -20,6 +20,13 @@ export function givenLengths(iterations: Float64Array): OrderedLengths {
   return { units: iterations.length, iterations, given: true };
 }
 
+/** A copy in shared memory, which the workers of a pool read without one of their own. */
+export function sharedValues(values: Float64Array): Float64Array {
+  const copy = new Float64Array(new SharedArrayBuffer(values.byteLength));
+  copy.set(values);
+  return copy;
+}
+
 /** Independent draws from a law for a workload whose order is unknown: one per unit, at most `MAX_ENTRIES`. */
 export function drawnLengths(law: LengthLaw, units: number, seed: number): OrderedLengths {
   const draw = lengthSampler(law);
@@ -39,6 +46,10 @@ export function bundledLengths({ units, iterations, given }: OrderedLengths): Or
 
 /** The law computed last for an order, and for how many units. */
 const laws = new WeakMap<Float64Array, { readonly units: number; readonly law: LengthLaw }>();
+
+/** Keeps a law that another thread computed for an order: `lawOfUnits` finds it. */
+export const keepLawOfUnits = ({ iterations }: OrderedLengths, units: number, law: LengthLaw): void =>
+  void laws.set(iterations, { units, law });
 
 /** The law of so many units in a given order: of the first ones, or of all with what is repeated. */
 export function lawOfUnits(label: string, { iterations }: OrderedLengths, units: number): LengthLaw {

@@ -75,7 +75,10 @@ function predictorOf(plan: SweepPlan, caches: Caches, allowed: Allowed | null, i
     longestLength: longestOf(plan.law, plan.units),
     longestGiven: plan.law.support[plan.law.support.length - 1],
     openStep: openStepOf(plan.law, plan.units),
-    cpuLoads: plan.ordered && createCpuLoads(kernel, plan.units, plan.ordered),
+    cpuLoads:
+      plan.ordered && axes.devices.some((device) => device.kind === 'cpu')
+        ? createCpuLoads(kernel, plan.units, plan.ordered)
+        : null,
     paddedLaws: new Map(),
     isClass,
     classes: new Map(),

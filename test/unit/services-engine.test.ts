@@ -14,8 +14,12 @@ import type { StudyFile } from '../../src-main/contract/study.ts';
 import type { Context } from '../../src-main/services/context.ts';
 import { openEngine, type OpenEngine as Engine } from '../../src-main/services/engine.ts';
 import type { Pool } from '../../src-main/services/pool.ts';
+import { packLengths, unpackLengths } from '../../src-main/services/studies/workloads.ts';
+import { parseStudy } from '../../src-main/contract/parse.ts';
 import { prepareStudy, startSweep } from '../../src-main/services/sweeps/sweeps.ts';
 import { unwrap } from '../../src-workers/domain/result.ts';
+import { countLengths } from '../../src-workers/models/workload/generated.ts';
+import { givenLengths, lawOfUnits, repeatedUnits } from '../../src-workers/predict/ordered.ts';
 import { smallStudy } from './export-runs.ts';
 import { call, ended, finished } from './engine-calls.ts';
 
@@ -131,6 +135,29 @@ describe('a sweep', () => {
     const handle = unwrap(await startSweep(context, located, unwrap(await prepareStudy(context, located)), null));
     return { runId: handle.runId, result: await handle.finished, attempts };
   }
+
+  it('answers other calls while it prepares and saves millions of lengths in their order', async () => {
+    const { context } = await engineOn(temporaryFile());
+    const workload = { units: 2 ** 21 + 5, lengths: 'example:mandelbrot(2048,1024,20)' };
+    const located = { study: unwrap(parseStudy(JSON.stringify(smallStudy({ workload })))), baseFolder: null, example: false }; // prettier-ignore
+    const { order, plan } = unwrap(await prepareStudy(context, located));
+    expect(plan.ordered!.iterations).toBe(order!.iterations); // which a worker put into shared memory
+    expect(order!.iterations.buffer).toBeInstanceOf(SharedArrayBuffer);
+    const counted = countLengths(repeatedUnits(order!.iterations, workload.units));
+    expect(plan.law.support).toEqual(Float64Array.from(counted.keys()).sort());
+    const alone = lawOfUnits(plan.law.label, givenLengths(order!.iterations.slice()), workload.units);
+    expect(plan.law.probability).toEqual(alone.probability);
+
+    let turns = 0;
+    let packed = false;
+    const turn = (): void => void (packed || ((turns += 1), setImmediate(turn)));
+    setImmediate(turn);
+    const text = await packLengths(order!).finally(() => (packed = true));
+    expect(turns).toBeGreaterThanOrEqual(2); // a step has 2²⁰ lengths
+    const read = await unpackLengths({ order: text });
+    expect(read!.iterations.buffer).toBeInstanceOf(SharedArrayBuffer);
+    expect(read!.iterations).toEqual(order!.iterations);
+  });
 
   it('tries a task that fails once more', async () => {
     const engine = await engineOn(temporaryFile());

@@ -7,7 +7,13 @@ import { fail, ok, type Result } from '../../../src-workers/domain/result.ts';
 import type { SpaceAxes } from '../../../src-workers/domain/space.ts';
 import type { LengthLaw } from '../../../src-workers/domain/workload.ts';
 import { MAX_ORDERED_LENGTHS } from '../../../src-workers/parse/length-taker.ts';
-import { drawnLengths, givenLengths, type OrderedLengths } from '../../../src-workers/predict/ordered.ts';
+import {
+  drawnLengths,
+  givenLengths,
+  keepLawOfUnits,
+  sharedValues,
+  type OrderedLengths,
+} from '../../../src-workers/predict/ordered.ts';
 import { workloadWithFiles, type OpenedFile } from '../../../src-workers/parse/open-file.ts';
 import type { Study } from '../../contract/study.ts';
 import type { Pool } from '../pool.ts';
@@ -27,16 +33,13 @@ export async function digestOf(...parts: readonly Uint8Array[]): Promise<string>
   return hash.digest('hex');
 }
 
-function shared(values: Float64Array): Float64Array {
-  const copy = new Float64Array(new SharedArrayBuffer(values.byteLength));
-  copy.set(values);
-  return copy;
-}
+/** Of millions of lengths, so many are converted before other calls are answered. */
+const LENGTHS_STEP = 2 ** 20;
 
 /** The same law over shared memory: workers then read it without a copy. */
 export function sharedLaw(law: LengthLaw): LengthLaw {
   if (law.support.buffer instanceof SharedArrayBuffer) return law;
-  return { ...law, support: shared(law.support), probability: shared(law.probability) };
+  return { ...law, support: sharedValues(law.support), probability: sharedValues(law.probability) };
 }
 
 /**
@@ -49,10 +52,17 @@ export function planLengths(
   law: LengthLaw,
   known: OrderedLengths | null,
 ): OrderedLengths | null {
-  if (known) return { ...known, iterations: shared(known.iterations) };
+  if (known?.iterations.buffer instanceof SharedArrayBuffer) return known;
+  if (known) return { ...known, iterations: sharedValues(known.iterations) };
   if (!axes.devices.some((device) => device.kind === 'cpu')) return null;
   const drawn = drawnLengths(law, study.workload.units, study.seed);
-  return { ...drawn, iterations: shared(drawn.iterations) };
+  return { ...drawn, iterations: sharedValues(drawn.iterations) };
+}
+
+/** Has the law of a study's units computed in the pool where that takes long; the plan then finds it. */
+export async function prepareLaw(pool: Pool, label: string, ordered: OrderedLengths, units: number): Promise<void> {
+  if (!ordered.given || ordered.iterations.length < LENGTHS_STEP) return;
+  keepLawOfUnits(ordered, units, await pool.run('unitsLaw', { label, ordered, units }));
 }
 
 /** Ordered lengths as text for a stored workload's provenance: compressed, since neighbours are alike. */
@@ -61,11 +71,16 @@ export async function packLengths({ units, iterations }: OrderedLengths): Promis
   readonly bytesPerLength: number;
   readonly iterations: string;
 }> {
+  const short = new Uint32Array(iterations.length);
   let isShort = true;
-  // By index: tens of millions take a fifth of the time that an iterator takes.
-  for (let at = 0; at < iterations.length; at += 1)
-    isShort &&= iterations[at] < 2 ** 32 && Number.isInteger(iterations[at]);
-  const { buffer, byteOffset, byteLength } = isShort ? new Uint32Array(iterations) : iterations;
+  for (let from = 0; isShort && from < iterations.length; from += LENGTHS_STEP) {
+    short.set(iterations.subarray(from, from + LENGTHS_STEP), from);
+    // By index: tens of millions take a fifth of the time that an iterator takes.
+    for (let at = from; at < Math.min(iterations.length, from + LENGTHS_STEP); at += 1)
+      isShort &&= short[at] === iterations[at];
+    await setImmediate();
+  }
+  const { buffer, byteOffset, byteLength } = isShort ? short : iterations;
   const packed = await promisify(deflateRaw)(new Uint8Array(buffer, byteOffset, byteLength));
   return { units, bytesPerLength: isShort ? 4 : 8, iterations: packed.toString('base64') };
 }
@@ -82,8 +97,12 @@ export async function unpackLengths(provenance: unknown): Promise<OrderedLengths
     const bytes = await promisify(inflateRaw)(Buffer.from(text, 'base64'), {
       maxOutputLength: MAX_ORDERED_LENGTHS * Float64Array.BYTES_PER_ELEMENT,
     });
-    const { buffer } = new Uint8Array(bytes);
-    const iterations = new Float64Array(isShort ? new Uint32Array(buffer) : buffer);
+    const values = new (isShort ? Uint32Array : Float64Array)(new Uint8Array(bytes).buffer);
+    const iterations = new Float64Array(new SharedArrayBuffer(values.length * Float64Array.BYTES_PER_ELEMENT));
+    for (let from = 0; from < values.length; from += LENGTHS_STEP) {
+      iterations.set(values.subarray(from, from + LENGTHS_STEP), from);
+      await setImmediate();
+    }
     // Entries of earlier versions may be of several units each, which a GPU does not take in one.
     return { units, iterations, given: iterations.length === units };
   } catch {

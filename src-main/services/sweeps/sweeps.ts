@@ -22,7 +22,7 @@ import { runPlan } from '../runs/run-view.ts';
 import type { RunHandle } from '../runs/running.ts';
 import type { LocatedStudy, RunStudy } from '../studies/studies.ts';
 import { APP_VERSION, MODEL_VERSION } from '../app/version.ts';
-import { digestOf, packLengths, planLengths, resolveLengths } from '../studies/workloads.ts';
+import { digestOf, packLengths, planLengths, prepareLaw, resolveLengths } from '../studies/workloads.ts';
 import type { OrderedLengths } from '../../../src-workers/predict/ordered.ts';
 
 /**
@@ -82,6 +82,7 @@ export async function prepareStudy(context: Context, located: LocatedStudy): Pro
   if (!lengths.ok) return lengths;
   const { law } = lengths.value;
   const planned = planLengths(study, axes.value, law, lengths.value.order);
+  if (planned) await prepareLaw(context.pool, law.label, planned, study.workload.units);
   const plan = sweepPlan(randomUUID(), study, axes.value, law, planned);
   return ok({ study, devices: devices.value, axes: axes.value, law, order: lengths.value.order, plan });
 }
