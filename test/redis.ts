@@ -23,22 +23,27 @@ export interface TestRedis {
   hang(on: boolean): void;
 }
 
-/** @param folder an empty one, which the caller removes */
-export async function startRedis(folder: string): Promise<TestRedis> {
+/**
+ * @param folder an empty one, which the caller removes
+ * @param more options of redis-server; with those of a certificate it speaks TLS alone
+ */
+export async function startRedis(folder: string, more: Readonly<Record<string, string>> = {}): Promise<TestRedis> {
   const port = await freePort();
+  const isTls = 'tls-cert-file' in more;
   const passwordFile = join(folder, 'password');
   writeFileSync(passwordFile, `${REDIS_PASSWORD}\n`, { mode: 0o600 });
   let server: ChildProcess;
   const start = async (): Promise<void> => {
-    const options = { port, bind: '127.0.0.1', dir: folder, save: '', requirepass: REDIS_PASSWORD };
-    const args = Object.entries(options).flatMap(([name, value]) => [`--${name}`, String(value)]);
+    const ports = isTls ? { port: 0, 'tls-port': port } : { port };
+    const options = { ...ports, bind: '127.0.0.1', dir: folder, save: '', requirepass: REDIS_PASSWORD, ...more };
+    const args = Object.entries(options).flatMap(([name, value]) => [`--${name}`, ...String(value).split(' ')]);
     server = spawn(findTool('redis-server')!, args, { stdio: ['ignore', 'pipe', 'inherit'] });
     for await (const text of server.stdout!) if (String(text).includes('Ready to accept')) return;
     throw new Error('redis-server ended before it was ready');
   };
   await start();
   return {
-    url: `redis://127.0.0.1:${port}`,
+    url: isTls ? `rediss://localhost:${port}` : `redis://127.0.0.1:${port}`,
     passwordFile,
     start,
     hang: (on) => void server.kill(on ? 'SIGSTOP' : 'SIGCONT'),
@@ -83,8 +88,8 @@ export const redisArgs = (redis: TestRedis, prefix: string): readonly string[] =
 ];
 
 /** A command in a process of its own, once it has said something. */
-export async function startCommand(args: readonly string[]): Promise<CommandProcess> {
-  const child = spawn(process.execPath, [COMMAND, ...args], { stdio: ['ignore', 'pipe', 'pipe'] });
+export async function startCommand(args: readonly string[], env?: NodeJS.ProcessEnv): Promise<CommandProcess> {
+  const child = spawn(process.execPath, [COMMAND, ...args], { env, stdio: ['ignore', 'pipe', 'pipe'] });
   let err = '';
   child.stderr.on('data', (text: Buffer) => void (err += text.toString()));
   const ready = Promise.race([once(child.stdout, 'data'), once(child.stderr, 'data')]);

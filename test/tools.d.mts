@@ -5,6 +5,7 @@ export type ToolName =
   | 'shellcheck'
   | 'sqlite3'
   | 'redis-server'
+  | 'openssl'
   | 'python3'
   | 'kokkos'
   | 'nvcc';

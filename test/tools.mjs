@@ -6,7 +6,7 @@ import { createRequire } from 'node:module';
 import { delimiter, dirname, join } from 'node:path';
 import { CHROMIUM_NAMES } from '../src-main/services/app/chromium.mjs';
 
-/** @typedef {'chromium' | 'swiftshader' | 'g++' | 'shellcheck' | 'sqlite3' | 'redis-server' | 'python3' | 'kokkos' | 'nvcc'} ToolName */
+/** @typedef {'chromium' | 'swiftshader' | 'g++' | 'shellcheck' | 'sqlite3' | 'redis-server' | 'openssl' | 'python3' | 'kokkos' | 'nvcc'} ToolName */
 
 /** @param {readonly string[]} names */
 function inPath(names) {
@@ -76,6 +76,12 @@ export const TOOLS = {
     get: 'install Redis 6.2 or newer',
     debian: 'redis-server',
     find: () => inPath(['redis-server']),
+  },
+  openssl: {
+    use: 'a Redis with TLS',
+    get: 'install OpenSSL',
+    debian: 'openssl',
+    find: () => inPath(['openssl']),
   },
   python3: {
     use: 'lockstep.py, and measuring a program in Python',

@@ -1,3 +1,4 @@
+import { execFileSync } from 'node:child_process';
 import { once } from 'node:events';
 import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { createServer, type AddressInfo } from 'node:net';
@@ -20,7 +21,7 @@ import { unwrap } from '../../src-workers/domain/result.ts';
 import { lockstep } from '../command-line.ts';
 import type { FakeBench } from '../data/bench/fake-child.ts';
 import { REDIS_PASSWORD, redisArgs, startAgent, startCommand, startRedis, type TestRedis } from '../redis.ts';
-import { lacks } from '../tools.mjs';
+import { findTool, lacks } from '../tools.mjs';
 import { call, ended, finished } from '../unit/engine-calls.ts';
 import { smallStudy } from '../unit/export-runs.ts';
 
@@ -370,5 +371,49 @@ describe.skipIf(lacks('redis-server'))('runs of which agents do the work', () =>
       status: 2,
       err: expect.stringContaining('No agent that is connected measures on cuda:0'),
     });
+  });
+});
+
+describe.skipIf(lacks('redis-server', 'openssl'))('a Redis with TLS and users', () => {
+  let redis: TestRedis;
+  const at = (name: string): string => join(folder, name);
+  const openssl = (...words: string[]) => execFileSync(findTool('openssl')!, words, { stdio: 'pipe' });
+  beforeAll(async () => {
+    for (const name of ['authority', 'other'])
+      openssl('req', '-x509', '-newkey', 'ec', '-pkeyopt', 'ec_paramgen_curve:P-256', '-nodes', '-days', '2', '-subj', `/CN=${name}`, '-keyout', at(`${name}.key`), '-out', at(`${name}.pem`)); // prettier-ignore
+    openssl('req', '-x509', '-newkey', 'ec', '-pkeyopt', 'ec_paramgen_curve:P-256', '-nodes', '-days', '2', '-subj', '/CN=redis', '-addext', 'subjectAltName=DNS:localhost', '-addext', 'basicConstraints=critical,CA:FALSE', '-CA', at('authority.pem'), '-CAkey', at('authority.key'), '-keyout', at('server.key'), '-out', at('server.pem')); // prettier-ignore
+    redis = await startRedis(folder, {
+      'tls-cert-file': at('server.pem'),
+      'tls-key-file': at('server.key'),
+      'tls-ca-cert-file': at('authority.pem'),
+      'tls-auth-clients': 'no',
+      user: `worker on >${REDIS_PASSWORD} ~lockstep:* &lockstep:* +@all -@dangerous +info +client`,
+    });
+  });
+  afterAll(() => redis.kill());
+  const asWorker = (): TestRedis => ({ ...redis, url: redis.url.replace('://', '://worker@') });
+  const trusting = (name: string): NodeJS.ProcessEnv => ({ ...process.env, NODE_EXTRA_CA_CERTS: at(`${name}.pem`) });
+
+  it('has agents do the work of a sweep, where its authority is trusted', async () => {
+    writeFileSync(at('tls.json'), JSON.stringify(smallStudy()));
+    const where = redisArgs(asWorker(), 'lockstep');
+    const agent = await startCommand(['agent', '--json', '--name', 'safe', '--workers', '1', ...where], trusting('authority')); // prettier-ignore
+    const sweep = await startCommand(['sweep', at('tls.json'), '--db', at('tls.db'), ...where], trusting('authority'));
+    expect([await once(sweep.child, 'exit'), sweep.said()]).toEqual([[0, null], expect.stringContaining('1 agent with 1 worker: safe.')]); // prettier-ignore
+    await agent.kill();
+  });
+
+  it('is refused with another authority, under another name, and without TLS', async () => {
+    const byAddress = { ...redis, url: redis.url.replace('localhost', '127.0.0.1') };
+    for (const [authority, place, reason] of [
+      ['other', redis, /is not trusted: self-signed certificate.*NODE_EXTRA_CA_CERTS/],
+      ['authority', byAddress, /is not trusted: .*does not match certificate/],
+    ] as const) {
+      const agent = await startCommand(['agent', '--json', ...redisArgs(place, 'lockstep')], trusting(authority));
+      expect(await once(agent.child, 'exit')).toEqual([1, null]);
+      expect(agent.said()).toMatch(reason);
+    }
+    const plainly = { url: redis.url.replace('rediss', 'redis'), passwordFile: redis.passwordFile };
+    expect(await connect(plainly)).toMatchObject({ ok: false, error: { code: 'not-found' } });
   });
 });

@@ -1,4 +1,5 @@
 import { readFile } from 'node:fs/promises';
+import { isIP } from 'node:net';
 import { setTimeout as pause } from 'node:timers/promises';
 import type { Redis } from 'ioredis';
 import { PASSWORD_VARIABLE } from '../../../src-workers/domain/program.ts';
@@ -100,7 +101,8 @@ function optionsOf(
     db,
     ...(username !== '' && { username }),
     ...(password && { password }),
-    ...(protocol === 'rediss:' && { tls: { servername: host } }),
+    // TLS names no server by its address.
+    ...(protocol === 'rediss:' && { tls: isIP(host) === 0 ? { servername: host } : {} }),
     connectTimeout: ANSWER_MS,
     // Commands wait while the Redis is away.
     maxRetriesPerRequest: null,
@@ -191,12 +193,14 @@ export async function connect(settings: RedisSettings): Promise<Result<Connectio
     return other.once('end', () => all.delete(other));
   };
   let lastError = `no answer within ${ANSWER_MS / 1000} s`;
+  let untrusted = false;
   const refused = await new Promise<boolean>((resolve) => {
     redis.once('ready', () => resolve(false));
-    // A password does not become right; a Redis may be about to start.
-    redis.on('error', ({ message }: Error) => {
+    // A password or a certificate does not become right; a Redis may be about to start.
+    redis.on('error', ({ message, code = '' }: NodeJS.ErrnoException) => {
       lastError = message;
-      if (/^(WRONGPASS|NOAUTH|NOPERM)/.test(message)) resolve(true);
+      untrusted = /CERT|ISSUER|SIGNATURE/.test(code);
+      if (untrusted || /^(WRONGPASS|NOAUTH|NOPERM)/.test(message)) resolve(true);
     });
     setTimeout(() => resolve(true), ANSWER_MS).unref();
   });
@@ -219,6 +223,11 @@ export async function connect(settings: RedisSettings): Promise<Result<Connectio
     });
   }
   redis.disconnect();
+  if (untrusted)
+    return fail(
+      'unsupported',
+      `The certificate of the Redis at ${place} is not trusted: ${lastError}. Use the name of the host that is in the certificate, and name a file with the certificate of its authority in the environment variable NODE_EXTRA_CA_CERTS.`,
+    );
   return fail(
     'not-found',
     `The Redis at ${place} does not answer: ${lastError}. Check the address, the password and whether it runs.`,
