@@ -88,13 +88,14 @@ async function allOf(pages: BestPages): Promise<Pick<BestDesigns, 'rows' | 'equa
   return { rows, equal: pages.equal && equal };
 }
 
-/** How near times are tied, and what was measured of each device, as JSON. */
-function evidenceFields({ tieBand, devices }: BestDesigns) {
-  return { tieBand, evidence: Object.fromEntries(devices.map(({ id, evidence }) => [id, evidence])) };
+/** How near times are tied, whether designs are missing, and what was measured of each device, as JSON. */
+function evidenceFields({ tieBand, devices, partial }: BestDesigns) {
+  return { tieBand, partial, evidence: Object.fromEntries(devices.map(({ id, evidence }) => [id, evidence])) };
 }
 
-/** Says of which devices and kinds of implementations no public measurements are known. */
-function sayUnmeasured(terminal: Terminal, { devices }: BestDesigns, deviceId?: string): void {
+/** Says that designs are missing, and of which devices and kinds of implementations no public measurements are known. */
+function sayUnmeasured(terminal: Terminal, { devices, partial }: BestDesigns, deviceId?: string): void {
+  if (partial !== null) say(terminal, partial);
   const gaps = evidenceGaps(devices.filter(({ id }) => (deviceId ?? id) === id));
   if (gaps) say(terminal, gaps.text);
 }

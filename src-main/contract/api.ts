@@ -250,6 +250,8 @@ export interface BestDesigns {
   readonly ofImplementations: readonly BestRow[];
   /** Invalid designs by reason, largest first. */
   readonly invalid: SpaceSize['invalid'];
+  /** That only a part of the designs are predicted, in a sentence; null where all are. */
+  readonly partial: string | null;
   /**
    * The design to use, with the number of designs of its device that it was picked of, by which rule, and what its time is made from;
    * null where none is valid.

@@ -14,3 +14,16 @@ export function countsText({ enumerated, valid, kept }: Pick<RunSummary, 'enumer
   if (kept.predicted === null) return `the best ${number(kept.wanted)} of ${number(enumerated)} designs, not found yet`;
   return `the best ${number(valid)} of ${number(enumerated)} designs; ${number(kept.predicted)} predicted, the others cannot be among them`;
 }
+
+/** Says that a run has predicted a part of its designs only; null of all others, and of a sweep that keeps the best ones alone. */
+export function partialText({
+  id,
+  enumerated,
+  valid,
+  invalid,
+  kept,
+}: Pick<RunSummary, 'id' | 'enumerated' | 'valid' | 'invalid' | 'kept'>): string | null {
+  const predicted = valid + invalid;
+  if (kept || predicted >= enumerated) return null;
+  return `Run ${id} has predicted ${predicted.toLocaleString('en')} of ${enumerated.toLocaleString('en')} designs: others may be faster. lockstep runs resume ${id} continues a run that stopped.`;
+}

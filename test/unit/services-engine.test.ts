@@ -4,6 +4,7 @@ import { join } from 'node:path';
 import { afterEach, describe, expect, it, vi } from 'vitest';
 import type {
   BestDesigns,
+  ExportDocument,
   RunDetail,
   RunProgress,
   RunSummary,
@@ -94,8 +95,11 @@ describe('a sweep', () => {
     expect(saved).toBeLessThan(cancelled.enumerated);
     expect(cancelled.valid + cancelled.invalid).toBe(saved);
     // Designs that were not predicted are no invalid ones.
-    const { invalid } = await call<BestDesigns>(engine, 'ranking.best', { runId });
+    const { invalid, partial } = await call<BestDesigns>(engine, 'ranking.best', { runId });
     expect(invalid.reduce((sum, { count }) => sum + count, 0)).toBe(cancelled.invalid);
+    const missing = `Run ${runId} has predicted ${saved.toLocaleString('en')} of ${cancelled.enumerated.toLocaleString('en')} designs: others may be faster.`;
+    expect(partial).toContain(missing);
+    expect((await call<ExportDocument>(engine, 'export.render', { runId, format: 'cuda' })).text).toContain(missing);
 
     const done = finished(engine, runId);
     await call(engine, 'runs.resume', { id: runId });
@@ -106,6 +110,7 @@ describe('a sweep', () => {
     const whole = await sweep(engine, wide);
     expect(resumed.bestDesign).toBe(whole.bestDesign);
     expect(resumed.bestTimeMs).toBe(whole.bestTimeMs);
+    expect((await call<BestDesigns>(engine, 'ranking.best', { runId })).partial).toBeNull();
     expect(await columns(engine, runId)).toEqual(await columns(engine, whole.id));
   });
 

@@ -2,7 +2,7 @@ import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import type { RankRow } from '../../src-main/contract/api.ts';
+import type { ExportDocument, RankRow } from '../../src-main/contract/api.ts';
 import type { ImportedFile, MeasuringComparison, MeasuringDetail } from '../../src-main/contract/measuring.ts';
 import type { CalibrationProfile } from '../../src-workers/domain/calibration.ts';
 import type { Design } from '../../src-workers/domain/design.ts';
@@ -138,6 +138,13 @@ describe('configurations of a kernel of one’s own', () => {
     // Kept in nanoseconds.
     const medianMs = expect.closeTo(measuredMs(chosen[3]), 12) as number;
     expect(row.measured).toMatchObject({ runId: imported.runId, medianMs, repeats: 3 });
+    const header = await call<ExportDocument>('export.render', { runId: sweepId, format: 'cuda', designIndex });
+    expect(header.text).toMatch(
+      new RegExp(
+        `^// .* Run ${imported.runId} measured [\\d.]+ ms for the kernel of this design, on .*RTX 4090\\.$`,
+        'm',
+      ),
+    );
   });
 
   it('that are no design of it stand alone and are counted, with the first and why', async () => {

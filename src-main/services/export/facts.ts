@@ -6,7 +6,7 @@ import {
   type Breakdown,
 } from '../../../src-workers/domain/breakdown.ts';
 import { LIMITING_FACTORS } from '../../../src-workers/domain/design.ts';
-import type { CpuDevice } from '../../../src-workers/domain/device.ts';
+import type { CpuDevice, Device } from '../../../src-workers/domain/device.ts';
 import { assumedPhrase, kernelOf, trafficPhrase } from '../../../src-workers/domain/provenance.ts';
 import { evidenceGaps, evidenceText, tieBandText, type TieBand } from '../../../src-workers/domain/evidence.ts';
 import { ok, type Result } from '../../../src-workers/domain/result.ts';
@@ -18,7 +18,7 @@ import { rankedDesigns, type RankingFilter } from '../../../src-workers/sweep/ra
 import { AGREEMENT_FRACTION } from '../../../src-workers/sweep/ties.ts';
 import { ACCURACY_TEXT, contradictionText, isContradicted } from '../../contract/accuracy.ts';
 import type { DeviceBest, Histogram, RankRow } from '../../contract/api.ts';
-import { countsText } from '../../contract/counts.ts';
+import { countsText, partialText } from '../../contract/counts.ts';
 import { compareDevices } from '../ranking/compare.ts';
 import { layoutSentences } from '../ranking/design-text.ts';
 import { rankHistogram } from '../ranking/pages.ts';
@@ -140,11 +140,24 @@ export function reportFacts(
           ? countsText(runSummary(run, 0))
           : `${whole(run.enumeratedCount)} enumerated, ${whole(run.validCount)} valid`,
       },
-      { label: 'Evidence', text: evidenceText(deviceEvidence(device), [chosen.kind]) },
+      { label: 'Evidence', text: designEvidence(view, device, chosen) },
       { label: 'Model', text: `${run.modelVersions.prediction ?? MODEL_VERSION}; a prediction, not a measurement` },
       { label: 'Made by', text: `Lockstep ${APP_VERSION}, run ${run.id} of ${run.startedAt}` },
     ],
   });
+}
+
+/** What holds the predicted time of a design against reality: public measurements, and its own; and whether designs are missing. */
+export function designEvidence(view: RunView, device: Device, { designIndex, kind }: RankRow): string {
+  const measured = view.measured.times.get(designIndex);
+  return [
+    evidenceText(deviceEvidence(device), [kind]),
+    measured &&
+      `Run ${measured.runId} measured ${ms(measured.medianMs)} ms for the kernel of this design, on ${measured.measuredOn}.`,
+    partialText(runSummary(view.run, 0)),
+  ]
+    .filter(Boolean)
+    .join(' ');
 }
 
 /** The best time of an implementation on a device, ms, beside that of the fastest there. */

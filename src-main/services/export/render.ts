@@ -1,4 +1,3 @@
-import { evidenceText } from '../../../src-workers/domain/evidence.ts';
 import { parseBalancing } from '../../../src-workers/domain/balancing.ts';
 import { fail, ok, unwrap, type Result } from '../../../src-workers/domain/result.ts';
 import { AXIS } from '../../../src-workers/domain/space.ts';
@@ -10,11 +9,11 @@ import { ALL_VALID, bestRows, checkDesign, deviceFilter, rankRow, tiesIn } from 
 import { pickRule, recommendedDesign, runInputs, type RecommendedDesign } from '../ranking/recommended.ts';
 import { MODEL_VERSION } from '../app/version.ts';
 import type { Context } from '../context.ts';
-import { deviceEvidence, tieBand } from '../evidence/tie-band.ts';
+import { tieBand } from '../evidence/tie-band.ts';
 import type { Pool } from '../pool.ts';
 import type { RunView } from '../runs/run-view.ts';
 import { pickText, type CodeSource } from './code.ts';
-import { reportFacts, type ReportFacts } from './facts.ts';
+import { designEvidence, reportFacts, type ReportFacts } from './facts.ts';
 import { codeDocument } from './libraries.ts';
 import { mapSection } from './map.ts';
 import { markdownReport } from './markdown.ts';
@@ -112,7 +111,7 @@ export async function renderExport(
         model: view.run.modelVersions.prediction ?? MODEL_VERSION,
         inputs: runInputs(view, device, row.design.implementation),
         pick: picked ? pickText(picked.ties, picked.band, pickRule(device)) : '',
-        evidence: evidenceText(deviceEvidence(device), [row.kind]),
+        evidence: designEvidence(view, device, row),
         law: view.predictor.plan.law,
         isGridFixed: launch.kind !== 'units-per-thread',
       };

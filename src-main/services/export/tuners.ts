@@ -42,7 +42,7 @@ const tuple = (values: readonly string[]): string => `(${values.join(', ')}${val
 function tunerHead(source: TunerSource, by = 'predicted time'): readonly string[] {
   return [
     ...head(source, source.designs[0].row, '#'),
-    `# The best ${source.designs.length} of ${counted(source.of, 'valid design')} for this device, by ${by}. Nothing was measured.`,
+    `# The best ${source.designs.length} of ${counted(source.of, 'valid design')} for this device, by ${by}. These times are predictions.`,
     ...(source.leftOut === '' ? [] : [`# ${comment(source.leftOut)}`]),
   ];
 }

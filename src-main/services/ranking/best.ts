@@ -6,7 +6,9 @@ import type { BestDesigns, BestRow, ExportRow, RankRow } from '../../contract/ap
 import type { ProcedureArguments } from '../../contract/procedures.ts';
 import { rankedDesigns, type RankingFilter } from '../../../src-workers/sweep/ranking.ts';
 import { timedDevices } from '../evidence/timed-devices.ts';
+import { partialText } from '../../contract/counts.ts';
 import type { RunView } from '../runs/run-view.ts';
+import { runSummary } from '../runs/runs.ts';
 import { atBestFidelity, fastestOf, type FastestFound } from './fidelity.ts';
 import { groupedList } from './pages.ts';
 import { inputsByDevice, pickRule, recommendedDesign, runInputs } from './recommended.ts';
@@ -96,6 +98,7 @@ export function bestDesigns(view: RunView, input: ProcedureArguments<'ranking.be
       : [],
     recommended: recommendedRow(view, filter.value),
     inputs: inputsByDevice(view),
+    partial: partialText(runSummary(view.run, 0)),
     invalid: [...counts]
       .sort((a, b) => b[1] - a[1])
       .map(([code, count]) => ({ reason: INVALID_REASONS[code].code, text: INVALID_REASONS[code].text, count })),
