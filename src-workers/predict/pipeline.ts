@@ -23,7 +23,7 @@ import { predictCpu, type CpuLoads } from './cpu.ts';
 import { knownGivenOrder } from './dealing/arrange.ts';
 import type { Dealing } from './dealing/deal.ts';
 import { keepsOrder, lossOfGroups, startsAtRandom, type GivenBalancing, type GivenOrder } from './dealing/given.ts';
-import { keepsLanes, longGroup, readSorted, sortedOrder } from './dealing/order.ts';
+import { keepsLanes, sortedOrder } from './dealing/order.ts';
 import {
   isSorted,
   knownBlockLaw,
@@ -258,12 +258,12 @@ function depthsOf(predictor: Predictor, candidate: Candidate, device: GpuDevice)
 }
 
 /**
- * Iterations of all work groups together, without following the launch. A lower limit for flattened loops over units in a given order,
- * or in windows that lanes change places in: lanes are taken to lose nothing.
+ * Iterations of all work groups together, without following the launch. A lower limit for flattened loops over units in a given order
+ * and for sorted draws: lanes are taken to lose nothing.
  */
 function workIterations(predictor: Predictor, candidate: Candidate, device: GpuDevice): number {
   const { plan, meanLength } = predictor;
-  const { meanUnitsPerThread, unitsPerGroup, loopAt } = candidate;
+  const { meanUnitsPerThread, unitsPerGroup } = candidate;
   const balancing = lockstepBalancing(predictor, candidate);
   const given = givenOrderOf(plan);
   let perUnit: number;
@@ -275,12 +275,8 @@ function workIterations(predictor: Predictor, candidate: Candidate, device: GpuD
     // Some lane starts a unit at the first item at least.
     const least = candidate.itemsPerSlot + shareOverhead(predictor, candidate) + setupIterations(predictor, candidate);
     perUnit = least / meanUnitsPerThread;
-  } else if (
-    isSorted(balancing) &&
-    plan.axes.loop[loopAt] === 'flattened' &&
-    !keepsLanes(windowUnits(balancing, plan.units), dealingOf(predictor, candidate))
-  ) {
-    // The law of one round has no lane that makes up for a short unit by a long one.
+  } else if (isSorted(balancing)) {
+    // The law of one round may lose more than the few blocks of a small launch.
     perUnit = meanLength + setupIterations(predictor, candidate);
   } else {
     const { means, scale } = depthsOf(predictor, candidate, device);
@@ -296,12 +292,21 @@ function workIterations(predictor: Predictor, candidate: Candidate, device: GpuD
 export function fewestIterations(predictor: Predictor, candidate: Candidate, device: GpuDevice): number {
   const { plan, meanLength } = predictor;
   const balancing = lockstepBalancing(predictor, candidate);
-  const setup = isEvenShare(balancing) ? 0 : setupIterations(predictor, candidate);
-  const lossless = (plan.units / candidate.unitsPerGroup) * (meanLength + setup);
+  const lossless = (plan.units / candidate.unitsPerGroup) * (meanLength + sureSetup(predictor, candidate));
   if (plan.axes.loop[candidate.loopAt] !== 'nested' || balancing.kind === 'dynamic-fetch' || isEvenShare(balancing))
     return lossless;
   candidate.meanUnitsPerThread = 1;
   return Math.max(lossless, workIterations(predictor, candidate, device));
+}
+
+/**
+ * Iterations of setup that each unit is sure to cost a lane. None where lanes may set up at once: in even shares, and where units in a given
+ * order are fetched, whose last starts are estimated.
+ */
+export function sureSetup(predictor: Predictor, candidate: Candidate): number {
+  const balancing = lockstepBalancing(predictor, candidate);
+  const isFetchedInOrder = balancing.kind === 'dynamic-fetch' && givenOrderOf(predictor.plan) !== null;
+  return isEvenShare(balancing) || isFetchedInOrder ? 0 : setupIterations(predictor, candidate);
 }
 
 /**
@@ -359,9 +364,13 @@ function busyCycles(
   return iterations * part * rate;
 }
 
-/** The same with what lanes of a flattened loop lose by waiting, as far as a sample of the groups is sure of it. */
+/**
+ * The same with what lanes of a flattened loop lose by waiting, as far as a sample of the groups is sure of it. Where units are sorted, without one
+ * block: depths of groups are interpolated in the block in which the last round ends, which may leave out the longest.
+ */
 export function closeBusyCycles(predictor: Predictor, candidate: Candidate, device: GpuDevice): number {
-  const surely = workIterations(predictor, candidate, device);
+  const sure = isSorted(lockstepBalancing(predictor, candidate)) ? 1 - 1 / candidate.gridBlocks : 1;
+  const surely = sure * workIterations(predictor, candidate, device);
   return busyCycles(predictor, candidate, device, Math.max(surely, flattenedIterations(predictor, candidate)));
 }
 
@@ -553,16 +562,6 @@ function dealingOf(predictor: Predictor, candidate: Candidate): Dealing {
     loop: axes.loop[loopAt],
     setupIterations: setupIterations(predictor, candidate),
   };
-}
-
-/** Iterations of a work group that takes the longest units of a window, where units are sorted: at best it has its multiprocessor to itself. */
-export function longGroupIterations(predictor: Predictor, candidate: Candidate): number {
-  const balancing = lockstepBalancing(predictor, candidate);
-  if (!isSorted(balancing) || isInGivenOrder(predictor, candidate)) return 0;
-  const { law, units } = predictor.plan;
-  const dealing = dealingOf(predictor, candidate);
-  const window = windowUnits(balancing, units);
-  return longGroup(readSorted(sortedOrder(law, units, window), dealing), dealing);
 }
 
 function knownLaunchOf(predictor: Predictor, candidate: Candidate, device: GpuDevice): KnownLaunch {

@@ -13,6 +13,8 @@ import { predictChunk } from '../../src-workers/predict/ranges.ts';
 import { createPredictor } from '../../src-workers/predict/predictor.ts';
 import { decodeInto, spaceSize } from '../../src-workers/space/axes.ts';
 import type { StudyFile } from '../../src-main/contract/study.ts';
+import { seededRandom } from '../../src-workers/simulate/random.ts';
+import { randomStudy } from '../unit/random-studies.ts';
 import { planOf } from '../unit/sweep-plans.ts';
 
 const BAND = 0.015;
@@ -53,7 +55,46 @@ const SHARES = {
   balancing: ['none', 'padded', 'padded-slice(32)', 'nonzero-split', 'merge-path', 'mixed(3)'],
 };
 
+/** Expects all bounds of each design to be at most its time, and Infinity or NaN where it cannot run. */
+async function expectBounds(study: StudyFile) {
+  const plan = await planOf(study);
+  const all = Uint32Array.from({ length: spaceSize(plan.axes) }, (_, design) => design);
+  const { timeMs } = predictChunk(createPredictor(plan), 0, all.length);
+  const shortest = shortestTimes(createPredictor(plan), all);
+  const withLoss = shortestTimesWithLoss(createPredictor(plan), all);
+  const ofFamilies = createPredictor(plan);
+  const { counts } = ofFamilies;
+  const positions = new Int32Array(counts.length);
+  const perLaunch = counts[AXIS.registerCap] * counts[AXIS.blockThreads];
+  const perFamily = perLaunch * counts[AXIS.launch];
+  const families = new Map<number, number>();
+  const familyMs = (design: number): number => {
+    const family = Math.floor(design / perFamily) * perFamily + (design % perLaunch);
+    if (!families.has(family)) {
+      decodeInto(positions, counts, family);
+      families.set(family, shortestOfFamily(ofFamilies, positions, {} as Candidate));
+    }
+    return families.get(family)!;
+  };
+  for (const design of all) {
+    expect(Number.isNaN(shortest[design])).toBe(Number.isNaN(timeMs[design]));
+    if (Number.isNaN(timeMs[design])) continue;
+    expect(shortest[design], `design ${design}`).toBeLessThanOrEqual(timeMs[design]);
+    expect(withLoss[design], `design ${design} with loss`).toBeLessThanOrEqual(timeMs[design]);
+    expect(familyMs(design), `the family of design ${design}`).toBeLessThanOrEqual(timeMs[design]);
+  }
+  return { timeMs, all };
+}
+
 describe('the shortest time of a design', () => {
+  // 216, 254, 308 and 2276 have sorted launches of a few blocks with heavy tails, 22 fetches in a given order, 1938 on uneven multiprocessors: bounds were too long there.
+  it.each([22, 216, 254, 308, 1938, 2276, ...Array.from({ length: 24 }, (_, seed) => seed)])(
+    'is below every predicted time of random study %i',
+    async (seed) => {
+      await expectBounds(randomStudy(seededRandom(seed)));
+    },
+  );
+
   // Where every unit is followed in its order, fewer of them.
   it.each([
     ['acts', 2 ** 17],
@@ -71,38 +112,12 @@ describe('the shortest time of a design', () => {
       const file = name === 'shares' ? 'spmv-skewed' : name;
       const read = small(JSON.parse(readFileSync(join(examples, `${file}.json`), 'utf8')) as StudyFile, units);
       const study = name === 'shares' ? { ...read, axes: { ...read.axes, ...SHARES } } : read;
-      const plan = await planOf(study);
-      const size = spaceSize(plan.axes);
-      const all = Uint32Array.from({ length: size }, (_, design) => design);
-      const { timeMs } = predictChunk(createPredictor(plan), 0, size);
-      const shortest = shortestTimes(createPredictor(plan), all);
-      const withLoss = shortestTimesWithLoss(createPredictor(plan), all);
-      const promising = predictPromising(createPredictor(plan), all, BAND).timeMs;
-      const ofFamilies = createPredictor(plan);
-      const { counts } = ofFamilies;
-      const positions = new Int32Array(counts.length);
-      const perLaunch = counts[AXIS.registerCap] * counts[AXIS.blockThreads];
-      const perFamily = perLaunch * counts[AXIS.launch];
-      const families = new Map<number, number>();
-      const familyMs = (design: number): number => {
-        const family = Math.floor(design / perFamily) * perFamily + (design % perLaunch);
-        if (!families.has(family)) {
-          decodeInto(positions, counts, family);
-          families.set(family, shortestOfFamily(ofFamilies, positions, {} as Candidate));
-        }
-        return families.get(family)!;
-      };
+      const { timeMs, all } = await expectBounds(study);
+      const promising = predictPromising(createPredictor(await planOf(study)), all, BAND).timeMs;
       const best = timeMs.reduce((least, time) => (time < least ? time : least), Infinity);
-      for (const design of all) {
-        expect(Number.isNaN(shortest[design])).toBe(Number.isNaN(timeMs[design]));
-        if (Number.isNaN(timeMs[design])) continue;
-        expect(shortest[design], `design ${design}`).toBeLessThanOrEqual(timeMs[design]);
-        expect(withLoss[design], `design ${design} with loss`).toBeLessThanOrEqual(timeMs[design]);
-        expect(familyMs(design), `the family of design ${design}`).toBeLessThanOrEqual(timeMs[design]);
-        if (timeMs[design] <= best * (1 + BAND)) expect(promising[design]).toBe(timeMs[design]);
-      }
+      for (const design of all) if (timeMs[design] <= best * (1 + BAND)) expect(promising[design]).toBe(timeMs[design]);
       const predicted = promising.filter((time) => !Number.isNaN(time)).length;
-      if (name === 'geometric' || name.startsWith('spmv')) expect(predicted).toBeLessThan(size / 2);
+      if (name === 'geometric' || name.startsWith('spmv')) expect(predicted).toBeLessThan(all.length / 2);
     },
   );
 });

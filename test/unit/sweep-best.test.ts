@@ -6,6 +6,8 @@ import { predictChunk } from '../../src-workers/predict/ranges.ts';
 import { createPredictor } from '../../src-workers/predict/predictor.ts';
 import { spaceSize } from '../../src-workers/space/axes.ts';
 import { AGREEMENT_FRACTION } from '../../src-workers/sweep/ties.ts';
+import { seededRandom } from '../../src-workers/simulate/random.ts';
+import { randomStudy } from './random-studies.ts';
 import { oneDesign, planOf } from './sweep-plans.ts';
 
 const KERNEL = {
@@ -117,4 +119,20 @@ describe('the best designs of a space', () => {
     const figures = { timeMs: (at: number) => timeMs[at], gridBlocks: (at: number) => others.gridBlocks[at] };
     expect(pick.picked()?.design).toBe(pickDesign(plan.axes, figures, near));
   });
+
+  it.each(Array.from({ length: 12 }, (_, seed) => seed + 100))(
+    'are the first ones of random study %i',
+    async (seed) => {
+      const plan = await planOf(randomStudy(seededRandom(seed)));
+      const count = spaceSize(plan.axes);
+      const { timeMs } = predictChunk(createPredictor(plan), 0, count);
+      const ranked = [...timeMs.keys()].filter((design) => !Number.isNaN(timeMs[design])).sort((a, b) => timeMs[a] - timeMs[b] || a - b); // prettier-ignore
+      const wanted = 20;
+      const last = timeMs[ranked[Math.min(wanted, ranked.length) - 1]] ?? Infinity;
+      // The shortest limit that may be known.
+      const kept = keepBest(wanted, last, count);
+      searchPart(createPredictor(plan), { first: 0, count }, kept);
+      expect([...kept.found().designs]).toEqual(ranked.slice(0, wanted).sort((a, b) => a - b));
+    },
+  );
 });

@@ -203,24 +203,6 @@ export function readSorted(order: SortedOrder, dealing: Dealing): SortedReader {
   };
 }
 
-/**
- * Depth of the group whose first units end the first window, or are the last of the round, iterations: about the longest of a launch that
- * keeps slots at their places of a window.
- */
-export function longGroup(reader: SortedReader, dealing: Dealing): number {
-  const { units, unitsPerGroup: n, slotsPerBlock, gridBlocks, setupIterations } = dealing;
-  const slots = Math.min(units, slotsPerBlock * gridBlocks);
-  const last = Math.min(reader.window, slots) - 1;
-  const block = Math.floor(last / slotsPerBlock);
-  const group = Math.floor((last % slotsPerBlock) / n);
-  const first = block * slotsPerBlock + group * n;
-  const filled = Math.min(n, slotsPerBlock - group * n);
-  // Lanes may start out of step, and a lane's sum is less than that of the longest: of a flattened loop, the last lane alone.
-  const [from, count] = dealing.loop === 'nested' ? [first, filled] : [last, 1];
-  const rounds = Math.ceil((units - first) / (slotsPerBlock * gridBlocks));
-  return reader.longestSum(from, count, slotsPerBlock * gridBlocks) + setupIterations * rounds;
-}
-
 /** Mean over all groups of n consecutive units of their longest, iterations. */
 function meanLongest({ lengths, longestMeans }: SortedOrder, n: number): number {
   let mean = longestMeans.get(n);
