@@ -451,6 +451,9 @@ export const EXPORT_FORMATS = [
 ] as const;
 export type ExportFormat = (typeof EXPORT_FORMATS)[number];
 
+/** Designs that a table can list. */
+export const MAX_LISTED = 2_000_000;
+
 /** Of `pdf` the text is the page to print: each host has it printed where it saves it. */
 export interface ExportDocument {
   readonly fileName: string;

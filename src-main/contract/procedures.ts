@@ -2,6 +2,7 @@ import * as v from 'valibot';
 import {
   CODE_FORMATS,
   EXPORT_FORMATS,
+  MAX_LISTED,
   RANK_COLUMNS,
   type AppInfo,
   type BestDesigns,
@@ -671,7 +672,7 @@ export const procedures = {
       designIndex: v.optional(index),
       /** Only designs of this device: the chosen one, those listed, and its place among them. */
       deviceId: v.optional(shortText),
-      limit: v.optional(v.pipe(v.number(), v.integer(), v.minValue(1), v.maxValue(2_000_000)), 100),
+      limit: v.optional(whole(1, MAX_LISTED), 100),
     }),
   ).returns<ExportDocument>(),
   /** The next part of a document of which `export.render` gave the first. Each part can be asked for once, within a minute. */

@@ -2,6 +2,8 @@ import { createHash } from 'node:crypto';
 import { parse } from 'csv-parse/sync';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { EXPORT_FORMATS } from '../../src-main/contract/api.ts';
+import { exportAddress, ROW_LIMITS, rowLimit } from '../../src-renderer/views/export/address.ts';
+import { readAddress } from '../../src-renderer/state/location.svelte.ts';
 import { fileStem } from '../../src-main/services/export/render.ts';
 import { comment, html, identifier, markdown } from '../../src-main/services/export/text.ts';
 import { unwrap } from '../../src-workers/domain/result.ts';
@@ -32,6 +34,16 @@ const ALLOWED_TAGS = new Set(
     ' ',
   ),
 );
+
+it('lists all designs in a table, if asked for', async () => {
+  const { rows } = readAddress(exportAddress, new URLSearchParams('rows=all'));
+  expect(ROW_LIMITS).toContain(rows);
+  const { designs } = await bench.render(plain, 'csv', { limit: rowLimit(rows) });
+  expect(designs?.of).toBeGreaterThan(100);
+  expect(designs?.listed).toBe(designs?.of);
+  const over = await bench.engine.call('export.render', { runId: plain, format: 'csv', limit: rowLimit('all') + 1 });
+  expect(over.ok).toBe(false);
+});
 
 describe('a report', () => {
   it('is a page that loads and links nothing, and runs its own map alone', async () => {

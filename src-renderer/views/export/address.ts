@@ -1,8 +1,11 @@
-import { EXPORT_FORMATS } from '../../../src-main/contract/api.ts';
+import { EXPORT_FORMATS, MAX_LISTED } from '../../../src-main/contract/api.ts';
 import { choiceField, flagField, numberField } from '../../state/location.svelte.ts';
 
 /** How many of the best designs go into a table. */
-export const ROW_LIMITS = ['20', '100', '1000', '10000', '100000'] as const;
+export const ROW_LIMITS = ['20', '100', '1000', '10000', '100000', 'all'] as const;
+
+/** Designs of a table, of so many; saving one streams it, and only its first part is made for the preview. */
+export const rowLimit = (rows: (typeof ROW_LIMITS)[number]): number => (rows === 'all' ? MAX_LISTED : Number(rows));
 
 export const exportAddress = {
   format: choiceField(EXPORT_FORMATS, 'html'),
