@@ -189,7 +189,6 @@ export async function verifyMonkey(report: Report, minutes: number): Promise<voi
       const end = start + minutes * MINUTE_MS;
       while (performance.now() < end && report.failures.length < 10) {
         actions++;
-        const asked = performance.now();
         // An action that is not possible fails within its time: hidden meanwhile, or under something else.
         const acted = await Promise.race([
           anyAction(report.uniform)(page, report.uniform, (what) => void trail.push(what)).then(
@@ -200,6 +199,7 @@ export async function verifyMonkey(report: Report, minutes: number): Promise<voi
         ]);
         if (acted === true) done++;
         if (trail.length > 100) trail.splice(0, 50);
+        const asked = performance.now();
         const alive = await Promise.race([page.evaluate(() => true).catch(() => true), setTimeout(SILENCE_MS, false, { ref: false })]); // prettier-ignore
         slowestMs = Math.max(slowestMs, performance.now() - asked);
         if (!alive || acted === 'silent') {
@@ -228,7 +228,7 @@ export async function verifyMonkey(report: Report, minutes: number): Promise<voi
         'engine by minute, MB',
         byMinute.map(({ host: bytes }) => (bytes / 2 ** 20).toFixed(0)).join(' ') || '–',
       );
-      report.figure('longest wait for the page', inSeconds(slowestMs));
+      report.figure('longest time to an answer of the page', inSeconds(slowestMs));
     } finally {
       await browser.close();
       const code = await host.interrupt();
