@@ -50,3 +50,8 @@ it('refuses a tree with changes, raises the version, dates the changelog, packs,
 it('refuses a release without a described change', () => {
   expect(release('patch')).toMatchObject({ status: 1, stderr: expect.stringContaining('nothing under') });
 });
+
+it('has an icon of a size that the themes of Linux have', () => {
+  const png = readFileSync(join(SCRIPT, '../icon.png'));
+  expect([png.readUInt32BE(16), png.readUInt32BE(20)]).toEqual([512, 512]);
+});
