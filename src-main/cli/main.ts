@@ -950,9 +950,10 @@ function usageText(text: string): string {
   const line = text
     .replace(/^error: /, '')
     .trim()
-    .replace(/\.$/, '')
     .replaceAll('\n', ' ');
-  return /It must be|allowed choices/i.test(line) ? line : `${line}. See lockstep --help, or COMMAND --help.`;
+  return /It must be|allowed choices/i.test(line)
+    ? line
+    : `${line.replace(/\.$/, '')}. See lockstep --help, or COMMAND --help.`;
 }
 
 function badUsage(message: string): Failure {

@@ -107,8 +107,19 @@ describe('a report', () => {
     );
     expect(text).toContain(`Predicted as: ${regime.label}.`);
     expect((await bench.render(plain, 'html')).text).toContain(`Predicted as: ${regime.label}.`);
-    expect(text).not.toMatch(/NaN|undefined|\[object/);
+    expect(text).not.toMatch(/NaN|undefined|\[object|\.\.$/m);
   });
+
+  it.each([{ gridBlocks: [16] }, { unitsPerThread: [2] }])(
+    'says whether the design of %o fixes its blocks',
+    async (launch) => {
+      const run = await bench.run(smallStudy({ axes: { blockThreads: [64], ...launch } }));
+      for (const format of ['cuda', 'python'] as const) {
+        const { text } = await bench.render(run, format);
+        expect(text.includes('The design fixes its number of blocks instead.')).toBe('gridBlocks' in launch);
+      }
+    },
+  );
 
   it.each(['markdown', 'html', 'cuda', 'wgsl'] as const)(
     'says in %s how units are laid out for the prediction to hold',

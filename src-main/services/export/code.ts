@@ -53,6 +53,11 @@ export function head(
   ].map((line) => `${mark} ${line}`);
 }
 
+/** What `grid_for` of a header is not, where the design fixes its blocks. */
+function fixedGridNote({ isGridFixed }: CodeSource): string {
+  return isGridFixed ? ' The design fixes its number of blocks instead.' : '';
+}
+
 /** How one of several tied designs was picked, for a header or report. */
 export function pickText(ties: number, band: TieBand, rule: string): string {
   return ties > 1
@@ -141,13 +146,13 @@ export function cudaHeader(source: CodeSource, row: RankRow): string {
     '',
     ...(design.classes
       ? [
-          '/// Blocks that cover another number of units of a class with the same work per slot.',
+          `/// Blocks that cover another number of units of a class with the same work per slot.${fixedGridNote(source)}`,
           'constexpr unsigned grid_for(unsigned long long units, unsigned which) {',
           '  return static_cast<unsigned>((units * class_threads_per_unit[which] + block_threads * units_per_thread - 1ull) / (block_threads * units_per_thread));',
           '}',
         ]
       : [
-          '/// Blocks that cover another number of units with the same work per slot.',
+          `/// Blocks that cover another number of units with the same work per slot.${fixedGridNote(source)}`,
           'constexpr unsigned grid_for(unsigned long long units) {',
           '  return static_cast<unsigned>((units + units_per_block - 1ull) / units_per_block);',
           '}',
@@ -295,13 +300,13 @@ export function pythonModule(source: CodeSource, row: RankRow): string {
     ...(design.classes
       ? [
           'def grid_for(units, which):',
-          '    """Blocks that cover another number of units of a class with the same work per slot."""',
+          `    """Blocks that cover another number of units of a class with the same work per slot.${fixedGridNote(source)}"""`,
           '    lanes = launch["block_threads"] * launch["units_per_thread"]',
           '    return -(-units * launch["class_threads_per_unit"][which] // lanes)',
         ]
       : [
           'def grid_for(units):',
-          '    """Blocks that cover another number of units with the same work per slot."""',
+          `    """Blocks that cover another number of units with the same work per slot.${fixedGridNote(source)}"""`,
           '    return -(-units // launch["units_per_block"])',
         ]),
     '',

@@ -69,7 +69,7 @@ export async function compareRuns(
   const few = measured.filter(({ cases }) => cases.some((one) => one.measured.repeats < MIN_VERDICT_REPEATS));
   if (few.length > 0)
     warnings.unshift(
-      `A verdict needs ${MIN_VERDICT_REPEATS} repeats on both sides: run ${few.map(({ run }) => run.id).join(', ')} has designs with fewer.`,
+      `A verdict needs ${MIN_VERDICT_REPEATS} repeats on both sides. Designs with fewer: ${few.map(({ run }) => `run ${run.id}`).join(', ')}.`,
     );
   for (const [at, count] of lost.entries())
     if (count > 0 && at > 0)
