@@ -135,6 +135,7 @@ class Sweep(TypedDict):
     recommended: Optional[Dict[str, Any]]  # row, ties, rule, inputs
     inputs: Dict[str, List[Dict[str, Any]]]  # by device: what the times are made from
     tieBand: Dict[str, Any]
+    partial: Optional[str]  # that only a part of the designs are predicted
 
 
 class Recommendation(TypedDict):
@@ -242,6 +243,7 @@ class Lockstep:
             "recommended": best["recommended"],
             "inputs": best["inputs"],
             "tieBand": best["tieBand"],
+            "partial": best["partial"],
         }
 
     def rank(self, run: Run, *, top: int = 10, device: Optional[str] = None, groups: bool = False) -> List[Row]:
