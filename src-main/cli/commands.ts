@@ -26,6 +26,7 @@ import { reportSimulations } from './simulate.ts';
 import {
   EXIT_FAILED,
   EXIT_OK,
+  plain,
   printJson,
   printParts,
   printTable,
@@ -480,7 +481,7 @@ export async function exportCommand(
     ...(options.device === undefined ? {} : { deviceId: options.device }),
   });
   if (!rendered.ok) return reportFailure(terminal, rendered.error);
-  const { mediaType, fileName, designs } = rendered.value;
+  const { mediaType, fileName, designs, note } = rendered.value;
   const { output } = options;
   const listed =
     designs && designs.listed < designs.of
@@ -490,6 +491,7 @@ export async function exportCommand(
   if (output === undefined && !options.json) {
     await printParts(terminal, parts);
     if (listed !== null) terminal.err(`${listed}.\n`);
+    if (note !== undefined) terminal.err(`${plain(note)}\n`);
     return EXIT_OK;
   }
   let bytes = 0;
@@ -499,7 +501,14 @@ export async function exportCommand(
       yield written(part);
     }
   }
-  const about = { runId: id.value, fileName, mediaType, file: output ?? null, ...(designs && { designs }) };
+  const about = {
+    runId: id.value,
+    fileName,
+    mediaType,
+    file: output ?? null,
+    ...(designs && { designs }),
+    ...(note && { note }),
+  };
   if (output === undefined) {
     terminal.out(`${JSON.stringify(about, null, 2).slice(0, -2)},\n  "text": "`);
     await printParts(
@@ -526,6 +535,7 @@ export async function exportCommand(
   else {
     const instead = replaced.value ? ', in place of the file that was there' : '';
     terminal.err(`Wrote ${output}${instead}${listed === null ? '' : `: ${listed}`}.\n`);
+    if (note !== undefined) terminal.err(`${plain(note)}\n`);
   }
   return EXIT_OK;
 }

@@ -464,6 +464,8 @@ export interface ExportDocument {
   readonly next?: number;
   /** Of a table of designs: how many it lists, the best first, of how many that are valid. */
   readonly designs?: { readonly listed: number; readonly of: number };
+  /** Of code: that the design asked for is faster, but cannot be expressed in its form. */
+  readonly note?: string;
 }
 
 /** A further part of a document. */

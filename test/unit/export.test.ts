@@ -5,7 +5,7 @@ import { EXPORT_FORMATS } from '../../src-main/contract/api.ts';
 import { exportAddress, ROW_LIMITS, rowLimit } from '../../src-renderer/views/export/address.ts';
 import { readAddress } from '../../src-renderer/state/location.svelte.ts';
 import { fileStem } from '../../src-main/services/export/render.ts';
-import { comment, html, identifier, markdown } from '../../src-main/services/export/text.ts';
+import { comment, html, identifier, markdown, ms } from '../../src-main/services/export/text.ts';
 import { unwrap } from '../../src-workers/domain/result.ts';
 import { HOSTILE, openBench, smallStudy, type Bench } from './export-runs.ts';
 
@@ -110,11 +110,28 @@ describe('a report', () => {
     expect(text).not.toMatch(/NaN|undefined|\[object|\.\.$/m);
   });
 
+  it('says which faster design the form cannot express', async () => {
+    const kernel = { ...smallStudy().kernel, lengthsKnownBeforeLaunch: true };
+    const axes = { balancing: ['none', 'merge-path', 'mixed(8:1,32)'], blockThreads: [64], unitsPerThread: [1, 7] };
+    const workload = { lengths: 'zipf(1.2,2000)', units: 100_000 };
+    const run = await bench.run(smallStudy({ kernel, axes, workload }));
+    const { rows } = unwrap(await bench.engine.call('ranking.page', { runId: run, limit: 100 }));
+    const [best] = rows;
+    const segmented = rows.find(({ design }) => design.balancing !== 'merge-path')!;
+    expect(best.timeMs).toBeLessThan(segmented.timeMs);
+    const { text, note } = await bench.render(run, 'cub');
+    for (const { timeMs } of [best, segmented]) expect(note).toContain(`${ms(timeMs)} ms`);
+    expect(note).toContain(`CUB's segmented reduction cannot express the faster design ${best.designIndex} (`);
+    expect(text).toContain(`// ${note}\n`);
+    const chosen = await bench.render(run, 'cub', { designIndex: segmented.designIndex });
+    expect([(await bench.render(run, 'cuda')).note, chosen.note]).toEqual([undefined, undefined]);
+  });
+
   it.each([{ gridBlocks: [16] }, { unitsPerThread: [2] }])(
     'says whether the design of %o fixes its blocks',
     async (launch) => {
       const run = await bench.run(smallStudy({ axes: { blockThreads: [64], ...launch } }));
-      for (const format of ['cuda', 'python'] as const) {
+      for (const format of ['cuda', 'python', 'cub'] as const) {
         const { text } = await bench.render(run, format);
         expect(text.includes('The design fixes its number of blocks instead.')).toBe('gridBlocks' in launch);
       }

@@ -17,7 +17,7 @@ export interface CodeSource {
   /** Version of the prediction. */
   readonly model: string;
   readonly inputs: readonly InputFact[];
-  /** How the design was picked; empty where a person chose it. */
+  /** How the design was picked, and which faster one the form cannot express; empty where a person chose it. */
   readonly pick: string;
   /** What holds the time against reality, in a sentence. */
   readonly evidence: string;
@@ -54,7 +54,7 @@ export function head(
 }
 
 /** What `grid_for` of a header is not, where the design fixes its blocks. */
-function fixedGridNote({ isGridFixed }: CodeSource): string {
+export function fixedGridNote({ isGridFixed }: CodeSource): string {
   return isGridFixed ? ' The design fixes its number of blocks instead.' : '';
 }
 

@@ -6,6 +6,7 @@ import type { CODE_FORMATS, ExportDocument, RankRow } from '../../contract/api.t
 import { layoutSentences } from '../ranking/design-text.ts';
 import {
   cudaHeader,
+  fixedGridNote,
   head,
   implementationName,
   launchNumbers,
@@ -209,17 +210,12 @@ namespace lockstep_${name} {
 ${launchConstants(row, 'unsigned')}
 /// Threads of a block.
 constexpr unsigned block_threads = ${blockThreads};
-${
-  source.isGridFixed
-    ? `/// Blocks of a launch of any number of segments: the design fixes them.
-constexpr unsigned grid_for(unsigned long long, unsigned which) { return grid_blocks[which]; }`
-    : `/// Units that one block of a launch takes.
+/// Units that one block of a launch takes.
 constexpr unsigned segments_per_block(unsigned which) { return block_threads / threads_per_unit[which] * units_per_thread; }
 
-/// Blocks of a launch of so many segments.
+/// Blocks that cover another number of segments with the same work per slot.${fixedGridNote(source)}
 constexpr unsigned grid_for(unsigned long long segments, unsigned which) {
   return static_cast<unsigned>((segments + segments_per_block(which) - 1) / segments_per_block(which));
-}`
 }
 
 /// The launch that a segment of a length belongs to.
@@ -299,7 +295,7 @@ cudaError_t reduce(Input in, Output out, const Offset* offsets, const unsigned* 
   if (count > 0) {
     void* arguments[] = {&in, &out, &offsets, &own, &count, &op, &initial};
     const cudaError_t said = cudaLaunchKernel(reduce_segments<threads_per_unit[WHICH], T, Input, Output, Offset, Op>,
-                                              dim3(grid_for(count, WHICH)), dim3(block_threads), arguments, 0, stream);
+                                              dim3(${source.isGridFixed ? 'grid_blocks[WHICH]' : 'grid_for(count, WHICH)'}), dim3(block_threads), arguments, 0, stream);
     if (said != cudaSuccess) return said;
   }
   if constexpr (WHICH + 1 < launch_count)

@@ -6,6 +6,7 @@ import type { Device } from '../../../src-workers/domain/device.ts';
 import { TUNER_FORMATS, type ExportDocument, type ExportFormat, type RankRow } from '../../contract/api.ts';
 import type { ProcedureArguments } from '../../contract/procedures.ts';
 import { ALL_VALID, bestRows, checkDesign, deviceFilter, rankRow, tiesIn } from '../ranking/rows.ts';
+import { designText } from '../ranking/design-text.ts';
 import { pickRule, recommendedDesign, runInputs, type RecommendedDesign } from '../ranking/recommended.ts';
 import { MODEL_VERSION } from '../app/version.ts';
 import type { Context } from '../context.ts';
@@ -20,10 +21,10 @@ import { markdownReport } from './markdown.ts';
 import { htmlReport } from './page.ts';
 import { chartDrawer } from './plots.ts';
 import { rankingCsv, rankingJson, t4Json, type TableList } from './tables.ts';
-import { threadGroupWidth, tunerDesigns, unitsTable } from './tuner-designs.ts';
+import { threadGroupWidth, TUNER_NAMES, tunerDesigns, unitsTable } from './tuner-designs.ts';
 import { launchTrace } from './trace.ts';
 import { kernelTunerScript, optunaModule, tritonModule, type TunerSource } from './tuners.ts';
-import { joined } from './text.ts';
+import { joined, ms } from './text.ts';
 
 /** Media type of a page that is to be printed. */
 const PDF = 'application/pdf';
@@ -104,13 +105,14 @@ export async function renderExport(
       if (!segmented.ok) return segmented;
       const { row, picked } = segmented.value;
       const { ranking } = view;
+      const note = fasterText(chosen, row, format);
       const launch = ranking.axes.launch[axisPosition(ranking, AXIS.launch, row.designIndex)];
       const source: CodeSource = {
         study: view.study.study,
         from: `run ${view.run.id}`,
         model: view.run.modelVersions.prediction ?? MODEL_VERSION,
         inputs: runInputs(view, device, row.design.implementation),
-        pick: picked ? pickText(picked.ties, picked.band, pickRule(device)) : '',
+        pick: [note, picked ? pickText(picked.ties, picked.band, pickRule(device)) : ''].filter(Boolean).join(' '),
         evidence: designEvidence(view, device, row),
         law: view.predictor.plan.law,
         isGridFixed: launch.kind !== 'units-per-thread',
@@ -121,11 +123,11 @@ export async function renderExport(
         const drawn = await pool.run('timeline', { plan, design: row.designIndex, seed, replication: 0 });
         if (!drawn.ok) return drawn;
         const parts = launchTrace(source, row, drawn.value, view.measured.times.get(row.designIndex));
-        return ok({ fileName: `${base}.trace.json`, mediaType: 'application/json', parts });
+        return ok({ fileName: `${base}.trace.json`, mediaType: 'application/json', parts, ...(note && { note }) });
       }
-      if (isTuner(format)) return renderTuner(pool, view, format, base, source, device, row, limit);
+      if (isTuner(format)) return renderTuner(pool, view, format, base, source, device, chosen, row, limit);
       const code = codeDocument(base, format, source, row, threadGroupWidth(device));
-      return code.ok ? ok({ ...code.value, parts: joined([code.value.text]) }) : code;
+      return code.ok ? ok({ ...code.value, parts: joined([code.value.text]), ...(note && { note }) }) : code;
     }
   }
 }
@@ -136,21 +138,8 @@ interface PickedRow {
   readonly picked: RecommendedDesign | null;
 }
 
-/**
- * The design for a segmented algorithm, which takes segments in their order, a thread or more each: the best mixed design of the device,
- * for its thresholds, or where there is none the best of one class.
- */
+/** The design for a segmented algorithm, which takes segments in their order, a thread or more each, by classes or all alike. */
 function segmentedDesign(view: RunView, device: Device, { row, picked }: PickedRow): Result<PickedRow> {
-  const { axes } = view.ranking;
-  const kinds = axes.balancing.map((text) => unwrap(parseBalancing(text)).kind);
-  const bestOf = (kind: 'mixed' | 'none'): number | undefined => {
-    const positions = {
-      [AXIS.device]: new Set([view.devices.indexOf(device)]),
-      [AXIS.loop]: new Set([axes.loop.indexOf('nested')]),
-      [AXIS.balancing]: new Set(kinds.flatMap((each, at) => (each === kind ? [at] : []))),
-    };
-    return rankedDesigns(view.ranking, { ...ALL_VALID, positions }, 'timeMs')[0];
-  };
   const isSegmented =
     row.design.loop === 'nested' && (row.design.classes !== undefined || row.design.balancing === 'none');
   if (picked === null)
@@ -160,13 +149,27 @@ function segmentedDesign(view: RunView, device: Device, { row, picked }: PickedR
           'unsupported',
           `Design ${row.designIndex} has the order ${row.design.balancing} and a ${row.design.loop} loop. Specify one with the order none or mixed and a nested loop.`,
         );
-  const best = bestOf('mixed') ?? bestOf('none');
+  const { axes } = view.ranking;
+  const kinds = axes.balancing.map((text) => unwrap(parseBalancing(text)).kind);
+  const positions = {
+    [AXIS.device]: new Set([view.devices.indexOf(device)]),
+    [AXIS.loop]: new Set([axes.loop.indexOf('nested')]),
+    [AXIS.balancing]: new Set(kinds.flatMap((kind, at) => (kind === 'mixed' || kind === 'none' ? [at] : []))),
+  };
+  const best = rankedDesigns(view.ranking, { ...ALL_VALID, positions }, 'timeMs')[0];
   return best === undefined
     ? fail(
         'conflict',
         `Run ${view.run.id} has no valid design with the order none or mixed and a nested loop on ${device.name}.`,
       )
     : ok({ row: chosenRow(view, ALL_VALID, best)!, picked: null });
+}
+
+/** Says that the design asked for is faster than the one of a document, whose form cannot express it; empty where it is not. */
+function fasterText(asked: RankRow, { timeMs }: RankRow, format: ExportFormat): string {
+  if (asked.timeMs >= timeMs) return '';
+  const form = format === 'cub' ? "CUB's segmented reduction" : isTuner(format) ? TUNER_NAMES[format] : 'Code for GPUs';
+  return `${form} cannot express the faster design ${asked.designIndex} (${designText(asked.design)}, on ${asked.device}): ${ms(asked.timeMs)} ms, against ${ms(timeMs)} ms here.`;
 }
 
 const isTuner = (format: ExportFormat): format is (typeof TUNER_FORMATS)[number] =>
@@ -180,12 +183,14 @@ async function renderTuner(
   base: string,
   code: CodeSource,
   device: Device,
+  asked: RankRow,
   chosen: RankRow,
   limit: number,
 ): Promise<Result<Rendered>> {
   const found = tunerDesigns(view, format, device, chosen, limit);
   if (!found.ok) return found;
   const { of } = found.value;
+  const note = fasterText(asked, found.value.designs[0].row, format);
   const written = ({ designs }: Pick<TunerSource, 'designs'>, text: string): Result<Rendered> =>
     ok({
       // A name that Python can import.
@@ -193,8 +198,9 @@ async function renderTuner(
       mediaType: 'text/x-python',
       parts: joined([text]),
       designs: { listed: designs.length, of },
+      ...(note && { note }),
     });
-  const source: TunerSource = { ...code, pick: '', ...found.value };
+  const source: TunerSource = { ...code, pick: note, ...found.value };
   switch (format) {
     case 'triton': {
       const { designs, table } = await unitsTable(pool, view, source.designs, limit);

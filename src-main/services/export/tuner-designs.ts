@@ -82,7 +82,7 @@ export function tunerDesigns(
   return ok({ designs, of: list.length, leftOut });
 }
 
-const TUNER_NAMES = { triton: 'Triton', 'kernel-tuner': 'Kernel Tuner', optuna: 'Optuna' } as const;
+export const TUNER_NAMES = { triton: 'Triton', 'kernel-tuner': 'Kernel Tuner', optuna: 'Optuna' } as const;
 const LAUNCHABLE = {
   triton: 'Its blocks have 1, 2, 4, 8, 16 or 32 thread groups, and a mixed design is several launches.',
   'kernel-tuner': 'A mixed design is several launches.',
