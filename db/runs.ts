@@ -425,7 +425,7 @@ export function runsOf(statements: Statements, ownership: Ownership) {
   function restoreRuns(runIds: readonly number[]): null {
     write(() => {
       for (const runId of runIds) {
-        rowOf(runId);
+        if (rowOf(runId).deleted_at === null) refuse('conflict', `Run ${runId} is not in the bin.`, { runId });
         run('UPDATE runs SET deleted_at = NULL WHERE id = ?', runId);
       }
     });

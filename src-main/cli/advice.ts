@@ -96,7 +96,9 @@ export async function sensitivityCommand(
   return EXIT_OK;
 }
 
-const figure = (value: number): string => value.toLocaleString('en', { maximumSignificantDigits: 3 });
+/** Whole numbers are counts, and exact. */
+const figure = (value: number): string =>
+  value.toLocaleString('en', Number.isInteger(value) ? {} : { maximumSignificantDigits: 3 });
 
 function saySensitivity(terminal: Terminal, { device, design, timeMs, tieBand, inputs }: Sensitivity): void {
   say(terminal, `${device.name}: ${design}, ${timeMs.toPrecision(4)} ms.`);

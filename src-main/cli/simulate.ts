@@ -1,5 +1,6 @@
 import { isContradicted } from '../contract/accuracy.ts';
 import type { RunSummary, SimulatedDesign } from '../contract/api.ts';
+import { partialText } from '../contract/counts.ts';
 import { validate } from '../contract/parse.ts';
 import { procedures } from '../contract/procedures.ts';
 import type { Engine } from '../services/engine.ts';
@@ -47,6 +48,8 @@ export async function reportSimulations(
   const rows = found.value;
   const agreement = predictionAgreement(rows);
   const gaps = await evidenceGapsOf(engine, run.sourceRunId, rows);
+  const sweep = run.sourceRunId === null ? null : await engine.call('runs.get', { id: run.sourceRunId });
+  const partial = sweep?.ok ? partialText(sweep.value) : null;
   if (options.json) {
     printJson(terminal, {
       runId: run.id,
@@ -54,6 +57,7 @@ export async function reportSimulations(
       rows: rows.map(plainSimulation),
       ...agreement,
       evidenceGaps: gaps,
+      partial,
     });
     return EXIT_OK;
   }
@@ -85,23 +89,39 @@ export async function reportSimulations(
       ...designCells(row.design),
       row.design.registerCap ?? '–',
       row.simulated.meanMs.toPrecision(4),
-      percent((row.simulated.highMs - row.simulated.lowMs) / 2 / row.simulated.meanMs, 2),
+      isRandom(row) ? percent((row.simulated.highMs - row.simulated.lowMs) / 2 / row.simulated.meanMs, 2) : '–',
       row.simulated.medianMs.toPrecision(4),
       row.simulated.replications,
       row.predictedMs.toPrecision(4),
-      `${row.difference >= 0 ? '+' : ''}${percent(row.difference, 2)}`,
+      signedPercent(row.difference),
       contradictedCell(row),
     ]),
   );
-  const order = agreement.spearman === null ? '' : `, rank correlation ${agreement.spearman.toFixed(3)}`;
-  const marks = ties > 1 ? ' Ranks with = are ties with the first: their intervals overlap.' : '';
-  say(
-    terminal,
-    `Prediction against simulation: median difference ${percent(agreement.medianAbsoluteDifference, 2)}${order}.${marks}`,
-  );
+  const random = rows.filter(isRandom);
+  if (random.length < rows.length)
+    say(
+      terminal,
+      `Nothing is random in ${random.length === 0 ? (rows.length === 1 ? 'this design' : 'these designs') : 'the designs with 1 run'}: no difference then says that both compute the same, not that the time is right.`,
+    );
+  if (random.length > 0) {
+    const { spearman, medianAbsoluteDifference } = predictionAgreement(random);
+    const order = spearman === null ? '' : `, rank correlation ${spearman.toFixed(3)}`;
+    say(terminal, `Prediction against simulation: median difference ${percent(medianAbsoluteDifference, 2)}${order}.`);
+  }
+  if (ties > 1) say(terminal, 'Ranks with = are ties with the first: their intervals overlap.');
   sayContradicted(terminal, rows);
+  if (partial !== null) say(terminal, partial);
   if (gaps !== null) say(terminal, gaps);
   return EXIT_OK;
+}
+
+/** Whether repeating a simulated design can change its time: one that leaves nothing to chance is played once. */
+const isRandom = ({ simulated }: SimulatedDesign): boolean => simulated.replications > 1;
+
+/** `+1.20 %`; no sign where it is rounded to nothing. */
+function signedPercent(fraction: number): string {
+  const text = percent(Math.abs(fraction), 2);
+  return Number.parseFloat(text) === 0 ? text : `${fraction < 0 ? '-' : '+'}${text}`;
 }
 
 function plainSimulation({
@@ -130,6 +150,7 @@ function plainSimulation({
       standardDeviation: simulated.standardDeviationMs,
     },
     replications: simulated.replications,
+    random: simulated.replications > 1,
     precise: simulated.precise,
     difference,
     contradicted: isContradicted(predictedMs, simulated),

@@ -2,7 +2,7 @@ import { spawn } from 'node:child_process';
 import { constants } from 'node:fs';
 import { access, stat } from 'node:fs/promises';
 import { delimiter, join } from 'node:path';
-import { fail, ok, type Result } from '../domain/result.ts';
+import { fail, ok, systemReason, type Result } from '../domain/result.ts';
 import { childEnvironment, ownNode } from './parent.ts';
 
 /** How a tool ended. */
@@ -122,7 +122,7 @@ export function runTool(program: string, args: readonly string[], options: ToolO
     const cannotStart = (error: StartError): void =>
       end(
         error.code === 'ENOENT' || error.code === 'EACCES'
-          ? fail('not-found', `${program} cannot be started (${error.code})`)
+          ? fail('not-found', `${program} cannot be started (${systemReason(error)})`)
           : fail('internal', `${program} cannot be started: ${error.message}`),
       );
     child.on('error', cannotStart);

@@ -40,9 +40,32 @@ export class FailureError extends Error {
   }
 }
 
-/** Why the system refused, as a message may say it: the error's code, such as `ENOENT`, where it has one. */
+/** What the codes of the operating system mean. */
+const SYSTEM_REASONS: Readonly<Record<string, string>> = {
+  ENOENT: 'no such file or folder',
+  EACCES: 'permission denied',
+  EPERM: 'not permitted',
+  EROFS: 'the file system is read-only',
+  EBUSY: 'in use',
+  EEXIST: 'it exists already',
+  EISDIR: 'it is a folder',
+  ENOTDIR: 'a part of the path is not a folder',
+  ENOTEMPTY: 'the folder is not empty',
+  ENOSPC: 'the disk is full',
+  EDQUOT: 'the disk quota is used up',
+  EMFILE: 'too many open files',
+  ENFILE: 'too many open files',
+  ELOOP: 'too many links',
+  ENAMETOOLONG: 'the name is too long',
+  EFBIG: 'the file is too large',
+  EIO: 'the disk or device failed',
+};
+
+/** Why the system refused, as a message may say it: in words, with the error's code, such as `ENOENT`, where it has one. */
 export function systemReason(error: unknown): string {
-  return error instanceof Error && 'code' in error ? String(error.code) : String(error);
+  const code = typeof error === 'object' && error !== null && 'code' in error ? String(error.code) : null;
+  if (code === null) return String(error);
+  return Object.hasOwn(SYSTEM_REASONS, code) ? `${SYSTEM_REASONS[code]}, ${code}` : code;
 }
 
 /** Returns the value, or throws the failure. For edges where an exception is the only way out. */

@@ -150,6 +150,7 @@ describe('runs', () => {
       expect(unwrap(store.listRuns({ deleted: true })).total).toBe(1);
       expect(unwrap(store.purgeDeleted('2000-01-01T00:00:00.000Z'))).toBe(0);
       unwrap(store.restoreRuns([run.id]));
+      expect(store.restoreRuns([run.id])).toMatchObject({ error: { message: `Run ${run.id} is not in the bin.` } });
       expect(unwrap(store.loadRunColumns(run.id)).timeMs).toEqual(sampleChunk(0, run.enumeratedCount).timeMs);
       unwrap(store.deleteRuns([run.id]));
       expect(unwrap(store.purgeDeleted())).toBe(1);

@@ -412,7 +412,7 @@ it('refuses in one line what makes no sense, before anything runs', async () => 
   expect(await commands('bench', run, '--exec', 'p', '--units', '100')).toMatch(/^1 [^\n]*measured on all units/);
   expect(await commands('bench', run, '--target', 'program')).toMatch(/^2 [^\n]*Specify --target/);
   expect(await commands('bench', run, '--exec', './missing', '--units', 'all')).toMatch(
-    /^1 [^]*12 failed[^]*missing cannot be started \(ENOENT\)/,
+    /^1 [^]*12 failed[^]*missing cannot be started \(no such file or folder, ENOENT\)/,
   );
 });
 

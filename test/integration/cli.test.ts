@@ -193,11 +193,13 @@ describe('sweep', () => {
     writeFileSync(wrong, JSON.stringify(smallStudy({ workload: { lengths: 'geometrik(0.05)', units: 5 } })));
     expect(await failure(1, 'sweep', wrong, '--db', db)).toMatch(/workload\.lengths: .*geometrik/);
     writeFileSync(wrong, JSON.stringify(smallStudy({ workload: { lengths: 'file:none.csv', units: 5 } })));
-    expect(await failure(1, 'sweep', wrong, '--db', db)).toMatch(/none\.csv cannot be read \(ENOENT\)/);
+    expect(await failure(1, 'sweep', wrong, '--db', db)).toMatch(
+      /none\.csv cannot be read \(no such file or folder, ENOENT\)/,
+    );
     writeFileSync(wrong, '{"lockstep": 1,');
     expect(await failure(1, 'sweep', wrong, '--db', db)).toMatch(/line 1, column 16/);
     expect(await failure(1, 'sweep', at('missing.json'), '--db', db)).toMatch(
-      /missing\.json cannot be read \(ENOENT\)\. Specify a study file/,
+      /missing\.json cannot be read \(no such file or folder, ENOENT\)\. Specify a study file/,
     );
     expect(await failure(2, 'sweep', studyFile, '--db', db, '--top', '0')).toMatch(/'0' is invalid.* whole number ≥ 1/);
     expect(await failure(2, 'serve', '--port', '65536')).toMatch(/'65536' is invalid.* 0 to 65535/);
@@ -434,7 +436,7 @@ describe('runs and ranks', () => {
   });
   it('an export that cannot be written, or has no such format', async () => {
     expect(await failure(1, 'export', '1', '--format', 'csv', '-o', at('no/such/folder.csv'), '--db', db)).toMatch(
-      /cannot be written \(ENOENT\)/,
+      /cannot be written \(no such file or folder, ENOENT\)/,
     );
     expect(await failure(2, 'export', '1', '--format', 'docx', '--db', db)).toMatch(/docx/);
     expect(await failure(2, 'export', '1', '--format', 'pdf', '--db', db)).toMatch(/Specify a file: -o report\.pdf/);
@@ -812,8 +814,12 @@ it('says where its own folder cannot be made', async () => {
   process.env.XDG_DATA_HOME = studyFile;
   try {
     if (process.platform === 'linux') {
-      expect(await failure(1, 'runs', 'list')).toMatch(/study\.json.lockstep cannot be made \(ENOTDIR\)/);
-      expect((await run(['doctor'])).out).toMatch(/^problem {2}Database .*cannot be made \(ENOTDIR\)/m);
+      expect(await failure(1, 'runs', 'list')).toMatch(
+        /study\.json.lockstep cannot be made \(a part of the path is not a folder, ENOTDIR\)/,
+      );
+      expect((await run(['doctor'])).out).toMatch(
+        /^problem {2}Database .*cannot be made \(a part of the path is not a folder, ENOTDIR\)/m,
+      );
     }
   } finally {
     if (before === undefined) delete process.env.XDG_DATA_HOME;
@@ -853,7 +859,9 @@ it.runIf(process.platform === 'linux')('says where standard output is full, with
   closeSync(full);
   expect({ status, err }).toEqual({
     status: 1,
-    err: expect.stringMatching(/^lockstep: Standard output cannot be written \(ENOSPC\)[^\n]+\n$/) as string,
+    err: expect.stringMatching(
+      /^lockstep: Standard output cannot be written \(the disk is full, ENOSPC\)[^\n]+\n$/,
+    ) as string,
   });
 });
 

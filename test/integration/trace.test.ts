@@ -229,7 +229,9 @@ describe.skipIf(lacks('g++'))('a CUDA kernel, emulated', () => {
     expect(await refused('--', ...run(150, 3, 64, 0, 0))).toMatch(
       /^The program ended with exit code 1\. Its last line: lockstep\.cuh: LOCKSTEP_TRACE_UNITS: the number of units must be from 1 to 4294967294$/,
     );
-    expect(await refused('--', join(folder, 'absent'))).toMatch(/absent cannot be started \(ENOENT\)/);
+    expect(await refused('--', join(folder, 'absent'))).toMatch(
+      /absent cannot be started \(no such file or folder, ENOENT\)/,
+    );
     expect(await refused('--time-limit', '1', '--', 'sleep', '60')).toMatch(/^sleep took longer than 1000 ms/);
   });
 

@@ -3,9 +3,11 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, beforeAll, expect, it } from 'vitest';
 import { sweepCommand } from '../../src-main/cli/commands.ts';
+import { simulateCommand } from '../../src-main/cli/simulate.ts';
 import type { RunProgress } from '../../src-main/contract/api.ts';
 import { openEngine, type Engine } from '../../src-main/services/engine.ts';
 import { unwrap } from '../../src-workers/domain/result.ts';
+import { captured } from '../command-line.ts';
 import { smallStudy } from './export-runs.ts';
 
 /** The command line starts runs as every other host does: by the contract, which then knows them. */
@@ -51,10 +53,32 @@ it('a sweep of the command line is known as running, and a cancel through the co
   expect(run.valid + run.invalid).toBeGreaterThan(0);
   expect(run.valid + run.invalid).toBeLessThan(run.enumerated);
 
+  // What is simulated of it is of a part of the designs.
+  said = '';
+  const host = { ...terminal, interactive: false, columns: 80 };
+  expect(await simulateCommand(engine, host, '1', { top: 1 })).toBe(0);
+  expect(said).toMatch(/^Run 1 has predicted [\d,]+ of [\d,]+ designs: others may be faster\./m);
+
   // A run that has ended answers at once; one that does not exist is a failure.
   expect(unwrap(await engine.call('runs.wait', { id: 1 })).state).toBe('cancelled');
-  expect(await engine.call('runs.wait', { id: 2 })).toMatchObject({ error: { code: 'not-found' } });
+  expect(await engine.call('runs.wait', { id: 99 })).toMatchObject({ error: { code: 'not-found' } });
   expect(await engine.call('runs.cancel', { id: 1 })).toMatchObject({ error: { code: 'conflict' } });
+});
+
+it('a simulation says where nothing is random, and compares nothing then', async () => {
+  const file = join(folder, 'merge-path.json');
+  const kernel = { ...smallStudy().kernel, lengthsKnownBeforeLaunch: true };
+  const axes = { balancing: ['merge-path'], blockThreads: [64, 128], unitsPerThread: [1] };
+  // Units in a given order.
+  writeFileSync(join(folder, 'lengths.csv'), Array.from({ length: 20_000 }, (_, at) => (at * 37) % 101).join('\n'));
+  const workload = { lengths: 'file:lengths.csv', units: 20_000 };
+  writeFileSync(file, JSON.stringify(smallStudy({ kernel, axes, workload, devices: ['nvidia-rtx-4090'] })));
+  const { status } = await captured((terminal) => sweepCommand(engine, terminal, file, { top: 1 }));
+  expect(status).toBe(0);
+  const [{ id }] = unwrap(await engine.call('runs.list', {}));
+  const { out } = await captured((terminal) => simulateCommand(engine, terminal, String(id), { top: 2 }));
+  expect(out).toContain('Nothing is random in these designs: ');
+  expect(out).not.toMatch(/correlation|± 0|[-+]0\.00 %|median difference/);
 });
 
 it('how much of a GPU a study needs: its best designs on parts of one, instead of on its own devices', async () => {

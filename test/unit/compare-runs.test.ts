@@ -102,6 +102,14 @@ describe('measured runs', () => {
     expect(found.runs.map(({ device }) => device)).toEqual(['one', 'other', 'one']);
   });
 
+  it('are refused where one is named twice', async () => {
+    const twice = await bench.engine.call('bench.compareRuns', {
+      ids: [reference, broken, reference],
+      threshold: 0.02,
+    });
+    expect(twice).toMatchObject({ error: { message: `Run ${reference} is named twice. Specify different runs.` } });
+  });
+
   it('name the runs with too few repeats', async () => {
     const few = await measured('one', { 64: around(2).slice(0, 6) });
     const { warnings } = await call<RunsComparison>('bench.compareRuns', { ids: [reference, few] });

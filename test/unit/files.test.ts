@@ -64,7 +64,9 @@ describe('a file that is read', () => {
     expect(await readBytes(own, 10, 'a study')).toMatchObject({
       error: { message: / is a folder\. Specify a study\.$/ },
     });
-    expect(await readBytes(at('none'), 10)).toMatchObject({ error: { code: 'not-found', message: /\(ENOENT\)/ } });
+    expect(await readBytes(at('none'), 10)).toMatchObject({
+      error: { code: 'not-found', message: /\(no such file or folder, ENOENT\)/ },
+    });
   });
 
   it.runIf(process.platform === 'linux')('may have no end', async () => {

@@ -427,6 +427,8 @@ describe('the command line', () => {
     const { status, out, err } = await run(path('../package.json'));
     expect({ status, out }).toEqual({ status: 1, out: '' });
     expect(err).toMatch(/^lockstep: package\.json: .*a result file .*Kernel Tuner.*loops.*SMITE.*\n$/);
-    expect((await run(join(folder, 'missing.json'))).err).toMatch(/cannot be read \(ENOENT\)\. Specify a file\.\n$/);
+    expect((await run(join(folder, 'missing.json'))).err).toMatch(
+      /cannot be read \(no such file or folder, ENOENT\)\. Specify a file\.\n$/,
+    );
   });
 });

@@ -69,7 +69,7 @@ export async function writeWhole(path: string, content: string | Uint8Array | As
       await work;
       return true;
     } catch (error) {
-      if (!before || !ONLY_IN_PLACE.includes(systemReason(error))) throw error;
+      if (!before || !ONLY_IN_PLACE.includes((error as NodeJS.ErrnoException).code ?? '')) throw error;
       return false;
     }
   }

@@ -21,6 +21,8 @@ export async function compareRuns(
   ids: readonly number[],
   threshold: number,
 ): Promise<Result<RunsComparison>> {
+  const twice = ids.find((id, at) => ids.indexOf(id) < at);
+  if (twice !== undefined) return fail('bad-input', `Run ${twice} is named twice. Specify different runs.`);
   const measured: Measured[] = [];
   for (const id of ids) {
     const run = await context.store.getRun(id);

@@ -1,6 +1,6 @@
 import { spawn, type ChildProcess } from 'node:child_process';
 import { setTimeout as pause } from 'node:timers/promises';
-import { fail, ok, type Result } from '../../../src-workers/domain/result.ts';
+import { fail, ok, systemReason, type Result } from '../../../src-workers/domain/result.ts';
 import { EXIT_HUNG } from '../../../src-workers/bench/cuda/cuda-plan.ts';
 import { childEnvironment, ownNode, PARENT_VARIABLE } from '../../../src-workers/bench/parent.ts';
 import { parseBenchRecord } from '../../../src-workers/parse/bench-records.ts';
@@ -110,8 +110,7 @@ export async function runProgram(
 
   const failedStart = await startError;
   if (failedStart) {
-    const reason = 'code' in failedStart ? String(failedStart.code) : failedStart.message;
-    return { kind: 'crashed', message: `${program.program} cannot be started (${reason})` };
+    return { kind: 'crashed', message: `${program.program} cannot be started (${systemReason(failedStart)})` };
   }
 
   const onAbort = (): void => stop({ kind: 'cancelled' });

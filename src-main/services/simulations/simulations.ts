@@ -285,9 +285,11 @@ export function predictionAgreement(rows: readonly SimulatedDesign[]): {
   /** Median of |predicted / simulated mean − 1|. */
   readonly medianAbsoluteDifference: number;
 } {
+  // Times that differ by rounding alone have no order.
+  const rounded = (time: number): number => Number(time.toPrecision(6));
   const order = spearman(
-    Float64Array.from(rows, (row) => row.predictedMs),
-    Float64Array.from(rows, (row) => row.simulated.meanMs),
+    Float64Array.from(rows, (row) => rounded(row.predictedMs)),
+    Float64Array.from(rows, (row) => rounded(row.simulated.meanMs)),
   );
   return {
     spearman: Number.isFinite(order) ? order : null,
