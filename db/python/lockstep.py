@@ -7,6 +7,7 @@
     lockstep.rank(run, top=5)                          # the best designs
     lockstep.recommend("study.json")["why"]            # one design, and the reason
     lockstep.tune(run, exec="./spmv --threads {threadsPerUnit}")
+    lockstep.tune(run, measure)                        # measure(design) returns milliseconds
 
 Python 3.8 or newer, the standard library alone. Where pandas is installed, ``frame(result)`` makes a DataFrame; where matplotlib is
 installed, ``plot(result)`` draws one. Written by ``lockstep python``, which writes it again for a newer version.
@@ -24,8 +25,11 @@ from __future__ import annotations
 
 import atexit
 import base64
+import contextlib
 import json
+import math
 import os
+import platform
 import queue
 import shlex
 import shutil
@@ -33,7 +37,7 @@ import subprocess
 import tempfile
 import threading
 import time
-from typing import Any, Dict, List, Mapping, Optional, Sequence, Set, TypedDict, Union
+from typing import Any, Callable, Dict, List, Mapping, Optional, Sequence, Set, TypedDict, Union
 
 __all__ = ["Lockstep", "LockstepError", "call", "close", "frame", "loss", "plot", "rank", "recommend", "simulate", "sweep", "tune"]
 
@@ -51,6 +55,8 @@ _DESIGNS_PER_STEP = 4
 Lengths = Union[str, Sequence[int]]
 Study = Union[str, "os.PathLike[str]", Mapping[str, Any]]
 Run = Union[int, Mapping[str, Any]]
+# Takes a design, and returns its time or those of several repeats in milliseconds.
+Measure = Callable[["Design"], Union[float, Sequence[float]]]
 
 
 class LockstepError(Exception):
@@ -159,7 +165,7 @@ class Tuning(TypedDict):
     best: Optional[Dict[str, Any]]  # designIndex, design, measuredMs, expectedMs, predictedMs
     expectedRegret: Optional[float]
     stopped: str  # within, budget or all-measured
-    steps: List[Dict[str, Any]]
+    steps: List[Dict[str, Any]]  # runId, designs, failures of measure (by design), and what was known then
 
 
 class Lockstep:
@@ -273,7 +279,7 @@ class Lockstep:
 
         device: only this one; of a study also a part, as in ``nvidia-h100-sxm5-80gb:66``.
         """
-        if isinstance(what, int) or (isinstance(what, Mapping) and "runId" in what):
+        if _is_run(what):
             about: Dict[str, Any] = {"runId": _run_id(what)}
         else:
             about = self._study(what, [device] if device is not None and ":" in device else None)
@@ -283,7 +289,8 @@ class Lockstep:
 
     def tune(
         self,
-        run: Run,
+        run: Union[Study, Run],
+        measure: Optional[Measure] = None,
         *,
         target: Optional[str] = None,
         exec: Optional[str] = None,
@@ -298,6 +305,11 @@ class Lockstep:
     ) -> Tuning:
         """Finds the fastest design of a sweep by measuring few: measures some, corrects the predictions, chooses the next.
 
+        run: a sweep; a study is predicted first, and the answer's runId names its sweep.
+        measure: a function that runs a design, a dict such as ``{"threadsPerUnit": 4, "blockThreads": 128, ...}``, and returns its time in
+            milliseconds, or a list of those of several repeats. A design for which it raises an Exception, or returns anything but times
+            above 0, counts as failed and is not proposed again. Ctrl-C keeps what was measured. The times count as those of the device
+            whose designs are measured. A function continues the tuning of those that had its name: rename one that measures something else.
         target: cuda:0, hip:0, webgpu or cpu; or exec: the command that runs your own program for a launch, with placeholders such as
             ``{blockThreads}``, in the current folder, and build: the command that makes ``{binary}``.
         kernel: the manifest of your own kernel, for the target.
@@ -305,8 +317,14 @@ class Lockstep:
         within: ends it where the expected regret is no more than this fraction.
         The same call continues after it was stopped.
         """
-        if (target is None) == (exec is None):
-            raise LockstepError("bad-input", "Specify target or exec, one of them.")
+        if [measure, target, exec].count(None) != 2:
+            raise LockstepError("bad-input", "Specify measure, target or exec, one of them.")
+        if measure is not None:
+            if build is not None or kernel is not None or repeats is not None or warm_ups is not None:
+                raise LockstepError("bad-input", "A function builds and repeats by itself. Leave build, kernel, repeats and warm_ups out.")
+            target, repeats, warm_ups = f"caller:{_name(measure)}", 1, 0
+        if not _is_run(run):
+            run = self.sweep(run)
         program = None if exec is None else {"exec": exec, "build": build, "folder": os.getcwd()}
         sweep = {
             "runId": _run_id(run),
@@ -339,8 +357,10 @@ class Lockstep:
             if stopped is not None:
                 break
             designs = step["next"][: budget - tried]
-            done = self._finished("bench.start", **sweep, choose="named", designs=designs, **launches)
-            steps.append({"runId": done["id"], "designs": designs, "tried": tried})
+            failures: Dict[int, str] = {}
+            meanwhile = None if measure is None else lambda run_id: self._measured(run_id, measure, failures)
+            done = self._finished("bench.start", meanwhile, **sweep, choose="named", designs=designs, **launches)
+            steps.append({"runId": done["id"], "designs": designs, "tried": tried, **({"failures": failures} if failures else {})})
         for one in steps:
             del one["tried"]
         del step["next"]
@@ -353,13 +373,39 @@ class Lockstep:
         if child is not None:
             child.forget()
 
-    def _finished(self, procedure: str, **arguments: Any) -> Dict[str, Any]:
+    def _measured(self, run_id: int, measure: Measure, failures: Dict[int, str]) -> None:
+        """Measures the designs of a run that waits for it, and sends each as it is done."""
+        start = time.monotonic()
+        (device,) = self.call("runs.get", id=run_id)["devices"]
+        known: Dict[str, Any] = {"type": "device", "backend": "program", "name": device["name"]}
+        known.update(fingerprint=f"{device['id']}|{platform.node()}", driver="", versions={"Python": platform.python_version()})
+        known.update(multiprocessors=device.get("multiprocessors"), threadGroupWidth=None, clockMhz=None, timer=None, properties={})
+        self.call("bench.record", id=run_id, records=[known])
+        for case in self.call("bench.plan", id=run_id)["cases"]:
+            try:
+                found = measure(dict(case["parameters"]["design"]))
+                times = [float(one) for one in (found if hasattr(found, "__iter__") else [found])]
+                if not times or not all(0 < one < math.inf for one in times):
+                    raise ValueError(f"{_name(measure)} returned {found!r}. Return milliseconds above 0")
+                rows = [{"type": "sample", "repeat": i, "warmUp": False, "timeNs": 1e6 * one, "clockMhz": None} for i, one in enumerate(times)]
+            except Exception as error:
+                failures[case["parameters"]["designIndex"]] = message = f"{type(error).__name__}: {error}"[:10000]
+                rows = [{"type": "failed", "message": message}]
+            self.call("bench.record", id=run_id, records=[{**row, "case": case["id"]} for row in rows])
+        self.call("bench.record", id=run_id, records=[{"type": "done", "elapsedMs": 1000 * (time.monotonic() - start)}])
+
+    def _finished(self, procedure: str, meanwhile: Optional[Callable[[int], None]] = None, **arguments: Any) -> Dict[str, Any]:
         """Starts a run and waits for its end."""
         run_id = self.call(procedure, **arguments)["runId"]
         try:
+            if meanwhile is not None:
+                meanwhile(run_id)
             run = self.call("runs.wait", id=run_id)
-        except KeyboardInterrupt:
-            self.call("runs.cancel", id=run_id)
+        except BaseException:
+            # A run that has ended refuses; a program that has ended would be started for it.
+            if self._child is not None and not self._child.ended:
+                with contextlib.suppress(LockstepError):
+                    self.call("runs.cancel", id=run_id)
             raise
         if run["state"] == "cancelled":
             raise LockstepError("cancelled", f"Run {run_id} was cancelled. lockstep runs resume {run_id} continues.")
@@ -559,6 +605,14 @@ def _flat(row: Mapping[str, Any]) -> Dict[str, Any]:
         elif value is not None:
             out[name] = value
     return out
+
+
+def _is_run(what: Union[Study, Run]) -> bool:
+    return isinstance(what, int) or (isinstance(what, Mapping) and "runId" in what)
+
+
+def _name(function: Any) -> str:
+    return getattr(function, "__qualname__", type(function).__qualname__)[:300]
 
 
 def _run_id(run: Run) -> int:

@@ -17,7 +17,7 @@ import { procedures, type ProcedureInput } from '../contract/procedures.ts';
 import type { Study } from '../contract/study.ts';
 import { reducedText, startOf } from '../contract/probe.ts';
 import { leftOutText, type RunnableDesigns } from '../contract/runnable.ts';
-import { PAGE_TARGET, PROGRAM_TARGET, targetBackend } from '../services/measuring/targets.ts';
+import { isCallerTarget, PAGE_TARGET, PROGRAM_TARGET, targetBackend } from '../services/measuring/targets.ts';
 import { isDone } from '../services/measured/measured.ts';
 import { studyWithoutProfile, studyWithProfile } from '../services/measured/calibrations.ts';
 import type { Engine } from '../services/engine.ts';
@@ -114,7 +114,12 @@ export function measuringTarget({
   if (exec === undefined) {
     if (build !== undefined) return fail('bad-input', '--build makes the program of --exec. Specify --exec too.');
     if (bundle !== undefined) return ok({});
-    if (target === undefined || [PAGE_TARGET, PROGRAM_TARGET].includes(target) || !targetBackend(target).ok)
+    if (
+      target === undefined ||
+      [PAGE_TARGET, PROGRAM_TARGET].includes(target) ||
+      isCallerTarget(target) ||
+      !targetBackend(target).ok
+    )
       return fail(
         'bad-input',
         `Specify --target cuda:0, hip:0, webgpu or cpu${target === undefined ? ', or --exec with your own program' : `, not ${target}`}.`,

@@ -463,7 +463,8 @@ export const procedures = {
   >(),
   /**
    * Opens a run of kind `bench` and starts it. Progress, cancel and resume are those of any run; resuming measures the cases
-   * that have no result. With the target `webgpu-page` nothing starts here: the page asks for the plan and sends records.
+   * that have no result. With the target `webgpu-page` nothing starts here: the page asks for the plan and sends records. So does the
+   * program that calls with the target `caller:NAME`, of which NAME keeps the measurements of several functions apart.
    */
   'bench.start': procedure(
     v.strictObject({
@@ -520,9 +521,9 @@ export const procedures = {
       count: v.optional(whole(1, 100), 4),
     }),
   ).returns<TuningStep>(),
-  /** What is still to be measured of a run whose target is `webgpu-page`. */
+  /** What is still to be measured of a run whose target is `webgpu-page` or `caller:NAME`. */
   'bench.plan': procedure(byId).returns<BenchPlan>(),
-  /** What the page measured, as it comes. Each batch is saved before this answers. */
+  /** What the page or the caller measured, as it comes. Each batch is saved before this answers. */
   'bench.record': procedure(
     v.strictObject({ id, records: v.pipe(v.array(v.unknown()), v.maxLength(10_000)) }),
   ).returns<null>(),

@@ -17,6 +17,14 @@ afterAll(() => rmSync(folder, { recursive: true, force: true }));
 
 type Fields = Readonly<Record<string, unknown>>;
 type Rows = readonly (Fields & { readonly designIndex: number; readonly predictedMs: number })[];
+interface Design {
+  readonly threadsPerUnit: number;
+  readonly blockThreads: number;
+}
+interface Tuned extends Fields {
+  readonly history: readonly { readonly designIndex: number }[];
+  readonly steps: readonly { readonly failures?: Readonly<Record<string, string>> }[];
+}
 interface Said {
   readonly loss: Fields;
   readonly listed: { readonly rows: readonly { readonly n: number; readonly meanLoss: number }[] };
@@ -32,6 +40,11 @@ interface Said {
   readonly ofRun: { readonly row: Fields };
   readonly simulate: readonly (Fields & { readonly simulated: { readonly meanMs: number } })[];
   readonly tune: Fields;
+  readonly interrupted: Fields;
+  readonly callers: readonly unknown[];
+  readonly measured: Tuned;
+  readonly unusable: Tuned;
+  readonly tried: readonly Design[];
   readonly failures: readonly unknown[];
   readonly frame: readonly Fields[];
   readonly lossPlot: readonly (readonly unknown[])[];
@@ -150,6 +163,34 @@ describe.skipIf(lacks('python3'))('lockstep.py', () => {
     expect(steps).toEqual([]);
     expect(said.tune).toMatchObject(tuned);
     expect(said.tune.steps).toMatchObject([{ designs: { length: 4 } }, { designs: { length: 1 } }]);
+  });
+
+  it('tunes by a function, which may fail and be interrupted', () => {
+    const { tried, interrupted, callers, measured, unusable } = said;
+    const isLarge = ({ blockThreads }: Design): boolean => blockThreads === 512;
+    // The interrupted design is measured again; no other is.
+    const [made, again] = [tried.toSpliced(5, 1), tried[5]];
+    expect(new Set(made.map((one) => JSON.stringify(one))).size).toBe(18);
+    expect(made).toContainEqual(again);
+    const large = (designs: readonly Design[]): number => designs.filter(isLarge).length;
+    expect(interrupted).toMatchObject({ measured: 5 - large(tried.slice(0, 5)), failed: large(tried.slice(0, 5)) });
+    expect(measured).toMatchObject({ stopped: 'budget', measured: 18 - large(made), failed: large(made) });
+    expect(large(made)).toBeGreaterThan(0);
+    // 1/8 + 100/256, the fastest of the space.
+    expect(measured.best).toMatchObject({ measuredMs: 0.515625, design: { threadsPerUnit: 1, blockThreads: 256 } });
+    expect(measured.steps.flatMap(({ failures }) => Object.values(failures ?? {}))).toContain(
+      'RuntimeError: too large',
+    );
+    expect(unusable).toMatchObject({
+      best: null,
+      failed: 1,
+      steps: [{ failures: { [unusable.history[0].designIndex]: expect.stringMatching(/returned inf/) as string } }],
+    });
+    expect(callers).toMatchObject([
+      { code: 'unsupported', message: expect.stringMatching(/Call tune again/) as string },
+      { code: 'unsupported', message: expect.stringMatching(/measures no probe/) as string },
+      { code: 'bad-input', message: expect.stringMatching(/repeats by itself/) as string },
+    ]);
   });
 
   it('stores lengths of a list, counts threads apart, and restarts', () => {

@@ -1,11 +1,5 @@
 import type { RunRecord } from '../../../db/records.ts';
-import {
-  ALTERNATING,
-  type BenchBackend,
-  type BenchPlan,
-  type BenchRecord,
-  type PlanLine,
-} from '../../../src-workers/domain/benchmark.ts';
+import { ALTERNATING, type BenchPlan, type BenchRecord, type PlanLine } from '../../../src-workers/domain/benchmark.ts';
 import { fail, ok, type Failure, type Result } from '../../../src-workers/domain/result.ts';
 import { parsePlanLine } from '../../../src-workers/parse/bench-records.ts';
 import type { MeasuringRequest } from '../../contract/measuring.ts';
@@ -26,6 +20,7 @@ import {
   checkLimits,
   checkMayRunPrograms,
   COMPILE_LIMIT_MS,
+  isCallerTarget,
   measureOn,
   PAGE_TARGET,
   PROGRAM_TARGET,
@@ -90,7 +85,7 @@ async function planMeasurement(
     });
   const backend = kernel ? kernelBackend(context, target, ofTarget.value, kernel) : ofTarget;
   if (!backend.ok) return backend;
-  const own = kernel ? ok(null) : checkProgram(context, backend.value, program);
+  const own = kernel ? ok(null) : checkProgram(context, target, program);
   if (!own.ok) return own;
   const { suite, repeats, warmUps, caseTimeLimitMs } = input;
   const shared = {
@@ -129,12 +124,7 @@ async function planMeasurement(
     return ok({ plan, digest: null, request, view: null });
   }
   if (!view) return fail('bad-input', 'Specify the sweep whose designs to measure (runId).');
-  const deviceId = measuredDeviceId(
-    view,
-    ofTarget.value,
-    input.deviceId,
-    kernel !== undefined || program !== undefined,
-  );
+  const deviceId = measuredDeviceId(view, ofTarget.value, input.deviceId, kernel !== undefined);
   if (!deviceId.ok) return deviceId;
   const known = checkLimits(target, limits);
   if (!known.ok) return known;
@@ -163,7 +153,7 @@ async function planMeasurement(
   const cases = await designCases(context, view, designs, standIn, part);
   if (!cases.ok) return cases;
   const units =
-    program && !needsLengths(program)
+    isCallerTarget(target) || (program && !needsLengths(program))
       ? ok({ workload: null, digest: null })
       : await measuredUnits(context, view.study, program || kernel ? 'program' : backend.value, seed, part ?? ofUnits);
   if (!units.ok) return units;
@@ -176,16 +166,17 @@ async function planMeasurement(
       cases: cases.value,
       seed,
       workload,
-      ...(backend.value === 'program' && {
-        program: {
-          ...(program ?? KERNEL_PROGRAM),
-          units: ofUnits,
-          deviceId: deviceId.value,
-          reference: null,
-          probe: false,
-          threadGroupWidth: groupWidth(view, deviceId.value),
-        },
-      }),
+      ...(backend.value === 'program' &&
+        !isCallerTarget(target) && {
+          program: {
+            ...(program ?? KERNEL_PROGRAM),
+            units: ofUnits,
+            deviceId: deviceId.value,
+            reference: null,
+            probe: false,
+            threadGroupWidth: groupWidth(view, deviceId.value),
+          },
+        }),
       ...(task.value && { kernel: task.value }),
     },
     digest,
@@ -215,10 +206,10 @@ function groupWidth(view: RunView, deviceId: string): number | null {
 /** A program belongs to its target, and to the command line. */
 function checkProgram(
   context: Context,
-  backend: BenchBackend,
+  target: string,
   program: ProcedureArguments<'bench.start'>['program'],
 ): Result<null> {
-  if ((backend === 'program') !== (program !== undefined))
+  if ((target === PROGRAM_TARGET) !== (program !== undefined))
     return fail('bad-input', `Specify a program for the target ${PROGRAM_TARGET}, and for no other.`, {
       field: 'program',
     });
@@ -232,7 +223,10 @@ function planSource({ view, request }: PlannedMeasurement): PlanLine['source'] {
   return { runId: view.run.id, study: view.study.study.name, seed: view.run.seed ?? 0, deviceId: request.deviceId };
 }
 
-/** Runs of the page's own GPU that wait for its records. */
+const resumeByCaller = (runId: number, target: string): string =>
+  `Run ${runId} was measured by a function of the program that called (${target}). Call tune again there, which measures the other designs.`;
+
+/** Runs of a page's own GPU, or of a caller, that wait for its records. */
 export interface PageMeasurements {
   /** What is still to be measured. */
   plan(runId: number): Result<BenchPlan>;
@@ -264,8 +258,10 @@ export function openBenchmarks(context: Context, targets: Targets, pageSilenceMs
   const probes = new Turns();
 
   const execute = (session: MeasuringSession, request: MeasuringRequest): RunHandle => {
-    if (request.target !== PAGE_TARGET) return runOnProgram(context, session, request);
-    const page = runOnPage(session, pageSilenceMs, () => context.emit('bench.ping', { runId: session.run.id }));
+    const ofCaller = isCallerTarget(request.target);
+    if (request.target !== PAGE_TARGET && !ofCaller) return runOnProgram(context, session, request);
+    const silenceMs = ofCaller ? null : pageSilenceMs;
+    const page = runOnPage(session, silenceMs, () => context.emit('bench.ping', { runId: session.run.id }));
     pages.set(session.run.id, page);
     void page.finished.finally(() => pages.delete(session.run.id));
     return page;
@@ -295,7 +291,7 @@ export function openBenchmarks(context: Context, targets: Targets, pageSilenceMs
     if (page) return ok(page);
     return fail(
       'conflict',
-      `Run ${runId} is not being measured by a page. Specify a run with the target ${PAGE_TARGET}.`,
+      `Run ${runId} is not being measured by a page or a caller. Specify a run with the target ${PAGE_TARGET} or caller:NAME.`,
     );
   };
 
@@ -386,6 +382,8 @@ export function openBenchmarks(context: Context, targets: Targets, pageSilenceMs
         if (!asked.ok) return asked;
         const line = parsePlanLine((run.study as Partial<BenchRunStudy>).bench);
         if (!line.ok) return fail('storage', `Run ${run.id} is not a measurement that this version can resume.`);
+        const { target } = asked.value.request;
+        if (isCallerTarget(target)) return fail('unsupported', resumeByCaller(run.id, target));
         const { program, kernel } = line.value.plan;
         const may = program || kernel ? checkMayRunPrograms(context, `lockstep runs resume ${run.id}`) : ok(null);
         if (!may.ok) return may;

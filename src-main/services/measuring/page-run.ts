@@ -18,9 +18,9 @@ export interface PageRun extends RunHandle {
  * A run that a page measures: it asks for the plan and sends records, batch by batch. A page in the background has slow timers and
  * one launch may take a minute, so silence alone says nothing: the engine asks (`bench.ping`), and the page answers with what it has.
  *
- * @param silenceMs the run ends at most this long after the page last answered
+ * @param silenceMs the run ends at most this long after the page last answered; null: it waits until it is cancelled
  */
-export function runOnPage(session: MeasuringSession, silenceMs: number, ping: () => void): PageRun {
+export function runOnPage(session: MeasuringSession, silenceMs: number | null, ping: () => void): PageRun {
   let resolve: (result: Result<RunRecord>) => void;
   const finished = new Promise<Result<RunRecord>>((done) => (resolve = done));
   let ended = false;
@@ -36,7 +36,7 @@ export function runOnPage(session: MeasuringSession, silenceMs: number, ping: ()
   };
   let unanswered = 0;
   // Counted in pings, not by the clock: a machine that slept has asked nothing meanwhile.
-  const watch = setInterval(() => {
+  const askPage = (): void => {
     if (unanswered === PINGS - 1) {
       const message = 'The page that measured went away. What it sent is saved, and a page can resume the run.';
       void end({ code: 'cancelled', message });
@@ -44,8 +44,9 @@ export function runOnPage(session: MeasuringSession, silenceMs: number, ping: ()
     }
     unanswered += 1;
     ping();
-  }, silenceMs / PINGS);
-  watch.unref();
+  };
+  const watch = silenceMs === null ? undefined : setInterval(askPage, silenceMs / PINGS);
+  watch?.unref();
 
   const take = async (records: readonly BenchRecord[]): Promise<Result<null>> => {
     if (ended) return fail('conflict', `Run ${session.run.id} has ended.`);

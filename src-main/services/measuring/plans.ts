@@ -36,15 +36,16 @@ export type MeasuringInput = Omit<ProcedureArguments<'bench.start'>, 'target' | 
 
 /**
  * The device of a sweep whose designs a backend measures: the one that is named, or the only one of the backend's kind.
- * @param own by a program or a kernel of the person's own, which may have several implementations
+ * @param kernel by a kernel of the person's own, which may have several implementations, as a program may
  */
 export function measuredDeviceId(
   view: RunView,
   backend: BenchBackend,
   named: string | undefined,
-  own = backend === 'program',
+  kernel = false,
 ): Result<string> {
   const runId = view.run.id;
+  const own = kernel || backend === 'program';
   if (view.ranking.axes.implementations && !own) return severalKernels(view, view.ranking.axes.implementations);
   const [kind, words] = own ? [null, 'device'] : backend === 'cpu' ? ['cpu', 'CPU'] : ['gpu', 'GPU'];
   const devices = view.devices.filter((device) => own || device.kind === kind).map((device) => device.id);

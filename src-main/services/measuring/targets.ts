@@ -40,6 +40,8 @@ import { inTemporaryFolder } from '../app/temporary-folder.ts';
 export const PAGE_TARGET = 'webgpu-page';
 /** A program of the person's own, which only the command line may start: a page could start any. */
 export const PROGRAM_TARGET = 'program';
+/** `caller:NAME`: a function NAME of the program that calls, which asks for the plan and sends records as a page does. */
+export const isCallerTarget = (target: string): boolean => /^caller:[^@]{1,300}$/.test(target);
 
 /** One object file: the kernels are small, but a busy machine is slow. */
 export const COMPILE_LIMIT_MS = 300_000;
@@ -53,13 +55,14 @@ export function targetBackend(asked: string): Result<BenchBackend> {
   const target = remote?.target ?? asked;
   const gpu = /^(cuda|hip):\d{1,2}$/.exec(target)?.[1];
   if (gpu) return ok(gpu as 'cuda' | 'hip');
-  if (remote && (target === PAGE_TARGET || target === PROGRAM_TARGET))
+  if (remote && (target === PAGE_TARGET || target === PROGRAM_TARGET || isCallerTarget(target)))
     return fail(
       'unsupported',
       `An agent does not measure on ${target}. Measure on this machine: leave @${remote.agent.slice(0, 80)} out.`,
     );
   if (target === 'webgpu' || target === PAGE_TARGET) return ok('webgpu');
   if (target === 'cpu' || target === PROGRAM_TARGET) return ok(target);
+  if (isCallerTarget(target)) return ok('program');
   return fail(
     'bad-input',
     `target must be cuda:0, hip:0, webgpu, ${PAGE_TARGET} or cpu, not "${target.slice(0, 80)}".`,

@@ -50,7 +50,7 @@ export async function nextDesigns(
   const opened = await context.views.open(runId);
   if (!opened.ok) return opened;
   const view = opened.value;
-  const deviceId = measuredDeviceId(view, backend.value, input.deviceId, program !== undefined || kernel !== undefined);
+  const deviceId = measuredDeviceId(view, backend.value, input.deviceId, kernel !== undefined);
   if (!deviceId.ok) return deviceId;
   const ability = await targetAbility(targets, target, backend.value, limits);
   const among = runnableDesigns(view, deviceId.value, kernel ? kernelAbility(ability) : ability);

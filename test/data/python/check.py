@@ -43,6 +43,35 @@ with lockstep.Lockstep(db="test.db") as session:
     study["devices"] = ["nvidia-rtx-4090"]
     out["units"] = session.call("runs.get", id=session.sweep(study)["runId"])["study"]["workload"]["units"]
 
+    # A function that measures: it is interrupted, fails for large blocks, and goes on where it was.
+    tried = []
+
+    def measure(design):
+        tried.append(design)
+        if len(tried) == 6:
+            raise KeyboardInterrupt
+        if design["blockThreads"] == 512:
+            raise RuntimeError("too large")
+        time_ms = design["threadsPerUnit"] / 8 + 100 / design["blockThreads"]
+        return [time_ms, time_ms] if design["blockThreads"] == 64 else time_ms
+
+    axes = {"threadsPerUnit": [1, 2, 4, 8, 16, 32], "balancing": ["none"], "blockThreads": [64, 128, 256, 512], "blocksPerMultiprocessor": [2]}
+    small = {**study, "workload": {"lengths": "geometric(0.05)", "units": 100_000}, "axes": axes}
+    predicted = session.sweep(small)
+    try:
+        session.tune(predicted, measure, budget=18, within=1e-9)
+    except KeyboardInterrupt:
+        out["interrupted"] = session.call("bench.next", runId=predicted["runId"], target="caller:measure")
+    interrupted_run = session.call("runs.list", limit=1)[0]["id"]
+    out["callers"] = [
+        failure(lambda: session.call("runs.resume", id=interrupted_run)),
+        failure(lambda: session.call("bench.probe", target="caller:measure", runId=predicted["runId"])),
+        failure(lambda: session.tune(predicted, measure, repeats=3)),
+    ]
+    out["measured"] = session.tune(predicted, measure, budget=18, within=1e-9)
+    out["tried"] = tried
+    out["unusable"] = session.tune(small, lambda design: float("inf"), budget=1)
+
     out["failures"] = [
         failure(lambda: session.sweep({**study, "axes": {"blockThreads": [0]}})),
         failure(lambda: session.rank(999)),
