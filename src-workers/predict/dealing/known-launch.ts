@@ -61,7 +61,7 @@ export function sortedLaunch(
           groupsPerBlock,
           dealing.setupIterations,
         )
-      : { ...sampledSteps(sampleBlocks(reader, dealing)), isKnown: reader.steady };
+      : { ...sampledSteps(sampleBlocks(reader, dealing)), isKnown: true };
     return { ...UNORDERED, groupsPerBlock, placed: [], steps, size: 4 * steps.steps.length };
   }
   const { depths } = allBlocks(reader, dealing);

@@ -44,8 +44,8 @@ function everyBlock(_order: SortedReader, { gridBlocks }: Dealing): ChosenBlocks
 type ChosenBlocks = Pick<PlainSample, 'blocks' | 'weights'>;
 
 /**
- * A sample of the blocks of a launch. The longest units of a block bound its life, and are quick to look up: by that bound
- * the longest blocks are kept one by one, and of the others one of each even step.
+ * A sample of the blocks of a launch. Those that hold the longest units of their windows are certain. The longest units of a block bound its
+ * life, and are quick to look up: by that bound the longest of the others are kept one by one, and of the rest one of each even step.
  */
 export function sampleBlocks(order: SortedReader, dealing: Dealing): SampledBlocks {
   return withSetup(order, dealing, plainSample(order, dealing, 'some', chosenBlocks));
@@ -60,7 +60,10 @@ function chosenBlocks(order: SortedReader, dealing: Dealing): ChosenBlocks {
   const wanted = Math.min(MAX_SAMPLED_BLOCKS, Math.max(MIN_SAMPLED_BLOCKS, Math.ceil(groups / W)));
   if (wanted >= G) return everyBlock(order, dealing);
   if (order.steady) return steadyBlocks(dealing, wanted);
-  const candidates = evenBlocks(order.window, dealing, Math.min(G, Math.max(2 * wanted, SAMPLE_CANDIDATES)));
+  const ends = endBlocks(order.window, dealing);
+  const isEnd = new Set(ends);
+  const even = evenBlocks(order.window, dealing, Math.min(G, Math.max(2 * wanted, SAMPLE_CANDIDATES)));
+  const candidates = even.filter((block) => !isEnd.has(block));
   const count = candidates.length;
   // Sorted by bound, and the number of the candidate in the digits after it.
   const keys = new Float64Array(count);
@@ -72,15 +75,29 @@ function chosenBlocks(order: SortedReader, dealing: Dealing): ChosenBlocks {
   const longest = Math.min(LONGEST_SAMPLED_BLOCKS, count);
   const rest = count - longest;
   const steps = Math.min(wanted - longest, rest);
-  const blocks = new Int32Array(steps + longest);
-  const weights = new Float64Array(steps + longest);
-  for (let i = 0; i < blocks.length; i++) {
+  const kept = Math.min(LONGEST_SAMPLED_BLOCKS, ends.length);
+  const blocks = new Int32Array(steps + longest + kept);
+  const weights = new Float64Array(blocks.length);
+  for (let i = 0; i < steps + longest; i++) {
     const from = i < steps ? Math.floor((i * rest) / steps) : rest + i - steps;
     const to = i < steps ? Math.floor(((i + 1) * rest) / steps) : from + 1;
     blocks[i] = candidates[keys[(from + to) >> 1] % count];
-    weights[i] = ((to - from) * G) / count;
+    weights[i] = ((to - from) * (G - ends.length)) / count;
+  }
+  for (let i = 0; i < kept; i++) {
+    blocks[steps + longest + i] = ends[Math.floor(((i + 0.5) * ends.length) / kept)];
+    weights[steps + longest + i] = ends.length / kept;
   }
   return { blocks, weights };
+}
+
+/** Blocks that hold the longest unit of a window: a slot that has that of one window has it of every so many. */
+function endBlocks(window: number, { units, slotsPerBlock, gridBlocks }: Dealing): readonly number[] {
+  const slots = slotsPerBlock * gridBlocks;
+  const windows = Math.min(slots / greatestCommonDivisor(window, slots), Math.floor(units / window));
+  const ends = new Set<number>();
+  for (let i = 1; i <= windows; i++) ends.add(Math.floor(((i * window - 1) % slots) / slotsPerBlock));
+  return [...ends];
 }
 
 /**
