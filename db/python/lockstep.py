@@ -464,7 +464,7 @@ class _Child:
         try:
             given = json.dumps(arguments, allow_nan=False, default=_plain)
         except (TypeError, ValueError) as error:
-            raise LockstepError("bad-input", f"{procedure}: The arguments are not JSON: {error}.") from error
+            raise LockstepError("bad-input", f"The arguments are not JSON: {error}.") from error
         # JSON of this module is ASCII: a character is a byte.
         if len(given) > _MAX_ARGUMENT_BYTES:
             raise LockstepError(
@@ -489,7 +489,8 @@ class _Child:
         message = answer.get()
         if "error" in message:
             error = message["error"]
-            raise LockstepError(error["code"], error["message"], error.get("context"))
+            said, name = error["message"], f"{procedure}: "
+            raise LockstepError(error["code"], said[len(name) :] if said.startswith(name) else said, error.get("context"))
         return message["result"]
 
     def close(self) -> None:

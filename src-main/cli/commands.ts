@@ -473,6 +473,15 @@ export async function exportCommand(
       { code: 'bad-input', message: 'A PDF is no text. Specify a file: -o report.pdf' },
       true,
     );
+  if (options.design !== undefined && ['csv', 'json', 't4'].includes(options.format))
+    return reportFailure(
+      terminal,
+      {
+        code: 'bad-input',
+        message: `${options.format} is a table of the best designs, so that --design changes nothing in it. Specify --top and --device instead, or another format for one design.`,
+      },
+      true,
+    );
   const rendered = await engine.call('export.render', {
     runId: id.value,
     format: options.format,

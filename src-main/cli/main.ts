@@ -1,3 +1,4 @@
+import { existsSync } from 'node:fs';
 import { availableParallelism } from 'node:os';
 import { join, resolve } from 'node:path';
 import { Command, CommanderError, InvalidArgumentError, Option } from 'commander';
@@ -62,10 +63,13 @@ interface GlobalOptions extends RedisOptions {
   readonly db?: string;
 }
 
-const wholeFrom = (min: number, text: string): number => {
-  if (!/^\d+$/.test(text) || !Number.isSafeInteger(Number(text)) || Number(text) < min)
-    throw new InvalidArgumentError(`It must be a whole number ≥ ${min}.`);
-  return Number(text);
+const wholeFrom = (min: number, text: string, max = Infinity): number => {
+  const value = /^\d+$/.test(text) ? Number(text) : NaN;
+  if (!Number.isSafeInteger(value) || value < min || value > max)
+    throw new InvalidArgumentError(
+      `It must be a whole number ${max === Infinity ? `≥ ${min}` : `from ${min} to ${max}`}.`,
+    );
+  return value;
 };
 const whole = (text: string): number => wholeFrom(0, text);
 const positive = (text: string): number => wholeFrom(1, text);
@@ -116,6 +120,8 @@ interface CommandLine {
   /** Shows a result: JSON or text, or the failure. */
   readonly show: <T>(result: Result<T>, options: GlobalOptions, print: (value: T) => void) => void;
   readonly withEngine: (options: GlobalOptions, body: (engine: Engine) => Promise<number>) => Promise<void>;
+  /** The same for a command that needs saved runs: makes no database. */
+  readonly withRuns: CommandLine['withEngine'];
 }
 
 function openCommandLine(terminal: Terminal): CommandLine {
@@ -148,7 +154,13 @@ function openCommandLine(terminal: Terminal): CommandLine {
       if (silent !== null) terminal.err(`lockstep: ${plain(silent)}\n`);
     }
   };
-  const cli: CommandLine = { terminal, places, status: EXIT_OK, show, withEngine };
+  const withRuns: CommandLine['withEngine'] = async (options, body) => {
+    const file = resolve(options.db ?? defaultDatabaseFile());
+    if (existsSync(file)) return withEngine(options, body);
+    const message = `There is no database at ${file}. Make one with a sweep, or name another with --db.`;
+    cli.status = reportFailure(terminal, { code: 'not-found', message });
+  };
+  const cli: CommandLine = { terminal, places, status: EXIT_OK, show, withEngine, withRuns };
   return cli;
 }
 
@@ -305,13 +317,13 @@ function occupancyCommand(program: Command, cli: CommandLine): void {
 
 /** From a study to a ranking: predict, rank, simulate. */
 function sweepCommands(program: Command, cli: CommandLine): void {
-  const { terminal, places, withEngine } = cli;
+  const { terminal, places, withEngine, withRuns } = cli;
   byAgents(command(program, 'sweep <study>', 'predict every design of a study and save the run'))
     .option('--top <count>', 'best designs to print', positive, 10)
     .option(
       '--best <count>',
       `keep only so many designs, the fastest of all devices together (at most ${MAX_BEST})`,
-      positive,
+      (text: string) => wholeFrom(1, text, MAX_BEST),
     )
     .option('--device <ids...>', 'these devices instead of those of the study; ID:66 for 66 multiprocessors of one')
     .action((study: string, options: GlobalOptions & { top: number; best?: number; device?: string[] }) =>
@@ -343,13 +355,13 @@ the last one kept are not predicted. What is kept is exactly the first of the ra
     )
     .action(
       (run: string, options: GlobalOptions & { top: number; device?: string; groups: boolean; bestOf?: string }) =>
-        withEngine(options, (engine) => rankCommand(engine, terminal, run, options)),
+        withRuns(options, (engine) => rankCommand(engine, terminal, run, options)),
     );
 
   command(program, 'recommend <study-or-run>', 'one design for a study (a file) or a run (its number), and why')
     .option('--device <id>', 'only this device; ID:66 for 66 multiprocessors of one, where a study is given')
     .action((what: string, options: GlobalOptions & { device?: string }) =>
-      withEngine(options, (engine) => recommendCommand(engine, terminal, what, options)),
+      (runId(what).ok ? withRuns : withEngine)(options, (engine) => recommendCommand(engine, terminal, what, options)),
     )
     .addHelpText(
       'after',
@@ -371,7 +383,9 @@ With --json: {device, devices, designIndex, design, rank, implementationKind, ha
     )
     .action(
       (what: string, options: GlobalOptions & { device?: string; design?: number; input?: readonly VariedInput[] }) =>
-        withEngine(options, (engine) => sensitivityCommand(engine, terminal, what, options)),
+        (runId(what).ok ? withRuns : withEngine)(options, (engine) =>
+          sensitivityCommand(engine, terminal, what, options),
+        ),
     )
     .addHelpText(
       'after',
@@ -387,7 +401,7 @@ With --json: {device, designIndex, design, timeMs, tieFraction, tieBand, inputs:
       'each with these values of an input instead, as in kernel.serialFraction=0.01,0.05,0.2',
     )
     .action((runs: string[], options: GlobalOptions & { device?: string[]; vary?: string[] }) =>
-      withEngine(options, (engine) => robustCommand(engine, terminal, runs, options)),
+      withRuns(options, (engine) => robustCommand(engine, terminal, runs, options)),
     )
     .addHelpText(
       'after',
@@ -401,7 +415,7 @@ With --json: {scenarios: [{id, label, bestMs, best, tieBand, device, evidence}],
     .option('--top <count>', 'designs to simulate', positive, 20)
     .option('--device <id>', 'only this device')
     .action((run: string, options: GlobalOptions & { top: number; device?: string }) =>
-      withEngine(options, (engine) => simulateCommand(engine, terminal, run, options)),
+      withRuns(options, (engine) => simulateCommand(engine, terminal, run, options)),
     );
 }
 
@@ -421,7 +435,7 @@ function percentage(text: string): number {
 
 /** Measuring and calibrating. */
 function measuringCommands(program: Command, cli: CommandLine): void {
-  const { terminal, withEngine } = cli;
+  const { terminal, withEngine, withRuns } = cli;
   byAgents(
     command(program, 'bench [run]', 'measure designs of a sweep, or a device; compare, or pack for another machine'),
   )
@@ -507,7 +521,7 @@ Your own kernel, in CUDA or WGSL, without a program (example and format: db/exam
 The manifest names sources, arguments, the right result, and the designs that each function implements. A sweep with other designs is refused.`,
     )
     .action((run: string | undefined, options: GlobalOptions & BenchOptions) =>
-      withEngine(options, (engine) => benchCommand(engine, terminal, run, options)),
+      (run === undefined ? withEngine : withRuns)(options, (engine) => benchCommand(engine, terminal, run, options)),
     );
 
   command(program, 'compare <runs...>', 'measured runs beside the first: other devices, or versions of a kernel')
@@ -528,7 +542,7 @@ oneForAll, common, warnings, slower}; best and oneForAll.design are places in de
 i in run j, and a comparison is {ratio, interval: {low, high}, verdict}.`,
     )
     .action((runs: string[], options: GlobalOptions & { threshold: number; best?: boolean }) =>
-      withEngine(options, (engine) => compareRunsCommand(engine, terminal, runs, options)),
+      withRuns(options, (engine) => compareRunsCommand(engine, terminal, runs, options)),
     );
 
   byAgents(command(program, 'tune <run>', 'find the fastest design of a sweep by measuring few of them'))
@@ -561,7 +575,7 @@ With --json: {runId, deviceId, considered, measured, failed, best: {designIndex,
   times include what ordering the units takes, as predicted.`,
     )
     .action((run: string, options: GlobalOptions & TuneOptions) =>
-      withEngine(options, (engine) => tuneCommand(engine, terminal, run, options)),
+      withRuns(options, (engine) => tuneCommand(engine, terminal, run, options)),
     );
 
   command(program, 'calibrate <run>', "fit a device's parameters to the designs that a run measured")
@@ -581,7 +595,7 @@ With --json: {id, name, study, profile: {deviceId, deviceName, fingerprint, back
   sourceRunIds}}; id and name are null where nothing was kept. With --undo: {study, deviceId}.`,
     )
     .action((run: string, options: GlobalOptions & { name?: string; into?: string; undo?: string }) =>
-      withEngine(options, (engine) => calibrateCommand(engine, terminal, run, options)),
+      withRuns(options, (engine) => calibrateCommand(engine, terminal, run, options)),
     );
 }
 
@@ -624,20 +638,20 @@ With --json: {entry, arch, entries, registersPerThread, sharedMemoryBytesPerBloc
 
 /** Saved runs. */
 function runCommands(program: Command, cli: CommandLine): void {
-  const { terminal, withEngine } = cli;
+  const { terminal, withEngine, withRuns } = cli;
   const runs = program.command('runs').description('saved runs');
   command(runs, 'list', 'runs, newest first').action((options: GlobalOptions) =>
     withEngine(options, (engine) => runsList(engine, terminal, options)),
   );
   command(runs, 'show <run>', 'one run').action((run: string, options: GlobalOptions) =>
-    withEngine(options, (engine) => runsShow(engine, terminal, run, options)),
+    withRuns(options, (engine) => runsShow(engine, terminal, run, options)),
   );
   for (const [name, procedure, text] of [
     ['delete', 'runs.delete', 'put a run into the bin (runs restore takes it out again)'],
     ['restore', 'runs.restore', 'take a run out of the bin'],
   ] as const)
     command(runs, `${name} <run>`, text).action((run: string, options: GlobalOptions) =>
-      withEngine(options, async (engine) => {
+      withRuns(options, async (engine) => {
         const id = runId(run);
         if (!id.ok) return reportFailure(terminal, id.error, true);
         const done = await engine.call(procedure, { id: id.value });
@@ -651,7 +665,7 @@ function runCommands(program: Command, cli: CommandLine): void {
   byAgents(command(runs, 'resume <run>', 'continue a run that stopped before its end'))
     .option('--top <count>', 'best designs to print', positive, 10)
     .action((run: string, options: GlobalOptions & { top: number }) =>
-      withEngine(options, (engine) => resumeCommand(engine, terminal, run, options)),
+      withRuns(options, (engine) => resumeCommand(engine, terminal, run, options)),
     );
 }
 
@@ -712,7 +726,7 @@ multiprocessors, clockMhz, …, limits and sources; a CPU kind "cpu", cores and 
 
 /** Files in and out. */
 function fileCommands(program: Command, cli: CommandLine): void {
-  const { terminal, withEngine } = cli;
+  const { terminal, withEngine, withRuns } = cli;
   command(program, 'import <file>', 'measurements made elsewhere as a run; also a study or a device (JSON)')
     .option('--device <name>', 'device that measured, where the file does not say')
     .option(
@@ -767,7 +781,7 @@ Lengths of units (CSV, NPY, Parquet, …) and matrices (.mtx) are no measurement
           device?: string;
           top: number;
         },
-      ) => withEngine(options, (engine) => exportCommand(engine, terminal, run, options)),
+      ) => withRuns(options, (engine) => exportCommand(engine, terminal, run, options)),
     );
 }
 

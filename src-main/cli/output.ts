@@ -1,4 +1,5 @@
 import { systemReason, type Failure } from '../../src-workers/domain/result.ts';
+import { procedures } from '../contract/procedures.ts';
 import { messageText } from '../../src-workers/domain/text.ts';
 
 /** Where a command writes: replaced by buffers in tests. */
@@ -35,7 +36,10 @@ export const processTerminal: Terminal = {
 
 /** One line on standard error; what a person typed wrong exits 2, everything else 1. */
 export function reportFailure(terminal: Terminal, failure: Failure, usage = false): number {
-  terminal.err(`lockstep: ${plain(messageText(failure.message).replaceAll('\n', ' '))}\n`);
+  const [, procedure, text] = /^([\w.]+): ([^]*)$/.exec(failure.message) ?? [];
+  // The names of procedures are for programs.
+  const message = procedure && Object.hasOwn(procedures, procedure) ? text : failure.message;
+  terminal.err(`lockstep: ${plain(messageText(message).replaceAll('\n', ' '))}\n`);
   return usage ? EXIT_USAGE : EXIT_FAILED;
 }
 

@@ -379,6 +379,7 @@ describe('runs and ranks', () => {
     expect((await json<{ runs: readonly unknown[] }>('runs', 'list', '--db', db)).runs).toEqual([]);
     expect(await json('runs', 'restore', '1', '--db', db)).toEqual({ runId: 1, restored: true });
     expect((await json<{ runs: readonly unknown[] }>('runs', 'list', '--db', db)).runs.length).toBe(1);
+    expect(await failure(1, 'runs', 'restore', '1', '--db', db)).toBe('lockstep: Run 1 is not in the bin.\n');
     expect(await failure(1, 'runs', 'show', '99', '--db', db)).toMatch(/99/);
   });
   it.each(EXPORT_FORMATS.filter((format) => format !== 'pdf'))(
@@ -434,11 +435,28 @@ describe('runs and ranks', () => {
       expect(readFileSync(file, 'utf8')).toBe(before);
     }
   });
+  it.each([
+    ['rank', '1'],
+    ['recommend', '1'],
+    ['bench', '1', '--compare'],
+    ['runs', 'restore', '1'],
+  ])('%s, which needs a run, makes no database', async (...args) => {
+    expect(await failure(1, ...args, '--db', at('typo.db'))).toMatch(
+      /no database at .*typo\.db\. Make one with a sweep/,
+    );
+    expect(existsSync(at('typo.db'))).toBe(false);
+  });
+  it('in words of the command line, not in names of procedures', async () => {
+    expect(await failure(1, 'devices', 'show', 'none', '--db', db)).toMatch(/^lockstep: No device has the id "none"/);
+    expect(await failure(2, 'sweep', studyFile, '--best', '999999999', '--db', db)).toMatch(/from 1 to \d+\.$/m);
+    expect(await failure(1, 'rank', '1', '--device', 'x'.repeat(5000), '--db', db)).not.toContain('ranking.best:');
+  });
   it('an export that cannot be written, or has no such format', async () => {
     expect(await failure(1, 'export', '1', '--format', 'csv', '-o', at('no/such/folder.csv'), '--db', db)).toMatch(
       /cannot be written \(no such file or folder, ENOENT\)/,
     );
     expect(await failure(2, 'export', '1', '--format', 'docx', '--db', db)).toMatch(/docx/);
+    expect(await failure(2, 'export', '1', '--format', 'csv', '--design', '3', '--db', db)).toMatch(/another format/);
     expect(await failure(2, 'export', '1', '--format', 'pdf', '--db', db)).toMatch(/Specify a file: -o report\.pdf/);
     expect(await failure(1, 'export', '1', '--format', 'cuda', '--design', '99999999', '--db', db)).toMatch(/99999999/);
   });

@@ -67,6 +67,7 @@ export async function openCatalogue(resourceFolder: string, store: StoreClient):
     const found: Device[] = [];
     for (const [position, id] of ids.entries()) {
       const device = deviceById(known, id);
+      const field = `devices[${position}]`;
       if (!device) {
         const near = nearestNames(
           wholeOf(id) ?? id,
@@ -74,12 +75,11 @@ export async function openCatalogue(resourceFolder: string, store: StoreClient):
         );
         return fail(
           'not-found',
-          `devices[${position}]: No device has the id "${id}". ${near.length > 0 ? `Did you mean ${near.join(', ')}?` : 'lockstep devices list shows all.'}`,
-          { field: `devices[${position}]` },
+          `No device has the id "${id}". ${near.length > 0 ? `Did you mean ${near.join(', ')}?` : 'lockstep devices list shows all.'}`,
+          { field },
         );
       }
-      const field = `devices[${position}]`;
-      if (!device.ok) return fail('bad-input', `${field}: ${device.error.message}`, { field });
+      if (!device.ok) return fail('bad-input', device.error.message, { field });
       found.push(device.value);
     }
     return ok(found);

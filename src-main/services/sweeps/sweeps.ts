@@ -54,8 +54,11 @@ export interface PreparedStudy {
 }
 
 /** The devices of a study, each once, as every other axis has each value once. */
-export function studyDevices(catalogue: Catalogue, { devices }: Study): Promise<Result<readonly Device[]>> {
-  return catalogue.devices([...new Set(devices)]);
+export async function studyDevices(catalogue: Catalogue, { devices }: Study): Promise<Result<readonly Device[]>> {
+  const found = await catalogue.devices([...new Set(devices)]);
+  if (found.ok) return found;
+  const { code, message, context } = found.error;
+  return fail(code, context ? `${String(context.field)}: ${message}` : message, context);
 }
 
 /** Refuses a bound on occupancy that is no fraction. Not in the format itself: runs that were saved with one still open. */
