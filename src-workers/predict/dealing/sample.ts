@@ -61,9 +61,8 @@ function chosenBlocks(order: SortedReader, dealing: Dealing): ChosenBlocks {
   if (wanted >= G) return everyBlock(order, dealing);
   if (order.steady) return steadyBlocks(dealing, wanted);
   const ends = endBlocks(order.window, dealing);
-  const isEnd = new Set(ends);
   const even = evenBlocks(order.window, dealing, Math.min(G, Math.max(2 * wanted, SAMPLE_CANDIDATES)));
-  const candidates = even.filter((block) => !isEnd.has(block));
+  const candidates = even.filter((block) => !ends.includes(block));
   const count = candidates.length;
   // Sorted by bound, and the number of the candidate in the digits after it.
   const keys = new Float64Array(count);
@@ -75,8 +74,7 @@ function chosenBlocks(order: SortedReader, dealing: Dealing): ChosenBlocks {
   const longest = Math.min(LONGEST_SAMPLED_BLOCKS, count);
   const rest = count - longest;
   const steps = Math.min(wanted - longest, rest);
-  const kept = Math.min(LONGEST_SAMPLED_BLOCKS, ends.length);
-  const blocks = new Int32Array(steps + longest + kept);
+  const blocks = new Int32Array(steps + longest + ends.length);
   const weights = new Float64Array(blocks.length);
   for (let i = 0; i < steps + longest; i++) {
     const from = i < steps ? Math.floor((i * rest) / steps) : rest + i - steps;
@@ -84,20 +82,18 @@ function chosenBlocks(order: SortedReader, dealing: Dealing): ChosenBlocks {
     blocks[i] = candidates[keys[(from + to) >> 1] % count];
     weights[i] = ((to - from) * (G - ends.length)) / count;
   }
-  for (let i = 0; i < kept; i++) {
-    blocks[steps + longest + i] = ends[Math.floor(((i + 0.5) * ends.length) / kept)];
-    weights[steps + longest + i] = ends.length / kept;
-  }
+  blocks.set(ends, steps + longest);
+  weights.fill(1, steps + longest);
   return { blocks, weights };
 }
 
-/** Blocks that hold the longest unit of a window: a slot that has that of one window has it of every so many. */
+/** Blocks that hold the longest units of the windows, where these are few: a slot that has that of one window has it of every so many. */
 function endBlocks(window: number, { units, slotsPerBlock, gridBlocks }: Dealing): readonly number[] {
   const slots = slotsPerBlock * gridBlocks;
-  const windows = Math.min(slots / greatestCommonDivisor(window, slots), Math.floor(units / window));
-  const ends = new Set<number>();
-  for (let i = 1; i <= windows; i++) ends.add(Math.floor(((i * window - 1) % slots) / slotsPerBlock));
-  return [...ends];
+  const count = Math.min(slots / greatestCommonDivisor(window, slots), Math.floor(units / window));
+  if (count > LONGEST_SAMPLED_BLOCKS) return [];
+  const ends = Array.from({ length: count }, (_, i) => Math.floor((((i + 1) * window - 1) % slots) / slotsPerBlock));
+  return [...new Set(ends)];
 }
 
 /**
