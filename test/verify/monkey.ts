@@ -119,7 +119,9 @@ const ACTIONS: readonly (readonly [share: number, action: Action])[] = [
       const steps = uniform() < 0.7 ? -1 : 1;
       tell(steps < 0 ? 'back' : 'forward');
       // Before the first view there is another page, which is not ours.
-      return page.evaluate((by) => (by > 0 || location.hash !== '#/study' ? history.go(by) : undefined), steps);
+      return page.evaluate((by) => {
+        if (by > 0 ? navigation.canGoForward : navigation.canGoBack) history.go(by);
+      }, steps);
     },
   ],
 ];
@@ -204,6 +206,10 @@ export async function verifyMonkey(report: Report, minutes: number): Promise<voi
         slowestMs = Math.max(slowestMs, performance.now() - asked);
         if (!alive || acted === 'silent') {
           fail(`The page hangs: no answer in ${inSeconds(SILENCE_MS)}`);
+          return;
+        }
+        if (!page.url().startsWith(new URL(host.address).origin)) {
+          fail(`The page left the program for ${page.url()}`);
           return;
         }
         for (; failures < heard.length; failures++) fail(`The page complains: ${heard[failures]}`);
