@@ -10,7 +10,7 @@ import { inTemporaryFolder } from '../app/temporary-folder.ts';
 
 export type TimeUnit = 's' | 'ms' | 'us' | 'ns';
 
-/** All studies of a storage. SQLite reads a file bit by bit, where it would copy a buffer at once. */
+/** All studies of a storage. SQLite reads a file in pieces; it would copy a buffer whole. */
 export async function readOptunaStudies(bytes: Uint8Array, label: string): Promise<Result<readonly OptunaStudy[]>> {
   const read = await inTemporaryFolder(async (folder) => {
     const file = join(folder, 'storage.db');
