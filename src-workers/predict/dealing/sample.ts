@@ -87,7 +87,10 @@ function chosenBlocks(order: SortedReader, dealing: Dealing): ChosenBlocks {
   return { blocks, weights };
 }
 
-/** Blocks that hold the longest units of the windows, where these are few: a slot that has that of one window has it of every so many. */
+/**
+ * Blocks that hold the longest unit of any window; none where these are more than a sample keeps. Windows and rounds of the launch repeat
+ * together, so that one slot may have the longest unit of many windows.
+ */
 function endBlocks(window: number, { units, slotsPerBlock, gridBlocks }: Dealing): readonly number[] {
   const slots = slotsPerBlock * gridBlocks;
   const count = Math.min(slots / greatestCommonDivisor(window, slots), Math.floor(units / window));
