@@ -17,10 +17,43 @@ export interface MemoryAccess {
 }
 
 /**
- * What is known of a kernel, independent of the device it runs on. Costs are per iteration of one work unit executed by
- * one thread; a unit shared by u threads costs φ(u) = (1−σ)/u + σ + κ·log₂u of it per lane.
+ * How the threads of a unit share it. `deal`: its iterations are dealt to the lanes, ⌈length / u⌉ to each, and combined once a unit (a CSR
+ * row by several threads). `split`: every iteration is split among them and costs φ(u) = (1−σ)/u + σ + κ·log₂u of it (Swatman et al. 2022).
  */
-export interface KernelProfile {
+export const SHARINGS = ['deal', 'split'] as const;
+export type Sharing = (typeof SHARINGS)[number];
+
+/** What a thread executes at one place of a kernel, beside the iterations. Absent numbers are 0. */
+export interface Phase {
+  /** Thread-group instructions issued. */
+  readonly instructions: number;
+  /** 0…1, as those of the iterations. */
+  readonly integerShare?: number | undefined;
+  readonly fp64Share?: number | undefined;
+  readonly specialShare?: number | undefined;
+  /** Arithmetic instructions on the longest chain, each waiting for the one before. Left out: all instructions. */
+  readonly chainInstructions?: number | undefined;
+  /** Shuffles and accesses to shared memory on that chain. */
+  readonly dependentExchanges?: number | undefined;
+  /** Loads from device memory on that chain. */
+  readonly dependentLoads?: number | undefined;
+  /** Device-memory traffic, bytes: of the prologue per thread, of all others per unit. */
+  readonly bytes?: number | undefined;
+}
+
+/**
+ * Where a kernel has a phase. `prologue`: once a thread; `unit`: once a unit, before and after its iterations; `combine`: a step of the
+ * tree that combines the results of a unit, log₂ u of them; `refill`: where one loop over all units (flattened, fetching) changes the unit;
+ * `search`: a step of the binary search for an even share; `carry`: handing on the unit that the end of an even share cuts.
+ */
+export const PHASES = ['prologue', 'unit', 'combine', 'refill', 'search', 'carry'] as const;
+export type PhaseName = (typeof PHASES)[number];
+
+/**
+ * What is known of a kernel, independent of the device it runs on. Figures "per iteration" are of one iteration of a work unit executed by
+ * one thread; what runs once a thread or once a unit stands in the phases, which every lane pays in full.
+ */
+export interface KernelProfile extends Readonly<Partial<Record<PhaseName, Phase | undefined>>> {
   readonly name: string;
   /** Registers per thread the compiler wants when nothing caps it. */
   readonly registersPerThread: number;
@@ -35,32 +68,27 @@ export interface KernelProfile {
   readonly integerShare?: number;
   readonly fp64Share?: number;
   readonly specialShare?: number;
+  /** Arithmetic instructions of an iteration on its longest chain of dependencies. Left out: all of them, no parallelism at all. */
+  readonly chainInstructions?: number | undefined;
+  /** Shuffles and accesses to shared memory on that chain, per iteration; 0 where left out. */
+  readonly dependentExchanges?: number | undefined;
   /** Loads per iteration on the critical path that go to device memory: each adds one memory latency to the floor τ. */
   readonly dependentLoadsPerIteration: number;
   /** Device-memory traffic of one lane per iteration, bytes; 0 where `accesses` say it. */
   readonly bytesPerIteration: number;
   /** Arrays read in an iteration, from which its traffic follows by device and mapping (`models/memory/accesses.ts`). */
   readonly accesses?: readonly MemoryAccess[] | undefined;
-  /** σ, 0…1: the part of an iteration that does not speed up when threads share a unit. */
+  /** How threads share a unit; `split` where left out. */
+  readonly sharing?: Sharing | undefined;
+  /** σ, 0…1, of `split`: the part of an iteration that does not speed up when threads share a unit. */
   readonly serialFraction: number;
-  /** κ ≥ 0: cost of one cooperation step (of log₂u), as a fraction of an iteration. */
+  /** κ ≥ 0, of `split`: cost of one cooperation step (of log₂u) in every iteration, as a fraction of an iteration. */
   readonly cooperationCost: number;
   /**
    * ≥ 0, 0 where left out: what one loop over all units (flattened, or fetching) adds to every iteration, as a fraction of an
    * iteration of one thread: finding the end of a unit and, where branches are masked and not jumped over, changing it.
    */
   readonly flattenedCost?: number;
-  /** Work before the first iteration of each unit, in iterations. */
-  readonly setupIterationsPerUnit: number;
-  /**
-   * ≥ 0: combining the results of a unit whose threads span several thread groups, once a unit: exchanges through shared
-   * memory and the barriers around them, in iterations of one thread. Assumed where left out, like the two below.
-   */
-  readonly blockReductionIterations?: number;
-  /** ≥ 0: one step of the binary search for the start of an even share, in iterations of one thread. */
-  readonly searchStepIterations?: number;
-  /** ≥ 0: what a slot does at the end of an even share to hand on the unit that is cut, in iterations of one thread. */
-  readonly carryIterations?: number;
   /** p ≥ 1: softness of the knee between latency-bound and issue-bound. A study's default, 6.5, is fitted: see `models/README.md`. */
   readonly kneeSoftness: number;
   /** Input and state bytes of a unit that a reordering has to move. A study's default, 64, is assumed. */
