@@ -2,6 +2,7 @@ import { allocateChunk, type PredictionColumns } from '../domain/columns.ts';
 import type { GpuDevice } from '../domain/device.ts';
 import { indexedQueue } from '../numeric/queue.ts';
 import { examine, examineFamily, type Candidate } from '../predict/design/candidate.ts';
+import { paceOf } from '../predict/cost/pace.ts';
 import {
   aloneIterations,
   balancingMs,
@@ -10,8 +11,7 @@ import {
   counterCycles,
   fetchingCycles,
   fewestIterations,
-  iterationCost,
-  stackFactor,
+  iterationFactor,
   sureSetup,
   type TimedDesign,
 } from '../predict/pipeline.ts';
@@ -81,7 +81,7 @@ export function shortestOfFamily(predictor: Predictor, positions: Int32Array, ca
 /** All multiprocessors as full as they can be. */
 function familyCycles(own: Predictor, candidate: Candidate, device: GpuDevice): number {
   const { shape } = candidate;
-  const rate = bestRate(shape.cyclesPerIteration, shape.residentBlocks * shape.groupsPerBlock);
+  const rate = bestRate(paceOf(own, candidate).cyclesPerIteration, shape.residentBlocks * shape.groupsPerBlock);
   return (fewestIterations(own, candidate, device) / device.multiprocessors) * rate;
 }
 
@@ -97,8 +97,8 @@ function launchesMs(own: Predictor, candidate: Candidate, busy: BusyCycles): num
   const before = balancingMs(own, candidate, device);
   if (classes)
     return classes.reduce((sum, each) => sum + launchesMs(each.units.predictor, each.candidate, busy), before);
-  const alone = aloneIterations(own, candidate) * candidate.shape.cyclesPerIteration[1];
-  const factor = iterationCost(own, candidate) * stackFactor(own, candidate, device);
+  const alone = aloneIterations(own, candidate) * paceOf(own, candidate).cyclesPerIteration[1];
+  const factor = iterationFactor(own, candidate, device);
   const cycles = Math.max(
     (1 - SLACK) * Math.max(busy(own, candidate, device), alone) * factor,
     (1 - COUNTER_SLACK) * counterCycles(own, candidate),
@@ -114,7 +114,7 @@ function fullyBusyCycles(own: Predictor, candidate: Candidate, device: GpuDevice
   const groups = blocks * shape.groupsPerBlock;
   const groupIterations =
     ((plan.units / unitsPerGroup) * (meanLength + sureSetup(own, candidate))) / device.multiprocessors;
-  return groupIterations * bestRate(candidate.shape.cyclesPerIteration, groups);
+  return groupIterations * bestRate(paceOf(own, candidate).cyclesPerIteration, groups);
 }
 
 /** With what lanes lose by waiting, and what fetches cost. */

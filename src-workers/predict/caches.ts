@@ -23,6 +23,7 @@ export function createCaches(limits: CacheLimits = SWEEP_LIMITS): Caches {
     launchNumbers: 0,
     arena: createArena(SLAB_LENGTH),
     shared: null,
+    dealt: new Map(),
   };
 }
 

@@ -5,6 +5,7 @@
  * - **resolution** of a table or a sample: finer costs time and changes less than the model's own error;
  * - **limit** of what is kept or computed, so that a large space cannot fill the memory.
  */
+import type { Phase } from '../domain/kernel.ts';
 
 // -- Time: fitted ------------------------------------------------------------------------------------------------------
 
@@ -237,6 +238,18 @@ export const NOMINAL_BLOCK = 256;
 
 /** Shared memory of a thread group for its part of a unit that several share, bytes: one value in double precision. */
 export const REDUCTION_BYTES = 8;
+
+/**
+ * Combining the results of thread groups that share a unit, once a unit: a store to shared memory, a barrier, a load and a second barrier, with
+ * the addresses. Counted by hand, assumed for every kernel.
+ */
+export const WIDE_COMBINE: Phase = { instructions: 15, dependentExchanges: 4 };
+
+/**
+ * Bandwidth that a kernel achieves over that of the data sheet. Assumed for every device: fits to the SpMV times of `db/evidence` have a median of
+ * 0.6 over kernels and GPUs, copies of long streams reach 0.8 to 0.9.
+ */
+export const ACHIEVED_BANDWIDTH = 0.7;
 
 // -- Limits ------------------------------------------------------------------------------------------------------------
 

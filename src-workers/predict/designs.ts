@@ -10,7 +10,8 @@ import type { LoopForm } from '../domain/kernel.ts';
 import { AXIS } from '../domain/space.ts';
 import { decodeInto } from '../space/axes.ts';
 import { examine, lockstepBalancing, type Candidate, type ClassCandidate } from './design/candidate.ts';
-import { balancingMs, iterationCost, playedFetches, setupIterations, shareOverhead, stackFactor } from './pipeline.ts';
+import { paceOf } from './cost/pace.ts';
+import { balancingMs, iterationFactor, playedFetches, setupIterations, shareOverhead } from './pipeline.ts';
 import type { Predictor } from './tables.ts';
 import type { CycleTable } from './time/cycles.ts';
 
@@ -172,10 +173,9 @@ function playable(predictor: Predictor, candidate: Candidate, device: GpuDevice)
     gridBlocks: candidate.gridBlocks,
     setupIterations: setupIterations(predictor, candidate),
     overheadIterations: shareOverhead(predictor, candidate),
-    cyclesPerIteration: candidate.shape.cyclesPerIteration,
+    cyclesPerIteration: paceOf(predictor, candidate).cyclesPerIteration,
     fetches: playedFetches(predictor, candidate, device),
-    msPerCycle:
-      (iterationCost(predictor, candidate) * stackFactor(predictor, candidate, device)) / (device.clockMhz * 1e3),
+    msPerCycle: iterationFactor(predictor, candidate, device) / (device.clockMhz * 1e3),
     balancingMs: balancingMs(predictor, candidate, device),
   };
 }

@@ -10,14 +10,17 @@ import { examine, lockstepBalancing, partitionOf, type Candidate, type ClassCand
 import {
   balancingMs,
   cpuLoadsOf,
-  iterationCost,
+  iterationFactor,
   setupIterations,
   stackFactor,
   timeOnGpu,
   type TimedOnGpu,
-  isInGivenOrder,
 } from './pipeline.ts';
 import type { SweepPlan } from './plan.ts';
+import { phaseDemand } from '../models/pipeline/derive.ts';
+import { paceOf } from './cost/pace.ts';
+import { meanRound } from './cost/mean-round.ts';
+import { isInGivenOrder } from './orders.ts';
 import { pipelineOf } from './predictor.ts';
 import type { Predictor } from './tables.ts';
 
@@ -49,34 +52,45 @@ function explainClasses(predictor: Predictor, candidate: Candidate, classes: rea
 }
 
 function explainCandidate(predictor: Predictor, candidate: Candidate): Breakdown {
-  const { device, shape, threadsPerUnit } = candidate;
+  const { device, shape } = candidate;
   if (candidate.classes) return explainClasses(predictor, candidate, candidate.classes);
   if (device.kind === 'cpu')
     return explainCpu(cpuLoadsOf(predictor), device, partitionOf(predictor, candidate), candidate.gridBlocks);
   const timed = {} as TimedOnGpu;
   timeOnGpu(predictor, candidate, device, timed);
   const { plan } = predictor;
-  const cap = plan.axes.registerCap[candidate.capAt];
   const groups = shape.residentBlocks * shape.groupsPerBlock;
-  const phi = iterationCost(predictor, candidate);
   const toMs = 1 / (device.clockMhz * 1e3);
   const groupsPerMultiprocessor = (candidate.workingBlocks * shape.groupsPerBlock) / device.multiprocessors;
-  const iterations = groupsPerMultiprocessor * timed.depth.meanWork * timed.scale;
-  // What combines a unit of several thread groups is part of its setup, but no ideal machine would do it.
-  const reduction = setupIterations(predictor, candidate) - plan.kernel.setupIterationsPerUnit;
-  const needed = iterations - groupsPerMultiprocessor * reduction * candidate.meanUnitsPerThread;
-  // Issue cost of one group's iteration: with a cap, and as the compiler would like it.
-  const issue = pipelineOf(plan, device, cap, shape.bytesPerIteration).issueCycles * shape.threadGroupsPerGroup;
-  const issueUncapped =
-    pipelineOf(plan, device, null, shape.bytesPerIteration).issueCycles * shape.threadGroupsPerGroup;
-  const ideal = (needed / threadsPerUnit) * issueUncapped * toMs;
-  const cooperating = iterations * phi * issueUncapped * toMs;
-  const lockstep = cooperating * timed.depth.aggregateLoss;
-  const spilledMs = (lockstep * issue) / issueUncapped;
-  // Full occupancy of this launch, kept up to the end: cycles of an iteration of all resident groups, per group.
-  const cyclesPerIteration = candidate.shape.cyclesPerIteration;
+  const pace = paceOf(predictor, candidate);
+  const round = meanRound(predictor, candidate, candidate.meanUnitsPerThread);
+  // Of all rounds of all groups of a multiprocessor, cycles of one of which a thread group needs so many.
+  const roundsMs = groupsPerMultiprocessor * candidate.meanUnitsPerThread * shape.threadGroupsPerGroup * toMs;
+  const { stepIssueCycles, transferCycles } = pace;
+  const issueCycles = pace.roundIssueCycles ?? round.iterations * stepIssueCycles;
+  const throughput = (iterations: number): number =>
+    Math.max(issueCycles - (round.iterations - iterations) * stepIssueCycles, transferCycles);
+  const spilledMs = roundsMs * throughput(round.iterations);
+  const cap = plan.axes.registerCap[candidate.capAt];
+  const spills = pipelineOf(plan, device, cap, 0).issueCycles / pipelineOf(plan, device, null, 0).issueCycles;
+  const lockstep = spilledMs / spills;
+  const cooperating = (roundsMs * throughput(Math.min(round.iterations, predictor.meanLength))) / spills;
+  // One thread for each unit, all lanes at work: no more than what is shared, where threads split a unit better than that.
+  const alone = pipelineOf(plan, device, null, 0).issueCycles * predictor.elements;
+  const ideal = Math.min(
+    cooperating,
+    (plan.units / device.threadGroupWidth / device.multiprocessors) *
+      (alone + phaseDemand(device, plan.kernel.unit).issueCycles) *
+      toMs,
+  );
+  // Full occupancy of this launch, kept up to the end: cycles of a round of all resident groups, per group.
+  const { cyclesPerIteration, pipeline } = pace;
   const msWith = (active: number): number =>
-    spilledMs * Math.max(1, interpolateCycles(cyclesPerIteration, active) / active / issue);
+    spilledMs *
+    Math.max(
+      1,
+      interpolateCycles(cyclesPerIteration, active) / active / shape.threadGroupsPerGroup / pipeline.issueCycles,
+    );
   const active = Math.min(groups, Math.ceil(groupsPerMultiprocessor));
   const latencyMs = msWith(active);
   // A slot is free only when the last group of its block ends. The first wave is not refilled: its tail is the last wave's.
@@ -101,7 +115,7 @@ function explainCandidate(predictor: Predictor, candidate: Candidate): Breakdown
     divergence: withStackMs - wholeMs,
     balancing: balancing + wholeMs - kernelMs,
   };
-  const perIteration = cyclesPerIteration[1] * phi * stackFactor(predictor, candidate, device) * toMs;
+  const perIteration = cyclesPerIteration[1] * iterationFactor(predictor, candidate, device) * toMs;
   const length = longestLength(plan);
   const longestMs = (length + setupIterations(predictor, candidate)) * perIteration;
   const isCut = isEvenShare(lockstepBalancing(predictor, candidate));

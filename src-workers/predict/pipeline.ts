@@ -6,15 +6,13 @@ import {
   type LockstepBalancing,
   type MixedBalancing,
 } from '../domain/design.ts';
-import { kernelValue } from '../domain/provenance.ts';
 import type { RegimeId } from '../domain/regime.ts';
 import type { GpuDevice } from '../domain/device.ts';
-import type { LengthLaw } from '../domain/workload.ts';
 import { deviceStack, divergenceCycles } from '../models/divergence/costs.ts';
 import { expectedDivergence } from '../models/divergence/expected.ts';
-import { costFactor } from '../models/granularity/granularity.ts';
 import { lossMoments } from '../models/imbalance/closed-form.ts';
 import { moments } from '../models/workload/laws.ts';
+import { paceOf, phaseDemands, stepFactor } from './cost/pace.ts';
 import { cachedDepth, cachedLaunch, cachedResidency, makeRoom } from './caches.ts';
 import { FETCHING_GROUPS } from './constants.ts';
 import { balancingCost, balancingMilliseconds, PASS_OVERHEAD_MS } from './cost/balancing-cost.ts';
@@ -22,7 +20,7 @@ import { ADDITIONS_PER_CYCLE, fetchCost, fetchCycles, fetchingTable, type FetchC
 import { predictCpu, type CpuLoads } from './cpu.ts';
 import { knownGivenOrder } from './dealing/arrange.ts';
 import type { Dealing } from './dealing/deal.ts';
-import { keepsOrder, lossOfGroups, startsAtRandom, type GivenBalancing, type GivenOrder } from './dealing/given.ts';
+import { keepsOrder, lossOfGroups, startsAtRandom } from './dealing/given.ts';
 import { keepsLanes, sortedOrder } from './dealing/order.ts';
 import {
   isSorted,
@@ -32,13 +30,13 @@ import {
   windowUnits,
   type KnownLaunch,
 } from './dealing/known-launch.ts';
-import { searchSteps, sharedUnits, type SharedUnits } from './dealing/even-share.ts';
+import { sharedUnits, type SharedUnits } from './dealing/even-share.ts';
 import { fewestLaneIterations, givenLaunch, shareLaunch, type GivenLaunch } from './dealing/given-launch.ts';
 import { tabulatedFetches, tabulatedRounds, tabulatedUnits, type TabulatedUnits } from './dealing/units-per-slot.ts';
 import { fetchedOrder, type FetchedOrder } from './depth/fetched-order.ts';
 import { evenShareDepth, shareStarts as startsOfShares, type ShareStarts } from './depth/even-share.ts';
 import { groupDepthLaw } from './depth/group-depth.ts';
-import { paddedDepth, paddedLaw, sliceUnits } from './depth/padded.ts';
+import { paddedDepth, sliceUnits } from './depth/padded.ts';
 import { mixedMeans, type DepthMeans } from './depth/means.ts';
 import {
   lockstepBalancing,
@@ -48,6 +46,7 @@ import {
   type ClassCandidate,
 } from './design/candidate.ts';
 import { givenOrderOf } from './plan.ts';
+import { isInGivenOrder, orderOf, paddedLawOf } from './orders.ts';
 import { pipelineOf } from './predictor.ts';
 import type { DepthLaws, DepthOfDesign, Predictor, SharedByCaps } from './tables.ts';
 import type { CycleTable } from './time/cycles.ts';
@@ -177,7 +176,7 @@ function sharedByCaps(predictor: Predictor, candidate: Candidate, device: GpuDev
     meanUnitsPerThread,
     depths: depthsOf(predictor, candidate, device),
     aloneIterations: aloneIterations(predictor, candidate),
-    iterationFactor: iterationCost(predictor, candidate) * stackFactor(predictor, candidate, device),
+    iterationFactor: iterationFactor(predictor, candidate, device),
     balancingMs: balancingMs(predictor, candidate, device),
   });
 }
@@ -194,11 +193,6 @@ export function aloneIterations(predictor: Predictor, candidate: Candidate): num
 /** The longest unit, iterations: of the units given, or expected of draws. */
 function longestLengthOf(predictor: Predictor, candidate: Candidate): number {
   return isInGivenOrder(predictor, candidate) ? predictor.longestGiven : predictor.longestLength;
-}
-
-/** Whether the units of a candidate are those of the workload, in its order or one that a balancing makes of it. */
-export function isInGivenOrder({ plan, balancing }: Predictor, { balancingAt }: Candidate): boolean {
-  return plan.ordered?.given === true && balancing[balancingAt].kind !== 'shuffle';
 }
 
 // -- Depth -------------------------------------------------------------------------------------------------------------
@@ -321,19 +315,6 @@ function flattenedIterations(predictor: Predictor, candidate: Candidate): number
   return fewestLaneIterations(order, dealingOf(predictor, candidate));
 }
 
-/** The order of the units of a design, which are given. */
-function orderOf(
-  { plan, givenOrders }: Predictor,
-  balancing: GivenBalancing,
-  { balancingAt, unitsPerGroup }: Candidate,
-  given: Float64Array,
-): GivenOrder {
-  const key = balancingAt * 128 + (balancing.kind === 'best-buckets' ? unitsPerGroup : 0);
-  let order = givenOrders.get(key);
-  if (!order) givenOrders.set(key, (order = knownGivenOrder(given, plan.units, plan.law, balancing, unitsPerGroup)));
-  return order;
-}
-
 /** Whether the lanes of a group start each of their units together, or only one. */
 function takesTurns({ plan: { axes } }: Predictor, { loopAt, meanUnitsPerThread, unitsPerGroup }: Candidate): boolean {
   return axes.loop[loopAt] === 'nested' || meanUnitsPerThread <= 1 || unitsPerGroup === 1;
@@ -358,7 +339,7 @@ function busyCycles(
   const uneven = isUneven ? ((most / mean) * fewest) / multiprocessors : 0;
   const part = Math.max(1 / Math.min(multiprocessors, workingBlocks), uneven);
   const rate = bestRate(
-    candidate.shape.cyclesPerIteration,
+    paceOf(predictor, candidate).cyclesPerIteration,
     Math.min(most, shape.residentBlocks) * shape.groupsPerBlock,
   );
   return iterations * part * rate;
@@ -400,7 +381,7 @@ function depthLawsOf(predictor: Predictor, candidate: Candidate, { units, key: u
   const key =
     ((unitsKey * 128 + group) * plan.axes.loop.length + loopAt) * plan.axes.balancing.length + candidate.balancingAt;
   const setup = setupIterations(predictor, candidate);
-  return cachedDepth(caches, isWide(candidate) ? `${key} ${setup}` : key, () => {
+  return cachedDepth(caches, setup > 0 ? `${key} ${setup}` : key, () => {
     if (isPadded(balancing)) {
       const slice = sliceUnits(balancing, plan.units);
       return paddedDepth(plan.law, paddedLawOf(predictor, slice), slice, unitsPerGroup, loop, units, setup);
@@ -430,31 +411,19 @@ function fetchedOrderOf(
   return known;
 }
 
-/** Whether the threads of a unit span several thread groups. */
-function isWide({ shape }: Candidate): boolean {
-  return shape.threadGroupsPerGroup > 1;
-}
-
-function paddedLawOf({ plan, paddedLaws, longestLength }: Predictor, slice: number): LengthLaw {
-  let law = paddedLaws.get(slice);
-  if (!law) paddedLaws.set(slice, (law = paddedLaw(plan.law, slice, plan.units, longestLength)));
-  return law;
-}
-
-/** Iterations before the first of each unit, and those that combine it where several thread groups share it. */
+/** What each start of a unit adds to a work group, iterations of the launch. */
 export function setupIterations(predictor: Predictor, candidate: Candidate): number {
-  const { kernel } = predictor.plan;
-  if (!isWide(candidate)) return kernel.setupIterationsPerUnit;
-  // A reduction is not shared by the threads, as iterations are.
-  const reduction = kernelValue(kernel, 'blockReductionIterations') / iterationCost(predictor, candidate);
-  return kernel.setupIterationsPerUnit + reduction;
+  return paceOf(predictor, candidate).setupIterations;
 }
 
-/** Search and carry of an even share, iterations of the launch: every lane does its own. */
+/** Search and carry of an even share, and what runs once a thread, iterations of the launch: every lane does its own. */
 export function shareOverhead(predictor: Predictor, candidate: Candidate): number {
-  const { kernel, units } = predictor.plan;
-  const search = searchSteps(units) * kernelValue(kernel, 'searchStepIterations');
-  return (search + kernelValue(kernel, 'carryIterations')) / iterationCost(predictor, candidate);
+  return paceOf(predictor, candidate).overheadIterations;
+}
+
+/** Time of an iteration of the launch over that of its cycle table: phases, and the reconvergence stack. */
+export function iterationFactor(predictor: Predictor, candidate: Candidate, device: GpuDevice): number {
+  return paceOf(predictor, candidate).iterationFactor * stackFactor(predictor, candidate, device);
 }
 
 /** All slots run equally many items; only the setups of their units make groups differ. */
@@ -532,7 +501,7 @@ function blocksOf(predictor: Predictor, candidate: Candidate, laws: DepthLaws): 
   const isFull = balancing.kind === 'dynamic-fetch' || isEvenShare(balancing);
   const lastFilled = isFull ? 1 : slotsPerBlock / unitsPerGroup - (W - 1);
   const at = deviceAt * predictor.plan.axes.registerCap.length + capAt;
-  return cachedResidency(predictor.caches, laws, W, lastFilled, at, residentBlocks, candidate.shape.cyclesPerIteration);
+  return cachedResidency(predictor.caches, laws, W, lastFilled, at, residentBlocks, paceOf(predictor, candidate).cyclesPerIteration);
 }
 
 /** Blocks of known units: every one where they are few and fit the device at once, else a sample. */
@@ -540,7 +509,7 @@ function timedKnownLaunch(predictor: Predictor, candidate: Candidate, device: Gp
   const { caches } = predictor;
   const launch = knownLaunchOf(predictor, candidate, device);
   const { residentBlocks } = candidate.shape;
-  const cyclesPerIteration = candidate.shape.cyclesPerIteration;
+  const cyclesPerIteration = paceOf(predictor, candidate).cyclesPerIteration;
   const { placed, inOrder } = launch;
   const lawOf = (): BlockLaw => knownBlockLaw(launch, caches.arena);
   const residency =
@@ -585,7 +554,7 @@ function knownLaunchOf(predictor: Predictor, candidate: Candidate, device: GpuDe
       (isLoopAlike ? 0 : loopAt)) *
       axes.balancing.length +
     balancingAt;
-  return cachedLaunch(caches, isWide(candidate) ? `${key} ${dealing.setupIterations}` : key, () => {
+  return cachedLaunch(caches, dealing.setupIterations > 0 ? `${key} ${dealing.setupIterations}` : key, () => {
     if (given !== null && keepsOrder(balancing)) {
       const order = orderOf(predictor, balancing, candidate, given);
       const launch = (isSample: boolean): GivenLaunch => givenLaunch(order, dealing, meanLength, isSample);
@@ -631,13 +600,13 @@ export function counterCycles(predictor: Predictor, candidate: Candidate): numbe
   return predictor.plan.units / unitsAtOnce / ADDITIONS_PER_CYCLE;
 }
 
-function fetchingCyclesOf({ plan }: Predictor, candidate: Candidate, device: GpuDevice, shared: SharedByCaps): number {
+function fetchingCyclesOf(predictor: Predictor, candidate: Candidate, device: GpuDevice, shared: SharedByCaps): number {
   const cost = fetchCostOf(candidate, device, shared);
   if (!cost) return 0;
-  const { workingBlocks, shape, capAt } = candidate;
+  const { workingBlocks, shape } = candidate;
   const threadGroups = workingBlocks * shape.groupsPerBlock * shape.threadGroupsPerGroup;
   const groups = threadGroups / Math.min(device.multiprocessors, workingBlocks);
-  return fetchCycles(pipelineOf(plan, device, plan.axes.registerCap[capAt], shape.bytesPerIteration), cost, groups);
+  return fetchCycles(paceOf(predictor, candidate).pipeline, cost, groups);
 }
 
 /** What fetching costs in a launch that is simulated: cycles before it starts, and cycles of an iteration until the units run out. */
@@ -648,11 +617,8 @@ export function playedFetches(
 ): { readonly startCycles: number; readonly cyclesPerIteration: CycleTable } | null {
   const cost = fetchCostOf(candidate, device, sharedByCaps(predictor, candidate, device));
   if (!cost) return null;
-  const { plan } = predictor;
-  const { capAt, shape } = candidate;
-  const pipeline = pipelineOf(plan, device, plan.axes.registerCap[capAt], shape.bytesPerIteration);
-  const maxGroups = candidate.shape.cyclesPerIteration.length - 1;
-  const cyclesPerIteration = fetchingTable(pipeline, cost, maxGroups, shape.threadGroupsPerGroup);
+  const { pipeline, cyclesPerIteration: plain } = paceOf(predictor, candidate);
+  const cyclesPerIteration = fetchingTable(pipeline, cost, plain.length - 1, candidate.shape.threadGroupsPerGroup);
   return { startCycles: cost.startCycles, cyclesPerIteration };
 }
 
@@ -660,24 +626,6 @@ export function playedFetches(
 
 /** What classes cost before their launches does not depend on their number. */
 const CLASSES: MixedBalancing = { kind: 'mixed', classes: 2 };
-
-/** Balancings whose kernel is one loop over the iterations of all its units, whatever the loop of the design. */
-const ONE_LOOP: ReadonlySet<string> = new Set<LockstepBalancing['kind']>(['nonzero-split', 'merge-path']);
-
-/** Time of a lane's iteration over that of a thread on its own in a loop of its own: φ(u), and the cost of one loop over all units. */
-export function iterationCost(
-  { plan: { axes, kernel }, balancing }: Predictor,
-  { threadsPerUnit, loopAt, balancingAt }: Candidate,
-): number {
-  const phi = costFactor(threadsPerUnit, kernel.serialFraction, kernel.cooperationCost);
-  const parsed = balancing[balancingAt];
-  // Units that a group fetches together end together: one loop inside another, whatever the axis says.
-  const single =
-    parsed.kind === 'dynamic-fetch'
-      ? parsed.fetch !== 'group'
-      : axes.loop[loopAt] === 'flattened' || ONE_LOOP.has(parsed.kind);
-  return single ? phi + (kernel.flattenedCost ?? 0) : phi;
-}
 
 /**
  * What the reconvergence stack adds to the life of a work group, as a factor ≥ 1 of its time: a group whose lanes leave the
@@ -699,9 +647,9 @@ export function stackFactor(predictor: Predictor, candidate: Candidate, device: 
     const { law, kernel } = plan;
     const { cycles } = divergenceCycles(device, expectedDivergence(law, candidate.unitsPerGroup));
     const [loss] = lossMoments(law, [candidate.unitsPerGroup]);
-    const depth = moments(law).mean * loss.aggregateLoss + kernel.setupIterationsPerUnit;
-    const phi = costFactor(candidate.threadsPerUnit, kernel.serialFraction, kernel.cooperationCost);
-    const latency = depth * phi * pipelineOf(plan, device, null, 0).latencyCycles;
+    const { unit } = phaseDemands(kernel, device, candidate.threadsPerUnit);
+    const step = stepFactor(kernel, candidate.threadsPerUnit) * pipelineOf(plan, device, null, 0).latencyCycles;
+    const latency = moments(law).mean * loss.aggregateLoss * step + unit.latencyCycles;
     if (latency > 0) factor = 1 + cycles / latency;
   }
   stackFactors.set(key, factor);

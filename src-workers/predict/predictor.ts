@@ -5,16 +5,15 @@ import { unwrap } from '../domain/result.ts';
 import type { Implementation, SpaceAxes } from '../domain/space.ts';
 import type { LengthLaw } from '../domain/workload.ts';
 import { pipelineParameters } from '../models/pipeline/derive.ts';
-import { cycleTable } from '../models/pipeline/soft-saturation.ts';
 import { moments } from '../models/workload/laws.ts';
 import { axisCounts } from '../space/axes.ts';
 import { createCaches } from './caches.ts';
 import { OPEN_PROBABILITY } from './constants.ts';
+import { createPaces } from './cost/pace.ts';
 import { createCpuLoads } from './cpu.ts';
 import { coresShape, shapeOf } from './design/shapes.ts';
 import type { SweepPlan } from './plan.ts';
 import type { Allowed, Caches, Predictor } from './tables.ts';
-import type { CycleTable } from './time/cycles.ts';
 
 /**
  * The plan's predictor. What is cheap and asked for by every design is computed at once; laws wait for a design.
@@ -23,12 +22,9 @@ import type { CycleTable } from './time/cycles.ts';
 export function createPredictor(plan: SweepPlan, caches: Caches = createCaches(), isClass = false): Predictor {
   const { implementations } = plan.axes;
   if (!implementations) return predictorOf(plan, caches, null, isClass);
-  // Laws depend on the setup alone, of all that a kernel says.
-  const bySetup = new Map<number, Caches>();
-  const setups = implementations.map(({ kernel }) => kernel.setupIterationsPerUnit);
-  setups.forEach((setup) => bySetup.set(setup, bySetup.size === 0 ? caches : createCaches()));
-  const own = implementations.map(({ name, kernel, allows }, at) =>
-    predictorOf({ ...plan, id: `${plan.id}|${name}`, kernel }, bySetup.get(setups[at])!, allowedIn(plan.axes, allows)),
+  // Laws depend on the setup alone, of all that a kernel says, and their keys name it.
+  const own = implementations.map(({ name, kernel, allows }) =>
+    predictorOf({ ...plan, id: `${plan.id}|${name}`, kernel }, caches, allowedIn(plan.axes, allows)),
   );
   return { ...own[0], plan, implementations: own };
 }
@@ -58,20 +54,22 @@ function predictorOf(plan: SweepPlan, caches: Caches, allowed: Allowed | null, i
     allowed,
     counts: axisCounts(axes),
     balancing: axes.balancing.map((text) => unwrap(parseBalancing(text))),
-    shapes: axes.devices.map((device) => {
-      if (device.kind === 'cpu') return axes.launch.map((launch) => coresShape(device, launch));
-      const tables = new Map<string, CycleTable>();
-      return axes.threadsPerUnit.flatMap((threadsPerUnit) =>
-        axes.registerCap.flatMap((cap) =>
-          axes.blockThreads.map((blockThreads) =>
-            shapeOf(plan, device, registers(cap), blockThreads, threadsPerUnit, meanLength, (bytes, threadGroups) =>
-              cyclesOf(tables, plan, device, cap, bytes, threadGroups),
+    shapes: axes.devices.map((device) =>
+      device.kind === 'cpu'
+        ? axes.launch.map((launch) => coresShape(device, launch))
+        : axes.threadsPerUnit.flatMap((threadsPerUnit) =>
+            axes.registerCap.flatMap((cap) =>
+              axes.blockThreads.map((blockThreads) =>
+                shapeOf(plan, device, registers(cap), blockThreads, threadsPerUnit, meanLength),
+              ),
             ),
           ),
-        ),
-      );
-    }),
+    ),
     meanLength,
+    elements: meanLength,
+    dealt: new Map(),
+    paces: createPaces(),
+    meanRounds: new Map(),
     longestLength: longestOf(plan.law, plan.units),
     longestGiven: plan.law.support[plan.law.support.length - 1],
     openStep: openStepOf(plan.law, plan.units),
@@ -94,29 +92,63 @@ function predictorOf(plan: SweepPlan, caches: Caches, allowed: Allowed | null, i
 }
 
 /**
- * Cycles of an iteration, by active groups of so many thread groups each, all in step.
- * @param known tables of the device: equal ones are the same, by which laws know them again
+ * The predictor of designs in which so many threads share a unit. Where they are dealt its iterations, a lane of u has ⌈length / u⌉ of them,
+ * and all laws are those of lanes.
+ * @param threadsAt the place of the threads per unit on their axis
  */
-function cyclesOf(
-  known: Map<string, CycleTable>,
-  plan: SweepPlan,
-  device: GpuDevice,
-  cap: number | null,
-  bytesPerIteration: number,
-  threadGroups: number,
-): CycleTable {
-  const key = `${cap} ${bytesPerIteration} ${threadGroups}`;
-  let table = known.get(key);
-  if (!table) {
-    const pipeline = pipelineOf(plan, device, cap, bytesPerIteration);
-    const each = cycleTable(pipeline, device.limits.maxThreadGroupsPerMultiprocessor);
-    table = Float64Array.from(
-      { length: Math.floor((each.length - 1) / threadGroups) + 1 },
-      (_, w) => each[w * threadGroups],
-    );
-    known.set(key, table);
+export function dealtPredictor(predictor: Predictor, threadsAt: number): Predictor {
+  const { plan, dealt } = predictor;
+  const threads = plan.axes.threadsPerUnit[threadsAt];
+  if (plan.kernel.sharing !== 'deal' || threads === 1) return predictor;
+  let found = dealt.get(threadsAt);
+  if (!found) {
+    const lane = (length: number): number => Math.ceil(length / threads);
+    const ordered = plan.ordered && {
+      ...plan.ordered,
+      iterations: keptFor(laneOrders, plan.ordered.iterations, threads, (lengths) => lengths.map(lane)),
+    };
+    const law = keptFor(laneLaws, plan.law, threads, (whole) => mappedLaw(whole, lane));
+    // Implementations of one workload share the laws of its lanes.
+    const { caches } = predictor;
+    let own = caches.dealt.get(threads);
+    if (!own) caches.dealt.set(threads, (own = createCaches(caches.limits)));
+    const lanes = predictorOf({ ...plan, law, ordered }, own, predictor.allowed, predictor.isClass);
+    const { shapes, elements, cpuLoads } = predictor;
+    dealt.set(threadsAt, (found = { ...lanes, shapes, elements, cpuLoads }));
   }
-  return table;
+  return found;
+}
+
+/** Laws and orders of lanes, by what they are made from and the threads that share a unit. */
+const laneLaws = new WeakMap<LengthLaw, Map<number, LengthLaw>>();
+const laneOrders = new WeakMap<Float64Array, Map<number, Float64Array>>();
+
+function keptFor<Kind extends object>(
+  known: WeakMap<Kind, Map<number, Kind>>,
+  source: Kind,
+  threads: number,
+  make: (source: Kind) => Kind,
+): Kind {
+  let byThreads = known.get(source);
+  if (!byThreads) known.set(source, (byThreads = new Map()));
+  let made = byThreads.get(threads);
+  if (!made) byThreads.set(threads, (made = make(source)));
+  return made;
+}
+
+/** The law of lengths that a rising function makes of others. */
+function mappedLaw({ support, probability, ...law }: LengthLaw, of: (length: number) => number): LengthLaw {
+  const values: number[] = [];
+  const masses: number[] = [];
+  support.forEach((length, at) => {
+    const value = of(length);
+    if (values.at(-1) === value) masses[masses.length - 1] += probability[at];
+    else {
+      values.push(value);
+      masses.push(probability[at]);
+    }
+  });
+  return { ...law, support: Float64Array.from(values), probability: Float64Array.from(masses) };
 }
 
 function spilled(plan: SweepPlan, cap: number | null): number {

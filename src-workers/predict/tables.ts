@@ -1,5 +1,7 @@
 import type { Balancing, EvenShareBalancing, LengthClass, MixedBalancing } from '../domain/design.ts';
 import type { LengthLaw } from '../domain/workload.ts';
+import type { MeanRound } from './cost/mean-round.ts';
+import type { Paces } from './cost/pace.ts';
 import type { CpuLoads } from './cpu.ts';
 import type { CacheLimits } from './constants.ts';
 import type { SharedUnits } from './dealing/even-share.ts';
@@ -29,8 +31,14 @@ export interface Predictor {
   readonly balancing: readonly Balancing[];
   /** By device: of a GPU by threads per unit, register cap, then block size; of a CPU by launch. */
   readonly shapes: readonly (readonly Shape[])[];
-  /** Of the units, iterations. */
+  /** Of the units, iterations: of a lane, where the iterations of a unit are dealt to several. */
   readonly meanLength: number;
+  /** Of the units as the workload has them, iterations. */
+  readonly elements: number;
+  /** Of lanes that are dealt the iterations of a unit: by the place of the threads per unit on its axis. */
+  readonly dealt: Map<number, Predictor>;
+  readonly paces: Paces;
+  readonly meanRounds: Map<number, MeanRound>;
   /** E[longest of all units], iterations, where units are draws: no launch of whole units is over before. */
   readonly longestLength: number;
   /** The longest of the units given, iterations. */
@@ -92,6 +100,8 @@ export interface Caches {
   readonly arena: Arena;
   /** What the design predicted last shares with others that differ in their register cap only. */
   shared: SharedByCaps | null;
+  /** Of the lanes that are dealt the iterations of a unit, by the threads that share it. */
+  readonly dealt: Map<number, Caches>;
 }
 
 /** A depth law and the laws of its blocks. */
@@ -123,7 +133,7 @@ export interface SharedByCaps {
   readonly depths: DepthOfDesign;
   /** Iterations that the longest unit takes, at the least; 0 where units are cut. */
   readonly aloneIterations: number;
-  /** Time of an iteration of the launch over t(w): the cost of cooperation and of the reconvergence stack. */
+  /** Time of an iteration of the launch over that of its cycle table. */
   readonly iterationFactor: number;
   readonly balancingMs: number;
 }

@@ -2,7 +2,7 @@ import type { GpuDevice } from '../../domain/device.ts';
 import type { KernelProfile, MemoryAccess } from '../../domain/kernel.ts';
 import { firstLevelCacheBytes } from './first-level-cache.ts';
 import { deviceMemoryBytes } from './time.ts';
-import { bytesAlongRun, GATHER_SHARE_OF_CACHE, hitFraction, sectorBytes } from './traffic.ts';
+import { bytesAlongRun, GATHER_SHARE_OF_CACHE, hitFraction, lineBytes, randomHitFraction, sectorBytes } from './traffic.ts';
 
 /** How a launch takes the arrays of a kernel, as far as traffic depends on it. */
 export interface AccessingThreads {
@@ -31,9 +31,8 @@ function fullMultiprocessors({ limits, threadGroupWidth }: GpuDevice): Accessing
  * - `across-lanes`: whole sectors, so the element.
  * - `scattered`: a sector for each element, or as many as the element is long.
  *
- * An array with a footprint is read again and again: a read goes to the first-level cache, the level-2 cache or device memory by
- * `hitFraction`, half of each kept for it. Bytes from the level-2 cache count as `deviceMemoryBytes` says. Without a footprint all go to
- * device memory.
+ * An array with a footprint is read again and again: a read goes to the first-level cache, the level-2 cache or device memory, half of each
+ * cache kept for it: gathers by `randomHitFraction`, others by `hitFraction`. Without a footprint all go to device memory.
  * @param taking what is left out of it: one thread per unit, long units, full multiprocessors without shared memory
  */
 export function bytesOfIteration(
@@ -45,34 +44,41 @@ export function bytesOfIteration(
   const threads = { ...fullMultiprocessors(device), ...taking };
   const sector = sectorBytes(device);
   const cache = firstLevelCacheBytes(device, threads.sharedMemoryBytes);
-  const touched = accesses.reduce((sum, access) => sum + touchedBytes(access, threads, sector), 0);
+  const touched = accesses.reduce((sum, access) => sum + touchedBytes(access, threads, lineBytes(device)), 0);
   const reuseFraction = hitFraction(touched, cache);
-  let total = 0;
+  // Bytes that leave device memory, and that leave the level-2 cache: two resources, of which one runs out first.
+  let far = 0;
+  let near = 0;
   for (const access of accesses) {
-    const bytes = sectorTraffic(access, threads, reuseFraction, sector);
     const { footprintBytes } = access;
-    if (footprintBytes === undefined) total += bytes;
-    else {
-      const beyondFirst = bytes * (1 - hitFraction(footprintBytes, cache * GATHER_SHARE_OF_CACHE));
-      total += deviceMemoryBytes(beyondFirst, hitFraction(footprintBytes, device.l2Bytes * GATHER_SHARE_OF_CACHE));
-    }
+    const beyondFirst =
+      sectorTraffic(access, threads, reuseFraction, sector) *
+      (footprintBytes === undefined ? 1 : 1 - keptFraction(access, cache));
+    near += beyondFirst;
+    far += footprintBytes === undefined ? beyondFirst : beyondFirst * (1 - keptFraction(access, device.l2Bytes));
   }
-  return total;
+  return Math.max(far, deviceMemoryBytes(near, 1));
 }
 
-/** What all resident threads touch of an array in one iteration, bytes. */
+/** Share of the reads of an array that a cache serves, half of which is kept for it while streams pass through. */
+function keptFraction({ pattern, footprintBytes = Infinity }: MemoryAccess, cacheBytes: number): number {
+  const kept = cacheBytes * GATHER_SHARE_OF_CACHE;
+  return pattern === 'scattered' ? randomHitFraction(footprintBytes, kept) : hitFraction(footprintBytes, kept);
+}
+
+/** What all resident threads touch of an array in one iteration, bytes: a cache keeps whole lines, also where it has fetched one sector of them. */
 function touchedBytes(
   { pattern, elementBytes }: MemoryAccess,
   { residentThreads, threadsPerUnit }: AccessingThreads,
-  sector: number,
+  line: number,
 ): number {
   switch (pattern) {
     case 'along-unit':
-      return residentThreads * Math.max(elementBytes, sector / threadsPerUnit);
+      return residentThreads * Math.max(elementBytes, line / threadsPerUnit);
     case 'across-lanes':
       return residentThreads * elementBytes;
     case 'scattered':
-      return residentThreads * wholeSectors(elementBytes, sector);
+      return residentThreads * wholeSectors(elementBytes, line);
   }
 }
 
@@ -95,4 +101,72 @@ function sectorTraffic(
 
 function wholeSectors(bytes: number, sector: number): number {
   return Math.ceil(bytes / sector) * sector;
+}
+
+/**
+ * Latency of a load that hits the level-2 cache over that of one from device memory: 193 of 434 cycles on a V100, 200 of 552 on an A100 (Jia et
+ * al., 2018, arXiv:1804.06826; Abdelkhalik et al., 2022, arXiv:2208.11174). Assumed for every device, as the next.
+ */
+const LEVEL_2_LATENCY = 0.42;
+/**
+ * The same of a load from device memory whose page is known: the latency of a device is that at random addresses in 1 GB, which also waits for the
+ * translation of the address. 296 of 496 cycles on Turing (Jia et al., 2019, arXiv:1903.07486; sources of the catalogue). Assumed for every device.
+ */
+const NEAR_PAGE_LATENCY = 0.6;
+/** The same of the first-level cache: 28 of 434 cycles on a V100, 37 of 552 on an A100 (same sources). */
+export const LEVEL_1_LATENCY = 0.07;
+
+/**
+ * Latency of the loads that follow one another in an iteration, cycles. Every load takes the full latency of device memory unless the kernel lists
+ * its accesses: then gathers come last on the chain, runs before them, and each waits for the farthest memory that any active lane needs.
+ * @param anyUnit share of the iterations of a group in which any of its units needs something that a unit needs with this probability
+ */
+export function loadLatencyCycles(
+  device: GpuDevice,
+  { accesses, dependentLoadsPerIteration }: Pick<KernelProfile, 'accesses' | 'dependentLoadsPerIteration'>,
+  taking: Partial<AccessingThreads>,
+  anyUnit: (probability: number) => number,
+): number {
+  const whole = device.memoryLatencyCycles;
+  if (!accesses || dependentLoadsPerIteration === 0) return dependentLoadsPerIteration * whole;
+  const threads = { ...fullMultiprocessors(device), ...taking };
+  const sector = sectorBytes(device);
+  const cache = firstLevelCacheBytes(device, threads.sharedMemoryBytes);
+  const touched = accesses.reduce((sum, access) => sum + touchedBytes(access, threads, lineBytes(device)), 0);
+  const reuse = hitFraction(touched, cache);
+  const latencies = accesses
+    .map((access) => {
+      const { beyondFirst, beyondSecond } = missesOf(device, access, threads, reuse, cache, sector);
+      // The lanes of a unit gather for themselves.
+      const lanes = access.pattern === 'scattered' ? Math.min(threads.threadsPerUnit, device.threadGroupWidth) : 1;
+      const any = (miss: number): number => anyUnit(1 - (1 - miss) ** lanes);
+      const far = any(beyondFirst * beyondSecond);
+      const near = any(beyondFirst) - far;
+      return { pattern: access.pattern, share: NEAR_PAGE_LATENCY * far + LEVEL_2_LATENCY * near + LEVEL_1_LATENCY * (1 - far - near) };
+    })
+    .sort((a, b) => Number(b.pattern === 'scattered') - Number(a.pattern === 'scattered') || b.share - a.share);
+  let shares = 0;
+  for (let at = 0; at < dependentLoadsPerIteration; at += 1)
+    shares += Math.min(1, dependentLoadsPerIteration - at) * (latencies[at]?.share ?? 1);
+  return shares * whole;
+}
+
+/** Shares of the reads of one lane that the first-level cache does not hold, and of these that the level-2 cache does not hold either. */
+function missesOf(
+  { l2Bytes }: GpuDevice,
+  access: MemoryAccess,
+  { threadsPerUnit }: AccessingThreads,
+  reuse: number,
+  cache: number,
+  sector: number,
+): { readonly beyondFirst: number; readonly beyondSecond: number } {
+  // A run needs a new sector only where the last one is used up, if that stayed in the cache.
+  const { pattern, elementBytes } = access;
+  const next = pattern === 'along-unit' ? Math.min(1, (elementBytes * threadsPerUnit) / sector) : 1;
+  const fresh = reuse * next + (1 - reuse);
+  if (access.footprintBytes === undefined) return { beyondFirst: fresh, beyondSecond: 1 };
+  return {
+    beyondFirst: fresh * (1 - keptFraction(access, cache)),
+    beyondSecond: 1 - keptFraction(access, l2Bytes),
+  };
 }

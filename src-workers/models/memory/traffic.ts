@@ -13,6 +13,14 @@ export function sectorBytes({ vendor }: Pick<GpuDevice, 'vendor'>): number {
 }
 
 /**
+ * What a first-level cache has a tag for, bytes. NVIDIA: 128, of which it fetches sectors (Jia et al., 2018, arXiv:1804.06826); AMD: 64 (CDNA ISA
+ * guides). Of others 64 is assumed.
+ */
+export function lineBytes({ vendor }: Pick<GpuDevice, 'vendor'>): number {
+  return vendor === 'nvidia' ? 128 : 64;
+}
+
+/**
  * How sharply hits fall where a footprint outgrows the cache. A cyclic pass over an LRU cache is a step; hashed sets and other
  * replacement soften it. Assumed; values of 2 to 4 fit the times of `db/evidence` equally well.
  */
@@ -27,6 +35,16 @@ export function hitFraction(footprintBytes: number, cacheBytes: number): number 
   if (!(cacheBytes > 0)) return 0;
   const ratio = footprintBytes / cacheBytes;
   return 1 / (1 + ratio ** CAPACITY_SHARPNESS);
+}
+
+/**
+ * Share of accesses at random places that find their data in a cache: what the cache holds of the footprint, softened where they are about
+ * equal, by the same sharpness.
+ * @param footprintBytes of the array, > 0
+ */
+export function randomHitFraction(footprintBytes: number, cacheBytes: number): number {
+  if (!(cacheBytes > 0)) return 0;
+  return (1 + (footprintBytes / cacheBytes) ** CAPACITY_SHARPNESS) ** (-1 / CAPACITY_SHARPNESS);
 }
 
 /**

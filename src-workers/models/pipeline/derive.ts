@@ -1,7 +1,13 @@
 import type { GpuDevice } from '../../domain/device.ts';
-import type { KernelProfile, PipelineParameters } from '../../domain/kernel.ts';
+import type { KernelProfile, Phase, PipelineParameters } from '../../domain/kernel.ts';
 import { bytesOfIteration } from '../memory/accesses.ts';
 import { mixedLanes } from './instruction-classes.ts';
+
+/**
+ * Cycles before the result of a shuffle, or of a load from shared memory, can be used: 19 to 33 on NVIDIA GPUs from Maxwell to Hopper
+ * (Jia et al. 2018, arXiv:1804.06826; Abdelkhalik et al. 2022, arXiv:2208.11174). Assumed for every device.
+ */
+const EXCHANGE_LATENCY_CYCLES = 25;
 
 export interface PipelineOptions {
   /** Registers per thread the compiler has to spill because of a register cap, ≥ 0. */
@@ -19,10 +25,8 @@ export interface PipelineOptions {
  *    their shares (`instruction-classes.ts`); without them every instruction counts as one that runs at the FP32 rate.
  * 3. Bandwidth: the same iteration moves bytes·ω bytes (`bytesOfIteration`), of which one SM gets its even share, bandwidth /
  *    (SMs · clock) bytes per cycle. c is the larger of 2 and 3: the resource that runs out first sets the throughput.
- * 4. Latency floor: τ = I·dependentIssueLatency + dependentLoads·memoryLatency, an iteration executed alone, each
- *    instruction waiting for the one before. That is no instruction-level parallelism at all: a kernel with ILP e has
- *    τ/e for its arithmetic part, which a profile states by counting only the instructions of its critical path, or a
- *    calibration finds.
+ * 4. Latency floor: τ = chain·dependentIssueLatency + exchanges·exchangeLatency + dependentLoads·memoryLatency, the longest chain of an
+ *    iteration executed alone. A profile that does not say its chain has all instructions on it.
  * 5. q: the schedulers of the SM; p: the kernel's.
  *
  * @returns τ and c in cycles at `device.clockMhz`
@@ -33,17 +37,47 @@ export function pipelineParameters(
   options: PipelineOptions,
 ): PipelineParameters {
   const width = device.threadGroupWidth;
-  const instructions = kernel.instructionsPerIteration + options.spilledRegisters * kernel.spillInstructionsPerRegister;
+  const spills = options.spilledRegisters * kernel.spillInstructionsPerRegister;
+  const instructions = kernel.instructionsPerIteration + spills;
   const issueCycles = (instructions * width) / mixedLanes(device, kernel);
   const bytes = options.bytesPerIteration ?? bytesOfIteration(device, kernel);
   const bandwidthCycles = (bytes * width) / bytesPerMultiprocessorCycle(device);
   return {
-    latencyCycles:
-      instructions * device.dependentIssueLatencyCycles +
-      kernel.dependentLoadsPerIteration * device.memoryLatencyCycles,
+    latencyCycles: chainCycles(
+      device,
+      (kernel.chainInstructions ?? kernel.instructionsPerIteration) + spills,
+      kernel.dependentExchanges ?? 0,
+      kernel.dependentLoadsPerIteration,
+    ),
     issueCycles: Math.max(issueCycles, bandwidthCycles),
     kneeSoftness: kernel.kneeSoftness,
     schedulers: device.schedulersPerMultiprocessor,
+  };
+}
+
+/** Latency of a chain of dependent instructions, exchanges and loads, cycles. */
+function chainCycles(device: GpuDevice, instructions: number, exchanges: number, loads: number): number {
+  return (
+    instructions * device.dependentIssueLatencyCycles +
+    exchanges * EXCHANGE_LATENCY_CYCLES +
+    loads * device.memoryLatencyCycles
+  );
+}
+
+/** What one thread group needs for something that it executes: latency when it is alone, and issue of the multiprocessor, cycles. */
+export interface Demand {
+  readonly latencyCycles: number;
+  readonly issueCycles: number;
+}
+
+/** Demand of a phase of a kernel; of none where there is no such phase. */
+export function phaseDemand(device: GpuDevice, phase: Phase | undefined): Demand {
+  if (!phase) return { latencyCycles: 0, issueCycles: 0 };
+  const { instructions, integerShare = 0, fp64Share = 0, specialShare = 0 } = phase;
+  const { chainInstructions = instructions, dependentExchanges = 0, dependentLoads = 0 } = phase;
+  return {
+    latencyCycles: chainCycles(device, chainInstructions, dependentExchanges, dependentLoads),
+    issueCycles: (instructions * device.threadGroupWidth) / mixedLanes(device, { integerShare, fp64Share, specialShare }),
   };
 }
 

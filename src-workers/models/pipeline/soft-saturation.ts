@@ -30,6 +30,48 @@ export function cyclesPerIteration(parameters: PipelineParameters, groups: numbe
 }
 
 /**
+ * Softness with which memory traffic and the rest of an iteration hide one another. Traffic queues before the memory is full, so this knee is
+ * softer than that of issue. Fitted on the measurements of `db/evidence`: 2 to 3 do as well.
+ */
+const MEMORY_SOFTNESS = 2.5;
+
+/**
+ * fu(w) where each thread group also moves data through a memory that serves them one after another.
+ *
+ * @param transferCycles cycles of the multiprocessor's share of the memory for one thread group, ≥ 0; with 0 it is fu(w)
+ */
+export function cyclesWithTraffic(parameters: PipelineParameters, transferCycles: number, groups: number): number {
+  const cycles = cyclesPerIteration(parameters, groups);
+  const transfer = transferCycles * groups;
+  const larger = Math.max(cycles, transfer);
+  if (transfer === 0 || larger === 0) return cycles;
+  const ratio = Math.min(cycles, transfer) / larger;
+  return larger * Math.pow(1 + Math.pow(ratio, MEMORY_SOFTNESS), 1 / MEMORY_SOFTNESS);
+}
+
+/** Parts of the cycles of an iteration that each cycle of latency, of issue and of transfer of all groups adds: the derivatives of `cyclesWithTraffic`. */
+export interface MarginalCycles {
+  readonly latency: number;
+  readonly issue: number;
+  readonly transfer: number;
+}
+
+/** fu is homogeneous of degree one: its derivatives, each times what it is of, add up to it (Euler). */
+export function marginalCycles(parameters: PipelineParameters, transferCycles: number, groups: number): MarginalCycles {
+  const { latencyCycles, issueCycles, kneeSoftness: p, schedulers } = parameters;
+  const inner = cyclesPerIteration(parameters, groups);
+  const whole = cyclesWithTraffic(parameters, transferCycles, groups);
+  if (whole === 0) return { latency: 0, issue: 0, transfer: 0 };
+  const rest = inner > 0 ? Math.pow(inner / whole, MEMORY_SOFTNESS - 1) : 0;
+  const turns = schedulers * Math.ceil(groups / schedulers);
+  return {
+    latency: inner > 0 ? rest * Math.pow(latencyCycles / inner, p - 1) : 0,
+    issue: inner > 0 ? rest * Math.pow((issueCycles * turns) / inner, p - 1) * turns : 0,
+    transfer: Math.pow((transferCycles * groups) / whole, MEMORY_SOFTNESS - 1) * groups,
+  };
+}
+
+/**
  * fu at 0, 1, …, `maxGroups` active thread groups; index 0 holds the latency floor τ.
  *
  * @returns array of length `maxGroups` + 1, never decreasing

@@ -12,9 +12,11 @@ import type { Device } from '../../domain/device.ts';
 import { AXIS, type GridLaunch, type SpaceConstraint } from '../../domain/space.ts';
 import { evenShares, meanItems } from '../dealing/even-share.ts';
 import { classesOf, threadsOf } from './classes.ts';
+import { dealtPredictor } from '../predictor.ts';
 import { resolveLaunch } from './launch.ts';
 import type { SweepPlan } from '../plan.ts';
 import { REASON, type Shape } from './shapes.ts';
+import type { Pace } from '../cost/pace.ts';
 import type { Predictor, UnitClass } from '../tables.ts';
 
 /** One design taken apart, or the reason it is invalid (a code of INVALID_REASONS, > 0). */
@@ -24,6 +26,7 @@ export interface Candidate {
   deviceAt: number;
   capAt: number;
   blockAt: number;
+  threadsAt: number;
   shape: Shape;
   threadsPerUnit: number;
   unitsPerGroup: number;
@@ -39,6 +42,8 @@ export interface Candidate {
   itemsPerSlot: number;
   /** Of a mixed design: the launch of each of its classes; else `null`. */
   classes: readonly ClassCandidate[] | null;
+  /** What its iterations cost, once asked for (`cost/pace.ts`). */
+  pace: Pace | null;
 }
 
 /** The launch of the units of a class. */
@@ -114,12 +119,18 @@ function allows({ allowed }: Predictor, positions: Int32Array): boolean {
   );
 }
 
+/** The predictor of the implementation and, where its threads are dealt the iterations of a unit, of the lengths of their lanes. */
+function ownPredictor(whole: Predictor, positions: Int32Array): Predictor {
+  const implementation = whole.implementations[positions[AXIS.implementation]];
+  return dealtPredictor(implementation, positions[AXIS.threadsPerUnit]);
+}
+
 /**
  * Fills `candidate` from positions on the axes. Whatever makes a design invalid without predicting it is found here.
  * @returns the predictor of the design's implementation, which is the one to ask about it
  */
 export function examine(whole: Predictor, positions: Int32Array, candidate: Candidate): Predictor {
-  const predictor = whole.implementations[positions[AXIS.implementation]];
+  const predictor = ownPredictor(whole, positions);
   examineOwn(predictor, positions, candidate);
   return predictor;
 }
@@ -129,7 +140,7 @@ export function examine(whole: Predictor, positions: Int32Array, candidate: Cand
  * filled in. `positions` must have the first launch, which is one of a GPU where there is any.
  */
 export function examineFamily(whole: Predictor, positions: Int32Array, candidate: Candidate): Predictor {
-  const predictor = whole.implementations[positions[AXIS.implementation]];
+  const predictor = ownPredictor(whole, positions);
   examineShape(predictor, positions, candidate);
   const { plan } = predictor;
   const { device } = candidate;
@@ -158,6 +169,8 @@ function examineShape(predictor: Predictor, positions: Int32Array, candidate: Ca
   candidate.deviceAt = positions[AXIS.device];
   candidate.capAt = positions[AXIS.registerCap];
   candidate.blockAt = positions[AXIS.blockThreads];
+  candidate.threadsAt = positions[AXIS.threadsPerUnit];
+  candidate.pace = null;
   candidate.shape = shape;
   candidate.threadsPerUnit = threadsPerUnit;
   candidate.loopAt = positions[AXIS.loop];
@@ -274,8 +287,9 @@ function examineClasses(
     own[AXIS.balancing] = 0;
     own[AXIS.implementation] = 0;
     const launched = {} as Candidate;
-    examineOwn(units.predictor, own, launched);
-    return { units, candidate: launched };
+    const predictorOfClass = dealtPredictor(units.predictor, own[AXIS.threadsPerUnit]);
+    examineOwn(predictorOfClass, own, launched);
+    return { units: { ...units, predictor: predictorOfClass }, candidate: launched };
   });
   candidate.classes = classes;
   candidate.unitsPerGroup = Math.min(device.threadGroupWidth, blockThreads);

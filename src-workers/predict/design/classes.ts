@@ -2,10 +2,9 @@ import type { LengthClass, MixedBalancing } from '../../domain/design.ts';
 import type { GpuDevice } from '../../domain/device.ts';
 import type { LengthLaw } from '../../domain/workload.ts';
 import { bytesOfIteration } from '../../models/memory/accesses.ts';
-import { costFactor } from '../../models/granularity/granularity.ts';
-import { kernelValue } from '../../domain/provenance.ts';
 import { createCaches } from '../caches.ts';
 import { CLASS_CUTS, CLASS_POINTS, NOMINAL_BLOCK } from '../constants.ts';
+import { phaseDemands, stepFactor } from '../cost/pace.ts';
 import { PASS_OVERHEAD_MS } from '../cost/balancing-cost.ts';
 import { givenLengths, lawOfUnits } from '../ordered.ts';
 import { givenOrderOf, type SweepPlan } from '../plan.ts';
@@ -84,7 +83,6 @@ export function bestClasses(
   const { support, probability } = coarse(plan.law);
   const width = device.threadGroupWidth;
   const launchCycles = PASS_OVERHEAD_MS * device.clockMhz * 1e3;
-  const setup = kernel.setupIterationsPerUnit;
   const choices: LengthClass['threads'][] = [...powersOfTwo(width / 2), 'group', 'block'];
   // Ends of the classes: positions after which the law may be cut.
   const cuts = evenCuts(probability, CLASS_CUTS);
@@ -98,9 +96,10 @@ export function bestClasses(
     const bytes = bytesOfIteration(device, kernel, { threadsPerUnit: u, unitElements: meanLength });
     const { latencyCycles, issueCycles } = pipelineOf(plan, device, null, bytes);
     const perUnit = u <= width ? 1 / n : u / width;
-    const phi = costFactor(u, kernel.serialFraction, kernel.cooperationCost);
-    const extra = setup + (u > width ? kernelValue(kernel, 'blockReductionIterations') / phi : 0);
-    const work = (phi * perUnit * issueCycles * plan.units) / device.multiprocessors;
+    const phi = stepFactor(kernel, u);
+    const { unit } = phaseDemands(kernel, device, u);
+    const lanes = kernel.sharing === 'deal' ? u : 1;
+    const work = (perUnit * plan.units) / device.multiprocessors;
     return (from: number, to: number): number => {
       let share = 0;
       for (let at = cuts[from]; at < cuts[to]; at++) share += probability[at];
@@ -109,10 +108,11 @@ export function bestClasses(
       for (let at = cuts[from]; at < cuts[to]; at++) {
         const before = below;
         below += probability[at] / share;
-        depth += support[at] * (Math.pow(below, n) - Math.pow(before, n));
+        depth += Math.ceil(support[at] / lanes) * (Math.pow(below, n) - Math.pow(before, n));
       }
-      const longest = Math.min(support[cuts[to] - 1], longestLength);
-      return share * (depth + extra) * work + (longest + extra) * phi * latencyCycles + launchCycles;
+      const longest = Math.ceil(Math.min(support[cuts[to] - 1], longestLength) / lanes);
+      const issued = phi * depth * issueCycles + unit.issueCycles;
+      return share * issued * work + phi * longest * latencyCycles + unit.latencyCycles + launchCycles;
     };
   });
   for (let stage = 0; stage < Math.min(most, points); stage++) {

@@ -1,11 +1,10 @@
 import { INVALID_REASONS, type InvalidReason } from '../../domain/design.ts';
 import type { CpuDevice, GpuDevice } from '../../domain/device.ts';
 import type { Launch } from '../../domain/space.ts';
-import { bytesOfIteration } from '../../models/memory/accesses.ts';
+import { bytesOfIteration, type AccessingThreads } from '../../models/memory/accesses.ts';
 import { residentBlocks } from '../../models/occupancy/resident.ts';
 import { REDUCTION_BYTES } from '../constants.ts';
 import type { SweepPlan } from '../plan.ts';
-import type { CycleTable } from '../time/cycles.ts';
 
 /** Codes of the reasons, as columns hold them; 0 is valid. */
 export const REASON = Object.fromEntries(INVALID_REASONS.map((reason, code) => [reason.code, code])) as Readonly<
@@ -24,11 +23,10 @@ export interface Shape {
   readonly limitedBy: number;
   /** Of one lane per iteration, bytes of device memory; 0 on a CPU. */
   readonly bytesPerIteration: number;
-  /** Cycles of an iteration, by active work groups; empty on a CPU. */
-  readonly cyclesPerIteration: CycleTable;
+  /** How its threads take the arrays of the kernel. */
+  readonly accessing: AccessingThreads;
 }
 
-const NO_CYCLES: CycleTable = new Float64Array(0);
 const NO_SHAPE = {
   residentBlocks: 0,
   groupsPerBlock: 0,
@@ -36,13 +34,12 @@ const NO_SHAPE = {
   occupancyFraction: 0,
   limitedBy: 0,
   bytesPerIteration: 0,
-  cyclesPerIteration: NO_CYCLES,
+  accessing: { threadsPerUnit: 1, residentThreads: 1, sharedMemoryBytes: 0, unitElements: 1 },
 };
 
 /**
  * A block size with so many registers per thread and threads per unit, on a GPU.
  * @param meanLength of the units, iterations
- * @param cycles of an iteration with so many bytes for each lane, by active work groups
  */
 export function shapeOf(
   plan: SweepPlan,
@@ -51,7 +48,6 @@ export function shapeOf(
   blockThreads: number,
   threadsPerUnit: number,
   meanLength: number,
-  cycles: (bytesPerIteration: number, threadGroupsPerGroup: number) => CycleTable,
 ): Shape {
   const threadGroups = Math.ceil(blockThreads / device.threadGroupWidth);
   const threadGroupsPerGroup = Math.max(1, threadsPerUnit / device.threadGroupWidth);
@@ -65,12 +61,13 @@ export function shapeOf(
     return { ...NO_SHAPE, limitedBy, invalid };
   }
   const { blocksPerMultiprocessor } = residency;
-  const bytesPerIteration = bytesOfIteration(device, plan.kernel, {
+  const accessing = {
     threadsPerUnit,
     residentThreads: blocksPerMultiprocessor * blockThreads,
     sharedMemoryBytes: blocksPerMultiprocessor * sharedMemoryBytesPerBlock,
     unitElements: meanLength,
-  });
+  };
+  const bytesPerIteration = bytesOfIteration(device, plan.kernel, accessing);
   return {
     invalid: 0,
     residentBlocks: blocksPerMultiprocessor,
@@ -79,7 +76,7 @@ export function shapeOf(
     occupancyFraction: residency.occupancyFraction,
     limitedBy,
     bytesPerIteration,
-    cyclesPerIteration: cycles(bytesPerIteration, threadGroupsPerGroup),
+    accessing,
   };
 }
 
@@ -95,6 +92,6 @@ export function coresShape(device: CpuDevice, launch: Launch): Shape {
     occupancyFraction: launch.value / device.cores,
     limitedBy: 0,
     bytesPerIteration: 0,
-    cyclesPerIteration: NO_CYCLES,
-  };
+    accessing: NO_SHAPE.accessing,
+    };
 }

@@ -1,0 +1,73 @@
+import { isEvenShare, isPadded, type LockstepBalancing } from '../../domain/design.ts';
+import type { LengthLaw } from '../../domain/workload.ts';
+import type { Predictor } from '../tables.ts';
+
+/** How many lanes of a work group are at work while it runs. */
+export interface ActiveLanes {
+  /** Mean share of the lanes that are active when one of them reads, 0…1. */
+  readonly ofReads: number;
+  /**
+   * Share of the iterations of a group of n units in which any active one needs something that each needs with this probability: with S the
+   * survival function of the lengths, ∫ 1 − (1 − pS(v))ⁿ dv over the same with p = 1.
+   */
+  any(units: number, probability: number): number;
+}
+
+/** Lanes that all end together. */
+const ALL: ActiveLanes = { ofReads: 1, any: (units, probability) => 1 - (1 - probability) ** units };
+
+/** Steps on which the survival function is kept: what it decides is known to a few per cent at best. */
+const STEPS = 48;
+
+const known = new WeakMap<LengthLaw, ActiveLanes>();
+
+/** Of independent units that start together; where a balancing makes neighbours alike, all lanes. */
+export function activeLanes({ plan: { law } }: Predictor, balancing: LockstepBalancing): ActiveLanes {
+  const areAlike = isEvenShare(balancing) || isPadded(balancing) || !['none', 'shuffle'].includes(balancing.kind);
+  if (areAlike) return ALL;
+  let lanes = known.get(law);
+  if (!lanes) known.set(law, (lanes = ofLaw(law)));
+  return lanes;
+}
+
+function ofLaw({ support, probability }: LengthLaw): ActiveLanes {
+  const [spans, shares] = coarseSurvival(support, probability);
+  let reads = 0;
+  let squares = 0;
+  spans.forEach((span, at) => {
+    reads += span * shares[at];
+    squares += span * shares[at] ** 2;
+  });
+  const anyOf = (units: number, p: number): number =>
+    spans.reduce((sum, span, at) => sum + span * (1 - (1 - p * shares[at]) ** units), 0);
+  return {
+    ofReads: reads > 0 ? squares / reads : 1,
+    any: (units, p) => {
+      const all = anyOf(units, 1);
+      return all > 0 ? anyOf(units, p) / all : p;
+    },
+  };
+}
+
+/** The survival function on few steps: their spans and mean values, closer together where it is small. */
+function coarseSurvival(support: Float64Array, probability: Float64Array): readonly [number[], number[]] {
+  const spans = [support[0]];
+  const shares = [1];
+  let survival = 1;
+  let span = 0;
+  let area = 0;
+  for (let at = 0; at + 1 < support.length; at += 1) {
+    survival = Math.max(0, survival - probability[at]);
+    const step = support[at + 1] - support[at];
+    span += step;
+    area += step * survival;
+    const isLast = at + 2 === support.length;
+    const before = shares[shares.length - 1];
+    if (!isLast && before - area / span < before / STEPS + 1 / (STEPS * STEPS)) continue;
+    spans.push(span);
+    shares.push(area / span);
+    span = 0;
+    area = 0;
+  }
+  return [spans, shares];
+}

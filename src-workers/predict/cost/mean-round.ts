@@ -1,0 +1,74 @@
+import { isEvenShare, isPadded } from '../../domain/design.ts';
+import { lossOfGroups, keepsOrder } from '../dealing/given.ts';
+import { groupDepthLaw } from '../depth/group-depth.ts';
+import { sliceUnits } from '../depth/padded.ts';
+import { lockstepBalancing, type Candidate } from '../design/candidate.ts';
+import { isInGivenOrder, orderOf, paddedLawOf } from '../orders.ts';
+import { givenOrderOf } from '../plan.ts';
+import type { Predictor } from '../tables.ts';
+import { moments } from '../../models/workload/laws.ts';
+import { isOneLoop } from './pace.ts';
+
+/** What a work group does on average for each unit of its slots. */
+export interface MeanRound {
+  /** Iterations, > 0. */
+  readonly iterations: number;
+  /** Starts of units that it stands still for, > 0: one where its lanes start together. */
+  readonly starts: number;
+  /** Units of its lanes. */
+  readonly lanes: number;
+}
+
+/**
+ * The mean round of a candidate, by which its phases are weighed. Flattened loops over a given order are taken as independent draws.
+ * @param rounds units of a slot
+ */
+export function meanRound(predictor: Predictor, candidate: Candidate, rounds: number): MeanRound {
+  const balancing = lockstepBalancing(predictor, candidate);
+  const { unitsPerGroup: n, loopAt, balancingAt } = candidate;
+  if (isEvenShare(balancing)) {
+    const { itemsPerSlot, meanUnitsPerThread } = candidate;
+    const perRound = meanUnitsPerThread > 0 ? itemsPerSlot / meanUnitsPerThread : predictor.meanLength;
+    const each = Math.min(1, 1 / Math.max(1, predictor.meanLength));
+    // A lane starts a unit at an item with this probability, and a group whenever any lane does.
+    return { iterations: perRound, starts: Math.max(1e-9, perRound * (1 - (1 - each) ** n)), lanes: n };
+  }
+  const { plan, meanRounds } = predictor;
+  const loop = isOneLoop(balancing, plan.axes.loop[loopAt]) ? 'flattened' : 'nested';
+  const whole = loop === 'nested' ? 1 : Math.max(1, Math.round(rounds));
+  const key = ((balancingAt * 2 + Number(loop === 'flattened')) * 128 + n) * 128 + whole;
+  const known = meanRounds.get(key);
+  if (known) return known;
+  const made = { ...makeRound(predictor, candidate, loop, whole), lanes: n };
+  const round = { ...made, iterations: Math.max(made.iterations, 1e-9) };
+  meanRounds.set(key, round);
+  return round;
+}
+
+function makeRound(
+  predictor: Predictor,
+  candidate: Candidate,
+  loop: 'nested' | 'flattened',
+  rounds: number,
+): { readonly iterations: number; readonly starts: number } {
+  const { plan, meanLength } = predictor;
+  const { unitsPerGroup: n } = candidate;
+  const balancing = lockstepBalancing(predictor, candidate);
+  const given = givenOrderOf(plan);
+  if (loop === 'nested' && given && isInGivenOrder(predictor, candidate) && keepsOrder(balancing)) {
+    const order = orderOf(predictor, balancing, candidate, given);
+    return { iterations: meanLength * lossOfGroups(order, n).aggregateLoss, starts: 1 };
+  }
+  if (isEvenShare(balancing)) throw new TypeError('Even shares have a round of their own.');
+  if (isPadded(balancing)) {
+    const law = paddedLawOf(predictor, sliceUnits(balancing, plan.units));
+    return { iterations: moments(law).mean, starts: 1 };
+  }
+  const isOrdered = balancing.kind === 'window-sort' || balancing.kind === 'full-sort';
+  const each = isOrdered ? 1 : rounds;
+  const depth = groupDepthLaw(plan.law, n, balancing, loop, each, { setupIterations: 0 });
+  const plain = depth.meanDepth / each;
+  if (loop === 'nested') return { iterations: plain, starts: 1 };
+  const withStarts = groupDepthLaw(plan.law, n, balancing, loop, each, { setupIterations: 1 });
+  return { iterations: plain, starts: Math.max(1, (withStarts.meanDepth - depth.meanDepth) / each) };
+}

@@ -1,0 +1,259 @@
+import { isEvenShare, isPadded, type LockstepBalancing } from '../../domain/design.ts';
+import type { GpuDevice } from '../../domain/device.ts';
+import type { KernelProfile, Phase, PipelineParameters } from '../../domain/kernel.ts';
+import { bytesOfIteration, LEVEL_1_LATENCY, loadLatencyCycles } from '../../models/memory/accesses.ts';
+import { sectorBytes } from '../../models/memory/traffic.ts';
+import { costFactor } from '../../models/granularity/granularity.ts';
+import { bytesPerMultiprocessorCycle, phaseDemand, type Demand } from '../../models/pipeline/derive.ts';
+import { cyclesWithTraffic, cycleTable, marginalCycles } from '../../models/pipeline/soft-saturation.ts';
+import { ACHIEVED_BANDWIDTH, WIDE_COMBINE } from '../constants.ts';
+import { searchSteps } from '../dealing/even-share.ts';
+import { lockstepBalancing, type Candidate } from '../design/candidate.ts';
+import { pipelineOf } from '../predictor.ts';
+import type { Predictor } from '../tables.ts';
+import type { CycleTable } from '../time/cycles.ts';
+import { activeLanes } from './active-lanes.ts';
+import { meanRound } from './mean-round.ts';
+
+/*
+ * What an iteration of a launch costs, and how many iterations the other phases of the kernel are worth.
+ *
+ * Time is counted in iterations (README.md), but a kernel also has phases that run once a thread or once a unit. How many iterations such a
+ * phase is worth depends on the launch: where few groups are active, on the ratio of latencies; where the multiprocessor is full, on that of
+ * issue. All groups of a multiprocessor are in different phases, so latency, issue and traffic of a mean round add up first, and the
+ * soft knee (3.6) takes the sums. It is homogeneous of degree one, so its derivatives share its cycles out among the phases without a rest.
+ */
+
+/** The pace of a launch. */
+export interface Pace {
+  /** Cycles, by active work groups; times `iterationFactor` those of an iteration. */
+  readonly cyclesPerIteration: CycleTable;
+  readonly iterationFactor: number;
+  /** The same as parameters, for resources that are not in the table. */
+  readonly pipeline: PipelineParameters;
+  /** Issue of an iteration and of a mean round (`null`: iterations alone), and traffic of one, cycles of a thread group. */
+  readonly stepIssueCycles: number;
+  readonly roundIssueCycles: number | null;
+  readonly transferCycles: number;
+  /** What each start of a unit adds to a group, iterations. */
+  readonly setupIterations: number;
+  /** What a group runs besides, where slots take even shares, iterations. */
+  readonly overheadIterations: number;
+}
+
+/** Paces of one predictor, by `keyOf`; tables of designs without phases are shared by all that have the same. */
+export interface Paces {
+  readonly known: Map<number, Pace>;
+  readonly tables: Map<string, CycleTable>;
+}
+
+export const createPaces = (): Paces => ({ known: new Map(), tables: new Map() });
+
+/** Rounds beyond which a phase that runs once a thread has no weight. */
+const MOST_ROUNDS = 64;
+
+/** Rounds of a slot, on a scale of four steps between powers of two: laws and tables of a scale are shared. */
+function scaledRounds(rounds: number): number {
+  if (!(rounds > 1)) return 1;
+  if (rounds >= MOST_ROUNDS) return MOST_ROUNDS;
+  const step = 2 ** Math.max(0, Math.floor(Math.log2(rounds)) - 2);
+  return Math.round(rounds / step) * step;
+}
+
+/**
+ * The pace of a candidate. Of a family, whose launch is open, that of full multiprocessors and slots with many units, which no launch of it
+ * undercuts.
+ */
+export function paceOf(predictor: Predictor, candidate: Candidate): Pace {
+  if (candidate.pace) return candidate.pace;
+  const { plan, paces } = predictor;
+  const { axes } = plan;
+  const { deviceAt, capAt, blockAt, threadsAt, loopAt, balancingAt, shape, workingBlocks } = candidate;
+  const device = axes.devices[deviceAt] as GpuDevice;
+  const isFamily = candidate.gridBlocks === 0;
+  const rounds = isFamily ? MOST_ROUNDS : scaledRounds(candidate.meanUnitsPerThread);
+  const blocks = isFamily
+    ? shape.residentBlocks
+    : Math.min(shape.residentBlocks, Math.ceil(workingBlocks / device.multiprocessors));
+  let key = (deviceAt * axes.threadsPerUnit.length + threadsAt) * axes.registerCap.length + capAt;
+  key = (key * axes.blockThreads.length + blockAt) * axes.loop.length + loopAt;
+  key = ((key * axes.balancing.length + balancingAt) * (MOST_ROUNDS + 1) + rounds) * 4096 + blocks;
+  const isShare = isEvenShare(lockstepBalancing(predictor, candidate));
+  // Even shares differ from launch to launch, in their items.
+  let pace = isShare ? undefined : paces.known.get(key);
+  if (!pace) {
+    pace = makePace(predictor, candidate, device, rounds, blocks * shape.groupsPerBlock);
+    if (!isShare) paces.known.set(key, pace);
+  }
+  return (candidate.pace = pace);
+}
+
+const PHASES_OF_UNITS = ['prologue', 'unit', 'combine', 'refill', 'search', 'carry'] as const;
+
+/** Whether an iteration is all that a kernel does, and moves nothing. */
+function isPlain(kernel: KernelProfile, threadsPerUnit: number, width: number, bytes: number): boolean {
+  return bytes === 0 && threadsPerUnit <= width && PHASES_OF_UNITS.every((name) => kernel[name] === undefined);
+}
+
+function makePace(
+  predictor: Predictor,
+  candidate: Candidate,
+  device: GpuDevice,
+  rounds: number,
+  activeGroups: number,
+): Pace {
+  const { plan, paces, elements } = predictor;
+  const { kernel, axes } = plan;
+  const { shape, threadsPerUnit: u, unitsPerGroup: n } = candidate;
+  const { threadGroupsPerGroup } = shape;
+  const width = device.threadGroupWidth;
+  const cap = axes.registerCap[candidate.capAt];
+  const measured = plan.pipeline[device.id] !== undefined;
+  // A measured pipeline has the traffic in its issue cost.
+  const step = pipelineOf(plan, device, cap, measured ? shape.bytesPerIteration : 0);
+  const balancing = lockstepBalancing(predictor, candidate);
+  const isSingle = isOneLoop(balancing, axes.loop[candidate.loopAt]);
+  const cost = stepFactor(kernel, u) + (isSingle ? (kernel.flattenedCost ?? 0) : 0);
+  const most = Math.floor(device.limits.maxThreadGroupsPerMultiprocessor / threadGroupsPerGroup);
+  if (isPlain(kernel, u, width, measured ? 0 : shape.bytesPerIteration)) {
+    const key = `${candidate.deviceAt} ${cap} ${threadGroupsPerGroup} ${shape.bytesPerIteration}`;
+    let table = paces.tables.get(key);
+    if (!table) paces.tables.set(key, (table = groupTable(step, 0, threadGroupsPerGroup, most)));
+    return {
+      cyclesPerIteration: table,
+      iterationFactor: cost,
+      pipeline: step,
+      stepIssueCycles: step.issueCycles * cost,
+      roundIssueCycles: null,
+      transferCycles: 0,
+      setupIterations: 0,
+      overheadIterations: 0,
+    };
+  }
+
+  const { iterations, starts, lanes } = meanRound(predictor, candidate, rounds);
+  const active = activeLanes(predictor, balancing);
+  // Caches hold what the lanes need that have not ended, when most of the reads happen.
+  const threads = Math.min(shape.accessing.residentThreads, activeGroups * threadGroupsPerGroup * width);
+  const taking = { ...shape.accessing, residentThreads: threads * active.ofReads };
+  const bytes = measured ? 0 : bytesOfIteration(device, kernel, taking);
+  const waits = measured
+    ? 0
+    : loadLatencyCycles(device, kernel, taking, (probability) => active.any(lanes, probability)) -
+      kernel.dependentLoadsPerIteration * device.memoryLatencyCycles;
+  const own: Demand = {
+    latencyCycles: (step.latencyCycles + waits) * cost,
+    issueCycles: step.issueCycles * cost,
+  };
+  const phases = phaseDemands(kernel, device, u, missShare(kernel, device, isSingle, balancing, lanes, starts, rounds));
+  const perStart = isSingle ? phases.refill : phases.unit;
+  // A flattened loop takes its first unit before the loop and hands over its last one behind it.
+  const perGroup = isSingle && kernel.refill ? added(phases.prologue, phases.unit) : phases.prologue;
+  const share = isEvenShare(balancing)
+    ? added(perGroup, times(phases.search, searchSteps(plan.units)), phases.carry)
+    : perGroup;
+  // Traffic of the thread groups of a work group, over those of them.
+  const perCycle = ACHIEVED_BANDWIDTH * bytesPerMultiprocessorCycle(device) * threadGroupsPerGroup;
+  const stepBytes = (lanes * (isPadded(balancing) ? iterations * u : elements) * bytes) / perCycle;
+  const unitBytes = measured ? 0 : (lanes * (kernel.unit?.bytes ?? 0)) / perCycle;
+  const threadBytes = measured ? 0 : ((kernel.prologue?.bytes ?? 0) * Math.min(width, n * u)) / perCycle;
+  const whole = {
+    latencyCycles: iterations * own.latencyCycles + starts * perStart.latencyCycles + share.latencyCycles / rounds,
+    issueCycles: iterations * own.issueCycles + starts * perStart.issueCycles + share.issueCycles / rounds,
+  };
+  const transfer = stepBytes + unitBytes + threadBytes / rounds;
+  const pipeline: PipelineParameters = { ...step, ...whole };
+  const part = marginalCycles(pipeline, transfer, activeGroups * threadGroupsPerGroup);
+  const cyclesOf = ({ latencyCycles, issueCycles }: Demand, moved: number): number =>
+    part.latency * latencyCycles + part.issue * issueCycles + part.transfer * moved;
+  const iteration = cyclesOf(own, stepBytes / iterations);
+  const startIterations = cyclesOf(perStart, unitBytes / starts) / iteration;
+  const groupIterations = cyclesOf(share, threadBytes) / iteration;
+  const isShare = isEvenShare(balancing);
+  const setup = startIterations + (isShare ? 0 : groupIterations / (starts * rounds));
+  return {
+    cyclesPerIteration: groupTable(pipeline, transfer, threadGroupsPerGroup, most),
+    iterationFactor: 1 / (iterations + starts * startIterations + groupIterations / rounds),
+    pipeline: { ...pipeline, issueCycles: Math.max(pipeline.issueCycles, transfer) },
+    stepIssueCycles: own.issueCycles,
+    roundIssueCycles: whole.issueCycles,
+    transferCycles: transfer,
+    setupIterations: setup,
+    overheadIterations: isShare ? groupIterations : 0,
+  };
+}
+
+/** By active work groups of so many thread groups each, all in step. */
+function groupTable(
+  pipeline: PipelineParameters,
+  transferCycles: number,
+  threadGroups: number,
+  most: number,
+): CycleTable {
+  if (threadGroups === 1 && transferCycles === 0) return cycleTable(pipeline, most);
+  return Float64Array.from({ length: most + 1 }, (_, w) => cyclesWithTraffic(pipeline, transferCycles, w * threadGroups));
+}
+
+/** Time of an iteration of a lane over that of a thread that has its unit for itself. */
+export function stepFactor({ sharing, serialFraction, cooperationCost }: KernelProfile, threadsPerUnit: number): number {
+  return sharing === 'deal' ? 1 : costFactor(threadsPerUnit, serialFraction, cooperationCost);
+}
+
+/** Whether the kernel is one loop over the iterations of all its units, whatever the loop of the design. */
+export function isOneLoop(balancing: LockstepBalancing, loop: 'nested' | 'flattened'): boolean {
+  // Units that a group fetches together end together: one loop inside another, whatever the axis says.
+  if (balancing.kind === 'dynamic-fetch') return balancing.fetch !== 'group';
+  return loop === 'flattened' || isEvenShare(balancing);
+}
+
+/**
+ * Part of the loads of a unit that wait for device memory, 0…1. Data of neighbouring units share sectors: in a loop of its own, groups that start
+ * together wait for theirs, and in later rounds a neighbour has mostly fetched it; lanes that start units one by one find what the first of them
+ * fetched. Half of a unit's bytes are taken to be read.
+ */
+function missShare(
+  { unit }: KernelProfile,
+  device: GpuDevice,
+  isSingle: boolean,
+  balancing: LockstepBalancing,
+  lanes: number,
+  starts: number,
+  rounds: number,
+): number {
+  const read = (unit?.bytes ?? 0) / 2;
+  // Where units are fetched, their neighbours go to other multiprocessors.
+  if (read === 0 || balancing.kind === 'dynamic-fetch') return 1;
+  const sectors = (lanes * read) / sectorBytes(device);
+  const misses = Math.min(1, isSingle ? Math.max(1, sectors) / starts : sectors);
+  const later = misses + (1 - misses) * LEVEL_1_LATENCY;
+  return isSingle ? later : (1 + (rounds - 1) * later) / rounds;
+}
+
+const added = (...demands: readonly Demand[]): Demand => ({
+  latencyCycles: demands.reduce((sum, { latencyCycles }) => sum + latencyCycles, 0),
+  issueCycles: demands.reduce((sum, { issueCycles }) => sum + issueCycles, 0),
+});
+const times = ({ latencyCycles, issueCycles }: Demand, count: number): Demand => ({
+  latencyCycles: latencyCycles * count,
+  issueCycles: issueCycles * count,
+});
+
+/**
+ * Demands of the phases of a kernel whose units are shared by u threads. A unit is combined in log₂ u steps.
+ * @param missShare part of the loads of a unit that wait for device memory
+ */
+export function phaseDemands(kernel: KernelProfile, device: GpuDevice, threadsPerUnit: number, missShare = 1) {
+  const combine = times(phaseDemand(device, kernel.combine), Math.log2(threadsPerUnit));
+  const wide = phaseDemand(device, threadsPerUnit > device.threadGroupWidth ? WIDE_COMBINE : undefined);
+  const ofUnit = (phase: Phase | undefined): Demand =>
+    phaseDemand(device, phase && { ...phase, dependentLoads: (phase.dependentLoads ?? 0) * missShare });
+  const unit = added(ofUnit(kernel.unit), combine, wide);
+  return {
+    prologue: phaseDemand(device, kernel.prologue),
+    unit,
+    /** A kernel that does not say what changing its unit costs pays for a unit. */
+    refill: kernel.refill ? added(ofUnit(kernel.refill), combine, wide) : unit,
+    search: phaseDemand(device, kernel.search),
+    carry: phaseDemand(device, kernel.carry),
+  };
+}

@@ -1,0 +1,31 @@
+import type { LengthLaw } from '../domain/workload.ts';
+import { knownGivenOrder } from './dealing/arrange.ts';
+import type { GivenBalancing, GivenOrder } from './dealing/given.ts';
+import { paddedLaw } from './depth/padded.ts';
+import type { Candidate } from './design/candidate.ts';
+import type { Predictor } from './tables.ts';
+
+/** Whether the units of a candidate are those of the workload, in its order or one that a balancing makes of it. */
+export function isInGivenOrder({ plan, balancing }: Predictor, { balancingAt }: Candidate): boolean {
+  return plan.ordered?.given === true && balancing[balancingAt].kind !== 'shuffle';
+}
+
+/** The order of the units of a design, which are given. */
+export function orderOf(
+  { plan, givenOrders }: Predictor,
+  balancing: GivenBalancing,
+  { balancingAt, unitsPerGroup }: Candidate,
+  given: Float64Array,
+): GivenOrder {
+  const key = balancingAt * 128 + (balancing.kind === 'best-buckets' ? unitsPerGroup : 0);
+  let order = givenOrders.get(key);
+  if (!order) givenOrders.set(key, (order = knownGivenOrder(given, plan.units, plan.law, balancing, unitsPerGroup)));
+  return order;
+}
+
+/** The law of padded units. */
+export function paddedLawOf({ plan, paddedLaws, longestLength }: Predictor, slice: number): LengthLaw {
+  let law = paddedLaws.get(slice);
+  if (!law) paddedLaws.set(slice, (law = paddedLaw(plan.law, slice, plan.units, longestLength)));
+  return law;
+}
