@@ -5,7 +5,7 @@ import type { PredictionChunk, PredictionColumns } from './domain/columns.ts';
 import type { LossReport } from './domain/loss.ts';
 import type { ReproductionTable } from './domain/reproduction.ts';
 import { move, Piscina } from 'piscina';
-import { changedPlan, changesTables, type InputChange } from './advise/change.ts';
+import { changedPlan, changesLengths, type InputChange } from './advise/change.ts';
 import {
   keepBest,
   keepPick,
@@ -262,7 +262,7 @@ function changedPredictor(plan: SweepPlan, key: string, change: InputChange): Pr
   const own = advisorOf(plan, key);
   return createPredictor(
     changedPlan(own.plan, change),
-    changesTables(change) ? createCaches(ADVICE_LIMITS) : own.caches,
+    changesLengths(change) ? createCaches(ADVICE_LIMITS) : own.caches,
   );
 }
 

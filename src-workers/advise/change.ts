@@ -1,4 +1,4 @@
-import { kernelInput, type OwnInput, type VariedInput } from '../domain/provenance.ts';
+import { kernelInput, withKernelValue, type KernelNumber, type OwnInput, type VariedInput } from '../domain/provenance.ts';
 import type { Implementation } from '../domain/space.ts';
 import type { LengthLaw } from '../domain/workload.ts';
 import { moments } from '../models/workload/laws.ts';
@@ -10,10 +10,9 @@ export interface InputChange {
   readonly value: number;
 }
 
-/** Whether a change makes other depth laws: all others leave the tables of a plan as they are. */
-export function changesTables({ input }: InputChange): boolean {
-  const kernel = kernelInput(input);
-  return kernel === null || kernel.field === 'setupIterationsPerUnit';
+/** Whether a change makes other lengths: whatever else changes, laws are kept under what they depend on. */
+export function changesLengths({ input }: InputChange): boolean {
+  return kernelInput(input) === null;
 }
 
 /** The plan with one input changed. It has the same designs; which of them are valid may differ. */
@@ -30,8 +29,9 @@ export function changedPlan(plan: SweepPlan, { input, value }: InputChange): Swe
     }
     default: {
       const { field, implementation } = kernelInput(input)!;
+      const number = field as KernelNumber;
       const changed =
-        implementation === null ? { ...plan, id, kernel: { ...plan.kernel, [field]: value } } : { ...plan, id };
+        implementation === null ? { ...plan, id, kernel: withKernelValue(plan.kernel, number, value) } : { ...plan, id };
       const { implementations } = plan.axes;
       if (!implementations) return changed;
       // An input of the study is that of all implementations without a value of their own.
@@ -40,7 +40,7 @@ export function changedPlan(plan: SweepPlan, { input, value }: InputChange): Swe
       const axes = {
         ...plan.axes,
         implementations: implementations.map((one, at) =>
-          follows(one, at) ? { ...one, kernel: { ...one.kernel, [field]: value } } : one,
+          follows(one, at) ? { ...one, kernel: withKernelValue(one.kernel, number, value) } : one,
         ),
       };
       return { ...changed, axes };

@@ -1,3 +1,4 @@
+import type { KernelProfile } from '../domain/kernel.ts';
 import { kernelInput, type KernelField } from '../domain/provenance.ts';
 import { AXIS, type SpaceAxes } from '../domain/space.ts';
 import type { Predictor } from '../predict/tables.ts';
@@ -44,11 +45,17 @@ export interface TrialOptions {
   readonly known: Best | null;
 }
 
-/** Inputs that change the times of all designs of a group by one factor, so that the best of a group stays the best. */
-const SCALING: ReadonlySet<KernelField> = new Set(['serialFraction', 'cooperationCost', 'flattenedCost']);
-export function isScaling(input: InputChange['input']): boolean {
+/** Inputs of an iteration alone. */
+const OF_ITERATIONS: ReadonlySet<KernelField> = new Set(['serialFraction', 'cooperationCost', 'flattenedCost']);
+
+/**
+ * Whether an input changes the times of all designs of a group by one factor, so that the best of a group stays the best: where a kernel is its
+ * iterations alone, and moves nothing.
+ */
+export function isScaling(input: InputChange['input'], { prologue, unit, refill, accesses, bytesPerIteration }: KernelProfile): boolean {
   const kernel = kernelInput(input);
-  return kernel !== null && SCALING.has(kernel.field);
+  if (kernel === null || !OF_ITERATIONS.has(kernel.field)) return false;
+  return !prologue && !unit && !refill && !accesses && bytesPerIteration === 0;
 }
 
 /** Families whose coarse best is within this fraction of the best are looked at in full, and at most so many. */
@@ -139,7 +146,7 @@ function gainOf({ bestMs, recommendedMs }: Best): number {
 
 /** The designs that can be the best of a predictor's plan. */
 function competitors(predictor: Predictor, { input, near, recommended }: TrialOptions): Uint32Array {
-  if (isScaling(input)) return Uint32Array.from(new Set([...near, recommended]));
+  if (isScaling(input, predictor.plan.kernel)) return Uint32Array.from(new Set([...near, recommended]));
   const { axes } = predictor.plan;
   const looked = Uint32Array.from(new Set([...coarseDesigns(axes), ...near, recommended]));
   const families = familiesOf(axes, looked, predictPromising(predictor, looked, FAMILY_MARGIN).timeMs);

@@ -9,6 +9,7 @@ import {
 } from '../domain/calibration.ts';
 import type { GpuDevice } from '../domain/device.ts';
 import type { PipelineParameters } from '../domain/kernel.ts';
+import { setupIterationsOf, withSetupIterations } from '../domain/provenance.ts';
 import { fail, ok, type Result } from '../domain/result.ts';
 import { AXIS, AXIS_ORDER, type SpaceAxes } from '../domain/space.ts';
 import type { DivergenceFit } from '../models/calibration/divergence.ts';
@@ -24,7 +25,6 @@ import {
 import { deviceStack } from '../models/divergence/costs.ts';
 import { pipelineParameters } from '../models/pipeline/derive.ts';
 import { moments } from '../models/workload/laws.ts';
-import { keep } from '../numeric/kept.ts';
 import type { UniformSource } from '../numeric/random.ts';
 import { median } from '../numeric/statistics.ts';
 import { axisCounts, decodeInto, encode, spaceSize } from '../space/axes.ts';
@@ -140,7 +140,7 @@ export function calibrateFromDesigns(
       schedulers: pipeline.schedulers,
       serialFraction: found.serialFraction ?? kernel.serialFraction,
       cooperationCost: found.cooperationCost ?? kernel.cooperationCost,
-      setupIterationsPerUnit: found.setupIterationsPerUnit ?? kernel.setupIterationsPerUnit,
+      setupIterationsPerUnit: found.setupIterationsPerUnit ?? setupIterationsOf(kernel),
       divergentBranchCycles:
         divergence?.cyclesPerDivergentBranch ?? deviceStack(device).costs?.cyclesPerDivergentBranch ?? null,
       launchOverheadMs: identified.launchOverheadMs!.held ? null : found.launchOverheadMs!,
@@ -163,12 +163,14 @@ export function calibratedPlan(plan: SweepPlan, deviceId: string, parameters: Ca
   return {
     ...plan,
     id: `${plan.id} calibrated ${deviceId} ${JSON.stringify(parameters)}`,
-    kernel: {
-      ...plan.kernel,
-      serialFraction: parameters.serialFraction ?? plan.kernel.serialFraction,
-      cooperationCost: parameters.cooperationCost ?? plan.kernel.cooperationCost,
-      setupIterationsPerUnit: parameters.setupIterationsPerUnit ?? plan.kernel.setupIterationsPerUnit,
-    },
+    kernel: withSetupIterations(
+      {
+        ...plan.kernel,
+        serialFraction: parameters.serialFraction ?? plan.kernel.serialFraction,
+        cooperationCost: parameters.cooperationCost ?? plan.kernel.cooperationCost,
+      },
+      parameters.setupIterationsPerUnit ?? setupIterationsOf(plan.kernel),
+    ),
     pipeline: { ...plan.pipeline, [deviceId]: { latencyCycles, issueCycles, kneeSoftness, schedulers } },
   };
 }
@@ -217,7 +219,8 @@ function plannedPipeline(plan: SweepPlan, device: GpuDevice): PipelineParameters
 
 function startingValues(plan: SweepPlan, device: GpuDevice): Values {
   const { latencyCycles, issueCycles, kneeSoftness } = plannedPipeline(plan, device);
-  const { serialFraction, cooperationCost, setupIterationsPerUnit } = plan.kernel;
+  const { serialFraction, cooperationCost } = plan.kernel;
+  const setupIterationsPerUnit = setupIterationsOf(plan.kernel);
   return {
     latencyCycles,
     issueCycles,
@@ -285,32 +288,25 @@ function onlyMeasured(
  */
 const setupStep = (plan: SweepPlan): number => 0.1 * moments(plan.law).mean + 0.2;
 
-/** Setups whose laws are kept: a descent comes back to most of them. */
-const KEPT_SETUPS = 24;
-
 /** @param indices of valid designs */
 function createForwardModel(plan: SweepPlan, device: GpuDevice, indices: readonly number[]): ForwardModel {
   const first = createPredictor(plan);
   const orderingMs = new Float64Array(indices.length);
   for (const [i, index] of indices.entries()) orderingMs[i] = balancingTimeOf(first, index);
   const { schedulers } = plannedPipeline(plan, device);
-  // How deep groups run depends on the setup, but on nothing else that is fitted: laws are by far the slowest part.
-  const lawsBySetup = new Map([[plan.kernel.setupIterationsPerUnit, first.caches]]);
-  const exact = ({ latencyCycles, issueCycles, kneeSoftness, launchOverheadMs, ...kernel }: Values) => {
-    const { setupIterationsPerUnit } = kernel;
+  const exact = ({ latencyCycles, issueCycles, kneeSoftness, launchOverheadMs, ...fitted }: Values) => {
+    const { setupIterationsPerUnit, ...shared } = fitted;
     const pipeline = { [device.id]: { latencyCycles, issueCycles, kneeSoftness, schedulers } };
-    const predictor = createPredictor(
-      { ...plan, kernel: { ...plan.kernel, ...kernel }, pipeline },
-      lawsBySetup.get(setupIterationsPerUnit),
-    );
-    keep(lawsBySetup, KEPT_SETUPS, setupIterationsPerUnit, predictor.caches);
+    const kernel = withSetupIterations({ ...plan.kernel, ...shared }, setupIterationsPerUnit);
+    // Laws are by far the slowest part, and are kept under the setup that they depend on.
+    const predictor = createPredictor({ ...plan, kernel, pipeline }, first.caches);
     return Float64Array.from(
       indices,
       (index, i) => predictChunk(predictor, index, 1).timeMs[0] - orderingMs[i] + launchOverheadMs,
     );
   };
   // One of the setups is the plan's own, at which a setup is held that the designs do not determine.
-  const origin = plan.kernel.setupIterationsPerUnit;
+  const origin = setupIterationsOf(plan.kernel);
   const step = setupStep(plan);
   const quick = (values: Values) => {
     const setup = values.setupIterationsPerUnit;

@@ -261,7 +261,13 @@ export function standInKernel(kernel: KernelProfile, profile: UnitLoopProfile | 
     cooperationCost: own.cooperationCost,
     dependentLoadsPerIteration: own.dependentLoadsPerIteration,
     bytesPerIteration: own.bytesPerIteration,
-    setupIterationsPerUnit: SETUP_INSTRUCTIONS / all,
+    sharing: 'split',
+    prologue: undefined,
+    unit: { instructions: SETUP_INSTRUCTIONS },
+    combine: undefined,
+    refill: undefined,
+    chainInstructions: undefined,
+    dependentExchanges: undefined,
     flattenedCost: Math.max(kernel.flattenedCost ?? 0, FLATTENED_INSTRUCTIONS / all),
   };
 }

@@ -1,6 +1,6 @@
 import { isEvenShare, needsLengths, runsOn } from './design.ts';
 import { isEstimate, type Device } from './device.ts';
-import type { KernelProfile, MemoryAccess } from './kernel.ts';
+import { PHASES, type KernelProfile, type MemoryAccess, type Phase, type PhaseName } from './kernel.ts';
 import { parseBalancing } from './balancing.ts';
 
 /** Where the values that a prediction is made from come from, and what is usual of those that nobody gave. */
@@ -20,15 +20,20 @@ export const KERNEL_FIELDS = [
   'dependentLoadsPerIteration',
   'bytesPerIteration',
   'accesses',
-  'setupIterationsPerUnit',
+  'sharing',
+  'prologue',
+  'unit',
+  'combine',
+  'refill',
+  'search',
+  'carry',
   'cooperationCost',
   'flattenedCost',
+  'chainInstructions',
+  'dependentExchanges',
   'integerShare',
   'fp64Share',
   'specialShare',
-  'blockReductionIterations',
-  'searchStepIterations',
-  'carryIterations',
   'sharedMemoryBytesPerBlock',
   'bytesPerUnit',
   'kneeSoftness',
@@ -36,22 +41,20 @@ export const KERNEL_FIELDS = [
   'lengthsKnownBeforeLaunch',
 ] as const satisfies readonly (keyof KernelProfile)[];
 export type KernelField = (typeof KERNEL_FIELDS)[number];
-export type KernelNumber = Exclude<KernelField, 'accesses' | 'lengthsKnownBeforeLaunch'>;
+/** Fields that are numbers; of a phase its instructions stand for it. */
+export type KernelNumber = Exclude<KernelField, 'accesses' | 'lengthsKnownBeforeLaunch' | 'sharing'>;
 
 /** What a study says where it leaves a field out. Registers and instructions it must give. */
 export const KERNEL_DEFAULTS = {
   serialFraction: 0,
   dependentLoadsPerIteration: 0,
   bytesPerIteration: 0,
-  setupIterationsPerUnit: 0,
   cooperationCost: 0,
   flattenedCost: 0,
+  dependentExchanges: 0,
   integerShare: 0,
   fp64Share: 0,
   specialShare: 0,
-  blockReductionIterations: 0.5,
-  searchStepIterations: 0.5,
-  carryIterations: 1,
   sharedMemoryBytesPerBlock: 0,
   bytesPerUnit: 64,
   kneeSoftness: 6.5,
@@ -115,13 +118,70 @@ export const KERNEL_INPUTS: Readonly<Record<KernelNumber, KernelInput>> = {
     usual: [0, 32],
     source: 'chosen: one double-precision value; 32 B is a whole sector per lane (CUDA C++ Best Practices Guide)',
   },
-  setupIterationsPerUnit: {
-    label: 'Set-up per unit',
-    unit: 'iterations',
+  unit: {
+    label: 'Once a unit',
+    unit: 'instructions',
     level: 'basic',
-    assumed: 1,
-    usual: [0, 5],
-    source: 'chosen: loading a unit costs about as much as an iteration',
+    assumed: 18,
+    usual: [6, 60],
+    source: 'chosen: bounds, a pointer and a store, as in a CSR row loop; 18 in the kernels of test/data/cycle-sim',
+  },
+  prologue: {
+    label: 'Once a thread',
+    unit: 'instructions',
+    level: 'advanced',
+    assumed: 20,
+    usual: [8, 60],
+    source: 'chosen: arguments and the index of the thread; 18 to 25 in the kernels of test/data/cycle-sim',
+  },
+  combine: {
+    label: 'Combining step',
+    unit: 'instructions',
+    level: 'advanced',
+    assumed: 3,
+    usual: [2, 12],
+    source: 'chosen: a shuffle and an addition, with what moves the values; 2 to 5 in the kernels of test/data/cycle-sim',
+  },
+  refill: {
+    label: 'Change of unit',
+    unit: 'instructions',
+    level: 'advanced',
+    assumed: 12,
+    usual: [4, 60],
+    source: 'chosen: a store, the next index and a load; 11 in the kernels of test/data/cycle-sim',
+  },
+  search: {
+    label: 'Search step',
+    unit: 'instructions',
+    level: 'advanced',
+    assumed: 7,
+    usual: [4, 20],
+    source: 'chosen: a dependent load, mostly from a cache, and six instructions',
+  },
+  carry: {
+    label: 'Carry of a cut unit',
+    unit: 'instructions',
+    level: 'advanced',
+    assumed: 15,
+    usual: [4, 60],
+    source:
+      'chosen: a store and an atomic addition, or its part of a second pass (Merrill and Garland 2016, doi:10.1109/SC.2016.57)',
+  },
+  chainInstructions: {
+    label: 'Longest chain',
+    unit: 'instructions',
+    level: 'advanced',
+    assumed: 30,
+    usual: [4, 100],
+    source: 'chosen: every instruction waits for the one before, as where nothing is known of their dependencies',
+  },
+  dependentExchanges: {
+    label: 'Exchanges per iteration',
+    unit: '',
+    level: 'advanced',
+    assumed: 0,
+    usual: [0, 8],
+    source: 'chosen: none in most loops; a shuffle for each halving of a sum',
   },
   cooperationCost: {
     label: 'Cooperation step κ',
@@ -138,31 +198,6 @@ export const KERNEL_INPUTS: Readonly<Record<KernelNumber, KernelInput>> = {
     assumed: 0.1,
     usual: [0, 0.5],
     source: 'chosen; 0.43 was fitted on a software adapter (db/examples/software.json)',
-  },
-  blockReductionIterations: {
-    label: 'Block reduction',
-    unit: 'iterations per unit',
-    level: 'advanced',
-    assumed: 0.5,
-    usual: [0.1, 3],
-    source: 'chosen: two barriers, a store, a load and five shuffles with additions, about 15 instructions of 30',
-  },
-  searchStepIterations: {
-    label: 'Search step',
-    unit: 'iterations',
-    level: 'advanced',
-    assumed: 0.5,
-    usual: [0.1, 2],
-    source: 'chosen: a dependent load, mostly from a cache, and six instructions, against an iteration of 30',
-  },
-  carryIterations: {
-    label: 'Carry of a cut unit',
-    unit: 'iterations per share',
-    level: 'advanced',
-    assumed: 1,
-    usual: [0.2, 4],
-    source:
-      'chosen: a store and an atomic addition, or its part of a second pass (Merrill and Garland 2016, doi:10.1109/SC.2016.57)',
   },
   integerShare: {
     label: 'Integer instructions',
@@ -222,7 +257,9 @@ export const KERNEL_INPUTS: Readonly<Record<KernelNumber, KernelInput>> = {
   },
 };
 
-const KERNEL_NUMBERS = KERNEL_FIELDS.filter((field) => field !== 'accesses' && field !== 'lengthsKnownBeforeLaunch');
+const KERNEL_NUMBERS = KERNEL_FIELDS.filter(
+  (field) => field !== 'accesses' && field !== 'lengthsKnownBeforeLaunch' && field !== 'sharing',
+);
 
 /** Inputs that may be varied: numbers of the kernel, the number of units, and the spread of their lengths about the mean, 1 as it is. */
 export const VARIED_INPUTS = [
@@ -243,11 +280,35 @@ export function kernelInput(
   return match && field ? { field, implementation: match[1] === undefined ? null : Number(match[1]) } : null;
 }
 
+/** Phases of a kernel of which nothing is known. A unit is taken to begin with one dependent load and to move 16 bytes. */
+const ASSUMED_PHASES: Readonly<Partial<Record<PhaseName, Omit<Phase, 'instructions'>>>> = {
+  unit: { integerShare: 0.8, dependentLoads: 1, bytes: 16 },
+  prologue: { integerShare: 0.8 },
+  combine: { dependentExchanges: 1 },
+  refill: { integerShare: 0.8, dependentLoads: 1, bytes: 16 },
+  search: { integerShare: 0.8, dependentLoads: 0.5 },
+  carry: { integerShare: 0.5, dependentLoads: 1 },
+};
+
+export const isPhase = (field: string): field is PhaseName => (PHASES as readonly string[]).includes(field);
+
+/** A phase of which nothing is known, with so many instructions. */
+export function assumedPhase(name: PhaseName, instructions = KERNEL_INPUTS[name].assumed): Phase {
+  return { instructions, ...ASSUMED_PHASES[name] };
+}
+
 /** Values of a kernel of which nothing is known: for a new study, with every field marked as assumed. */
-export function assumedKernel(): Record<KernelNumber, number> & { readonly origins: Record<KernelField, Origin> } {
-  const values = Object.fromEntries(Object.entries(KERNEL_INPUTS).map(([field, { assumed }]) => [field, assumed]));
+export function assumedKernel(): Omit<KernelProfile, 'name' | 'lengthsKnownBeforeLaunch'> & {
+  readonly origins: Record<KernelField, Origin>;
+} {
+  const values = Object.fromEntries(
+    KERNEL_NUMBERS.filter((field) => field !== 'chainInstructions').map((field) => [
+      field,
+      isPhase(field) ? assumedPhase(field) : KERNEL_INPUTS[field].assumed,
+    ]),
+  );
   const origins = Object.fromEntries(KERNEL_FIELDS.map((field) => [field, 'assumed']));
-  return { ...(values as Record<KernelNumber, number>), origins: origins as Record<KernelField, Origin> };
+  return { ...values, sharing: 'deal', origins } as unknown as ReturnType<typeof assumedKernel>;
 }
 
 /** A kernel with what a study keeps of its origins. */
@@ -259,6 +320,7 @@ export type KernelWithOrigins = KernelProfile & {
 export function kernelOrigin(kernel: KernelWithOrigins, field: KernelField): Origin {
   const stated = kernel.origins?.[field];
   if (stated !== undefined) return stated;
+  if (isPhase(field) && kernel[field] === undefined) return 'assumed';
   const byDefault = (KERNEL_DEFAULTS as Partial<Record<KernelField, number | boolean>>)[field];
   return byDefault !== undefined && (kernel[field] ?? byDefault) === byDefault ? 'assumed' : 'given';
 }
@@ -422,25 +484,30 @@ function kernelFields(
   const shared = axes.threadsPerUnit.some((threads) => threads > 1);
   const even = kinds.some(isEvenShare);
   const single = axes.loop.includes('flattened') || even || kinds.some(({ kind }) => kind === 'dynamic-fetch');
-  const wide = axes.threadsPerUnit.some((threads) => threads > device.threadGroupWidth);
+  const split = kernel.sharing !== 'deal';
   const spills = axes.registerCap.some((cap) => cap !== null && cap < kernel.registersPerThread);
   const matters: Readonly<Record<KernelField, boolean>> = {
     registersPerThread: true,
     instructionsPerIteration: !measured || spills,
-    serialFraction: shared,
+    serialFraction: shared && split,
     dependentLoadsPerIteration: !measured || spills,
     bytesPerIteration: !kernel.accesses && (!measured || spills),
     accesses: kernel.accesses !== undefined && (!measured || spills),
-    setupIterationsPerUnit: true,
-    cooperationCost: shared,
+    sharing: shared,
+    prologue: true,
+    unit: true,
+    combine: shared,
+    refill: single,
+    search: even,
+    carry: even,
+    chainInstructions: kernel.chainInstructions !== undefined && !measured,
+    dependentExchanges: (kernel.dependentExchanges ?? 0) > 0 && !measured,
+    cooperationCost: shared && split,
     flattenedCost: single,
     // Where none is given, all instructions count as FP32.
     integerShare: (kernel.integerShare ?? 0) > 0 && (!measured || spills),
     fp64Share: (kernel.fp64Share ?? 0) > 0 && (!measured || spills),
     specialShare: (kernel.specialShare ?? 0) > 0 && (!measured || spills),
-    blockReductionIterations: wide,
-    searchStepIterations: even,
-    carryIterations: even,
     sharedMemoryBytesPerBlock: true,
     bytesPerUnit: ordered && kernel.lengthsKnownBeforeLaunch,
     kneeSoftness: !measured,
@@ -450,9 +517,72 @@ function kernelFields(
   return KERNEL_FIELDS.filter((field) => matters[field]);
 }
 
-/** A number of a kernel, and the default where it says nothing of it. */
+/**
+ * The phase of a kernel: what it says, or where every kernel of its kind has such a phase, an assumed one. `undefined`: none is known, and none
+ * is priced.
+ */
+export function kernelPhase(kernel: KernelProfile, name: PhaseName): Phase | undefined {
+  const isCertain = name === 'search' || name === 'carry' || (name === 'combine' && kernel.sharing === 'deal');
+  return kernel[name] ?? (isCertain ? assumedPhase(name) : undefined);
+}
+
+/** A number of a kernel, and the default where it says nothing of it: of a phase its instructions. */
 export function kernelValue(kernel: KernelProfile, field: KernelNumber): number {
+  if (isPhase(field)) return kernelPhase(kernel, field)?.instructions ?? 0;
+  if (field === 'chainInstructions') return kernel.chainInstructions ?? kernel.instructionsPerIteration;
   return kernel[field] ?? (KERNEL_DEFAULTS as Partial<Record<KernelNumber, number>>)[field]!;
+}
+
+/** The kernel with another value of a number: a phase grows and shrinks as a whole. */
+export function withKernelValue<Kernel extends Partial<KernelProfile>>(
+  kernel: Kernel,
+  field: KernelNumber,
+  value: number,
+): Kernel {
+  if (!isPhase(field)) return { ...kernel, [field]: value };
+  const phase = kernel[field] ?? assumedPhase(field);
+  const factor = phase.instructions > 0 ? value / phase.instructions : 0;
+  const grown = (part: number | undefined): number | undefined => (part === undefined ? undefined : part * factor);
+  const { chainInstructions, dependentExchanges, dependentLoads, bytes } = phase;
+  return {
+    ...kernel,
+    [field]: {
+      ...phase,
+      instructions: value,
+      ...(chainInstructions !== undefined && { chainInstructions: grown(chainInstructions) }),
+      ...(dependentExchanges !== undefined && { dependentExchanges: grown(dependentExchanges) }),
+      ...(dependentLoads !== undefined && { dependentLoads: grown(dependentLoads) }),
+      ...(bytes !== undefined && { bytes: grown(bytes) }),
+    },
+  };
+}
+
+/** The unit phase that a setup of so many iterations is: what a study of format 1 without phases said. */
+export function setupPhase(kernel: KernelProfile, iterations: number): Phase {
+  const { instructionsPerIteration, integerShare, fp64Share, specialShare, chainInstructions } = kernel;
+  const { dependentExchanges = 0, dependentLoadsPerIteration, bytesPerIteration } = kernel;
+  return {
+    instructions: iterations * instructionsPerIteration,
+    ...(integerShare && { integerShare }),
+    ...(fp64Share && { fp64Share }),
+    ...(specialShare && { specialShare }),
+    ...(chainInstructions !== undefined && { chainInstructions: iterations * chainInstructions }),
+    ...(dependentExchanges > 0 && { dependentExchanges: iterations * dependentExchanges }),
+    ...(dependentLoadsPerIteration > 0 && { dependentLoads: iterations * dependentLoadsPerIteration }),
+    ...(bytesPerIteration > 0 && { bytes: iterations * bytesPerIteration }),
+  };
+}
+
+/** The unit phase of a kernel, in iterations by their instructions; 0 where it has none. */
+export function setupIterationsOf({ unit, instructionsPerIteration }: KernelProfile): number {
+  return (unit?.instructions ?? 0) / instructionsPerIteration;
+}
+
+/** The kernel with a unit phase of so many iterations: its own, longer or shorter, or one like its iterations. */
+export function withSetupIterations<Kernel extends KernelProfile>(kernel: Kernel, iterations: number): Kernel {
+  if (iterations === setupIterationsOf(kernel)) return kernel;
+  if (kernel.unit) return withKernelValue(kernel, 'unit', iterations * kernel.instructionsPerIteration);
+  return { ...kernel, unit: setupPhase(kernel, iterations) };
 }
 
 const PATTERN_TEXT = {
@@ -488,6 +618,10 @@ function kernelFact({ input, field, kernel, of }: DecidingField): InputFact {
   if (field === 'accesses') {
     const value = accessesText(kernel.accesses ?? []);
     return { field: input, label: named('Memory accesses'), value, unit: '', origin, note, usual: null };
+  }
+  if (field === 'sharing') {
+    const value = kernel.sharing === 'deal' ? 'iterations are dealt to its threads' : 'its threads split each iteration';
+    return { field: input, label: named('Sharing of a unit'), value, unit: '', origin, note, usual: null };
   }
   const { label, unit, usual } = KERNEL_INPUTS[field];
   return { field: input, label: named(label), value: kernelValue(kernel, field), unit, origin, note, usual };

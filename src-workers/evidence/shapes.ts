@@ -52,7 +52,6 @@ export const NO_KERNEL: Omit<KernelProfile, 'name' | 'registersPerThread' | 'ins
   bytesPerIteration: 0,
   serialFraction: 0,
   cooperationCost: 0,
-  setupIterationsPerUnit: 0,
   kneeSoftness: 6.5,
   bytesPerUnit: 0,
   lengthsKnownBeforeLaunch: true,

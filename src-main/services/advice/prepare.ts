@@ -77,7 +77,6 @@ function advised(study: Study, axes: SpaceAxes, law: LengthLaw, order: OrderedLe
     work,
     given,
     units,
-    setup: kernel.setupIterationsPerUnit,
     loop: axes.loop,
     balancing: axes.balancing,
     implementations: axes.implementations,

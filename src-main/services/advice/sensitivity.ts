@@ -1,4 +1,5 @@
-import { changesTables, type InputChange } from '../../../src-workers/advise/change.ts';
+import type { KernelProfile } from '../../../src-workers/domain/kernel.ts';
+import { changesLengths, type InputChange } from '../../../src-workers/advise/change.ts';
 import {
   CANDIDATES_PER_VALUE,
   isScaling,
@@ -78,8 +79,8 @@ export async function sensitivity(
   const present = presentOf(device, known, recommended);
   const results = new Map<Varied, InputTrial>();
   // Those that make other laws take longest: they come first, so that all workers end together.
-  const queue = [...varied].sort((a, b) => Number(changesTables(b)) - Number(changesTables(a)));
-  const trials = new Map(varied.map((one) => [one, trialOf(one, present)]));
+  const queue = [...varied].sort((a, b) => Number(changesLengths(b)) - Number(changesLengths(a)));
+  const trials = new Map(varied.map((one) => [one, trialOf(one, device.plan.kernel, present)]));
   const lane = async (): Promise<void> => {
     for (let one = queue.shift(); one && isCurrent(); one = queue.shift())
       results.set(one, await pool.run('tryInputs', { plan: device.plan, key: device.key, trial: trials.get(one)! }));
@@ -130,7 +131,7 @@ function variedInputs(
   const facts = new Map(study.facts(device).map((fact) => [fact.field, fact]));
   const deciding = decidingFields(predictionInputs(study.study, study.axes), device);
   const kernel = deciding.flatMap(({ field, input, kernel: own, of }): Varied[] => {
-    if (field === 'lengthsKnownBeforeLaunch' || field === 'accesses' || (of !== null && of !== implementation))
+    if (field === 'lengthsKnownBeforeLaunch' || field === 'accesses' || field === 'sharing' || (of !== null && of !== implementation))
       return [];
     const path = input as InputChange['input'];
     const isAsked = asked?.some((one) => one === `kernel.${field}`) ?? !EXPERT.has(field);
@@ -178,11 +179,11 @@ function presentOf(device: AdvisedDevice, prediction: DevicePrediction, recommen
   return { recommended, near, known, ties: device.ties };
 }
 
-function trialOf({ input, value, range: [from, to] }: Varied, present: Present): TrialOptions {
+function trialOf({ input, value, range: [from, to] }: Varied, kernel: KernelProfile, present: Present): TrialOptions {
   const { field = null } = kernelInput(input) ?? {};
   const whole = field === null ? input === 'workload.units' : WHOLE.has(field);
   const values = new Set([value]);
-  const count = isScaling(input) || field === 'registersPerThread' ? MORE_VALUES : VALUES;
+  const count = isScaling(input, kernel) || field === 'registersPerThread' ? MORE_VALUES : VALUES;
   for (let i = 0; i < count; i += 1) {
     const part = i / (count - 1);
     // Evenly by ratio; a range from zero has no ratios, and there small values matter most.

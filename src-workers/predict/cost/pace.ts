@@ -1,10 +1,11 @@
 import { isEvenShare, isPadded, type LockstepBalancing } from '../../domain/design.ts';
 import type { GpuDevice } from '../../domain/device.ts';
+import { kernelPhase } from '../../domain/provenance.ts';
 import type { KernelProfile, Phase, PipelineParameters } from '../../domain/kernel.ts';
 import { bytesOfIteration, LEVEL_1_LATENCY, loadLatencyCycles } from '../../models/memory/accesses.ts';
 import { sectorBytes } from '../../models/memory/traffic.ts';
 import { costFactor } from '../../models/granularity/granularity.ts';
-import { bytesPerMultiprocessorCycle, phaseDemand, type Demand } from '../../models/pipeline/derive.ts';
+import { bytesPerMultiprocessorCycle, phaseDemand as derivedDemand, pipelineParameters, type Demand } from '../../models/pipeline/derive.ts';
 import { cyclesWithTraffic, cycleTable, marginalCycles } from '../../models/pipeline/soft-saturation.ts';
 import { ACHIEVED_BANDWIDTH, WIDE_COMBINE } from '../constants.ts';
 import { searchSteps } from '../dealing/even-share.ts';
@@ -88,11 +89,24 @@ export function paceOf(predictor: Predictor, candidate: Candidate): Pace {
   return (candidate.pace = pace);
 }
 
-const PHASES_OF_UNITS = ['prologue', 'unit', 'combine', 'refill', 'search', 'carry'] as const;
-
 /** Whether an iteration is all that a kernel does, and moves nothing. */
-function isPlain(kernel: KernelProfile, threadsPerUnit: number, width: number, bytes: number): boolean {
-  return bytes === 0 && threadsPerUnit <= width && PHASES_OF_UNITS.every((name) => kernel[name] === undefined);
+function isPlain(
+  kernel: KernelProfile,
+  threadsPerUnit: number,
+  width: number,
+  bytes: number,
+  balancing: LockstepBalancing,
+): boolean {
+  if (bytes > 0 || threadsPerUnit > width || isEvenShare(balancing)) return false;
+  const combines = threadsPerUnit > 1 && kernelPhase(kernel, 'combine') !== undefined;
+  return !combines && !kernel.prologue && !kernel.unit && !kernel.refill;
+}
+
+/** Setups are rounded to five binary digits, so that launches with nearly the same share their laws. Totals do not change. */
+function rounded(setup: number): number {
+  if (!(setup > 0)) return 0;
+  const step = 2 ** (Math.floor(Math.log2(setup)) - 4);
+  return Math.round(setup / step) * step;
 }
 
 function makePace(
@@ -115,7 +129,7 @@ function makePace(
   const isSingle = isOneLoop(balancing, axes.loop[candidate.loopAt]);
   const cost = stepFactor(kernel, u) + (isSingle ? (kernel.flattenedCost ?? 0) : 0);
   const most = Math.floor(device.limits.maxThreadGroupsPerMultiprocessor / threadGroupsPerGroup);
-  if (isPlain(kernel, u, width, measured ? 0 : shape.bytesPerIteration)) {
+  if (isPlain(kernel, u, width, measured ? 0 : shape.bytesPerIteration, balancing)) {
     const key = `${candidate.deviceAt} ${cap} ${threadGroupsPerGroup} ${shape.bytesPerIteration}`;
     let table = paces.tables.get(key);
     if (!table) paces.tables.set(key, (table = groupTable(step, 0, threadGroupsPerGroup, most)));
@@ -145,7 +159,13 @@ function makePace(
     latencyCycles: (step.latencyCycles + waits) * cost,
     issueCycles: step.issueCycles * cost,
   };
-  const phases = phaseDemands(kernel, device, u, missShare(kernel, device, isSingle, balancing, lanes, starts, rounds));
+  // A measured pipeline says how far the derived figures are off, also those of the other phases.
+  const derived = measured ? pipelineParameters(device, kernel, { spilledRegisters: 0 }) : step;
+  const off: Demand = {
+    latencyCycles: measured ? plan.pipeline[device.id].latencyCycles / derived.latencyCycles : 1,
+    issueCycles: measured ? plan.pipeline[device.id].issueCycles / derived.issueCycles : 1,
+  };
+  const phases = phaseDemands(kernel, device, u, missShare(kernel, device, isSingle, balancing, lanes, starts, rounds), off);
   const perStart = isSingle ? phases.refill : phases.unit;
   // A flattened loop takes its first unit before the loop and hands over its last one behind it.
   const perGroup = isSingle && kernel.refill ? added(phases.prologue, phases.unit) : phases.prologue;
@@ -170,16 +190,17 @@ function makePace(
   const startIterations = cyclesOf(perStart, unitBytes / starts) / iteration;
   const groupIterations = cyclesOf(share, threadBytes) / iteration;
   const isShare = isEvenShare(balancing);
-  const setup = startIterations + (isShare ? 0 : groupIterations / (starts * rounds));
+  const setup = rounded(startIterations + (isShare ? 0 : groupIterations / (starts * rounds)));
+  const overhead = isShare ? rounded(groupIterations) : 0;
   return {
     cyclesPerIteration: groupTable(pipeline, transfer, threadGroupsPerGroup, most),
-    iterationFactor: 1 / (iterations + starts * startIterations + groupIterations / rounds),
+    iterationFactor: 1 / (iterations + starts * setup + overhead / rounds),
     pipeline: { ...pipeline, issueCycles: Math.max(pipeline.issueCycles, transfer) },
     stepIssueCycles: own.issueCycles,
     roundIssueCycles: whole.issueCycles,
     transferCycles: transfer,
     setupIterations: setup,
-    overheadIterations: isShare ? groupIterations : 0,
+    overheadIterations: overhead,
   };
 }
 
@@ -229,6 +250,9 @@ function missShare(
   return isSingle ? later : (1 + (rounds - 1) * later) / rounds;
 }
 
+/** No correction of the derived figures. */
+const AS_DERIVED: Demand = { latencyCycles: 1, issueCycles: 1 };
+
 const added = (...demands: readonly Demand[]): Demand => ({
   latencyCycles: demands.reduce((sum, { latencyCycles }) => sum + latencyCycles, 0),
   issueCycles: demands.reduce((sum, { issueCycles }) => sum + issueCycles, 0),
@@ -241,9 +265,20 @@ const times = ({ latencyCycles, issueCycles }: Demand, count: number): Demand =>
 /**
  * Demands of the phases of a kernel whose units are shared by u threads. A unit is combined in log₂ u steps.
  * @param missShare part of the loads of a unit that wait for device memory
+ * @param off factors of the derived figures
  */
-export function phaseDemands(kernel: KernelProfile, device: GpuDevice, threadsPerUnit: number, missShare = 1) {
-  const combine = times(phaseDemand(device, kernel.combine), Math.log2(threadsPerUnit));
+export function phaseDemands(
+  kernel: KernelProfile,
+  device: GpuDevice,
+  threadsPerUnit: number,
+  missShare = 1,
+  off: Demand = AS_DERIVED,
+) {
+  const phaseDemand = (on: GpuDevice, phase: Phase | undefined): Demand => {
+    const { latencyCycles, issueCycles } = derivedDemand(on, phase);
+    return { latencyCycles: latencyCycles * off.latencyCycles, issueCycles: issueCycles * off.issueCycles };
+  };
+  const combine = times(phaseDemand(device, kernelPhase(kernel, 'combine')), Math.log2(threadsPerUnit));
   const wide = phaseDemand(device, threadsPerUnit > device.threadGroupWidth ? WIDE_COMBINE : undefined);
   const ofUnit = (phase: Phase | undefined): Demand =>
     phaseDemand(device, phase && { ...phase, dependentLoads: (phase.dependentLoads ?? 0) * missShare });
@@ -253,7 +288,7 @@ export function phaseDemands(kernel: KernelProfile, device: GpuDevice, threadsPe
     unit,
     /** A kernel that does not say what changing its unit costs pays for a unit. */
     refill: kernel.refill ? added(ofUnit(kernel.refill), combine, wide) : unit,
-    search: phaseDemand(device, kernel.search),
-    carry: phaseDemand(device, kernel.carry),
+    search: phaseDemand(device, kernelPhase(kernel, 'search')),
+    carry: phaseDemand(device, kernelPhase(kernel, 'carry')),
   };
 }
