@@ -13,8 +13,10 @@ export interface Addresses {
   readonly element: (at: number) => string;
 }
 
-/** Instructions that an address is followed through; one with more behind it is taken to be at any place. */
-const MAX_FOLLOWED = 1000;
+/** Instructions that addresses are followed through, each and all together; beyond, they are taken to be at any place. */
+const MAX_FOLLOWED = { one: 1000, all: 1e6 };
+/** A study lists as many; of more, those of a pattern are taken together. */
+const MAX_ACCESSES = 16;
 /** Lanes that read side by side: those of a thread group. */
 const SIDE_BY_SIDE = 32;
 
@@ -52,6 +54,7 @@ export function addressesOf(graph: Graph, loop: Loop): Addresses {
     if (!inLoop(at) || (before !== undefined && inLoop(before))) return undefined;
     return writers.get(name)?.findLast(inLoop);
   };
+  let followedSoFar = 0;
   /** All that an address is made from; null: too much. */
   const followed = (at: number): ReadonlySet<number> | null => {
     const found = new Set<number>();
@@ -61,7 +64,7 @@ export function addressesOf(graph: Graph, loop: Loop): Addresses {
     };
     add(code[at].access!.address, at);
     for (const one of found) {
-      if (found.size > MAX_FOLLOWED) return null;
+      if (found.size > MAX_FOLLOWED.one || ++followedSoFar > MAX_FOLLOWED.all) return null;
       add(code[one].reads, one);
     }
     return found;
@@ -114,8 +117,8 @@ export function addressesOf(graph: Graph, loop: Loop): Addresses {
       const found = followed(at);
       if (found === null) return 'scattered';
       const within = [...found].filter(inLoop);
+      if (within.some((one) => code[one].loads || code[one].exchange === 'near')) return 'scattered';
       if (within.length === 0 || !differs(at)) return null;
-      if (within.some((one) => code[one].loads)) return 'scattered';
       const step = Math.abs(sum(access!.address.map((name) => growth(name, at))));
       if (Number.isNaN(step)) return 'scattered';
       const side = step >= SIDE_BY_SIDE * access!.bytes && threadsPerUnit < SIDE_BY_SIDE;
@@ -167,17 +170,21 @@ export function accessesOf(
     const { access } = code[at];
     const pattern = access && addresses.pattern(at, threadsPerUnit);
     if (!pattern) continue;
-    const name = addresses.element(at);
+    // An unrolled loop reads an array by one address or by several.
+    const name = unrolled > 1 && pattern !== 'scattered' ? String(at) : addresses.element(at);
     const known = elements.get(name);
     if (known) known.bytes += access.bytes;
     else elements.set(name, { pattern, bytes: access.bytes });
   }
   const alike = Map.groupBy(elements.values(), ({ pattern, bytes }) => `${pattern} ${bytes}`);
-  return [...alike.values()].flatMap((all) => {
+  const accesses = [...alike.values()].flatMap((all) => {
     const [{ pattern, bytes }] = all;
-    // An unrolled loop reads an array by several addresses, or several elements from one.
-    const whole = all.length % unrolled === 0;
-    const one = { pattern, elementBytes: whole ? bytes : bytes / unrolled };
-    return Array.from({ length: whole ? all.length / unrolled : all.length }, () => one);
+    if (all.length % unrolled !== 0) return [{ pattern, elementBytes: (bytes * all.length) / unrolled }];
+    return Array.from({ length: all.length / unrolled }, () => ({ pattern, elementBytes: bytes }));
   });
+  if (accesses.length <= MAX_ACCESSES) return accesses;
+  return [...Map.groupBy(accesses, ({ pattern }) => pattern)].map(([pattern, all]) => ({
+    pattern,
+    elementBytes: sum(all.map(({ elementBytes }) => elementBytes)),
+  }));
 }

@@ -86,6 +86,8 @@ function memoryChain({ code, from, to, before }: Graph, { blocks, head, counts }
       const { reads, writes, loads, exchange, guarded, targets, ends } = code[at];
       let depth = 0;
       for (const name of reads) depth = Math.max(depth, state.values.get(name) ?? 0);
+      // Whatever comes before a barrier is done when a thread passes it.
+      if (exchange === 'barrier') for (const known of state.values.values()) depth = Math.max(depth, known);
       if ((loads || exchange !== null) && counts(at)) depth = (loads ? LOAD : 1) + Math.max(depth, state.branches);
       if (targets.length > 0 || ends || exchange === 'barrier') state.branches = Math.max(state.branches, depth);
       longest = Math.max(longest, depth);

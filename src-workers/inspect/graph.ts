@@ -142,7 +142,7 @@ export function loopsOf(graph: Graph): readonly Loop[] {
     // Two loops, one in the other, are no single one over all units.
     if (loop.parent !== null || parents.has(loop)) continue;
     loop.refill = refillOf(graph, loop, passes);
-    loop.own = loop.own.difference(loop.refill);
+    loop.own = without(loop.own, loop.refill);
   }
   return loops.toSorted((a, b) => a.head - b.head);
 }
@@ -202,7 +202,7 @@ const MAX_REFILLED = { blocks: 1000, instructions: 5000 };
 
 /**
  * The blocks of a loop over all iterations of a thread's units that are executed only where the unit changes: a thread writes the result of
- * one unit, to a place that it then changes, and takes another, on which the end of the loop depends.
+ * one unit, to a place that follows from its index, and then changes the index, on which the end of the loop depends.
  */
 function refillOf(graph: Graph, loop: Loop, passes: (one: number, other: number) => boolean): ReadonlySet<number> {
   const { code, to, after, before } = graph;
@@ -226,6 +226,7 @@ function refillOf(graph: Graph, loop: Loop, passes: (one: number, other: number)
     const part = [...own].filter((block) => passes(start, block));
     const written = new Set<string>();
     const read = new Set<string>();
+    /** Registers that have another value behind the part, which is made from the one before. */
     const changed = new Set<string>();
     const addresses: string[] = [];
     for (const at of instructionsIn(graph, part)) {
@@ -234,10 +235,14 @@ function refillOf(graph: Graph, loop: Loop, passes: (one: number, other: number)
       for (const name of writes) (read.has(name) ? changed : written).add(name);
       if (access && !loads) addresses.push(...access.address);
     }
-    const takes = exits.some((block) => passes(start, block)) || !ends.isDisjointFrom(written.union(changed));
-    if (takes && !sourcesOf(addresses).isDisjointFrom(changed)) return new Set(part);
+    const places = sourcesOf(addresses);
+    if ([...changed].some((name) => places.has(name) && ends.has(name))) return new Set(part);
   }
   return NONE;
+}
+
+export function without(all: Iterable<number>, some: ReadonlySet<number>): ReadonlySet<number> {
+  return new Set([...all].filter((one) => !some.has(one)));
 }
 
 /** The instructions of some blocks, in reverse postorder of the blocks. */

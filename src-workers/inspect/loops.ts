@@ -84,15 +84,16 @@ function describe(graph: Graph, loop: Loop, differs: ReadonlySet<number>): Found
 }
 
 /** The fewest instructions from the head to a branch back. */
-function shortestPath({ from, to, before }: Graph, loop: Loop): number {
+function shortestPath(graph: Graph, loop: Loop): number {
+  const { from, to, before } = graph;
   const fewest = new Map<number, number>();
-  for (const block of [...loop.blocks].sort((a, b) => a - b)) {
+  for (const block of loopRegion(graph, loop).blocks) {
     let best = block === loop.head ? 0 : Infinity;
     if (block !== loop.head)
       for (const one of before[block]) if (one < block) best = Math.min(best, fewest.get(one) ?? Infinity);
     fewest.set(block, best + (loop.own.has(block) ? to[block] - from[block] : 0));
   }
-  return loop.tails.reduce((found, block) => Math.min(found, fewest.get(block)!), Infinity);
+  return loop.tails.reduce((found, block) => Math.min(found, fewest.get(block) ?? Infinity), Infinity);
 }
 
 /**

@@ -2,7 +2,7 @@ import { INSTRUCTION_CLASSES, type InspectedPhases, type InstructionClass } from
 import type { MemoryAccess, Phase, Sharing } from '../domain/kernel.ts';
 import { accessesOf, addressesOf, type Addresses } from './accesses.ts';
 import { chainOf, type Region } from './chain.ts';
-import { instructionsIn, type Graph, type Loop } from './graph.ts';
+import { instructionsIn, without, type Graph, type Loop } from './graph.ts';
 import { splitOperands, type Instruction } from './instruction.ts';
 
 /** What stands around the loop over the iterations of a unit, and how threads share a unit. */
@@ -18,7 +18,7 @@ export interface KernelPhases {
 
 /** An iteration of a loop, without the loops within. */
 export function loopRegion(graph: Graph, { blocks, own, refill, head }: Loop): Region {
-  return regionOf(blocks.difference(refill), head, instructionsIn(graph, own));
+  return regionOf(without(blocks, refill), head, instructionsIn(graph, own));
 }
 
 const regionOf = (blocks: Iterable<number>, head: number, counted: ReadonlySet<number>): Region => ({
@@ -67,8 +67,8 @@ export function phasesAround(
     const order = [...instructionsIn(graph, everything)];
     const start = order.findIndex((at) => (once.has(at) ? code[at].access !== null : addresses.inLoop(at)));
     const before = new Set(order.slice(0, start));
-    unit = once.difference(before);
-    once = once.intersection(before);
+    unit = without(once, before);
+    once = without(once, unit);
     around = { blocks: [...everything], head: 0, repeats: false };
   }
   const tree = treeOf(code, [...instructionsIn(graph, around.blocks)], unit);
@@ -89,7 +89,7 @@ export function phasesAround(
   return {
     phases: {
       prologue: phase(once, { blocks: [...everything], head: 0, repeats: false }),
-      [loop.refill.size > 0 ? 'refill' : 'unit']: phase(unit.difference(tree.instructions), around),
+      [loop.refill.size > 0 ? 'refill' : 'unit']: phase(without(unit, tree.instructions), around),
       ...(combine && { combine }),
     },
     sharing: cooperates(code, own) ? 'split' : 'deal',
