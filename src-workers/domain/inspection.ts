@@ -130,23 +130,15 @@ const INSPECTED_FIELDS = [
 export type InspectedField = (typeof INSPECTED_FIELDS)[number];
 export type InspectedFields = Readonly<Partial<Pick<KernelProfile, InspectedField>>>;
 
-const LABELS: Readonly<Partial<Record<InspectedField, string>>> = {
-  chainInstructions: 'Chain of an iteration',
-  dependentExchanges: 'Dependent exchanges',
-  accesses: 'Memory accesses',
-  sharing: 'Sharing of a unit',
-  prologue: 'Once a thread',
-  unit: 'Once a unit',
-  combine: 'Step of the tree',
-  refill: 'Change of the unit',
-};
 export function inspectedLabel(field: InspectedField): string {
-  return (
-    LABELS[field] ?? (KERNEL_INPUTS as Readonly<Partial<Record<string, { readonly label: string }>>>)[field]!.label
-  );
+  if (field === 'accesses') return 'Memory accesses';
+  return field === 'sharing' ? 'Sharing of a unit' : KERNEL_INPUTS[field].label;
 }
 
-const SHARING_TEXT = { deal: 'iterations dealt to threads', split: 'each iteration split' } as const;
+const SHARING_TEXT = {
+  deal: 'iterations are dealt to its threads',
+  split: 'its threads split each iteration',
+} as const;
 
 /** A found value in words: `17 instructions, a chain of 14, loads 1, 8 B` of a phase. */
 export function inspectedText(value: NonNullable<InspectedFields[InspectedField]>): string {
