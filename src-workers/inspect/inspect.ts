@@ -185,7 +185,7 @@ const NO_LOOPS: FoundLoops = { loops: [], phasesAround: () => NO_PHASES };
 const NO_PHASES: KernelPhases = { phases: {}, sharing: 'deal', accesses: [], threadsPerUnit: 1, others: [] };
 
 function notesOf({ threadsPerUnit, others }: KernelPhases): readonly string[] {
-  const places = others.map((at) => at + 1).join(', ');
+  const places = listed(others.map((at) => String(at + 1)));
   return [
     ...(threadsPerUnit > 1 ? [`Its tree of shuffles combines ${threadsPerUnit} threads per unit.`] : []),
     ...(others.length > 0 ? [`No phase counts what these loops do: ${places}.`] : []),

@@ -72,9 +72,15 @@ export function phasesAround(
     around = { blocks: [...everything], head: 0, repeats: false };
   }
   const tree = treeOf(code, [...instructionsIn(graph, around.blocks)], unit);
-  const treeLoop = loops.findIndex(
-    (one) => one !== loop && one.parent === unitLoop && cooperates(code, instructionsIn(graph, one.own)),
-  );
+  const own = instructionsIn(graph, loop.own);
+  const sharing = cooperates(code, own) ? 'split' : 'deal';
+  // Where iterations are split, another loop with exchanges may be the same one, unrolled.
+  const treeLoop =
+    sharing === 'split'
+      ? -1
+      : loops.findIndex(
+          (one) => one !== loop && one.parent === unitLoop && cooperates(code, instructionsIn(graph, one.own)),
+        );
   const phase = (counted: ReadonlySet<number>, { repeats, ...region }: typeof around, steps = 1): Phase =>
     phaseOf(graph, addresses, { ...region, counts: (at) => counted.has(at) }, counted, repeats, steps);
   const combine =
@@ -83,7 +89,6 @@ export function phasesAround(
       : treeLoop >= 0
         ? phase(instructionsIn(graph, loops[treeLoop].own), { ...loopRegion(graph, loops[treeLoop]), repeats: true })
         : null;
-  const own = instructionsIn(graph, loop.own);
   const { unrolled, line } = described[chosen];
   const known = new Set([chosen, treeLoop, unitLoop === null ? -1 : loops.indexOf(unitLoop)]);
   return {
@@ -92,7 +97,7 @@ export function phasesAround(
       [loop.refill.size > 0 ? 'refill' : 'unit']: phase(without(unit, tree.instructions), around),
       ...(combine && { combine }),
     },
-    sharing: cooperates(code, own) ? 'split' : 'deal',
+    sharing,
     accesses: accessesOf(graph.code, addresses, own, unrolled, 2 ** tree.steps),
     threadsPerUnit: 2 ** tree.steps,
     // A loop of the same line does other iterations of the unit: one of the two is unrolled.
