@@ -2,7 +2,14 @@ import type { GpuDevice } from '../../domain/device.ts';
 import type { KernelProfile, MemoryAccess } from '../../domain/kernel.ts';
 import { firstLevelCacheBytes } from './first-level-cache.ts';
 import { deviceMemoryBytes } from './time.ts';
-import { bytesAlongRun, GATHER_SHARE_OF_CACHE, hitFraction, lineBytes, randomHitFraction, sectorBytes } from './traffic.ts';
+import {
+  bytesAlongRun,
+  GATHER_SHARE_OF_CACHE,
+  hitFraction,
+  lineBytes,
+  randomHitFraction,
+  sectorBytes,
+} from './traffic.ts';
 
 /** How a launch takes the arrays of a kernel, as far as traffic depends on it. */
 export interface AccessingThreads {
@@ -166,7 +173,10 @@ export function loadLatencyCycles(
       const any = (miss: number): number => anyUnit(1 - (1 - miss) ** lanes);
       const far = any(beyondFirst * beyondSecond);
       const near = any(beyondFirst) - far;
-      return { pattern: access.pattern, share: NEAR_PAGE_LATENCY * far + LEVEL_2_LATENCY * near + LEVEL_1_LATENCY * (1 - far - near) };
+      return {
+        pattern: access.pattern,
+        share: NEAR_PAGE_LATENCY * far + LEVEL_2_LATENCY * near + LEVEL_1_LATENCY * (1 - far - near),
+      };
     })
     .sort((a, b) => Number(b.pattern === 'scattered') - Number(a.pattern === 'scattered') || b.share - a.share);
   let shares = 0;

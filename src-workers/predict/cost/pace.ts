@@ -5,7 +5,12 @@ import type { KernelProfile, Phase, PipelineParameters } from '../../domain/kern
 import { bytesOfIteration, LEVEL_1_LATENCY, loadLatencyCycles } from '../../models/memory/accesses.ts';
 import { sectorBytes } from '../../models/memory/traffic.ts';
 import { costFactor } from '../../models/granularity/granularity.ts';
-import { bytesPerMultiprocessorCycle, phaseDemand as derivedDemand, pipelineParameters, type Demand } from '../../models/pipeline/derive.ts';
+import {
+  bytesPerMultiprocessorCycle,
+  phaseDemand as derivedDemand,
+  pipelineParameters,
+  type Demand,
+} from '../../models/pipeline/derive.ts';
 import { cyclesWithTraffic, cycleTable, marginalCycles } from '../../models/pipeline/soft-saturation.ts';
 import { ACHIEVED_BANDWIDTH, WIDE_COMBINE } from '../constants.ts';
 import { searchSteps } from '../dealing/even-share.ts';
@@ -127,7 +132,9 @@ function makePace(
   const step = pipelineOf(plan, device, cap, measured ? shape.bytesPerIteration : 0);
   const balancing = lockstepBalancing(predictor, candidate);
   const isSingle = isOneLoop(balancing, axes.loop[candidate.loopAt]);
-  const cost = stepFactor(kernel, u) * (kernel.sharing === 'deal' && isEvenShare(balancing) ? 1 / u : 1) + (isSingle ? (kernel.flattenedCost ?? 0) : 0);
+  const cost =
+    stepFactor(kernel, u) * (kernel.sharing === 'deal' && isEvenShare(balancing) ? 1 / u : 1) +
+    (isSingle ? (kernel.flattenedCost ?? 0) : 0);
   const most = Math.floor(device.limits.maxThreadGroupsPerMultiprocessor / threadGroupsPerGroup);
   if (isPlain(kernel, u, width, measured ? 0 : shape.bytesPerIteration, balancing)) {
     const key = `${candidate.deviceAt} ${cap} ${threadGroupsPerGroup} ${shape.bytesPerIteration}`;
@@ -219,11 +226,16 @@ function groupTable(
   most: number,
 ): CycleTable {
   if (threadGroups === 1 && transferCycles === 0) return cycleTable(pipeline, most);
-  return Float64Array.from({ length: most + 1 }, (_, w) => cyclesWithTraffic(pipeline, transferCycles, w * threadGroups));
+  return Float64Array.from({ length: most + 1 }, (_, w) =>
+    cyclesWithTraffic(pipeline, transferCycles, w * threadGroups),
+  );
 }
 
 /** Time of an iteration of a lane over that of a thread that has its unit for itself. */
-export function stepFactor({ sharing, serialFraction, cooperationCost }: KernelProfile, threadsPerUnit: number): number {
+export function stepFactor(
+  { sharing, serialFraction, cooperationCost }: KernelProfile,
+  threadsPerUnit: number,
+): number {
   return sharing === 'deal' ? 1 : costFactor(threadsPerUnit, serialFraction, cooperationCost);
 }
 
