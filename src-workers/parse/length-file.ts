@@ -34,6 +34,13 @@ const isUtf16 = ([first, second]: Uint8Array): boolean =>
 /** Edge lists of the Stanford Large Network Dataset Collection (snap.stanford.edu) say in comments what they are. */
 const SNAP = /^#.*(?:\bNodes:\s*\d+\s+Edges:\s*\d+|\bFromNodeId\s+ToNodeId)/im;
 const UNDIRECTED = /^#.*\bundirected\b/im;
+/** Edge lists of networkx: two vertices, then the attributes as a Python dict; or two numbers of vertices, then at most a weight. */
+const WITH_ATTRIBUTES = /^[^\s,]+[ \t,][^\s,]+[ \t,]\{.*\}$/;
+const PLAIN_EDGE = /^\d+ \d+(?: [-+.\de]+)?$/i;
+
+/** The first line that is neither empty nor a comment. */
+const firstLine = (head: Uint8Array): string =>
+  text(head).split(/\r?\n/).find((line) => /^[^#]/.test(line))?.trim() ?? ''; // prettier-ignore
 
 /** All formats that lengths are read from, by content; the first that matches. */
 const FORMATS: readonly LengthFormat[] = [
@@ -63,7 +70,18 @@ const FORMATS: readonly LengthFormat[] = [
   {
     matches: (head) => SNAP.test(text(head)),
     read: ({ source, head }, label, chosen) =>
-      parseLengthsCsv(source, label, chosen ?? edgeColumns(head), UNDIRECTED.test(text(head))),
+      parseLengthsCsv(source, label, chosen ?? edgeColumns(head), { undirected: UNDIRECTED.test(text(head)) }),
+  },
+  {
+    matches: (head) => WITH_ATTRIBUTES.test(firstLine(head)),
+    read: ({ source, head }, label, chosen) =>
+      parseLengthsCsv(source, label, chosen ?? edgeColumns(head), { attributed: true }),
+  },
+  {
+    matches: (head) => PLAIN_EDGE.test(firstLine(head)),
+    read: ({ source, head }, label, chosen) => parseLengthsCsv(source, label, chosen ?? edgeColumns(head)),
+    // The same text may be a table of other meaning, which a person then chooses.
+    inspect: ({ source }, label, asked) => inspectTable(source, label, asked),
   },
   {
     matches: () => true,
@@ -74,8 +92,8 @@ const FORMATS: readonly LengthFormat[] = [
 
 /** Two columns without a header, separated as the first edge is. */
 function edgeColumns(head: Uint8Array): CsvColumns {
-  const first = text(head).split(/\r?\n/).find((line) => /^[^#]/.test(line)) ?? ''; // prettier-ignore
-  const delimiter: Delimiter = first.includes('\t') ? 'tab' : first.includes(',') ? 'comma' : 'space';
+  const separator = /[\t ,]/.exec(firstLine(head))?.[0];
+  const delimiter: Delimiter = separator === '\t' ? 'tab' : separator === ',' ? 'comma' : 'space';
   return { length: '1', target: '2', header: false, delimiter };
 }
 

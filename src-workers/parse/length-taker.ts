@@ -152,7 +152,7 @@ function takeEdges(label: string, place: (at: number, isTarget: boolean) => Plac
       if (!law.ok) return law;
       const note = undirected
         ? 'Each vertex of the edge list is a unit, by its number; its length is its degree, since the edges are undirected.'
-        : 'Each vertex of the edge list is a unit, by its number; its length is its out-degree, the edges of which it is the source.';
+        : 'Each vertex of the edge list is a unit, by its number; its length is its out-degree, the edges of which it is the source. Where edges have no direction, each must be there from both of its ends.';
       return { ok: true, value: { law: law.value, form: 'edges', units: vertices, lengths, note } };
     },
   };
