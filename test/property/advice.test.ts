@@ -2,7 +2,7 @@ import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { pickDesign, simplerFirst } from '../../src-workers/advise/pick.ts';
 import { leastRegret } from '../../src-workers/advise/robust.ts';
-import { stretchedLaw } from '../../src-workers/advise/change.ts';
+import { stretchedLaw, stretchedOrder } from '../../src-workers/advise/change.ts';
 import type { SpaceAxes } from '../../src-workers/domain/space.ts';
 import type { Device } from '../../src-workers/domain/device.ts';
 import { moments } from '../../src-workers/models/workload/laws.ts';
@@ -112,6 +112,29 @@ describe('a stretched law', () => {
         const variance = (factor * before.standardDeviation) ** 2;
         expect(after.standardDeviation ** 2).toBeGreaterThanOrEqual(variance - 1e-6);
         expect(after.standardDeviation ** 2).toBeLessThanOrEqual(variance + 0.25 + 1e-6);
+      }),
+    );
+  });
+});
+
+describe('a stretched order', () => {
+  it('has whole lengths beside those that its law says, and keeps their sum', () => {
+    const lengths = fc.array(fc.integer({ min: 0, max: 500 }), { minLength: 1, maxLength: 300 });
+    fc.assert(
+      fc.property(lengths, fc.double({ min: 0.25, max: 3, noNaN: true }), (given, factor) => {
+        const before = Float64Array.from(given);
+        const sum = before.reduce((total, length) => total + length, 0);
+        const mean = sum / before.length;
+        const after = stretchedOrder(before, factor);
+        const moved = before.map((length) => Math.max(0, mean + (length - mean) * factor));
+        const movedSum = moved.reduce((total, length) => total + length, 0);
+        after.forEach((length, at) => {
+          expect(Number.isInteger(length) && length >= 0).toBe(true);
+          const exact = movedSum > 0 ? (moved[at] * sum) / movedSum : 0;
+          expect(Math.abs(length - exact)).toBeLessThan(1 + 1e-9);
+          if (exact === 0) expect(length).toBe(0);
+        });
+        expect(Math.abs(after.reduce((total, length) => total + length, 0) - sum)).toBeLessThan(0.5 + 1e-6);
       }),
     );
   });

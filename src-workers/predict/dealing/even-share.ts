@@ -1,6 +1,6 @@
 import type { EvenShareBalancing } from '../../domain/design.ts';
 import { firstIndex } from '../../numeric/search.ts';
-import { addStart, startsScratch, type Dealing, type DealingScratch } from './deal.ts';
+import { addStart, nextGroup, type Dealing, type DealingScratch } from './deal.ts';
 import { repeatedSum } from './given.ts';
 
 /**
@@ -59,12 +59,6 @@ export function sharedUnits(balancing: EvenShareBalancing, lengths: Float64Array
   return { each, ends, items: repeatedSum(each, units) };
 }
 
-/** Work space of `shareDepth`: a unit may start at any item of a share. */
-export function shareScratch({ unitsPerGroup, units, setupIterations }: Dealing, itemsPerSlot: number): DealingScratch {
-  const most = Math.min(Math.ceil(itemsPerSlot), unitsPerGroup * (units + 1));
-  return startsScratch(unitsPerGroup, setupIterations > 0 ? most : 0);
-}
-
 /**
  * Depth of a group of a launch of even shares, iterations; 0 of a group that gets no item.
  * @param block,group as of `groupDepth`
@@ -89,7 +83,7 @@ export function shareDepth(
   let unit = firstIndex(0, last, (at) => ends[at] > inPeriod);
   // Items of the present unit that are left.
   let left = ends[unit] - inPeriod;
-  scratch.group += 1;
+  nextGroup(scratch);
   let starts = 0;
   for (let lane = 0; lane < filled && from < items; lane++, from += itemsPerSlot) {
     const own = Math.min(itemsPerSlot, items - from);

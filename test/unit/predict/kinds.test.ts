@@ -5,14 +5,8 @@ import type { StudyFile } from '../../../src-main/contract/study.ts';
 import { formatBalancing, parseBalancing } from '../../../src-workers/domain/balancing.ts';
 import { INVALID_REASONS, type EvenShareBalancing } from '../../../src-workers/domain/design.ts';
 import { unwrap } from '../../../src-workers/domain/result.ts';
-import {
-  evenShares,
-  searchSteps,
-  shareDepth,
-  sharedUnits,
-  shareScratch,
-} from '../../../src-workers/predict/dealing/even-share.ts';
-import type { Dealing } from '../../../src-workers/predict/dealing/deal.ts';
+import { evenShares, searchSteps, shareDepth, sharedUnits } from '../../../src-workers/predict/dealing/even-share.ts';
+import { dealingScratch, type Dealing } from '../../../src-workers/predict/dealing/deal.ts';
 import { playableDesign } from '../../../src-workers/predict/designs.ts';
 import { explainDesign } from '../../../src-workers/predict/explain.ts';
 import { createPredictor } from '../../../src-workers/predict/predictor.ts';
@@ -83,7 +77,7 @@ describe('even shares', () => {
           const share = Math.max(1, Math.ceil(items.length / (n * groupsPerBlock * gridBlocks)));
           expect(shared.items).toBe(items.length);
           expect(evenShares(shared.items, n * groupsPerBlock * gridBlocks).itemsPerSlot).toBe(share);
-          const scratch = shareScratch(dealing, share);
+          const scratch = dealingScratch(dealing);
           for (let group = 0; group < groupsPerBlock * gridBlocks; group += 1) {
             const own = Array.from({ length: n }, (_, lane) => {
               const from = (group * n + lane) * share;
