@@ -237,6 +237,28 @@ describe.skipIf(lacks('g++'))('the headers for libraries', () => {
     });
   });
 
+  it.each([
+    [4, false],
+    [4, true],
+    ['mixed', false],
+    ['mixed', true],
+  ] as const)(
+    'grid_for of %s threads per unit, with a fixed grid: %s, is the blocks of the prediction for its units',
+    async (threads, isGridFixed) => {
+      const { designIndex, design } = designOf(threads, isGridFixed);
+      const pairs = design.classes
+        ? design.classes.map((_, which) => [`class_units[${which}], ${which}`, `class_grid_blocks[${which}]`])
+        : [['100000', 'grid_blocks']];
+      const program = `#include "exported.hpp"
+#include <cstdio>
+int main() { ${pairs.map(([of, blocks]) => `std::printf("%u %u\\n", lockstep_walk::grid_for(${of}), lockstep_walk::${blocks});`.replace('grid_for(class', 'grid_for(lockstep_walk::class')).join(' ')} }`;
+      const cuda = await bench.render(run, 'cuda', { designIndex });
+      const said = ran(cuda.text, 'exported.hpp', program, findTool('g++')!, GXX).trim().split('\n');
+      const predicted = (design.classes ?? [design]).map(({ gridBlocks }) => `${gridBlocks} ${gridBlocks}`);
+      expect(said).toEqual(predicted);
+    },
+  );
+
   it('CUB reduces segments of every class as the host does', async () => {
     const { text } = await bench.render(run, 'cub');
     const said = ran(text, 'exported.cuh', CUB, EMULATING_NVCC, ['-std=c++17']).trim().split('\n');

@@ -133,7 +133,7 @@ describe('a report', () => {
       const run = await bench.run(smallStudy({ axes: { blockThreads: [64], ...launch } }));
       for (const format of ['cuda', 'python', 'cub'] as const) {
         const { text } = await bench.render(run, format);
-        expect(text.includes('The design fixes its number of blocks instead.')).toBe('gridBlocks' in launch);
+        expect(text.includes('as many as the design fixes')).toBe('gridBlocks' in launch);
       }
     },
   );

@@ -6,7 +6,8 @@ import type { CODE_FORMATS, ExportDocument, RankRow } from '../../contract/api.t
 import { layoutSentences } from '../ranking/design-text.ts';
 import {
   cudaHeader,
-  fixedGridNote,
+  gridFor,
+  gridForNote,
   head,
   implementationName,
   launchNumbers,
@@ -213,10 +214,12 @@ constexpr unsigned block_threads = ${blockThreads};
 /// Units that one block of a launch takes.
 constexpr unsigned segments_per_block(unsigned which) { return block_threads / threads_per_unit[which] * units_per_thread; }
 
-/// Blocks that cover another number of segments with the same work per slot.${fixedGridNote(source)}
-constexpr unsigned grid_for(unsigned long long segments, unsigned which) {
-  return static_cast<unsigned>((segments + segments_per_block(which) - 1) / segments_per_block(which));
-}
+/// ${gridForNote(source, 'grid_blocks', 'segments')}
+${gridFor(
+  'unsigned long long segments, unsigned which',
+  '(segments + segments_per_block(which) - 1) / segments_per_block(which)',
+  source.isGridFixed ? 'grid_blocks[which]' : null,
+).join('\n')}
 
 /// The launch that a segment of a length belongs to.
 constexpr unsigned launch_of(unsigned length) {
