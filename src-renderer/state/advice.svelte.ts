@@ -16,6 +16,8 @@ const ROOM_PX = 1300;
 /** Nobody edits for so long: time to find what would change the advice. */
 const IDLE_MS = 500;
 const SLOW_AFTER_MS = 250;
+/** An answer to another question is dimmed once no newer one has come for so long: at once to the eye, but not while a slider's keep up. */
+const DIM_AFTER_MS = 100;
 
 /** How the answer on screen stands to the study on screen. */
 type State = 'none' | 'loading' | 'coarse' | 'exact' | 'failed';
@@ -28,6 +30,9 @@ export class Advice {
   #failure = $state.raw<Failure | null>(null);
   #state = $state<State>('none');
   #slow = $state(false);
+  #outdated = $state(false);
+  #oldMaps = $state(false);
+  #answeredQuestion = $state('');
   #sensitivity = $state.raw<Sensitivity | null>(null);
   #sensitivityFailure = $state.raw<Failure | null>(null);
   #sensitive = $state(false);
@@ -74,8 +79,11 @@ export class Advice {
       ask: (input, look) => engine.call('advice.recommend', { ...input, look, client: PAGE_ID }),
       show: (result, input, look) => {
         if (result.ok) {
+          const { maps } = result.value.landscape;
           this.#answer = withMaps(result.value, this.#answer);
+          this.#oldMaps = maps === null && this.#answer.landscape.maps !== null;
           this.#asked = input;
+          this.#answeredQuestion = question(input);
           this.#failure = null;
           const whole = result.value.predicted === result.value.of;
           this.#state = look === 'coarse' && !whole ? 'coarse' : 'exact';
@@ -114,6 +122,15 @@ export class Advice {
         if (what === 'settings' || what === 'all') void this.#readBaseline(app.location.studyId);
       }),
     );
+    $effect(() => {
+      const isStale = this.#answer !== null && this.#input !== null && question(this.#input) !== this.#answeredQuestion;
+      if (!isStale) {
+        this.#outdated = false;
+        return;
+      }
+      const timer = setTimeout(() => (this.#outdated = true), DIM_AFTER_MS);
+      return () => clearTimeout(timer);
+    });
     $effect(() => {
       const waiting = this.#state === 'loading' || this.#state === 'coarse';
       if (!waiting) {
@@ -180,6 +197,7 @@ export class Advice {
 
   #forget(): void {
     this.#answer = null;
+    this.#oldMaps = false;
     this.#asked = null;
     this.#failure = null;
     this.#state = 'none';
@@ -197,6 +215,18 @@ export class Advice {
   }
   get state(): State {
     return this.#state;
+  }
+  /** Whether the answer is the exact one of the study as it is: what may be copied, simulated and measured. */
+  get current(): boolean {
+    return this.#answer !== null && this.#state === 'exact';
+  }
+  /** Whether the answer is of another study than the one on screen, for as long as a person notices. */
+  get outdated(): boolean {
+    return this.#outdated;
+  }
+  /** Whether the small maps are of an earlier answer: those of this one are not predicted yet. */
+  get oldMaps(): boolean {
+    return this.#oldMaps;
   }
   get failure(): Failure | null {
     return this.#failure;
