@@ -2,7 +2,7 @@ import { pickDesign } from '../../../src-workers/advise/pick.ts';
 import { PLAIN_TEXT, plainDesign } from '../../../src-workers/advise/plain.ts';
 import type { InputChange } from '../../../src-workers/advise/change.ts';
 import { BREAKDOWN_PARTS, type Breakdown } from '../../../src-workers/domain/breakdown.ts';
-import type { InputFact } from '../../../src-workers/domain/provenance.ts';
+import { isAssumed, type InputFact } from '../../../src-workers/domain/provenance.ts';
 import { fail, ok, type Result } from '../../../src-workers/domain/result.ts';
 import { SUPERSEDED } from '../turns.ts';
 import { cellsOf, mapShape } from '../../../src-workers/advise/maps.ts';
@@ -263,7 +263,7 @@ async function timeInterval(
   { timeMs, regime }: Breakdown,
   facts: readonly InputFact[],
 ): Promise<Omit<Recommendation['time'], 'ms'>> {
-  const varied = facts.filter(({ field, origin, usual }) => origin === 'assumed' && usual && /\bkernel\./.test(field));
+  const varied = facts.filter(({ field, origin, usual }) => isAssumed(origin) && usual && /\bkernel\./.test(field));
   const changes = varied.flatMap(({ field, usual }) => usual!.map((value) => ({ input: field, value }) as InputChange));
   const times =
     changes.length === 0 ? [] : await pool.run('vary', { plan, key, designs: Uint32Array.of(picked), changes });

@@ -4,7 +4,8 @@ import { sentenceCase } from '../../../src-workers/domain/terms.ts';
 import { bytes as bytesText, counted } from '../../format/numbers.ts';
 import type { App } from '../../state/app.svelte.ts';
 import { importResults } from '../../views/measure/import-results.ts';
-import { createStudy } from '../new-study.ts';
+import { withWorkload } from '../../views/study/edit.ts';
+import { changeByFile, createStudy } from '../new-study.ts';
 import type { toColumns } from './table-choice.ts';
 
 const MAX_UPLOAD_BYTES = 250e6;
@@ -71,18 +72,14 @@ export async function useFile(
   if (app.location.studyId === null) await createStudy(app);
   if (app.location.studyId !== null) await app.editor.open(app.location.studyId);
   const { lengths, units, note } = result.value;
-  const before = app.editor.study?.workload;
-  app.editor.edit('workload', `import ${input.fileName}`, (study) => ({
-    ...study,
-    workload: { ...study.workload, lengths, ...(units !== null && { units }) },
-  }));
-  if (app.location.view !== 'study') app.location.go('study');
-  app.notices.show(
+  await changeByFile(
+    app,
+    input.fileName,
+    'workload',
     `${input.fileName} imported${units === null ? '' : `: ${counted(units, 'unit')}`}${note ? `. ${note}` : ''}`,
-    before
-      ? () => app.editor.edit('workload', `undo of ${input.fileName}`, (study) => ({ ...study, workload: before }))
-      : null,
+    (study) => withWorkload(study, { lengths, ...(units !== null && { units }) }),
   );
+  if (app.location.view !== 'study') app.location.go('study');
   return null;
 }
 
