@@ -295,13 +295,15 @@ export const procedures = {
   ).returns<Recommendation>(),
   /**
    * What would change the advice: each input over its usual range, the others as they are, on one device. Without a device it is the
-   * fastest, without a design the recommended one. `inputs`: only these.
+   * fastest, without a design the recommended one. `inputs`: only these. `background`: it gives way to other work, and fails with `unsupported`
+   * after five minutes of computing.
    */
   'advice.sensitivity': procedure(
     v.strictObject({
       ...advisedInput,
       designIndex: v.optional(index),
       inputs: v.optional(v.array(v.picklist(VARIED_INPUTS))),
+      background: v.optional(v.boolean(), false),
     }),
   ).returns<Sensitivity>(),
   /**

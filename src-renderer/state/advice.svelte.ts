@@ -38,6 +38,8 @@ export class Advice {
   #sensitive = $state(false);
   #baselines = $state.raw<StoredBaselines | null>(null);
   #room = $state(true);
+  #ask = (): void => {};
+  #vary = (): void => {};
   /** Whether the folded line is open. */
   open = $state(false);
   /** The whole card, and the line that it folds to, where they are on screen. */
@@ -102,6 +104,11 @@ export class Advice {
       const input = untrack(() => this.#input);
       if (input) calls.follow(input);
     };
+    this.#ask = () => {
+      this.#failure = null;
+      this.#state = 'loading';
+      follow();
+    };
     $effect(() => {
       const input = this.#input;
       const text = input && engine.state === 'ready' ? `${engine.generation} ${question(input)}` : '';
@@ -154,8 +161,7 @@ export class Advice {
       if (!shown || this.#state !== 'exact' || !answer || answer.ties.count === null || !asked) return;
       if (done === answer) this.#sensitive = true;
       let left = false;
-      const timer = setTimeout(() => {
-        if (done === answer) return;
+      const vary = (background: boolean): void => {
         const { studyId, study } = asked;
         void this.#app.engine
           .call('advice.sensitivity', {
@@ -164,6 +170,7 @@ export class Advice {
             deviceId: answer.device.id,
             designIndex: answer.designIndex,
             client: PAGE_ID,
+            background,
           })
           .then((result) => {
             // Another call took its place.
@@ -173,7 +180,12 @@ export class Advice {
             this.#sensitivityFailure = result.ok ? null : result.error;
             this.#sensitive = true;
           });
-      }, IDLE_MS);
+      };
+      this.#vary = () => {
+        this.#sensitivityFailure = null;
+        vary(false);
+      };
+      const timer = setTimeout(() => done !== answer && vary(true), IDLE_MS);
       return () => {
         left = true;
         clearTimeout(timer);
@@ -186,6 +198,15 @@ export class Advice {
     if (studyId === null) return;
     const result = await this.#app.engine.call('settings.get', { key: `baseline.${studyId}` });
     this.#baselines = result.ok ? readBaselines(result.value) : null;
+  }
+
+  /** Asks again for what failed. */
+  askAgain(): void {
+    this.#ask();
+  }
+  /** Asks again what would change the advice, without the limit of time that it has in the background. */
+  varyAgain(): void {
+    this.#vary();
   }
 
   /** Opens or closes the card where it is folded, and moves the focus with it; where it is not, the focus goes to it. */

@@ -10,6 +10,7 @@ import {
 } from '../../domain/design.ts';
 import type { Device } from '../../domain/device.ts';
 import { AXIS, type GridLaunch, type SpaceConstraint } from '../../domain/space.ts';
+import { countStep } from '../../numeric/steps.ts';
 import { evenShares, meanItems } from '../dealing/even-share.ts';
 import { classesOf, threadsOf } from './classes.ts';
 import { resolveLaunch } from './launch.ts';
@@ -119,6 +120,7 @@ function allows({ allowed }: Predictor, positions: Int32Array): boolean {
  * @returns the predictor of the design's implementation, which is the one to ask about it
  */
 export function examine(whole: Predictor, positions: Int32Array, candidate: Candidate): Predictor {
+  countStep();
   const predictor = whole.implementations[positions[AXIS.implementation]];
   examineOwn(predictor, positions, candidate);
   return predictor;
@@ -129,6 +131,7 @@ export function examine(whole: Predictor, positions: Int32Array, candidate: Cand
  * filled in. `positions` must have the first launch, which is one of a GPU where there is any.
  */
 export function examineFamily(whole: Predictor, positions: Int32Array, candidate: Candidate): Predictor {
+  countStep();
   const predictor = whole.implementations[positions[AXIS.implementation]];
   examineShape(predictor, positions, candidate);
   const { plan } = predictor;
