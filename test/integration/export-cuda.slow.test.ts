@@ -30,7 +30,7 @@ static_assert(shape::grid_for(1ull) == shape::grid_blocks, "fewer units leave th
 static_assert(shape::grid_for(shape::units_per_block * (shape::grid_blocks + 1ull)) == shape::grid_blocks + 1u, "no slot has more units");
 `;
 
-describe.skipIf(lacks('nvcc', 'g++'))('the CUDA header under nvcc', () => {
+describe.skipIf(lacks('nvcc'))('the CUDA header under nvcc', () => {
   let bench: Bench;
   let folder: string;
   beforeAll(async () => {
