@@ -367,7 +367,15 @@ export interface ImportQuestions {
 /** What importing a file made. */
 export interface ImportedFile {
   readonly runId: number;
-  readonly kind: 'results' | 'kernel-tuner-cache' | 'kernel-tuner-t4' | 'optuna' | 'smite' | 'loops' | 'times';
+  readonly kind:
+    | 'results'
+    | 'kernel-tuner-cache'
+    | 'kernel-tuner-t4'
+    | 'kernel-tuner-stored'
+    | 'optuna'
+    | 'smite'
+    | 'loops'
+    | 'times';
   readonly cases: number;
   readonly failed: number;
   /** The sweep whose designs were found among a file's configurations, and how many cases are one. */

@@ -208,7 +208,7 @@ describe('configurations of a kernel of one’s own', () => {
 
     expect(await refusal(cache([[{ block_size_x: 128, device: DEVICE }, 3]]), { runId: sweepId })).toMatch(
       new RegExp(
-        `^own\\.json: none of 1 configuration is a design of run ${sweepId}; of block_size_x=128 .*: it fits \\d+ designs of run ${sweepId}; add some of threads_per_unit, units_per_thread,`,
+        `^own\\.json: none of 1 configuration is a design of run ${sweepId}; of block_size_x=128 .*: it fits \\d+ designs of run ${sweepId}\\. Say which parameters are threads_per_unit, units_per_thread,.* \\(import --map NAME=AXIS\\)`,
       ),
     );
   });

@@ -11,6 +11,7 @@ const KINDS: Readonly<Record<ImportedFile['kind'], string>> = {
   results: 'results of a bundle',
   'kernel-tuner-cache': 'Kernel Tuner cache',
   'kernel-tuner-t4': 'Kernel Tuner T4 file',
+  'kernel-tuner-stored': 'Kernel Tuner results',
   optuna: 'study of Optuna',
   smite: 'published losses',
   loops: 'measured loops',
