@@ -105,6 +105,10 @@ const UNREADABLE: readonly (readonly [magic: string, advice: string])[] = [
   ['7z\xbc\xaf', 'is a 7z archive. Unpack it, or compress the file by gzip'],
   ['\x89HDF', 'is an HDF5 file. Save its lengths as NPY, Parquet or CSV'],
   ['ARROW1', 'is an Arrow file. Save its lengths as NPY, Parquet or CSV'],
+  ['\x89PNG', 'is a picture. Drop the lengths themselves, as CSV or NPY'],
+  ['\xff\xd8\xff', 'is a picture. Drop the lengths themselves, as CSV or NPY'],
+  ['GIF8', 'is a picture. Drop the lengths themselves, as CSV or NPY'],
+  ['%PDF', 'is a PDF. Save its table as CSV'],
   ['SQLite format 3', 'is a database. Export its column of lengths as CSV'],
 ];
 const READABLE = 'CSV, an edge list, Matrix Market, NPY, NPZ or Parquet, each also as .gz';

@@ -4,6 +4,7 @@ import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { listedText } from '../../src-main/cli/commands.ts';
 import { EXPORT_FORMATS } from '../../src-main/contract/api.ts';
 import { exportAddress, ROW_LIMITS, rowLimit } from '../../src-renderer/views/export/address.ts';
+import { framedReport } from '../../src-renderer/views/export/framed-report.ts';
 import { readAddress } from '../../src-renderer/state/location.svelte.ts';
 import { fileStem } from '../../src-main/services/export/render.ts';
 import { comment, html, identifier, markdown, ms } from '../../src-main/services/export/text.ts';
@@ -57,6 +58,14 @@ describe('a report', () => {
     const hash = createHash('sha256').update(scripts[0]).digest('base64');
     expect(text).toContain(`default-src 'none'; script-src 'sha256-${hash}'; style-src`);
     expect(text).not.toMatch(/\b(src|href|xlink:href)\s*=|url\(|@import|https?:/i);
+  });
+
+  it('has no script in the preview, whose frame would refuse it with a complaint', async () => {
+    const { text } = await bench.render(plain, 'html');
+    const { page, css } = framedReport(text);
+    expect(page).not.toMatch(/<script|<style/);
+    expect([...tags(page)].sort()).toEqual([...tags(text)].filter((tag) => !['script', 'style'].includes(tag)).sort());
+    expect(text).toContain(`<style>${css}</style>`);
   });
 
   it('draws a bar for every filled bin and a line for every device', async () => {

@@ -55,9 +55,22 @@ export async function takeFile(app: App, file: File): Promise<void> {
   app.table = { fileName: file.name, bytes, summary: inspected.value };
 }
 
+/** What pasted text is taken for, by the name of such a file; null for a word, a link or prose, which may be there by accident. */
+export function pastedName(text: string): string | null {
+  const lines = text.trim().split(/\r\n|\r|\n/);
+  if (lines[0].startsWith('{')) return 'pasted.json';
+  const hasNumbers = lines.some((line) =>
+    line.split(/[\s,;]+/).some((word) => word !== '' && Number.isFinite(Number(word))),
+  );
+  const isCode = kernelFileKind('', new TextEncoder().encode(text)) !== null;
+  return lines.length > 1 && (hasNumbers || isCode) ? 'pasted.csv' : null;
+}
+
 /** Takes pasted text: a study, or a table. */
 export async function takeText(app: App, text: string): Promise<void> {
-  const name = text.trimStart().startsWith('{') ? 'pasted.json' : 'pasted.csv';
+  const name = pastedName(text);
+  if (name === null)
+    return app.notices.show('Nothing was imported: the pasted text is neither a table with numbers nor a study');
   await takeFile(app, new File([text], name, { type: 'text/plain' }));
 }
 

@@ -1,4 +1,4 @@
-import type { Study } from '../../../src-main/contract/study.ts';
+import { MAX_FIGURE, type Study } from '../../../src-main/contract/study.ts';
 import { isAssumed, KERNEL_INPUTS, kernelOrigin, type KernelNumber } from '../../../src-workers/domain/provenance.ts';
 import { sentenceCase, type Term } from '../../../src-workers/domain/terms.ts';
 
@@ -43,7 +43,7 @@ export function kernelFields(speak: Term): KernelField[] {
     unit,
     help,
     min: 0,
-    max: Infinity,
+    max: MAX_FIGURE,
     step: 1,
     integer: false,
     memory: false,
