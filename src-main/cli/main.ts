@@ -571,7 +571,7 @@ Measures a few designs, corrects the predictions of all others by them, and choo
 to be within --within of the fastest of the sweep, or the budget is spent. Each step is a measurement of the run. All measurements of the run
 on this target count, with this program: the same command continues after it was stopped.
 With --json: {runId, deviceId, considered, measured, failed, best: {designIndex, design, measuredMs, expectedMs, predictedMs}, expectedRegret,
-  within, stopped, elapsedMs, steps: [{runId, designs, measured, failed, best, expectedRegret}]}; stopped is within, budget or all-measured;
+  within, stopped, elapsedMs, steps: [{runId, designs, measured, failed, best, expectedRegret}]}; stopped is within, budget, all-measured or all-failed;
   times include what ordering the units takes, as predicted.`,
     )
     .action((run: string, options: GlobalOptions & TuneOptions) =>

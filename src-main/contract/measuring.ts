@@ -123,6 +123,8 @@ export interface TunedDesign {
   readonly predictedMs: number;
   /** Includes what ordering the units takes, as predicted. Null where the design could not be measured, or gave a wrong result. */
   readonly measuredMs: number | null;
+  /** Why it has no time; null where it has one. */
+  readonly failure: string | null;
 }
 
 /** What the measurements of a sweep say so far, and the designs to measure next. */
