@@ -238,6 +238,8 @@ export const procedures = {
     v.strictObject({ text: v.pipe(v.string(), v.maxLength(4_000_000)) }),
   ).returns<StudyRecord>(),
   'studies.duplicate': procedure(byId).returns<StudyRecord>(),
+  /** A new study that compares eight kernels for the product of a sparse matrix, imported before, and a vector of doubles. */
+  'studies.spmv': procedure(v.strictObject({ lengths: workloadSchema.entries.lengths })).returns<StudyRecord>(),
   'studies.delete': procedure(byId).returns<null>(),
   'studies.restore': procedure(byId).returns<null>(),
 

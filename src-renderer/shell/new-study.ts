@@ -44,6 +44,15 @@ async function openSaved(app: App, saved: Result<StudyRecord>): Promise<number |
   return saved.value.id;
 }
 
+/** The lengths of a matrix that was imported. */
+export const isMatrix = (lengths: string): boolean => /^stored:.*\.mtx(\.gz)?$/i.test(lengths);
+
+/** Opens a study of the eight kernels of a sparse matrix-vector product, for the matrix of the open study. */
+export async function compareSpmvKernels(app: App): Promise<void> {
+  const lengths = app.editor.study?.workload.lengths ?? '';
+  await openSaved(app, await app.engine.call('studies.spmv', { lengths }));
+}
+
 /** The name of a study by the file that it began with: `web.csv.gz` gives `web`. */
 export function studyName(fileName: string): string {
   return fileName

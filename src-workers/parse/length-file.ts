@@ -59,8 +59,11 @@ const FORMATS: readonly LengthFormat[] = [
     read: async ({ source }, label) => {
       const matrix = await parseMatrixMarket(source, label);
       if (!matrix.ok) return matrix;
-      const { law, rows, rowLengths } = matrix.value;
-      return { ok: true, value: { law, form: 'lengths', units: rows, lengths: rowLengths } };
+      const { law, rows, columns, rowLengths } = matrix.value;
+      return {
+        ok: true,
+        value: { law, form: 'lengths', units: rows, lengths: rowLengths, matrixColumns: columns },
+      };
     },
   },
   {

@@ -24,6 +24,8 @@ export interface ReadLengths {
   readonly units: number | null;
   /** In the order of the units; `null` where the file has none, and beyond `MAX_ORDERED_LENGTHS` units. */
   readonly lengths: Float64Array | null;
+  /** Of a sparse matrix, whose rows are the units: how many elements the vector has that it is multiplied by. */
+  readonly matrixColumns?: number;
   /** What was read, where a person could expect something else: which array, which end of an edge, that the order is lost. */
   readonly note?: string;
 }
