@@ -29,15 +29,15 @@ export function laneWords(rows: readonly Lanes[], recommended: number | null, sa
   const threads = (count: number): string => `${count} ${say('thread', count === 1 ? 'one' : 'many')}`;
   const more = ({ laneCost }: Lanes): string => `${signed((laneCost / best.laneCost - 1) * 100)}${NBSP}%`;
   const own = rows.find(({ threadsPerUnit }) => threadsPerUnit === recommended);
-  const agrees = recommended === best.threadsPerUnit;
   return {
     best: `${threads(best.threadsPerUnit)} × ${counted(best.unitsPerGroup, 'unit')}`,
     next: next ? `${threads(next.threadsPerUnit)} ${more(next)}` : '',
     recommended:
       recommended === null
         ? ''
-        : agrees
-          ? 'The recommendation has it, too.'
-          : `The recommendation has ${threads(recommended)} per unit${own ? ` (${more(own)})` : ''}: its time also counts set-up, memory, resident ${say('block', 'many')} and the end of the launch.`,
+        : recommended === best.threadsPerUnit
+          ? 'Recommended, too.'
+          : `Recommended for the whole launch: ${threads(recommended)}${own ? `, ${more(own)}` : ''}.`,
+    why: `The time of a launch also counts set-up, memory, resident ${say('block', 'many')} and its end`,
   };
 }

@@ -101,13 +101,14 @@ describe('the lane costs beside the recommendation', () => {
   ];
   const say: Term = (id, form) => term(id, 'cuda', form);
   it('say what is cheapest of what, and why another design is recommended', () => {
-    expect(laneWords(rows, 8, say)).toEqual({
+    expect(laneWords(rows, 8, say)).toMatchObject({
       best: '1 thread × 32 units',
       next: `2 threads +5.0${NBSP}%`,
-      recommended: `The recommendation has 8 threads per unit (+25.0${NBSP}%): its time also counts set-up, memory, resident blocks and the end of the launch.`,
+      recommended: `Recommended for the whole launch: 8 threads, +25.0${NBSP}%.`,
+      why: expect.stringContaining('set-up, memory, resident blocks'),
     });
-    expect(laneWords(rows, 256, say)!.recommended).toContain('The recommendation has 256 threads per unit: its time');
-    expect(laneWords(rows, 1, say)!.recommended).toBe('The recommendation has it, too.');
+    expect(laneWords(rows, 256, say)!.recommended).toBe('Recommended for the whole launch: 256 threads.');
+    expect(laneWords(rows, 1, say)!.recommended).toBe('Recommended, too.');
     expect(laneWords(rows, null, say)!.recommended).toBe('');
     expect(laneWords([], 8, say)).toBeNull();
   });
