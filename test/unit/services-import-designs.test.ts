@@ -276,6 +276,37 @@ describe('configurations of a kernel of one’s own', () => {
   });
 });
 
+describe('a measured run, exported', () => {
+  it('comes back with every repeat and every failure, beside its sweep', async () => {
+    const chosen = ofDevice(DEVICE, 5);
+    const failed = { ...parametersOf(ofDevice(DEVICE, 9)[4]), threads_per_unit: 77 };
+    const text = cache(chosen.map((row) => [parametersOf(row), measuredMs(row)]), { device_name: 'NVIDIA GeForce RTX 4090' }); // prettier-ignore
+    const withFailure = JSON.stringify({
+      ...(JSON.parse(text) as object),
+      cache: { ...(JSON.parse(text) as { cache: object }).cache, bad: { ...failed, time: 'RuntimeFailedConfig' } },
+    });
+    const imported = await importText('own.json', withFailure, { runId: sweepId });
+    const wanted = await measurementsOf(imported.runId);
+    expect(wanted.filter(({ failure }) => failure !== null)).toHaveLength(1);
+    for (const format of ['t4', 'kernel-tuner'] as const) {
+      const document = await bench.render(imported.runId, format);
+      // The file says its sweep and its device.
+      const again = await importText(document.fileName, document.text);
+      expect(again).toMatchObject({ linked: { runId: sweepId, deviceId: DEVICE, designs: 5 }, cases: 6, failed: 1 });
+      const found = await measurementsOf(again.runId);
+      expect(found.map(({ designIndex, timesMs }) => [designIndex, timesMs])).toEqual(
+        wanted.map(({ designIndex, timesMs }) => [designIndex, timesMs]),
+      );
+    }
+  });
+
+  it('is no document of another kind', async () => {
+    const { runId } = await importText('own.json', cache([[parametersOf(rows[0]), 1]]));
+    const refused = await bench.engine.call('export.render', { runId, format: 'csv' });
+    expect(refused.ok ? '' : refused.error.message).toMatch(/is exported as t4 or kernel-tuner \(a cache\)/);
+  });
+});
+
 describe('an exported T4 file', () => {
   it('is of the run that it names: what was measured is taken, what is still predicted is left out', async () => {
     const file = await exported(1000);
