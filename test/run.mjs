@@ -244,10 +244,11 @@ const files = {
   rest: { browser: String.raw`'\.slow\.test\.ts$'`, other: '.slow.test.ts' },
   all: { browser: '', other: '' },
 }[part];
+/** Files of browser tests have hosts and databases of their own, and much of their time is waiting: two at a time. */
 const browser = () =>
   tests(
     'browser',
-    `playwright test ${files.browser} --project=browser --reporter=list,json`,
+    `playwright test ${files.browser} --project=browser --workers=2 --reporter=list,json`,
     'browser.json',
     ofPlaywright,
   );
