@@ -11,9 +11,10 @@ import { Slice } from '../../../src-workers/parse/slice.ts';
 /** Whether a text is a journal, by its first bytes. */
 export const isJournal = (head: string): boolean => /^\{\s*"op_code"\s*:/.test(head);
 
+type Configuration = Record<string, number | string | boolean>;
 type Fields = Readonly<Record<string, unknown>>;
 type Writable<T> = { -readonly [K in keyof T]: T[K] };
-type Trial = Writable<OptunaStudy['trials'][number]> & { state: number };
+type Trial = Writable<OptunaStudy['trials'][number]> & { state: number; readonly parameters: Configuration };
 interface Study {
   readonly name: string;
   readonly minimised: readonly boolean[];
@@ -134,5 +135,5 @@ function setState(trial: Trial, state: number, values: unknown): void {
 
 function setParameter(trial: Trial, name: string, value: unknown, distribution: unknown): void {
   const chosen = choiceOf(value, distribution);
-  if (chosen !== null && name !== '__proto__') trial.parameters = { ...trial.parameters, [name]: chosen };
+  if (chosen !== null && name !== '__proto__') trial.parameters[name] = chosen;
 }
