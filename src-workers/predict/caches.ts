@@ -16,6 +16,7 @@ import type { Caches, DepthLaws, LawKey } from './tables.ts';
 export function createCaches(limits: CacheLimits = SWEEP_LIMITS): Caches {
   return {
     limits,
+    otherSetups: new Map(),
     depths: new Map(),
     olderDepths: new Map(),
     launches: new Map(),

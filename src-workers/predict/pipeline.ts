@@ -585,7 +585,13 @@ function knownLaunchOf(predictor: Predictor, candidate: Candidate, device: GpuDe
       (isLoopAlike ? 0 : loopAt)) *
       axes.balancing.length +
     balancingAt;
-  return cachedLaunch(caches, isWide(candidate) ? `${key} ${dealing.setupIterations}` : key, () => {
+  // What a kernel says besides its setup is in few launches: other kernels have the same caches.
+  const more = isEvenShare(balancing)
+    ? shareOverhead(predictor, candidate)
+    : isWide(candidate)
+      ? dealing.setupIterations
+      : null;
+  return cachedLaunch(caches, more === null ? key : `${key} ${more}`, () => {
     if (given !== null && keepsOrder(balancing)) {
       const order = orderOf(predictor, balancing, candidate, given);
       const launch = (isSample: boolean): GivenLaunch => givenLaunch(order, dealing, meanLength, isSample);

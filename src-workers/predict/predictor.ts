@@ -24,11 +24,19 @@ export function createPredictor(plan: SweepPlan, caches: Caches = createCaches()
   const { implementations } = plan.axes;
   if (!implementations) return predictorOf(plan, caches, null, isClass);
   // Laws depend on the setup alone, of all that a kernel says.
-  const bySetup = new Map<number, Caches>();
-  const setups = implementations.map(({ kernel }) => kernel.setupIterationsPerUnit);
-  setups.forEach((setup) => bySetup.set(setup, bySetup.size === 0 ? caches : createCaches()));
-  const own = implementations.map(({ name, kernel, allows }, at) =>
-    predictorOf({ ...plan, id: `${plan.id}|${name}`, kernel }, bySetup.get(setups[at])!, allowedIn(plan.axes, allows)),
+  const [{ kernel: first }] = implementations;
+  const cachesOf = ({ kernel: { setupIterationsPerUnit: setup } }: Implementation): Caches => {
+    if (setup === first.setupIterationsPerUnit) return caches;
+    let own = caches.otherSetups.get(setup);
+    if (!own) caches.otherSetups.set(setup, (own = createCaches(caches.limits)));
+    return own;
+  };
+  const own = implementations.map((one) =>
+    predictorOf(
+      { ...plan, id: `${plan.id}|${one.name}`, kernel: one.kernel },
+      cachesOf(one),
+      allowedIn(plan.axes, one.allows),
+    ),
   );
   return { ...own[0], plan, implementations: own };
 }

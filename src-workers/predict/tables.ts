@@ -81,6 +81,8 @@ export interface Allowed {
 
 export interface Caches {
   readonly limits: CacheLimits;
+  /** Of implementations with another setup than the first one, by their setup. */
+  readonly otherSetups: Map<number, Caches>;
   /** Depth laws in use, and the ones in use before these became too many; the older generation is dropped. */
   depths: Map<LawKey, DepthLaws>;
   olderDepths: Map<LawKey, DepthLaws>;

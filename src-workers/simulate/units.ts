@@ -1,7 +1,7 @@
 import { isEvenShare, isPadded, type LockstepBalancing } from '../domain/design.ts';
 import { fail, ok, type Result } from '../domain/result.ts';
 import type { LengthLaw } from '../domain/workload.ts';
-import { evenShares, shareDepth, sharedUnits } from '../predict/dealing/even-share.ts';
+import { evenShares, shareDepth, sharedUnits, shareScratch } from '../predict/dealing/even-share.ts';
 import { dealingScratch, groupDepth, sumOfLongest, type Dealing, type UnitOrder } from '../predict/dealing/deal.ts';
 import { givenOrder } from '../predict/dealing/arrange.ts';
 import { startsAtRandom, type GivenBalancing } from '../predict/dealing/given.ts';
@@ -54,7 +54,7 @@ export function dealtUnits(launch: WorkloadLaunch): Result<BlockSource> {
           units,
         );
       const { itemsPerSlot } = evenShares(own.items, slots);
-      const scratch = dealingScratch(launch);
+      const scratch = shareScratch(itemsPerSlot);
       let block = 0;
       return (out) => {
         for (let g = 0; g < W; g++)

@@ -20,7 +20,7 @@ import {
 import type { DepthMeans } from '../depth/means.ts';
 import { knownBlocks, sortRow, type KnownBlocks } from '../time/placed.ts';
 import { dealingScratch, groupDepth, type Dealing } from './deal.ts';
-import { shareDepth, type SharedUnits } from './even-share.ts';
+import { shareDepth, shareScratch, type SharedUnits } from './even-share.ts';
 import {
   longestOfGroups,
   lossOfGroups,
@@ -90,7 +90,7 @@ export function shareLaunch(
   const startsPerBlock = slotsPerBlock * (1 + unitsPerSlot);
   const counted = Math.max(MIN_GIVEN_BLOCKS, Math.ceil((isSample ? LAW_LOOKUPS : MAX_SHARE_LOOKUPS) / startsPerBlock));
   const rows = spreadBlocks(G, Math.min(G, most, counted));
-  const scratch = dealingScratch(dealing);
+  const scratch = shareScratch(itemsPerSlot);
   const depths = new Float64Array(rows.length * W).map((_, at) =>
     shareDepth(shared, dealing, itemsPerSlot, overheadIterations, rows[Math.floor(at / W)], at % W, scratch),
   );
