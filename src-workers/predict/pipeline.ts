@@ -569,7 +569,10 @@ function knownLaunchOf(predictor: Predictor, candidate: Candidate, device: GpuDe
       (isLoopAlike ? 0 : loopAt)) *
       axes.balancing.length +
     balancingAt;
-  return cachedLaunch(caches, dealing.setupIterations > 0 ? `${key} ${dealing.setupIterations}` : key, () => {
+  // What a launch depends on besides its shape: setups, and what every share costs.
+  const { setupIterations: setup } = dealing;
+  const overhead = isEvenShare(balancing) ? shareOverhead(predictor, candidate) : 0;
+  return cachedLaunch(caches, setup > 0 || overhead > 0 ? `${key} ${setup} ${overhead}` : key, () => {
     if (given !== null && keepsOrder(balancing)) {
       const order = orderOf(predictor, balancing, candidate, given);
       const launch = (isSample: boolean): GivenLaunch => givenLaunch(order, dealing, meanLength, isSample);
