@@ -14,6 +14,8 @@ export interface MemoryAccess {
   readonly elementBytes: number;
   /** Size of an array that is read again and again; left out where each element is read once, or where no cache can hold it. */
   readonly footprintBytes?: number | undefined;
+  /** 0…1, of a gather: the part of its reads that need a sector of their own from device memory, beyond what fits the caches. Assumed where left out. */
+  readonly missFraction?: number | undefined;
 }
 
 /**

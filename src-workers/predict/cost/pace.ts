@@ -127,7 +127,7 @@ function makePace(
   const step = pipelineOf(plan, device, cap, measured ? shape.bytesPerIteration : 0);
   const balancing = lockstepBalancing(predictor, candidate);
   const isSingle = isOneLoop(balancing, axes.loop[candidate.loopAt]);
-  const cost = stepFactor(kernel, u) + (isSingle ? (kernel.flattenedCost ?? 0) : 0);
+  const cost = stepFactor(kernel, u) * (kernel.sharing === 'deal' && isEvenShare(balancing) ? 1 / u : 1) + (isSingle ? (kernel.flattenedCost ?? 0) : 0);
   const most = Math.floor(device.limits.maxThreadGroupsPerMultiprocessor / threadGroupsPerGroup);
   if (isPlain(kernel, u, width, measured ? 0 : shape.bytesPerIteration, balancing)) {
     const key = `${candidate.deviceAt} ${cap} ${threadGroupsPerGroup} ${shape.bytesPerIteration}`;
@@ -173,7 +173,8 @@ function makePace(
     ? added(perGroup, times(phases.search, searchSteps(plan.units)), phases.carry)
     : perGroup;
   // Traffic of the thread groups of a work group, over those of them.
-  const perCycle = ACHIEVED_BANDWIDTH * bytesPerMultiprocessorCycle(device) * threadGroupsPerGroup;
+  const achieved = device.achievedBandwidthFraction ?? ACHIEVED_BANDWIDTH;
+  const perCycle = achieved * bytesPerMultiprocessorCycle(device) * threadGroupsPerGroup;
   const stepBytes = (lanes * (isPadded(balancing) ? iterations * u : elements) * bytes) / perCycle;
   const unitBytes = measured ? 0 : (lanes * (kernel.unit?.bytes ?? 0)) / perCycle;
   const threadBytes = measured ? 0 : ((kernel.prologue?.bytes ?? 0) * Math.min(width, n * u)) / perCycle;

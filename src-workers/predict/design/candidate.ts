@@ -122,6 +122,8 @@ function allows({ allowed }: Predictor, positions: Int32Array): boolean {
 /** The predictor of the implementation and, where its threads are dealt the iterations of a unit, of the lengths of their lanes. */
 function ownPredictor(whole: Predictor, positions: Int32Array): Predictor {
   const implementation = whole.implementations[positions[AXIS.implementation]];
+  // Even shares are dealt as a whole, not unit by unit.
+  if (isEvenShare(implementation.balancing[positions[AXIS.balancing]])) return implementation;
   return dealtPredictor(implementation, positions[AXIS.threadsPerUnit]);
 }
 
