@@ -320,9 +320,8 @@ export type KernelWithOrigins = KernelProfile & {
 export function kernelOrigin(kernel: KernelWithOrigins, field: KernelField): Origin {
   const stated = kernel.origins?.[field];
   if (stated !== undefined) return stated;
-  if (isPhase(field) && kernel[field] === undefined) return 'assumed';
   const byDefault = (KERNEL_DEFAULTS as Partial<Record<KernelField, number | boolean>>)[field];
-  return byDefault !== undefined && (kernel[field] ?? byDefault) === byDefault ? 'assumed' : 'given';
+  return (kernel[field] ?? byDefault) === byDefault ? 'assumed' : 'given';
 }
 
 /** What an implementation says of its kernel otherwise than the study, with the origins of what it says. */
