@@ -48,8 +48,7 @@ export function newerInput(input: string): string {
 }
 
 type Raw = Readonly<Record<string, unknown>>;
-const isObject = (value: unknown): value is Raw =>
-  typeof value === 'object' && value !== null && !Array.isArray(value);
+const isObject = (value: unknown): value is Raw => typeof value === 'object' && value !== null && !Array.isArray(value);
 const hasOlder = (kernel: Raw): boolean =>
   [kernel, kernel.origins].some((of) => isObject(of) && OLDER_NAMES.some((name) => of[name] !== undefined));
 

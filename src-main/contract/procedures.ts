@@ -322,9 +322,7 @@ export const procedures = {
       deviceIds: v.optional(v.pipe(v.array(shortText), v.minLength(1), v.maxLength(64))),
       vary: v.optional(
         v.pipe(
-          v.array(
-            v.strictObject({ input: variedInput, values: v.pipe(v.array(v.number()), v.maxLength(64)) }),
-          ),
+          v.array(v.strictObject({ input: variedInput, values: v.pipe(v.array(v.number()), v.maxLength(64)) })),
           v.maxLength(16),
         ),
         [],

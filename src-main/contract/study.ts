@@ -243,10 +243,7 @@ export const kernelSchema = v.strictObject(
       'A step of the binary search for the start of an even share (nonzero-split, merge-path on a GPU). Left out it is assumed',
       'unit',
     ),
-    carry: phase(
-      'What hands on the unit that the end of an even share cuts. Left out it is assumed',
-      'unit',
-    ),
+    carry: phase('What hands on the unit that the end of an even share cuts. Left out it is assumed', 'unit'),
     kneeSoftness: v.optional(
       v.pipe(
         between(1, 100),
@@ -498,7 +495,11 @@ export const studyFileSchema = v.strictObject({
 
 export type StudyFile = v.InferInput<typeof studyFileSchema>;
 /** A study of this or an older version. */
-export const studySchema = v.pipe(v.custom<StudyFile>(() => true), v.rawTransform(withPhases), studyFileSchema);
+export const studySchema = v.pipe(
+  v.custom<StudyFile>(() => true),
+  v.rawTransform(withPhases),
+  studyFileSchema,
+);
 export type Study = v.InferOutput<typeof studySchema>;
 export type CountAxis = v.InferOutput<typeof countAxis>;
 export type Constraint = v.InferOutput<typeof constraintSchema>;

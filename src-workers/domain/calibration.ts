@@ -56,7 +56,10 @@ export function calibratedValues({
 }
 
 /** A kernel with what a calibration found of it, and where that comes from. */
-export function calibratedKernel<Kernel extends KernelWithOrigins>(kernel: Kernel, profile: CalibrationProfile): Kernel {
+export function calibratedKernel<Kernel extends KernelWithOrigins>(
+  kernel: Kernel,
+  profile: CalibrationProfile,
+): Kernel {
   const { setupIterationsPerUnit, ...shared } = calibratedValues(profile);
   const changed = { ...kernel, ...shared };
   const found = Object.keys(calibratedValues(profile)) as KernelParameter[];

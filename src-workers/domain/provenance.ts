@@ -140,7 +140,8 @@ export const KERNEL_INPUTS: Readonly<Record<KernelNumber, KernelInput>> = {
     level: 'advanced',
     assumed: 3,
     usual: [2, 12],
-    source: 'chosen: a shuffle and an addition, with what moves the values; 2 to 5 in the kernels of test/data/cycle-sim',
+    source:
+      'chosen: a shuffle and an addition, with what moves the values; 2 to 5 in the kernels of test/data/cycle-sim',
   },
   refill: {
     label: 'Change of unit',
@@ -619,7 +620,8 @@ function kernelFact({ input, field, kernel, of }: DecidingField): InputFact {
     return { field: input, label: named('Memory accesses'), value, unit: '', origin, note, usual: null };
   }
   if (field === 'sharing') {
-    const value = kernel.sharing === 'deal' ? 'iterations are dealt to its threads' : 'its threads split each iteration';
+    const value =
+      kernel.sharing === 'deal' ? 'iterations are dealt to its threads' : 'its threads split each iteration';
     return { field: input, label: named('Sharing of a unit'), value, unit: '', origin, note, usual: null };
   }
   const { label, unit, usual } = KERNEL_INPUTS[field];

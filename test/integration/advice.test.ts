@@ -104,7 +104,6 @@ describe('the recommendation', () => {
         ['instructionsPerIteration', 200, true],
         ['dependentLoadsPerIteration', 3, false],
         ['bytesPerIteration', 32, false],
-        ['setupIterationsPerUnit', 4, false],
         ['flattenedCost', 0.5, false],
         ['bytesPerUnit', 200, false],
       ] as const

@@ -1,6 +1,11 @@
 import { changedPlan, type InputChange } from '../../../src-workers/advise/change.ts';
 import { leastRegret, type Scenario } from '../../../src-workers/advise/robust.ts';
-import { KERNEL_INPUTS, kernelInput, withKernelValue, type KernelNumber } from '../../../src-workers/domain/provenance.ts';
+import {
+  KERNEL_INPUTS,
+  kernelInput,
+  withKernelValue,
+  type KernelNumber,
+} from '../../../src-workers/domain/provenance.ts';
 import { fail, ok, type Result } from '../../../src-workers/domain/result.ts';
 import { describeDesign } from '../../../src-workers/predict/designs.ts';
 import type { Robust } from '../../contract/advice.ts';
