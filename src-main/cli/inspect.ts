@@ -2,12 +2,17 @@ import { basename, dirname, resolve } from 'node:path';
 import {
   INSTRUCTION_CLASSES,
   inspectedFields,
+  inspectedLabel,
+  inspectedText,
   MAX_KERNEL_FILE_BYTES,
   withInspected,
   INSPECTED_FROM,
+  type InspectedField,
+  type InspectedFields,
   type Inspection,
 } from '../../src-workers/domain/inspection.ts';
-import { KERNEL_INPUTS } from '../../src-workers/domain/provenance.ts';
+import type { Phase } from '../../src-workers/domain/kernel.ts';
+import { accessesText } from '../../src-workers/domain/provenance.ts';
 import { fail, ok, type Result } from '../../src-workers/domain/result.ts';
 import { readBytes } from '../services/app/files.ts';
 import type { Engine } from '../services/engine.ts';
@@ -113,6 +118,7 @@ function print(terminal: Terminal, inspection: Inspection, into: string | null):
       ]),
     );
     if (chosen) say(terminal, `Loop ${chosen.loop + 1} counts: ${chosen.why}.`);
+    printPhases(terminal, inspection);
   }
   if (launch) {
     const { launches, blockThreads, gridBlocks, durationMs, dramBytes, meanActiveLanes } = launch;
@@ -128,9 +134,49 @@ function print(terminal: Terminal, inspection: Inspection, into: string | null):
     );
   for (const note of notes) say(terminal, note);
   if (into === null) return;
-  const fields = Object.entries(inspectedFields(inspection)) as [keyof ReturnType<typeof inspectedFields>, number][];
-  say(
+  const fields = Object.entries(inspectedFields(inspection)) as [InspectedField, InspectedFields[InspectedField]][];
+  const texts = fields.map(([field, value]) => `${inspectedLabel(field)} ${inspectedText(value!)}`);
+  say(terminal, `Wrote into ${into}: ${texts.join('; ')}.`);
+}
+
+const PHASE_TEXT = {
+  prologue: 'once a thread',
+  unit: 'once a unit',
+  combine: 'a step of the tree',
+  refill: 'change of the unit',
+} as const;
+
+/** A line for each phase and one for the iteration, then its accesses. */
+function printPhases(terminal: Terminal, inspection: Inspection): void {
+  const { phases, sharing, accesses } = inspection;
+  const fields = inspectedFields(inspection);
+  if (fields.instructionsPerIteration === undefined) return;
+  const iteration: Phase = {
+    ...fields,
+    instructions: fields.instructionsPerIteration,
+    dependentLoads: fields.dependentLoadsPerIteration,
+    bytes: accesses.reduce((sum, { elementBytes }) => sum + elementBytes, 0),
+  };
+  const row = (name: string, phase: Phase): (string | number)[] => [
+    name,
+    shown(phase.instructions),
+    ...[phase.integerShare, phase.fp64Share, phase.specialShare, phase.chainInstructions].map((one) => shown(one ?? 0)),
+    ...[phase.dependentExchanges, phase.dependentLoads, phase.bytes].map((one) => shown(one ?? 0)),
+  ];
+  printTable(
     terminal,
-    `Wrote into ${into}: ${fields.map(([field, value]) => `${KERNEL_INPUTS[field].label} ${value}`).join(', ')}.`,
+    ['phase', 'instructions', 'integer', 'fp64', 'special', 'chain', 'exchanges', 'loads', 'bytes'],
+    [
+      ...Object.entries(phases).map(([name, phase]) => row(PHASE_TEXT[name as keyof typeof PHASE_TEXT], phase)),
+      row('iteration', iteration),
+    ],
   );
+  if (accesses.length > 0) say(terminal, `An iteration reads or writes ${accessesText(accesses)}.`);
+  if (sharing)
+    say(
+      terminal,
+      sharing === 'deal'
+        ? 'Threads that share a unit take iterations in turn: none waits for another within one.'
+        : 'Threads that share a unit share every iteration: they exchange values within it.',
+    );
 }

@@ -1,4 +1,5 @@
-import type { KernelField } from './provenance.ts';
+import type { KernelProfile, MemoryAccess, Phase, Sharing } from './kernel.ts';
+import { accessesText, KERNEL_INPUTS } from './provenance.ts';
 
 /** What a compiler, its machine code or a profiler says of a kernel, as `kernel inspect` and the Study view show it. */
 
@@ -16,12 +17,16 @@ export interface InspectedLoop {
   readonly line: number | null;
   /**
    * Instructions of one iteration, on all ways through its body (a thread group whose lanes part issues all of them), without those of
-   * inner loops. Of an unrolled loop those of one pass over the number of iterations in it.
+   * inner loops and those that change the unit. Of an unrolled loop those of one pass over the number of iterations in it.
    */
   readonly instructionsPerIteration: number;
   readonly byClass: ClassCounts;
   /** Loads from device memory on the longest chain of dependencies of an iteration, through values and branches. */
   readonly dependentLoads: number;
+  /** Shuffles, barriers and loads from shared memory on that chain. */
+  readonly dependentExchanges: number;
+  /** Arithmetic that waits for one another in an iteration, issued in order, as a number of latencies of one instruction. */
+  readonly chainInstructions: number;
   /** Instructions where all lanes take the shortest way through the body. */
   readonly shortestPath: number;
   /** Iterations of the source in one pass of the loop, as far as a mark or a remainder loop of the same line says it. */
@@ -74,6 +79,9 @@ export const INSPECTED_FROM = {
   ncu: 'Nsight Compute',
 } as const;
 
+/** What stands around the loop that counts, as a kernel profile has it. */
+export type InspectedPhases = Readonly<Partial<Record<'prologue' | 'unit' | 'combine' | 'refill', Phase>>>;
+
 export interface Inspection {
   readonly entry: string;
   /** Such as `sm_90`; null where the file does not say. */
@@ -88,6 +96,11 @@ export interface Inspection {
   readonly loops: readonly InspectedLoop[];
   /** The loop that counts, by its place in `loops`, and why; null where there is none. */
   readonly chosen: { readonly loop: number; readonly why: string } | null;
+  /** What stands around it; empty where there are no loops. */
+  readonly phases: InspectedPhases;
+  readonly sharing: Sharing | null;
+  /** What an iteration of it reads and writes in device memory. */
+  readonly accesses: readonly MemoryAccess[];
   /** Where the loops are from; without loops, where the other figures are from. */
   readonly from: keyof typeof INSPECTED_FROM;
   readonly caps: readonly CappedUsage[];
@@ -96,20 +109,55 @@ export interface Inspection {
   readonly notes: readonly string[];
 }
 
-export type InspectedField = Extract<
-  KernelField,
-  | 'registersPerThread'
-  | 'sharedMemoryBytesPerBlock'
-  | 'instructionsPerIteration'
-  | 'integerShare'
-  | 'fp64Share'
-  | 'specialShare'
-  | 'dependentLoadsPerIteration'
->;
+const INSPECTED_FIELDS = [
+  'registersPerThread',
+  'sharedMemoryBytesPerBlock',
+  'instructionsPerIteration',
+  'integerShare',
+  'fp64Share',
+  'specialShare',
+  'chainInstructions',
+  'dependentExchanges',
+  'dependentLoadsPerIteration',
+  'bytesPerIteration',
+  'accesses',
+  'sharing',
+  'prologue',
+  'unit',
+  'combine',
+  'refill',
+] as const satisfies readonly (keyof KernelProfile)[];
+export type InspectedField = (typeof INSPECTED_FIELDS)[number];
+export type InspectedFields = Readonly<Partial<Pick<KernelProfile, InspectedField>>>;
+
+export function inspectedLabel(field: InspectedField): string {
+  if (field === 'accesses') return 'Memory accesses';
+  return field === 'sharing' ? 'Sharing of a unit' : KERNEL_INPUTS[field].label;
+}
+
+const SHARING_TEXT = {
+  deal: 'iterations are dealt to its threads',
+  split: 'its threads split each iteration',
+} as const;
+
+/** A found value in words: `17 instructions, a chain of 14, loads 1, 8 B` of a phase. */
+export function inspectedText(value: NonNullable<InspectedFields[InspectedField]>): string {
+  if (typeof value === 'number') return String(value);
+  if (typeof value === 'string') return SHARING_TEXT[value];
+  if (!('instructions' in value)) return accessesText(value);
+  const { instructions, chainInstructions, dependentExchanges = 0, dependentLoads = 0, bytes = 0 } = value;
+  return [
+    `${instructions} instructions`,
+    ...(chainInstructions === undefined ? [] : [`a chain of ${chainInstructions}`]),
+    ...(dependentExchanges > 0 ? [`exchanges ${dependentExchanges}`] : []),
+    ...(dependentLoads > 0 ? [`loads ${dependentLoads}`] : []),
+    ...(bytes > 0 ? [`${bytes} B`] : []),
+  ].join(', ');
+}
 
 /** The fields of a kernel profile that an inspection says, with their values. */
-export function inspectedFields(inspection: Inspection): Readonly<Partial<Record<InspectedField, number>>> {
-  const { registersPerThread, sharedMemoryBytesPerBlock, chosen, loops } = inspection;
+export function inspectedFields(inspection: Inspection): InspectedFields {
+  const { registersPerThread, sharedMemoryBytesPerBlock, chosen, loops, phases, sharing, accesses } = inspection;
   const loop = chosen && loops[chosen.loop];
   const share = (of: InstructionClass): number =>
     Number((loop!.byClass[of] / loop!.instructionsPerIteration).toPrecision(4));
@@ -121,18 +169,44 @@ export function inspectedFields(inspection: Inspection): Readonly<Partial<Record
       integerShare: share('integer'),
       fp64Share: share('fp64'),
       specialShare: share('special'),
+      chainInstructions: loop.chainInstructions,
+      dependentExchanges: loop.dependentExchanges,
       dependentLoadsPerIteration: loop.dependentLoads,
+      ...(accesses.length > 0 ? { accesses } : { bytesPerIteration: 0 }),
     }),
+    ...(sharing && { sharing }),
+    ...phases,
   };
 }
 
-/** The kernel of a study with what an inspection says of it, each of these fields marked as imported. */
+/**
+ * The kernel of a study with what an inspection says of it, each of these fields marked as imported, and without what they replace: older
+ * figures of the same, as parts of an iteration, and the costs of splitting iterations where they are dealt. Undefined takes a field out.
+ */
 export function withInspected<Kernel extends { readonly origins?: object | undefined }>(
   kernel: Kernel,
-  fields: Readonly<Partial<Record<InspectedField, number>>>,
+  fields: InspectedFields,
 ): Kernel {
-  const origins = Object.fromEntries(Object.keys(fields).map((field) => [field, 'imported']));
-  return { ...kernel, ...fields, origins: { ...kernel.origins, ...origins } };
+  const found = {
+    ...fields,
+    ...(fields.accesses && { bytesPerIteration: 0 }),
+    ...(fields.sharing === 'deal' && { serialFraction: 0, cooperationCost: 0 }),
+    ...((fields.unit ?? fields.refill) && { flattenedCost: 0 }),
+  };
+  const replaced = [
+    ...(fields.bytesPerIteration === undefined ? [] : ['accesses']),
+    ...(fields.refill ? ['unit'] : []),
+    ...((fields.unit ?? fields.refill) ? ['setupIterationsPerUnit'] : []),
+    ...(fields.combine ? ['blockReductionIterations'] : []),
+  ].filter((field) => field in kernel || field in (kernel.origins ?? {}));
+  const imported = Object.keys(found).map((field) => [field, 'imported']);
+  const gone = Object.fromEntries(replaced.map((field) => [field, undefined]));
+  return {
+    ...kernel,
+    ...found,
+    ...gone,
+    origins: { ...kernel.origins, ...Object.fromEntries(imported), ...gone },
+  };
 }
 
 /** Kinds of files that say something of a kernel. */

@@ -2,7 +2,7 @@ import type { GpuDevice } from '../domain/device.ts';
 import type { DeviceAgreement, ImplementationKind } from '../domain/evidence.ts';
 import { unwrap } from '../domain/result.ts';
 import { LAUNCH_DATASETS, type LaunchDataset } from '../models/launches/datasets.ts';
-import { libraryTakesEvenShares } from '../models/spmv/implementations.ts';
+import { libraryTakesEvenShares } from './spmv-designs.ts';
 import type { MatrixSummary } from '../models/spmv/summary.ts';
 import { sortedQuantile } from '../numeric/statistics.ts';
 import { agreement, pairOf, unseenPairs, type Judged } from './judge.ts';

@@ -1,74 +1,188 @@
 import type { GpuDevice } from '../domain/device.ts';
 import { ok, type Result } from '../domain/result.ts';
-import { fitParameters, type FitParameter } from '../models/calibration/fit.ts';
-import { SPMV_IMPLEMENTATIONS, type SpmvImplementation } from '../models/spmv/implementations.ts';
-import { SPMV_PARAMETERS, type SpmvParameters } from '../models/spmv/parameters.ts';
+import { solveSymmetric } from '../numeric/symmetric.ts';
 import { sortedQuantile } from '../numeric/statistics.ts';
 import type { MeasuredImplementation } from '../models/spmv/datasets.ts';
+import type { MatrixSummary } from '../models/spmv/summary.ts';
 import type { FittedImplementation } from './kept.ts';
-import { FOLDS, outside, type MeasuredTimes } from './folds.ts';
+import { FOLDS, foldOf, type MeasuredTimes } from './folds.ts';
 import { fitFourNumbers } from './four-numbers.ts';
+import { SPMV_IMPLEMENTATIONS, type SpmvImplementation } from './spmv-designs.ts';
+import { SPMV_PARAMETERS, type SpmvParameters } from './spmv-parameters.ts';
 
-/** Parameters count as known within a factor of e. */
-const KNOWN_WITHIN = 1;
-const STEP = 1e-4;
+/** Matrices that a fit is made on, spread over those measured: each takes a prediction, and a few parameters need no more. */
+const FITTED_MATRICES = 160;
+/** Step of the derivatives, in logarithms: above the steps on which the prediction keeps its laws. */
+const STEP = 0.05;
+/** Residuals beyond this count linearly (Huber 1981, doi:10.1002/0471725250), ln units. */
+const HUBER = 0.2;
+const ITERATIONS = 8;
+/** The furthest that an iteration moves a parameter, ln units. */
+const LONGEST_MOVE = 1;
+
+/** Logarithms of predicted over measured times, and their derivatives by the logarithms of the parameters. */
+interface Linearised {
+  readonly residuals: Float64Array;
+  readonly slopes: readonly Float64Array[];
+}
 
 /**
- * Fits the parameters of an implementation to the logarithms of measured times, robustly, within their ranges.
- * @returns values and standard errors, in order of `implementation.parameters`
+ * Fits the parameters of an implementation to the logarithms of measured times, robustly and within their ranges: Gauss–Newton steps, each taken
+ * only as far as it helps.
  */
-export function fitImplementation(
-  implementation: SpmvImplementation,
-  device: GpuDevice,
-  { matrices, microseconds }: MeasuredTimes,
-): Result<{ readonly values: SpmvParameters; readonly errors: Readonly<Record<string, number | null>> }> {
-  const names = implementation.parameters;
-  const quickest = sortedQuantile(microseconds.slice().sort(), 0.02);
-  const parameters = names.map((name): FitParameter => {
-    const { lower, upper, initial } = SPMV_PARAMETERS[name];
-    return { name, lower, upper, initial, coordinate: 'log', step: STEP, knownWithin: KNOWN_WITHIN };
-  });
-  const named = (values: readonly number[]): SpmvParameters =>
-    Object.fromEntries(names.map((name, at) => [name, values[at]]));
-  const starts = [1, 2.5].map((latencies) =>
-    names.map((name) => {
-      if (name === 'startMicroseconds') return 0.9 * quickest;
-      return SPMV_PARAMETERS[name].initial * (name === 'latencyNs' ? latencies : 1);
-    }),
-  );
-  const fitted = fitParameters({
-    parameters,
-    measuredMs: microseconds.map((time) => time * 1e-3),
-    relativeErrors: new Float64Array(microseconds.length),
-    starts,
-    predict: (values) => {
-      const at = named(values);
-      return Float64Array.from(matrices, (matrix) => implementation.microseconds(device, matrix, at) * 1e-3);
-    },
-  });
-  if (!fitted.ok) return fitted;
-  const { values, standardErrors } = fitted.value;
-  return ok({
-    values: named(values),
-    errors: Object.fromEntries(names.map((name, at) => [name, standardErrors[at]])),
+class Fit {
+  readonly values: number[];
+  private readonly device: GpuDevice;
+  private readonly implementation: SpmvImplementation;
+  private readonly times: MeasuredTimes;
+
+  constructor(device: GpuDevice, implementation: SpmvImplementation, times: MeasuredTimes, from: readonly number[]) {
+    this.device = device;
+    this.implementation = implementation;
+    this.times = times;
+    this.values = from.map((value, at) => this.within(Math.log(value), at));
+  }
+
+  private within(logarithm: number, at: number): number {
+    const { lower, upper } = SPMV_PARAMETERS[this.implementation.parameters[at]];
+    return Math.min(Math.log(upper), Math.max(Math.log(lower), logarithm));
+  }
+
+  named(values: readonly number[] = this.values): SpmvParameters {
+    return Object.fromEntries(this.implementation.parameters.map((name, at) => [name, Math.exp(values[at])]));
+  }
+
+  private residualsAt(values: readonly number[]): Float64Array {
+    const { matrices, microseconds } = this.times;
+    const at = this.named(values);
+    return Float64Array.from(matrices, (matrix, i) =>
+      Math.log(this.implementation.microseconds(this.device, matrix, at) / microseconds[i]),
+    );
+  }
+
+  linearised(residuals = this.residualsAt(this.values)): Linearised {
+    const slopes = this.values.map((value, at) => {
+      // Away from the end of the range.
+      const step = this.within(value + STEP, at) === value + STEP ? STEP : -STEP;
+      const moved = this.residualsAt(this.values.with(at, value + step));
+      return moved.map((residual, i) => (residual - residuals[i]) / step);
+    });
+    return { residuals, slopes };
+  }
+
+  /** Moves to the least cost that steps find; the last linearisation, at the values. */
+  descend(iterations: number): Linearised {
+    let now = this.linearised();
+    for (let i = 0; i < iterations; i += 1) {
+      const direction = step(now);
+      let part = 1;
+      let residuals: Float64Array | null = null;
+      for (; part > 0.1; part /= 3) {
+        const tried = this.values.map((value, at) => this.within(value + part * direction[at], at));
+        residuals = this.residualsAt(tried);
+        if (cost(residuals) < cost(now.residuals)) {
+          this.values.splice(0, tried.length, ...tried);
+          break;
+        }
+        residuals = null;
+      }
+      if (!residuals) break;
+      const isDone = cost(residuals) > 0.999 * cost(now.residuals);
+      now = this.linearised(residuals);
+      if (isDone) break;
+    }
+    return now;
+  }
+}
+
+const weight = (residual: number): number => Math.min(1, HUBER / Math.abs(residual));
+
+function cost(residuals: Float64Array): number {
+  return residuals.reduce((sum, residual) => {
+    const size = Math.abs(residual);
+    return sum + (size < HUBER ? size * size : HUBER * (2 * size - HUBER));
+  }, 0);
+}
+
+/** Weighted normal equations, with a little of the diagonal added so that what the times do not tell stays where it is. */
+function normal({ residuals, slopes }: Linearised): { readonly matrix: number[][]; readonly right: number[] } {
+  const sum = (of: (i: number) => number): number => {
+    let total = 0;
+    for (let i = 0; i < residuals.length; i += 1) total += weight(residuals[i]) * of(i);
+    return total;
+  };
+  const matrix = slopes.map((a, row) => slopes.map((b, column) => sum((i) => a[i] * b[i]) + (row === column ? 0.02 : 0)));
+  return { matrix, right: slopes.map((a) => -sum((i) => a[i] * residuals[i])) };
+}
+
+function step(linearised: Linearised): readonly number[] {
+  const { matrix, right } = normal(linearised);
+  const moves = solve(matrix, right);
+  return moves.map((move) => Math.max(-LONGEST_MOVE, Math.min(LONGEST_MOVE, move)));
+}
+
+function solve(matrix: number[][], right: number[]): readonly number[] {
+  return solveSymmetric(matrix, right) ?? right.map(() => 0);
+}
+
+/** Standard errors of the values, over them. */
+function errorsOf(linearised: Linearised): readonly number[] {
+  const { matrix } = normal(linearised);
+  const { residuals } = linearised;
+  const variance = cost(residuals) / Math.max(1, residuals.length - matrix.length);
+  return matrix.map((_, at) => {
+    const unit = matrix.map((__, row) => Number(row === at));
+    return Math.sqrt(Math.max(0, variance * solve(matrix, unit)[at]));
   });
 }
 
 /** What is kept of an implementation on a device: fits on all matrices, and without each fold. */
 export function fitFolds(
-  measured: MeasuredImplementation,
+  { implementation: id }: MeasuredImplementation,
   device: GpuDevice,
   times: MeasuredTimes,
 ): Result<FittedImplementation> {
-  const implementation = SPMV_IMPLEMENTATIONS.get(measured.implementation)!;
-  const all = fitImplementation(implementation, device, times);
-  if (!all.ok) return all;
-  const folds: SpmvParameters[] = [];
-  for (let fold = 0; fold < FOLDS; fold += 1) {
-    const part = fitImplementation(implementation, device, outside(times, fold));
-    if (!part.ok) return part;
-    folds.push(part.value.values);
-  }
-  const fourNumbers = fitFourNumbers(measured.implementation, device, times);
-  return fourNumbers.ok ? ok({ ...all.value, folds, fourNumbers: fourNumbers.value }) : fourNumbers;
+  const implementation = SPMV_IMPLEMENTATIONS.get(id)!;
+  const sample = sampleOf(times);
+  const quickest = sortedQuantile(times.microseconds.slice().sort(), 0.02);
+  const initial = implementation.parameters.map((name) =>
+    name === 'startMicroseconds' ? 0.8 * quickest : SPMV_PARAMETERS[name].initial,
+  );
+  const all = new Fit(device, implementation, sample, initial);
+  const end = all.descend(ITERATIONS);
+  const errors = errorsOf(end);
+  const folds = Array.from({ length: FOLDS }, (_, fold) => {
+    // Nothing of the fold is left in a fit that begins where the fit on all ended and takes two steps without it.
+    const part = new Fit(device, implementation, without(sample, fold), all.values.map(Math.exp));
+    part.descend(2);
+    return part.named();
+  });
+  const fourNumbers = fitFourNumbers(id, device, times);
+  if (!fourNumbers.ok) return fourNumbers;
+  return ok({
+    values: all.named(),
+    errors: Object.fromEntries(
+      implementation.parameters.map((name, at) => [name, errors[at] < 1 ? errors[at] * Math.exp(all.values[at]) : null]),
+    ),
+    folds,
+    fourNumbers: fourNumbers.value,
+  });
+}
+
+function sampleOf({ matrices, microseconds }: MeasuredTimes): MeasuredTimes {
+  const every = Math.max(1, matrices.length / FITTED_MATRICES);
+  const chosen = Array.from({ length: Math.min(matrices.length, FITTED_MATRICES) }, (_, i) => Math.floor(i * every));
+  return pick({ matrices, microseconds }, chosen);
+}
+
+function without(times: MeasuredTimes, fold: number): MeasuredTimes {
+  return pick(
+    times,
+    [...times.matrices.keys()].filter((at) => foldOf(times.matrices[at].name) !== fold),
+  );
+}
+
+function pick({ matrices, microseconds }: MeasuredTimes, chosen: readonly number[]): MeasuredTimes {
+  const own: readonly MatrixSummary[] = chosen.map((at) => matrices[at]);
+  return { matrices: own, microseconds: Float64Array.from(chosen, (at) => microseconds[at]) };
 }

@@ -8,9 +8,8 @@ import type {
   ImplementationEvidence,
   UnseenEvidence,
 } from '../domain/evidence.ts';
-import { memoryLatencyNs } from '../models/memory/time.ts';
-import { SPMV_IMPLEMENTATIONS } from '../models/spmv/implementations.ts';
-import { SPMV_PARAMETERS, type SpmvParameter, type SpmvParameters } from '../models/spmv/parameters.ts';
+import { SPMV_IMPLEMENTATIONS } from './spmv-designs.ts';
+import { SPMV_PARAMETERS, type SpmvParameters } from './spmv-parameters.ts';
 import { sortedQuantile, spearman } from '../numeric/statistics.ts';
 import type { MeasuredMatrices } from '../parse/evidence.ts';
 import type { MeasuredGpu, MeasuredImplementation, SpmvDataset } from '../models/spmv/datasets.ts';
@@ -229,7 +228,7 @@ export function geometricMean(values: Float64Array): number {
 
 /**
  * Parameters of an implementation on a GPU that nobody measured: geometric means over the other GPUs of the same maker (over all
- * others where there are none), latencies in units of the memory latency of the data sheets. `null` where no other GPU has it.
+ * others where there are none). `null` where no other GPU has it.
  */
 export function unseenParameters(
   { dataset, devices, kept }: Pick<Judged, 'dataset' | 'devices' | 'kept'>,
@@ -247,13 +246,10 @@ export function unseenParameters(
   const same = others.filter((other) => other.device.vendor === device.vendor);
   const used = same.length > 0 ? same : others;
   if (used.length === 0) return null;
-  const scaleOf = (name: SpmvParameter, of: GpuDevice): number =>
-    SPMV_PARAMETERS[name].scale === 'memoryLatency' ? memoryLatencyNs(of) : 1;
   return Object.fromEntries(
     SPMV_IMPLEMENTATIONS.get(implementation)!.parameters.map((name) => [
       name,
-      scaleOf(name, device) *
-        geometricMean(Float64Array.from(used, (other) => other.values[name]! / scaleOf(name, other.device))),
+      geometricMean(Float64Array.from(used, (other) => other.values[name]!)),
     ]),
   );
 }

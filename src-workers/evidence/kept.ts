@@ -1,4 +1,4 @@
-import type { SpmvParameters } from '../models/spmv/parameters.ts';
+import type { SpmvParameters } from './spmv-parameters.ts';
 import type { FourNumbers } from './four-numbers.ts';
 
 /** Fitted parameters of an implementation on a GPU: `db/evidence/parameters.json` holds one for each column of times. */

@@ -4,7 +4,8 @@ import { fail, ok, type Result } from '../domain/result.ts';
 import { parseCubin } from './cubin.ts';
 import { LOOP_MARK, type KernelCode } from './instruction.ts';
 import { fitLengths } from './lengths.ts';
-import { chooseLoop, findLoops } from './loops.ts';
+import { chooseLoop, findLoops, type FoundLoops } from './loops.ts';
+import type { KernelPhases } from './phases.ts';
 import { parseProfile } from './profile.ts';
 import { parsePtx } from './ptx.ts';
 import { parseSass } from './sass.ts';
@@ -64,9 +65,9 @@ export function inspectKernel(label: string, texts: KernelTexts, asked: Asked): 
     ...[...ptx, ...sass, ...cubin.value, ...profile.value].map(({ entry, arch }) => ({ entry, arch })),
     ...usages.map(({ kernel, architecture }) => ({ entry: kernel, arch: architecture })),
   ];
-  const found = oneKernel(label, known, asked);
-  if (!found.ok) return found;
-  const { entry, arch } = found.value;
+  const named = oneKernel(label, known, asked);
+  if (!named.ok) return named;
+  const { entry, arch } = named.value;
   const of = <Kernel extends { readonly entry: string; readonly arch: string | null }>(
     all: readonly Kernel[],
   ): Kernel | undefined => all.find((one) => one.entry === entry && (one.arch ?? arch) === arch);
@@ -75,10 +76,13 @@ export function inspectKernel(label: string, texts: KernelTexts, asked: Asked): 
   const measured = of(profile.value);
 
   const notes: string[] = [];
-  const loops = loopsOf(of(ptx), of(sass), notes);
-  if (!loops.ok) return fail(loops.error.code, `${label}: ${loops.error.message}`);
-  const chosen = chosenLoop(label, loops.value, asked);
+  const found = loopsOf(of(ptx), of(sass), notes);
+  if (!found.ok) return fail(found.error.code, `${label}: ${found.error.message}`);
+  const { loops, phasesAround } = found.value;
+  const chosen = chosenLoop(label, loops, asked);
   if (!chosen.ok) return chosen;
+  const around = chosen.value && phasesAround(chosen.value.loop);
+  if (around) notes.push(...notesOf(around));
   const caps = (texts.capped ?? []).flatMap(({ cap, log }) => {
     const one = parsePtxas(log).find(({ kernel }) => kernel === entry);
     if (!one) return [];
@@ -102,8 +106,11 @@ export function inspectKernel(label: string, texts: KernelTexts, asked: Asked): 
       usage?.sharedMemoryBytes ?? file?.sharedMemoryBytes ?? measured?.sharedMemoryBytes ?? null,
     spillStoreBytes: usage?.spillStoreBytes ?? null,
     spillLoadBytes: usage?.spillLoadBytes ?? null,
-    loops: loops.value,
+    loops,
     chosen: chosen.value,
+    phases: around?.phases ?? {},
+    sharing: around?.sharing ?? null,
+    accesses: around?.accesses ?? [],
     from: of(sass) ? 'sass' : of(ptx) ? 'ptx' : usage ? 'ptxas' : file ? 'cubin' : 'ncu',
     caps,
     launch: measured ? launchOf(measured) : null,
@@ -154,18 +161,14 @@ function oneKernel(label: string, known: readonly Named[], { entry, arch }: Aske
 }
 
 /** Of machine code where there is some, with the marks that only PTX has. */
-function loopsOf(
-  ptx: KernelCode | undefined,
-  sass: KernelCode | undefined,
-  notes: string[],
-): Result<readonly InspectedLoop[]> {
-  const before = ptx ? findLoops(ptx) : ok([]);
+function loopsOf(ptx: KernelCode | undefined, sass: KernelCode | undefined, notes: string[]): Result<FoundLoops> {
+  const before = ptx ? findLoops(ptx) : ok(NO_LOOPS);
   const code = sass ?? ptx;
   if (!code || !before.ok) return before;
   const found = sass ? findLoops(sass) : before;
   if (!found.ok) return found;
-  const lines = new Set(before.value.flatMap(({ marked, line }) => (marked && line !== null ? [line] : [])));
-  const loops = found.value.map((loop) =>
+  const lines = new Set(before.value.loops.flatMap(({ marked, line }) => (marked && line !== null ? [line] : [])));
+  const loops = found.value.loops.map((loop) =>
     loop.line !== null && lines.has(loop.line) ? { ...loop, marked: true } : loop,
   );
   if (code.instructions.some(({ calls }) => calls))
@@ -176,7 +179,17 @@ function loopsOf(
     notes.push(
       `The mark (${LOOP_MARK}) is on no line of the machine code. Compile with -lineinfo and list it with nvdisasm -c -g.`,
     );
-  return ok(loops);
+  return ok({ ...found.value, loops });
+}
+const NO_LOOPS: FoundLoops = { loops: [], phasesAround: () => NO_PHASES };
+const NO_PHASES: KernelPhases = { phases: {}, sharing: 'deal', accesses: [], threadsPerUnit: 1, others: [] };
+
+function notesOf({ threadsPerUnit, others }: KernelPhases): readonly string[] {
+  const places = listed(others.map((at) => String(at + 1)));
+  return [
+    ...(threadsPerUnit > 1 ? [`Its tree of shuffles combines ${threadsPerUnit} threads per unit.`] : []),
+    ...(others.length > 0 ? [`No phase counts what these loops do: ${places}.`] : []),
+  ];
 }
 
 function chosenLoop(label: string, loops: readonly InspectedLoop[], { loop }: Asked): Result<Inspection['chosen']> {

@@ -12,6 +12,15 @@ export interface Instruction {
   readonly guarded: boolean;
   /** Whether it brings a value from device memory. */
   readonly loads: boolean;
+  /** Its access to device memory, a load, a store or an atomic: bytes of a lane, and the registers of the address. */
+  readonly access: { readonly bytes: number; readonly address: readonly string[] } | null;
+  /**
+   * How it passes a value between lanes or through the multiprocessor: `shuffle` between the lanes of a thread group, `barrier` of a block,
+   * `near` from shared or local memory.
+   */
+  readonly exchange: 'shuffle' | 'barrier' | 'near' | null;
+  /** Whether it copies its operand. */
+  readonly moves: boolean;
   /** Whether its result differs between threads whatever it reads: their index, or an atomic's. */
   readonly differs: boolean;
   /** Labels it may branch to; without any the next instruction follows. */

@@ -5,31 +5,27 @@ import {
   type InstructionClass,
 } from '../domain/inspection.ts';
 import { fail, ok, type Result } from '../domain/result.ts';
-import { MAX_INSTRUCTIONS, type Instruction, type KernelCode } from './instruction.ts';
+import { chainOf } from './chain.ts';
+import { blocksOf, leaves, loopsOf, type Graph, type Loop } from './graph.ts';
+import { MAX_INSTRUCTIONS, type KernelCode } from './instruction.ts';
+import { loopRegion, phasesAround, type KernelPhases } from './phases.ts';
 
-/**
- * The loops of a kernel: basic blocks, dominators (Cooper, Harvey and Kennedy 2001, "A Simple, Fast Dominance Algorithm"), natural loops,
- * and what one iteration of each holds. The same for PTX and machine code.
- */
+/** What one iteration of each loop of a kernel holds, and which of them counts. The same for PTX and machine code. */
 
-/** Loops beyond so many are not looked for: no kernel has them, and each costs a pass over the blocks. */
-const MAX_LOOPS = 1000;
 /** Dominators of a hostile graph take the square of this. */
 const MAX_BLOCKS = 20_000;
 /** What is known of every register before every block, words of 32 bits: 64 MiB. */
 const MAX_WORDS = 2 ** 24;
 
-interface Graph {
-  readonly code: readonly Instruction[];
-  /** Of the blocks that can be reached, in reverse postorder: the first instruction, and the one behind the last. */
-  readonly from: Int32Array;
-  readonly to: Int32Array;
-  readonly after: readonly (readonly number[])[];
-  readonly before: readonly (readonly number[])[];
+export interface FoundLoops {
+  /** In the order of their code. */
+  readonly loops: readonly InspectedLoop[];
+  /** What stands around one of them, by its place in the list. */
+  readonly phasesAround: (loop: number) => KernelPhases;
 }
 
-/** All loops, in the order of their code. */
-export function findLoops({ entry, instructions, labels }: KernelCode): Result<readonly InspectedLoop[]> {
+/** The loops of a kernel. Fails with `unsupported` where it is larger than any kernel that is known. */
+export function findLoops({ entry, instructions, labels }: KernelCode): Result<FoundLoops> {
   const tooLarge = (what: string): Result<never> =>
     fail(
       'unsupported',
@@ -38,154 +34,14 @@ export function findLoops({ entry, instructions, labels }: KernelCode): Result<r
   if (instructions.length > MAX_INSTRUCTIONS) return tooLarge(`more than ${MAX_INSTRUCTIONS} instructions`);
   const graph = blocksOf(instructions, labels);
   if (graph.after.length > MAX_BLOCKS) return tooLarge(`more than ${MAX_BLOCKS} blocks of instructions`);
-  const loops = nested(naturalLoops(graph));
-  if (loops.length === 0) return ok([]);
-  const differs = differingBranches(graph);
+  const loops = loopsOf(graph);
+  const differs = loops.length === 0 ? new Set<number>() : differingBranches(graph);
   if (!differs) return tooLarge(`${graph.after.length} blocks of instructions, and too many registers to follow`);
-  const found = loops.map((loop) => describe(graph, loop, differs));
-  return ok(withUnrolling(found).map(({ loop: _loop, marks: _marks, counted: _counted, ...described }) => described));
-}
-
-function blocksOf(code: readonly Instruction[], labels: ReadonlyMap<string, number>): Graph {
-  const starts = new Set<number>([0]);
-  for (const at of labels.values()) if (at < code.length) starts.add(at);
-  code.forEach((one, at) => {
-    if ((one.targets.length > 0 || one.ends) && at + 1 < code.length) starts.add(at + 1);
+  const found = withUnrolling(loops.map((loop) => describe(graph, loop, differs)));
+  return ok({
+    loops: found.map(({ loop: _loop, marks: _marks, counted: _counted, ...described }) => described),
+    phasesAround: (at) => phasesAround(graph, loops, at, found),
   });
-  const first = [...starts].sort((a, b) => a - b);
-  const blockAt = new Map(first.map((at, block) => [at, block]));
-  const follow = first.map((_, block) => {
-    const end = first[block + 1] ?? code.length;
-    const last = code[end - 1];
-    const next = !last || last.leaves || end >= code.length ? [] : [block + 1];
-    const targets = last?.targets.flatMap((label) => blockAt.get(labels.get(label) ?? -1) ?? []) ?? [];
-    return [...new Set([...next, ...targets])];
-  });
-  const order = code.length === 0 ? [] : reversePostorder(follow);
-  const place = new Map(order.map((block, at) => [block, at]));
-  const after = order.map((block) => follow[block].map((next) => place.get(next)!));
-  const before = order.map((): number[] => []);
-  after.forEach((all, block) => all.forEach((next) => before[next].push(block)));
-  return {
-    code,
-    from: Int32Array.from(order, (block) => first[block]),
-    to: Int32Array.from(order, (block) => first[block + 1] ?? code.length),
-    after,
-    before,
-  };
-}
-
-function reversePostorder(follow: readonly (readonly number[])[]): number[] {
-  const seen = new Uint8Array(follow.length);
-  const order: number[] = [];
-  const stack: [number, number][] = [[0, 0]];
-  seen[0] = 1;
-  while (stack.length > 0) {
-    const top = stack[stack.length - 1];
-    const next = follow[top[0]][top[1]++];
-    if (next === undefined) order.push(stack.pop()![0]);
-    else if (seen[next] === 0) {
-      seen[next] = 1;
-      stack.push([next, 0]);
-    }
-  }
-  return order.reverse();
-}
-
-/** The block that every way to a block passes last, by block; blocks are in reverse postorder. */
-function dominators({ before }: Graph): Int32Array {
-  const over = new Int32Array(before.length).fill(-1);
-  if (over.length > 0) over[0] = 0;
-  for (let changed = true; changed;) {
-    changed = false;
-    for (let block = 1; block < over.length; block++) {
-      let common = -1;
-      for (const one of before[block]) {
-        if (over[one] < 0) continue;
-        let other = one;
-        if (common < 0) common = one;
-        while (common !== other) {
-          while (common > other) common = over[common];
-          while (other > common) other = over[other];
-        }
-      }
-      if (over[block] !== common) {
-        over[block] = common;
-        changed = true;
-      }
-    }
-  }
-  return over;
-}
-
-interface Loop {
-  readonly head: number;
-  /** Blocks that branch back to the head, the last one last. */
-  readonly tails: readonly number[];
-  readonly blocks: ReadonlySet<number>;
-  /** The next loop around it, by its place in the list; null: none. */
-  parent: Loop | null;
-  depth: number;
-  /** Blocks that are in no loop within. */
-  own: ReadonlySet<number>;
-}
-
-/** Whether every way to the second block passes the first: it is in its part of the tree of dominators. */
-function dominance(graph: Graph): (one: number, other: number) => boolean {
-  const over = dominators(graph);
-  const size = new Int32Array(over.length).fill(1);
-  for (let block = over.length - 1; block > 0; block--) size[over[block]] += size[block];
-  // Blocks numbered so that those that one dominates follow it without a gap.
-  const number = new Int32Array(over.length);
-  const next = new Int32Array(over.length).fill(1);
-  for (let block = 1; block < over.length; block++) {
-    number[block] = next[over[block]];
-    next[over[block]] += size[block];
-    next[block] = number[block] + 1;
-  }
-  return (one, other) => number[one] <= number[other] && number[other] < number[one] + size[one];
-}
-
-function naturalLoops(graph: Graph): Loop[] {
-  const passes = dominance(graph);
-  const tails = new Map<number, number[]>();
-  graph.after.forEach((all, block) => {
-    for (const next of all) {
-      if (!passes(next, block)) continue;
-      const known = tails.get(next);
-      if (known) known.push(block);
-      else tails.set(next, [block]);
-    }
-  });
-  return [...tails].slice(0, MAX_LOOPS).map(([head, ends]) => {
-    const blocks = new Set([head]);
-    const open = [...ends];
-    for (let block; (block = open.pop()) !== undefined;) {
-      if (blocks.has(block)) continue;
-      blocks.add(block);
-      for (const one of graph.before[block]) open.push(one);
-    }
-    return { head, tails: ends, blocks, parent: null, depth: 1, own: blocks };
-  });
-}
-
-/** Sets which loop is in which. */
-function nested(loops: Loop[]): readonly Loop[] {
-  const outer = loops.toSorted((a, b) => b.blocks.size - a.blocks.size);
-  outer.forEach((loop, at) => {
-    for (let larger = at - 1; larger >= 0; larger--) {
-      if (!outer[larger].blocks.has(loop.head)) continue;
-      loop.parent = outer[larger];
-      loop.depth = loop.parent.depth + 1;
-      break;
-    }
-  });
-  for (const loop of outer) {
-    const own = new Set(loop.blocks);
-    for (const inner of outer) if (inner.parent === loop) for (const block of inner.blocks) own.delete(block);
-    loop.own = own;
-  }
-  return loops.toSorted((a, b) => a.head - b.head);
 }
 
 interface Found extends InspectedLoop {
@@ -196,7 +52,7 @@ interface Found extends InspectedLoop {
 }
 
 function describe(graph: Graph, loop: Loop, differs: ReadonlySet<number>): Found {
-  const { code, from, to, after } = graph;
+  const { code, from, to } = graph;
   const counts: Record<InstructionClass, number> = { fp32: 0, integer: 0, fp64: 0, special: 0, memory: 0, control: 0 };
   let marks = 0;
   for (const block of loop.own)
@@ -205,10 +61,8 @@ function describe(graph: Graph, loop: Loop, differs: ReadonlySet<number>): Found
       marks += code[at].marks;
     }
   let divergent = false;
-  for (const block of loop.blocks) {
-    const leavesLoop = code[to[block] - 1].ends || after[block].some((next) => !loop.blocks.has(next));
-    if (leavesLoop && differs.has(block)) divergent = true;
-  }
+  for (const block of loop.blocks) if (leaves(graph, loop.blocks, block) && differs.has(block)) divergent = true;
+  const chain = chainOf(graph, loopRegion(graph, loop), true);
   const tail = code[to[loop.tails.at(-1)!] - 1];
   const all = INSTRUCTION_CLASSES.reduce((sum, name) => sum + counts[name], 0);
   return {
@@ -218,7 +72,9 @@ function describe(graph: Graph, loop: Loop, differs: ReadonlySet<number>): Found
     line: tail.line,
     instructionsPerIteration: all,
     byClass: counts,
-    dependentLoads: longestChain(graph, loop),
+    chainInstructions: chain.instructions,
+    dependentExchanges: chain.exchanges,
+    dependentLoads: chain.loads,
     shortestPath: shortestPath(graph, loop),
     unrolled: 1,
     depth: loop.depth,
@@ -227,56 +83,17 @@ function describe(graph: Graph, loop: Loop, differs: ReadonlySet<number>): Found
   };
 }
 
-/**
- * Values of the pass before are there. Within a pass, a load waits for what its address is made of and for the branches before it: no
- * thread group goes on before it knows where.
- */
-function longestChain({ code, from, to, before }: Graph, loop: Loop): number {
-  interface State {
-    /** By register, where it is not 0. */
-    readonly values: Map<string, number>;
-    branches: number;
-  }
-  const states = new Map<number, State>();
-  let longest = 0;
-  // Blocks are in reverse postorder: but for branches back, all that lead to a block come before it.
-  for (const block of [...loop.blocks].sort((a, b) => a - b)) {
-    const state: State = { values: new Map(), branches: 0 };
-    for (const one of block === loop.head ? [] : before[block]) {
-      const known = one < block ? states.get(one) : undefined;
-      if (!known) continue;
-      state.branches = Math.max(state.branches, known.branches);
-      for (const [name, depth] of known.values) state.values.set(name, Math.max(depth, state.values.get(name) ?? 0));
-    }
-    states.set(block, state);
-    const counts = loop.own.has(block);
-    for (let at = from[block]; at < to[block]; at++) {
-      const { reads, writes, loads, guarded, targets, ends } = code[at];
-      let depth = 0;
-      for (const name of reads) depth = Math.max(depth, state.values.get(name) ?? 0);
-      if (targets.length > 0 || ends) state.branches = Math.max(state.branches, depth);
-      if (loads && counts) depth = 1 + Math.max(depth, state.branches);
-      longest = Math.max(longest, depth);
-      for (const name of writes) {
-        const known = guarded ? Math.max(depth, state.values.get(name) ?? 0) : depth;
-        if (known > 0) state.values.set(name, known);
-        else state.values.delete(name);
-      }
-    }
-  }
-  return longest;
-}
-
 /** The fewest instructions from the head to a branch back. */
-function shortestPath({ from, to, before }: Graph, loop: Loop): number {
+function shortestPath(graph: Graph, loop: Loop): number {
+  const { from, to, before } = graph;
   const fewest = new Map<number, number>();
-  for (const block of [...loop.blocks].sort((a, b) => a - b)) {
+  for (const block of loopRegion(graph, loop).blocks) {
     let best = block === loop.head ? 0 : Infinity;
     if (block !== loop.head)
       for (const one of before[block]) if (one < block) best = Math.min(best, fewest.get(one) ?? Infinity);
     fewest.set(block, best + (loop.own.has(block) ? to[block] - from[block] : 0));
   }
-  return loop.tails.reduce((found, block) => Math.min(found, fewest.get(block)!), Infinity);
+  return loop.tails.reduce((found, block) => Math.min(found, fewest.get(block) ?? Infinity), Infinity);
 }
 
 /**
@@ -351,6 +168,8 @@ function withUnrolling(found: readonly Found[]): readonly Found[] {
       unrolled: times,
       instructionsPerIteration: per(one.instructionsPerIteration),
       byClass: Object.fromEntries(INSTRUCTION_CLASSES.map((name) => [name, per(one.byClass[name])])) as ClassCounts,
+      chainInstructions: per(one.chainInstructions),
+      dependentExchanges: per(one.dependentExchanges),
       dependentLoads: per(one.dependentLoads),
       shortestPath: per(one.shortestPath),
     };

@@ -113,6 +113,8 @@ const CONTROL =
   /^(bra|brx|ret|exit|call|bar|barrier|membar|fence|trap|nanosleep|brkpt|pmevent|griddepcontrol|setmaxnreg|elect)$/;
 const SPECIAL = /^(rcp|sqrt|rsqrt|sin|cos|lg2|ex2|tanh|div)$/;
 const LOADS = /^(ld|ldu|tex|tld4|suld|atom)$/;
+const ACCESSES = /^(ld|ldu|st|atom|red)$/;
+const EXCHANGES = /^(ld|atom)\b.*\.(shared|local)\b|^ldmatrix\b/;
 const NEAR = /\.(shared|local|param|const)\b/;
 /** Registers that differ between the threads of a group. */
 const LANE = /^%(tid|laneid|lanemask_\w+)\b/;
@@ -130,6 +132,7 @@ function instruction(text: string, line: number | null, marks: number): Instruct
   const branches = operation === 'bra' || operation === 'brx';
   const ends = operation === 'ret' || operation === 'exit' || operation === 'trap';
   const targets = branches ? (names.at(-1) ?? []) : [];
+  const near = NEAR.test(name);
   return {
     text,
     class: classOf(operation, name),
@@ -139,7 +142,19 @@ function instruction(text: string, line: number | null, marks: number): Instruct
     ],
     writes: results,
     guarded: guard !== null,
-    loads: LOADS.test(operation) && !NEAR.test(name),
+    loads: LOADS.test(operation) && !near,
+    access:
+      ACCESSES.test(operation) && !near
+        ? { bytes: bytesOf(name), address: names.filter((_, at) => operands[at].startsWith('[')).flat() }
+        : null,
+    exchange: /^(shfl|redux)$/.test(operation)
+      ? 'shuffle'
+      : /^(bar|barrier)$/.test(operation) && !name.includes('.warp')
+        ? 'barrier'
+        : EXCHANGES.test(name)
+          ? 'near'
+          : null,
+    moves: operation === 'mov',
     differs: operation === 'atom' || names.some((words) => words.some((word) => LANE.test(word))),
     targets,
     leaves: guard === null && (branches || ends),
@@ -149,6 +164,12 @@ function instruction(text: string, line: number | null, marks: number): Instruct
     line,
     marks,
   };
+}
+
+/** Bytes that an access moves: `ld.global.v2.u32` eight. */
+function bytesOf(name: string): number {
+  const bits = [...name.matchAll(/\.b?[busf](\d+)/g)].at(-1)?.[1] ?? '32';
+  return (Number(/\.v(\d)\b/.exec(name)?.[1] ?? 1) * Number(bits)) / 8;
 }
 
 const isFloat = (type: string): boolean => /^(b?f|tf|e\dm)\d/.test(type);

@@ -55,6 +55,7 @@ const CONTROL =
 const SPECIAL = /^(MUFU|I2F|F2I|FRND|F2F)$/;
 /** `LD` is a generic load; LDS, LDL, LDC and LDSM stay on the multiprocessor. */
 const LOADS = /^(LD|LDG|TEX|TLD|TLD4|TXD|SULD|ATOM|ATOMG|SUATOM)$/;
+const ACCESSES = /^(LD|LDG|ST|STG|ATOM|ATOMG|RED|REDG)$/;
 const NO_RESULT = /^(ST|STG|STS|STL|STSM|RED|REDG|SUST|CCTL|LDGSTS)$/;
 
 function instruction(text: string, line: number | null): Instruction {
@@ -80,6 +81,18 @@ function instruction(text: string, line: number | null): Instruction {
     writes: operands.slice(0, results).flatMap((operand) => registers(operand, wide)),
     guarded,
     loads: LOADS.test(operation),
+    access: ACCESSES.test(operation)
+      ? // The low half of an address says how it grows.
+        { bytes: bytesOf(name), address: [...body.matchAll(/\[(U?R\d+)/g)].map(([, register]) => register) }
+      : null,
+    exchange: /^(SHFL|REDUX)$/.test(operation)
+      ? 'shuffle'
+      : operation === 'BAR'
+        ? 'barrier'
+        : /^(LDS|LDSM|LDL|ATOMS)$/.test(operation)
+          ? 'near'
+          : null,
+    moves: operation === 'MOV' || name.startsWith('IMAD.MOV'),
     differs:
       /^(ATOM|SUATOM)/.test(operation) || /\bSR_(TID|LANEID|LANEMASK|EQMASK|LTMASK|LEMASK|GTMASK|GEMASK)/.test(text),
     targets: isBranch ? (/`\((\.[\w$.]+)\)/.exec(body)?.slice(1) ?? hexadecimal(operands.at(-1) ?? '')) : [],
@@ -119,6 +132,14 @@ function widthOf(name: string, operation: string): number {
   return name.includes('.64') || name.includes('.WIDE') || /^D(ADD|MUL|FMA)$/.test(operation) || name.includes('.F64')
     ? 2
     : 1;
+}
+
+/** Bytes that an access moves: `LDG.E.64` eight. */
+function bytesOf(name: string): number {
+  const parts = name.split('.');
+  if (parts.includes('128')) return 16;
+  if (parts.includes('64')) return 8;
+  return parts.some((part) => /^[US]16$/.test(part)) ? 2 : parts.some((part) => /^[US]8$/.test(part)) ? 1 : 4;
 }
 
 function readWidth(operation: string, name: string, operand: string, at: number): number {

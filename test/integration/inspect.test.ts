@@ -166,11 +166,15 @@ describe.skipIf(lacks('nvcc'))('a kernel inspected where nvcc is', () => {
     };
     writeFileSync(study, JSON.stringify(before));
     const args = ['kernel', 'inspect', join(folder, 'all.ptx'), '--entry', 'csr', '--into', study, '--json'];
-    const { loops, chosen, from } = documentOf<Inspection>(await lockstep(...args, '--db', join(folder, 'cli.db')));
+    const { loops, chosen, from, phases } = documentOf<Inspection>(
+      await lockstep(...args, '--db', join(folder, 'cli.db')),
+    );
     expect(from).toMatch(/^(ptx|sass)$/);
     const after = JSON.parse(readFileSync(study, 'utf8')) as { kernel: Record<string, unknown> };
     expect(after.kernel['instructionsPerIteration']).toBe(loops[chosen!.loop].instructionsPerIteration);
     expect(after.kernel['registersPerThread']).toBe(said.get('csr')![0]);
+    expect(after.kernel).toMatchObject({ ...phases, sharing: 'deal', bytesPerIteration: 0 });
+    expect(after.kernel).not.toHaveProperty('setupIterationsPerUnit');
     expect(after.kernel['origins']).toMatchObject({ ...before.kernel.origins, registersPerThread: 'imported' });
     expect({ ...after, kernel: null }).toEqual({ ...before, kernel: null });
   }, 240_000);

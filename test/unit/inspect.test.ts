@@ -206,6 +206,11 @@ describe('loops of machine code', () => {
   it('reads what nvdisasm lists, with lines', () => {
     const found = read({ sass: LISTED });
     expect(found).toMatchObject({ entry: 'csr', arch: 'sm_90', from: 'sass', loops: [{ ...expected, line: 9 }] });
+    expect(found).toMatchObject({
+      // The element at the column; that of the column stays where it is.
+      accesses: [{ pattern: 'scattered', elementBytes: 4 }],
+      phases: { prologue: { instructions: 2 }, unit: { instructions: 6, dependentLoads: 1, bytes: 8 } },
+    });
   });
   it('reads what cuobjdump lists, with addresses for labels', () => {
     const lines = LISTED.replace(/^[\s\S]*?\.text\.csr:\n/, '\tcode for sm_80\n\t\tFunction : csr\n')
@@ -302,29 +307,53 @@ it('detects files by what they hold', () => {
     expect(kind(name, text)).toBeNull();
 });
 
-it('changes the fields of a kernel that it knows, and marks them as imported', () => {
-  const inspection = read({ ptx: PTX }, { entry: 'chase' });
+it('changes the fields of a kernel that it knows, marks them as imported, and takes out what they replace', () => {
+  const found = inspectedFields(read({ ptx: PTX }, { entry: 'chase' }));
   const kernel = {
     name: 'walk',
     registersPerThread: 40,
-    origins: { registersPerThread: 'given', cooperationCost: 'assumed' },
+    setupIterationsPerUnit: 3,
+    serialFraction: 0.1,
+    kneeSoftness: 5,
+    origins: { registersPerThread: 'given', setupIterationsPerUnit: 'given', kneeSoftness: 'given' },
   };
-  expect(withInspected(kernel, inspectedFields(inspection))).toEqual({
-    name: 'walk',
-    registersPerThread: 40,
+  const { prologue: _prologue, unit: _unit, ...flat } = found;
+  expect(flat).toEqual({
     instructionsPerIteration: 10,
     integerShare: 0.6,
     fp64Share: 0.1,
     specialShare: 0,
+    chainInstructions: 6.875,
+    dependentExchanges: 0,
     dependentLoadsPerIteration: 1,
+    accesses: [{ pattern: 'scattered', elementBytes: 16 }],
+    sharing: 'deal',
+  });
+  const replaced = { serialFraction: 0, cooperationCost: 0, flattenedCost: 0, bytesPerIteration: 0 };
+  const written = JSON.parse(JSON.stringify(withInspected(kernel, found))) as typeof kernel;
+  expect(written).toEqual({
+    name: 'walk',
+    registersPerThread: 40,
+    kneeSoftness: 5,
+    ...found,
+    ...replaced,
     origins: {
       registersPerThread: 'given',
-      cooperationCost: 'assumed',
-      instructionsPerIteration: 'imported',
-      integerShare: 'imported',
-      fp64Share: 'imported',
-      specialShare: 'imported',
-      dependentLoadsPerIteration: 'imported',
+      kneeSoftness: 'given',
+      ...Object.fromEntries(Object.keys({ ...found, ...replaced }).map((field) => [field, 'imported'])),
     },
   });
+});
+
+it('writes a kernel of one loop without what is done around a loop', () => {
+  const loops = readFileSync('test/data/inspect/loops.ptx', 'utf8');
+  const kernel = { accesses: [], unit: { instructions: 9 }, combine: { instructions: 4 }, origins: {} };
+  const written = withInspected(kernel, inspectedFields(read({ ptx: loops }, { entry: 'flatone1' })));
+  expect(JSON.parse(JSON.stringify(written))).toMatchObject({
+    bytesPerIteration: 0,
+    refill: { instructions: 11 },
+    combine: { instructions: 4 },
+    origins: { refill: 'imported', bytesPerIteration: 'imported' },
+  });
+  expect([written.accesses, written.unit]).toEqual([undefined, undefined]);
 });

@@ -285,7 +285,7 @@ function soundCases(cases: readonly { readonly timesMs: readonly number[]; reado
   }
 }
 
-function soundInspection({ loops, chosen, registersPerThread }: Inspection): void {
+function soundInspection({ loops, chosen, registersPerThread, phases, accesses }: Inspection): void {
   for (const { instructionsPerIteration, dependentLoads, shortestPath, byClass } of loops) {
     const sum = Object.values(byClass).reduce((a, b) => a + b, 0);
     // Parts of unrolled loops are rounded to six digits each.
@@ -294,6 +294,8 @@ function soundInspection({ loops, chosen, registersPerThread }: Inspection): voi
     assert.ok(dependentLoads <= instructionsPerIteration, 'dependent loads');
   }
   if (chosen) assert.ok(loops[chosen.loop], 'the chosen loop');
+  for (const phase of [...Object.values(phases), ...accesses.map(({ elementBytes }) => ({ elementBytes }))])
+    for (const value of Object.values(phase)) assert.ok(Number.isFinite(value) && value >= 0, 'a figure of a phase');
   if (registersPerThread !== null) assert.ok(Number.isFinite(registersPerThread), 'registers');
 }
 

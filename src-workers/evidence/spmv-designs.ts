@@ -1,0 +1,494 @@
+import type { GpuDevice } from '../domain/device.ts';
+import type { KernelProfile, MemoryAccess } from '../domain/kernel.ts';
+import type { GridLaunch } from '../domain/space.ts';
+import type { LengthLaw } from '../domain/workload.ts';
+import { mersenneTwister } from '../numeric/random.ts';
+import { createCaches } from '../predict/caches.ts';
+import { givenLengths, lawOfUnits, type OrderedLengths } from '../predict/ordered.ts';
+import type { SweepPlan } from '../predict/plan.ts';
+import { createPredictor } from '../predict/predictor.ts';
+import { predictChunk } from '../predict/ranges.ts';
+import type { Caches } from '../predict/tables.ts';
+import { nonzerosWithin, rowQuantile, SLICE_ROWS, type MatrixSummary } from '../models/spmv/summary.ts';
+import { SPMV_PARAMETERS, type SpmvParameter, type SpmvParameters } from './spmv-parameters.ts';
+
+/*
+ * The sparse matrix–vector products that were measured, as designs of Lockstep: what each reads, how it takes the rows, and the launch that its
+ * library makes. Their times come from the same predictor, by the same call, as those of a sweep.
+ */
+
+/** One way to multiply, as a design. */
+export interface SpmvImplementation {
+  readonly id: string;
+  readonly takes: string;
+  readonly parameters: readonly SpmvParameter[];
+  /** Predicted time, µs. */
+  microseconds(device: GpuDevice, matrix: MatrixSummary, parameters: SpmvParameters): number;
+}
+
+/** A launch whose time is asked for. */
+interface SpmvLaunch {
+  readonly kernel: KernelProfile;
+  readonly units: number;
+  readonly work: Workload;
+  readonly threadsPerUnit: number;
+  readonly balancing: string;
+  readonly blockThreads: number;
+  readonly launch: GridLaunch;
+}
+
+interface Workload {
+  readonly law: LengthLaw;
+  readonly ordered: OrderedLengths | null;
+}
+
+// -- Rows ------------------------------------------------------------------------------------------------------------------
+
+/** Rows that stand for those of a matrix of which only figures are known. */
+const KEPT_ROWS = 4096;
+const SEED = 7;
+
+/** Rows with the figures of a matrix. Neighbours are as alike as the cells of its slices say, where these are known. */
+function rowsOf(matrix: MatrixSummary): Workload {
+  const { rows, max, nonzeros, slicedCells } = matrix;
+  const count = Math.min(rows, KEPT_ROWS);
+  const lengths = Float64Array.from({ length: count }, (_, i) => Math.round(rowQuantile(matrix, (i + 0.5) / count)));
+  lengths[count - 1] = max;
+  if (slicedCells === null || rows <= SLICE_ROWS) return { law: lawOfUnits(matrix.name, givenLengths(lengths), count), ordered: null };
+  const ordered = givenLengths(inOrder(lengths, slicedCells / Math.max(1, nonzeros)));
+  return { law: lawOfUnits(matrix.name, ordered, rows), ordered };
+}
+
+/**
+ * An order of ascending lengths in which slices lose as much as those of the matrix: lengths of a window are shuffled, slices too. The wider the
+ * windows, the more a slice loses.
+ */
+function inOrder(ascending: Float64Array, loss: number): Float64Array {
+  let best = ascending;
+  let nearest = Infinity;
+  for (let window = SLICE_ROWS; ; window *= 2) {
+    const order = shuffled(ascending, Math.min(window, ascending.length));
+    const off = Math.abs(Math.log(slicedLoss(order) / loss));
+    if (off < nearest) {
+      nearest = off;
+      best = order;
+    }
+    if (window >= ascending.length) return best;
+  }
+}
+
+function shuffled(ascending: Float64Array, window: number): Float64Array {
+  const uniform = mersenneTwister(SEED);
+  const own = ascending.slice();
+  const swap = (values: Float64Array | Uint32Array, a: number, b: number): void => {
+    [values[a], values[b]] = [values[b], values[a]];
+  };
+  for (let from = 0; from < own.length; from += window) {
+    const end = Math.min(own.length, from + window);
+    for (let at = end - 1; at > from; at -= 1) swap(own, at, from + Math.floor(uniform() * (at + 1 - from)));
+  }
+  const slices = Uint32Array.from({ length: Math.ceil(own.length / SLICE_ROWS) }, (_, at) => at);
+  for (let at = slices.length - 1; at > 0; at -= 1) swap(slices, at, Math.floor(uniform() * (at + 1)));
+  const order = new Float64Array(own.length);
+  let to = 0;
+  for (const slice of slices) {
+    const part = own.subarray(slice * SLICE_ROWS, (slice + 1) * SLICE_ROWS);
+    order.set(part, to);
+    to += part.length;
+  }
+  return order;
+}
+
+function slicedLoss(lengths: Float64Array): number {
+  let cells = 0;
+  let sum = 0;
+  for (let from = 0; from < lengths.length; from += SLICE_ROWS) {
+    let longest = 0;
+    const end = Math.min(lengths.length, from + SLICE_ROWS);
+    for (let at = from; at < end; at += 1) {
+      longest = Math.max(longest, lengths[at]);
+      sum += lengths[at];
+    }
+    cells += longest * (end - from);
+  }
+  return cells / Math.max(1, sum);
+}
+
+/** Groups of so many rows in a row, each as one unit. */
+function rowsTogether(matrix: MatrixSummary, together: number): Workload {
+  const { ordered, law } = rowsOf(matrix);
+  const rows = ordered?.iterations ?? Float64Array.from({ length: KEPT_ROWS }, (_, i) => quantileOf(law, (i + 0.5) / KEPT_ROWS));
+  const sums = new Float64Array(Math.ceil(rows.length / together));
+  rows.forEach((length, at) => (sums[Math.floor(at / together)] += length));
+  const given = givenLengths(sums);
+  return { law: lawOfUnits(matrix.name, given, Math.ceil(matrix.rows / together)), ordered: given };
+}
+
+function quantileOf({ support, probability }: LengthLaw, fraction: number): number {
+  let below = 0;
+  for (let at = 0; at < support.length; at += 1) if ((below += probability[at]) >= fraction) return support[at];
+  return support[support.length - 1];
+}
+
+const workloads = new WeakMap<MatrixSummary, Map<string, Workload>>();
+function workOf(matrix: MatrixSummary, key: string, make: () => Workload): Workload {
+  let known = workloads.get(matrix);
+  if (!known) workloads.set(matrix, (known = new Map()));
+  let work = known.get(key);
+  if (!work) known.set(key, (work = make()));
+  return work;
+}
+
+// -- Kernels -----------------------------------------------------------------------------------------------------------------
+
+/** What the kernels have in common. Instructions are counted by hand from the libraries' sources; they decide little: memory does. */
+const COMMON: Omit<KernelProfile, 'name'> = {
+  registersPerThread: 32,
+  sharedMemoryBytesPerBlock: 0,
+  instructionsPerIteration: 10,
+  integerShare: 0.4,
+  fp64Share: 0.1,
+  chainInstructions: 7,
+  dependentLoadsPerIteration: 2,
+  bytesPerIteration: 0,
+  sharing: 'deal',
+  prologue: { instructions: 20, integerShare: 0.9 },
+  serialFraction: 0,
+  cooperationCost: 0,
+  kneeSoftness: 6.5,
+  bytesPerUnit: 0,
+  lengthsKnownBeforeLaunch: true,
+  spillInstructionsPerRegister: 2,
+};
+
+function gathered(matrix: MatrixSummary, elementBytes: number, missFraction: number): MemoryAccess {
+  return { pattern: 'scattered', elementBytes, footprintBytes: Math.max(1, matrix.columns) * elementBytes, missFraction };
+}
+
+/** A row of CSR by one or several threads. */
+function csrKernel(matrix: MatrixSummary, value: number, missFraction: number): KernelProfile {
+  return {
+    ...COMMON,
+    name: 'csr',
+    accesses: [
+      { pattern: 'along-unit', elementBytes: value },
+      { pattern: 'along-unit', elementBytes: 4 },
+      gathered(matrix, value, missFraction),
+    ],
+    unit: { instructions: 18, integerShare: 0.9, chainInstructions: 12, dependentLoads: 1, bytes: 4 + value },
+    combine: { instructions: 5, integerShare: 0.6, dependentExchanges: 2 },
+  };
+}
+
+/** Padded, column-major. */
+function paddedKernel(matrix: MatrixSummary, missFraction: number): KernelProfile {
+  return {
+    ...csrKernel(matrix, 8, missFraction),
+    name: 'ell',
+    accesses: [
+      { pattern: 'across-lanes', elementBytes: 8 },
+      { pattern: 'across-lanes', elementBytes: 4 },
+      gathered(matrix, 8, missFraction),
+    ],
+    unit: { instructions: 8, integerShare: 0.9, bytes: 8 },
+  };
+}
+
+/** Lines of non-zeros by whole thread groups, added up within rows by a segmented tree in each line. */
+function evenKernel(matrix: MatrixSummary, format: 'coo' | 'csr', missFraction: number): KernelProfile {
+  return {
+    ...COMMON,
+    name: format,
+    instructionsPerIteration: 40,
+    chainInstructions: 25,
+    dependentExchanges: 5,
+    accesses: [
+      { pattern: 'across-lanes', elementBytes: 8 },
+      { pattern: 'across-lanes', elementBytes: format === 'coo' ? 8 : 4 },
+      gathered(matrix, 8, missFraction),
+    ],
+    // All rows that end in a line are added to the result by one instruction; of CSR their ends are read as well.
+    unit: { instructions: 0, bytes: format === 'coo' ? 16 : 20 },
+    search: { instructions: 0 },
+    carry: { instructions: 15, dependentLoads: 1 },
+  };
+}
+
+// -- Launches ----------------------------------------------------------------------------------------------------------------
+
+const ONE_EACH: GridLaunch = { kind: 'units-per-thread', value: 1 };
+
+/** Largest power of two that is at most `value`, 1 … `limit`. */
+function powerOfTwoWithin(value: number, limit: number): number {
+  return Math.min(limit, 2 ** Math.floor(Math.log2(Math.max(1, value))));
+}
+
+/** Thread groups of a block of Ginkgo's CSR and COO kernels. */
+const GROUPS_PER_BLOCK = 4;
+const ELL_BLOCK_THREADS = 512;
+
+type Launcher = (device: GpuDevice, matrix: MatrixSummary, missFraction: number) => readonly SpmvLaunch[];
+
+const perRow =
+  (value: number, blockThreads: number): Launcher =>
+  (_device, matrix, missFraction) => [
+    {
+      kernel: csrKernel(matrix, value, missFraction),
+      units: matrix.rows,
+      work: workOf(matrix, 'rows', () => rowsOf(matrix)),
+      threadsPerUnit: 1,
+      balancing: 'none',
+      blockThreads,
+      launch: ONE_EACH,
+    },
+  ];
+
+/** As many threads as the longest row fills. */
+const groupPerRow: Launcher = ({ threadGroupWidth }, matrix, missFraction) => [
+  {
+    kernel: csrKernel(matrix, 8, missFraction),
+    units: matrix.rows,
+    work: workOf(matrix, 'rows', () => rowsOf(matrix)),
+    threadsPerUnit: powerOfTwoWithin(matrix.max, threadGroupWidth),
+    balancing: 'none',
+    blockThreads: GROUPS_PER_BLOCK * threadGroupWidth,
+    launch: ONE_EACH,
+  },
+];
+
+/** Thread groups that Ginkgo launches for even shares of non-zeros: more for larger matrices, so that each walks several lines. */
+function shareGroups(device: GpuDevice, nonzeros: number): number {
+  const width = device.threadGroupWidth;
+  const amd = device.vendor === 'amd';
+  const perMultiprocessor = amd ? device.schedulersPerMultiprocessor : device.fp32LanesPerMultiprocessor / width;
+  const steps: readonly (readonly [number, number])[] = amd
+    ? [
+        [1e7, 64],
+        [1e6, 16],
+      ]
+    : [
+        [2e8, 2048],
+        [2e7, 512],
+        [2e6, 128],
+        [2e5, 32],
+      ];
+  const multiple = steps.find(([from]) => nonzeros >= from)?.[1] ?? 8;
+  return Math.max(1, Math.min(multiple * device.multiprocessors * perMultiprocessor, Math.ceil(nonzeros / width)));
+}
+
+const evenNonzeros =
+  (format: 'coo' | 'csr'): Launcher =>
+  (device, matrix, missFraction) => {
+    const { law } = workOf(matrix, 'rows', () => rowsOf(matrix));
+    const groups = shareGroups(device, matrix.nonzeros);
+    return [
+      {
+        kernel: evenKernel(matrix, format, missFraction),
+        units: matrix.rows,
+        work: { law, ordered: null },
+        threadsPerUnit: device.threadGroupWidth,
+        balancing: 'nonzero-split',
+        blockThreads: GROUPS_PER_BLOCK * device.threadGroupWidth,
+        launch: { kind: 'grid', value: Math.max(1, Math.floor(groups / GROUPS_PER_BLOCK)) },
+      },
+    ];
+  };
+const cooEven = evenNonzeros('coo');
+const csrEven = evenNonzeros('csr');
+
+/** Ginkgo's own choice: even shares for long rows and many non-zeros, else a group of threads per row (core/matrix/csr.hpp). */
+export function libraryTakesEvenShares({ vendor }: GpuDevice, { nonzeros, max }: MatrixSummary): boolean {
+  const amd = vendor === 'amd';
+  return nonzeros > (amd ? 1e8 : 1e6) || max > (amd ? 768 : 1024);
+}
+
+const libraryCsr: Launcher = (device, matrix, missFraction) =>
+  (libraryTakesEvenShares(device, matrix) ? csrEven : groupPerRow)(device, matrix, missFraction);
+
+/** Above this ratio of width to rows, Ginkgo's ELL kernel shares a row among threads (cuda/matrix/ell_kernels.cu). */
+const WIDE_ELL = 0.01;
+
+const ell: Launcher = (_device, matrix, missFraction) => [
+  {
+    kernel: paddedKernel(matrix, missFraction),
+    units: matrix.rows,
+    work: workOf(matrix, 'rows', () => rowsOf(matrix)),
+    threadsPerUnit: matrix.max / matrix.rows > WIDE_ELL ? powerOfTwoWithin(matrix.max, 32) : 1,
+    // A row ends at its first padding, so that a thread group stops at its own longest row.
+    balancing: 'none',
+    blockThreads: ELL_BLOCK_THREADS,
+    launch: ONE_EACH,
+  },
+];
+
+const sellp: Launcher = (_device, matrix, missFraction) => [
+  {
+    kernel: paddedKernel(matrix, missFraction),
+    units: matrix.rows,
+    work: workOf(matrix, 'rows', () => rowsOf(matrix)),
+    threadsPerUnit: 1,
+    balancing: `padded-slice(${SLICE_ROWS})`,
+    blockThreads: SLICE_ROWS,
+    launch: ONE_EACH,
+  },
+];
+
+/** Ginkgo's bound on the width of the ELL part, and the share of rows that it covers (core/matrix/hybrid.hpp: automatic). */
+const HYBRID_ROWS_COVERED = 1 / 3;
+const HYBRID_WIDTH_PER_ROW = 0.001;
+
+/** A padded part as wide as a third of the rows, and the rest by even non-zeros, one after the other. */
+const hybrid: Launcher = (device, matrix, missFraction) => {
+  const { rows, nonzeros, max } = matrix;
+  const width = Math.min(rowQuantile(matrix, HYBRID_ROWS_COVERED), Math.floor(rows * HYBRID_WIDTH_PER_ROW));
+  const within = width < 1 ? 0 : nonzerosWithin(matrix, width);
+  const rest = nonzeros - within;
+  const constant = (length: number): Workload => ({
+    law: { label: '', support: Float64Array.of(length), probability: Float64Array.of(1), truncatedMass: 0 },
+    ordered: null,
+  });
+  const parts: SpmvLaunch[] = [];
+  if (within > 0) parts.push({ ...ell(device, matrix, missFraction)[0], threadsPerUnit: 1, work: constant(Math.round(width)) });
+  if (rest > 1) {
+    const long = Math.max(1, Math.min(rows, rest / Math.max(1, (max - width) / 4)));
+    const each = { ...matrix, nonzeros: rest, rows: Math.ceil(long), mean: rest / Math.ceil(long) };
+    parts.push({
+      ...cooEven(device, matrix, missFraction)[0],
+      units: each.rows,
+      work: constant(Math.max(1, Math.round(each.mean))),
+      launch: { kind: 'grid', value: Math.max(1, Math.floor(shareGroups(device, rest) / GROUPS_PER_BLOCK)) },
+    });
+  }
+  return parts;
+};
+
+/** A thread group takes as many rows as it has lanes and shares all their non-zeros; each is added by an atomic. */
+const groupOfRows: Launcher = ({ threadGroupWidth }, matrix, missFraction) => [
+  {
+    kernel: {
+      ...csrKernel(matrix, 4, missFraction),
+      name: 'group',
+      instructionsPerIteration: 25,
+      chainInstructions: 20,
+      dependentExchanges: 5,
+    },
+    units: Math.ceil(matrix.rows / threadGroupWidth),
+    work: workOf(matrix, `together ${threadGroupWidth}`, () => rowsTogether(matrix, threadGroupWidth)),
+    threadsPerUnit: threadGroupWidth,
+    balancing: 'none',
+    blockThreads: GROUPS_PER_BLOCK * threadGroupWidth,
+    launch: ONE_EACH,
+  },
+];
+
+/** Rows and non-zeros of a thread of the merge path, and threads of a block, as loops launches it. */
+const MERGE_ITEMS = 7;
+const MERGE_BLOCK_THREADS = 128;
+
+const mergePath: Launcher = (_device, matrix, missFraction) => [
+  {
+    kernel: { ...csrKernel(matrix, 4, missFraction), name: 'merge', unit: { instructions: 6, bytes: 8 } },
+    units: matrix.rows,
+    work: { law: workOf(matrix, 'rows', () => rowsOf(matrix)).law, ordered: null },
+    threadsPerUnit: 1,
+    balancing: 'merge-path',
+    blockThreads: MERGE_BLOCK_THREADS,
+    launch: {
+      kind: 'grid',
+      value: Math.max(1, Math.floor((matrix.rows + matrix.nonzeros) / (MERGE_BLOCK_THREADS * MERGE_ITEMS))),
+    },
+  },
+];
+
+// -- Times -------------------------------------------------------------------------------------------------------------------
+
+/** Laws of the designs asked for last, which a fit asks for again with other parameters. */
+const caches = new WeakMap<Workload, Map<string, Caches>>();
+
+/** The time of a launch, µs, without its start: a sweep of one design. */
+function launchMicroseconds(device: GpuDevice, launch: SpmvLaunch): number {
+  const { kernel, units, work, threadsPerUnit, balancing, blockThreads } = launch;
+  const plan: SweepPlan = {
+    id: kernel.name,
+    units,
+    law: work.law,
+    ordered: work.ordered,
+    kernel,
+    constraints: [],
+    pipeline: {},
+    axes: {
+      devices: [device],
+      threadsPerUnit: [threadsPerUnit],
+      loop: ['nested'],
+      balancing: [balancing],
+      registerCap: [null],
+      blockThreads: [blockThreads],
+      launch: [fitting(launch)],
+    },
+  };
+  let own = caches.get(work);
+  if (!own) caches.set(work, (own = new Map()));
+  const key = `${balancing} ${threadsPerUnit} ${blockThreads}`;
+  let kept = own.get(key);
+  if (!kept) own.set(key, (kept = createCaches({ depthLaws: 8, slabs: 1, launchNumbers: 1 << 16 })));
+  return predictChunk(createPredictor(plan, kept), 0, 1).timeMs[0] * 1e3;
+}
+
+/** A launch in which every block has work. */
+function fitting({ launch, units, blockThreads, threadsPerUnit, balancing }: SpmvLaunch): GridLaunch {
+  if (launch.kind !== 'grid' || balancing === 'none') return launch;
+  // Even shares cut units, so that a launch may have more slots than there are units; the space does not have such designs.
+  return { kind: 'grid', value: Math.max(1, Math.min(launch.value, Math.ceil(units / (blockThreads / threadsPerUnit)))) };
+}
+
+function implementation(
+  id: string,
+  takes: string,
+  parameters: readonly SpmvParameter[],
+  launches: Launcher,
+): readonly [string, SpmvImplementation] {
+  return [
+    id,
+    {
+      id,
+      takes,
+      parameters,
+      microseconds: (device, matrix, given) => {
+        const value = (name: SpmvParameter): number => given[name] ?? SPMV_PARAMETERS[name].initial;
+        const own: GpuDevice = {
+          ...device,
+          achievedBandwidthFraction: value('bandwidthFraction'),
+          memoryLatencyCycles: device.memoryLatencyCycles * value('latencyRatio'),
+          launchMicroseconds: 0,
+        };
+        // One atomic addition after another to the longest row, which many shares add to.
+        const width = device.threadGroupWidth;
+        const contended = parameters.includes('contendedAtomicNs')
+          ? (Math.ceil(matrix.max / Math.max(width, matrix.nonzeros / shareGroups(device, matrix.nonzeros))) - 1) *
+            value('contendedAtomicNs') *
+            1e-3
+          : 0;
+        const parts = launches(own, matrix, value('missFraction'));
+        const work = parts.reduce((sum, launch) => sum + launchMicroseconds(own, launch), 0);
+        return value('startMicroseconds') + Math.max(work, contended);
+      },
+    },
+  ];
+}
+
+const OF_ROWS = ['startMicroseconds', 'bandwidthFraction', 'latencyRatio', 'missFraction'] as const;
+const OF_SHARES = [...OF_ROWS, 'contendedAtomicNs'] as const;
+
+export const SPMV_IMPLEMENTATIONS: ReadonlyMap<string, SpmvImplementation> = new Map([
+  implementation('csr-thread', 'a thread per row of CSR', OF_ROWS, perRow(8, 64)),
+  implementation('csr-group', 'a group of threads per row of CSR, as many as the longest row fills', OF_ROWS, groupPerRow),
+  implementation('csr-even', 'even non-zeros of CSR, rows found by walking', OF_SHARES, csrEven),
+  implementation('csr-library', 'a group of threads per row, or even non-zeros where rows are long', OF_SHARES, libraryCsr),
+  implementation('coo', 'even non-zeros with their rows, atomics', OF_SHARES, cooEven),
+  implementation('ell', 'padded to the longest row; rows of wide matrices shared by threads', OF_ROWS, ell),
+  implementation('sellp', 'padded per slice of 64 rows, a block per slice', OF_ROWS, sellp),
+  implementation('hybrid', 'padded, and the rest of longer rows by even non-zeros', OF_SHARES, hybrid),
+  implementation('thread-mapped', 'a thread per row', OF_ROWS, perRow(4, 128)),
+  implementation('group-mapped', 'a thread group per 32 rows, sharing all their non-zeros', OF_ROWS, groupOfRows),
+  implementation('merge-path', 'even shares of rows and non-zeros', OF_ROWS, mergePath),
+]);

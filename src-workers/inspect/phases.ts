@@ -1,0 +1,209 @@
+import { INSTRUCTION_CLASSES, type InspectedPhases, type InstructionClass } from '../domain/inspection.ts';
+import type { MemoryAccess, Phase, Sharing } from '../domain/kernel.ts';
+import { accessesOf, addressesOf, type Addresses } from './accesses.ts';
+import { chainOf, type Region } from './chain.ts';
+import { instructionsIn, without, type Graph, type Loop } from './graph.ts';
+import { splitOperands, type Instruction } from './instruction.ts';
+
+/** What stands around the loop over the iterations of a unit, and how threads share a unit. */
+export interface KernelPhases {
+  readonly phases: InspectedPhases;
+  readonly sharing: Sharing;
+  readonly accesses: readonly MemoryAccess[];
+  /** Threads that the unrolled tree of a unit combines; 1: it has none. */
+  readonly threadsPerUnit: number;
+  /** Loops, by their places in the list, that are in no phase. */
+  readonly others: readonly number[];
+}
+
+/** An iteration of a loop, without the loops within. */
+export function loopRegion(graph: Graph, { blocks, own, refill, head }: Loop): Region {
+  return regionOf(without(blocks, refill), head, instructionsIn(graph, own));
+}
+
+const regionOf = (blocks: Iterable<number>, head: number, counted: ReadonlySet<number>): Region => ({
+  blocks: [...blocks].sort((a, b) => a - b),
+  head,
+  counts: (at) => counted.has(at),
+});
+
+/**
+ * Splits a kernel around one of its loops:
+ *
+ * - `unit`: what the next loop around it executes beside it; `prologue`: what is in no loop, before and after.
+ * - Where no loop is around it, each thread has one unit, and loops do not say what is done for it: before the first access to device
+ *   memory all is `prologue`, from there on `unit`.
+ * - Where it is one loop over the iterations of all units of a thread, what changes the unit is `refill`, and there is no `unit`.
+ * - `combine`: the shuffles of `unit` (or `refill`), what joins their results, and the moves that only they need, for a step of the tree. A tree
+ *   by shared memory and barriers counts where it is a loop of its own; unrolled it stays in `unit`.
+ */
+export function phasesAround(
+  graph: Graph,
+  loops: readonly Loop[],
+  chosen: number,
+  described: readonly { readonly unrolled: number; readonly line: number | null }[],
+): KernelPhases {
+  const { code, after } = graph;
+  const loop = loops[chosen];
+  const unitLoop = loop.parent;
+  const addresses = addressesOf(graph, loop);
+  const everything = new Set(after.keys());
+  const outside = new Set(everything);
+  for (const one of loops) for (const block of one.blocks) outside.delete(block);
+  for (let around = (unitLoop ?? loop).parent; around !== null; around = around.parent)
+    for (const block of around.own) outside.add(block);
+
+  let once = instructionsIn(graph, outside);
+  let unit: ReadonlySet<number>;
+  let around: Omit<Region, 'counts'> & { readonly repeats: boolean };
+  if (unitLoop !== null) {
+    unit = instructionsIn(graph, unitLoop.own);
+    around = { ...loopRegion(graph, unitLoop), repeats: true };
+  } else if (loop.refill.size > 0) {
+    unit = instructionsIn(graph, loop.refill);
+    const blocks = [...loop.refill].sort((a, b) => a - b);
+    around = { blocks, head: blocks[0], repeats: false };
+  } else {
+    const order = [...instructionsIn(graph, everything)];
+    const start = order.findIndex((at) => (once.has(at) ? code[at].access !== null : addresses.inLoop(at)));
+    const before = new Set(order.slice(0, start));
+    unit = without(once, before);
+    once = without(once, unit);
+    around = { blocks: [...everything], head: 0, repeats: false };
+  }
+  const tree = treeOf(code, [...instructionsIn(graph, around.blocks)], unit);
+  const own = instructionsIn(graph, loop.own);
+  const sharing = cooperates(code, own) ? 'split' : 'deal';
+  // Where iterations are split, another loop with exchanges may be the same one, unrolled.
+  const treeLoop =
+    sharing === 'split'
+      ? -1
+      : loops.findIndex(
+          (one) => one !== loop && one.parent === unitLoop && cooperates(code, instructionsIn(graph, one.own)),
+        );
+  const phase = (counted: ReadonlySet<number>, { repeats, ...region }: typeof around, steps = 1): Phase =>
+    phaseOf(graph, addresses, { ...region, counts: (at) => counted.has(at) }, counted, repeats, steps);
+  const combine =
+    tree.steps > 0
+      ? phase(tree.instructions, { ...around, repeats: false }, tree.steps)
+      : treeLoop >= 0
+        ? phase(instructionsIn(graph, loops[treeLoop].own), { ...loopRegion(graph, loops[treeLoop]), repeats: true })
+        : null;
+  const { unrolled, line } = described[chosen];
+  const known = new Set([chosen, treeLoop, unitLoop === null ? -1 : loops.indexOf(unitLoop)]);
+  return {
+    phases: {
+      prologue: phase(once, { blocks: [...everything], head: 0, repeats: false }),
+      [loop.refill.size > 0 ? 'refill' : 'unit']: phase(without(unit, tree.instructions), around),
+      ...(combine && { combine }),
+    },
+    sharing,
+    accesses: accessesOf(graph.code, addresses, own, unrolled, 2 ** tree.steps),
+    threadsPerUnit: 2 ** tree.steps,
+    // A loop of the same line does other iterations of the unit: one of the two is unrolled.
+    others: [...loops.keys()].filter((at) => !known.has(at) && (line === null || described[at].line !== line)),
+  };
+}
+
+/** Whether threads wait for one another in it, or exchange values. */
+const cooperates = (code: readonly Instruction[], counted: ReadonlySet<number>): boolean =>
+  [...counted].some((at) => code[at].exchange === 'shuffle' || code[at].exchange === 'barrier');
+
+/** @param steps of a tree, of which the phase is one */
+function phaseOf(
+  graph: Graph,
+  addresses: Addresses,
+  region: Region,
+  counted: ReadonlySet<number>,
+  repeats: boolean,
+  steps: number,
+): Phase {
+  const { code } = graph;
+  const counts = Object.fromEntries(INSTRUCTION_CLASSES.map((name) => [name, 0])) as Record<InstructionClass, number>;
+  let bytes = 0;
+  for (const at of counted) {
+    const { class: name, access } = code[at];
+    counts[name]++;
+    // What all threads of all blocks read at one place stays in the caches.
+    if (access && addresses.differs(at)) bytes += access.bytes;
+  }
+  const chain = chainOf(graph, region, repeats);
+  const figure = (value: number): number => Number((value / steps).toPrecision(4));
+  const share = (name: InstructionClass): number => Number((counts[name] / Math.max(1, counted.size)).toPrecision(4));
+  const found: Phase = {
+    instructions: figure(counted.size),
+    integerShare: share('integer'),
+    fp64Share: share('fp64'),
+    specialShare: share('special'),
+    chainInstructions: figure(chain.instructions),
+    dependentExchanges: figure(chain.exchanges),
+    dependentLoads: figure(chain.loads),
+    bytes: figure(bytes),
+  };
+  return Object.fromEntries(
+    Object.entries(found).filter(
+      ([name, value]) => value !== 0 || name === 'instructions' || name === 'chainInstructions',
+    ),
+  ) as unknown as Phase;
+}
+
+/**
+ * The instructions of a unit that are a tree of shuffles, and the number of its steps: one for each distance that lanes exchange over, however many values
+ * they exchange. Shuffles from a given lane (`idx`) belong to it but are no steps.
+ */
+function treeOf(
+  code: readonly Instruction[],
+  all: readonly number[],
+  unit: ReadonlySet<number>,
+): { readonly instructions: ReadonlySet<number>; readonly steps: number } {
+  const writer = new Map<string, number>();
+  const makers = new Map<number, readonly number[]>();
+  const users = new Map<number, number[]>(all.map((at) => [at, []]));
+  /** What depends on a shuffle. */
+  const later = new Set<number>();
+  const distances = new Set<string>();
+  const shuffles: number[] = [];
+  for (const at of all) {
+    const { reads, writes, exchange } = code[at];
+    const made = [...new Set(reads.flatMap((name) => writer.get(name) ?? []))];
+    makers.set(at, made);
+    for (const one of made) users.get(one)!.push(at);
+    for (const name of writes) writer.set(name, at);
+    if (!unit.has(at)) continue;
+    if (made.some((one) => later.has(one)) || exchange === 'shuffle') later.add(at);
+    if (exchange !== 'shuffle') continue;
+    shuffles.push(at);
+    const { mode, distance } = shuffled(code[at].text);
+    const constant = made.find((one) => code[one].moves && code[one].writes[0] === distance);
+    if (mode !== 'idx') distances.add(constant === undefined ? distance : splitOperands(code[constant].text).at(-1)!);
+  }
+  if (distances.size === 0) return { instructions: new Set(), steps: 0 };
+  const found = new Set(shuffles);
+  // What joins a result with what it was: the first instruction behind its moves.
+  for (const at of found) {
+    if (code[at].exchange !== 'shuffle' && !code[at].moves) continue;
+    for (const user of users.get(at)!)
+      if (unit.has(user) && !code[user].access && code[user].class !== 'control') found.add(user);
+  }
+  // All between two shuffles.
+  const between = new Set(shuffles);
+  for (const at of between)
+    for (const maker of makers.get(at)!)
+      if (later.has(maker)) {
+        between.add(maker);
+        found.add(maker);
+      }
+  for (const at of [...unit].reverse()) {
+    const by = users.get(at)!;
+    if (code[at].moves && by.length > 0 && by.every((user) => found.has(user))) found.add(at);
+  }
+  return { instructions: found, steps: distances.size };
+}
+
+/** Such as `shfl.sync.bfly.b32 %r29|%p5, %r25, %r27, %r26, %r28` and `SHFL.BFLY PT, R5, R4, 0x10, 0x1f`. */
+function shuffled(text: string): { readonly mode: string; readonly distance: string } {
+  const [, name = '', rest = ''] = /^(?:@\S+\s+)?(\S+)\s+(.*)$/.exec(text) ?? [];
+  const operands = splitOperands(rest);
+  const mode = /\.(bfly|down|up|idx)\b/i.exec(name)?.[1].toLowerCase() ?? '';
+  return { mode, distance: operands[name.startsWith('SHFL') ? 3 : 2] ?? '' };
+}

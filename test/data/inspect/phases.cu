@@ -1,0 +1,128 @@
+// Kernels whose PTX is beside this file, for test/unit/inspect-phases.test.ts: nvcc 13.0, in this folder
+//   nvcc -O3 -arch=sm_90 -ptx phases.cu -o phases.ptx
+#define ALL 0xffffffffu
+#define KERNEL extern "C" __global__ void
+
+// Columns of a padded matrix one after the other: lanes read side by side.
+KERNEL ell(const int *__restrict__ len, const float *__restrict__ val, const int *__restrict__ col,
+           const float *__restrict__ x, float *y, int rows) {
+  int i = blockIdx.x * blockDim.x + threadIdx.x;
+  if (i >= rows) return;
+  float sum = 0;
+  int n = len[i];
+#pragma unroll 1
+  for (int k = 0; k < n; k++) sum += val[i + k * rows] * x[col[i + k * rows]];
+  y[i] = sum;
+}
+// Slices of 32 rows, each stored so.
+KERNEL sell(const int *__restrict__ slice, const int *__restrict__ len, const double *__restrict__ val, double *y,
+            int rows) {
+  int i = blockIdx.x * blockDim.x + threadIdx.x;
+  if (i >= rows) return;
+  double sum = 0;
+  int n = len[i], at = slice[i / 32] + i % 32;
+#pragma unroll 1
+  for (int k = 0; k < n; k++) sum += val[at + 32 * k];
+  y[i] = sum;
+}
+// A block for each row, and a tree in shared memory.
+KERNEL blockrow(const int *__restrict__ ptr, const float *__restrict__ val, float *y) {
+  __shared__ float part[1024];
+  int row = blockIdx.x;
+  float sum = 0;
+#pragma unroll 1
+  for (int k = ptr[row] + threadIdx.x; k < ptr[row + 1]; k += blockDim.x) sum += val[k];
+  part[threadIdx.x] = sum;
+  __syncthreads();
+  for (int d = blockDim.x / 2; d > 0; d /= 2) {
+    if (threadIdx.x < d) part[threadIdx.x] += part[threadIdx.x + d];
+    __syncthreads();
+  }
+  if (threadIdx.x == 0) y[row] = part[0];
+}
+// A tree of two values, each a double in two halves.
+KERNEL minmax(const int *__restrict__ ptr, const double *__restrict__ val, double2 *y, int rows) {
+  int t = blockIdx.x * blockDim.x + threadIdx.x, lane = t % 8;
+  for (int row = t / 8; row < rows; row += gridDim.x * blockDim.x / 8) {
+    double lo = 1e300, hi = -1e300;
+#pragma unroll 1
+    for (int k = ptr[row] + lane; k < ptr[row + 1]; k += 8) {
+      double v = val[k];
+      lo = fmin(lo, v);
+      hi = fmax(hi, v);
+    }
+    for (int d = 4; d > 0; d /= 2) {
+      lo = fmin(lo, __shfl_down_sync(ALL, lo, d));
+      hi = fmax(hi, __shfl_down_sync(ALL, hi, d));
+    }
+    if (lane == 0) y[row] = make_double2(lo, hi);
+  }
+}
+// Four lanes share each iteration.
+KERNEL shared4(const int *__restrict__ len, const float *__restrict__ m, float *y, int units) {
+  int t = blockIdx.x * blockDim.x + threadIdx.x, lane = t % 4, i = t / 4;
+  if (i >= units) return;
+  float v = lane;
+  int n = len[i];
+#pragma unroll 1
+  for (int k = 0; k < n; k++) {
+    float a = v * m[lane];
+    a += __shfl_xor_sync(ALL, a, 1);
+    a += __shfl_xor_sync(ALL, a, 2);
+    v = a * 0.5f;
+  }
+  if (lane == 0) y[i] = v;
+}
+struct Node {
+  float from, to;
+  int left, right;
+};
+// A stack of nodes, and a list of hits that grows: no unit ends where it grows.
+KERNEL traverse(const Node *__restrict__ nodes, const float *__restrict__ rays, int *hits, int n) {
+  int i = blockIdx.x * blockDim.x + threadIdx.x;
+  if (i >= n) return;
+  int stack[32], top = 0, at = 0, count = 0;
+  float ray = rays[i];
+  while (at >= 0) {
+    Node node = nodes[at];
+    if (node.left < 0) {
+      hits[i * 64 + count++] = node.right;
+      at = top ? stack[--top] : -1;
+    } else if (ray > node.from && ray < node.to) {
+      stack[top++] = node.right;
+      at = node.left;
+    } else
+      at = top ? stack[--top] : -1;
+  }
+}
+// Four iterations a pass, and a loop for the rest.
+KERNEL unrolled(const int *__restrict__ ptr, const int *__restrict__ col, const float *__restrict__ val,
+                const float *__restrict__ x, float *y, int rows) {
+  int row = blockIdx.x * blockDim.x + threadIdx.x;
+  if (row >= rows) return;
+  float sum = 0;
+#pragma unroll 4
+  for (int k = ptr[row]; k < ptr[row + 1]; k++) {
+    asm volatile("// lockstep:loop");
+    sum += val[k] * x[col[k]];
+  }
+  y[row] = sum;
+}
+// One loop over all iterations of a thread's units.
+KERNEL flat(unsigned *steps, unsigned n) {
+  unsigned i = blockIdx.x * blockDim.x + threadIdx.x;
+  if (i >= n) return;
+  unsigned v = i + 1, c = 0;
+  do {
+    if (v == 1) {
+      steps[i] = c;
+      i += gridDim.x * blockDim.x;
+      v = i + 1;
+      c = 0;
+    } else {
+      v = v & 1 ? 3 * v + 1 : v >> 1;
+      c++;
+    }
+    asm volatile("" : "+r"(v));
+  } while (i < n);
+}

@@ -1,0 +1,117 @@
+import { readFileSync } from 'node:fs';
+import { describe, expect, it } from 'vitest';
+import type { Inspection } from '../../src-workers/domain/inspection.ts';
+import type { Phase } from '../../src-workers/domain/kernel.ts';
+import { unwrap } from '../../src-workers/domain/result.ts';
+import { inspectKernel } from '../../src-workers/inspect/inspect.ts';
+
+const LOOPS = readFileSync('test/data/inspect/loops.ptx', 'utf8');
+const PHASES = readFileSync('test/data/inspect/phases.ptx', 'utf8');
+const read = (ptx: string, entry: string): Inspection => unwrap(inspectKernel('file', { ptx }, { entry }));
+const stepOf = ({ loops, chosen }: Inspection) => loops[chosen!.loop];
+const found = (phase: Phase | undefined) =>
+  phase && [phase.instructions, phase.dependentExchanges ?? 0, phase.dependentLoads ?? 0, phase.bytes ?? 0];
+
+describe('phases of PTX', () => {
+  // Counted by hand in the listing, a term for each block: instructions, then exchanges and loads on the chain, then bytes.
+  it.each([
+    ['nested1', 19, { prologue: [8 + 9 + 1, 0, 0, 0], unit: [2 + 7 + 1 + 3 + 4, 0, 1, 8] }],
+    [
+      'nested8',
+      19,
+      {
+        prologue: [17 + 7 + 1, 0, 0, 0],
+        unit: [3 + 5 + 1 + 3 + 3 + 4, 0, 1, 8],
+        // The first of three steps loads the constants of all.
+        combine: [Number(((7 + 5 + 5) / 3).toPrecision(4)), 1, 0, 0],
+      },
+    ],
+    ['nested32', 19, { prologue: [25, 0, 0, 0], unit: [19, 0, 1, 8], combine: [(7 + 4 * 5) / 5, 1, 0, 0] }],
+    ['ilp1', 19, { prologue: [8 + 9 + 1, 0, 0, 0], unit: [2 + 10 + 4 + 6 + 4, 0, 1, 8] }],
+    // nvcc makes two loops with one head of it.
+    ['flat1', 19, { prologue: [12 + 8 + 1, 0, 1, 4], unit: [6 + 4, 0, 1, 8] }],
+    ['flatone1', 19 + 2, { prologue: [12 + 7 + 1, 0, 1, 4], refill: [7 + 4, 0, 1, 8] }],
+    // The counter is one place for all.
+    ['fetchone1', 19 + 2, { prologue: [11 + 5 + 1, 0, 2, 4], refill: [7 + 4, 0, 2, 8] }],
+    ['spmv1', 11, { prologue: [9 + 12 + 1, 0, 0, 0], unit: [2 + 7 + 4 + 2 + 4, 0, 1, 12] }],
+    [
+      'spmv8',
+      11,
+      {
+        prologue: [18 + 10 + 1, 0, 0, 0],
+        unit: [3 + 7 + 4 + 3 + 3 + 4, 0, 1, 12],
+        combine: [Number(((7 + 5 + 5) / 3).toPrecision(4)), 1, 0, 0],
+      },
+    ],
+    ['shared4', 17, { prologue: [16 + 5, 0, 0, 0], unit: [3 + 5 + 2 + 4 + 1, 0, 2, 12] }],
+    // 15 instructions for each of two values in three steps, and five constants.
+    [
+      'minmax',
+      7,
+      {
+        prologue: [16 + 6 + 1, 0, 0, 0],
+        unit: [10 + 4 + 2 + 3 + 4, 0, 1, 24],
+        combine: [Number(((2 * 15 + 5) / 3).toPrecision(4)), 1, 0, 0],
+      },
+    ],
+    [
+      'blockrow',
+      7,
+      { prologue: [9, 0, 0, 0], unit: [5 + 1 + 3 + 1 + 1 + 9 + 2 + 5 + 1, 2, 1, 12], combine: [2 + 6 + 4, 2, 0, 0] },
+    ],
+    ['flat', 3 + 6 + 2, { prologue: [8 + 5 + 1, 0, 0, 0], refill: [7, 0, 0, 4] }],
+  ])('%s: as counted by hand', (entry, step, byHand: Readonly<Record<string, readonly number[]>>) => {
+    const inspection = read(LOOPS.includes(`.entry ${entry}(`) ? LOOPS : PHASES, entry);
+    expect(stepOf(inspection).instructionsPerIteration).toBe(step);
+    const phases = Object.entries(inspection.phases).map(([name, phase]) => [name, found(phase)]);
+    expect(Object.fromEntries(phases)).toEqual(byHand);
+  });
+
+  it('says how long an iteration waits for itself', () => {
+    // A cycle-level simulator with 8 cycles of latency takes 153 and 78 cycles for them.
+    expect(Math.abs((stepOf(read(LOOPS, 'nested1')).chainInstructions * 8) / 153 - 1)).toBeLessThan(0.05);
+    expect(Math.abs((stepOf(read(LOOPS, 'ilp1')).chainInstructions * 8) / 78 - 1)).toBeLessThan(0.05);
+    // From the column on: its address and that of x, three additions behind the sum, the comparison and the branch.
+    const spmv = stepOf(read(LOOPS, 'spmv1'));
+    expect(spmv.chainInstructions).toBeCloseTo(1 + 1 + 1 + 1.5 + 7 / 8 + 7 / 8, 1);
+    expect(spmv).toMatchObject({ dependentLoads: 2, dependentExchanges: 0 });
+    expect(stepOf(read(PHASES, 'shared4'))).toMatchObject({ dependentLoads: 0, dependentExchanges: 2 });
+  });
+
+  it.each([
+    ['nested8', []],
+    ['spmv8', ['along-unit 4', 'along-unit 4', 'scattered 4']],
+    ['ell', ['across-lanes 4', 'across-lanes 4', 'scattered 4']],
+    ['sell', ['across-lanes 8']],
+    ['blockrow', ['along-unit 4']],
+    ['minmax', ['along-unit 8']],
+    // Halves of a node by two addresses, and the list of hits.
+    ['traverse', ['scattered 8', 'scattered 8', 'scattered 4']],
+    // Of four iterations a pass, one.
+    ['unrolled', ['along-unit 4', 'along-unit 4', 'scattered 4']],
+  ])('%s reads %j in an iteration', (entry, accesses) => {
+    const inspection = read(LOOPS.includes(`.entry ${entry}(`) ? LOOPS : PHASES, entry);
+    expect(inspection.accesses.map(({ pattern, elementBytes }) => `${pattern} ${elementBytes}`)).toEqual(accesses);
+  });
+
+  it('tells threads that exchange within an iteration from those that do once a unit', () => {
+    const sharing = ['nested8', 'spmv1', 'flatone1'].map((entry) => read(LOOPS, entry).sharing);
+    expect(sharing).toEqual(['deal', 'deal', 'deal']);
+    expect([read(PHASES, 'blockrow').sharing, read(PHASES, 'shared4').sharing]).toEqual(['deal', 'split']);
+    const notes = ['nested1', 'nested8', 'nested32'].map((entry) => read(LOOPS, entry).notes.join(' '));
+    expect(notes).toEqual(['', expect.stringContaining('8 threads'), expect.stringContaining('32 threads')]);
+  });
+
+  it('takes no branch for the end of a unit where the unit goes on', () => {
+    const traverse = read(PHASES, 'traverse');
+    expect(Object.keys(traverse.phases)).toEqual(['prologue', 'unit']);
+    expect(stepOf(traverse).instructionsPerIteration).toBe(10 + 7 + 3 + 10 + 4 + 4 + 2 + 2);
+  });
+
+  it('lists loops that are in no phase', () => {
+    const ptx = `.version 9.0\n.target sm_90\n.entry k()\n{
+$L_1:\nadd.s32 %r1, %r1, 1;\nsetp.lt.s32 %p1, %r1, 9;\n@%p1 bra $L_1;
+$L_2:\nadd.s32 %r2, %r2, 1;\nsetp.lt.s32 %p2, %r2, %tid.x;\n@%p2 bra $L_2;\nret;\n}`;
+    expect(read(ptx, 'k')).toMatchObject({ chosen: { loop: 1 }, notes: [expect.stringContaining('loops do: 1.')] });
+  });
+});
