@@ -78,7 +78,7 @@ function phased(own: Raw, full: Raw, common: Raw | null, wrong: Wrong): Raw {
   for (const [name, { phase, byDefault, scale }] of Object.entries(OLDER_FIELDS)) {
     const inherited = common?.[name] ?? byDefault;
     const follows = own[name] === undefined && own[phase] === undefined && ownIterations;
-    const value = own[name] ?? (follows ? inherited : undefined);
+    const value = follows ? inherited : own[name];
     const { origins: stated } = follows && common ? common : own;
     const origin = isObject(stated) ? stated[name] : undefined;
     if (value === undefined) continue;
