@@ -497,7 +497,8 @@ function kernelFields(
     prologue: true,
     unit: true,
     combine: shared,
-    refill: single,
+    // Without one, a unit stands for it.
+    refill: single && kernel.refill !== undefined,
     search: even,
     carry: even,
     chainInstructions: kernel.chainInstructions !== undefined && !measured,
@@ -518,10 +519,11 @@ function kernelFields(
 }
 
 /**
- * The phase of a kernel: what it says, or where every kernel of its kind has such a phase, an assumed one. `undefined`: none is known, and none
- * is priced.
+ * The phase of a kernel: what it says, or where every kernel of its kind has such a phase, an assumed one. Changing a unit is as long as a unit
+ * where nobody said. `undefined`: none is known, and none is priced.
  */
 export function kernelPhase(kernel: KernelProfile, name: PhaseName): Phase | undefined {
+  if (name === 'refill') return kernel.refill ?? kernel.unit;
   const isCertain = name === 'search' || name === 'carry' || (name === 'combine' && kernel.sharing === 'deal');
   return kernel[name] ?? (isCertain ? assumedPhase(name) : undefined);
 }
@@ -540,7 +542,7 @@ export function withKernelValue<Kernel extends Partial<KernelProfile>>(
   value: number,
 ): Kernel {
   if (!isPhase(field)) return { ...kernel, [field]: value };
-  const phase = kernel[field] ?? assumedPhase(field);
+  const phase = kernel[field] ?? (field === 'refill' ? kernel.unit : undefined) ?? assumedPhase(field);
   const factor = phase.instructions > 0 ? value / phase.instructions : 0;
   const grown = (part: number | undefined): number | undefined => (part === undefined ? undefined : part * factor);
   const { chainInstructions, dependentExchanges, dependentLoads, bytes } = phase;

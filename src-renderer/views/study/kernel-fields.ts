@@ -101,7 +101,7 @@ export function kernelFields(speak: Term): KernelField[] {
       'refill',
       'Change of unit',
       'instr.',
-      'Instructions where one loop over all units (flattened, or fetching) changes its unit; 0: as once a unit.',
+      'Instructions where one loop over all units (flattened, or fetching) changes its unit. Where nobody said, it is as long as once a unit.',
     ),
     field(
       'search',
