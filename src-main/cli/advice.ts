@@ -1,5 +1,6 @@
 import { wholeOf } from '../../src-workers/domain/device-part.ts';
 import { evidenceGaps, evidenceText, tieBandText } from '../../src-workers/domain/evidence.ts';
+import { newerInput } from '../contract/older-kernels.ts';
 import { assumedPhrase, VARIED_INPUTS, type VariedInput } from '../../src-workers/domain/provenance.ts';
 import { fail, ok, type Result } from '../../src-workers/domain/result.ts';
 import type { InputSensitivity, Recommendation, Sensitivity } from '../contract/advice.ts';
@@ -175,7 +176,7 @@ function variations(texts: readonly string[]): Result<NonNullable<ProcedureInput
   const out: { input: VariedInput; values: number[] }[] = [];
   for (const text of texts) {
     const [name, list = ''] = text.split('=', 2);
-    const input = VARIED_INPUTS.find((one) => one === name);
+    const input = VARIED_INPUTS.find((one) => one === newerInput(name));
     if (!input) return fail('bad-input', `--vary must begin with one of ${VARIED_INPUTS.join(', ')}, not "${name}".`);
     const values = list.split(',').map((value) => (value.trim() === '' ? NaN : Number(value)));
     if (!values.every(Number.isFinite))

@@ -1,7 +1,7 @@
 import { mkdir, stat, writeFile } from 'node:fs/promises';
 import { dirname, join, resolve } from 'node:path';
 import { deviceTitle, isStandIn, type CacheState } from '../../src-workers/domain/benchmark.ts';
-import { calibratedKernel, type CalibrationProfile } from '../../src-workers/domain/calibration.ts';
+import { calibratedValues, type CalibrationProfile } from '../../src-workers/domain/calibration.ts';
 import { fail, ok, systemReason, type Result } from '../../src-workers/domain/result.ts';
 import type {
   BenchSuite,
@@ -540,9 +540,8 @@ function writeIntoStudy(file: string, profile: CalibrationProfile): Promise<Resu
 
 /** A study file with what calibrating changes. */
 function withCalibrated(written: WrittenStudy, { kernel, pipeline }: Study): WrittenStudy {
-  const { serialFraction, cooperationCost, setupIterationsPerUnit, origins } = kernel;
-  const changed = { serialFraction, cooperationCost, setupIterationsPerUnit };
-  return { ...written, kernel: { ...written.kernel, ...changed, origins }, pipeline };
+  const { serialFraction, cooperationCost, unit, origins } = kernel;
+  return { ...written, kernel: { ...written.kernel, serialFraction, cooperationCost, unit, origins }, pipeline };
 }
 
 /** Takes out of a study file what was fitted to a run's measurements. Returns the device that they are of. */
@@ -601,7 +600,7 @@ function printProfile(
   );
   if (saved) say(terminal, `Kept as calibration ${saved.id}, "${saved.name}".`);
   if (into !== null) {
-    const found = Object.keys(calibratedKernel(profile));
+    const found = Object.keys(calibratedValues(profile));
     const shared = found.length === 0 ? '' : `, and of its kernel ${found.join(', ')}, which hold on all its devices`;
     say(terminal, `Wrote the figures of ${profile.deviceId} into ${into}${shared}.`);
   }

@@ -6,6 +6,7 @@ import { CACHE_STATES } from '../../src-workers/domain/benchmark.ts';
 import type { NamedParameters } from '../../src-workers/domain/design-names.ts';
 import { isEstimate } from '../../src-workers/domain/device.ts';
 import { PASSWORD_VARIABLE, PLACEHOLDERS } from '../../src-workers/domain/program.ts';
+import { newerInput } from '../contract/older-kernels.ts';
 import { VARIED_INPUTS, type VariedInput } from '../../src-workers/domain/provenance.ts';
 import { FailureError, type Failure, type Result } from '../../src-workers/domain/result.ts';
 import { messageText } from '../../src-workers/domain/text.ts';
@@ -78,6 +79,13 @@ const positiveNumber = (text: string): number => {
   if (!(value > 0 && value < Infinity)) throw new InvalidArgumentError('It must be a number > 0.');
   return value;
 };
+/** Inputs to vary, by their present or older names. */
+function inputOption(): Option {
+  const option = new Option('--input <fields...>', 'only these inputs, as in kernel.serialFraction');
+  const known = option.choices(VARIED_INPUTS).parseArg!;
+  return option.argParser((name: string, before: readonly VariedInput[]) => known(newerInput(name), before));
+}
+
 /** What a parser makes of an option; its failure names the option. */
 const parsedBy =
   <T>(parse: (text: string) => Result<T>) =>
@@ -378,9 +386,7 @@ With --json: {device, devices, designIndex, design, rank, implementationKind, ha
   )
     .option('--device <id>', 'only this device')
     .option('--design <number>', 'of this design instead of the recommended one', whole)
-    .addOption(
-      new Option('--input <fields...>', 'only these inputs, as in kernel.serialFraction').choices(VARIED_INPUTS),
-    )
+    .addOption(inputOption())
     .action(
       (what: string, options: GlobalOptions & { device?: string; design?: number; input?: readonly VariedInput[] }) =>
         (runId(what).ok ? withRuns : withEngine)(options, (engine) =>

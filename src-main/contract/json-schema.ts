@@ -1,7 +1,7 @@
 import { toJsonSchema } from '@valibot/to-json-schema';
 import type { GenericSchema } from 'valibot';
 import { kernelManifestSchema } from './kernel-manifest.ts';
-import { studySchema } from './study.ts';
+import { studyFileSchema } from './study.ts';
 
 /**
  * A format as JSON Schema (draft 2020-12), for editors: what a person may write, before defaults are filled in.
@@ -20,7 +20,7 @@ function jsonSchemaOf(format: GenericSchema, title: string, description: string)
 }
 
 export const studyJsonSchema = (): string =>
-  jsonSchemaOf(studySchema, 'Lockstep study', 'What to map, onto which devices, over which design space');
+  jsonSchemaOf(studyFileSchema, 'Lockstep study', 'What to map, onto which devices, over which design space');
 
 export const kernelManifestJsonSchema = (): string =>
   jsonSchemaOf(kernelManifestSchema, 'Lockstep kernel', 'A kernel to be measured: its sources, arguments and designs');

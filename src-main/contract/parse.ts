@@ -59,23 +59,30 @@ function meant(issue: Issue): Issue {
 /** What a Valibot schema may hold of the schemas below it. */
 interface SchemaParts {
   readonly wrapped?: SchemaParts;
+  readonly pipe?: readonly SchemaParts[];
   readonly entries?: Readonly<Record<string, SchemaParts>>;
   readonly item?: SchemaParts;
   readonly value?: SchemaParts;
   readonly options?: readonly SchemaParts[];
 }
 
+/** The schema of a value as it is, without what makes it optional or reads its older versions. */
+function bare(schema: SchemaParts | undefined): SchemaParts | undefined {
+  const last = schema?.pipe?.at(-1);
+  const inner = schema?.wrapped ?? (last?.entries ? last : undefined);
+  return inner ? bare(inner) : schema;
+}
+
 /** The schema of a field, found by its path: that of a list's entries, of a field, of the option that has the field. */
 function schemaAt(schema: unknown, path: readonly { readonly key: unknown }[]): SchemaParts | undefined {
   let at = schema as SchemaParts | undefined;
   for (const { key } of path) {
-    while (at?.wrapped) at = at.wrapped;
+    at = bare(at);
     const holder: SchemaParts | undefined =
       at?.options?.find((option) => (typeof key === 'number' ? option.item : option.entries)) ?? at;
     at = holder?.entries ? holder.entries[String(key)] : (holder?.item ?? holder?.value);
   }
-  while (at?.wrapped) at = at.wrapped;
-  return at;
+  return bare(at);
 }
 
 /** Longest misspelling that is still taken for a field. */

@@ -54,7 +54,8 @@ import { DESIGN_FIELDS } from '../../src-workers/domain/design-names.ts';
 import type { DatasetEvidence, DeviceEvidence, GpuDetail, TimedDevice } from '../../src-workers/domain/evidence.ts';
 import type { LossReport } from '../../src-workers/domain/loss.ts';
 import type { Inspection } from '../../src-workers/domain/inspection.ts';
-import { VARIED_INPUTS } from '../../src-workers/domain/provenance.ts';
+import { VARIED_INPUTS, type VariedInput } from '../../src-workers/domain/provenance.ts';
+import { newerInput } from './older-kernels.ts';
 import { INVALID_REASONS } from '../../src-workers/domain/design.ts';
 import { MAX_COMMAND_CHARACTERS } from '../../src-workers/domain/program.ts';
 import type { TableSummary } from '../../src-workers/domain/table.ts';
@@ -207,6 +208,13 @@ const pageLimits = v.optional(
 /** A study as it is on screen. Its files are in `folder`, or beside the saved study. */
 const unsavedStudy = { studyId: v.optional(id), study: studySchema, folder: v.optional(folder) };
 
+/** An input that may be varied, by this or an older name. */
+const variedInput = v.pipe(
+  v.custom<VariedInput>((input) => typeof input === 'string', 'must be the name of an input, as kernel.serialFraction'),
+  v.transform((input) => newerInput(input) as VariedInput),
+  v.picklist(VARIED_INPUTS),
+);
+
 /** A study on screen, or a saved run: one of them. */
 const advisedInput = {
   ...unsavedStudy,
@@ -304,7 +312,7 @@ export const procedures = {
     v.strictObject({
       ...advisedInput,
       designIndex: v.optional(index),
-      inputs: v.optional(v.array(v.picklist(VARIED_INPUTS))),
+      inputs: v.optional(v.array(variedInput)),
       background: v.optional(v.boolean(), false),
     }),
   ).returns<Sensitivity>(),
@@ -318,9 +326,7 @@ export const procedures = {
       deviceIds: v.optional(v.pipe(v.array(shortText), v.minLength(1), v.maxLength(64))),
       vary: v.optional(
         v.pipe(
-          v.array(
-            v.strictObject({ input: v.picklist(VARIED_INPUTS), values: v.pipe(v.array(v.number()), v.maxLength(64)) }),
-          ),
+          v.array(v.strictObject({ input: variedInput, values: v.pipe(v.array(v.number()), v.maxLength(64)) })),
           v.maxLength(16),
         ),
         [],

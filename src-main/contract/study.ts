@@ -1,6 +1,7 @@
 import * as v from 'valibot';
-import { ACCESS_PATTERNS } from '../../src-workers/domain/kernel.ts';
+import { ACCESS_PATTERNS, SHARINGS } from '../../src-workers/domain/kernel.ts';
 import { KERNEL_DEFAULTS, KERNEL_FIELDS, ORIGINS } from '../../src-workers/domain/provenance.ts';
+import { withPhases } from './older-kernels.ts';
 
 /**
  * The study file, version 1: what to map, onto which devices, over which design space.
@@ -109,6 +110,47 @@ const accessSchema = v.strictObject(
   'must be an object with "pattern" and "elementBytes"',
 );
 
+const integerShare = v.pipe(
+  between(0, 1),
+  v.description(
+    'Part of the instructions that are 32-bit integer or logic, 0 to 1; what is no other class counts as FP32, by assumption',
+  ),
+);
+const fp64Share = v.pipe(between(0, 1), v.description('Part of the instructions that are FP64, 0 to 1'));
+const specialShare = v.pipe(
+  between(0, 1),
+  v.description(
+    'Part of the instructions that are special functions (reciprocal, square root, exponential, sine), 0 to 1',
+  ),
+);
+
+/** @param traffic whose bytes the phase moves */
+function phase(when: string, traffic: 'thread' | 'unit') {
+  const schema = v.strictObject(
+    {
+      instructions: v.pipe(figure, v.description('Thread-group instructions issued')),
+      integerShare: v.optional(integerShare),
+      fp64Share: v.optional(fp64Share),
+      specialShare: v.optional(specialShare),
+      chainInstructions: v.optional(
+        v.pipe(
+          figure,
+          v.description(
+            'Arithmetic instructions on the longest chain, each waiting for the one before; left out: all instructions',
+          ),
+        ),
+      ),
+      dependentExchanges: v.optional(
+        v.pipe(figure, v.description('Shuffles and accesses to shared memory on that chain')),
+      ),
+      dependentLoads: v.optional(v.pipe(figure, v.description('Loads from device memory on that chain'))),
+      bytes: v.optional(v.pipe(figure, v.description(`Device-memory traffic, bytes per ${traffic}`))),
+    },
+    'must be an object with "instructions", "dependentLoads", …',
+  );
+  return v.optional(v.pipe(schema, v.description(when)));
+}
+
 export const kernelSchema = v.strictObject(
   {
     name: v.pipe(text(200), v.description('Name of the kernel')),
@@ -137,17 +179,29 @@ export const kernelSchema = v.strictObject(
         ),
       ),
     ),
+    sharing: v.optional(
+      v.pipe(
+        v.picklist(SHARINGS),
+        v.description(
+          'How the threads of a unit share it. deal: its iterations are dealt to them, length / threads to each, rounded up, and combined once a unit; split (where left out): they split every iteration, by serialFraction and cooperationCost',
+        ),
+      ),
+    ),
     serialFraction: v.optional(
       v.pipe(
         between(0, 1),
-        v.description('Part of an iteration that does not speed up when threads share a unit, 0 to 1'),
+        v.description(
+          'Of split iterations: part of an iteration that does not speed up when threads share a unit, 0 to 1',
+        ),
       ),
       KERNEL_DEFAULTS.serialFraction,
     ),
     cooperationCost: v.optional(
       v.pipe(
         figure,
-        v.description('Cost of one cooperation step (of log2 of the threads per unit), as a fraction of an iteration'),
+        v.description(
+          'Of split iterations: cost of one cooperation step (of log2 of the threads per unit) in every iteration, as a fraction of an iteration',
+        ),
       ),
       KERNEL_DEFAULTS.cooperationCost,
     ),
@@ -160,59 +214,36 @@ export const kernelSchema = v.strictObject(
       ),
       KERNEL_DEFAULTS.flattenedCost,
     ),
-    integerShare: v.optional(
-      v.pipe(
-        between(0, 1),
-        v.description(
-          'Part of the instructions that are 32-bit integer or logic, 0 to 1; what is no other class counts as FP32, by assumption',
-        ),
-      ),
-      KERNEL_DEFAULTS.integerShare,
-    ),
-    fp64Share: v.optional(
-      v.pipe(between(0, 1), v.description('Part of the instructions that are FP64, 0 to 1')),
-      KERNEL_DEFAULTS.fp64Share,
-    ),
-    specialShare: v.optional(
-      v.pipe(
-        between(0, 1),
-        v.description(
-          'Part of the instructions that are special functions (reciprocal, square root, exponential, sine), 0 to 1',
-        ),
-      ),
-      KERNEL_DEFAULTS.specialShare,
-    ),
-    blockReductionIterations: v.optional(
+    integerShare: v.optional(integerShare, KERNEL_DEFAULTS.integerShare),
+    fp64Share: v.optional(fp64Share, KERNEL_DEFAULTS.fp64Share),
+    specialShare: v.optional(specialShare, KERNEL_DEFAULTS.specialShare),
+    chainInstructions: v.optional(
       v.pipe(
         figure,
         v.description(
-          'Combining a unit whose threads span several thread groups, once a unit, in iterations of one thread. The default is assumed',
+          'Arithmetic instructions of an iteration on its longest chain of dependencies; left out: all of them',
         ),
       ),
-      KERNEL_DEFAULTS.blockReductionIterations,
     ),
-    searchStepIterations: v.optional(
-      v.pipe(
-        figure,
-        v.description(
-          'One step of the binary search for the start of an even share (nonzero-split, merge-path on a GPU), in iterations of one thread. The default is assumed',
-        ),
-      ),
-      KERNEL_DEFAULTS.searchStepIterations,
+    dependentExchanges: v.optional(
+      v.pipe(figure, v.description('Shuffles and accesses to shared memory on that chain, per iteration')),
+      KERNEL_DEFAULTS.dependentExchanges,
     ),
-    carryIterations: v.optional(
-      v.pipe(
-        figure,
-        v.description(
-          'Handing on the unit that the end of an even share cuts, in iterations of one thread. The default is assumed',
-        ),
-      ),
-      KERNEL_DEFAULTS.carryIterations,
+    prologue: phase('What a thread runs once, before its first unit', 'thread'),
+    unit: phase('What runs once a unit, before and after its iterations', 'unit'),
+    combine: phase(
+      'A step of the tree that combines the results of a unit which threads share, log2 of the threads per unit of them. Left out of dealt iterations it is assumed',
+      'unit',
     ),
-    setupIterationsPerUnit: v.optional(
-      v.pipe(figure, v.description('Work before the first iteration of each unit, in iterations')),
-      KERNEL_DEFAULTS.setupIterationsPerUnit,
+    refill: phase(
+      'What one loop over all units (flattened, or fetching) runs where it changes its unit; left out: as once a unit',
+      'unit',
     ),
+    search: phase(
+      'A step of the binary search for the start of an even share (nonzero-split, merge-path on a GPU). Left out it is assumed',
+      'unit',
+    ),
+    carry: phase('What hands on the unit that the end of an even share cuts. Left out it is assumed', 'unit'),
     kneeSoftness: v.optional(
       v.pipe(
         between(1, 100),
@@ -404,7 +435,8 @@ export const constraintSchema = v.pipe(
   v.description('A bound on a quantity of a design; at least one of "atLeast", "atMost" and "multipleOf"'),
 );
 
-export const studySchema = v.strictObject({
+/** A study as this version writes it. */
+export const studyFileSchema = v.strictObject({
   $schema: v.optional(v.pipe(v.string('must be text'), v.description('Where an editor finds this schema'))),
   lockstep: v.pipe(
     v.literal(STUDY_FORMAT_VERSION, 'must be 1, the version of the study format this Lockstep reads'),
@@ -461,7 +493,13 @@ export const studySchema = v.strictObject({
   seed: v.optional(v.pipe(count(2 ** 32 - 1, 0), v.description('Seed of everything random in a run')), 1),
 });
 
-export type StudyFile = v.InferInput<typeof studySchema>;
+export type StudyFile = v.InferInput<typeof studyFileSchema>;
+/** A study of this or an older version. */
+export const studySchema = v.pipe(
+  v.custom<StudyFile>(() => true),
+  v.rawTransform(withPhases),
+  studyFileSchema,
+);
 export type Study = v.InferOutput<typeof studySchema>;
 export type CountAxis = v.InferOutput<typeof countAxis>;
 export type Constraint = v.InferOutput<typeof constraintSchema>;

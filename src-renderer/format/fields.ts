@@ -23,6 +23,18 @@ const PIPELINE: Readonly<Record<string, string>> = {
   schedulers: 'Schedulers',
 };
 
+/** Parts of a phase of a kernel. */
+const PHASE: Readonly<Record<string, string>> = {
+  instructions: 'Instructions',
+  integerShare: 'Integer instructions',
+  fp64Share: 'FP64 instructions',
+  specialShare: 'Special functions',
+  chainInstructions: 'Longest chain',
+  dependentExchanges: 'Exchanges',
+  dependentLoads: 'Dependent loads',
+  bytes: 'Bytes',
+};
+
 /** The name of a study's field, as the interface has it: `kernel.serialFraction` → `Serial fraction σ`. */
 export function fieldLabel(path: string, { say, devices }: FieldWords): string {
   const own = /^implementations\[(\d+)\]\.(.+)$/.exec(path);
@@ -49,6 +61,7 @@ export function fieldLabel(path: string, { say, devices }: FieldWords): string {
     'kernel.name': 'Kernel name',
     'kernel.serialFraction': 'Serial fraction σ',
     'kernel.accesses': 'Memory accesses',
+    'kernel.sharing': 'Sharing of a unit',
     'kernel.lengthsKnownBeforeLaunch': 'Lengths known before launch',
     devices: 'Devices',
     constraints: 'Constraints',
@@ -60,8 +73,10 @@ export function fieldLabel(path: string, { say, devices }: FieldWords): string {
   };
   if (Object.hasOwn(others, path)) return others[path];
   if (first === 'kernel') {
-    const field = kernelFields(say).find(({ id }) => id === last);
-    return field ? `${field.label}${field.symbol ? ` ${field.symbol}` : ''}` : path;
+    const field = kernelFields(say).find(({ id }) => id === rest[0]);
+    if (!field) return path;
+    if (rest.length > 1) return `${field.label}, ${(PHASE[last] ?? last).toLowerCase()}`;
+    return `${field.label}${field.symbol ? ` ${field.symbol}` : ''}`;
   }
   if (first === 'axes') return axes[last] ?? path;
   if (first === 'pipeline') {
@@ -108,7 +123,7 @@ function valueText(path: string, value: unknown, words: FieldWords): string {
   return Object.entries(value as object)
     .map(
       ([key, each]) =>
-        `${(PIPELINE[key] ?? key).toLowerCase()} ${typeof each === 'number' ? plain(each, 4) : String(each)}`,
+        `${(PIPELINE[key] ?? PHASE[key] ?? key).toLowerCase()} ${typeof each === 'number' ? plain(each, 4) : String(each)}`,
     )
     .join(', ');
 }

@@ -15,7 +15,7 @@ export function newStudy(devices: readonly Device[]): StudyFile {
     name: 'New study',
     description: '',
     workload: { lengths: 'geometric(0.05)', units: 1_048_576 },
-    kernel: { name: 'kernel', ...assumedKernel() },
+    kernel: { name: 'kernel', ...(assumedKernel() as Omit<Study['kernel'], 'name'>) },
     devices: [gpu?.id ?? 'nvidia-a100-sxm4-40gb'],
     axes: {
       threadsPerUnit: [1, 2, 4, 8, 16, 32],

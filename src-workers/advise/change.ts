@@ -1,4 +1,10 @@
-import { kernelInput, withKernelValue, type KernelNumber, type OwnInput, type VariedInput } from '../domain/provenance.ts';
+import {
+  kernelInput,
+  withKernelValue,
+  type KernelNumber,
+  type OwnInput,
+  type VariedInput,
+} from '../domain/provenance.ts';
 import type { Implementation } from '../domain/space.ts';
 import type { LengthLaw } from '../domain/workload.ts';
 import { moments } from '../models/workload/laws.ts';
@@ -34,7 +40,9 @@ export function changedPlan(plan: SweepPlan, { input, value }: InputChange): Swe
       const { field, implementation } = kernelInput(input)!;
       const number = field as KernelNumber;
       const changed =
-        implementation === null ? { ...plan, id, kernel: withKernelValue(plan.kernel, number, value) } : { ...plan, id };
+        implementation === null
+          ? { ...plan, id, kernel: withKernelValue(plan.kernel, number, value) }
+          : { ...plan, id };
       const { implementations } = plan.axes;
       if (!implementations) return changed;
       // An input of the study is that of all implementations without a value of their own.

@@ -52,7 +52,10 @@ const OF_ITERATIONS: ReadonlySet<KernelField> = new Set(['serialFraction', 'coop
  * Whether an input changes the times of all designs of a group by one factor, so that the best of a group stays the best: where a kernel is its
  * iterations alone, and moves nothing.
  */
-export function isScaling(input: InputChange['input'], { prologue, unit, refill, accesses, bytesPerIteration }: KernelProfile): boolean {
+export function isScaling(
+  input: InputChange['input'],
+  { prologue, unit, refill, accesses, bytesPerIteration }: KernelProfile,
+): boolean {
   const kernel = kernelInput(input);
   if (kernel === null || !OF_ITERATIONS.has(kernel.field)) return false;
   return !prologue && !unit && !refill && !accesses && bytesPerIteration === 0;

@@ -343,9 +343,10 @@ function fitProblem(
     { name: 'kneeSoftness', lower: 1, upper: 64, coordinate: 'log', step: 1e-2, knownWithin: 0.5 },
   ];
   // With one way to share units its cost cannot be separated from that of an iteration; with two, σ cannot be separated from κ.
-  if (sharing.size > 1)
+  const split = plan.kernel.sharing !== 'deal';
+  if (split && sharing.size > 1)
     all.push({ name: 'serialFraction', lower: 0, upper: 1, coordinate: 'linear', step: 1e-3, knownWithin: 0.1 });
-  if (sharing.size > 2)
+  if (split && sharing.size > 2)
     all.push({ name: 'cooperationCost', lower: 0, upper: 2, coordinate: 'linear', step: 1e-3, knownWithin: 0.1 });
   all.push(
     {

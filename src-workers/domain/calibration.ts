@@ -1,4 +1,5 @@
 import type { MeasuringDevice } from './benchmark.ts';
+import { withSetupIterations, type KernelField, type KernelWithOrigins } from './provenance.ts';
 
 /** What a calibration can find, in this order. Each belongs to one kernel on one device. */
 export const CALIBRATION_PARAMETERS = [
@@ -36,16 +37,40 @@ export interface CalibratedParameters {
   readonly launchOverheadMs: number | null;
 }
 
-/** What a calibration finds of a kernel itself, which all devices of a study share. */
-export const KERNEL_PARAMETERS = ['serialFraction', 'cooperationCost', 'setupIterationsPerUnit'] as const;
+/** What a calibration finds of a kernel itself, which all devices of a study share, with the fields of the kernel that they are. */
+export const KERNEL_PARAMETERS = {
+  serialFraction: 'serialFraction',
+  cooperationCost: 'cooperationCost',
+  setupIterationsPerUnit: 'unit',
+} as const satisfies Partial<Record<CalibrationParameter, KernelField>>;
+type KernelParameter = keyof typeof KERNEL_PARAMETERS;
 
 /** Values of a kernel that a calibration found. */
-export function calibratedKernel({
+export function calibratedValues({
   parameters,
   identified,
-}: CalibrationProfile): Partial<Record<(typeof KERNEL_PARAMETERS)[number], number>> {
-  const found = KERNEL_PARAMETERS.filter((name) => parameters[name] !== null && !identified[name].held);
+}: CalibrationProfile): Partial<Record<KernelParameter, number>> {
+  const names = Object.keys(KERNEL_PARAMETERS) as KernelParameter[];
+  const found = names.filter((name) => parameters[name] !== null && !identified[name].held);
   return Object.fromEntries(found.map((name) => [name, parameters[name]]));
+}
+
+/** A kernel with what a calibration found of it, and where that comes from. */
+export function calibratedKernel<Kernel extends KernelWithOrigins>(
+  kernel: Kernel,
+  profile: CalibrationProfile,
+): Kernel {
+  const { setupIterationsPerUnit, ...shared } = calibratedValues(profile);
+  const changed = { ...kernel, ...shared };
+  const found = Object.keys(calibratedValues(profile)) as KernelParameter[];
+  const origins = {
+    ...kernel.origins,
+    ...Object.fromEntries(found.map((name) => [KERNEL_PARAMETERS[name], 'calibrated'])),
+  };
+  return {
+    ...(setupIterationsPerUnit === undefined ? changed : withSetupIterations(changed, setupIterationsPerUnit)),
+    ...(Object.keys(origins).length > 0 && { origins }),
+  };
 }
 
 /** How well the measurement knows one parameter. */

@@ -146,7 +146,8 @@ export const KERNEL_INPUTS: Readonly<Record<KernelNumber, KernelInput>> = {
     level: 'advanced',
     assumed: 3,
     usual: [2, 12],
-    source: 'chosen: a shuffle and an addition, with what moves the values; 2 to 5 in the kernels of test/data/cycle-sim',
+    source:
+      'chosen: a shuffle and an addition, with what moves the values; 2 to 5 in the kernels of test/data/cycle-sim',
   },
   refill: {
     label: 'Change of unit',
@@ -326,9 +327,8 @@ export type KernelWithOrigins = KernelProfile & {
 export function kernelOrigin(kernel: KernelWithOrigins | KernelChange, field: KernelField): Origin {
   const stated = kernel.origins?.[field];
   if (stated !== undefined) return stated;
-  if (isPhase(field) && kernel[field] === undefined) return 'assumed';
   const byDefault = (KERNEL_DEFAULTS as Partial<Record<KernelField, number | boolean>>)[field];
-  return byDefault !== undefined && (kernel[field] ?? byDefault) === byDefault ? 'assumed' : 'given';
+  return (kernel[field] ?? byDefault) === byDefault ? 'assumed' : 'given';
 }
 
 /** Origins of the fields that a kernel, or an implementation, has of its own, once it stands for another one than the example's. */
@@ -513,7 +513,8 @@ function kernelFields(
     prologue: true,
     unit: true,
     combine: shared,
-    refill: single,
+    // Without one, a unit stands for it.
+    refill: single && kernel.refill !== undefined,
     search: even,
     carry: even,
     chainInstructions: kernel.chainInstructions !== undefined && !measured,
@@ -534,10 +535,11 @@ function kernelFields(
 }
 
 /**
- * The phase of a kernel: what it says, or where every kernel of its kind has such a phase, an assumed one. `undefined`: none is known, and none
- * is priced.
+ * The phase of a kernel: what it says, or where every kernel of its kind has such a phase, an assumed one. Changing a unit is as long as a unit
+ * where nobody said. `undefined`: none is known, and none is priced.
  */
 export function kernelPhase(kernel: KernelProfile, name: PhaseName): Phase | undefined {
+  if (name === 'refill') return kernel.refill ?? kernel.unit;
   const isCertain = name === 'search' || name === 'carry' || (name === 'combine' && kernel.sharing === 'deal');
   return kernel[name] ?? (isCertain ? assumedPhase(name) : undefined);
 }
@@ -556,7 +558,7 @@ export function withKernelValue<Kernel extends Partial<KernelProfile>>(
   value: number,
 ): Kernel {
   if (!isPhase(field)) return { ...kernel, [field]: value };
-  const phase = kernel[field] ?? assumedPhase(field);
+  const phase = kernel[field] ?? (field === 'refill' ? kernel.unit : undefined) ?? assumedPhase(field);
   const factor = phase.instructions > 0 ? value / phase.instructions : 0;
   const grown = (part: number | undefined): number | undefined => (part === undefined ? undefined : part * factor);
   const { chainInstructions, dependentExchanges, dependentLoads, bytes } = phase;
@@ -643,7 +645,8 @@ function kernelFact({ input, field, kernel, of }: DecidingField): InputFact {
     return { field: input, label: named('Memory accesses'), value, unit: '', origin, note, usual: null };
   }
   if (field === 'sharing') {
-    const value = kernel.sharing === 'deal' ? 'iterations are dealt to its threads' : 'its threads split each iteration';
+    const value =
+      kernel.sharing === 'deal' ? 'iterations are dealt to its threads' : 'its threads split each iteration';
     return { field: input, label: named('Sharing of a unit'), value, unit: '', origin, note, usual: null };
   }
   const { label, unit, usual } = KERNEL_INPUTS[field];

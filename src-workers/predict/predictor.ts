@@ -5,7 +5,7 @@ import { unwrap } from '../domain/result.ts';
 import type { Implementation, SpaceAxes } from '../domain/space.ts';
 import type { LengthLaw } from '../domain/workload.ts';
 import { pipelineParameters } from '../models/pipeline/derive.ts';
-import { moments } from '../models/workload/laws.ts';
+import { mappedLaw, moments } from '../models/workload/laws.ts';
 import { axisCounts } from '../space/axes.ts';
 import { createCaches } from './caches.ts';
 import { OPEN_PROBABILITY } from './constants.ts';
@@ -134,21 +134,6 @@ function keptFor<Kind extends object>(
   let made = byThreads.get(threads);
   if (!made) byThreads.set(threads, (made = make(source)));
   return made;
-}
-
-/** The law of lengths that a rising function makes of others. */
-function mappedLaw({ support, probability, ...law }: LengthLaw, of: (length: number) => number): LengthLaw {
-  const values: number[] = [];
-  const masses: number[] = [];
-  support.forEach((length, at) => {
-    const value = of(length);
-    if (values.at(-1) === value) masses[masses.length - 1] += probability[at];
-    else {
-      values.push(value);
-      masses.push(probability[at]);
-    }
-  });
-  return { ...law, support: Float64Array.from(values), probability: Float64Array.from(masses) };
 }
 
 function spilled(plan: SweepPlan, cap: number | null): number {

@@ -36,8 +36,8 @@ const EDITS: Readonly<Record<string, (study: StudyFile, round: number) => StudyF
     instructionsPerIteration: instructionsPerIteration + 1 + round,
   })),
   traffic: kernel(({ bytesPerIteration = 0 }, round) => ({ bytesPerIteration: bytesPerIteration + 1 + round })),
-  setup: kernel(({ setupIterationsPerUnit = 0 }, round) => ({
-    setupIterationsPerUnit: setupIterationsPerUnit + 0.5 + 0.5 * round,
+  setup: kernel(({ unit }, round) => ({
+    unit: { ...unit, instructions: (unit?.instructions ?? 0) + 10 + 10 * round },
   })),
   units: (study, round) => ({
     ...study,

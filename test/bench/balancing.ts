@@ -13,6 +13,7 @@ import type { SweepPlan } from '../../src-workers/predict/plan.ts';
 import { playableDesign } from '../../src-workers/predict/designs.ts';
 import { explainDesign } from '../../src-workers/predict/explain.ts';
 import { predictChunk } from '../../src-workers/predict/ranges.ts';
+import { setupIterationsOf } from '../../src-workers/domain/provenance.ts';
 import { createPredictor } from '../../src-workers/predict/predictor.ts';
 import { simulateDesign } from '../../src-workers/simulate/simulate-design.ts';
 import { seededRandom, type Random } from '../../src-workers/simulate/random.ts';
@@ -102,7 +103,7 @@ async function randomPlan(random: Random): Promise<SweepPlan> {
       name: 'k',
       registersPerThread: pick(random, [32, 64]),
       instructionsPerIteration: 40,
-      setupIterationsPerUnit: pick(random, [0, 0, 3]),
+      unit: { instructions: 40 * pick(random, [0, 0, 3]) },
       lengthsKnownBeforeLaunch: true,
     },
     devices: [pick(random, DEVICES)],
@@ -156,7 +157,7 @@ for (let seed = 0; rows.length < Number(options.designs); seed += 1) {
   const label =
     `${plan.law.label} ${balancing} ${axes.loop[0]} n=${design.unitsPerGroup} U=${plan.units} ` +
     `${formatLaunch(axes.launch[0])} m=${design.unitsPerThread} block=${axes.blockThreads[0]} Wb=${design.groupsPerBlock} ` +
-    `R=${design.residentBlocks} G=${design.gridBlocks} waves=${waves.toFixed(2)} setup=${kernel.setupIterationsPerUnit} ` +
+    `R=${design.residentBlocks} G=${design.gridBlocks} waves=${waves.toFixed(2)} setup=${setupIterationsOf(kernel)} ` +
     `${design.device.id} c=${issueCycles.toFixed(1)} p=${kneeSoftness.toFixed(1)}`;
   let simulatedMs = known[label];
   if (simulatedMs === undefined) {

@@ -24,6 +24,7 @@ import {
 import { examine, type Candidate } from '../../src-workers/predict/design/candidate.ts';
 import { REASON } from '../../src-workers/predict/design/shapes.ts';
 import { aloneIterations, timeOnGpu, type TimedOnGpu } from '../../src-workers/predict/pipeline.ts';
+import { paceOf } from '../../src-workers/predict/cost/pace.ts';
 import { createPredictor } from '../../src-workers/predict/predictor.ts';
 import { predictChunk } from '../../src-workers/predict/ranges.ts';
 import { CELL_FIELDS } from '../../src-workers/predict/time/activity.ts';
@@ -157,12 +158,9 @@ async function sweepOf() {
   devices.forEach((_, d) =>
     registerCap.forEach((__, cap) =>
       blockThreads.forEach((___, block) => {
-        const { invalid, residentBlocks, groupsPerBlock, limitedBy, occupancyFraction, cyclesPerIteration } = at(
-          d,
-          0,
-          cap,
-          block,
-        ).shape;
+        const candidate = at(d, 0, cap, block);
+        const { invalid, residentBlocks, groupsPerBlock, limitedBy, occupancyFraction } = candidate.shape;
+        const { cyclesPerIteration } = paceOf(predictor, candidate);
         input.push(invalid, residentBlocks, groupsPerBlock, limitedBy, occupancyFraction);
         input.push(cyclesPerIteration.length, ...cyclesPerIteration);
       }),

@@ -13,6 +13,7 @@ import { mersenneTwister, standardNormal, type UniformSource } from '../../src-w
 import { mean, median, sortedQuantile } from '../../src-workers/numeric/statistics.ts';
 import { describeDesign } from '../../src-workers/predict/designs.ts';
 import type { SweepPlan } from '../../src-workers/predict/plan.ts';
+import { setupIterationsOf, withSetupIterations } from '../../src-workers/domain/provenance.ts';
 import { pipelineOf, createPredictor } from '../../src-workers/predict/predictor.ts';
 import { predictRanges } from '../../src-workers/predict/ranges.ts';
 import { spaceSize } from '../../src-workers/space/axes.ts';
@@ -169,9 +170,14 @@ function otherTruth(plan: SweepPlan, device: GpuDevice, uniform: UniformSource):
     cooperationCost: (kernel.cooperationCost + 0.005) * about(uniform, 2),
     bytesPerIteration: kernel.bytesPerIteration * about(uniform, 1.5),
     instructionsPerIteration: kernel.instructionsPerIteration * about(uniform, 1.5),
-    setupIterationsPerUnit: (kernel.setupIterationsPerUnit + 0.5) * about(uniform, 2),
   };
-  const other = { ...plan, id: `${plan.id} other ${uniform()}`, kernel: changed, pipeline: {} };
+  const setup = (setupIterationsOf(kernel) + 0.5) * about(uniform, 2);
+  const other = {
+    ...plan,
+    id: `${plan.id} other ${uniform()}`,
+    kernel: withSetupIterations(changed, setup),
+    pipeline: {},
+  };
   const derived = pipelineOf(other, device, null, changed.bytesPerIteration);
   const { latencyCycles, issueCycles, kneeSoftness, schedulers } = derived;
   return {

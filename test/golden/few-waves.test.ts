@@ -236,7 +236,11 @@ it.each(ORDERED)('knows the blocks of $units units of $lengths in $balancing', a
   };
   const study = oneDesign({
     workload: { lengths, units },
-    kernel: { ...KERNEL, setupIterationsPerUnit: ordered.setup ?? 0, lengthsKnownBeforeLaunch: true },
+    kernel: {
+      ...KERNEL,
+      unit: { instructions: (ordered.setup ?? 0) * KERNEL.instructionsPerIteration },
+      lengthsKnownBeforeLaunch: true,
+    },
     axes: {
       threadsPerUnit: [ordered.threadsPerUnit ?? 1],
       loop: ['flattened'],

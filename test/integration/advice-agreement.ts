@@ -110,7 +110,6 @@ const edits: readonly ((study: StudyFile, random: number) => StudyFile)[] = [
       ['instructionsPerIteration', 200, true],
       ['dependentLoadsPerIteration', 3, false],
       ['bytesPerIteration', 32, false],
-      ['setupIterationsPerUnit', 4, false],
       ['flattenedCost', 0.5, false],
       ['bytesPerUnit', 200, false],
     ] as const

@@ -8,6 +8,8 @@ import { predictMeasured } from '../../src-workers/bench/calibrate.ts';
 import type { MeasuringDevice } from '../../src-workers/domain/benchmark.ts';
 import type { Design } from '../../src-workers/domain/design.ts';
 import type { KernelTask } from '../../src-workers/domain/kernel-manifest.ts';
+import type { KernelProfile } from '../../src-workers/domain/kernel.ts';
+import { kernelValue, withKernelValue } from '../../src-workers/domain/provenance.ts';
 import { unwrap } from '../../src-workers/domain/result.ts';
 import { arbitraryOrder, mersenneTwister } from '../../src-workers/numeric/random.ts';
 import { median } from '../../src-workers/numeric/statistics.ts';
@@ -28,12 +30,12 @@ const DEVICE = 'software-swiftshader';
 
 /** What is fitted: fields of kernels, by implementation of the study; the same value where names are joined. */
 const FITTED = [
-  ['Thread per row', 'setupIterationsPerUnit'],
-  ['2 to 32 threads per row, Block per row', 'setupIterationsPerUnit'],
-  ['Mixed', 'setupIterationsPerUnit'],
-  ['2 to 32 threads per row, Block per row, Mixed', 'blockReductionIterations'],
+  ['Thread per row', 'unit'],
+  ['2 to 32 threads per row, Block per row', 'unit'],
+  ['Mixed', 'unit'],
+  ['2 to 32 threads per row, Block per row, Mixed', 'combine'],
   ['Merge path', 'instructionsPerIteration'],
-  ['Merge path', 'carryIterations'],
+  ['Merge path', 'carry'],
 ] as const;
 
 export interface SpmvRow {
@@ -175,7 +177,14 @@ export async function fitSpmv({ rows, predict }: SpmvMeasurement): Promise<{ stu
     ...study,
     implementations: study.implementations!.map((one) =>
       names.split(', ').includes(one.name)
-        ? { ...one, kernel: { ...one.kernel, [field]: rounded(Math.max(0.1, one.kernel![field]!) * factor) } }
+        ? {
+            ...one,
+            kernel: withKernelValue(
+              one.kernel as KernelProfile,
+              field,
+              rounded(Math.max(10, kernelValue(one.kernel as KernelProfile, field)) * factor),
+            ) as NonNullable<typeof one.kernel>,
+          }
         : one,
     ),
   });
@@ -188,7 +197,7 @@ export async function fitSpmv({ rows, predict }: SpmvMeasurement): Promise<{ stu
         const found = await errorOf(candidate);
         if (found.error < error) [study, error, scale] = [candidate, found.error, found.scale];
       }
-  study = changed(study, ['Merge path', 'instructionsPerIteration'], scale);
+  for (const field of FITTED) study = changed(study, field, scale);
   const { instructionsPerIteration } = study.kernel;
   return { study: { ...study, kernel: { ...study.kernel, instructionsPerIteration: rounded(instructionsPerIteration * scale) } }, meanError: error }; // prettier-ignore
 }

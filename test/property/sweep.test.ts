@@ -8,7 +8,8 @@ import type { GpuDevice } from '../../src-workers/domain/device.ts';
 import { decodeInto, encode, spaceSize } from '../../src-workers/space/axes.ts';
 import { explainDesign } from '../../src-workers/predict/explain.ts';
 import { predictChunk, predictRanges } from '../../src-workers/predict/ranges.ts';
-import { createPredictor } from '../../src-workers/predict/predictor.ts';
+import { cyclesPerIteration } from '../../src-workers/models/pipeline/soft-saturation.ts';
+import { createPredictor, pipelineOf } from '../../src-workers/predict/predictor.ts';
 import { gpu, KERNEL, oneDesign, planOf } from '../unit/sweep-plans.ts';
 
 const counts = fc.tuple(
@@ -197,7 +198,7 @@ describe('laws of a prediction', () => {
 
   it('are the same bits whichever sorted design is asked for first', async () => {
     const plan = await planOf({
-      ...study({ setupIterationsPerUnit: 5, lengthsKnownBeforeLaunch: true }),
+      ...study({ unit: { instructions: 5 * KERNEL.instructionsPerIteration }, lengthsKnownBeforeLaunch: true }),
       workload: { lengths: 'geometric(0.02)', units: 100_000 },
       axes: {
         threadsPerUnit: [1, 8],
@@ -249,8 +250,8 @@ describe('laws of a prediction', () => {
     const size = spaceSize(plan.axes);
     const { timeMs } = predictChunk(predictor, 0, size);
     // There is one but for a chance of e to minus 20.
-    const least =
-      (4000 * predictor.shapes[0][0].cyclesPerIteration[1]) / ((plan.axes.devices[0] as GpuDevice).clockMhz * 1e3);
+    const device = plan.axes.devices[0] as GpuDevice;
+    const least = (4000 * cyclesPerIteration(pipelineOf(plan, device, null, 0), 1)) / (device.clockMhz * 1e3);
     const valid = timeMs.filter((time) => !Number.isNaN(time));
     expect(valid.length).toBeGreaterThan(size / 2);
     for (const time of valid) expect(time).toBeGreaterThanOrEqual(least * (1 - 1e-7));

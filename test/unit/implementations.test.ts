@@ -43,12 +43,12 @@ const IMPLEMENTATIONS: NonNullable<StudyFile['implementations']> = [
   { name: 'scalar', kernel: {}, axes: { threadsPerUnit: [1], balancing: ['none'] } },
   {
     name: 'ell',
-    kernel: { registersPerThread: 24, setupIterationsPerUnit: 0 },
+    kernel: { registersPerThread: 24, unit: { instructions: 0 } },
     axes: { balancing: ['padded-slice(32)'], loop: ['nested'] },
   },
   {
     name: 'merge',
-    kernel: { setupIterationsPerUnit: 2, instructionsPerIteration: 35 },
+    kernel: { unit: { instructions: 70 }, instructionsPerIteration: 35 },
     axes: { balancing: ['merge-path'], blockThreads: [256], registerCap: [null] },
   },
 ];

@@ -15,6 +15,8 @@ import {
   KERNEL_FIELDS,
   KERNEL_INPUTS,
   kernelOrigin,
+  withKernelValue,
+  type KernelNumber,
 } from '../../src-workers/domain/provenance.ts';
 import { unwrap } from '../../src-workers/domain/result.ts';
 
@@ -73,7 +75,10 @@ describe('usual values', () => {
       expect(usual[0], field).toBeLessThanOrEqual(assumed);
       expect(usual[1], field).toBeGreaterThanOrEqual(assumed);
       for (const value of usual)
-        expect(validate(kernelSchema, { ...minimal, [field]: value }, field), field).toMatchObject({ ok: true });
+        expect(
+          validate(kernelSchema, withKernelValue(minimal, field as KernelNumber, value), field),
+          field,
+        ).toMatchObject({ ok: true });
     }
   });
 
@@ -83,7 +88,8 @@ describe('usual values', () => {
     expect(kernel.serialFraction).toBeGreaterThan(0);
     expect(kernel.cooperationCost).toBeGreaterThan(0);
     expect(kernel.bytesPerIteration).toBeGreaterThan(0);
-    expect(kernel.setupIterationsPerUnit).toBeGreaterThan(0);
+    expect(kernel.unit!.instructions).toBeGreaterThan(0);
+    expect(kernel.sharing).toBe('deal');
   });
 });
 

@@ -48,15 +48,19 @@ export function randomStudy(random: Random): StudyFile {
     ...new Set(Array.from({ length: count }, () => one(values))),
   ];
   const upTo = (largest: number): number => Math.round(largest ** random());
+  const instructionsPerIteration = upTo(200);
   return oneDesign({
     workload: { lengths: one(LENGTHS), units: 2 ** (8 + below(10)) + below(200) },
     kernel: {
       name: 'k',
       registersPerThread: one([24, 40, 64, 96]),
-      instructionsPerIteration: upTo(200),
+      instructionsPerIteration,
       dependentLoadsPerIteration: below(3),
       serialFraction: one([0, 0.05, 0.3]),
-      setupIterationsPerUnit: one([0, 0, 1, 5]),
+      sharing: one(['deal', 'split']),
+      unit: { instructions: instructionsPerIteration * one([0, 0, 1, 5]), dependentLoads: below(2) },
+      prologue: { instructions: one([0, 20]) },
+      refill: one([undefined, { instructions: 12 }]),
       bytesPerIteration: one([0, 4, 64]),
       lengthsKnownBeforeLaunch: true,
     },

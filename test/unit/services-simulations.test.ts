@@ -13,6 +13,8 @@ import type {
   StudyRecord,
 } from '../../src-main/contract/api.ts';
 import type { StudyFile } from '../../src-main/contract/study.ts';
+import { cycleTable } from '../../src-workers/models/pipeline/soft-saturation.ts';
+import { pipelineOf } from '../../src-workers/predict/predictor.ts';
 import { openEngine, type OpenEngine as Engine } from '../../src-main/services/engine.ts';
 import { predictionAgreement } from '../../src-main/services/simulations/simulations.ts';
 import type { GpuDevice } from '../../src-workers/domain/device.ts';
@@ -196,7 +198,8 @@ describe('simulating the best of a sweep', () => {
     const view = unwrap(await engine.context.views.open(runId));
     const rows = await list(engine, runId);
     expect(rows).toHaveLength(view.run.validCount);
-    const rate = view.predictor.shapes[0][0].cyclesPerIteration;
+    const { plan } = view.predictor;
+    const rate = cycleTable(pipelineOf(plan, plan.axes.devices[0] as GpuDevice, null, 0), 64);
     for (const { design, designIndex, simulated, predictedMs } of rows) {
       const device = view.devices[0] as GpuDevice;
       const W = design.blockThreads / device.threadGroupWidth;

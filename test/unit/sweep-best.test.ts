@@ -15,7 +15,7 @@ const KERNEL = {
   registersPerThread: 64,
   instructionsPerIteration: 60,
   serialFraction: 0.05,
-  setupIterationsPerUnit: 2,
+  unit: { instructions: 120 },
   bytesPerIteration: 4,
   lengthsKnownBeforeLaunch: true,
 };

@@ -1,6 +1,11 @@
 import { changedPlan, type InputChange } from '../../../src-workers/advise/change.ts';
 import { leastRegret, type Scenario } from '../../../src-workers/advise/robust.ts';
-import { KERNEL_INPUTS, kernelInput, type KernelNumber } from '../../../src-workers/domain/provenance.ts';
+import {
+  KERNEL_INPUTS,
+  kernelInput,
+  withKernelValue,
+  type KernelNumber,
+} from '../../../src-workers/domain/provenance.ts';
 import { fail, ok, type Result } from '../../../src-workers/domain/result.ts';
 import { describeDesign } from '../../../src-workers/predict/designs.ts';
 import type { Robust } from '../../contract/advice.ts';
@@ -97,8 +102,11 @@ function wrongChange(
         if (value > 0 && value <= MAX_SPREAD) continue;
         return fail('bad-input', `workload.spread must be a number above 0 and at most ${MAX_SPREAD}, not ${value}.`);
       }
-      const [part, field] = input.split('.') as ['kernel' | 'workload', string];
-      const checked = validate(studySchema, { ...study, [part]: { ...study[part], [field]: value } }, 'vary');
+      const kernel = kernelInput(input);
+      const changed = kernel
+        ? { ...study, kernel: withKernelValue(study.kernel, kernel.field as KernelNumber, value) }
+        : { ...study, workload: { ...study.workload, units: value } };
+      const checked = validate(studySchema, changed, 'vary');
       if (!checked.ok) return checked;
     }
   return null;

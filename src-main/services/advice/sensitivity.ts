@@ -135,7 +135,12 @@ function variedInputs(
   const facts = new Map(study.facts(device).map((fact) => [fact.field, fact]));
   const deciding = decidingFields(predictionInputs(study.study, study.axes), device);
   const kernel = deciding.flatMap(({ field, input, kernel: own, of }): Varied[] => {
-    if (field === 'lengthsKnownBeforeLaunch' || field === 'accesses' || field === 'sharing' || (of !== null && of !== implementation))
+    if (
+      field === 'lengthsKnownBeforeLaunch' ||
+      field === 'accesses' ||
+      field === 'sharing' ||
+      (of !== null && of !== implementation)
+    )
       return [];
     const path = input as InputChange['input'];
     const isAsked = asked?.some((one) => one === `kernel.${field}`) ?? !EXPERT.has(field);

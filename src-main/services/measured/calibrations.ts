@@ -242,14 +242,11 @@ export function studyWithProfile(study: Study, deviceId: string, profile: Calibr
       `The study has ${study.implementations.length} implementations, each with a kernel of its own, and a calibration is of one kernel. Use it in a study of one implementation.`,
     );
   const { latencyCycles, issueCycles, kneeSoftness, schedulers } = profile.parameters;
-  const kernel = calibratedKernel(profile);
-  const found = Object.keys(kernel).map((name) => [name, 'calibrated'] as const);
-  const origins = { ...study.kernel.origins, ...Object.fromEntries(found) };
   return validate(
     studySchema,
     {
       ...study,
-      kernel: { ...study.kernel, ...kernel, ...(Object.keys(origins).length > 0 && { origins }) },
+      kernel: calibratedKernel(study.kernel, profile),
       pipeline: {
         ...study.pipeline,
         [deviceId]: {
@@ -278,7 +275,7 @@ export function studyWithoutProfile(study: Study, deviceId: string, before: Stud
   const { [deviceId]: _gone, ...pipeline } = study.pipeline;
   if (Object.values(pipeline).some(({ origin }) => origin === 'calibrated')) return ok({ ...study, pipeline });
   let { kernel } = study;
-  for (const name of KERNEL_PARAMETERS) {
+  for (const name of Object.values(KERNEL_PARAMETERS)) {
     if (kernel.origins?.[name] !== 'calibrated') continue;
     const origin = before?.kernel.origins?.[name];
     const isKnown = before !== null && origin !== 'calibrated';

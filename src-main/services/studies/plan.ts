@@ -1,5 +1,6 @@
 import { isPartition, type Balancing } from '../../../src-workers/domain/design.ts';
 import type { Device } from '../../../src-workers/domain/device.ts';
+import { PHASES, type Phase } from '../../../src-workers/domain/kernel.ts';
 import {
   implementationKernel,
   ownFields,
@@ -45,6 +46,11 @@ const COUNT_AXES = [
   'blocksPerMultiprocessor',
   'cores',
 ] as const;
+
+/** Part of the instructions whose class is known. */
+function shares({ integerShare = 0, fp64Share = 0, specialShare = 0 }: Partial<Phase> = {}): number {
+  return integerShare + fp64Share + specialShare;
+}
 
 /** What a study must say where a CPU is among its devices, or its designs there would all be invalid or cost nothing. */
 function checkCpu(study: Study, device: Device, balancing: readonly Balancing[]): Result<null> {
@@ -170,17 +176,16 @@ export function studyAxes(study: Study, devices: readonly Device[]): Result<Spac
   if (!traffic.ok) return traffic;
   const implementations = studyImplementations(study);
   if (!implementations.ok) return implementations;
-  for (const [at, { integerShare = 0, fp64Share = 0, specialShare = 0 }] of [
-    study.kernel,
-    ...(implementations.value ?? []).map(({ kernel }) => kernel),
-  ].entries()) {
+  for (const [at, kernel] of [study.kernel, ...(implementations.value ?? []).map((one) => one.kernel)].entries()) {
     const place = at === 0 ? 'kernel' : `implementations[${at - 1}].kernel`;
-    const shares = integerShare + fp64Share + specialShare;
-    if (shares > 1 + 1e-9)
+    const wrong = [place, ...PHASES.map((name) => `${place}.${name}`)].find(
+      (_, part) => shares(part === 0 ? kernel : kernel[PHASES[part - 1]]) > 1 + 1e-9,
+    );
+    if (wrong !== undefined)
       return fail(
         'bad-input',
-        `${place}.integerShare, fp64Share and specialShare sum to ${Number(shares.toFixed(6))}. Give shares of at most 1 together; the rest is FP32.`,
-        { field: `${place}.integerShare` },
+        `${wrong}.integerShare, fp64Share and specialShare sum to more than 1. Give shares of at most 1 together; the rest is FP32.`,
+        { field: `${wrong}.integerShare` },
       );
   }
   const cpu = devices.find((device) => device.kind === 'cpu');

@@ -1,11 +1,14 @@
 import type { Study } from '../../../src-main/contract/study.ts';
 import { CPU_BALANCING } from '../../../src-workers/domain/design.ts';
 import { withInspected, type inspectedFields } from '../../../src-workers/domain/inspection.ts';
-import type { MemoryAccess } from '../../../src-workers/domain/kernel.ts';
+import type { MemoryAccess, Phase, PhaseName } from '../../../src-workers/domain/kernel.ts';
 import {
+  assumedPhase,
   exampleOrigins,
   implementationKernel,
+  isPhase,
   KERNEL_INPUTS,
+  kernelPhase,
   type KernelChange,
   type KernelField,
   type KernelNumber,
@@ -38,6 +41,21 @@ export function withGiven<Field extends KernelField>(
   at: KernelPlace = null,
 ): Study {
   return withOrigin(withKernel(study, { [field]: value }, at), field, 'given', at);
+}
+/** The study with a number of a kernel set by a person: of a phase its instructions. */
+export function withNumber(study: Study, field: KernelNumber, value: number, at: KernelPlace = null): Study {
+  if (!isPhase(field)) return withGiven(study, field, value, at);
+  const { chainInstructions, ...phase } = phaseOf(study, field, at);
+  const chain = chainInstructions !== undefined && { chainInstructions: Math.min(chainInstructions, value) };
+  return withGiven(study, field, { ...phase, instructions: value, ...chain }, at);
+}
+/** The study with the loads of a phase set by a person. */
+export function withLoads(study: Study, field: PhaseName, dependentLoads: number, at: KernelPlace = null): Study {
+  return withGiven(study, field, { ...phaseOf(study, field, at), dependentLoads }, at);
+}
+function phaseOf(study: Study, field: PhaseName, at: KernelPlace): Phase {
+  const kernel = at === null ? study.kernel : implementationKernel(study.kernel, study.implementations![at]);
+  return kernelPhase(kernel, field) ?? { instructions: 0 };
 }
 /** The study with another origin of a field of a kernel. An implementation then has the value of its own. */
 export function withOrigin(study: Study, field: KernelField, origin: Origin, at: KernelPlace = null): Study {
@@ -80,7 +98,8 @@ export function asOwn(example: Study, name: string): Study {
 }
 /** The study with the usual value of a field of a kernel, assumed. */
 export function withAssumed(study: Study, field: KernelNumber, at: KernelPlace = null): Study {
-  return withOrigin(withKernel(study, { [field]: KERNEL_INPUTS[field].assumed }, at), field, 'assumed', at);
+  const value = isPhase(field) ? assumedPhase(field) : KERNEL_INPUTS[field].assumed;
+  return withOrigin(withKernel(study, { [field]: value }, at), field, 'assumed', at);
 }
 /**
  * The study with a kernel that reads these arrays. They replace its one number of bytes; without any it has that again, as large as the

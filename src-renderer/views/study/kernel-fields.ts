@@ -80,12 +80,36 @@ export function kernelFields(speak: Term): KernelField[] {
       { step: 8 },
     ),
     field(
-      'setupIterationsPerUnit',
-      'Set-up per unit',
-      'iter.',
-      'Work before the first iteration of a unit, measured in iterations.',
-      { step: 0.5 },
+      'unit',
+      'Once a unit',
+      'instr.',
+      'Instructions before and after the iterations of a unit: its bounds, a pointer, storing its result.',
     ),
+    field(
+      'prologue',
+      `Once a ${speak('thread')}`,
+      'instr.',
+      `Instructions of a ${speak('thread')} before its first unit: arguments and its index.`,
+    ),
+    field(
+      'combine',
+      'Combining step',
+      'instr.',
+      `Instructions of a step of the tree that combines what the ${speak('thread', 'many')} of a unit found, once a unit; u ${speak('thread', 'many')} take log₂u of them.`,
+    ),
+    field(
+      'refill',
+      'Change of unit',
+      'instr.',
+      'Instructions where one loop over all units (flattened, or fetching) changes its unit. Where nobody said, it is as long as once a unit.',
+    ),
+    field(
+      'search',
+      'Search step',
+      'instr.',
+      'Instructions of a step of the binary search for the start of an even share (merge path, even non-zeros).',
+    ),
+    field('carry', 'Carry', 'instr.', 'Instructions that hand on the unit which the end of an even share cuts.'),
     field(
       'serialFraction',
       'Serial fraction',
@@ -108,22 +132,17 @@ export function kernelFields(speak: Term): KernelField[] {
       { step: 0.01 },
     ),
     field(
-      'blockReductionIterations',
-      'Block reduction',
-      'iter.',
-      `Combining the results of a unit whose ${speak('thread', 'many')} span several ${speak('threadGroup', 'many')}, once a unit: exchanges through ${speak('sharedMemory')} and barriers.`,
-      { step: 0.1 },
+      'chainInstructions',
+      'Longest chain',
+      'instr.',
+      'Instructions of an iteration that wait for one another, one by one. Without it all of them do.',
     ),
     field(
-      'searchStepIterations',
-      'Search step',
-      'iter.',
-      'One step of the binary search for the start of an even share (merge path, even non-zeros).',
-      { step: 0.1 },
+      'dependentExchanges',
+      'Exchanges per iteration',
+      '',
+      `Shuffles and accesses to ${speak('sharedMemory')} in an iteration that wait for one another.`,
     ),
-    field('carryIterations', 'Carry', 'iter.', 'Handing on the unit that the end of an even share cuts.', {
-      step: 0.1,
-    }),
     field(
       'integerShare',
       'Integer instructions',
@@ -176,6 +195,11 @@ export function kernelFields(speak: Term): KernelField[] {
   ];
 }
 
+/** Fields of iterations that are split, which a kernel that deals them does not have. */
+const OF_SPLIT: ReadonlySet<KernelNumber> = new Set(['serialFraction', 'cooperationCost']);
+export const isOf = ({ sharing }: Pick<Study['kernel'], 'sharing'>, { id }: Pick<KernelField, 'id'>): boolean =>
+  sharing !== 'deal' || !OF_SPLIT.has(id);
+
 /** Few studies need to change these: they stand under Advanced. */
 export function isAdvanced({ id }: Pick<KernelField, 'id'>): boolean {
   return KERNEL_INPUTS[id].level === 'advanced';
@@ -184,6 +208,6 @@ export function isAdvanced({ id }: Pick<KernelField, 'id'>): boolean {
 /** How many of the advanced fields hold something that was not assumed. */
 export function advancedSet(kernel: Study['kernel']): number {
   return (Object.keys(KERNEL_INPUTS) as KernelNumber[]).filter(
-    (id) => isAdvanced({ id }) && !isAssumed(kernelOrigin(kernel, id)),
+    (id) => isAdvanced({ id }) && isOf(kernel, { id }) && !isAssumed(kernelOrigin(kernel, id)),
   ).length;
 }

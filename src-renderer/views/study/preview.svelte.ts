@@ -2,9 +2,10 @@ import type { WorkloadOrder } from '../../../src-main/contract/api.ts';
 import type { Study } from '../../../src-main/contract/study.ts';
 import type { Failure } from '../../../src-workers/domain/result.ts';
 import type { LengthLaw } from '../../../src-workers/domain/workload.ts';
+import { kernelValue } from '../../../src-workers/domain/provenance.ts';
 import { costFactor } from '../../../src-workers/models/granularity/granularity.ts';
 import { lossMoments, type LossMoments } from '../../../src-workers/models/imbalance/closed-form.ts';
-import { moments, quantile } from '../../../src-workers/models/workload/laws.ts';
+import { mappedLaw, moments, quantile } from '../../../src-workers/models/workload/laws.ts';
 import type { App } from '../../state/app.svelte.ts';
 import { Query } from '../../state/query.svelte.ts';
 import { readDistribution } from './distributions.ts';
@@ -29,7 +30,7 @@ export interface GroupRow {
   readonly depth: number;
   readonly meanLoss: number;
   readonly aggregateLoss: number;
-  /** Aggregate loss · u · φ(u): lane time per iteration of work. */
+  /** Lane time per iteration of work, in iterations: of the iterations that its lanes run, and of what they run beside them. */
   readonly laneCost: number;
 }
 
@@ -124,8 +125,11 @@ export class Preview {
     return row && this.moments ? row.aggregateLoss * this.moments.mean : NaN;
   }
 
-  /** Loss and lane cost of every way to split a thread group of `width` lanes. */
-  rows(width: number, serialFraction: number, cooperationCost: number): GroupRow[] {
+  /**
+   * Loss and lane cost of every way to split a thread group of `width` lanes. Each lane of a unit takes φ(u) of its iterations where they are
+   * split, and ⌈length / u⌉ where they are dealt, and runs what stands beside the iterations; other instructions count as those of an iteration.
+   */
+  rows(width: number, kernel: Study['kernel']): GroupRow[] {
     const { law } = this;
     if (!law) return [];
     const mean = this.moments!.mean;
@@ -133,15 +137,27 @@ export class Preview {
       .filter(({ n }) => n <= width)
       .map(({ n, meanLoss, aggregateLoss }) => {
         const threadsPerUnit = width / n;
-        const lanes = threadsPerUnit * costFactor(threadsPerUnit, serialFraction, cooperationCost);
+        const iterations =
+          kernel.sharing === 'deal' && threadsPerUnit > 1
+            ? this.#dealtDepth(law, threadsPerUnit, n)
+            : aggregateLoss * mean * costFactor(threadsPerUnit, kernel.serialFraction, kernel.cooperationCost);
+        const steps = Math.log2(threadsPerUnit);
+        const beside =
+          ((kernel.unit?.instructions ?? 0) + steps * kernelValue(kernel, 'combine')) / kernel.instructionsPerIteration;
         return {
           unitsPerGroup: n,
           threadsPerUnit,
           depth: aggregateLoss * mean,
           meanLoss,
           aggregateLoss,
-          laneCost: aggregateLoss * lanes,
+          laneCost: (threadsPerUnit * (iterations + beside)) / mean,
         };
       });
+  }
+
+  /** E[longest ⌈length / u⌉ of n units], iterations. */
+  #dealtDepth(law: LengthLaw, threadsPerUnit: number, unitsPerGroup: number): number {
+    const lanes = mappedLaw(law, (length) => Math.ceil(length / threadsPerUnit));
+    return lossMoments(lanes, [unitsPerGroup])[0].aggregateLoss * moments(lanes).mean;
   }
 }

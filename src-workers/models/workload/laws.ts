@@ -387,6 +387,21 @@ function isTruncation(value: number): boolean {
   return value >= 1e-15 && value <= 0.5;
 }
 
+/** The law of lengths that a rising function makes of others. */
+export function mappedLaw({ support, probability, ...law }: LengthLaw, of: (length: number) => number): LengthLaw {
+  const values: number[] = [];
+  const masses: number[] = [];
+  support.forEach((length, at) => {
+    const value = of(length);
+    if (values.at(-1) === value) masses[masses.length - 1] += probability[at];
+    else {
+      values.push(value);
+      masses.push(probability[at]);
+    }
+  });
+  return { ...law, support: Float64Array.from(values), probability: Float64Array.from(masses) };
+}
+
 function mustBe(label: string, argument: string, got: number, what: string): Result<never> {
   return fail('bad-input', `${label}: ${argument} must be ${what}, not ${got}`);
 }

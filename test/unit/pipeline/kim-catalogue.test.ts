@@ -28,7 +28,6 @@ const kernel: KernelProfile = {
   bytesPerIteration: 8,
   serialFraction: 0,
   cooperationCost: 0,
-  setupIterationsPerUnit: 0,
   kneeSoftness: 5,
   bytesPerUnit: 4,
   lengthsKnownBeforeLaunch: true,

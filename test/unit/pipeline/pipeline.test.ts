@@ -123,7 +123,6 @@ const kernel: KernelProfile = {
   bytesPerIteration: 0,
   serialFraction: 0,
   cooperationCost: 0,
-  setupIterationsPerUnit: 0,
   kneeSoftness: 5,
   bytesPerUnit: 4,
   lengthsKnownBeforeLaunch: true,

@@ -156,7 +156,7 @@ describe('what groups fetch of a given order', () => {
     const predictor = createPredictor(
       await planOf(
         oneDesign({
-          kernel: { ...KERNEL, setupIterationsPerUnit: 3 },
+          kernel: { ...KERNEL, unit: { instructions: 3 * KERNEL.instructionsPerIteration } },
           workload: { lengths: 'mtx:cage8.mtx', units },
           axes: { balancing: ['dynamic-fetch'], blockThreads: [blockThreads], unitsPerThread: [m] },
         }),

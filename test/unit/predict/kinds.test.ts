@@ -35,6 +35,9 @@ async function predictorOf(
 }
 type Predictor = Awaited<ReturnType<typeof predictorOf>>;
 
+/** A phase that is as long as so many iterations. */
+const setup = (iterations: number) => ({ instructions: iterations * KERNEL.instructionsPerIteration });
+
 const timeOf = (predictor: Predictor, index = 0): number => predictChunk(predictor, index, 1).timeMs[0];
 
 function simulatedMs(predictor: Predictor, index = 0): number {
@@ -106,11 +109,11 @@ describe('even shares', () => {
   it('of a given order take what their search and carry cost, whatever was predicted with the same laws before', async () => {
     const study = oneDesign({
       axes: { balancing: ['merge-path'], blockThreads: [256] },
-      kernel: { ...KNOWN, setupIterationsPerUnit: 1 },
+      kernel: { ...KNOWN, unit: { instructions: 30 } },
     });
     const ordered = givenLengths(Float64Array.from({ length: 5000 }, (_, unit) => (unit * unit) % 37));
     const plan = { ...(await planOf(study)), ordered };
-    const searching = { ...plan, kernel: { ...plan.kernel, searchStepIterations: 20 } };
+    const searching = { ...plan, kernel: { ...plan.kernel, search: { instructions: 600 } } };
     const caches = createCaches();
     const before = timeOf(createPredictor(plan, caches));
     const after = timeOf(createPredictor(searching, caches));
@@ -119,7 +122,7 @@ describe('even shares', () => {
   });
 
   it.each(['nonzero-split', 'merge-path'] as const)('%s: whole waves of equal blocks, exactly', async (kind) => {
-    const search = { searchStepIterations: 0.25, carryIterations: 2 };
+    const search = { search: setup(0.25), carry: setup(2) };
     const predictor = await predictorOf({ balancing: [kind], blockThreads: [256], unitsPerThread: [4] }, search, {
       lengths: 'constant(20)',
       units: 200_000,
@@ -130,6 +133,7 @@ describe('even shares', () => {
     const share = Math.ceil(items / (design.gridBlocks * 256));
     const blocks = Math.ceil(Math.ceil(items / share) / 256);
     const depth = share + 18 * 0.25 + 2;
+    expect(design.overheadIterations).toBe(18 * 0.25 + 2);
     const perMultiprocessor = Math.ceil(blocks / multiprocessors);
     const waves = Math.floor(perMultiprocessor / design.residentBlocks);
     const rest = perMultiprocessor - waves * design.residentBlocks;
@@ -146,20 +150,23 @@ describe('even shares', () => {
   });
 
   it.each([
-    { kind: 'nonzero-split', lengths: 'geometric(0.05)', setup: 0, u: 1 },
-    { kind: 'nonzero-split', lengths: 'zipf(1.6, 2000)', setup: 0, u: 1 },
-    { kind: 'merge-path', lengths: 'poisson(1)', setup: 3, u: 1 },
-    { kind: 'merge-path', lengths: 'zipf(1.6, 2000)', setup: 0, u: 8 },
-    { kind: 'nonzero-split', lengths: 'uniform(1, 100)', setup: 3, u: 4 },
-    { kind: 'merge-path', lengths: 'geometric(0.05)', setup: 3, u: 128 },
-  ])('$kind of $lengths, set-up $setup, $u threads per unit: as simulated', async ({ kind, lengths, setup, u }) => {
-    const predictor = await predictorOf(
-      { balancing: [kind], blockThreads: [256], unitsPerThread: [7], threadsPerUnit: [u] },
-      { setupIterationsPerUnit: setup, serialFraction: 0.05, cooperationCost: 0.05 },
-      { lengths, units: 100_000 },
-    );
-    expect(Math.abs(timeOf(predictor) / simulatedMs(predictor) - 1)).toBeLessThan(0.02);
-  });
+    { kind: 'nonzero-split', lengths: 'geometric(0.05)', iterations: 0, u: 1 },
+    { kind: 'nonzero-split', lengths: 'zipf(1.6, 2000)', iterations: 0, u: 1 },
+    { kind: 'merge-path', lengths: 'poisson(1)', iterations: 3, u: 1 },
+    { kind: 'merge-path', lengths: 'zipf(1.6, 2000)', iterations: 0, u: 8 },
+    { kind: 'nonzero-split', lengths: 'uniform(1, 100)', iterations: 3, u: 4 },
+    { kind: 'merge-path', lengths: 'geometric(0.05)', iterations: 3, u: 128 },
+  ])(
+    '$kind of $lengths, set-up $iterations, $u threads per unit: as simulated',
+    async ({ kind, lengths, iterations, u }) => {
+      const predictor = await predictorOf(
+        { balancing: [kind], blockThreads: [256], unitsPerThread: [7], threadsPerUnit: [u] },
+        { unit: setup(iterations), serialFraction: 0.05, cooperationCost: 0.05 },
+        { lengths, units: 100_000 },
+      );
+      expect(Math.abs(timeOf(predictor) / simulatedMs(predictor) - 1)).toBeLessThan(0.02);
+    },
+  );
 
   it.each([
     { kind: 'nonzero-split', lengths: 'mtx:cage8.mtx', u: 1, m: 4 },
@@ -168,7 +175,7 @@ describe('even shares', () => {
     { kind: 'nonzero-split', lengths: 'example:mandelbrot', u: 1, m: 12 },
   ])('$kind of $lengths, $u threads per unit: as the order that is simulated', async ({ kind, lengths, u, m }) => {
     const axes = { balancing: [kind], blockThreads: [256], unitsPerThread: [m], threadsPerUnit: [u] };
-    const kernel = { setupIterationsPerUnit: 3, searchStepIterations: 0.25, carryIterations: 2 };
+    const kernel = { unit: setup(3), search: setup(0.25), carry: setup(2) };
     const predictor = await predictorOf(axes, kernel, { lengths, units: 100_000 });
     const { timeMs, order, parts } = explainDesign(predictor, 0)!;
     expect(order).toBe('given');
@@ -191,8 +198,8 @@ describe('even shares', () => {
 
   it('put search and carry into the balancing of the breakdown', async () => {
     const axes = { balancing: ['nonzero-split'], blockThreads: [128], unitsPerThread: [2] };
-    const priced = await predictorOf(axes, { searchStepIterations: 1, carryIterations: 3 });
-    const free = await predictorOf(axes, { searchStepIterations: 0, carryIterations: 0 });
+    const priced = await predictorOf(axes, { search: setup(1), carry: setup(3) });
+    const free = await predictorOf(axes, { search: setup(0), carry: setup(0) });
     const [with_, without] = [explainDesign(priced, 0)!, explainDesign(free, 0)!];
     expect(without.parts.balancing).toBe(0);
     expect(Math.abs((with_.timeMs - without.timeMs) / with_.parts.balancing - 1)).toBeLessThan(1e-9);
@@ -236,13 +243,13 @@ describe('padding', () => {
   });
 
   it.each([
-    { balancing: 'padded', lengths: 'uniform(1, 100)', u: 1, loop: 'nested', setup: 0 },
-    { balancing: 'padded', lengths: 'uniform(1, 100)', u: 1, loop: 'flattened', setup: 3 },
-    { balancing: 'padded-slice(32)', lengths: 'geometric(0.05)', u: 1, loop: 'nested', setup: 2 },
-    { balancing: 'padded-slice(256)', lengths: 'geometric(0.05)', u: 1, loop: 'flattened', setup: 0 },
-    { balancing: 'padded-slice(4)', lengths: 'uniform(1, 100)', u: 1, loop: 'flattened', setup: 2 },
-    { balancing: 'padded-slice(64)', lengths: 'poisson(1)', u: 4, loop: 'nested', setup: 1 },
-  ])('$balancing of $lengths, $loop: as simulated', async ({ balancing, lengths, u, loop, setup }) => {
+    { balancing: 'padded', lengths: 'uniform(1, 100)', u: 1, loop: 'nested', iterations: 0 },
+    { balancing: 'padded', lengths: 'uniform(1, 100)', u: 1, loop: 'flattened', iterations: 3 },
+    { balancing: 'padded-slice(32)', lengths: 'geometric(0.05)', u: 1, loop: 'nested', iterations: 2 },
+    { balancing: 'padded-slice(256)', lengths: 'geometric(0.05)', u: 1, loop: 'flattened', iterations: 0 },
+    { balancing: 'padded-slice(4)', lengths: 'uniform(1, 100)', u: 1, loop: 'flattened', iterations: 2 },
+    { balancing: 'padded-slice(64)', lengths: 'poisson(1)', u: 4, loop: 'nested', iterations: 1 },
+  ])('$balancing of $lengths, $loop: as simulated', async ({ balancing, lengths, u, loop, iterations }) => {
     const predictor = await predictorOf(
       {
         balancing: [balancing],
@@ -251,7 +258,7 @@ describe('padding', () => {
         threadsPerUnit: [u],
         loop: [loop as 'nested' | 'flattened'],
       },
-      { setupIterationsPerUnit: setup },
+      { unit: setup(iterations) },
       { lengths, units: 49_152 },
     );
     expect(Math.abs(timeOf(predictor) / simulatedMs(predictor) - 1)).toBeLessThan(0.03);
@@ -298,38 +305,12 @@ describe('threads per unit beyond a thread group', () => {
   ])('$u threads, $balancing, $lengths: as simulated', async ({ u, balancing, lengths, m }) => {
     const predictor = await predictorOf(
       { threadsPerUnit: [u], blockThreads: [256], balancing: [balancing], unitsPerThread: [m] },
-      { serialFraction: 0.02, cooperationCost: 0.02, setupIterationsPerUnit: 1 },
+      { serialFraction: 0.02, cooperationCost: 0.02, unit: setup(1) },
       { lengths, units: 50_000 },
     );
     const design = playableDesign(predictor, 0)!;
     expect(design).toMatchObject({ unitsPerGroup: 1, groupsPerBlock: 256 / u, slotsPerBlock: 256 / u });
     expect(Math.abs(timeOf(predictor) / simulatedMs(predictor) - 1)).toBeLessThan(0.02);
-  });
-
-  it('pays one reduction for each unit, whatever the number of threads', async () => {
-    const time = async (u: number, blockReductionIterations: number): Promise<number> =>
-      timeOf(
-        await predictorOf(
-          { threadsPerUnit: [u], blockThreads: [256], unitsPerThread: [1] },
-          { blockReductionIterations, serialFraction: 0.1 },
-          { lengths: 'constant(30)', units: 108 * 8 * 40 },
-        ),
-      );
-    expect(await time(32, 5)).toBe(await time(32, 0));
-    for (const u of [64, 256]) {
-      const design = playableDesign(
-        await predictorOf(
-          { threadsPerUnit: [u], blockThreads: [256], unitsPerThread: [1] },
-          { blockReductionIterations: 5, serialFraction: 0.1 },
-        ),
-        0,
-      )!;
-      // φ(u) of an iteration against the whole of the reduction.
-      const phi = 0.9 / u + 0.1;
-      expect(Math.abs(design.setupIterations - 5 / phi)).toBeLessThan(1e-9);
-      const [none, some] = [await time(u, 0), await time(u, 5)];
-      expect(Math.abs(some / none - (30 * phi + 5) / (30 * phi))).toBeLessThan(1e-9);
-    }
   });
 
   it('goes up to the block, and no further', async () => {

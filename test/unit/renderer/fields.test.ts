@@ -5,7 +5,7 @@ import { term } from '../../../src-workers/domain/terms.ts';
 import { changeText, fieldLabel, fieldValue, type FieldWords } from '../../../src-renderer/format/fields.ts';
 import { readFileSync } from 'node:fs';
 import * as v from 'valibot';
-import { studySchema } from '../../../src-main/contract/study.ts';
+import { studyFileSchema } from '../../../src-main/contract/study.ts';
 import { kernelFields } from '../../../src-renderer/views/study/kernel-fields.ts';
 
 const words: FieldWords = {
@@ -50,7 +50,7 @@ describe('fields of a study in words of the interface', () => {
 
 describe('fields of the kernel', () => {
   it('take exactly what a study may have', () => {
-    const { kernel } = studySchema.entries;
+    const { kernel } = studyFileSchema.entries;
     for (const { id, min, max } of kernelFields(words.say)) {
       const accepts = (value: number) => v.safeParse(kernel.entries[id], value).success;
       expect([id, accepts(min === 0 && !accepts(0) ? Number.MIN_VALUE : min)]).toEqual([id, true]);

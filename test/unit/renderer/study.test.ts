@@ -1,11 +1,12 @@
 import { describe, expect, it } from 'vitest';
+import type { Study } from '../../../src-main/contract/study.ts';
 import { unwrap } from '../../../src-workers/domain/result.ts';
 import { geometricLaw, uniformLaw, zipfLaw } from '../../../src-workers/models/workload/laws.ts';
 import { term, VOCABULARIES, type Term } from '../../../src-workers/domain/terms.ts';
 import { DISTRIBUTIONS, readDistribution, writeDistribution } from '../../../src-renderer/views/study/distributions.ts';
 import { pmfBins } from '../../../src-renderer/views/study/pmf-chart.ts';
 import { NBSP } from '../../../src-renderer/format/numbers.ts';
-import { laneWords, sharingCostText } from '../../../src-renderer/views/study/sharing-text.ts';
+import { laneWords, sharingCause, sharingCostText } from '../../../src-renderer/views/study/sharing-text.ts';
 import { niceStep, stepDecimals } from '../../../src-renderer/charts/parts.ts';
 
 describe('distributions of the editor', () => {
@@ -84,12 +85,16 @@ describe('vocabularies', () => {
 });
 
 describe('what sharing a unit costs', () => {
-  const kernel = (serialFraction: number, cooperationCost: number) => ({ serialFraction, cooperationCost });
+  const kernel = (serialFraction: number, cooperationCost: number, more: Partial<Study['kernel']> = {}) =>
+    ({ serialFraction, cooperationCost, ...more }) as Study['kernel'];
   it('is said by its cause, and nothing where it costs nothing', () => {
     expect(sharingCostText(0.4, kernel(0.05, 0))).toBe(`costs 40${NBSP}% in serial work`);
     expect(sharingCostText(0.4, kernel(0, 0.1))).toBe(`costs 40${NBSP}% in cooperation`);
     expect(sharingCostText(0.4, kernel(0.05, 0.1))).toBe(`costs 40${NBSP}% in serial work and cooperation`);
     expect(sharingCostText(0, kernel(0, 0))).toBe('costs nothing');
+    const unit = { instructions: 18 };
+    expect(sharingCause(kernel(0.05, 0, { unit }))).toBe('serial work and set-up');
+    expect(sharingCause(kernel(0.05, 0.1, { unit, sharing: 'deal' }))).toBe('idle lanes, set-up and combining');
   });
 });
 

@@ -53,7 +53,6 @@ function kernelOf({ work, registers, shared }: Chosen): KernelProfile {
     bytesPerIteration: memory ? 16 : 0,
     serialFraction: 0,
     cooperationCost: 0,
-    setupIterationsPerUnit: 0,
     kneeSoftness: 6.5,
     bytesPerUnit: 0,
     lengthsKnownBeforeLaunch: false,

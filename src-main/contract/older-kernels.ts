@@ -1,0 +1,147 @@
+import type * as v from 'valibot';
+import type { KernelProfile, PhaseName } from '../../src-workers/domain/kernel.ts';
+import {
+  implementationKernel,
+  KERNEL_DEFAULTS,
+  ownFields,
+  setupPhase,
+  type KernelChange,
+  type KernelField,
+} from '../../src-workers/domain/provenance.ts';
+
+/** Studies written before kernels had phases: what they counted in iterations becomes a phase of so many iterations. */
+
+interface OlderField {
+  readonly phase: PhaseName;
+  /** The value that stood for "nothing is known". It stays so: the phase is left out. */
+  readonly byDefault: number;
+  /** What an iteration of the field is of one iteration of the phase. */
+  readonly scale: number;
+}
+
+/** A reduction over thread groups was counted once a unit; a block of 256 threads combines in 8 steps. */
+const OLDER_FIELDS: Readonly<Record<string, OlderField>> = {
+  setupIterationsPerUnit: { phase: 'unit', byDefault: 0, scale: 1 },
+  blockReductionIterations: { phase: 'combine', byDefault: 0.5, scale: 1 / 8 },
+  searchStepIterations: { phase: 'search', byDefault: 0.5, scale: 1 },
+  carryIterations: { phase: 'carry', byDefault: 1, scale: 1 },
+};
+const OLDER_NAMES = Object.keys(OLDER_FIELDS);
+
+/** Fields of an iteration that a phase of so many iterations has too. */
+const OF_ITERATION: ReadonlySet<KernelField> = new Set([
+  'instructionsPerIteration',
+  'dependentLoadsPerIteration',
+  'bytesPerIteration',
+  'accesses',
+  'integerShare',
+  'fp64Share',
+  'specialShare',
+  'chainInstructions',
+  'dependentExchanges',
+]);
+
+/** The name that an input has now: `kernel.setupIterationsPerUnit` is `kernel.unit`. */
+export function newerInput(input: string): string {
+  const [part, field] = input.split('.');
+  return part === 'kernel' && Object.hasOwn(OLDER_FIELDS, field) ? `kernel.${OLDER_FIELDS[field].phase}` : input;
+}
+
+type Raw = Readonly<Record<string, unknown>>;
+const isObject = (value: unknown): value is Raw => typeof value === 'object' && value !== null && !Array.isArray(value);
+const hasOlder = (kernel: Raw): boolean =>
+  [kernel, kernel.origins].some((of) => isObject(of) && OLDER_NAMES.some((name) => of[name] !== undefined));
+
+/** Something wrong with a field of a kernel. */
+type Wrong = (field: string, message: string, value: unknown) => void;
+
+/** The fields of a kernel, or of what an implementation says otherwise, that are not of an older version. */
+function withoutOlder(kernel: Raw): Raw {
+  const rest = ([name]: readonly [string, unknown]): boolean => !Object.hasOwn(OLDER_FIELDS, name);
+  const { origins, ...fields } = kernel;
+  const kept = Object.fromEntries(Object.entries(fields).filter(rest));
+  if (!isObject(origins)) return origins === undefined ? kept : { ...kept, origins };
+  const ofKept = Object.entries(origins).filter(rest);
+  return ofKept.length > 0 ? { ...kept, origins: Object.fromEntries(ofKept) } : kept;
+}
+
+/**
+ * @param own a kernel, or what an implementation says otherwise
+ * @param full the kernel in full
+ * @param common the kernel of the study, for an implementation
+ */
+function phased(own: Raw, full: Raw, common: Raw | null, wrong: Wrong): Raw {
+  const newer = withoutOlder(own);
+  const phases: Record<string, unknown> = {};
+  const origins: Record<string, unknown> = {};
+  const ownIterations = ownFields(own as KernelChange).some((field) => OF_ITERATION.has(field));
+  for (const [name, { phase, byDefault, scale }] of Object.entries(OLDER_FIELDS)) {
+    const inherited = common?.[name] ?? byDefault;
+    const follows = own[name] === undefined && own[phase] === undefined && ownIterations;
+    const value = follows ? inherited : own[name];
+    const { origins: stated } = follows && common ? common : own;
+    const origin = isObject(stated) ? stated[name] : undefined;
+    if (value === undefined) continue;
+    if (typeof value !== 'number' || !(value >= 0 && Number.isFinite(value))) {
+      if (!follows) wrong(name, 'must be a number ≥ 0', value);
+      continue;
+    }
+    if (own[phase] !== undefined) {
+      wrong(name, `must be left out where "${phase}" is given`, value);
+      continue;
+    }
+    const isUnknown = value === byDefault && inherited === byDefault && (origin ?? 'assumed') === 'assumed';
+    if (isUnknown) continue;
+    const made = setupPhase({ ...KERNEL_DEFAULTS, ...full } as KernelProfile, value * scale);
+    // Where a field of an iteration is wrong, that field is what a person is told of.
+    if (!Object.values(made).every(Number.isFinite)) continue;
+    phases[phase] = made;
+    if (origin !== undefined) origins[phase] = origin;
+  }
+  if (Object.keys(phases).length === 0) return newer;
+  const all = { ...(isObject(newer.origins) ? newer.origins : {}), ...origins };
+  return { ...newer, ...phases, ...(Object.keys(all).length > 0 && { origins: all }) };
+}
+
+/**
+ * A study as this version has it, of a study of any version: a setup of s iterations is a unit phase with the instructions, loads and bytes of s
+ * iterations, and so the search for even shares and the carry of a cut unit; an eighth of a reduction over thread groups is a combining step. What
+ * a study left at its default stays unknown. A wrong value is an issue at its field.
+ */
+export function withPhases<Study>({ dataset: { value: study }, addIssue }: v.RawTransformContext<Study>): Study {
+  if (!isObject(study) || !isObject(study.kernel)) return study;
+  const { kernel, implementations } = study;
+  const changes = (Array.isArray(implementations) ? implementations : []).map((one: unknown) =>
+    isObject(one) && isObject(one.kernel) ? one.kernel : {},
+  );
+  if (![kernel, ...changes].some(hasOlder)) return study;
+  const wrongIn =
+    (...place: readonly (string | number)[]): Wrong =>
+    (field, message, value) =>
+      addIssue({ message, input: value, path: pathOf(study, [...place, field]) });
+  return {
+    ...study,
+    kernel: phased(kernel, kernel, null, wrongIn('kernel')),
+    ...(Array.isArray(implementations) && {
+      implementations: implementations.map((one: unknown, at) => {
+        if (!isObject(one) || !isObject(one.kernel)) return one;
+        const full = implementationKernel(kernel as unknown as KernelProfile, { name: '', kernel: one.kernel });
+        return {
+          ...one,
+          kernel: phased(one.kernel, full as unknown as Raw, kernel, wrongIn('implementations', at, 'kernel')),
+        };
+      }),
+    }),
+  } as Study;
+}
+
+type Path = NonNullable<v.RawTransformIssueInfo<unknown>['path']>;
+
+function pathOf(root: Raw, keys: readonly (string | number)[]): Path {
+  let at: unknown = root;
+  return keys.map((key) => {
+    const input = at as Record<string | number, unknown>;
+    at = input[key];
+    return { type: typeof key === 'number' ? 'array' : 'object', origin: 'value', input, key, value: at };
+  }) as unknown as Path;
+}
