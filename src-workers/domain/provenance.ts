@@ -171,7 +171,7 @@ export const KERNEL_INPUTS: Readonly<Record<KernelNumber, KernelInput>> = {
       'chosen: a store and an atomic addition, or its part of a second pass (Merrill and Garland 2016, doi:10.1109/SC.2016.57)',
   },
   integerShare: {
-    label: 'Integer instructions',
+    label: 'Integer share',
     unit: '',
     level: 'advanced',
     assumed: 0,
@@ -179,7 +179,7 @@ export const KERNEL_INPUTS: Readonly<Record<KernelNumber, KernelInput>> = {
     source: 'chosen: loops and addresses take a part of most kernels',
   },
   fp64Share: {
-    label: 'FP64 instructions',
+    label: 'FP64 share',
     unit: '',
     level: 'advanced',
     assumed: 0,
@@ -187,7 +187,7 @@ export const KERNEL_INPUTS: Readonly<Record<KernelNumber, KernelInput>> = {
     source: 'chosen: none in most kernels, all of the arithmetic in some',
   },
   specialShare: {
-    label: 'Special functions',
+    label: 'Special-function share',
     unit: '',
     level: 'advanced',
     assumed: 0,
