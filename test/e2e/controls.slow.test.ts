@@ -81,3 +81,29 @@ test('the guide lists its devices in one thing that scrolls, the chosen ones in 
   await expect(row).not.toBeChecked();
   expect((await row.boundingBox())!.y).toBe(y);
 });
+
+test('Settings begins at its first choice, and the palette goes to a field', async ({ page, host }) => {
+  await open(page, host, '#/runs');
+  await page.keyboard.press('Control+,');
+  await expect(page.getByRole('radiogroup', { name: 'Theme' }).getByRole('radio', { checked: true })).toBeFocused();
+  await page.keyboard.press('Escape');
+  await page.keyboard.press('Control+k');
+  await page.keyboard.type('kappa');
+  await page.keyboard.press('Enter');
+  await expect(page.getByRole('spinbutton', { name: 'Cooperation step' })).toBeFocused();
+});
+
+test('a run has a menu, by pointer and by keyboard', async ({ page, own }) => {
+  await open(page, own, '#/runs');
+  const run = page.getByRole('row', { name: /^Run 1, / });
+  await expect(run).toContainText('first run');
+  await run.click({ button: 'right' });
+  const menu = page.getByRole('menu');
+  await expect(menu.getByRole('menuitem', { name: /^Open run 1 in Ranking/ })).toBeVisible();
+  await page.keyboard.press('Escape');
+  await expect(menu).toBeHidden();
+  await expect(page.getByRole('grid', { name: 'Runs' })).toBeFocused();
+  await page.keyboard.press('Shift+F10');
+  await menu.getByRole('menuitem', { name: /^Rename run 1/ }).press('Enter');
+  await expect(page.getByRole('textbox', { name: 'Name of run 1' })).toBeFocused();
+});
