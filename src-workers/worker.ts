@@ -261,12 +261,12 @@ export function vary({
   );
 }
 
-/** Used once and then forgotten: only what it shares with the plan as it is stays. */
+/** Used once and then forgotten: only what it shares with the plan as it is stays, and laws of its own are few at a time. */
 function changedPredictor(plan: SweepPlan, key: string, change: InputChange): Predictor {
   const own = advisorOf(plan, key);
   return createPredictor(
     changedPlan(own.plan, change),
-    changesTables(change) ? createCaches(ADVICE_LIMITS) : own.caches,
+    changesTables(change) ? createCaches() : own.caches,
   );
 }
 
