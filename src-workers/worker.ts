@@ -264,10 +264,7 @@ export function vary({
 /** Used once and then forgotten: only what it shares with the plan as it is stays, and laws of its own are few at a time. */
 function changedPredictor(plan: SweepPlan, key: string, change: InputChange): Predictor {
   const own = advisorOf(plan, key);
-  return createPredictor(
-    changedPlan(own.plan, change),
-    changesTables(change) ? createCaches() : own.caches,
-  );
+  return createPredictor(changedPlan(own.plan, change), changesTables(change) ? createCaches() : own.caches);
 }
 
 /** Sensitivity of the advice to one input. */
