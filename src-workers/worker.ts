@@ -261,13 +261,10 @@ export function vary({
   );
 }
 
-/** Used once and then forgotten: only what it shares with the plan as it is stays. */
+/** Used once and then forgotten: only what it shares with the plan as it is stays, and laws of its own are few at a time. */
 function changedPredictor(plan: SweepPlan, key: string, change: InputChange): Predictor {
   const own = advisorOf(plan, key);
-  return createPredictor(
-    changedPlan(own.plan, change),
-    changesLengths(change) ? createCaches(ADVICE_LIMITS) : own.caches,
-  );
+  return createPredictor(changedPlan(own.plan, change), changesLengths(change) ? createCaches() : own.caches);
 }
 
 /** Sensitivity of the advice to one input. */

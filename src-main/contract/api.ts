@@ -113,7 +113,24 @@ export interface RunDetail extends RunSummary {
   readonly seed: number;
   readonly machine: string;
   /** Fields of the study as it is now that differ from the study this run was made with: the run is stale. */
-  readonly staleFields: readonly { readonly field: string; readonly was: string; readonly is: string }[];
+  readonly staleFields: readonly FieldChange[];
+}
+
+/** What a sweep was made with, beside the sweep of the same study before it. */
+export interface RunChange {
+  readonly id: number;
+  /** The sweep before it; null of the first one. */
+  readonly since: number | null;
+  readonly fields: readonly FieldChange[];
+  /** The first sweep of the same work, kernel, implementations and devices: best times of others say nothing of this one's. */
+  readonly problem: number;
+}
+
+/** A field of a study, by its path, with its values as JSON text; empty where there was none. */
+export interface FieldChange {
+  readonly field: string;
+  readonly was: string;
+  readonly is: string;
 }
 
 /**

@@ -21,6 +21,7 @@ import {
   type ReproductionTable,
   type ResolvedWorkload,
   type RunDetail,
+  type RunChange,
   type RunDiff,
   type RunProgress,
   type RunSummary,
@@ -365,6 +366,8 @@ export const procedures = {
       limit: v.optional(v.pipe(v.number(), v.integer(), v.minValue(1), v.maxValue(1000)), 200),
     }),
   ).returns<readonly RunSummary[]>(),
+  /** What changed between the newest sweeps of each study, oldest first. */
+  'runs.changes': procedure(v.strictObject({ studyId: v.optional(id) })).returns<readonly RunChange[]>(),
   'runs.get': procedure(byId).returns<RunDetail>(),
   'runs.update': procedure(
     v.strictObject({

@@ -73,6 +73,17 @@ export function intervalText({ lowMs, highMs }: Recommendation['time']): string 
   return `${milliseconds(lowMs)} to ${milliseconds(highMs)}${NBSP}ms`;
 }
 
+/**
+ * Where the interval of a time is drawn along its bar, as parts of a width that stands for `scaleMs`; and whether it goes on beyond that,
+ * which a mark at the edge says.
+ */
+export function whisker(
+  { lowMs, highMs }: Pick<Recommendation['time'], 'lowMs' | 'highMs'>,
+  scaleMs: number,
+): { readonly from: number; readonly to: number; readonly beyond: boolean } {
+  return { from: lowMs / scaleMs, to: Math.min(1, highMs / scaleMs), beyond: highMs > scaleMs };
+}
+
 /** `−58.1 %` of the time of the baseline; `as fast` where they are one. */
 export function changeText({ ms }: Recommendation['time'], baseline: NonNullable<Recommendation['baseline']>): string {
   return `${change(ms, baseline.ms)}${NBSP}%`;

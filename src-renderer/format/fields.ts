@@ -128,6 +128,19 @@ function valueText(path: string, value: unknown, words: FieldWords): string {
     .join(', ');
 }
 
+/** `Registers per thread 72 → 64; Units 4,096 → 8,192`, of runs that follow one another. */
+export function changesText(
+  fields: readonly { readonly field: string; readonly was: string; readonly is: string }[],
+  words: FieldWords,
+): string {
+  return fields
+    .map(
+      ({ field, was, is }) =>
+        `${fieldLabel(field, words)} ${fieldValue(field, was, words)} → ${fieldValue(field, is, words)}`,
+    )
+    .join('; ');
+}
+
 /** `Serial fraction σ was 0.04762, is 0.05`. */
 export function changeText(
   { field, was, is }: { readonly field: string; readonly was: string; readonly is: string },

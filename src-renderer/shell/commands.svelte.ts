@@ -11,7 +11,7 @@ export interface Command {
   readonly id: string;
   /** Verb first, with its object. */
   readonly label: string;
-  readonly group: 'Designs' | 'Commands' | 'Go to' | 'Devices' | 'Set';
+  readonly group: 'Designs' | 'Commands' | 'Go to' | 'Fields' | 'Glossary' | 'Devices' | 'Set';
   /** Cost or present state, shown quietly. */
   readonly detail?: string | undefined;
   /** See keys.ts. */

@@ -5,8 +5,10 @@ import { count } from '../format/numbers.ts';
 import { RUN_PARTICIPLES, RUN_VERBS } from '../format/runs.ts';
 import type { App } from '../state/app.svelte.ts';
 import { withCores } from '../views/study/edit.ts';
+import type { FieldName } from '../views/study/field-names.ts';
 import { FORMATS } from '../views/export/formats.ts';
 import type { Command } from './commands.svelte.ts';
+import { concepts, type Concept } from './concepts.ts';
 import { viewLabel, type ViewId } from './views.ts';
 
 /** Commands of views, which are there only while their view is: found from everywhere, they open it first. */
@@ -39,17 +41,38 @@ const OF_VIEWS: readonly (readonly [view: ViewId, id: string, label: string, wor
 const WAIT_MS = 4000;
 const LOOK_AGAIN_MS = 50;
 
-/** Opens a view and runs its command as soon as it can. */
-function openAndRun(app: App, view: ViewId, id: string): void {
+/** Opens a view and does something there as soon as it can; `act` says whether it could. */
+function openAndAct(app: App, view: ViewId, act: () => boolean, otherwise: string): void {
   app.location.go(view);
   const until = performance.now() + WAIT_MS;
   const look = () => {
-    const command = app.commands.find(id);
-    if (command && command.enabled !== false) return command.run();
+    if (act()) return;
     if (performance.now() < until) setTimeout(look, LOOK_AGAIN_MS);
-    else app.notices.show(`${viewLabel(view)} has nothing to do this with yet`);
+    else app.notices.show(otherwise);
   };
   setTimeout(look);
+}
+
+/** Opens a view and runs its command. */
+function openAndRun(app: App, view: ViewId, id: string): void {
+  const act = () => {
+    const command = app.commands.find(id);
+    if (!command || command.enabled === false) return false;
+    command.run();
+    return true;
+  };
+  openAndAct(app, view, act, `${viewLabel(view)} has nothing to do this with yet`);
+}
+
+/** Opens the Study view at a field. */
+function openAndFocus(app: App, { control, label, advanced }: FieldName): void {
+  if (advanced) app.preferences.setChoice('study.advanced', 'open');
+  const act = () => {
+    const input = document.querySelector<HTMLInputElement>(`#view input[aria-label="${CSS.escape(control)}"]`);
+    input?.focus();
+    return input !== null;
+  };
+  openAndAct(app, 'study', act, `${label} follows from other fields of this study`);
 }
 
 function ofViews(app: App): Command[] {
@@ -63,6 +86,26 @@ function ofViews(app: App): Command[] {
       run: () => openAndRun(app, view, id),
     }),
   );
+}
+
+function conceptCommands(app: App): Command[] {
+  const open = ({ to }: Concept): void => {
+    switch (to.kind) {
+      case 'field':
+        return openAndFocus(app, to.field);
+      case 'model':
+        return app.location.go('models', { page: to.page });
+      case 'term':
+        return app.openGlossary(to.id);
+      case 'runs':
+        return app.location.go('runs', { selected: app.runId });
+    }
+  };
+  return concepts(app.preferences.term, app.editor.study?.axes ?? null).map((concept) => ({
+    ...concept,
+    ...(concept.group === 'Go to' && { icon: ArrowRight }),
+    run: () => open(concept),
+  }));
 }
 
 function devices(app: App): Command[] {
@@ -148,5 +191,9 @@ function designs(app: App, query: string): Command[] {
 
 /** What the palette finds beside the commands of the moment: other views' commands, devices, runs, designs. */
 export function paletteEntries(app: App, query: string): readonly Command[] {
-  return [...ofViews(app), ...(query.trim() === '' ? [] : [...designs(app, query), ...devices(app)]), ...runs(app)];
+  return [
+    ...ofViews(app),
+    ...(query.trim() === '' ? [] : [...designs(app, query), ...conceptCommands(app), ...devices(app)]),
+    ...runs(app),
+  ];
 }

@@ -72,6 +72,10 @@ export class Preferences {
   choice<const T extends string>(id: string, choices: readonly T[], fallback: T): T {
     return choices.find((choice) => choice === this.#stored.choices[id]) ?? fallback;
   }
+  /** A remembered list of words, set by `setChoice` with spaces between them. */
+  words(id: string): readonly string[] {
+    return this.#stored.choices[id]?.split(' ').filter(Boolean) ?? [];
+  }
 
   async load(): Promise<void> {
     const result = await this.#engine.call('settings.get', { key: KEY });

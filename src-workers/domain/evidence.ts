@@ -131,10 +131,11 @@ export function evidenceGaps(
   const parts = partly.map(({ name, missing }) => `${kindsText(missing)} on ${name}`);
   const text = `No public measurements are known of ${[...whole, ...parts].join('; ')}. How far these times can be off is taken from other devices.`;
   const kinds = new Set(partly.flatMap(({ missing }) => missing));
-  const few = kinds.size === 1 ? kindsText([...kinds]) : `${kinds.size} kinds`;
+  const shown = new Set(devices.flatMap((device) => device.kinds));
+  const few = kinds.size === 1 ? kindsText([...kinds]) : `${kinds.size} of ${shown.size} mappings`;
   if (unknown.length === 0) return { mark: `no evidence: ${few}`, text };
   const all = unknown.length === devices.length;
-  return { mark: all ? 'no evidence' : `no evidence: ${unknown.length} of ${devices.length}`, text };
+  return { mark: all ? 'no evidence' : `no evidence: ${unknown.length} of ${devices.length} devices`, text };
 }
 
 /** How near times are tied, and why: `within 18 %, from shapes of a kernel on …`. */

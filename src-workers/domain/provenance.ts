@@ -207,7 +207,7 @@ export const KERNEL_INPUTS: Readonly<Record<KernelNumber, KernelInput>> = {
     source: 'chosen; 0.43 was fitted on a software adapter (db/examples/software.json)',
   },
   integerShare: {
-    label: 'Integer instructions',
+    label: 'Integer share',
     unit: '',
     level: 'advanced',
     assumed: 0,
@@ -215,7 +215,7 @@ export const KERNEL_INPUTS: Readonly<Record<KernelNumber, KernelInput>> = {
     source: 'chosen: loops and addresses take a part of most kernels',
   },
   fp64Share: {
-    label: 'FP64 instructions',
+    label: 'FP64 share',
     unit: '',
     level: 'advanced',
     assumed: 0,
@@ -223,7 +223,7 @@ export const KERNEL_INPUTS: Readonly<Record<KernelNumber, KernelInput>> = {
     source: 'chosen: none in most kernels, all of the arithmetic in some',
   },
   specialShare: {
-    label: 'Special functions',
+    label: 'Special-function share',
     unit: '',
     level: 'advanced',
     assumed: 0,

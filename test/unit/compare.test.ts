@@ -208,6 +208,41 @@ describe('two runs', () => {
     expect(self.fields).toEqual([]);
     expect(self.spearman).toBe(1);
   });
+  it('that follow one another say what changed, and which have the same kernel and work', async () => {
+    const axes = { threadsPerUnit: [2], blockThreads: [128], blocksPerMultiprocessor: [4] };
+    const study = smallStudy({ devices: devices.slice(0, 1), axes });
+    const { id } = unwrap(await bench.engine.call('studies.save', { study }));
+    const run = async (change: Partial<typeof study>) => {
+      unwrap(await bench.engine.call('studies.save', { id, study: { ...study, ...change } }));
+      const { runId: started } = unwrap(await bench.engine.call('runs.start', { studyId: id }));
+      unwrap(await bench.engine.call('runs.wait', { id: started }));
+      return started;
+    };
+    const other = { ...study.kernel, serialFraction: 0.2 };
+    const wider = { ...study.axes, blockThreads: [128, 256] };
+    const runs = [
+      await run({}),
+      await run({ name: 'Renamed' }),
+      await run({ kernel: other }),
+      await run({ axes: wider }),
+    ];
+    const changes = unwrap(await bench.engine.call('runs.changes', { studyId: id }));
+    const back = { field: 'kernel.serialFraction', was: '0.2', is: '0.05' };
+    expect(changes).toEqual([
+      { id: runs[0], since: null, fields: [], problem: runs[0] },
+      { id: runs[1], since: runs[0], fields: [], problem: runs[0] },
+      { id: runs[2], since: runs[1], fields: [{ ...back, was: '0.05', is: '0.2' }], problem: runs[2] },
+      {
+        id: runs[3],
+        since: runs[2],
+        fields: [back, { field: 'axes.blockThreads', was: '[128]', is: '[128,256]' }],
+        problem: runs[0],
+      },
+    ]);
+    // A sweep of a file that is no saved study follows none.
+    const all = unwrap(await bench.engine.call('runs.changes', {}));
+    expect(all.find((change) => change.id === runId)).toMatchObject({ since: null, fields: [] });
+  });
   it('of one design have no order, and of two spaces none to compare', async () => {
     const axes = { threadsPerUnit: [2], blockThreads: [128], blocksPerMultiprocessor: [4] };
     const one = await bench.run(smallStudy({ devices: devices.slice(0, 1), axes }));

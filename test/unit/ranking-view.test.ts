@@ -12,7 +12,7 @@ import {
   timeDecimals,
 } from '../../src-renderer/views/ranking/columns.ts';
 import { logPlace, logValue } from '../../src-renderer/views/ranking/distribution.ts';
-import { filterChips, rangeOf, toggled, UNBOUNDED } from '../../src-renderer/views/ranking/narrowing.ts';
+import { filterChips, passingText, rangeOf, toggled, UNBOUNDED } from '../../src-renderer/views/ranking/narrowing.ts';
 import {
   clampTopPx,
   isScaled,
@@ -299,5 +299,17 @@ describe('filters', () => {
 describe('the logarithmic axis', () => {
   it('goes there and back', () => {
     expect(logValue(2, 16, logPlace(2, 16, 5))).toBeCloseTo(5, 12); // a logarithm and a power of doubles
+  });
+});
+
+describe('how many designs pass a filter', () => {
+  const run = { total: 122_880, valid: 112_808, bestOf: null, devices: 5 };
+  it('says what they are a part of: valid designs of all devices, or those that cannot run as well', () => {
+    expect(passingText(1204, undefined, run)).toBe('1,204 of 112,808 valid designs of 5 devices');
+    expect(passingText(9, 'all', run)).toBe('9 of 122,880 designs of 5 devices, 10,072 of which cannot run');
+    expect(passingText(1, 'valid', { ...run, valid: 1, devices: 1 })).toBe('1 of 1 valid design');
+    expect(passingText(7, undefined, { ...run, total: 10_000, valid: 10_000, bestOf: 2e9 })).toBe(
+      '7 of the best 10,000 of 2,000,000,000 designs of 5 devices',
+    );
   });
 });

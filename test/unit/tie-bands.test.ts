@@ -134,9 +134,9 @@ describe('what has no evidence', () => {
     expect(evidenceGaps([{ ...v100, kinds: ['padded'] }])).toBeNull();
     expect(evidenceGaps([h100])?.mark).toBe('no evidence');
     expect(evidenceGaps([v100])?.mark).toBe('no evidence: dynamic fetch');
-    expect(evidenceGaps([{ ...v100, kinds: ['mixed', 'dynamic-fetch'] }])?.mark).toBe('no evidence: 2 kinds');
+    expect(evidenceGaps([{ ...v100, kinds: ['mixed', 'dynamic-fetch'] }])?.mark).toBe('no evidence: 2 of 2 mappings');
     const both = evidenceGaps([h100, v100]);
-    expect(both?.mark).toBe('no evidence: 1 of 2');
+    expect(both?.mark).toBe('no evidence: 1 of 2 devices');
     expect(both?.text).toContain('known of H100; dynamic fetch on V100.');
   });
 });

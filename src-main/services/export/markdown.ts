@@ -1,4 +1,4 @@
-import { BREAKDOWN_PARTS } from '../../../src-workers/domain/breakdown.ts';
+import { BREAKDOWN_PARTS, partDecimals } from '../../../src-workers/domain/breakdown.ts';
 import { coresText } from '../../../src-workers/domain/terms.ts';
 import { isCpuDesign } from '../../../src-workers/domain/design.ts';
 import { designText } from '../ranking/design-text.ts';
@@ -34,7 +34,7 @@ export function markdownReport(facts: ReportFacts): string {
       1,
       BREAKDOWN_PARTS.filter(({ id }) => breakdown.parts[id] > 0).map(({ id, label }) => [
         label,
-        breakdown.parts[id].toFixed(4),
+        breakdown.parts[id].toFixed(partDecimals(breakdown.parts[id], 4)),
         percent(breakdown.parts[id] / breakdown.timeMs),
       ]),
     ),

@@ -1,4 +1,4 @@
-import { BREAKDOWN_PARTS } from '../../../src-workers/domain/breakdown.ts';
+import { BREAKDOWN_PARTS, partDecimals } from '../../../src-workers/domain/breakdown.ts';
 import { coresText } from '../../../src-workers/domain/terms.ts';
 import { isCpuDesign } from '../../../src-workers/domain/design.ts';
 import { designText } from '../ranking/design-text.ts';
@@ -86,7 +86,7 @@ export function htmlReport(facts: ReportFacts, draw: DrawChart, map: string): st
     table(
       [
         { head: 'Part', word: true, cell: ({ label }) => label },
-        { head: 'ms', cell: ({ id }) => breakdown.parts[id].toFixed(4) },
+        { head: 'ms', cell: ({ id }) => breakdown.parts[id].toFixed(partDecimals(breakdown.parts[id], 4)) },
         { head: 'Share', cell: ({ id }) => percent(breakdown.parts[id] / breakdown.timeMs) },
         { head: 'What it is', word: true, cell: ({ hint }) => hint },
       ],

@@ -1,7 +1,7 @@
 import type { RunKind, RunRecord } from '../../../db/records.ts';
 import { fail, ok, type Result } from '../../../src-workers/domain/result.ts';
 import { machineText } from '../app/machine.ts';
-import type { RunDetail } from '../../contract/api.ts';
+import type { FieldChange, RunChange, RunDetail } from '../../contract/api.ts';
 import type { Context, Handlers, ProceduresOf } from '../context.ts';
 import { getStudy, type LocatedStudy } from '../studies/studies.ts';
 import { differences, diffRuns } from './diff.ts';
@@ -40,6 +40,7 @@ export function runHandlers(
       const bytes = await bytesOfRuns(context);
       return ok(page.value.rows.map((run) => runSummary(run, bytes.get(run.id) ?? 0)));
     },
+    'runs.changes': ({ studyId }) => runChanges(context, studyId),
     'runs.get': ({ id }) => runDetail(context, id),
     'runs.update': async ({ id, name, note, tags }) => {
       let run = await store.getRun(id);
@@ -122,8 +123,37 @@ function belongsToStudy({ study }: RunRecord): boolean {
   return typeof study === 'object' && study !== null && 'study' in study;
 }
 
+/** Sweeps whose inputs are compared: their studies are read one by one. */
+const MAX_CHANGES = 200;
+
+async function runChanges({ store }: Context, studyId: number | undefined): Promise<Result<readonly RunChange[]>> {
+  const page = await store.listRuns({ ...(studyId !== undefined && { studyId }), kind: 'sweep', limit: MAX_CHANGES });
+  if (!page.ok) return page;
+  const before = new Map<number | null, { readonly id: number; readonly study: LocatedStudy }>();
+  const problems = new Map<string, number>();
+  const changes: RunChange[] = [];
+  for (const { id } of page.value.rows.toReversed()) {
+    const run = await store.getRun(id);
+    const study = run.ok ? runStudy(run.value) : run;
+    // One that was deleted meanwhile, or is damaged, says so where it is opened.
+    if (!run.ok || !study.ok) continue;
+    const { workload, kernel, implementations, devices } = study.value.study;
+    const problem = JSON.stringify(
+      [run.value.studyId, workload, kernel, implementations, devices],
+      (key, value: unknown) => (key === 'origins' || key === 'origin' ? undefined : value),
+    );
+    if (!problems.has(problem)) problems.set(problem, id);
+    // Sweeps of files that were not saved as a study do not follow one another.
+    const last = run.value.studyId === null ? undefined : before.get(run.value.studyId);
+    const fields = last ? staleFields(last.study, study.value) : [];
+    changes.push({ id, since: last?.id ?? null, fields, problem: problems.get(problem)! });
+    before.set(run.value.studyId, { id, study: study.value });
+  }
+  return ok(changes);
+}
+
 /** What changed in a study since a run was made with it. The name, description, seed and origins do not change a prediction. */
-function staleFields(then: LocatedStudy, now: LocatedStudy | null): RunDetail['staleFields'] {
+function staleFields(then: LocatedStudy, now: LocatedStudy | null): readonly FieldChange[] {
   if (!now) return [];
   return differences(then.study, now.study, '')
     .filter(({ field }) => !['name', 'description', '$schema', 'seed'].includes(field) && !/\.origins?\b/.test(field))

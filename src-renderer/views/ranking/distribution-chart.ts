@@ -161,7 +161,8 @@ export function distributionChart(
             {
               type: 'rect',
               silent: true,
-              z: 30,
+              // Behind the bars and their labels, which it is about.
+              z: 1,
               shape: {
                 x: area.left + brush.from * widthPx,
                 y: 0,

@@ -7,6 +7,7 @@ import { Query } from '../../state/query.svelte.ts';
 import type { ViewId } from '../../shell/views.ts';
 import { deviceInView } from '../../state/location.svelte.ts';
 import { explorationAddress, type Narrowing } from './address.ts';
+import { passingText } from './narrowing.ts';
 import { pinnedOn, readBaselines, type StoredBaselines } from '../../state/baselines.ts';
 
 const FIELDS = ['design', 'baseline', 'filter'] as const;
@@ -134,6 +135,19 @@ export class Exploration {
       const row = this.address.design === null ? null : this.selected.value;
       app.selection = row && row.rank > 0 ? `Rank ${row.rank} selected` : '';
       return () => (app.selection = '');
+    });
+  }
+
+  /** How many designs of the run pass the filter, in words. */
+  passingText(matching: number, total: number): string {
+    const { filter } = this.address as { readonly filter: Narrowing };
+    const validity = filter.invalidReason ? 'invalid' : filter.validity;
+    const bestOf = this.run?.kept ? this.run.enumerated : null;
+    return passingText(matching, validity, {
+      total,
+      valid: this.run?.valid ?? total,
+      bestOf,
+      devices: this.devices.length,
     });
   }
 

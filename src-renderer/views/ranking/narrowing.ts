@@ -1,5 +1,5 @@
 import { INVALID_REASONS } from '../../../src-workers/domain/design.ts';
-import { NBSP, count, plain } from '../../format/numbers.ts';
+import { NBSP, count, counted, plain } from '../../format/numbers.ts';
 import type { Narrowing } from './address.ts';
 
 /** The filter as a person reads and writes it. */
@@ -11,6 +11,31 @@ interface Range {
 
 /** Stands for "no limit" in a range: ranges include both ends and must be finite. */
 export const UNBOUNDED = 1e15;
+
+/** A run whose designs are listed. */
+interface Listed {
+  /** Designs of the run, valid ones among them, and how many it was made of where it keeps its best alone. */
+  readonly total: number;
+  readonly valid: number;
+  readonly bestOf: number | null;
+  readonly devices: number;
+}
+
+/**
+ * How many designs pass a filter, and of what: `1,204 of 110,295 valid designs of 5 devices`. Designs that cannot run are counted where the
+ * filter shows them.
+ */
+export function passingText(
+  matching: number,
+  validity: Narrowing['validity'],
+  { total, valid, bestOf, devices }: Listed,
+): string {
+  const from = devices > 1 ? ` of ${devices} devices` : '';
+  if (bestOf !== null) return `${count(matching)} of the best ${count(total)} of ${counted(bestOf, 'design')}${from}`;
+  if (validity === undefined || validity === 'valid')
+    return `${count(matching)} of ${counted(valid, 'valid design')}${from}`;
+  return `${count(matching)} of ${counted(total, 'design')}${from}, ${count(total - valid)} of which cannot run`;
+}
 
 /** One part of a filter, as a chip says it. */
 export interface Chip {

@@ -2,14 +2,15 @@ import type { Breakdown } from '../../../src-workers/domain/breakdown.ts';
 import type { EChartsOption } from '../../charts/echarts.ts';
 import { plane, planeAxes, stroke, tooltip, tooltipBody, words, type ChartSize } from '../../charts/parts.ts';
 import type { ChartTheme } from '../../charts/theme.svelte.ts';
-import { NBSP, fixed, percent, signed } from '../../format/numbers.ts';
+import { NBSP, fixed, percent, signed, widthPx } from '../../format/numbers.ts';
 import { waterfall } from './waterfall.ts';
 
 /** Height of a line of the chart, px: its caller makes room for all, which are two more than the steps. */
 export const WATERFALL_ROW_PX = 20;
 const BAR_PX = 11;
 const LABEL_PX = 92;
-const VALUE_PX = 54;
+/** Between the end of the longest bar and the widest value, px. */
+const VALUE_GAP_PX = 8;
 
 export interface WaterfallInput {
   readonly from: Breakdown;
@@ -49,7 +50,7 @@ export function waterfallChart(
   const most = Math.max(...bars.map(({ toMs }) => toMs));
   const area = plane(
     { ...size, height: bars.length * WATERFALL_ROW_PX },
-    { left: LABEL_PX, right: VALUE_PX, top: 0, bottom: 0 },
+    { left: LABEL_PX, right: VALUE_GAP_PX + Math.max(...bars.map(({ value }) => widthPx(value))), top: 0, bottom: 0 },
     { low: 0, high: most },
     { low: bars.length - 0.5, high: -0.5 },
   );

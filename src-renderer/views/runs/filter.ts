@@ -78,8 +78,18 @@ const BEST_CURVES = [
   { kind: 'bench', name: 'measured', series: 3 },
 ] as const;
 
-/** The best time of each run of a study by the run's number, oldest first; what was predicted, simulated and measured apart. */
-export function bestOverTime(runs: readonly RunSummary[]): readonly Curve[] {
+/**
+ * The best time of each run by the run's number, oldest first; what was predicted, simulated and measured apart. Of runs of the same work,
+ * kernel and devices as `run` alone: with others a line would join times of different things.
+ * @param problems by sweep: which ones are alike
+ */
+export function bestOverTime(
+  run: RunSummary,
+  all: readonly RunSummary[],
+  problems: ReadonlyMap<number, number>,
+): readonly Curve[] {
+  const problemOf = ({ id, sourceRunId }: RunSummary): number => problems.get(sourceRunId ?? id) ?? sourceRunId ?? id;
+  const runs = all.filter((other) => problemOf(other) === problemOf(run));
   return BEST_CURVES.map(({ kind, name, series }) => ({
     name,
     series,

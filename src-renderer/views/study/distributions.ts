@@ -10,6 +10,13 @@ import {
   uniformLaw,
   zipfLaw,
 } from '../../../src-workers/models/workload/laws.ts';
+import { counted, plain } from '../../format/numbers.ts';
+
+/** What a law is made of: `956 distinct lengths`; of an endless one also how little of it is left out. */
+export function supportText({ support, truncatedMass }: Pick<LengthLaw, 'support' | 'truncatedMass'>): string {
+  const lengths = counted(support.length, 'distinct length');
+  return truncatedMass > 0 ? `${lengths}, ${plain(truncatedMass, 1)} of the units longer and left out` : lengths;
+}
 
 /** One number of a distribution, as a slider offers it; the field beside the slider takes any value the law takes. */
 export interface DistributionParameter {

@@ -25,43 +25,64 @@ export interface PmfInput {
   readonly mean: number;
   /** Expected longest unit of some group sizes. */
   readonly depths: readonly PmfMark[];
-  /** Width of the plot, px: bars thinner than 2 px are put together. */
+  /** Width of the plot, px: bars of one width that were thinner than 2 px are put together. */
   readonly widthPx: number;
 }
 
 /** Probability beyond which the tail is not drawn. */
 const TAIL = 1e-3;
+/** Where the longest unit is beyond so many means, a linear axis has one bar: lengths are then drawn on a logarithmic one. */
+const HEAVY = 30;
+/** Bars of a logarithmic axis, which are wider at its low end, px. */
+const LOG_BAR_PX = 6;
+/** Where a logarithmic axis has units without any iteration. */
+const ZERO_PLACE = 0.3;
 
 export interface PmfBins {
-  readonly from: number;
-  readonly step: number;
-  /** Probability of [from + i·step, from + (i+1)·step). */
+  readonly log: boolean;
+  /** Ends of the bars, halfway between lengths; one more than there are bars. */
+  readonly edges: Float64Array;
+  /** Probability of the lengths from edges[i] to edges[i + 1]. */
   readonly probability: Float64Array;
   /** Largest length of the axis, and the probability beyond it. */
   readonly to: number;
   readonly beyond: number;
 }
 
-/** Bins of whole lengths that give bars of at least 2 px, up to where 99.9 % of the units are (and all marks). */
-export function pmfBins({ law, depths, widthPx }: PmfInput): PmfBins {
+/** Where the axis ends, and the probability beyond: 99.9 % of the units are in view, and all marks. */
+function drawnEnd({ law, depths }: PmfInput): { readonly end: number; readonly beyond: number } {
   const { support, probability } = law;
-  const first = support[0];
-  const last = support[support.length - 1];
+  const last = support.length - 1;
   let beyond = 0;
-  let end = support.length - 1;
+  let end = last;
   const shown = Math.max(0, ...depths.map(({ at }) => at)) * 1.12;
   while (end > 0 && beyond + probability[end] < TAIL && support[end] > shown) beyond += probability[end--];
   // A tail that is nearly in view anyway is drawn whole.
-  const to = last <= support[end] * 1.25 ? last : support[end];
-  if (to === last) {
-    beyond = 0;
-    end = support.length - 1;
+  return support[last] <= support[end] * 1.25 ? { end: last, beyond: 0 } : { end, beyond };
+}
+
+/** Bins of whole lengths: of one width, up to where 99.9 % of the units are; or each wider than the last, of all lengths. */
+export function pmfBins(input: PmfInput): PmfBins {
+  const { law, mean, widthPx } = input;
+  const { support, probability } = law;
+  const first = support[0];
+  const log = support[support.length - 1] > HEAVY * mean;
+  const { end, beyond } = log ? { end: support.length - 1, beyond: 0 } : drawnEnd(input);
+  const to = support[end];
+  const step = Math.max(1, Math.ceil((to - first + 1) / Math.max(10, widthPx / 3)));
+  const low = Math.max(1, first);
+  const ratio = (to / low) ** (LOG_BAR_PX / Math.max(60, widthPx));
+  const edges = [first - 0.5];
+  for (let at = first; at <= to;) {
+    at = log ? Math.max(at + 1, Math.ceil(at * ratio)) : at + step;
+    edges.push(at - 0.5);
   }
-  const from = first;
-  const step = Math.max(1, Math.ceil((to - from + 1) / Math.max(10, widthPx / 3)));
-  const bins = new Float64Array(Math.floor((to - from) / step) + 1);
-  for (let i = 0; i <= end; i++) bins[Math.floor((support[i] - from) / step)] += probability[i];
-  return { from, step, probability: bins, to, beyond };
+  const bins = new Float64Array(edges.length - 1);
+  for (let i = 0, bin = 0; i <= end; i++) {
+    while (support[i] > edges[bin + 1]) bin += 1;
+    bins[bin] += probability[i];
+  }
+  return { log, edges: Float64Array.from(edges), probability: bins, to, beyond };
 }
 
 /** Bars of the probability of each length, with the mean and the depths of groups. */
@@ -70,10 +91,17 @@ export function pmfChart(input: PmfInput, theme: ChartTheme): EChartsOption {
   const top = Math.max(...bins.probability);
   const step = niceStep(top, 5);
   const yMax = top * 1.05;
-  const centre = (i: number) => bins.from + (i + (bins.step - 1) / (2 * bins.step)) * bins.step;
-  const low = bins.from - bins.step / 2;
-  const high = bins.to + bins.step / 2;
-  const span = high - low;
+  const { edges, log } = bins;
+  const bars = bins.probability.length;
+  /** A logarithmic axis has no place for no iterations. */
+  const place = (edge: number) => (log ? Math.max(edge, ZERO_PLACE) : edge);
+  const low = place(edges[0]);
+  const high = edges[bars];
+  const lengthsOf = (i: number): string => {
+    const [from, to] = [edges[i] + 0.5, edges[i + 1] - 0.5];
+    return from === to ? count(from) : `${count(from)} – ${count(to)}`;
+  };
+  const perBar = edges[1] - edges[0];
   const marks = [
     { at: input.mean, name: 'mean', value: fixed(input.mean, 1), colour: theme.colour.text },
     ...input.depths.map(({ at, label: name }) => ({ at, name, value: fixed(at, 1), colour: theme.series[1] })),
@@ -82,9 +110,11 @@ export function pmfChart(input: PmfInput, theme: ChartTheme): EChartsOption {
     grid: plotArea(48, 16, 46, 38),
     xAxis: {
       ...xAxis(theme, {
-        title: bins.step === 1 ? 'iterations of a unit' : `iterations of a unit, ${bins.step} to a bar`,
+        title: log
+          ? 'iterations of a unit, logarithmic'
+          : `iterations of a unit${perBar === 1 ? '' : `, ${perBar} to a bar`}`,
       }),
-      type: 'value',
+      type: log ? 'log' : 'value',
       min: low,
       // Its ends are those of the first and the last bar already.
       containShape: false,
@@ -96,7 +126,8 @@ export function pmfChart(input: PmfInput, theme: ChartTheme): EChartsOption {
         hideOverlap: true,
         showMinLabel: false,
         showMaxLabel: false,
-        formatter: (v: number) => (Number.isInteger(v) ? count(v) : ''),
+        // The last one of a logarithmic axis would be cut by the edge.
+        formatter: (v: number) => (Number.isInteger(v) && !(log && v > high / 2) ? count(v) : ''),
       },
     },
     yAxis: valueAxis(theme, { min: 0, max: yMax, step }),
@@ -106,27 +137,32 @@ export function pmfChart(input: PmfInput, theme: ChartTheme): EChartsOption {
       axisPointer: { type: 'none' },
       formatter: (params: unknown) => {
         const { dataIndex } = (params as readonly { dataIndex: number }[])[0];
-        const from = bins.from + dataIndex * bins.step;
         let below = 0;
         for (let i = 0; i <= dataIndex; i++) below += bins.probability[i];
-        return tooltipBody(
-          bins.step === 1 ? `${count(from)} iterations` : `${count(from)} – ${count(from + bins.step - 1)} iterations`,
-          '',
-          [
-            { label: 'Share of units', value: percent(bins.probability[dataIndex], 2) },
-            { label: 'this long or shorter', value: percent(below, 1) },
-            { label: 'longer', value: percent(Math.max(0, 1 - below), 1) },
-          ],
-        );
+        return tooltipBody(`${lengthsOf(dataIndex)} iterations`, '', [
+          { label: 'Share of units', value: percent(bins.probability[dataIndex], 2) },
+          { label: 'this long or shorter', value: percent(below, 1) },
+          { label: 'longer', value: percent(Math.max(0, 1 - below), 1) },
+        ]);
       },
     },
     series: [
       {
-        type: 'bar',
-        data: Array.from(bins.probability, (p, i) => [centre(i), p]),
-        barWidth: Math.max(1, ((input.widthPx - 64) * bins.step) / span - 1),
-        itemStyle: { color: theme.series[0], opacity: 0.82 },
-        emphasis: { itemStyle: { opacity: 1, color: theme.series[0] } },
+        type: 'custom',
+        data: Array.from(bins.probability, (p, i) => [(place(edges[i]) + edges[i + 1]) / 2, p]),
+        renderItem: (
+          { dataIndex }: { readonly dataIndex: number },
+          api: { coord(point: readonly number[]): number[] },
+        ) => {
+          const [x, bottom] = api.coord([place(edges[dataIndex]), 0]) as [number, number];
+          const [end, y] = api.coord([edges[dataIndex + 1], bins.probability[dataIndex]]) as [number, number];
+          return {
+            type: 'rect',
+            shape: { x, y, width: Math.max(1, end - x - 1), height: bottom - y },
+            style: { fill: theme.series[0], opacity: 0.82 },
+            emphasis: { style: { opacity: 1 } },
+          };
+        },
       },
       ...marks.map((mark, i) => ({
         type: 'custom' as const,

@@ -9,6 +9,7 @@ import {
   swingPlace,
   swings,
   swingText,
+  whisker,
 } from '../../../src-renderer/advice/words.ts';
 import { rivalOf } from '../../../src-renderer/advice/actions.ts';
 import { originText } from '../../../src-renderer/format/origins.ts';
@@ -125,6 +126,13 @@ describe('the tornado', () => {
   it('is drawn by the logarithm, and ends at half and at twice the time', () => {
     expect([-0.9, -0.5, 0, 1, 7].map(swingPlace)).toEqual([-1, -1, 0, 1, 1]);
     expect(swingPlace(Math.SQRT2 - 1)).toBeCloseTo(0.5, 12);
+  });
+});
+
+describe('the interval beside the bar', () => {
+  it('ends at the edge with a mark where it goes on beyond it', () => {
+    expect(whisker({ lowMs: 2, highMs: 6 }, 8)).toEqual({ from: 0.25, to: 0.75, beyond: false });
+    expect(whisker({ lowMs: 2, highMs: 20 }, 8)).toEqual({ from: 0.25, to: 1, beyond: true });
   });
 });
 

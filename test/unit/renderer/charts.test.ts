@@ -11,6 +11,7 @@ import {
 } from '../../../src-renderer/views/measure/residuals-chart.ts';
 import { distributionChart, type DistributionInput } from '../../../src-renderer/views/ranking/distribution-chart.ts';
 import { waterfallChart } from '../../../src-renderer/views/ranking/waterfall-chart.ts';
+import { widthPx } from '../../../src-renderer/format/numbers.ts';
 import { BREAKDOWN_PARTS, type Breakdown, type BreakdownPart } from '../../../src-workers/domain/breakdown.ts';
 import { regimeInfo } from '../../../src-workers/domain/regime.ts';
 import { countOf, drawn, wordsOf } from './chart-drawing.ts';
@@ -117,7 +118,11 @@ describe('the distribution of all designs', () => {
   });
   it('shows what is selected', () => {
     expect(countOf(draw(), 'accent')).toBe(1);
-    expect(countOf(draw({ brush: { from: 0, to: 0.5 } }), 'accent')).toBe(3);
+    const svg = draw({ brush: { from: 0, to: 0.5 } });
+    expect(countOf(svg, 'accent')).toBe(3);
+    // It lies behind bars and words.
+    expect(svg.lastIndexOf('fill-opacity="0.22"')).toBeLessThan(svg.indexOf('series-1'));
+    expect(svg.lastIndexOf('fill-opacity="0.22"')).toBeLessThan(svg.indexOf('>best<'));
   });
 });
 
@@ -143,6 +148,14 @@ describe('the waterfall', () => {
       ['Baseline', '10.0', 'Imbalance', '−3.0', 'Ideal work', '−1.0', 'Latency', '+2.0', 'This design', '8.0'], // prettier-ignore
     );
     expect([countOf(svg, 'faster'), countOf(svg, 'slower'), countOf(svg, 'base')]).toEqual([2, 1, 1]);
+  });
+  it('ends its longest bar before the widest value, sign and all', () => {
+    const width = 260;
+    for (const decimals of [1, 4, 6]) {
+      const svg = drawn((theme, size) => waterfallChart({ from, to, decimals }, theme, size), { width, height: 100 });
+      const [, x, barWidth] = /<path d="M([\d.]+) [\d.]+l([\d.]+) [^"]*" fill="base"/.exec(svg)!;
+      expect(Number(x) + Number(barWidth)).toBeLessThanOrEqual(width - 8 - widthPx(`−3.${'0'.repeat(decimals)}`));
+    }
   });
 });
 

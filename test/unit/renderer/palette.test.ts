@@ -1,5 +1,10 @@
 import { describe, expect, it } from 'vitest';
 import { boldParts, search } from '../../../src-renderer/shell/search.ts';
+import { concepts } from '../../../src-renderer/shell/concepts.ts';
+import { MODEL_NAMES } from '../../../src-renderer/views/models/names.ts';
+import { MODEL_PAGES } from '../../../src-renderer/views/models/pages.ts';
+import type { Study } from '../../../src-main/contract/study.ts';
+import { term, type Term } from '../../../src-workers/domain/terms.ts';
 
 const labels = (query: string, ...among: readonly string[]) =>
   search(
@@ -55,5 +60,34 @@ describe('finding commands', () => {
 
   it('finds everything with an empty query', () => {
     expect(labels('', 'Settings', 'About')).toEqual(['Settings', 'About']);
+  });
+});
+
+describe('concepts', () => {
+  const say: Term = (key, form) => term(key, 'cuda', form);
+  const axes: Study['axes'] = {
+    threadsPerUnit: [1],
+    blockThreads: [32],
+    registerCap: [null],
+    loop: ['nested'],
+    balancing: ['none'],
+  };
+  const found = (query: string) => search(concepts(say, axes), query).map(({ item }) => item.label);
+
+  it.each([
+    ['kappa', ['Cooperation step κ', 'Models: Granularity', 'Cooperation step κ']],
+    ['imbalance', ['Models: Imbalance']],
+    ['occupancy', ['Occupancy', 'Models: Occupancy']],
+    ['delete run', ['Delete, rename or compare runs']],
+    ['registers per thread', ['Registers per thread']],
+    ['block size', ['Block size']],
+  ])('%s finds its fields, terms and pages', (query, labels) => {
+    expect(found(query)).toEqual(labels);
+  });
+
+  it('name the pages of the Models view', () => {
+    expect(MODEL_NAMES.map(({ id, label }) => ({ id, label }))).toEqual(
+      MODEL_PAGES.map(({ id, label }) => ({ id, label })),
+    );
   });
 });

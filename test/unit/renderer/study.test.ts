@@ -1,9 +1,16 @@
 import { describe, expect, it } from 'vitest';
 import type { Study } from '../../../src-main/contract/study.ts';
 import { unwrap } from '../../../src-workers/domain/result.ts';
-import { geometricLaw, uniformLaw, zipfLaw } from '../../../src-workers/models/workload/laws.ts';
+import { geometricLaw, moments, uniformLaw, zipfLaw } from '../../../src-workers/models/workload/laws.ts';
 import { term, VOCABULARIES, type Term } from '../../../src-workers/domain/terms.ts';
-import { DISTRIBUTIONS, readDistribution, writeDistribution } from '../../../src-renderer/views/study/distributions.ts';
+import {
+  DISTRIBUTIONS,
+  readDistribution,
+  supportText,
+  writeDistribution,
+} from '../../../src-renderer/views/study/distributions.ts';
+import { listedDevices, withListed } from '../../../src-renderer/views/study/device-list.ts';
+import type { LengthLaw } from '../../../src-workers/domain/workload.ts';
 import { pmfBins } from '../../../src-renderer/views/study/pmf-chart.ts';
 import { NBSP } from '../../../src-renderer/format/numbers.ts';
 import { laneWords, sharingCause, sharingCostText } from '../../../src-renderer/views/study/sharing-text.ts';
@@ -40,17 +47,66 @@ describe('distributions of the editor', () => {
   });
 });
 
+describe('the lengths of a law', () => {
+  it('are counted as distinct ones, and only what was left out is said', () => {
+    const law = (support: readonly number[], truncatedMass = 0) => ({
+      support: Float64Array.from(support),
+      truncatedMass,
+    });
+    expect(supportText(law([32]))).toBe('1 distinct length');
+    expect(supportText(law([1, 2, 5]))).toBe('3 distinct lengths');
+    expect(supportText(law([1, 2], 1e-6))).toBe('2 distinct lengths, 1.0e−6 of the units longer and left out');
+  });
+});
+
+describe('the list of devices', () => {
+  const LISTED = ['v100', 'a100', 'h100'];
+  it('keeps the row of a device that was unticked, and puts new ones behind the one before them', () => {
+    expect(listedDevices(LISTED, ['v100', 'h100'])).toEqual(LISTED);
+    expect(listedDevices(LISTED, ['v100', 'mi300', 'h100'])).toEqual(['v100', 'mi300', 'a100', 'h100']);
+    expect(listedDevices([], ['h100', 'v100'])).toEqual(['h100', 'v100']);
+    expect(listedDevices(['a100'], ['v100'])).toEqual(['v100', 'a100']);
+  });
+  it('ticks a device where its row stands, so that it is the study that it was', () => {
+    for (const id of LISTED)
+      expect(
+        withListed(
+          LISTED.filter((other) => other !== id),
+          id,
+          LISTED,
+        ),
+      ).toEqual(LISTED);
+    expect(withListed(LISTED, 'mi300', LISTED)).toEqual([...LISTED, 'mi300']);
+  });
+});
+
 describe('bars of the lengths', () => {
   const sum = (values: Float64Array) => values.reduce((a, b) => a + b, 0);
 
   it('hold all the probability, drawn or stated', () => {
-    for (const law of [geometricLaw(0.05), uniformLaw(0, 3), zipfLaw(1.5, 10_000), geometricLaw(0.002)]) {
-      const bins = pmfBins({ law: unwrap(law), mean: 1, depths: [], widthPx: 600 });
+    for (const made of [geometricLaw(0.05), uniformLaw(0, 3), zipfLaw(1.5, 10_000), geometricLaw(0.002)]) {
+      const law = unwrap(made);
+      const bins = pmfBins({ law, mean: moments(law).mean, depths: [], widthPx: 600 });
       expect(sum(bins.probability) + bins.beyond).toBeCloseTo(1, 9);
       expect(bins.beyond).toBeLessThan(1e-3);
       // Bars of at least 2 px.
       expect(bins.probability.length).toBeLessThanOrEqual(300);
     }
+  });
+
+  it('are on a logarithmic axis where the longest unit is beyond 30 means, so that the tail is no single bar', () => {
+    const binsOf = (law: LengthLaw) => pmfBins({ law, mean: moments(law).mean, depths: [], widthPx: 600 });
+    expect(binsOf(unwrap(geometricLaw(0.05))).log).toBe(false);
+    const { log, edges, probability, to, beyond } = binsOf(unwrap(zipfLaw(1.5, 100_000)));
+    expect({ log, to, beyond, from: edges[0] }).toEqual({ log: true, to: 100_000, beyond: 0, from: 0.5 });
+    // Short lengths have a bar each; the largest bar holds no more than the likeliest length.
+    expect([...edges.slice(0, 4)]).toEqual([0.5, 1.5, 2.5, 3.5]);
+    expect(Math.max(...probability)).toBe(probability[0]);
+    expect(probability.filter((p) => p > 0.001).length).toBeGreaterThan(30);
+    // Units without an iteration have a bar of their own at the low end.
+    const zeros = { support: Float64Array.of(0, 1, 1000), probability: Float64Array.of(0.5, 0.495, 0.005) };
+    const few = binsOf({ ...zeros, label: '', truncatedMass: 0 });
+    expect([few.log, few.edges[0], few.probability[0]]).toEqual([true, -0.5, 0.5]);
   });
 
   it('reach as far as the marks', () => {

@@ -1,0 +1,109 @@
+import { expect, open, test } from './fixtures/browser.ts';
+
+// Controls in their places: popovers inside the window, one thing that scrolls, headers that hold what they name.
+
+const SMALL = { width: 900, height: 700 };
+
+test('a popover stays inside the window, and Tab goes on behind the button that opened it', async ({ page, host }) => {
+  await page.setViewportSize(SMALL);
+  await open(page, host);
+  const button = page.getByRole('button', { name: /^Balancing: / });
+  await button.scrollIntoViewIfNeeded();
+  await button.click();
+  const popover = page.getByRole('dialog', { name: 'Balancing strategies' });
+  const first = popover.getByRole('checkbox').first();
+  await expect(first).toBeFocused();
+  const box = (await popover.boundingBox())!;
+  expect(box.y).toBeGreaterThanOrEqual(0);
+  expect(box.y + box.height).toBeLessThanOrEqual(SMALL.height);
+  await page.keyboard.press('Shift+Tab');
+  await expect(popover).toBeHidden();
+  await expect(button).toBeFocused();
+  await page.keyboard.press('Enter');
+  await expect(first).toBeFocused();
+  await popover.getByRole('checkbox').last().focus();
+  await page.keyboard.press('Tab');
+  await expect(popover).toBeHidden();
+  await expect(page.getByRole('table', { name: 'Axes' }).getByLabel(/^Loop/)).toBeFocused();
+  // What is clicked keeps the focus that the popover gives up.
+  await button.click();
+  await expect(first).toBeFocused();
+  const other = page.getByRole('radio', { name: 'File' });
+  await other.click();
+  await expect(popover).toBeHidden();
+  await expect(other).toBeFocused();
+});
+
+test('a device that is unticked stays in its row, also after a reload', async ({ page, own }) => {
+  await open(page, own);
+  const rows = page.getByRole('table', { name: 'Devices of the study' }).getByRole('checkbox');
+  const names = () => rows.evaluateAll((boxes) => boxes.map((box) => box.getAttribute('aria-label')));
+  const before = await names();
+  await rows.nth(1).click();
+  await expect(rows.nth(1)).not.toBeChecked();
+  expect(await names()).toEqual(before);
+  await expect(page.getByText(/, saved$/)).toBeVisible();
+  await page.reload();
+  await expect(rows.nth(1)).not.toBeChecked();
+  expect(await names()).toEqual(before);
+  await page.getByRole('button', { name: `Take ${before[1]} off the list` }).click();
+  await expect(rows).toHaveCount(before.length - 1);
+});
+
+test('the guide lists its devices in one thing that scrolls, the chosen ones in sight', async ({ page, host }) => {
+  await page.setViewportSize(SMALL);
+  await open(page, host);
+  await page.keyboard.press('Control+k');
+  await page.keyboard.type('Go through the open study');
+  await page.keyboard.press('Enter');
+  const guide = page.getByRole('dialog', { name: 'New study' });
+  await guide.getByRole('button', { name: '3. Device' }).click();
+  const chosen = guide.getByRole('checkbox', { checked: true });
+  await expect(chosen).not.toHaveCount(0);
+  for (const box of await chosen.all()) await expect(box).toBeInViewport();
+  const scrolled = await guide.evaluate(
+    (sheet) =>
+      [...sheet.querySelectorAll('*')].filter((element) => {
+        const { overflowX, overflowY } = getComputedStyle(element);
+        const scrolls = (overflow: string, over: boolean) => over && /auto|scroll/.test(overflow);
+        return (
+          scrolls(overflowY, element.scrollHeight > element.clientHeight) ||
+          scrolls(overflowX, element.scrollWidth > element.clientWidth)
+        );
+      }).length,
+  );
+  expect(scrolled).toBe(1);
+  // Its row stays under the pointer.
+  const name = (await chosen.first().getAttribute('aria-label'))!;
+  const row = guide.getByRole('checkbox', { name, exact: true });
+  const { y } = (await row.boundingBox())!;
+  await row.click();
+  await expect(row).not.toBeChecked();
+  expect((await row.boundingBox())!.y).toBe(y);
+});
+
+test('Settings begins at its first choice, and the palette goes to a field', async ({ page, host }) => {
+  await open(page, host, '#/runs');
+  await page.keyboard.press('Control+,');
+  await expect(page.getByRole('radiogroup', { name: 'Theme' }).getByRole('radio', { checked: true })).toBeFocused();
+  await page.keyboard.press('Escape');
+  await page.keyboard.press('Control+k');
+  await page.keyboard.type('kappa');
+  await page.keyboard.press('Enter');
+  await expect(page.getByRole('spinbutton', { name: 'Cooperation step' })).toBeFocused();
+});
+
+test('a run has a menu, by pointer and by keyboard', async ({ page, own }) => {
+  await open(page, own, '#/runs');
+  const run = page.getByRole('row', { name: /^Run 1, / });
+  await expect(run).toContainText('first run');
+  await run.click({ button: 'right' });
+  const menu = page.getByRole('menu');
+  await expect(menu.getByRole('menuitem', { name: /^Open run 1 in Ranking/ })).toBeVisible();
+  await page.keyboard.press('Escape');
+  await expect(menu).toBeHidden();
+  await expect(page.getByRole('grid', { name: 'Runs' })).toBeFocused();
+  await page.keyboard.press('Shift+F10');
+  await menu.getByRole('menuitem', { name: /^Rename run 1/ }).press('Enter');
+  await expect(page.getByRole('textbox', { name: 'Name of run 1' })).toBeFocused();
+});
