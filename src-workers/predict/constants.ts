@@ -118,7 +118,7 @@ export const TAIL_PROBABILITY = 1e-3;
 export const TIME_REACH = 6.4;
 
 /** Units of a given order that played groups fetch, and fewest such groups; and units fetched last that are looked at. */
-export const PLAYED_UNITS = 2 ** 15;
+export const PLAYED_UNITS = 2 ** 14;
 export const MIN_PLAYED_GROUPS = 4;
 export const LAST_LIVES = 2 ** 16;
 
@@ -199,8 +199,9 @@ export const MAX_GIVEN_GROUPS = 2 ** 17;
 /** Lengths, or longest of n, that are looked up for it; of more some rounds or groups stand for all, the former where these remain. */
 export const MAX_GIVEN_LOOKUPS = 2 ** 22;
 export const MIN_GIVEN_ROUNDS = 64;
-/** Lengths looked up to count the setups of lanes out of step. */
-export const GIVEN_SETUP_LOOKUPS = 2 ** 17;
+/** Lengths looked up to count the setups of lanes out of step: of a launch that is played, and of a sample. */
+export const GIVEN_SETUP_LOOKUPS = 2 ** 16;
+export const SAMPLED_SETUP_LOOKUPS = 2 ** 12;
 /** Lengths looked up for a bound of the depths of flattened loops, fewest and most groups, and how many standard errors it is below their mean. */
 export const BOUND_LOOKUPS = 2 ** 14;
 export const MIN_BOUND_GROUPS = 24;
@@ -213,12 +214,16 @@ export const MAX_SHARE_LOOKUPS = 2 ** 20;
 /** Lanes that are added up side by side. It only saves time. */
 export const LANES_AT_ONCE = 2 ** 11;
 /** Groups of known blocks, and fewest blocks, from which a law is made. */
-export const MAX_LAW_GROUPS = 2 ** 13;
-export const MIN_GIVEN_BLOCKS = 96;
+export const MAX_LAW_GROUPS = 2 ** 11;
+export const MIN_GIVEN_BLOCKS = 48;
 /** Lengths, or longest of n, looked up for such a law. */
-export const LAW_LOOKUPS = 2 ** 16;
+export const LAW_LOOKUPS = 2 ** 13;
+/** Lanes whose lengths are added up in about the time of one look-up of the longest of n. */
+export const LANES_OF_LOOKUP = 8;
+/** Groups with the longest units of an order, whose blocks are certain to be in a sample. */
+export const LONGEST_GROUPS = 8;
 /** Groups of a launch in a given order up to which it is played, block by block. */
-export const PLAYED_GROUPS = 2 ** 15;
+export const PLAYED_GROUPS = 2 ** 13;
 /** A larger one is played only where the mean depths of this many parts of it deviate by more than this from their mean. */
 export const TREND_PARTS = 16;
 export const TREND = 0.1;

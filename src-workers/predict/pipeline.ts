@@ -31,7 +31,14 @@ import {
   type KnownLaunch,
 } from './dealing/known-launch.ts';
 import { sharedUnits, type SharedUnits } from './dealing/even-share.ts';
-import { fewestLaneIterations, givenLaunch, shareLaunch, type GivenLaunch } from './dealing/given-launch.ts';
+import {
+  areLongerInParts,
+  fewestLaneIterations,
+  givenLaunch,
+  hasTrend,
+  shareLaunch,
+  type GivenLaunch,
+} from './dealing/given-launch.ts';
 import { tabulatedFetches, tabulatedRounds, tabulatedUnits, type TabulatedUnits } from './dealing/units-per-slot.ts';
 import { fetchedOrder, type FetchedOrder } from './depth/fetched-order.ts';
 import { evenShareDepth, shareStarts as startsOfShares, type ShareStarts } from './depth/even-share.ts';
@@ -563,6 +570,7 @@ function knownLaunchOf(predictor: Predictor, candidate: Candidate, device: GpuDe
   const isLoopAlike = isInOrder
     ? gridBlocks * dealing.slotsPerBlock >= plan.units || isEvenShare(balancing)
     : dealing.setupIterations === 0 && isSorted(balancing) && keepsLanes(windowUnits(balancing, plan.units), dealing);
+  const dealt: Dealing = isLoopAlike ? { ...dealing, loop: 'nested' } : dealing;
   // Groups per block follow from these.
   const key =
     ((((gridBlocks * 2048 + dealing.slotsPerBlock) * 128 + unitsPerGroup) * 2 + Number(everyBlock)) * axes.loop.length +
@@ -575,19 +583,19 @@ function knownLaunchOf(predictor: Predictor, candidate: Candidate, device: GpuDe
   return cachedLaunch(caches, setup > 0 || overhead > 0 ? `${key} ${setup} ${overhead}` : key, () => {
     if (given !== null && keepsOrder(balancing)) {
       const order = orderOf(predictor, balancing, candidate, given);
-      const launch = (isSample: boolean): GivenLaunch => givenLaunch(order, dealing, meanLength, isSample);
-      return orderedLaunch(launch, !startsAtRandom(balancing), dealing, everyBlock);
+      const launch = (isSample: boolean): GivenLaunch => givenLaunch(order, dealt, meanLength, isSample);
+      return orderedLaunch(launch, !startsAtRandom(balancing), () => hasTrend(order, dealt), dealt, everyBlock);
     }
     if (given !== null && isEvenShare(balancing)) {
       const shared = sharedUnitsOf(predictor, balancing, given);
       const overhead = shareOverhead(predictor, candidate);
       const launch = (isSample: boolean): GivenLaunch =>
-        shareLaunch(shared, dealing, candidate.itemsPerSlot, overhead, meanLength, isSample);
-      return orderedLaunch(launch, true, dealing, everyBlock);
+        shareLaunch(shared, dealt, candidate.itemsPerSlot, overhead, meanLength, isSample);
+      return orderedLaunch(launch, true, () => areLongerInParts(launch(true).blocks), dealt, everyBlock);
     }
     if (!isSorted(balancing)) throw new TypeError(`Units of ${balancing.kind} are not known.`);
     const order = sortedOrder(plan.law, plan.units, windowUnits(balancing, plan.units));
-    return sortedLaunch(order, balancing, dealing, everyBlock);
+    return sortedLaunch(order, balancing, dealt, everyBlock);
   });
 }
 

@@ -46,6 +46,8 @@ export function givenOrder(
     work,
     part,
     longest: new Map(),
+    longestAt: new Map(),
+    ends: null,
     losses: new Map(),
     lanes: { known: new Map(), depths: 0 },
   });
@@ -78,10 +80,15 @@ export function givenOrder(
   }
 }
 
-/** The units that windows are cut from: where windows end with the lengths they repeat; else as many as are kept stand for all. */
+/**
+ * The units that windows are cut from: where windows end with the lengths they repeat; else as many as are kept stand for all, an odd number
+ * of windows: slots of a power of two would meet the same ones in every few rounds.
+ */
 function inWindows(own: Float64Array, units: number, window: number, most: number): Float64Array {
   const repeats = own.length % window === 0 && units % window === 0;
-  return repeatedUnits(own, repeats ? own.length : units <= most ? units : Math.floor(most / window) * window);
+  const windows = Math.floor(most / window);
+  const kept = units <= most ? units : (windows - (windows % 2 === 0 && windows > 1 ? 1 : 0)) * window;
+  return repeatedUnits(own, repeats ? own.length : kept);
 }
 
 /**

@@ -10,10 +10,12 @@ import {
   MAX_GIVEN_GROUPS,
   MAX_GIVEN_LOOKUPS,
   MAX_LAW_GROUPS,
+  LANES_OF_LOOKUP,
   MAX_SHARE_LOOKUPS,
   MIN_BOUND_GROUPS,
   MIN_GIVEN_BLOCKS,
   MIN_GIVEN_ROUNDS,
+  SAMPLED_SETUP_LOOKUPS,
   TREND,
   TREND_PARTS,
 } from '../constants.ts';
@@ -22,6 +24,7 @@ import { knownBlocks, sortRow, type KnownBlocks } from '../time/placed.ts';
 import { dealingScratch, groupDepth, type Dealing } from './deal.ts';
 import { shareDepth, shareScratch, type SharedUnits } from './even-share.ts';
 import {
+  longestGroups,
   longestOfGroups,
   lossOfGroups,
   readGiven,
@@ -34,6 +37,8 @@ import {
 /** A launch of units in a given order. */
 export interface GivenLaunch {
   readonly blocks: KnownBlocks;
+  /** Blocks of the launch that each of a sample stands for; `null` where they stand for as many each, or are all. */
+  readonly weights: Float64Array | null;
   /** Of one unit per slot, as those of sorted units. */
   readonly means: DepthMeans;
 }
@@ -49,25 +54,95 @@ export function givenLaunch(order: GivenOrder, dealing: Dealing, meanLength: num
   // One round, or one lane, is the same in either loop.
   const isNested = dealing.loop === 'nested' || units <= slotsPerBlock * G || n === 1;
   const dealt: Dealing = isNested ? { ...dealing, loop: 'nested' } : dealing;
-  const reader = readGiven(order, dealt);
-  const perGroup = Math.ceil(units / (slotsPerBlock * G)) * (isNested ? 1 : n);
-  const most = isSample ? Math.min(MAX_LAW_GROUPS, LAW_LOOKUPS / perGroup) : MAX_GIVEN_GROUPS;
-  const wanted = Math.max(MIN_GIVEN_BLOCKS, Math.floor(most / W));
-  const rows = G <= wanted ? null : spreadBlocks(G, wanted);
-  const lanes = isNested ? null : laneDepths(order, reader, dealt, rows, isSample);
-  const depths = lanes?.depths ?? (rows ? chosenDepths(reader, dealt, rows) : nestedDepths(order, reader, dealt));
+  const { blocks, weights } = chosenBlocks(order, dealt, isSample);
+  const lanes = isNested ? null : laneDepths(order, dealt, blocks, isSample);
+  const depths = lanes?.depths ?? nestedDepths(order, dealt, blocks);
   const loss = lanes?.loss ?? lossOfGroups(order, n);
   const padding = isNested || order.work === order.lengths ? 1 : totalOf(order.lengths) / totalOf(order.work);
   const aggregateLoss = padding * loss.aggregateLoss;
+  const meanDepth = meanLength * aggregateLoss + setupIterations;
+  // The error of a sample is not to favour a design: the mean of nested groups is known, and elsewhere that of the work of their lanes.
+  if (isSample && blocks.length < G) {
+    const unitsPerSlot = units / (slotsPerBlock * G);
+    if (lanes)
+      scaleBy(depths, (unitsPerSlot * padding * meanLength * slotsPerBlock) / weightedMean(lanes.work, weights, 1));
+    else if (slotsPerBlock % n === 0) scaleBy(depths, (unitsPerSlot * meanDepth) / weightedMean(depths, weights, W));
+  }
   return {
     blocks: knownBlocks(depths, W),
+    weights,
     means: {
-      meanDepth: meanLength * aggregateLoss + setupIterations,
+      meanDepth,
       meanWork: meanLength + setupIterations,
       aggregateLoss,
       meanLoss: padding * loss.meanLoss,
     },
   };
+}
+
+/** @param each values of a block, which have its weight */
+function weightedMean(values: Float64Array, weights: Float64Array | null, each: number): number {
+  if (!weights) return totalOf(values) / values.length;
+  let sum = 0;
+  for (let at = 0; at < values.length; at++) sum += weights[Math.floor(at / each)] * values[at];
+  return sum / (each * totalOf(weights));
+}
+
+/** Blocks that are computed. */
+interface ChosenBlocks {
+  readonly blocks: Int32Array;
+  /** See `GivenLaunch`. */
+  readonly weights: Float64Array | null;
+}
+
+/**
+ * All blocks where they are few enough. A sample has those with the longest units for certain, and of the others as many of each part of the
+ * launch that has its own number of rounds, spread over it, or over one repetition of the lengths: so each length is met as often.
+ */
+function chosenBlocks(order: GivenOrder, dealing: Dealing, isSample: boolean): ChosenBlocks {
+  const { units, groupsPerBlock: W, slotsPerBlock, gridBlocks: G, loop } = dealing;
+  const slots = slotsPerBlock * G;
+  const perGroup = Math.ceil(units / slots) * (loop === 'nested' ? 1 : LANES_OF_LOOKUP);
+  const most = isSample ? Math.min(MAX_LAW_GROUPS, LAW_LOOKUPS / perGroup) : MAX_GIVEN_GROUPS;
+  const wanted = Math.max(MIN_GIVEN_BLOCKS, Math.floor(most / W));
+  if (G <= wanted) return { blocks: Int32Array.from({ length: G }, (_, block) => block), weights: null };
+  if (!isSample) return { blocks: spreadBlocks(G, wanted), weights: null };
+  const kept = order.lengths.length;
+  const period = order.part === 1 ? Math.ceil(kept / slotsPerBlock) : G;
+  const fuller = Math.ceil((units % slots) / slotsPerBlock);
+  const blocks: number[] = [];
+  const weights: number[] = [];
+  for (const [from, to] of [
+    [0, fuller],
+    [fuller, G],
+  ]) {
+    const count = Math.min(to - from, Math.ceil((wanted * (to - from)) / G));
+    const span = Math.min(to - from, Math.max(count, period));
+    for (const block of spreadBlocks(span, count)) {
+      blocks.push(from + block);
+      weights.push((to - from) / count);
+    }
+  }
+  const certain = period > wanted ? longestBlocks(order, dealing).filter((block) => !blocks.includes(block)) : [];
+  // So many slots meet a length that is kept, and the blocks of these may not be most of all.
+  const repeats = order.part === 1 ? units / kept : 1 / order.part;
+  const times = Math.max(1, Math.min(repeats, slots / greatestCommonDivisor(slots, kept)));
+  const left = 1 - (certain.length * times) / G;
+  if (certain.length === 0 || left < 0.5)
+    return { blocks: Int32Array.from(blocks), weights: Float64Array.from(weights) };
+  return {
+    blocks: Int32Array.from([...blocks, ...certain]),
+    weights: Float64Array.from([...weights.map((weight) => weight * left), ...certain.map(() => times)]),
+  };
+}
+
+/** A block for each of the longest groups of n units of an order. */
+function longestBlocks(order: GivenOrder, { unitsPerGroup: n, slotsPerBlock, gridBlocks }: Dealing): readonly number[] {
+  const blocks = Array.from(longestGroups(order, n), (group) => {
+    const position = Math.floor(group / order.part) * n;
+    return Math.floor((position % (slotsPerBlock * gridBlocks)) / slotsPerBlock);
+  });
+  return [...new Set(blocks)];
 }
 
 /**
@@ -96,6 +171,7 @@ export function shareLaunch(
   );
   const aggregateLoss = itemsPerSlot / (meanLength * unitsPerSlot);
   return {
+    weights: null,
     blocks: knownBlocks(spreadOver(depths, W, rows.length, isSample ? rows.length : Math.min(G, most)), W),
     means: {
       meanDepth: totalOf(depths) / depths.length,
@@ -127,10 +203,10 @@ function roundsEach(rounds: number, lookups: number): number {
 }
 
 /**
- * Depths of all groups, block by block, of nested loops. Groups begin at multiples of a divisor of n, mostly of n itself: the
+ * Depths of the groups of some blocks, block by block, of nested loops. Groups begin at multiples of a divisor of n, mostly of n itself: the
  * longest of so many units are looked up.
  */
-function nestedDepths(order: GivenOrder, { longestSum }: GivenReader, dealing: Dealing): Float64Array {
+function nestedDepths(order: GivenOrder, dealing: Dealing, blocks: Int32Array): Float64Array {
   const { units, unitsPerGroup: n, groupsPerBlock: W, slotsPerBlock, gridBlocks: G, setupIterations } = dealing;
   const { part } = order;
   const common = greatestCommonDivisor(n, slotsPerBlock);
@@ -138,80 +214,102 @@ function nestedDepths(order: GivenOrder, { longestSum }: GivenReader, dealing: D
   const period = longest.length;
   const slots = slotsPerBlock * G;
   const rounds = Math.ceil(units / slots);
-  const each = roundsEach(rounds, units / common);
-  const depths = new Float64Array(G * W);
-  for (let round = 0; round < rounds; round += each) {
-    if (common === n && part === 1) {
-      const first = round * depths.length;
-      const full = Math.min(depths.length, Math.floor(units / n) - first);
-      for (let to = 0, at = first % period; to < full; to++) {
-        depths[to] += longest[at] + setupIterations;
-        if (++at === period) at = 0;
-      }
-      continue;
+  const each = roundsEach(rounds, (blocks.length * W * rounds * n) / common);
+  const stride = slots * each;
+  const step = (stride / common) % period;
+  const depths = new Float64Array(blocks.length * W);
+  for (let i = 0, to = 0; i < blocks.length; i++)
+    for (let g = 0; g < W; g++, to++) {
+      let position = blocks[i] * slotsPerBlock + g * n;
+      const filled = Math.min(n, slotsPerBlock - g * n);
+      let depth = 0;
+      if (part === 1 && filled === common) {
+        let at = (position / common) % period;
+        for (; position + filled <= units; position += stride) {
+          depth += longest[at] + setupIterations;
+          at += step;
+          if (at >= period) at -= period;
+        }
+      } else if (filled === common && common === n)
+        for (; position + filled <= units; position += stride)
+          depth += longest[Math.floor((position / n) * part)] + setupIterations;
+      else
+        for (; position + filled <= units; position += stride) {
+          let most = 0;
+          for (let from = position; from < position + filled; from += common) {
+            const inGroup = from % n;
+            const at = part === 1 ? from : Math.floor(((from - inGroup) / n) * part) * n + inGroup;
+            most = Math.max(most, longest[(at / common) % period]);
+          }
+          depth += most + setupIterations;
+        }
+      // The last group may have fewer units than it has in other repetitions.
+      if (position < units) depth += longestUnit(order, position, units) + setupIterations;
+      depths[to] = depth;
     }
-    for (let to = 0; to < depths.length; to++) {
-      const g = to % W;
-      const first = round * slots + ((to - g) / W) * slotsPerBlock + g * n;
-      const end = first + Math.min(n, slotsPerBlock - g * n);
-      if (end > units) break;
-      let most = 0;
-      for (let position = first; position < end; position += common) {
-        const inGroup = position % n;
-        const at = part === 1 ? position : Math.floor(((position - inGroup) / n) * part) * n + inGroup;
-        most = Math.max(most, longest[(at / common) % period]);
-      }
-      depths[to] += most + setupIterations;
-    }
-  }
-  // The last group may have fewer units than it has in other repetitions.
-  const last = lastGroup(dealing);
-  if (each === 1 && last.lanes < last.filled)
-    depths[last.at] += longestSum(units - last.lanes, last.lanes, units) + setupIterations;
   scaleBy(depths, rounds / Math.ceil(rounds / each));
   return depths;
 }
 
-/** The group that takes the last unit: where its depth is, how many lanes it has and how many of these have one in that round. */
-function lastGroup({ units, unitsPerGroup: n, groupsPerBlock: W, slotsPerBlock, gridBlocks: G }: Dealing): {
-  readonly at: number;
-  readonly filled: number;
-  readonly lanes: number;
-} {
-  const slot = (units - 1) % (slotsPerBlock * G);
-  const block = Math.floor(slot / slotsPerBlock);
-  const g = Math.floor((slot % slotsPerBlock) / n);
-  const first = g * n;
-  const lanes = (slot % slotsPerBlock) + 1 - first;
-  return { at: block * W + g, filled: Math.min(n, slotsPerBlock - first), lanes };
+/** The longest unit of the last group. */
+function longestUnit({ lengths, part }: GivenOrder, from: number, to: number): number {
+  let most = 0;
+  const kept = lengths.length;
+  for (let position = from; position < to; position++)
+    most = Math.max(most, lengths[part === 1 ? position % kept : kept - to + position]);
+  return most;
 }
 
 function scaleBy(values: Float64Array, factor: number): void {
   if (factor !== 1) for (let i = 0; i < values.length; i++) values[i] *= factor;
 }
 
-/** Depths of the groups of chosen blocks, of nested loops. */
-function chosenDepths(reader: GivenReader, dealing: Dealing, rows: Int32Array): Float64Array {
-  const { groupsPerBlock: W } = dealing;
-  const scratch = dealingScratch(dealing);
-  const depthAt = (_: number, at: number): number =>
-    groupDepth(reader, dealing, rows[Math.floor(at / W)], at % W, scratch);
-  return new Float64Array(rows.length * W).map(depthAt);
+/** Whether some parts of a launch have more work than others. */
+export function hasTrend(order: GivenOrder, { units, slotsPerBlock, gridBlocks }: Dealing): boolean {
+  const { lengths } = order;
+  const kept = lengths.length;
+  const ends = (order.ends ??= runningSums(lengths));
+  const before = (position: number): number => {
+    const inside = position % kept;
+    return ((position - inside) / kept) * ends[kept] + ends[inside];
+  };
+  const slots = slotsPerBlock * gridBlocks;
+  const rounds = Math.ceil(units / slots);
+  const each = roundsEach(rounds, Infinity);
+  const sums = new Float64Array(TREND_PARTS);
+  for (let first = 0; first < units; first += slots * each)
+    for (let at = 0, from = first; at < TREND_PARTS; at++) {
+      const to = Math.min(units, first + Math.round(((at + 1) * gridBlocks) / TREND_PARTS) * slotsPerBlock);
+      if (to > from) sums[at] += before(to) - before(from);
+      from = Math.max(from, to);
+    }
+  return deviates(sums, 0);
 }
 
-/** Whether the blocks of a launch are longer in some parts of it than chance makes them. */
-export function hasTrend({ means }: KnownBlocks): boolean {
+/** Sums of the first 0, 1, 2 … values. */
+function runningSums(values: Float64Array): Float64Array {
+  const sums = new Float64Array(values.length + 1);
+  for (let i = 0; i < values.length; i++) sums[i + 1] = sums[i] + values[i];
+  return sums;
+}
+
+/** Whether values of some parts deviate by more than a trend and what chance makes of them. */
+function deviates(parts: Float64Array, chance: number): boolean {
+  const mean = totalOf(parts) / parts.length;
+  return totalOf(parts.map((part) => (part - mean) ** 2)) / parts.length - chance > (TREND * mean) ** 2;
+}
+
+/** The same of blocks that are known, in some parts of the launch longer than chance makes them. */
+export function areLongerInParts({ means }: KnownBlocks): boolean {
   const each = Math.floor(means.length / TREND_PARTS);
-  const overall = totalOf(means) / means.length;
-  let between = 0;
   let within = 0;
-  for (let part = 0; part < TREND_PARTS; part++) {
+  const parts = new Float64Array(TREND_PARTS).map((_, part) => {
     const own = means.subarray(part * each, (part + 1) * each);
     const mean = totalOf(own) / each;
-    between += (mean - overall) ** 2 / TREND_PARTS;
-    within += own.reduce((sum, value) => sum + (value - mean) ** 2, 0) / (each * TREND_PARTS);
-  }
-  return between - within / each > (TREND * overall) ** 2;
+    within += totalOf(own.map((value) => (value - mean) ** 2)) / (each * TREND_PARTS);
+    return mean;
+  });
+  return deviates(parts, within / each);
 }
 
 /** Some blocks of a launch that stand for it, spread evenly. */
@@ -243,28 +341,31 @@ export function spreadRows({ depths, lives, groupsPerBlock: W }: KnownBlocks, mo
 }
 
 /**
- * Depths of the groups of a launch, and the losses of all rounds together: of flattened loops. They are kept without setup, and how often
+ * Depths of the groups of chosen blocks, and the losses of all rounds together: of flattened loops. They are kept without setup, and how often
  * groups start units beside them: another setup finds them.
- * @param rows the chosen blocks, which follow from the dealing and from whether they are a sample; `null` for all
+ * @param blocks follow from the dealing and from whether they are a sample
  */
 function laneDepths(
   order: GivenOrder,
-  reader: GivenReader,
   dealing: Dealing,
-  rows: Int32Array | null,
+  blocks: Int32Array,
   isSample: boolean,
-): Pick<LaneDepths, 'depths' | 'loss'> {
+): Pick<LaneDepths, 'depths' | 'loss' | 'work'> {
   const { unitsPerGroup: n, groupsPerBlock: W, slotsPerBlock, gridBlocks: G, setupIterations } = dealing;
-  const chosen = chosenLanes(dealing, rows);
+  const reader = readGiven(order, dealing);
+  const chosen = chosenLanes(dealing, blocks);
   const lanes = keptLanes(order, `${isSample ? 'some' : 'all'} ${n} ${slotsPerBlock} ${G}`, () =>
     longestLanes(reader, dealing, chosen),
   );
-  let { depths } = lanes;
+  // A copy: a sample is scaled.
+  const depths = lanes.depths.slice();
   if (setupIterations > 0) {
-    const { counts, stretch } = (lanes.starts ??= countedStarts(reader, dealing, chosen));
-    depths = depths.map((depth, at) => depth + setupIterations * counts[Math.floor(at / stretch)]);
+    const { counts, stretch } = (lanes.starts ??= countedStarts(reader, dealing, chosen, isSample));
+    for (let at = 0; at < depths.length; at++) depths[at] += setupIterations * counts[Math.floor(at / stretch)];
   }
-  return { depths: spreadOver(depths, W, chosen.blocks.length, rows?.length ?? G), loss: lanes.loss };
+  const spread = (values: Float64Array, each: number): Float64Array =>
+    spreadOver(values, each, chosen.blocks.length, blocks.length);
+  return { depths: spread(depths, W), work: spread(lanes.work, 1), loss: lanes.loss };
 }
 
 function keptLanes({ lanes }: GivenOrder, key: string, make: () => LaneDepths): LaneDepths {
@@ -288,19 +389,20 @@ interface ChosenLanes {
 }
 
 /** Where units are too many some blocks are computed, and each stands for those next to it. */
-function chosenLanes({ units, slotsPerBlock, gridBlocks: G }: Dealing, rows: Int32Array | null): ChosenLanes {
+function chosenLanes({ units, slotsPerBlock, gridBlocks: G }: Dealing, blocks: Int32Array): ChosenLanes {
   const rounds = Math.ceil(units / (slotsPerBlock * G));
-  const count = rows?.length ?? G;
+  const count = blocks.length;
   const lookups = slotsPerBlock * rounds;
   const each = roundsEach(rounds, count * lookups);
-  const chosen = spreadBlocks(count, Math.min(count, Math.ceil((MAX_GIVEN_LOOKUPS * each) / lookups)));
-  return { blocks: rows ? chosen.map((at) => rows[at]) : chosen, rounds, each };
+  const wanted = Math.min(count, Math.ceil((MAX_GIVEN_LOOKUPS * each) / lookups));
+  return { blocks: wanted < count ? spreadBlocks(count, wanted).map((at) => blocks[at]) : blocks, rounds, each };
 }
 
 /** The lane with the most work of each group of some blocks. */
 function longestLanes(reader: GivenReader, dealing: Dealing, { blocks, rounds, each }: ChosenLanes): LaneDepths {
   const { units, unitsPerGroup: n, groupsPerBlock: W, slotsPerBlock, gridBlocks: G } = dealing;
   const depths = new Float64Array(blocks.length * W);
+  const workOf = new Float64Array(blocks.length);
   let lockstep = 0;
   let work = 0;
   let losses = 0;
@@ -321,6 +423,7 @@ function longestLanes(reader: GivenReader, dealing: Dealing, { blocks, rounds, e
         if (own > longest) longest = own;
       }
       depths[at] = longest;
+      workOf[i] += sum;
       const filled = end - g * n;
       if (first + g * n >= units || filled === 1) continue;
       lockstep += filled * longest;
@@ -330,15 +433,21 @@ function longestLanes(reader: GivenReader, dealing: Dealing, { blocks, rounds, e
     }
   }
   scaleBy(depths, rounds / Math.ceil(rounds / each));
+  scaleBy(workOf, rounds / Math.ceil(rounds / each));
   const loss = { aggregateLoss: work > 0 ? lockstep / work : 1, meanLoss: groups > 0 ? losses / groups : 1 };
-  return { depths, starts: null, loss };
+  return { depths, work: workOf, starts: null, loss };
 }
 
 /** Lanes that are out of step start units at many iterations, which take longer to count: one group of each stretch of the blocks. */
-function countedStarts(reader: GivenReader, dealing: Dealing, { blocks, rounds }: ChosenLanes): CountedStarts {
+function countedStarts(
+  reader: GivenReader,
+  dealing: Dealing,
+  { blocks, rounds }: ChosenLanes,
+  isSample: boolean,
+): CountedStarts {
   const { unitsPerGroup: n, groupsPerBlock: W } = dealing;
   const groups = blocks.length * W;
-  const stretch = Math.ceil((groups * n * rounds) / GIVEN_SETUP_LOOKUPS);
+  const stretch = Math.ceil((groups * n * rounds) / (isSample ? SAMPLED_SETUP_LOOKUPS : GIVEN_SETUP_LOOKUPS));
   const startsOf = startCounter(reader, dealing);
   const counts = new Float64Array(Math.ceil(groups / stretch)).map((_, i) => {
     const at = i * stretch + Math.floor(goldenTurn(i) * Math.min(stretch, groups - i * stretch));
@@ -376,6 +485,7 @@ export function fewestLaneIterations(order: GivenOrder, dealing: Dealing): numbe
     const counted = Array.from(chosen, (group) => startsOf(Math.floor(group / W), group % W));
     return {
       depths: Float64Array.from(counted, ({ depth }) => depth),
+      work: new Float64Array(0),
       starts: { counts: Float64Array.from(counted, (one) => one.starts), stretch: 1 },
       loss: { aggregateLoss: NaN, meanLoss: NaN },
     };

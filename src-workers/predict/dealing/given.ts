@@ -6,6 +6,7 @@ import {
 } from '../../domain/design.ts';
 import type { GivenLoss } from '../../domain/loss.ts';
 import { greatestCommonDivisor } from '../../numeric/lattice.ts';
+import { LONGEST_GROUPS } from '../constants.ts';
 import { sumOfLongest, type Dealing, type UnitOrder } from './deal.ts';
 
 /** Balancings that keep the given order of the units, or part of it: inside a window only its lengths, inside a bucket their order. */
@@ -39,6 +40,10 @@ export interface GivenOrder {
   readonly part: number;
   /** By n: the longest of each n consecutive units, up to where these repeat. */
   readonly longest: Map<number, Float64Array>;
+  /** By n: `longestGroups`. */
+  readonly longestAt: Map<number, Int32Array>;
+  /** Sums of the first 0, 1, 2 … lengths, iterations; `null` until asked for. */
+  ends: Float64Array | null;
   /** By n: `lossOfGroups`. */
   readonly losses: Map<number, GivenLoss>;
   /** Flattened loops of the launches seen last, see `dealing/given-launch.ts`. */
@@ -55,6 +60,8 @@ export interface KeptLanes {
 export interface LaneDepths {
   /** Of each, the lane with the most work, iterations. */
   readonly depths: Float64Array;
+  /** Work of the lanes of each block, iterations. */
+  readonly work: Float64Array;
   /** `null` until a setup asks for it. */
   starts: CountedStarts | null;
   /** Of their rounds together. */
@@ -153,6 +160,23 @@ export function longestOfGroups(order: GivenOrder, n: number): Float64Array {
     order.longest.set(n, longest);
   }
   return longest;
+}
+
+/** Which of `longestOfGroups` are longest, at most `LONGEST_GROUPS` of them. */
+export function longestGroups(order: GivenOrder, n: number): Int32Array {
+  let at = order.longestAt.get(n);
+  if (!at) {
+    const longest = longestOfGroups(order, n);
+    at = new Int32Array(Math.min(LONGEST_GROUPS, longest.length)).fill(-1);
+    for (let group = 0; group < longest.length; group++) {
+      let i = at.length - 1;
+      if (at[i] >= 0 && longest[at[i]] >= longest[group]) continue;
+      for (; i > 0 && (at[i - 1] < 0 || longest[at[i - 1]] < longest[group]); i--) at[i] = at[i - 1];
+      at[i] = group;
+    }
+    order.longestAt.set(n, at);
+  }
+  return at;
 }
 
 /** Losses of groups of n consecutive units of an order. */

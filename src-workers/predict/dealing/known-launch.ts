@@ -5,9 +5,9 @@ import type { Arena } from '../time/arena.ts';
 import { sampledSteps, steppedBlockLaw, type StepLaws } from '../time/block-law.ts';
 import type { DepthMeans } from '../depth/means.ts';
 import type { BlockLaw } from '../time/law.ts';
-import { placedBlocks, type KnownBlocks, type PlacedBlocks } from '../time/placed.ts';
+import { placedBlocks, sortRow, type KnownBlocks, type PlacedBlocks } from '../time/placed.ts';
 import type { Dealing } from './deal.ts';
-import { hasTrend, spreadRows, type GivenLaunch } from './given-launch.ts';
+import { spreadRows, type GivenLaunch } from './given-launch.ts';
 import { coarseLaw } from '../depth/group-depth.ts';
 import { windowSteps } from '../depth/window.ts';
 import { readSorted, type SortedOrder } from './order.ts';
@@ -97,10 +97,12 @@ function randomlyPlaced(depths: Float64Array, groupsPerBlock: number, gridBlocks
  * A launch of units in a given order. See `sortedLaunch`.
  * @param launchOf its blocks, or a sample of them
  * @param startsInOrder whether the blocks do; else they start in random order
+ * @param hasTrend whether they are longer in some parts of the launch
  */
 export function orderedLaunch(
   launchOf: (isSample: boolean) => GivenLaunch,
   startsInOrder: boolean,
+  hasTrend: () => boolean,
   dealing: Dealing,
   everyBlock: boolean,
 ): KnownLaunch {
@@ -108,10 +110,12 @@ export function orderedLaunch(
   const isPlaced = !startsInOrder && everyBlock && canKnowBlocks(dealing);
   // Blocks that start in random order are a law, unless each counts; so are many that do not change along the launch.
   // A last block that is not full must not decide: blocks of another size have as many groups.
-  if (!isPlaced && (!startsInOrder || (gridBlocks - 1) * groupsPerBlock >= PLAYED_GROUPS)) {
-    const { blocks, means } = launchOf(true);
-    if (!startsInOrder || !hasTrend(blocks)) {
-      const steps = sampledSteps({ depths: spreadRows(blocks, Infinity), groupsPerBlock, weights: null });
+  // Lanes of a flattened loop take longer to add up.
+  const played = dealing.loop === 'nested' ? PLAYED_GROUPS : PLAYED_GROUPS / 2;
+  if (!isPlaced && (!startsInOrder || (gridBlocks - 1) * groupsPerBlock >= played)) {
+    if (!startsInOrder || !hasTrend()) {
+      const { blocks, means, weights } = launchOf(true);
+      const steps = sampledSteps({ depths: sortedRows(blocks), groupsPerBlock, weights });
       return { ...UNORDERED, groupsPerBlock, means, placed: [], steps, size: 4 * steps.steps.length };
     }
   }
@@ -121,6 +125,12 @@ export function orderedLaunch(
     return { ...launch, placed: [], inOrder: blocks, size: blocks.depths.length + 2 * blocks.lives.length };
   const placed = randomlyPlaced(blocks.depths, groupsPerBlock, gridBlocks);
   return { ...launch, placed, size: (1 + placed.length) * blocks.depths.length };
+}
+
+/** Depths of known blocks, the shortest of each first. */
+function sortedRows({ depths, groupsPerBlock: W }: KnownBlocks): Float64Array {
+  for (let at = 0; at < depths.length; at += W) sortRow(depths, at, W);
+  return depths;
 }
 
 /** @param arena where the law lives; `launch.law` is void once that is cleared */

@@ -183,26 +183,29 @@ function lastLives(
   const skip = Math.max(1, Math.ceil(underWay / LAST_LIVES));
   const lives: number[] = [];
   let workLeft = 0;
-  let turn = 0;
+  // Fetches under way before the present ones, and the next that is looked at: one of each `skip`.
+  let passed = 0;
+  let looked = 0;
+  let next = 0;
   before.forEach((first, fetch) => {
     if (!isUnderWay(fetch)) return;
     const own = unitsOf(fetch);
     // The last of all units were fetched last.
-    const end = Math.round(units - (taken - first - own) * each);
-    for (let at = Math.max(0, Math.round(units - (taken - first) * each)); at < end; at += own) {
-      const isLookedAt = turn % skip === Math.floor(goldenTurn(Math.floor(turn / skip)) * skip);
-      turn++;
-      if (!isLookedAt) continue;
+    const from = Math.max(0, Math.round(units - (taken - first) * each));
+    const count = Math.ceil((Math.round(units - (taken - first - own) * each) - from) / own);
+    for (; next < passed + count; looked++, next = looked * skip + Math.floor(goldenTurn(looked) * skip)) {
+      const at = from + (next - passed) * own;
       let life = 0;
-      for (let from = at; from < at + own && from < units; from += perFetch) {
+      for (let start = at; start < at + own && start < units; start += perFetch) {
         let left = -age[fetch];
-        for (let unit = from; unit < from + perFetch && unit < units; unit++) left += lengths[unit % kept];
+        for (let unit = start; unit < start + perFetch && unit < units; unit++) left += lengths[unit % kept];
         if (left <= 0) continue;
         workLeft += left;
         if (left > life) life = left;
       }
       if (life > 0) lives.push(life);
     }
+    passed += count;
   });
   return { lives: Float64Array.from(lives).sort(), weight: skip, workLeft: workLeft * skip };
 }

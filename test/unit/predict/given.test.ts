@@ -13,7 +13,7 @@ import { parseMatrixMarket } from '../../../src-workers/parse/matrix-market.ts';
 import { dealingScratch, groupDepth, type Dealing } from '../../../src-workers/predict/dealing/deal.ts';
 import { givenOrder } from '../../../src-workers/predict/dealing/arrange.ts';
 import { lossInOrder, readGiven, type GivenBalancing } from '../../../src-workers/predict/dealing/given.ts';
-import { givenLaunch } from '../../../src-workers/predict/dealing/given-launch.ts';
+import { givenLaunch, hasTrend } from '../../../src-workers/predict/dealing/given-launch.ts';
 import { lawOfUnits, givenLengths, repeatedUnits } from '../../../src-workers/predict/ordered.ts';
 import { unitOrder } from '../../../src-workers/bench/unit-loop.ts';
 
@@ -202,6 +202,48 @@ describe('a given order', () => {
       }),
       { numRuns: 300 },
     );
+  });
+
+  it('has a trend where some parts of a launch have more work, however the launch is dealt', () => {
+    const rising = Float64Array.from({ length: 4096 }, (_, i) => 1 + Math.floor(i / 64));
+    const even = Float64Array.from({ length: 4096 }, (_, i) => 1 + ((i * 37) % 64));
+    const trendOf = (lengths: Float64Array, units: number, rounds: number): boolean => {
+      const law = lawOfUnits('x', givenLengths(lengths), units);
+      const slotsPerBlock = 64;
+      const gridBlocks = Math.ceil(units / (slotsPerBlock * rounds));
+      const shape = { unitsPerGroup: 32, groupsPerBlock: 2, slotsPerBlock, gridBlocks };
+      const dealing: Dealing = { units, ...shape, loop: 'nested', setupIterations: 0 };
+      return hasTrend(givenOrder(lengths, units, law, { kind: 'none' }, 32), dealing);
+    };
+    expect(trendOf(rising, 4096, 1)).toBe(true);
+    expect(trendOf(even, 4096, 1)).toBe(false);
+    // Many repetitions leave each part of the launch with the same lengths.
+    expect(trendOf(rising, 4096 * 64, 1)).toBe(false);
+    expect(trendOf(rising, 4096 * 64, 64)).toBe(true);
+    // Half of the blocks have one round more.
+    expect(trendOf(even, 4096, 1.5)).toBe(true);
+  });
+
+  it.each(['nested', 'flattened'] as const)('is sampled with its mean depth and its longest unit: %s loops', (loop) => {
+    // One unit is far longer than all others.
+    const lengths = Float64Array.from({ length: 2 ** 17 }, (_, i) => (i === 77_777 ? 5000 : 1 + ((i * 7919) % 37)));
+    const units = 2 ** 18;
+    const shape = { unitsPerGroup: 32, groupsPerBlock: 4, slotsPerBlock: 128, gridBlocks: units / 128 / 2 };
+    const dealing: Dealing = { units, ...shape, loop, setupIterations: 0 };
+    const law = lawOfUnits('x', givenLengths(lengths), units);
+    const order = givenOrder(lengths, units, law, { kind: 'none' }, 32);
+    const all = givenLaunch(order, dealing, 1).blocks;
+    const { blocks, weights } = givenLaunch(order, dealing, order.lengths.reduce((a, b) => a + b) / 2 ** 17, true);
+    expect(all.lives.length).toBe(1024);
+    expect(blocks.lives.length).toBeLessThan(600);
+    expect(Math.max(...blocks.lives) / Math.max(...all.lives)).toBeGreaterThan(0.95);
+    const total = weights!.reduce((a, b) => a + b);
+    expect(Math.abs(total / 1024 - 1)).toBeLessThan(1e-9);
+    const mean = blocks.means.reduce((sum, own, at) => sum + own * weights![at], 0) / total;
+    expect(Math.abs((mean * 1024) / all.means.reduce((a, b) => a + b) - 1)).toBeLessThan(0.01);
+    // What is kept of the order is not what a launch has scaled.
+    const again = givenLaunch(order, dealing, order.lengths.reduce((a, b) => a + b) / 2 ** 17, true);
+    expect(again.blocks.means).toEqual(blocks.means);
   });
 
   it('is sampled evenly where a launch has too many groups: the mean life is that of all blocks', () => {
