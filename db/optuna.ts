@@ -2,20 +2,25 @@ import { closeSync, openSync, writeSync } from 'node:fs';
 import Database from 'better-sqlite3';
 import { fail, ok, type Result } from '../src-workers/domain/result.ts';
 
-/** A study of Optuna (https://optuna.org), as its SQLite storage holds it: complete trials only. */
+/** A study of Optuna (https://optuna.org), as its storage holds it: trials that are complete or failed. */
 export interface OptunaStudy {
   readonly name: string;
   /** Whether each objective is minimised, and its name where the study gives it. */
   readonly objectives: readonly { readonly minimised: boolean; readonly name: string | null }[];
   readonly trials: readonly OptunaTrial[];
-  /** Trials that failed, were pruned or still run. */
+  /** Trials that were pruned, wait or still run. */
   readonly incomplete: number;
+  /** What a file of Lockstep says of its sweep: any JSON value. */
+  readonly mark: unknown;
 }
 export interface OptunaTrial {
   readonly number: number;
   readonly parameters: Readonly<Record<string, number | string | boolean>>;
   /** By objective; null where it is infinite. */
   readonly values: readonly (number | null)[];
+  readonly failed: boolean;
+  /** The design that it is, where a file of Lockstep says it: any JSON value. */
+  readonly mark: unknown;
 }
 
 const MAGIC = 'SQLite format 3\0';
@@ -108,10 +113,17 @@ function* studiesOf(database: Database.Database, label: string): Generator<void,
   }
   const studies = new Map<
     number,
-    { name: string; minimised: boolean[]; names: string[]; incomplete: number; trials: OptunaTrial[] }
+    { name: string; minimised: boolean[]; names: string[]; incomplete: number; trials: OptunaTrial[]; mark: unknown }
   >();
   yield* eachRow<StudyRow>('SELECT study_id, study_name FROM studies ORDER BY study_id', (row) =>
-    studies.set(row.study_id, { name: String(row.study_name), minimised: [], names: [], incomplete: 0, trials: [] }),
+    studies.set(row.study_id, {
+      name: String(row.study_name),
+      minimised: [],
+      names: [],
+      incomplete: 0,
+      trials: [],
+      mark: null,
+    }),
   );
   yield* eachRow<DirectionRow>(
     'SELECT study_id, objective, direction FROM study_directions ORDER BY objective',
@@ -127,18 +139,37 @@ function* studiesOf(database: Database.Database, label: string): Generator<void,
     );
   const trials = new Map<
     number,
-    { number: number; parameters: Record<string, number | string | boolean>; values: (number | null)[] }
+    {
+      number: number;
+      parameters: Record<string, number | string | boolean>;
+      values: (number | null)[];
+      failed: boolean;
+      mark: unknown;
+    }
   >();
   yield* eachRow<TrialRow>('SELECT trial_id, number, study_id, state FROM trials ORDER BY trial_id', (row) => {
     const study = studies.get(row.study_id);
     if (!study) return;
-    if (row.state !== 'COMPLETE') study.incomplete += 1;
+    if (row.state !== 'COMPLETE' && row.state !== 'FAIL') study.incomplete += 1;
     else {
-      const trial = { number: row.number, parameters: {}, values: [] };
+      const trial = { number: row.number, parameters: {}, values: [], failed: row.state === 'FAIL', mark: null };
       study.trials.push(trial);
       trials.set(row.trial_id, trial);
     }
   });
+  for (const [table, owner, owners] of [
+    ['study_user_attributes', 'study_id', studies],
+    ['trial_user_attributes', 'trial_id', trials],
+  ] as const) {
+    if (plain.includes(table))
+      yield* eachRow<{ id: number; value_json: string }>(
+        `SELECT ${owner} AS id, value_json FROM ${table} WHERE key = 'lockstep'`,
+        (row) => {
+          const marked: { mark: unknown } | undefined = owners.get(row.id);
+          if (marked) marked.mark = json(row.value_json);
+        },
+      );
+  }
   const choices = new Map<string, unknown>();
   yield* eachRow<ParameterRow>(
     'SELECT trial_id, param_name, param_value, distribution_json FROM trial_params ORDER BY param_id',
@@ -156,23 +187,30 @@ function* studiesOf(database: Database.Database, label: string): Generator<void,
       trial.values[row.objective] = typeof row.value === 'number' ? row.value : null;
   });
   return ok(
-    [...studies.values()].map(({ name, minimised, names, incomplete, trials: complete }) => ({
+    [...studies.values()].map(({ name, minimised, names, incomplete, trials: ended, mark }) => ({
       name,
       objectives: minimised.map((one, at) => ({ minimised: one, name: names[at] ?? null })),
       incomplete,
-      trials: complete,
+      trials: ended,
+      mark,
     })),
   );
 }
 
-/** A parameter's value; of a categorical one the choice. `null` where it is none. */
+/** A parameter's value. `null` where it is none. */
 function valueOf(
   { param_value: value, distribution_json: text }: ParameterRow,
   known: Map<string, unknown>,
 ): number | string | boolean | null {
-  if (typeof value !== 'number' || typeof text !== 'string') return null;
+  if (typeof text !== 'string') return null;
   if (!known.has(text)) known.set(text, json(text));
-  const distribution = known.get(text) as {
+  return choiceOf(value, known.get(text));
+}
+
+/** The value of a parameter that a storage keeps as a number; of a categorical one the choice. `null` where it is none. @param of the distribution, as JSON or its text */
+export function choiceOf(value: unknown, of: unknown): number | string | boolean | null {
+  if (typeof value !== 'number') return null;
+  const distribution = (typeof of === 'string' ? json(of) : of) as {
     readonly name?: unknown;
     readonly attributes?: { readonly choices?: unknown };
   } | null;

@@ -1,4 +1,5 @@
 import { createHash } from 'node:crypto';
+import { threadId, workerData } from 'node:worker_threads';
 import type { DrawnTimeline, PlayedLaunch } from './domain/timeline.ts';
 import type { Breakdown } from './domain/breakdown.ts';
 import type { PredictionChunk, PredictionColumns } from './domain/columns.ts';
@@ -24,6 +25,7 @@ import { writeCudaPlan } from './bench/cuda/write.ts';
 import { wordBytes } from './bench/words.ts';
 import { calibrateFromDesigns, type CalibrationOptions, type MeasuredDesign } from './bench/calibrate.ts';
 import { kept } from './numeric/kept.ts';
+import { shareSteps, stepsOf } from './numeric/steps.ts';
 import { lawOfUnits, partOfUnits, sharedValues, type OrderedLengths } from './predict/ordered.ts';
 import type { CalibrationProfile } from './domain/calibration.ts';
 import type { BenchPlan, PlanSource } from './domain/benchmark.ts';
@@ -67,6 +69,8 @@ import {
 } from './simulate/simulate-design.ts';
 
 /** The tasks of the pool: the only file that knows Piscina's worker side. */
+
+if (workerData instanceof Int32Array) shareSteps(stepsOf(workerData, threadId));
 
 /** Predictors of the plans seen last: chunks of one sweep, and explanations of a run being looked at, share tables. */
 const MAX_PREDICTORS = 3;

@@ -78,7 +78,7 @@ export function startAgent(
   name: string,
   ...options: readonly string[]
 ): Promise<CommandProcess> {
-  const args = ['agent', '--json', '--name', name, '--workers', '1', '--silence', '1'];
+  const args = ['agent', '--json', '--name', name, '--workers', '1'];
   return startCommand([...args, ...redisArgs(redis, prefix), ...options]);
 }
 

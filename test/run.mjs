@@ -1,14 +1,19 @@
-// npm test: every check and test of the project. The last line says how many passed, failed and were skipped, in one total:
-// a static check and the build count as one each. Programs that tests start and the machine lacks are fetched first; the
-// tests of one that cannot be had are skipped, and with CI=true that is a failure. Plain JavaScript for any Node from 20 on:
-// what it runs runs on the locked Node.
+// The checks and tests of the project. The last line says how many passed, failed and were skipped, in one total: a static
+// check and the build count as one each. Programs that tests start and the machine lacks are fetched first; the tests of one
+// that cannot be had are skipped, and with CI=true that is a failure. Plain JavaScript for any Node from 20 on: what it runs
+// runs on the locked Node.
 //
-//   node test/run.mjs --quick                   types, lint, imports and the unit tests of changed files
-//   node test/run.mjs [--desktop [COMMAND …]]   also the desktop tests, started through COMMAND where there is one
-import { execFileSync, spawn } from 'node:child_process';
-import { mkdirSync, readFileSync, rmSync } from 'node:fs';
+//   npm run check       lint, format, types and the nearest tests of the changed files
+//   npm test            the static checks, and every test file that is not named *.slow.test.ts
+//   npm run test:all    all of it
+//   npm run test:rest   what the npm test before it left out; its total covers both
+//
+// --desktop [COMMAND …]   also the desktop tests, started through COMMAND where there is one
+import { spawn } from 'node:child_process';
+import { mkdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { delimiter, join } from 'node:path';
 import { fileURLToPath } from 'node:url';
+import { changedFiles, nearestTests } from './changed.mjs';
 import { findTool, forgetTools, TOOLS } from './tools.mjs';
 
 const root = fileURLToPath(new URL('..', import.meta.url));
@@ -118,9 +123,8 @@ async function check(/** @type {string} */ label, /** @type {string} */ command)
  * @param {string} command
  * @param {string} file
  * @param {(report: never) => { passed: number, failed: number, skipped: number }} read
- * @param {boolean} [mayBeEmpty]
  */
-async function tests(label, command, file, read, mayBeEmpty = false) {
+async function tests(label, command, file, read) {
   const start = performance.now();
   const path = join(results, file);
   rmSync(path, { force: true });
@@ -132,10 +136,12 @@ async function tests(label, command, file, read, mayBeEmpty = false) {
     counts.failed += 1;
     process.stdout.write(`${label}: no report (${error instanceof Error ? error.message : String(error)})\n`);
   }
-  if (counts.failed === 0 && (code !== 0 || (counts.passed + counts.skipped === 0 && !mayBeEmpty))) counts.failed += 1;
+  if (counts.failed === 0 && (code !== 0 || counts.passed + counts.skipped === 0)) counts.failed += 1;
   report(label, counts, start, output);
 }
 
+const vitest = (/** @type {string} */ files) =>
+  `vitest run ${files} --reporter=default --reporter=json --outputFile.json=test-results/vitest.json`;
 const ofVitest = (
   /** @type {{ numPassedTests: number, numFailedTests: number, numPendingTests: number, testResults: { status: string, assertionResults: { status: string }[] }[] }} */ json,
 ) => ({
@@ -156,31 +162,8 @@ const ofPlaywright = (
 });
 
 mkdirSync(results, { recursive: true });
-
-/** Sources and tests that differ from the last commit. */
-function changedSources() {
-  const git = (/** @type {string} */ words) => execFileSync('git', words.split(' '), { cwd: root, encoding: 'utf8' });
-  const names = `${git('diff --name-only --diff-filter=d HEAD')}${git('ls-files --others --exclude-standard')}`.split(
-    '\n',
-  );
-  return names.filter((name) => /^[\w./-]+\.(ts|mjs|svelte|json)$/.test(name) && /^(src-|db\/|test\/)/.test(name));
-}
-
-if (process.argv.includes('--quick')) {
-  await Promise.all([
-    check('lint', 'npm run --silent check:lint').then(() => check('imports', 'npm run --silent check:imports')),
-    check('types', 'npm run --silent check:types').then(() =>
-      tests(
-        'unit tests of changed files',
-        `vitest related --run --passWithNoTests --dir test/unit ${changedSources().join(' ')} --reporter=default --reporter=json --outputFile.json=test-results/vitest-changed.json`,
-        'vitest-changed.json',
-        ofVitest,
-        true,
-      ),
-    ),
-  ]);
-  end();
-}
+/** What `npm test` counted, for the part that it left out. */
+const totalFile = join(results, 'total.json');
 
 /** Says the total, and how to get what is missing. */
 function end(/** @type {readonly string[]} */ notes = []) {
@@ -189,7 +172,54 @@ function end(/** @type {readonly string[]} */ notes = []) {
   process.exit(total.failed === 0 ? 0 : 1);
 }
 
-const asked = process.argv.indexOf('--desktop');
+/** The most files of tests that `npm run check` runs: they take less than its types do. */
+const NEAREST = 20;
+
+/** Lint, format, types and tests of what differs from the last commit. */
+async function checkChanged() {
+  const changed = changedFiles();
+  const isSvelte = (/** @type {string} */ file) => /\.svelte(\.ts)?$/.test(file);
+  const within = (/** @type {RegExp} */ folders) => changed.some((file) => folders.test(file));
+  /** Does nothing where no file is concerned. */
+  const checkFiles = (/** @type {string} */ label, /** @type {string} */ command, /** @type {string[]} */ paths) =>
+    paths.length > 0 && check(`${label} of ${paths.length} changed files`, `${command} ${paths.join(' ')}`);
+  const lint = async () => {
+    await checkFiles('format', 'oxfmt --check --no-error-on-unmatched-pattern', changed);
+    const scripts = changed.filter((file) => !file.endsWith('.svelte'));
+    await checkFiles('lint', 'oxlint --type-aware --deny-warnings --no-error-on-unmatched-pattern', scripts);
+    const eslint = 'eslint --max-warnings 0 --cache --cache-location node_modules/.cache/eslint/';
+    await checkFiles('lint', eslint, changed.filter(isSvelte));
+  };
+  const types = async () => {
+    if (within(/^src-workers/)) await check('types of src-workers', 'tsc -p src-workers');
+    if (within(/^(src-workers|src-main|db)/)) await check('types of src-main', 'tsc -p src-main');
+    if (within(/^(src-workers|src-main|db|test)/)) await check('types of test', 'tsc -p test');
+    if (within(/^src-/)) await check('types of src-renderer', 'npm run --silent check:svelte');
+  };
+  const nearest = nearestTests(changed);
+  const paths = nearest.slice(0, NEAREST).join(' ');
+  const label = `the ${Math.min(NEAREST, nearest.length)} nearest of ${nearest.length} files of tests`;
+  const near = async () => paths && tests(label, vitest(paths), 'vitest.json', ofVitest);
+  await Promise.all([lint().then(types), near()]);
+}
+
+const asks = (/** @type {string} */ option) => process.argv.includes(option);
+if (asks('--changed')) {
+  await checkChanged();
+  end();
+}
+
+const part = asks('--all') ? 'all' : asks('--rest') ? 'rest' : 'quick';
+if (part === 'rest') {
+  try {
+    Object.assign(total, JSON.parse(readFileSync(totalFile, 'utf8')));
+    say(`npm test: ${total.passed} passed, ${total.failed} failed`);
+  } catch {
+    report('npm test', { passed: 0, failed: 1 }, performance.now(), 'It has left no total: run it before.');
+  }
+}
+rmSync(totalFile, { force: true });
+
 await fetchTools();
 // What a Chromium of Playwright brings lies in no usual place.
 const [chromium, driver] = [findTool('chromium'), findTool('swiftshader')];
@@ -202,37 +232,41 @@ const absent = missing().map((name) => {
 if (process.env.CI === 'true' && absent.length > 0)
   report('tools', { passed: 0, failed: absent.length }, performance.now(), absent.join('\n'));
 
-// The browser tests wait much, so they fill the gaps of what computes; the desktop tests have the machine to themselves.
 const checks = async () => {
   await check('types', 'npm run --silent check:types');
   await check('lint', 'npm run --silent check:lint');
   await check('imports', 'npm run --silent check:imports');
   await check('unused', 'npm run --silent check:unused');
 };
+/** Which files a runner takes: a filter of Playwright is an expression, one of Vitest a part of a path. */
+const files = {
+  quick: { browser: String.raw`'e2e/[\w-]+\.test\.ts$'`, other: "--exclude '**/*.slow.test.ts'" },
+  rest: { browser: String.raw`'\.slow\.test\.ts$'`, other: '.slow.test.ts' },
+  all: { browser: '', other: '' },
+}[part];
+/** Files of browser tests have hosts and databases of their own, and much of their time is waiting: two at a time. */
+const browser = () =>
+  tests(
+    'browser',
+    `playwright test ${files.browser} --project=browser --workers=2 --reporter=list,json`,
+    'browser.json',
+    ofPlaywright,
+  );
+const built = part === 'rest' || check('build', 'npm run --silent build');
 const unbuilt = (/** @type {string} */ label) =>
   report(label, { passed: 0, failed: 1 }, performance.now(), 'not run: the build failed');
-const browser = async () => {
-  const built = await check('build', 'npm run --silent build');
-  if (built)
-    await tests('browser', 'playwright test --project=browser --reporter=list,json', 'browser.json', ofPlaywright);
-  else unbuilt('browser');
-  return built;
-};
-const [built] = await Promise.all([
-  browser(),
-  checks(),
-  tests(
-    'unit, property, golden, db, integration',
-    'vitest run --reporter=default --reporter=json --outputFile.json=test-results/vitest.json',
-    'vitest.json',
-    ofVitest,
-  ),
+// The browser tests wait much, so they fill the gaps of what computes; the desktop tests have the machine to themselves.
+await Promise.all([
+  (async () => ((await built) ? browser() : unbuilt('browser')))(),
+  part !== 'rest' && checks(),
+  tests('unit, property, golden, db, integration', vitest(files.other), 'vitest.json', ofVitest),
 ]);
-if (asked >= 0) {
-  const wrapper = process.argv.slice(asked + 1).join(' ');
+if (asks('--desktop')) {
+  const wrapper = process.argv.slice(process.argv.indexOf('--desktop') + 1).join(' ');
   const command = `${wrapper} playwright test --project=desktop --project=packed --reporter=list,json`.trim();
-  if (built) await tests('desktop', command, 'desktop.json', ofPlaywright);
+  if (await built) await tests('desktop', command, 'desktop.json', ofPlaywright);
   else unbuilt('desktop');
 }
 
+if (part === 'quick') writeFileSync(totalFile, JSON.stringify(total));
 end(absent);

@@ -13,6 +13,7 @@ export interface Tool {
   readonly use: string;
   readonly get: string;
   readonly debian: string | null;
+  readonly needs?: ToolName;
 }
 export const TOOLS: Readonly<Record<ToolName, Tool>>;
 export function findTool(name: ToolName): string | null;

@@ -37,8 +37,8 @@ function swiftShader() {
 }
 
 /**
- * `debian`: the package that has it, which npm test installs where it may.
- * @type {Readonly<Record<ToolName, { use: string, get: string, debian: string | null, find: () => string | null }>>}
+ * `debian`: the package that has it, which npm test installs where it may. `needs`: a tool without which it does nothing.
+ * @type {Readonly<Record<ToolName, { use: string, get: string, debian: string | null, needs?: ToolName, find: () => string | null }>>}
  */
 export const TOOLS = {
   chromium: {
@@ -54,7 +54,7 @@ export const TOOLS = {
     find: swiftShader,
   },
   'g++': {
-    use: 'the CUDA sources in an emulation',
+    use: 'the CUDA sources, in an emulation and as the host compiler of nvcc',
     get: 'install a C++17 compiler',
     debian: 'g++',
     find: () => inPath(['g++']),
@@ -99,6 +99,7 @@ export const TOOLS = {
     use: 'the CUDA sources under the real compiler',
     get: 'install the CUDA toolkit, 12.4 or newer, and add its bin folder to PATH',
     debian: null,
+    needs: 'g++',
     find: () => inPath(['nvcc']),
   },
 };
@@ -122,7 +123,12 @@ export function forgetTools() {
 }
 
 /**
- * For `describe.skipIf`, `it.skipIf`: whether one of the tools is missing.
+ * For `describe.skipIf`, `it.skipIf`: whether one of the tools is missing, or what it needs.
  * @param {...ToolName} names
+ * @returns {boolean}
  */
-export const lacks = (...names) => names.some((name) => findTool(name) === null);
+export const lacks = (...names) =>
+  names.some((name) => {
+    const { needs } = TOOLS[name];
+    return findTool(name) === null || (needs !== undefined && lacks(needs));
+  });

@@ -16,8 +16,8 @@ The functions ask one ``lockstep rpc``, a program that is started at the first c
 environment variable LOCKSTEP, else ``lockstep`` on the PATH, else the one that wrote this file. ``Lockstep(db=...)`` is another one,
 with its own database, and a context manager. All of it may be used from several threads.
 
-A study is a path of a study file, or the same as a dict, in which ``workload["lengths"]`` may also be a list or an array of whole numbers.
-A run is its number, or what ``sweep`` returned. Times are in milliseconds, sizes in bytes. What is not known is None. Answers are the
+A study is a path of a study file, or the same as a dict, in which ``workload["lengths"]`` may also be a list or an array of whole numbers, or
+a sparse matrix of SciPy: the entries of each row. A run is its number, or what ``sweep`` returned. Times are in milliseconds, sizes in bytes. What is not known is None. Answers are the
 contract's (src-main/contract): the types here name the fields that are used most.
 """
 
@@ -28,6 +28,7 @@ import base64
 import contextlib
 import json
 import math
+import numbers
 import os
 import platform
 import queue
@@ -52,6 +53,7 @@ _MAX_ARGUMENT_BYTES = 256 * 2**20 - 1000
 _LAST_SECONDS = 15
 _DESIGNS_PER_STEP = 4
 
+# An array, a list, or a sparse matrix, of which a row is a unit.
 Lengths = Union[str, Sequence[int]]
 Study = Union[str, "os.PathLike[str]", Mapping[str, Any]]
 Run = Union[int, Mapping[str, Any]]
@@ -165,6 +167,7 @@ class Tuning(TypedDict):
     best: Optional[Dict[str, Any]]  # designIndex, design, measuredMs, expectedMs, predictedMs
     expectedRegret: Optional[float]
     stopped: str  # within, budget or all-measured
+    history: List[Dict[str, Any]]  # designIndex, design, runId, predictedMs, measuredMs: what was measured, in order
     steps: List[Dict[str, Any]]  # runId, designs, failures of measure (by design), and what was known then
 
 
@@ -222,13 +225,13 @@ class Lockstep:
     ) -> Loss:
         """What lockstep costs a workload, for n units in a group: the mean loss, its deviation, the aggregate loss.
 
-        lengths: iterations of each unit in its order, whole numbers from 0; or a workload as written, such as ``geometric(0.05)`` or
-            ``file:lengths.csv`` (files are looked for in the current folder).
+        lengths: iterations of each unit in its order, whole numbers from 0, or a sparse matrix of SciPy (the entries of each row); or a
+            workload as written, such as ``geometric(0.05)`` or ``file:lengths.csv`` (files are looked for in the current folder).
         quantiles: also those of the loss, which take up to half a second for each n.
         truncation: probability cut from an infinite law, 1e-6 without it.
         """
-        workload = {"lengths": lengths, **_given(truncation=truncation)}
-        sizes = [n] if isinstance(n, int) else list(n)
+        workload = {"lengths": lengths if isinstance(lengths, str) else _lengths(lengths), **_given(truncation=truncation)}
+        sizes = [n] if isinstance(n, numbers.Integral) else list(n)
         return self.call("models.loss", workload=workload, n=sizes, quantiles=quantiles, folder=os.getcwd())
 
     def sweep(self, study: Study, *, top: int = 10, devices: Optional[Sequence[str]] = None) -> Sweep:
@@ -427,7 +430,7 @@ class Lockstep:
         study = dict(study)
         workload = study.get("workload")
         if isinstance(workload, Mapping) and not isinstance(workload.get("lengths", ""), str):
-            lengths = "\n".join(str(length) for length in workload["lengths"])
+            lengths = "\n".join(str(length) for length in _lengths(workload["lengths"]))
             stored = self.call("workload.upload", fileName="lengths.csv", bytes=f"length\n{lengths}\n".encode())
             study["workload"] = {**workload, "lengths": stored["lengths"], "units": workload.get("units", stored["units"])}
         if devices is not None:
@@ -463,7 +466,7 @@ class _Child:
         answer: "queue.SimpleQueue[Mapping[str, Any]]" = queue.SimpleQueue()
         try:
             given = json.dumps(arguments, allow_nan=False, default=_plain)
-        except (TypeError, ValueError) as error:
+        except (TypeError, ValueError, RecursionError) as error:
             raise LockstepError("bad-input", f"The arguments are not JSON: {error}.") from error
         # JSON of this module is ASCII: a character is a byte.
         if len(given) > _MAX_ARGUMENT_BYTES:
@@ -541,7 +544,8 @@ class _Child:
 
 
 def frame(result: Any) -> Any:
-    """Rows of any answer here as a pandas DataFrame: a column for each figure, those of the design by their own names.
+    """Rows of any answer here as a pandas DataFrame: a column for each figure, those of the design by their own names. Of a tuning what was
+    measured, in order.
 
     Raises LockstepError (unsupported) without pandas.
     """
@@ -590,7 +594,7 @@ def plot(result: Any, ax: Any = None) -> Any:
 
 def _rows(result: Any) -> List[Mapping[str, Any]]:
     if isinstance(result, Mapping):
-        for name in ("rows", "best", "row"):
+        for name in ("history", "rows", "best", "row"):
             if isinstance(result.get(name), (list, Mapping)):
                 result = result[name]
                 break
@@ -609,7 +613,7 @@ def _flat(row: Mapping[str, Any]) -> Dict[str, Any]:
 
 
 def _is_run(what: Union[Study, Run]) -> bool:
-    return isinstance(what, int) or (isinstance(what, Mapping) and "runId" in what)
+    return isinstance(what, numbers.Integral) or (isinstance(what, Mapping) and "runId" in what)
 
 
 def _name(function: Any) -> str:
@@ -622,6 +626,20 @@ def _run_id(run: Run) -> int:
 
 def _given(**arguments: Any) -> Dict[str, Any]:
     return {name: value for name, value in arguments.items() if value is not None}
+
+
+def _lengths(value: Any) -> List[Any]:
+    """Lengths as a list. Raises LockstepError (bad-input) for a table, whose lengths are not known."""
+    if hasattr(value, "tocsr"):
+        pointers = value.tocsr().indptr.tolist()
+        return [end - begin for begin, end in zip(pointers, pointers[1:])]
+    shape = tuple(getattr(value, "shape", (0,)))
+    values = value.tolist() if hasattr(value, "tolist") else list(value) if len(shape) == 1 else None
+    if values is None or sum(size != 1 for size in shape) > 1 or not shape:
+        raise LockstepError("bad-input", f"The lengths have the shape {shape}. Give an array of one dimension: a length for each unit.")
+    for _ in shape[1:]:
+        values = [one for part in values for one in part]
+    return [int(one) if isinstance(one, bool) else one for one in values]
 
 
 def _plain(value: Any) -> Any:

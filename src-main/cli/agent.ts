@@ -1,13 +1,15 @@
 import { hostname } from 'node:os';
 import { fail, ok, type Result } from '../../src-workers/domain/result.ts';
 import type { AgentsState } from '../contract/agents.ts';
+import type { MeasuringTarget } from '../contract/measuring.ts';
 import type { programPlaces } from '../hosts/places.ts';
 import { openAgent } from '../services/agents/agent.ts';
 import { VERSIONS, type RedisSettings } from '../services/agents/connection.ts';
 import { remoteTarget } from '../services/agents/protocol.ts';
 import type { Engine } from '../services/engine.ts';
 import { counted } from '../services/export/text.ts';
-import { openTargets } from '../services/measuring/targets.ts';
+import type { MeasuringPrograms } from '../services/measuring/programs.ts';
+import { targetsLike } from '../services/measuring/targets.ts';
 import { openPool } from '../services/pool.ts';
 import { EXIT_OK, printJson, reportFailure, say, type Terminal } from './output.ts';
 
@@ -78,15 +80,13 @@ export async function agentCommand(
 
 /** The devices that an agent offers: those named, which must be there. */
 async function offeredDevices(
-  programs: Parameters<typeof openTargets>[0]['programs'],
+  programs: MeasuringPrograms,
   wanted: readonly string[],
   closing: AbortSignal,
-) {
-  const targets = openTargets({ programs, host: 'cli', closing, agents: { devices: async () => [] } });
-  const known = wanted.length === 0 ? [] : await targets.list(false);
-  const offered: (typeof known)[number][] = [];
+): Promise<Result<readonly MeasuringTarget[]>> {
+  const offered: MeasuringTarget[] = [];
   for (const id of wanted) {
-    const device = known.find((one) => one.id === id);
+    const device = (await targetsLike(id, programs, closing)).find((one) => one.id === id);
     if (!device)
       return fail(
         'not-found',

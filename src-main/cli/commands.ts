@@ -5,7 +5,7 @@ import { assumedPhrase, trafficPhrase } from '../../src-workers/domain/provenanc
 import { fail, ok, unwrap, type Result } from '../../src-workers/domain/result.ts';
 import { ACCURACY_TEXT } from '../contract/accuracy.ts';
 import { countsText } from '../contract/counts.ts';
-import type { BestDesigns, BestRow, ExportFormat, RunSummary } from '../contract/api.ts';
+import type { BestDesigns, BestRow, ExportDocument, ExportFormat, RunSummary } from '../contract/api.ts';
 import { documentParts } from '../contract/document.ts';
 import type { ProcedureInput } from '../contract/procedures.ts';
 import { deviceRows } from '../services/devices/compare.ts';
@@ -453,6 +453,16 @@ export async function compareCommand(
   return EXIT_OK;
 }
 
+/** How many designs a document lists, and why no more. */
+export function listedText(
+  { listed, of, most = Infinity }: NonNullable<ExportDocument['designs']>,
+  top: number,
+): string {
+  const known = `${listed.toLocaleString('en')} of ${of.toLocaleString('en')} designs, the best`;
+  if (top >= most && listed === most) return `${known}: the most that such a file lists`;
+  return listed < top ? `${known}; the others launch the same` : `${known}; --top lists more`;
+}
+
 export async function exportCommand(
   engine: Engine,
   terminal: Terminal,
@@ -492,10 +502,7 @@ export async function exportCommand(
   if (!rendered.ok) return reportFailure(terminal, rendered.error);
   const { mediaType, fileName, designs, note } = rendered.value;
   const { output } = options;
-  const listed =
-    designs && designs.listed < designs.of
-      ? `${designs.listed.toLocaleString('en')} of ${designs.of.toLocaleString('en')} designs, the best; --top lists more`
-      : null;
+  const listed = designs && designs.listed < designs.of ? listedText(designs, options.top) : null;
   const parts = documentParts(engine, rendered.value);
   if (output === undefined && !options.json) {
     await printParts(terminal, parts);

@@ -577,7 +577,7 @@ Measures a few designs, corrects the predictions of all others by them, and choo
 to be within --within of the fastest of the sweep, or the budget is spent. Each step is a measurement of the run. All measurements of the run
 on this target count, with this program: the same command continues after it was stopped.
 With --json: {runId, deviceId, considered, measured, failed, best: {designIndex, design, measuredMs, expectedMs, predictedMs}, expectedRegret,
-  within, stopped, elapsedMs, steps: [{runId, designs, measured, failed, best, expectedRegret}]}; stopped is within, budget or all-measured;
+  within, stopped, elapsedMs, steps: [{runId, designs, measured, failed, best, expectedRegret}]}; stopped is within, budget, all-measured or all-failed;
   times include what ordering the units takes, as predicted.`,
     )
     .action((run: string, options: GlobalOptions & TuneOptions) =>
@@ -763,8 +763,8 @@ function fileCommands(program: Command, cli: CommandLine): void {
       `
 The kind of FILE is detected from its content. It may be compressed (.gz):
   results.jsonl of a bundle    JSON lines: the plan first, then a record per line; of a folder, those of all slices
-  Kernel Tuner                 a cache, or results in the T4 format (JSON)
-  Optuna                       a storage (SQLite): the complete trials of a study that minimises a time
+  Kernel Tuner                 a cache, results in the T4 format, or those of store_results (JSON)
+  Optuna                       a storage (SQLite or a journal): the complete and failed trials of a study that minimises a time
   measured loops               CSV: dataset,rows,cols,nnzs and a column of times, ms, per schedule
   mean losses of SMITE         CSV: distribution,n,groups,measured_mean_loss,…
   a study                      JSON (lockstep sweep --help says where its schema is); kept among your studies

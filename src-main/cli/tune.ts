@@ -2,7 +2,7 @@ import { fail, ok, type Result } from '../../src-workers/domain/result.ts';
 import type { TuningStep } from '../contract/measuring.ts';
 import { validate } from '../contract/parse.ts';
 import { procedures } from '../contract/procedures.ts';
-import { DESIGNS_PER_STEP, triedDesigns, tune } from '../contract/tuning.ts';
+import { DESIGNS_PER_STEP, failureReasons, triedDesigns, tune } from '../contract/tuning.ts';
 import type { Engine } from '../services/engine.ts';
 import { agentTarget } from './agent.ts';
 import { launchInput, measuringTarget, type BenchOptions } from './bench.ts';
@@ -100,17 +100,19 @@ function progressText({ measured, failed, best, expectedRegret }: TuningStep): s
 const STOPPED = {
   within: (within: number) => `The expected regret is within ${percent(within)}.`,
   'all-measured': () => 'All designs were measured.',
+  'all-failed': () => 'All designs of the last step failed; the same command tries the next.',
   budget: () => 'The budget is spent. The same command with a larger --budget continues.',
 } as const;
 
 function report(
   terminal: Terminal,
-  { best, measured, considered, expectedRegret }: Omit<TuningStep, 'next'>,
+  { best, measured, considered, expectedRegret, history }: Omit<TuningStep, 'next'>,
   stopped: keyof typeof STOPPED,
   within: number,
 ): void {
   if (best === null || expectedRegret === null) {
-    say(terminal, `No design could be measured. ${STOPPED[stopped](within)}`);
+    const [reason] = failureReasons({ history });
+    say(terminal, `No design could be measured${reason ? `: ${reason}` : '.'} ${STOPPED[stopped](within)}`);
     return;
   }
   printTable(

@@ -463,7 +463,12 @@ export interface ExportDocument {
   /** Where the text is longer: its next part, for `export.next`. */
   readonly next?: number;
   /** Of a table of designs: how many it lists, the best first, of how many that are valid. */
-  readonly designs?: { readonly listed: number; readonly of: number };
+  readonly designs?: {
+    readonly listed: number;
+    readonly of: number;
+    /** What such a file lists at most; without it there is no such limit. */
+    readonly most?: number;
+  };
   /** Of code: that the design asked for is faster, but cannot be expressed in its form. */
   readonly note?: string;
 }

@@ -123,6 +123,8 @@ export interface TunedDesign {
   readonly predictedMs: number;
   /** Includes what ordering the units takes, as predicted. Null where the design could not be measured, or gave a wrong result. */
   readonly measuredMs: number | null;
+  /** Why it has no time; null where it has one. */
+  readonly failure: string | null;
 }
 
 /** What the measurements of a sweep say so far, and the designs to measure next. */
@@ -367,7 +369,15 @@ export interface ImportQuestions {
 /** What importing a file made. */
 export interface ImportedFile {
   readonly runId: number;
-  readonly kind: 'results' | 'kernel-tuner-cache' | 'kernel-tuner-t4' | 'optuna' | 'smite' | 'loops' | 'times';
+  readonly kind:
+    | 'results'
+    | 'kernel-tuner-cache'
+    | 'kernel-tuner-t4'
+    | 'kernel-tuner-stored'
+    | 'optuna'
+    | 'smite'
+    | 'loops'
+    | 'times';
   readonly cases: number;
   readonly failed: number;
   /** The sweep whose designs were found among a file's configurations, and how many cases are one. */

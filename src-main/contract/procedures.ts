@@ -246,6 +246,8 @@ export const procedures = {
     v.strictObject({ text: v.pipe(v.string(), v.maxLength(4_000_000)) }),
   ).returns<StudyRecord>(),
   'studies.duplicate': procedure(byId).returns<StudyRecord>(),
+  /** A new study that compares eight kernels for the product of a sparse matrix, imported before, and a vector of doubles. */
+  'studies.spmv': procedure(v.strictObject({ lengths: workloadSchema.entries.lengths })).returns<StudyRecord>(),
   'studies.delete': procedure(byId).returns<null>(),
   'studies.restore': procedure(byId).returns<null>(),
 
@@ -303,13 +305,15 @@ export const procedures = {
   ).returns<Recommendation>(),
   /**
    * What would change the advice: each input over its usual range, the others as they are, on one device. Without a device it is the
-   * fastest, without a design the recommended one. `inputs`: only these.
+   * fastest, without a design the recommended one. `inputs`: only these. `background`: it gives way to other work, and fails with `unsupported`
+   * after five minutes of computing.
    */
   'advice.sensitivity': procedure(
     v.strictObject({
       ...advisedInput,
       designIndex: v.optional(index),
       inputs: v.optional(v.array(variedInput)),
+      background: v.optional(v.boolean(), false),
     }),
   ).returns<Sensitivity>(),
   /**

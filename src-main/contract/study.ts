@@ -27,7 +27,7 @@ function between(minimum: number, maximum: number) {
   return v.pipe(v.number(must), v.minValue(minimum, must), v.maxValue(maximum, must));
 }
 /** The largest figure of a kernel: products of some of them with 2⁴⁰ units are still finite times. */
-const MAX_FIGURE = 1e12;
+export const MAX_FIGURE = 1e12;
 const ABOVE_ZERO = `must be a number above 0, at most ${MAX_FIGURE}`;
 const positive = v.pipe(v.number(ABOVE_ZERO), v.gtValue(0, ABOVE_ZERO), v.maxValue(MAX_FIGURE, ABOVE_ZERO));
 const figure = between(0, MAX_FIGURE);

@@ -384,6 +384,7 @@ export interface PageLike {
   };
   readonly history: { replaceState(state: null, unused: '', url: string): void };
   readonly localStorage: { getItem(key: string): string | null; setItem(key: string, value: string): void };
+  readonly fetch: (path: string, init: { readonly method: 'HEAD' }) => Promise<{ readonly status: number }>;
   readonly WebSocket: new (url: string, protocols: string[]) => WebSocketLike;
   addEventListener(type: 'message', listener: (event: PageMessage) => void): void;
   removeEventListener(type: 'message', listener: (event: PageMessage) => void): void;
@@ -447,14 +448,18 @@ export function connectEngine(page: PageLike, timeoutMs = 15_000): Promise<Resul
     );
     const client = createClient(webSocketChannel(socket));
     socket.addEventListener('open', () => resolve({ ok: true, value: client }));
-    socket.addEventListener('close', (event) =>
-      resolve(
-        fail(
-          'cancelled',
-          `the engine refused the connection: ${event.reason || 'open the address that "lockstep serve" printed'}`,
-        ),
-      ),
-    );
+    // A page is not told why its connection was refused: the server says it to a request.
+    socket.addEventListener('close', ({ reason }) => {
+      void page.fetch(`/?token=${encodeURIComponent(token ?? '')}`, { method: 'HEAD' }).then(
+        ({ status }) =>
+          resolve(
+            status === 403
+              ? fail('conflict', 'This page does not know the server: open the address that "lockstep serve" printed')
+              : fail('cancelled', `The engine refused the connection${reason && `: ${reason}`}`),
+          ),
+        () => resolve(fail('cancelled', 'The server does not run')),
+      );
+    });
   }
   return promise.finally(() => {
     clearTimeout(timer);

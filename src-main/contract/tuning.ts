@@ -7,11 +7,18 @@ export type TuningStop =
   | 'within'
   | 'all-measured'
   | 'budget'
+  /** Nothing has a time, and all designs of the last step failed. */
+  | 'all-failed'
   /** A step added no measurement: another device answered than measured before. */
   | 'other-device';
 
 /** Designs of one step: a program of the target starts once for all of them. */
 export const DESIGNS_PER_STEP = 4;
+
+/** Why designs failed, each reason once, the newest first. */
+export function failureReasons({ history }: Pick<TuningStep, 'history'>): readonly string[] {
+  return [...new Set(history.toReversed().flatMap(({ failure }) => failure ?? []))];
+}
 
 /** Designs that were measured or could not be. */
 export const triedDesigns = (step: TuningStep): number => step.measured + step.failed;
@@ -55,6 +62,7 @@ export async function tune({
     if (!step.ok) break;
     if (triedDesigns(step.value) === before) return ok({ step: step.value, stopped: 'other-device' });
     show(step.value, { runId: run.value.id, designs });
+    if (step.value.measured === 0) return ok({ step: step.value, stopped: 'all-failed' });
   }
   return step;
 }

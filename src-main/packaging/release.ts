@@ -25,7 +25,7 @@ function release(increment: string): void {
     ({ version } = JSON.parse(readFileSync('package.json', 'utf8')) as { version: string });
     const date = new Date().toISOString().slice(0, 10);
     writeFileSync('CHANGELOG.md', `${before}${UNRELEASED}\n## ${version} (${date})\n${after}`);
-    run('npm', 'test');
+    run('npm', 'run', 'test:all');
     run('npm', 'pack');
   } catch (error) {
     run('git', 'checkout', '--', ...CHANGED);

@@ -5,12 +5,13 @@ import { defaultDatabaseFile } from '../services/app/data-folder.ts';
 import { openEngine } from '../services/engine.ts';
 import { TOKEN_VARIABLE } from '../../src-workers/domain/program.ts';
 import { fail, type Result } from '../../src-workers/domain/result.ts';
+import { keptToken } from './kept-token.ts';
 import { serve } from './serve.ts';
 
 export interface BrowserHostOptions {
   readonly databaseFile?: string;
   readonly port: number;
-  /** Left out: LOCKSTEP_TOKEN, or else random. */
+  /** Left out: LOCKSTEP_TOKEN, or else that of the database. */
   readonly token?: string;
   /** Takes the lines meant for the person. */
   readonly print: (line: string) => void;
@@ -26,8 +27,9 @@ export async function runBrowserHost(options: BrowserHostOptions): Promise<Resul
   const { rendererFolder = places.rendererFolder } = options;
   if (!existsSync(join(rendererFolder, 'index.html')))
     return fail('not-found', `The folder ${rendererFolder} has no page. Build it with npm run build.`);
+  const { databaseFile = defaultDatabaseFile() } = options;
   const engine = await openEngine({
-    databaseFile: options.databaseFile ?? defaultDatabaseFile(),
+    databaseFile,
     resourceFolder: places.root,
     host: 'serve',
     workerFile: places.workerFile,
@@ -35,12 +37,12 @@ export async function runBrowserHost(options: BrowserHostOptions): Promise<Resul
     programs: places.programs,
   });
   if (!engine.ok) return engine;
-  const token = options.token ?? process.env[TOKEN_VARIABLE];
+  const token = options.token ?? (process.env[TOKEN_VARIABLE] || (await keptToken(databaseFile)));
   const host = await serve({
     engine: engine.value,
     rendererFolder,
     port: options.port,
-    ...(token ? { token } : {}),
+    token,
   });
   if (!host.ok) {
     await engine.value.close();

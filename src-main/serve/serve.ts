@@ -1,4 +1,4 @@
-import { createHash, randomBytes, timingSafeEqual } from 'node:crypto';
+import { createHash, timingSafeEqual } from 'node:crypto';
 import { createReadStream } from 'node:fs';
 import { createServer, type IncomingMessage, type ServerResponse } from 'node:http';
 import type { Duplex } from 'node:stream';
@@ -15,6 +15,7 @@ import {
   type ServerMessage,
 } from '../contract/transport.ts';
 import { PAGE_HEADERS, pageFile } from '../hosts/page.ts';
+import { randomToken, TOKEN_PATTERN } from './kept-token.ts';
 import { fail, type Result } from '../../src-workers/domain/result.ts';
 
 export const DEFAULT_PORT = 7877;
@@ -55,8 +56,8 @@ export interface BrowserHost {
  */
 export async function serve(options: ServeOptions): Promise<Result<BrowserHost>> {
   const { maxIncompleteBytes = 2 * MAX_REQUEST_BYTES } = options;
-  const token = options.token ?? randomBytes(24).toString('base64url');
-  if (!/^[\w-]{16,200}$/.test(token))
+  const token = options.token ?? randomToken();
+  if (!TOKEN_PATTERN.test(token))
     return fail('bad-input', 'the token must be 16 to 200 characters of A-Z, a-z, 0-9, "_" and "-"');
   const server = createServer((request, response) => {
     answer(request, response).catch(() => response.destroy());

@@ -1,7 +1,7 @@
 import { availableParallelism } from 'node:os';
 import { join } from 'node:path';
 import { openStoreClient } from '../../db/client.ts';
-import { fail, ok, type Result } from '../../src-workers/domain/result.ts';
+import { fail, FailureError, ok, type Result } from '../../src-workers/domain/result.ts';
 import { validate } from '../contract/parse.ts';
 import {
   procedures,
@@ -166,6 +166,7 @@ export async function openEngine(options: EngineOptions): Promise<Result<OpenEng
         gone,
       );
     } catch (error) {
+      if (error instanceof FailureError) return { ok: false, error: error.failure };
       return fail('internal', `${name}: ${error instanceof Error ? error.message : String(error)}`);
     }
   };

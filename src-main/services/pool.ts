@@ -1,4 +1,6 @@
 import { Piscina, queueOptionsSymbol } from 'piscina';
+import { FailureError } from '../../src-workers/domain/result.ts';
+import { sharedSteps, stepsOf } from '../../src-workers/numeric/steps.ts';
 import type { WorkerTasks } from '../../src-workers/worker.ts';
 
 /** The worker pool: the only file beside the worker itself that knows Piscina. */
@@ -7,41 +9,205 @@ export interface Pool {
   /** Tasks of a run that can be under way at once: the workers, or those of agents. */
   capacity(): number;
   /**
-   * Runs one named task in a worker; rejects with an AbortError when the signal fires.
+   * Runs one named task in a worker; rejects with the signal's reason when it fires, and with a `FailureError` where the task hangs.
+   * What a person waits for goes before tasks of runs and of background work.
    * @param worker from 0: the worker that runs it where it is idle, since it has what an earlier task of its kind has made
    * @param runId the run that the task is a part of: agents may do it
+   * @param background of work that nobody asked for: it gives its worker back where others wait, and begins anew later
    */
   run<Name extends keyof WorkerTasks>(
     name: Name,
     input: Parameters<WorkerTasks[Name]>[0],
-    options?: { readonly signal?: AbortSignal; readonly worker?: number; readonly runId?: number },
+    options?: {
+      readonly signal?: AbortSignal;
+      readonly worker?: number;
+      readonly runId?: number;
+      readonly background?: Budget | undefined;
+    },
   ): Promise<Awaited<ReturnType<WorkerTasks[Name]>>>;
   close(): Promise<void>;
 }
 
+/** Processor time that all tasks of a piece of background work may still take, ms. */
+export interface Budget {
+  leftMs: number;
+}
+
+/** When a task hangs, by its processor time, so that a busy machine ends none. */
+export interface TaskLimits {
+  /** Of one step, ms: a design or a replication takes a second or two at most. */
+  readonly stepMs: number;
+  /** Of a task that counts no steps, ms, such as reading a file of gigabytes. */
+  readonly taskMs: number;
+  /** Between two looks at the tasks, time on the clock, ms. */
+  readonly lookMs: number;
+  /** A task that is to stop does so between two steps; after so long on the clock its worker is ended, with all that it keeps, ms. */
+  readonly stopMs: number;
+}
+
+const LIMITS: TaskLimits = { stepMs: 60_000, taskMs: 600_000, lookMs: 1000, stopMs: 3000 };
+
+interface Task {
+  readonly name: string;
+  /** Whether a person waits for it. */
+  readonly urgent: boolean;
+  readonly background: Budget | undefined;
+  /** Gives it a worker. */
+  readonly begin: () => void;
+  /** Ends its worker. */
+  readonly end: AbortController;
+  /** Its worker's thread, and what it shares. */
+  threadId: number;
+  cells: Int32Array | null;
+  /** Steps at the last look, and whether there were more than at its start. */
+  steps: number;
+  counts: boolean;
+  /** Processor time of the worker at the last look, and at that which saw a new step, ms. */
+  seenMs: number;
+  steppedMs: number;
+  stopping: NodeJS.Timeout | undefined;
+  givesWay: boolean;
+  failure: FailureError | null;
+}
+
 /** @param ready workers that start at once, before there is a task for them */
-export function openPool(workerFile: string, workers: number, ready: 0 | 1): Pool {
+export function openPool(workerFile: string, workers: number, ready: 0 | 1, limits = LIMITS): Pool {
+  const shared = sharedSteps();
   const piscina = new Piscina({
     filename: workerFile,
+    workerData: shared,
     minThreads: ready,
     maxThreads: workers,
     // An idle worker keeps the laws of the study on screen, which take seconds to make.
     idleTimeout: 600_000,
     // A worker keeps the tables of its sweep between chunks; more than one task at a time would only interleave.
     concurrentTasksPerWorker: 1,
-    loadBalancer(task, all) {
+    loadBalancer({ [queueOptionsSymbol]: options }, all) {
+      const { worker, task } = options as unknown as { readonly worker?: number; readonly task: Task };
       const idle = all.filter(({ currentUsage }) => currentUsage === 0);
-      const { worker } = (task[queueOptionsSymbol] ?? {}) as { readonly worker?: number };
       const wanted = worker === undefined ? undefined : all.toSorted((a, b) => a.id - b.id)[worker];
-      return idle.find((one) => one === wanted) ?? idle[0] ?? null;
+      const chosen = idle.find((one) => one === wanted) ?? idle[0] ?? null;
+      if (chosen) {
+        task.threadId = chosen.id;
+        task.cells = stepsOf(shared, chosen.id);
+        [task.steps] = task.cells;
+        task.cells[1] = 0;
+      }
+      return chosen;
     },
   });
+
+  // Piscina is given no more tasks than there are workers: in its own queue they would wait for the worker of a task that was ended.
+  const waiting: Task[] = [];
+  const running = new Set<Task>();
+  const next = (): void => {
+    while (running.size < workers) {
+      const isUrgent = [...running].some((task) => task.urgent);
+      const urgent = waiting.findIndex((task) => task.urgent);
+      const at = urgent >= 0 ? urgent : waiting.findIndex(({ background }) => !background || !isUrgent);
+      if (at < 0) return;
+      const [task] = waiting.splice(at, 1);
+      running.add(task);
+      task.begin();
+    }
+  };
+  const stop = (task: Task): void => {
+    if (!task.cells) return task.end.abort();
+    Atomics.store(task.cells, 1, 1);
+    task.stopping ??= setTimeout(() => task.end.abort(), limits.stopMs);
+  };
+  const cancel = (task: Task): void => {
+    const at = waiting.indexOf(task);
+    if (at < 0) return stop(task);
+    waiting.splice(at, 1);
+    task.begin();
+  };
+  /** One background task gives its worker back: the one that began last, which loses least. */
+  const makeRoom = (): void => {
+    const background = [...running].filter((task) => task.background && !task.givesWay);
+    const last = background.at(-1);
+    if (!last) return;
+    last.givesWay = true;
+    stop(last);
+  };
+
+  const look = async (task: Task): Promise<void> => {
+    const worker = piscina.threads.find(({ threadId }) => threadId === task.threadId);
+    // An older Node than 24.6 does not tell, and none that is ending.
+    const used = await worker?.cpuUsage?.().catch(() => undefined);
+    if (!used || !task.cells || !running.has(task)) return;
+    const nowMs = (used.user + used.system) / 1000;
+    const steps = Atomics.load(task.cells, 0);
+    const { background } = task;
+    if (background && task.seenMs > 0) background.leftMs -= nowMs - task.seenMs;
+    if (steps !== task.steps) task.counts = true;
+    if (steps !== task.steps || task.seenMs === 0) task.steppedMs = nowMs;
+    task.steps = steps;
+    task.seenMs = nowMs;
+    const limitMs = task.counts ? limits.stepMs : limits.taskMs;
+    const seconds = Math.round((nowMs - task.steppedMs) / 1000);
+    if (nowMs - task.steppedMs > limitMs) {
+      const message = `A task of the engine (${task.name}) made no progress in ${seconds} s of computing and was ended. Change an input, or try again.`;
+      task.failure = new FailureError({ code: 'internal', message });
+      task.end.abort();
+    } else if (background && background.leftMs < 0) {
+      const message =
+        'It took more computing than work in the background may, and was ended. Ask for it again to compute all of it.';
+      task.failure = new FailureError({ code: 'unsupported', message });
+      stop(task);
+    }
+  };
+  const looking = setInterval(() => running.forEach((task) => void look(task)), limits.lookMs).unref();
+
   return {
     workers,
     capacity: () => workers,
-    async run(name, input, { signal, worker } = {}) {
-      return await piscina.run({ ...input, [queueOptionsSymbol]: { worker } }, { name, ...(signal && { signal }) });
+    async run(name, input, { signal, worker, runId, background } = {}) {
+      for (;;) {
+        const { promise: hasWorker, resolve: begin } = Promise.withResolvers<void>();
+        const task: Task = {
+          name,
+          urgent: runId === undefined && !background,
+          background,
+          begin,
+          end: new AbortController(),
+          threadId: -1,
+          cells: null,
+          steps: 0,
+          counts: false,
+          seenMs: 0,
+          steppedMs: 0,
+          stopping: undefined,
+          givesWay: false,
+          failure: null,
+        };
+        const cancelled = (): void => cancel(task);
+        try {
+          signal?.throwIfAborted();
+          signal?.addEventListener('abort', cancelled);
+          waiting.push(task);
+          next();
+          if (task.urgent && waiting.includes(task)) makeRoom();
+          await hasWorker;
+          signal?.throwIfAborted();
+          const options = { name, signal: task.end.signal };
+          return await piscina.run({ ...input, [queueOptionsSymbol]: { worker, task } }, options);
+        } catch (error) {
+          signal?.throwIfAborted();
+          if (task.failure) throw task.failure;
+          if (!task.givesWay) throw error;
+        } finally {
+          signal?.removeEventListener('abort', cancelled);
+          clearTimeout(task.stopping);
+          running.delete(task);
+          // The caller may have more to do at once, which goes first.
+          setImmediate(next);
+        }
+      }
     },
-    close: () => piscina.destroy(),
+    async close() {
+      clearInterval(looking);
+      await piscina.destroy();
+    },
   };
 }

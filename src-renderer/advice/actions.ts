@@ -1,5 +1,6 @@
 import type { Recommendation, Sensitivity } from '../../src-main/contract/advice.ts';
 import type { RunSummary } from '../../src-main/contract/api.ts';
+import { assumedFacts } from '../../src-workers/domain/provenance.ts';
 import { bytes, counted } from '../format/numbers.ts';
 import type { Advice } from '../state/advice.svelte.ts';
 import type { App } from '../state/app.svelte.ts';
@@ -46,7 +47,7 @@ export async function copyCode(app: App, { answer, answered }: Advice, as: 'head
   });
   if (!made.ok) return app.refuse({ title: `The ${as} was not copied`, failure: made.error });
   await navigator.clipboard.writeText(made.value.text);
-  const assumed = answer.inputs.filter(({ origin }) => origin === 'assumed').length;
+  const assumed = assumedFacts(answer.inputs).length;
   const named = assumed === 0 ? 'nothing is assumed' : `it names ${counted(assumed, 'assumption')}`;
   app.notices.show(
     `${as === 'Python' ? as : 'Header'} copied, ${bytes(new TextEncoder().encode(made.value.text).length)}: ${named}`,

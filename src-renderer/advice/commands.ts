@@ -5,9 +5,9 @@ import { copyCode, measure, simulateTies } from './actions.ts';
 
 /** What one can do with the recommendation, from every view. */
 export function adviceCommands(app: App, advice: Advice): Command[] {
-  const { answer, docked } = advice;
+  const { docked } = advice;
   const enabled = app.study !== null;
-  const ready = enabled && answer !== null && advice.state !== 'failed';
+  const ready = enabled && advice.current;
   return [
     {
       id: 'advice.toggle',

@@ -1,10 +1,10 @@
 import type { InputSensitivity, Recommendation, Takeover } from '../../src-main/contract/advice.ts';
 import { parseBalancing } from '../../src-workers/domain/balancing.ts';
 import { isCpuDesign, type Design } from '../../src-workers/domain/design.ts';
-import type { InputFact } from '../../src-workers/domain/provenance.ts';
+import { assumedFacts, ORIGINS, type InputFact } from '../../src-workers/domain/provenance.ts';
 import type { Term } from '../../src-workers/domain/terms.ts';
 import { NBSP, change, count, counted, milliseconds, plain, signed } from '../format/numbers.ts';
-import { rangeText } from '../format/origins.ts';
+import { ORIGIN_NAMES, rangeText } from '../format/origins.ts';
 
 /** How units are balanced, as one says it: `dynamic fetch`, `4 quantile buckets`; empty where nothing is done to them. */
 export function balancingWords(text: string): string {
@@ -176,8 +176,7 @@ export function assumptions(
 ): readonly InputFact[] {
   const order = sensitivities.map(({ input }) => input.field);
   const place = ({ field }: InputFact): number => (order.includes(field) ? order.indexOf(field) : order.length);
-  return inputs
-    .filter(({ origin }) => origin === 'assumed')
+  return assumedFacts(inputs)
     .map((input, at) => ({ input, at }))
     .sort((a, b) => place(a.input) - place(b.input) || a.at - b.at)
     .map(({ input }) => input);
@@ -185,10 +184,9 @@ export function assumptions(
 
 /** `14 inputs: 5 given, 1 imported, 8 assumed`. */
 export function originsText(inputs: readonly InputFact[]): string {
-  const origins = ['measured', 'calibrated', 'imported', 'given', 'assumed'] as const;
-  const parts = origins.flatMap((origin) => {
+  const parts = ORIGINS.flatMap((origin) => {
     const of = inputs.filter((input) => input.origin === origin).length;
-    return of === 0 ? [] : [`${of} ${origin}`];
+    return of === 0 ? [] : [`${of} ${ORIGIN_NAMES[origin]}`];
   });
   return `${counted(inputs.length, 'input')}: ${parts.join(', ')}`;
 }

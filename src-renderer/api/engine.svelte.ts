@@ -29,6 +29,7 @@ export class Engine implements Api {
   #client: Client | null = null;
   #state = $state<EngineState>('connecting');
   #reason = $state('');
+  #unknown = $state(false);
   /** Grows with every connection, so that queries can read again after one was regained. */
   #generation = $state(0);
   #listeners = new Map<EventName, Set<(payload: never) => void>>();
@@ -45,6 +46,10 @@ export class Engine implements Api {
   get reason(): string {
     return this.#reason;
   }
+  /** Whether the server that answers is not the one that this page was opened from: trying again is no use. */
+  get unknown(): boolean {
+    return this.#unknown;
+  }
   get generation(): number {
     return this.#generation;
   }
@@ -54,6 +59,7 @@ export class Engine implements Api {
     const result = await connectEngine(this.#page);
     if (!result.ok) {
       this.#reason = result.error.message;
+      this.#unknown = result.error.code === 'conflict';
       if (this.#state === 'connecting') this.#state = 'lost';
       await new Promise((resolve) => setTimeout(resolve, retryMs));
       return this.connect(Math.min(2 * retryMs, LONGEST_RETRY_MS));
@@ -70,6 +76,7 @@ export class Engine implements Api {
     });
     this.#state = 'ready';
     this.#reason = '';
+    this.#unknown = false;
     this.#generation += 1;
   }
 

@@ -11,13 +11,23 @@ function withTrueMinus(text: string): string {
 
 /** `1,290,240`. Not finite: an en dash. */
 export function count(value: number): string {
+  if (isHuge(value)) return power(value);
   // Adding 0 takes the sign from a negative zero, which would be written.
   return Number.isFinite(value) ? withTrueMinus(GROUPED.format(Math.round(value) + 0)) : '–';
+}
+
+/** From here on a number has digits that nobody knows, and is written as `1.00e308`. */
+function isHuge(value: number): boolean {
+  return Number.isFinite(value) && Math.abs(value) >= 1e16;
+}
+function power(value: number): string {
+  return withTrueMinus(value.toExponential(2).replace('e+', 'e'));
 }
 
 /** Fixed decimals, grouped: `5,900`, `1.486`. */
 export function fixed(value: number, decimals: number): string {
   if (!Number.isFinite(value)) return '–';
+  if (isHuge(value)) return power(value);
   const text = Math.abs(value).toFixed(decimals);
   const [whole, fraction] = text.split('.');
   const grouped = GROUPED.format(Number(whole));

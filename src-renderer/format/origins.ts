@@ -1,4 +1,5 @@
-import type { Origin } from '../../src-workers/domain/provenance.ts';
+import { isAssumed, type Origin } from '../../src-workers/domain/provenance.ts';
+import { sentenceCase } from '../../src-workers/domain/terms.ts';
 import { NBSP, plain } from './numbers.ts';
 
 /** What each origin means, in words that follow the value's name: `Serial fraction: assumed`. */
@@ -7,7 +8,18 @@ export const ORIGIN_WORDS: Readonly<Record<Origin, string>> = {
   calibrated: 'fitted to measured times',
   imported: 'read from a file or a tool',
   given: 'entered by hand, or from a data sheet',
+  example: 'of the example that this study began as, not of this kernel',
   assumed: 'a plausible value; nobody gave one',
+};
+
+/** An origin as lists name it. */
+export const ORIGIN_NAMES: Readonly<Record<Origin, string>> = {
+  measured: 'measured',
+  calibrated: 'calibrated',
+  imported: 'imported',
+  given: 'given',
+  example: 'from the example',
+  assumed: 'assumed',
 };
 
 /** `0.01 to 0.25`, with the unit once. */
@@ -17,7 +29,7 @@ export function rangeText([low, high]: readonly [number, number], unit = ''): st
 
 /** The tooltip of a mark: `Assumed: a plausible value; nobody gave one. Usual: 0.01 to 0.25.` */
 export function originText(origin: Origin, usual: readonly [number, number] | null, unit = ''): string {
-  const name = `${origin.charAt(0).toUpperCase()}${origin.slice(1)}`;
-  const range = origin === 'assumed' && usual ? ` Usual: ${rangeText(usual, unit)}.` : '';
+  const name = sentenceCase(ORIGIN_NAMES[origin]);
+  const range = isAssumed(origin) && usual ? ` Usual: ${rangeText(usual, unit)}.` : '';
   return `${name}: ${ORIGIN_WORDS[origin]}.${range}`;
 }

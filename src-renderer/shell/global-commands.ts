@@ -9,7 +9,7 @@ import { DENSITIES, THEMES } from '../state/preferences.svelte.ts';
 import type { App } from '../state/app.svelte.ts';
 import type { Command } from './commands.svelte.ts';
 import { chooseFile } from './files/intake.ts';
-import { createStudy } from './new-study.ts';
+import { compareSpmvKernels, createStudy, isMatrix } from './new-study.ts';
 import { VIEWS, type Icon } from './views.ts';
 
 const SET = Settings2 as Icon;
@@ -100,6 +100,15 @@ function fileCommands(app: App): Command[] {
       detail: 'CSV, edge list, Matrix Market, NPY, NPZ, Parquet; drop and paste work too',
       words: 'csv tsv mtx npy npz parquet snap graph gz matrix table data workload open load',
       run: () => chooseFile(app),
+    },
+    {
+      id: 'workload.spmv',
+      label: 'SpMV: compare the eight kernels',
+      group: 'Commands',
+      detail: 'a new study of the matrix of this one',
+      words: 'sparse matrix vector product csr implementations mtx',
+      enabled: isMatrix(app.editor.study?.workload.lengths ?? ''),
+      run: () => void compareSpmvKernels(app),
     },
     {
       id: 'study.duplicate',

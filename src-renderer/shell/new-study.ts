@@ -1,7 +1,10 @@
+import type { StudyRecord } from '../../src-main/contract/api.ts';
 import type { StudyFile } from '../../src-main/contract/study.ts';
 import type { Study } from '../../src-main/contract/study.ts';
 import type { Device } from '../../src-workers/domain/device.ts';
 import { assumedKernel } from '../../src-workers/domain/provenance.ts';
+import type { Result } from '../../src-workers/domain/result.ts';
+import { asOwn } from '../views/study/edit.ts';
 import type { App } from '../state/app.svelte.ts';
 
 /** A small study that predicts at once: a skewed workload, a kernel of usual values, all assumed, one device, the usual axes. */
@@ -25,12 +28,69 @@ export function newStudy(devices: readonly Device[]): StudyFile {
 
 /** Opens a new study; false where it could not be saved. */
 export async function createStudy(app: App): Promise<boolean> {
-  const result = await app.engine.call('studies.save', { study: newStudy(app.library.devices) });
-  if (!result.ok) {
-    app.report(result.error);
-    return false;
+  return (
+    (await openSaved(app, await app.engine.call('studies.save', { study: newStudy(app.library.devices) }))) !== null
+  );
+}
+
+/** Opens what was saved; null where it could not be. */
+async function openSaved(app: App, saved: Result<StudyRecord>): Promise<number | null> {
+  if (!saved.ok) {
+    app.report(saved.error);
+    return null;
   }
   await app.library.load('studies');
-  app.location.openStudy(result.value.id, 'study');
-  return true;
+  app.location.openStudy(saved.value.id, 'study');
+  return saved.value.id;
+}
+
+/** The lengths of a matrix that was imported. */
+export const isMatrix = (lengths: string): boolean => /^stored:.*\.mtx(\.gz)?$/i.test(lengths);
+
+/** Opens a study of the eight kernels of a sparse matrix-vector product, for the matrix of the open study. */
+export async function compareSpmvKernels(app: App): Promise<void> {
+  const lengths = app.editor.study?.workload.lengths ?? '';
+  await openSaved(app, await app.engine.call('studies.spmv', { lengths }));
+}
+
+/** The name of a study by the file that it began with: `web.csv.gz` gives `web`. */
+export function studyName(fileName: string): string {
+  return fileName
+    .replace(/(?<=.)\.gz$/i, '')
+    .replace(/(?<=.)\.[^.]*$/, '')
+    .slice(0, 200);
+}
+
+/**
+ * Changes the open study by what a file says. An example stays as it is: it becomes a study of one's own, named after the file.
+ * @param text what the notice says
+ */
+export async function changeByFile(
+  app: App,
+  fileName: string,
+  field: string,
+  text: string,
+  change: (study: Study) => Study,
+): Promise<void> {
+  const { id, study, example } = app.editor;
+  if (id === null || study === null) return;
+  if (!example) {
+    app.editor.edit(field, `import ${fileName}`, change);
+    return app.notices.show(text, () => {
+      if (app.editor.id === id) app.editor.edit(field, `undo of ${fileName}`, () => study);
+    });
+  }
+  // A copy has the folder in which the files of the example are found.
+  const copy = await app.engine.call('studies.duplicate', { id });
+  if (!copy.ok) return app.report(copy.error);
+  const own = change(asOwn(study, studyName(fileName)));
+  const opened = await openSaved(app, await app.engine.call('studies.save', { id: copy.value.id, study: own }));
+  if (opened === null) return;
+  app.notices.show(`${text}. It is the new study “${own.name}”; the example is as it was`, () => {
+    void app.engine.call('studies.delete', { id: opened }).then(async (deleted) => {
+      if (!deleted.ok) return app.report(deleted.error);
+      await app.library.load('studies');
+      app.location.openStudy(id, 'study');
+    });
+  });
 }

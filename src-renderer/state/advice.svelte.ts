@@ -16,6 +16,8 @@ const ROOM_PX = 1300;
 /** Nobody edits for so long: time to find what would change the advice. */
 const IDLE_MS = 500;
 const SLOW_AFTER_MS = 250;
+/** An answer to another question is dimmed once no newer one has come for so long: at once to the eye, but not while a slider's keep up. */
+const DIM_AFTER_MS = 100;
 
 /** How the answer on screen stands to the study on screen. */
 type State = 'none' | 'loading' | 'coarse' | 'exact' | 'failed';
@@ -28,11 +30,16 @@ export class Advice {
   #failure = $state.raw<Failure | null>(null);
   #state = $state<State>('none');
   #slow = $state(false);
+  #outdated = $state(false);
+  #oldMaps = $state(false);
+  #answeredQuestion = $state('');
   #sensitivity = $state.raw<Sensitivity | null>(null);
   #sensitivityFailure = $state.raw<Failure | null>(null);
   #sensitive = $state(false);
   #baselines = $state.raw<StoredBaselines | null>(null);
   #room = $state(true);
+  #ask = (): void => {};
+  #vary = (): void => {};
   /** Whether the folded line is open. */
   open = $state(false);
   /** The whole card, and the line that it folds to, where they are on screen. */
@@ -74,8 +81,11 @@ export class Advice {
       ask: (input, look) => engine.call('advice.recommend', { ...input, look, client: PAGE_ID }),
       show: (result, input, look) => {
         if (result.ok) {
+          const { maps } = result.value.landscape;
           this.#answer = withMaps(result.value, this.#answer);
+          this.#oldMaps = maps === null && this.#answer.landscape.maps !== null;
           this.#asked = input;
+          this.#answeredQuestion = question(input);
           this.#failure = null;
           const whole = result.value.predicted === result.value.of;
           this.#state = look === 'coarse' && !whole ? 'coarse' : 'exact';
@@ -93,6 +103,11 @@ export class Advice {
     const follow = () => {
       const input = untrack(() => this.#input);
       if (input) calls.follow(input);
+    };
+    this.#ask = () => {
+      this.#failure = null;
+      this.#state = 'loading';
+      follow();
     };
     $effect(() => {
       const input = this.#input;
@@ -114,6 +129,15 @@ export class Advice {
         if (what === 'settings' || what === 'all') void this.#readBaseline(app.location.studyId);
       }),
     );
+    $effect(() => {
+      const isStale = this.#answer !== null && this.#input !== null && question(this.#input) !== this.#answeredQuestion;
+      if (!isStale) {
+        this.#outdated = false;
+        return;
+      }
+      const timer = setTimeout(() => (this.#outdated = true), DIM_AFTER_MS);
+      return () => clearTimeout(timer);
+    });
     $effect(() => {
       const waiting = this.#state === 'loading' || this.#state === 'coarse';
       if (!waiting) {
@@ -137,8 +161,7 @@ export class Advice {
       if (!shown || this.#state !== 'exact' || !answer || answer.ties.count === null || !asked) return;
       if (done === answer) this.#sensitive = true;
       let left = false;
-      const timer = setTimeout(() => {
-        if (done === answer) return;
+      const vary = (background: boolean): void => {
         const { studyId, study } = asked;
         void this.#app.engine
           .call('advice.sensitivity', {
@@ -147,6 +170,7 @@ export class Advice {
             deviceId: answer.device.id,
             designIndex: answer.designIndex,
             client: PAGE_ID,
+            background,
           })
           .then((result) => {
             // Another call took its place.
@@ -156,7 +180,12 @@ export class Advice {
             this.#sensitivityFailure = result.ok ? null : result.error;
             this.#sensitive = true;
           });
-      }, IDLE_MS);
+      };
+      this.#vary = () => {
+        this.#sensitivityFailure = null;
+        vary(false);
+      };
+      const timer = setTimeout(() => done !== answer && vary(true), IDLE_MS);
       return () => {
         left = true;
         clearTimeout(timer);
@@ -171,6 +200,15 @@ export class Advice {
     this.#baselines = result.ok ? readBaselines(result.value) : null;
   }
 
+  /** Asks again for what failed. */
+  askAgain(): void {
+    this.#ask();
+  }
+  /** Asks again what would change the advice, without the limit of time that it has in the background. */
+  varyAgain(): void {
+    this.#vary();
+  }
+
   /** Opens or closes the card where it is folded, and moves the focus with it; where it is not, the focus goes to it. */
   toggle(): void {
     if (this.docked) return this.card?.focus();
@@ -180,6 +218,7 @@ export class Advice {
 
   #forget(): void {
     this.#answer = null;
+    this.#oldMaps = false;
     this.#asked = null;
     this.#failure = null;
     this.#state = 'none';
@@ -197,6 +236,18 @@ export class Advice {
   }
   get state(): State {
     return this.#state;
+  }
+  /** Whether the answer is the exact one of the study as it is: what may be copied, simulated and measured. */
+  get current(): boolean {
+    return this.#answer !== null && this.#state === 'exact';
+  }
+  /** Whether the answer is of another study than the one on screen, for as long as a person notices. */
+  get outdated(): boolean {
+    return this.#outdated;
+  }
+  /** Whether the small maps are of an earlier answer: those of this one are not predicted yet. */
+  get oldMaps(): boolean {
+    return this.#oldMaps;
   }
   get failure(): Failure | null {
     return this.#failure;

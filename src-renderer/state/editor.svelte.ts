@@ -2,6 +2,7 @@ import type { Study } from '../../src-main/contract/study.ts';
 import type { StudyRecord } from '../../src-main/contract/api.ts';
 import type { Failure } from '../../src-workers/domain/result.ts';
 import type { Engine } from '../api/engine.svelte.ts';
+import { draftOf, dropDraft, keepDraft } from './drafts.ts';
 
 const AUTOSAVE_AFTER_MS = 600;
 /** Edits of the same field closer together than this are one step of undo: a slider's travel, a typed number. */
@@ -28,10 +29,15 @@ export class StudyEditor {
   #timer: ReturnType<typeof setTimeout> | undefined;
   #lastField = '';
   #lastAt = 0;
+  /** What the engine is known to have. */
+  #stored: Study | null = null;
 
   constructor(engine: Engine) {
     this.#engine = engine;
-    window.addEventListener('beforeunload', () => void this.save());
+    window.addEventListener('beforeunload', () => {
+      this.#keep();
+      void this.save();
+    });
     engine.on('store.changed', ({ what }) => {
       if (what === 'studies' || what === 'all') void this.follow();
     });
@@ -76,12 +82,15 @@ export class StudyEditor {
     this.#wanted = record.id;
     this.#id = record.id;
     this.#study = record.study;
+    this.#stored = record.study;
     this.#example = record.example;
     this.#past = [];
     this.#future = [];
     this.#saving = 'saved';
     this.#failure = null;
     this.#lastField = '';
+    const draft = draftOf(localStorage, record);
+    if (draft) this.edit('draft', 'an edit that was not saved', () => draft);
   }
 
   /** Takes over what another window saved, as a step that can be undone. What is being edited here wins. */
@@ -98,6 +107,7 @@ export class StudyEditor {
     this.#future = [];
     this.#lastField = '';
     this.#study = result.value.study;
+    this.#stored = result.value.study;
   }
 
   close(): void {
@@ -146,17 +156,26 @@ export class StudyEditor {
   async save(): Promise<boolean> {
     clearTimeout(this.#timer);
     if (this.#id === null || !this.#study || this.#saving === 'saved') return this.#saving !== 'failed';
-    const sent = this.#study;
+    const [id, sent] = [this.#id, this.#study];
     this.#saving = 'saving';
-    const result = await this.#engine.call('studies.save', { id: this.#id, study: sent });
+    const result = await this.#engine.call('studies.save', { id, study: sent });
     if (!result.ok) {
       this.#saving = 'failed';
       this.#failure = result.error;
+      this.#keep();
       return false;
     }
+    dropDraft(localStorage, id);
+    if (this.#id === id) this.#stored = result.value.study;
     this.#failure = null;
     this.#saving = this.#study === sent ? 'saved' : 'dirty';
     return true;
+  }
+
+  /** Keeps what is not saved where the next page finds it. */
+  #keep(): void {
+    if (this.#id !== null && this.#study && this.#stored && this.#saving !== 'saved')
+      keepDraft(localStorage, this.#id, this.#stored, this.#study);
   }
 
   #become(study: Study): void {

@@ -8,6 +8,7 @@ import {
 import type { Implementation } from '../domain/space.ts';
 import type { LengthLaw } from '../domain/workload.ts';
 import { moments } from '../models/workload/laws.ts';
+import { lawOfUnits } from '../predict/ordered.ts';
 import { planOfUnits, type SweepPlan } from '../predict/plan.ts';
 
 /** One input of a plan at another value. Spread: lengths stretched by so much about their mean, which stays. */
@@ -29,9 +30,11 @@ export function changedPlan(plan: SweepPlan, { input, value }: InputChange): Swe
       return { ...planOfUnits(plan, Math.max(1, Math.round(value))), id };
     case 'workload.spread': {
       if (value === 1) return plan;
-      const { mean } = moments(plan.law);
-      const ordered = plan.ordered && { ...plan.ordered, iterations: stretched(plan.ordered.iterations, value) };
-      return { ...plan, id, law: stretchedLaw(plan.law, value, mean), ordered };
+      const law = stretchedLaw(plan.law, value, moments(plan.law).mean);
+      if (!plan.ordered) return { ...plan, id, law };
+      const ordered = { ...plan.ordered, iterations: stretchedOrder(plan.ordered.iterations, value) };
+      // Models expect the law of a given order to be that of its units.
+      return { ...plan, id, ordered, law: ordered.given ? lawOfUnits(law.label, ordered, plan.units) : law };
     }
     default: {
       const { field, implementation } = kernelInput(input)!;
@@ -80,13 +83,23 @@ export function stretchedLaw(law: LengthLaw, factor: number, mean: number): Leng
   return { ...law, label: `${law.label}, spread × ${Number(factor.toPrecision(4))}`, support, probability };
 }
 
-/** Lengths in their order, stretched likewise. They need not be whole. */
-function stretched(iterations: Float64Array, factor: number): Float64Array {
+/**
+ * Lengths in their order, stretched likewise. Kernels run whole iterations: each length is rounded, and the next ones make up for it, so
+ * that a length between two whole ones becomes either as often as its law says.
+ */
+export function stretchedOrder(iterations: Float64Array, factor: number): Float64Array {
   let sum = 0;
   for (const length of iterations) sum += length;
   const mean = sum / iterations.length;
-  let after = 0;
   const moved = iterations.map((length) => Math.max(0, mean + (length - mean) * factor));
+  let after = 0;
   for (const length of moved) after += length;
-  return after > 0 ? moved.map((length) => (length * sum) / after) : moved;
+  const scale = after > 0 ? sum / after : 1;
+  let rest = 0;
+  return moved.map((length) => {
+    const exact = length * scale + rest;
+    const whole = Math.max(0, Math.round(exact));
+    rest = exact - whole;
+    return whole;
+  });
 }

@@ -6,15 +6,21 @@ import { axisCounts } from '../space/axes.ts';
 /**
  * The rule by which one design is recommended: of those that the model gives the same time (`AGREEMENT_FRACTION`), the one that is the
  * least work to write and to run. A tie band is wider: measurements may order two such designs either way, but the predicted time is
- * still the best guess, and giving up 20 % of it for fewer blocks would cost time on average. Fewer blocks start
- * fewer threads, whose preparation and last partial wave no model here counts; where a small block is wanted, a constraint of the study
- * on the block size says so.
+ * still the best guess, and giving up 20 % of it for a simpler design would cost time on average. Of block sizes people write and tune
+ * for the usual ones, which also divide the threads of a multiprocessor evenly; the number of blocks is left to the time.
  */
 export const PICK_RULE =
-  'Of designs within 1.5 % of the fastest the simplest: without a register cap, without balancing, nested loops, the fewest threads per unit, then the fewest blocks; of those the fastest.';
+  'Of designs within 1.5 % of the fastest the simplest: without a register cap, without balancing, nested loops, the fewest threads per unit, then blocks of 128 or 256 threads, other powers of two, multiples of 64; of those the fastest.';
 /** The same on a CPU. */
 export const CORES_RULE =
   'Of designs within 1.5 % of the fastest the simplest: even rows, then the fewest cores; of those the fastest.';
+
+/** How usual a block size is: 0 for 128 and 256, 1 for other powers of two, 2 for multiples of 64, 3 for the others. */
+export function blockOddity(blockThreads: number): number {
+  if (blockThreads === 128 || blockThreads === 256) return 0;
+  if (Number.isInteger(Math.log2(blockThreads))) return 1;
+  return blockThreads % 64 === 0 ? 2 : 3;
+}
 
 /** 0 where nothing is done to the units; 1 where lanes fetch, with no pass before the launch; 2 where they are put in order. */
 function balancingWork(text: string): number {
@@ -32,6 +38,7 @@ function balancingWork(text: string): number {
 /** What the rule asks of a design beyond its place in the space. */
 export interface DesignFigures {
   timeMs(design: number): number;
+  /** On a CPU: cores. */
   gridBlocks(design: number): number;
 }
 
@@ -43,6 +50,10 @@ export function simplerFirst(axes: SpaceAxes, { timeMs, gridBlocks }: DesignFigu
     const [stride, count] = [strides[AXIS[axis]], counts[AXIS[axis]]];
     return (design) => values[Math.floor(design / stride) % count];
   };
+  const isCpu = on(
+    'device',
+    axes.devices.map(({ kind }) => Number(kind === 'cpu')),
+  );
   const keys = [
     // Of two caps the looser one: it spills less.
     on(
@@ -55,7 +66,8 @@ export function simplerFirst(axes: SpaceAxes, { timeMs, gridBlocks }: DesignFigu
       axes.loop.map((form) => (form === 'nested' ? 0 : 1)),
     ),
     on('threadsPerUnit', axes.threadsPerUnit),
-    gridBlocks,
+    on('blockThreads', axes.blockThreads.map(blockOddity)),
+    (design: number) => (isCpu(design) ? gridBlocks(design) : 0),
     timeMs,
   ];
   return (a, b) => {

@@ -7,7 +7,7 @@ import { SECTOR_WORDS } from './unit-loop.ts';
 /**
  * The loop that stands in for a kernel: the profile that it can have, the instructions of a pass, and the kernel that its times are
  * predicted by. What a pass needs beside its steps is counted in the machine code of compute capabilities 8.0 to 12.0
- * (test/integration/bench-cuda-nvcc.test.ts).
+ * (test/integration/bench-cuda-nvcc.slow.test.ts).
  */
 
 /** Most iterations of one pass: what a pass needs beside its steps is then needed once for all of them. */

@@ -37,7 +37,7 @@ export interface Phase {
   readonly chainInstructions?: number | undefined;
   /** Shuffles and accesses to shared memory on that chain. */
   readonly dependentExchanges?: number | undefined;
-  /** Loads from device memory on that chain. */
+  /** Loads from device memory on that chain; where units are fetched, the addition to the counter is one. */
   readonly dependentLoads?: number | undefined;
   /** Device-memory traffic, bytes: of the prologue per thread, of all others per unit. */
   readonly bytes?: number | undefined;

@@ -7,10 +7,16 @@ import { parseBalancing } from './balancing.ts';
 
 /**
  * `measured`: timed or counted on the device; `calibrated`: fitted to measured times; `imported`: read from a tool's output or file;
- * `given`: entered by a person, or a data sheet; `assumed`: a default or an estimate.
+ * `given`: entered by a person, or a data sheet; `example`: of the example that a study of other lengths or another kernel began as;
+ * `assumed`: a default or an estimate.
  */
-export const ORIGINS = ['measured', 'calibrated', 'imported', 'given', 'assumed'] as const;
+export const ORIGINS = ['measured', 'calibrated', 'imported', 'given', 'example', 'assumed'] as const;
 export type Origin = (typeof ORIGINS)[number];
+
+/** Whether nobody gave the value for the kernel that it stands for. */
+export function isAssumed(origin: Origin): boolean {
+  return origin === 'assumed' || origin === 'example';
+}
 
 /** Fields of a kernel profile whose origin is kept: all but its name. */
 export const KERNEL_FIELDS = [
@@ -318,11 +324,21 @@ export type KernelWithOrigins = KernelProfile & {
 };
 
 /** Where a field of a kernel comes from. Of one that the study says nothing of: assumed where it has the default, else given. */
-export function kernelOrigin(kernel: KernelWithOrigins, field: KernelField): Origin {
+export function kernelOrigin(kernel: KernelWithOrigins | KernelChange, field: KernelField): Origin {
   const stated = kernel.origins?.[field];
   if (stated !== undefined) return stated;
   const byDefault = (KERNEL_DEFAULTS as Partial<Record<KernelField, number | boolean>>)[field];
   return (kernel[field] ?? byDefault) === byDefault ? 'assumed' : 'given';
+}
+
+/** Origins of the fields that a kernel, or an implementation, has of its own, once it stands for another one than the example's. */
+export function exampleOrigins(
+  kernel: KernelWithOrigins | KernelChange,
+): Readonly<Partial<Record<KernelField, Origin>>> {
+  const known = KERNEL_FIELDS.filter((field) => kernel[field] !== undefined);
+  return Object.fromEntries(
+    known.map((field) => [field, isAssumed(kernelOrigin(kernel, field)) ? 'assumed' : 'example']),
+  );
 }
 
 /** What an implementation says of its kernel otherwise than the study, with the origins of what it says. */
@@ -603,9 +619,16 @@ export function accessesText(accesses: readonly MemoryAccess[]): string {
     .join(', ');
 }
 
+/** What is said of a value that nobody gave. */
+function kernelNote(origin: Origin, isStated: boolean): string {
+  if (origin === 'example') return EXAMPLE_NOTE;
+  return origin === 'assumed' ? (isStated ? 'a usual value' : 'default') : '';
+}
+const EXAMPLE_NOTE = 'from the example';
+
 function kernelFact({ input, field, kernel, of }: DecidingField): InputFact {
   const origin = kernelOrigin(kernel, field);
-  const note = origin === 'assumed' ? (kernel.origins?.[field] ? 'a usual value' : 'default') : '';
+  const note = kernelNote(origin, kernel.origins?.[field] !== undefined);
   const named = (label: string): string => (of === null ? label : `${label} of ${of}`);
   if (field === 'lengthsKnownBeforeLaunch')
     return {
@@ -724,11 +747,11 @@ export function inputFacts(inputs: PredictionInputs, device: Device, implementat
   ];
 }
 
-/** An input as one phrase: `Serial fraction σ 0.05`, `Memory latency 472 cycles (estimate)`. */
-export function factText({ field, label, value, unit }: InputFact): string {
+/** An input as one phrase: `Serial fraction σ 0.05`, `Memory latency 472 cycles (estimate)`, `Set-up per unit 2 iterations (from the example)`. */
+export function factText({ field, label, value, unit, origin }: InputFact): string {
   const figure = typeof value === 'number' ? value.toLocaleString('en', { maximumSignificantDigits: 6 }) : value;
-  const estimate = field.startsWith('device.') ? ' (estimate)' : '';
-  return `${label} ${figure}${unit === '' ? '' : ` ${unit}`}${estimate}`;
+  const note = field.startsWith('device.') ? ' (estimate)' : origin === 'example' ? ` (${EXAMPLE_NOTE})` : '';
+  return `${label} ${figure}${unit === '' ? '' : ` ${unit}`}${note}`;
 }
 
 /** `12 B per iteration of a lane: 8 B along the unit, 4 B along the unit`; null where the traffic is not made of accesses. */
@@ -742,9 +765,9 @@ export function trafficPhrase(
   return `${Number(bytesPerIteration.toPrecision(3))} B per iteration of a lane: ${accesses.value}`;
 }
 
-/** The inputs that nobody gave, measured or imported. */
+/** The inputs that nobody gave, measured or imported for this kernel. */
 export function assumedFacts(facts: readonly InputFact[]): readonly InputFact[] {
-  return facts.filter(({ origin }) => origin === 'assumed');
+  return facts.filter(({ origin }) => isAssumed(origin));
 }
 
 /** `Serial fraction σ 0, Set-up per unit 0 iterations`, and where nothing is assumed: `nothing`. */

@@ -111,7 +111,9 @@ function normal({ residuals, slopes }: Linearised): { readonly matrix: number[][
     for (let i = 0; i < residuals.length; i += 1) total += weight(residuals[i]) * of(i);
     return total;
   };
-  const matrix = slopes.map((a, row) => slopes.map((b, column) => sum((i) => a[i] * b[i]) + (row === column ? 0.02 : 0)));
+  const matrix = slopes.map((a, row) =>
+    slopes.map((b, column) => sum((i) => a[i] * b[i]) + (row === column ? 0.02 : 0)),
+  );
   return { matrix, right: slopes.map((a) => -sum((i) => a[i] * residuals[i])) };
 }
 
@@ -162,7 +164,10 @@ export function fitFolds(
   return ok({
     values: all.named(),
     errors: Object.fromEntries(
-      implementation.parameters.map((name, at) => [name, errors[at] < 1 ? errors[at] * Math.exp(all.values[at]) : null]),
+      implementation.parameters.map((name, at) => [
+        name,
+        errors[at] < 1 ? errors[at] * Math.exp(all.values[at]) : null,
+      ]),
     ),
     folds,
     fourNumbers: fourNumbers.value,

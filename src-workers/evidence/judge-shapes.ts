@@ -1,3 +1,4 @@
+import { blockOddity } from '../advise/pick.ts';
 import type { ChoiceEvidence, DatasetEvidence, GpuDetail, GpuEvidence } from '../domain/evidence.ts';
 import { AGREEMENT_FRACTION } from '../sweep/ties.ts';
 import { sortedQuantile, spearman } from '../numeric/statistics.ts';
@@ -83,12 +84,17 @@ export function judgeLaunches(dataset: LaunchDataset, gpu: ShapeGpu): GpuDetail 
   };
 }
 
-/** What the chosen design of each family costs: of those that the model gives the same time, the one of fewest blocks (`advise/pick.ts`). */
+/**
+ * What the chosen design of each family costs: of those that the model gives the same time, the one that
+ * the rule of the pick comes to by its block size (`advise/pick.ts`).
+ */
 function shapeChoice(families: readonly ShapeFamily[]): ChoiceEvidence {
-  const regrets = families.map(({ predicted, measured, blocks }) => {
+  const regrets = families.map(({ predicted, measured, threads }) => {
     const limit = Math.min(...predicted) * (1 + AGREEMENT_FRACTION);
     const tied = [...predicted.keys()].filter((i) => predicted[i] <= limit);
-    const chosen = tied.reduce((a, b) => (blocks[b] < blocks[a] ? b : a));
+    const chosen = tied.reduce((a, b) =>
+      (blockOddity(threads[b]) - blockOddity(threads[a]) || predicted[b] - predicted[a]) < 0 ? b : a,
+    );
     return measured[chosen] / Math.min(...measured);
   });
   const own = Float64Array.from(regrets);

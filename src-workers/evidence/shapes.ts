@@ -29,8 +29,10 @@ export interface ShapeFamily {
   /** What is held, in words. */
   readonly name: string;
   readonly kinds: readonly ImplementationKind[];
-  /** Of each design: its blocks; where the prediction is equal, fewer are chosen. */
+  /** Of each design: its blocks. */
   readonly blocks: readonly number[];
+  /** Of each design: the threads of a block; where the predictions are equal, the rule of the pick chooses by them. */
+  readonly threads: readonly number[];
   readonly labels: readonly string[];
   readonly predicted: Float64Array;
   readonly measured: Float64Array;
@@ -176,6 +178,7 @@ const readConvolution: Reader = async (folder, devices) => {
           name: held,
           kinds: rows.map(() => 'thread-per-unit'),
           blocks: rows.map(({ blockThreads }) => Math.ceil(units / blockThreads)),
+          threads: rows.map(({ blockThreads }) => blockThreads),
           labels: rows.map(({ blockThreads }) => `${blockThreads}`),
           predicted: predictedMs(`convolution ${column} ${held}`, devices.get(id)!, designs, { law, units, kernel }),
           measured: Float64Array.from(rows, ({ ms }) => ms),
@@ -199,6 +202,7 @@ const readHasan: Reader = async () => {
     name: 'sum of binomial series',
     kinds: rows.flatMap(({ cells }) => cells.map(() => 'thread-per-unit' as const)),
     blocks: rows.flatMap(({ blocks, cells }) => cells.map(() => blocks)),
+    threads: rows.flatMap(({ cells }) => cells.map((_, i) => HASAN_THREADS_PER_BLOCK[i])),
     labels: rows.flatMap(({ blocks, cells }) => cells.map((_, i) => `${blocks} × ${HASAN_THREADS_PER_BLOCK[i]}`)),
     predicted: Float64Array.from(rows.flatMap(({ cells }) => cells.map((cell) => wavesTime(parameters, cell)))),
     measured: Float64Array.from(rows.flatMap(({ cells }) => cells.map(({ timeMs }) => timeMs))),
@@ -231,6 +235,7 @@ const readSmite: Reader = async (folder) => {
       name: lengths,
       kinds: rows.map(() => 'thread-per-unit'),
       blocks: rows.map(() => 1),
+      threads: rows.map(() => 1),
       labels: rows.map(({ n }) => `${n} units per group`),
       predicted: Float64Array.from(predicted),
       measured: Float64Array.from(rows, ({ measured }) => measured),
@@ -272,6 +277,7 @@ const readSwiftShader: Reader = async (folder, devices) => {
     name: 'unit loop',
     kinds: record.rows.map(({ threadsPerUnit, balancing }) => implementationKind(device, threadsPerUnit, balancing)),
     blocks: record.rows.map(({ gridBlocks }) => gridBlocks),
+    threads: record.rows.map(({ blockThreads }) => blockThreads),
     labels: record.rows.map(({ threadsPerUnit, blockThreads, gridBlocks, loop, balancing }) =>
       [threadsPerUnit, `${blockThreads} × ${gridBlocks}`, loop, balancing].join(', '),
     ),

@@ -54,7 +54,8 @@ function rowsOf(matrix: MatrixSummary): Workload {
   const count = Math.min(rows, KEPT_ROWS);
   const lengths = Float64Array.from({ length: count }, (_, i) => Math.round(rowQuantile(matrix, (i + 0.5) / count)));
   lengths[count - 1] = max;
-  if (slicedCells === null || rows <= SLICE_ROWS) return { law: lawOfUnits(matrix.name, givenLengths(lengths), count), ordered: null };
+  if (slicedCells === null || rows <= SLICE_ROWS)
+    return { law: lawOfUnits(matrix.name, givenLengths(lengths), count), ordered: null };
   const ordered = givenLengths(inOrder(lengths, slicedCells / Math.max(1, nonzeros)));
   return { law: lawOfUnits(matrix.name, ordered, rows), ordered };
 }
@@ -117,7 +118,8 @@ function slicedLoss(lengths: Float64Array): number {
 /** Groups of so many rows in a row, each as one unit. */
 function rowsTogether(matrix: MatrixSummary, together: number): Workload {
   const { ordered, law } = rowsOf(matrix);
-  const rows = ordered?.iterations ?? Float64Array.from({ length: KEPT_ROWS }, (_, i) => quantileOf(law, (i + 0.5) / KEPT_ROWS));
+  const rows =
+    ordered?.iterations ?? Float64Array.from({ length: KEPT_ROWS }, (_, i) => quantileOf(law, (i + 0.5) / KEPT_ROWS));
   const sums = new Float64Array(Math.ceil(rows.length / together));
   rows.forEach((length, at) => (sums[Math.floor(at / together)] += length));
   const given = givenLengths(sums);
@@ -162,7 +164,12 @@ const COMMON: Omit<KernelProfile, 'name'> = {
 };
 
 function gathered(matrix: MatrixSummary, elementBytes: number, missFraction: number): MemoryAccess {
-  return { pattern: 'scattered', elementBytes, footprintBytes: Math.max(1, matrix.columns) * elementBytes, missFraction };
+  return {
+    pattern: 'scattered',
+    elementBytes,
+    footprintBytes: Math.max(1, matrix.columns) * elementBytes,
+    missFraction,
+  };
 }
 
 /** A row of CSR by one or several threads. */
@@ -348,7 +355,8 @@ const hybrid: Launcher = (device, matrix, missFraction) => {
     ordered: null,
   });
   const parts: SpmvLaunch[] = [];
-  if (within > 0) parts.push({ ...ell(device, matrix, missFraction)[0], threadsPerUnit: 1, work: constant(Math.round(width)) });
+  if (within > 0)
+    parts.push({ ...ell(device, matrix, missFraction)[0], threadsPerUnit: 1, work: constant(Math.round(width)) });
   if (rest > 1) {
     const long = Math.max(1, Math.min(rows, rest / Math.max(1, (max - width) / 4)));
     const each = { ...matrix, nonzeros: rest, rows: Math.ceil(long), mean: rest / Math.ceil(long) };
@@ -438,7 +446,10 @@ function launchMicroseconds(device: GpuDevice, launch: SpmvLaunch): number {
 function fitting({ launch, units, blockThreads, threadsPerUnit, balancing }: SpmvLaunch): GridLaunch {
   if (launch.kind !== 'grid' || balancing === 'none') return launch;
   // Even shares cut units, so that a launch may have more slots than there are units; the space does not have such designs.
-  return { kind: 'grid', value: Math.max(1, Math.min(launch.value, Math.ceil(units / (blockThreads / threadsPerUnit)))) };
+  return {
+    kind: 'grid',
+    value: Math.max(1, Math.min(launch.value, Math.ceil(units / (blockThreads / threadsPerUnit)))),
+  };
 }
 
 function implementation(
@@ -481,9 +492,19 @@ const OF_SHARES = [...OF_ROWS, 'contendedAtomicNs'] as const;
 
 export const SPMV_IMPLEMENTATIONS: ReadonlyMap<string, SpmvImplementation> = new Map([
   implementation('csr-thread', 'a thread per row of CSR', OF_ROWS, perRow(8, 64)),
-  implementation('csr-group', 'a group of threads per row of CSR, as many as the longest row fills', OF_ROWS, groupPerRow),
+  implementation(
+    'csr-group',
+    'a group of threads per row of CSR, as many as the longest row fills',
+    OF_ROWS,
+    groupPerRow,
+  ),
   implementation('csr-even', 'even non-zeros of CSR, rows found by walking', OF_SHARES, csrEven),
-  implementation('csr-library', 'a group of threads per row, or even non-zeros where rows are long', OF_SHARES, libraryCsr),
+  implementation(
+    'csr-library',
+    'a group of threads per row, or even non-zeros where rows are long',
+    OF_SHARES,
+    libraryCsr,
+  ),
   implementation('coo', 'even non-zeros with their rows, atomics', OF_SHARES, cooEven),
   implementation('ell', 'padded to the longest row; rows of wide matrices shared by threads', OF_ROWS, ell),
   implementation('sellp', 'padded per slice of 64 rows, a block per slice', OF_ROWS, sellp),

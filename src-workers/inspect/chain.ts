@@ -26,7 +26,7 @@ export function chainOf(graph: Graph, region: Region, repeats: boolean): Chain {
 
 /**
  * Cycles between two independent instructions of a thread group, and from a branch to the instruction after it, as parts of the latency of an
- * arithmetic instruction. Fitted to two loops of test/data/inspect/loops.ptx in a cycle-level simulator, at 8 cycles of latency: 149
+ * arithmetic instruction. Fitted to two loops of test/data/cycle-sim/loops.ptx in a cycle-level simulator, at 8 cycles of latency: 149
  * for 153 cycles (one chain of 16), 80 for 78 (four chains of 4).
  */
 const ISSUE = 1 / 8;

@@ -56,7 +56,8 @@ export const csvSyntax = (delimiter?: Delimiter) => ({
  * are passed by. A header with `source` and `target` is of an edge list. Two columns without a header are (n, p). Probabilities must sum
  * to 1 within `PROBABILITY_SUM_TOLERANCE`, each length once; counts and weights are added up.
  *
- * `chosen` says instead which columns are read. `undirected`: an edge counts at both of its ends.
+ * `chosen` says instead which columns are read. `undirected`: an edge counts at both of its ends. `attributed`: what follows the ends of
+ * an edge is passed by, however many fields and quotes it has.
  *
  * Fails, with line and column, on anything that is not such a number, a length that is not an integer ≥ 0, a file
  * without lengths, or more than `MAX_SUPPORT_POINTS` distinct ones.
@@ -65,7 +66,7 @@ export function parseLengthsCsv(
   source: ByteSource,
   label: string,
   chosen?: CsvColumns,
-  undirected = false,
+  { undirected = false, attributed = false } = {},
 ): Promise<Result<ReadLengths>> {
   return caught<ReadLengths>(async () => {
     let columns: Columns | undefined;
@@ -85,7 +86,7 @@ export function parseLengthsCsv(
         if (headed) return;
       }
       const { form, width, length, weight } = columns;
-      if (record.length !== width) {
+      if (attributed ? record.length < Math.max(length, weight) + 1 : record.length !== width) {
         const fields = record.length === 1 ? 'field' : 'fields';
         refuse(
           label,
@@ -102,13 +103,15 @@ export function parseLengthsCsv(
       );
     };
 
-    const lastLine = await eachCsvLine(source, label, csvSyntax(chosen?.delimiter), 'lengths as CSV', takeRecord);
+    const syntax = { ...csvSyntax(chosen?.delimiter), ...(attributed && { quote: null }) };
+    const lastLine = await eachCsvLine(source, label, syntax, 'lengths as CSV', takeRecord);
     return taken ? taken.finish({ line: lastLine }) : refuse(label, { line: lastLine }, 'the file has no lengths');
   });
 }
 
 const LENGTH_AND_WEIGHT = ['a length: an integer ≥ 0', 'a number ≥ 0'] as const;
-const EDGE_ENDS = ['the number of a vertex', 'the number of a vertex'] as const;
+const VERTEX = 'the number of a vertex. Number the vertices from 0, as networkx.convert_node_labels_to_integers does';
+const EDGE_ENDS = [VERTEX, VERTEX] as const;
 
 function readNumber(field: string, label: string, line: number, index: number, expected: string): number {
   if (field === '') refuse(label, { line, column: index + 1 }, `the field is empty, not ${expected}`);

@@ -83,6 +83,8 @@ const gpu = v.strictObject({
   memoryBandwidthGbS: positive(1e6),
   memoryGib: positive(1e5),
   l2Bytes: whole(0),
+  achievedBandwidthFraction: v.optional(positive(1)),
+  launchMicroseconds: v.optional(positive(1e6)),
   limits,
   sources,
 });

@@ -101,8 +101,8 @@ const FORMS =
  *
  * `file:jobs.csv#steps` reads the lengths from the column `steps`; a column without a name is its number from 1. Options: `count=column`,
  * `probability=column` or `target=column` (of an edge list), `header=yes` or `no`, `delimiter=comma`, `semicolon`, `tab`, `bar` or `space`. Of an
- * archive of arrays (`.npz`) the column is an array. A `#` begins the columns after `.csv`, `.tsv`, `.txt`, `.npy`, `.npz`, `.parquet`, `.gz` or a
- * quoted path; elsewhere it belongs to the path. Columns with `,()"&=` are quoted like paths.
+ * archive of arrays (`.npz`) the column is an array. A `#` begins the columns after the ending of a file, such as `.csv`, or a quoted path;
+ * elsewhere it belongs to the path. Columns with `,()"&=` are quoted like paths.
  * A failure names the column (from 1) and what to write there.
  */
 export function parseWorkload(text: string): Result<WorkloadDescriptor> {
@@ -375,10 +375,10 @@ function readNumber(cursor: Cursor, what: string): number {
   return value === 0 ? 0 : value;
 }
 
-/** A path of a table, followed by its columns. */
-const TABLE_PATH = /^(.*?\.(?:csv|tsv|txt|npy|npz|parquet|gz))#/i;
+/** A path with the ending of a file, followed by its columns. */
+const TABLE_PATH = /^(.*?\.[a-z]\w*)#/i;
 
-/** @param columns whether `#` and columns may follow: it then ends a path that is quoted or has an ending of a table. */
+/** @param columns whether `#` and columns may follow: it then ends a path that is quoted or has the ending of a file. */
 function readPath(cursor: Cursor, nested: boolean, columns = false): string {
   skipBlanks(cursor);
   const start = cursor.position;

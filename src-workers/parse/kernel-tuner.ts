@@ -9,7 +9,7 @@ import { caught, MAX_SHOWN, refuse, shown } from './source.ts';
 
 /** What a file of Kernel Tuner holds: a search space as it was measured. */
 export interface KernelTunerFile {
-  readonly format: 'cache' | 't4';
+  readonly format: 'cache' | 't4' | 'stored';
   /** `null` where the file does not say, as T4 files do not. */
   readonly kernel: string | null;
   readonly deviceName: string | null;
@@ -94,9 +94,12 @@ function got(value: unknown): string {
   return value === undefined ? 'nothing' : shortened(JSON.stringify(value), MAX_SHOWN);
 }
 
+/** The list of configurations of each format. */
+const FORMATS: Readonly<Record<string, KernelTunerFile['format']>> = { cache: 'cache', results: 't4', data: 'stored' };
+
 /**
- * Reads a cache file or a T4 results file (schemas 1.0.0) of github.com/KernelTuner/kernel_tuner, every configuration with every
- * repeat. A cache may end anywhere after an entry: files of runs that were stopped do. A configuration without a time says why:
+ * Reads a cache file, a T4 results file (schemas 1.0.0) or a file of `store_results` of github.com/KernelTuner/kernel_tuner, every
+ * configuration with every repeat. A cache may end anywhere after an entry: files of runs that were stopped do. A configuration without a time says why:
  * an error class in place of the time or under `__error__`, `1e20`, or T4's `invalidity`. Times are milliseconds where nothing
  * else is said; a configuration that gives one time and no repeats has that one.
  *
@@ -116,23 +119,31 @@ export function parseKernelTuner(
     const head: Record<string, unknown> = Object.create(null) as Record<string, unknown>;
     const raw: RawCase[] = [];
     const seen = new Set<string>();
+    const stored: Readonly<Record<(typeof STORED_PLACES)[number], Set<string>>> = {
+      device_name: new Set(),
+      problem_size: new Set(),
+    };
     let format: KernelTunerFile['format'] | undefined;
     let parameterNames: ReadonlySet<string> | undefined;
     let times = 0;
-    const { whole } = await eachJsonMember(bytes, label, ['cache', 'results'], (member) => {
+    const { whole } = await eachJsonMember(bytes, label, Object.keys(FORMATS), (member) => {
       if (member.container === null) {
         head[member.key] = member.value;
         return;
       }
-      if (raw.length === 0) format = member.container === 'cache' ? 'cache' : 't4';
-      if (format !== (member.container === 'cache' ? 'cache' : 't4')) {
-        refuse(label, member, `the file has both "cache" and "results". It must have one of them`);
+      if (raw.length === 0) format = FORMATS[member.container];
+      if (format !== FORMATS[member.container]) {
+        refuse(label, member, `the file has several of "cache", "results" and "data". It must have one of them`);
       }
       if (raw.length === MAX_CONFIGURATIONS) {
         refuse(label, member, `more than ${MAX_CONFIGURATIONS} configurations, the limit`);
       }
       if (format === 'cache') parameterNames ??= namesOf(head, label, member);
-      const read = parameterNames ? cacheCase(member, parameterNames, label) : t4Case(member, label);
+      const read = parameterNames
+        ? cacheCase(member, parameterNames, label)
+        : format === 'stored'
+          ? storedCase(member, head, stored, label)
+          : t4Case(member, label);
       seen.add(format === 'cache' ? member.key : JSON.stringify(read.configuration));
       times += read.times.length;
       if (times > MAX_TIMES) refuse(label, member, `more than ${MAX_TIMES} times, the limit`);
@@ -143,7 +154,7 @@ export function parseKernelTuner(
       refuse(
         label,
         { line: 1 },
-        `the file has no configurations (its members: ${keys}). It needs a "cache" or "results" of Kernel Tuner with at least one`,
+        `the file has no configurations (its members: ${keys}). It needs a "cache", "results" or "data" of Kernel Tuner with at least one`,
       );
     }
 
@@ -159,6 +170,10 @@ export function parseKernelTuner(
     const predicted = /^Lockstep .*predicted/.test(String(field(metadata, 'source') ?? ''));
     const fileUnitMs = unitMs(field(metadata, 'timeunit') ?? '', label, 'metadata.timeunit', { line: 1 });
     const kernel = text(head.kernel_name);
+    // What is the same for all configurations is no parameter.
+    for (const name of STORED_PLACES)
+      if (stored[name].size === 1) for (const one of raw) delete one.configuration[name];
+    const [storedDevice = null] = stored.device_name.size === 1 ? stored.device_name : [];
     const cases: CaseResult[] = [];
     const devices: string[] = [];
     for (const entry of raw) {
@@ -179,7 +194,7 @@ export function parseKernelTuner(
     return ok({
       format,
       kernel,
-      deviceName: text(head.device_name) ?? text(field(metadata, 'device_name')),
+      deviceName: text(head.device_name) ?? text(field(metadata, 'device_name')) ?? storedDevice,
       head: plainHead(head),
       cases,
       devices: predicted ? devices : null,
@@ -260,8 +275,9 @@ function lockstepCase(
   };
 }
 
-/** What the metadata of an exported file say of its sweep. */
-function sweepOf(metadata: Fields): FileSweep | null {
+/** What the metadata of an exported file say of its sweep. @param metadata any JSON value */
+export function sweepOf(metadata: unknown): FileSweep | null {
+  if (!isFields(metadata)) return null;
   const [runId, seed] = [field(metadata, 'run'), field(metadata, 'seed')];
   const study = text(field(metadata, 'study'));
   if (study === null || typeof runId !== 'number' || !Number.isSafeInteger(runId) || runId < 1) return null;
@@ -306,6 +322,32 @@ function cacheCase({ key, line, value }: JsonMember, names: ReadonlySet<string>,
   const error = errorIn(value) ?? errorIn(time) ?? (typeof time === 'string' ? time : null);
   const { times, failure, ran } = timesOf(field(value, 'times'), time, error, label, place);
   return { configuration, times, failure, ran, unitMs: null, correct: null, values: Object.fromEntries(values) };
+}
+
+/** What the entries of `store_results` say beside their parameters: a file may have results of several devices and sizes. */
+const STORED_PLACES = ['device_name', 'problem_size'] as const;
+
+function storedCase(
+  { position, line, value }: JsonMember,
+  head: Fields,
+  stored: Readonly<Record<(typeof STORED_PLACES)[number], Set<string>>>,
+  label: string,
+): RawCase {
+  const place = { line };
+  const chosen = isFields(value) ? field(value, 'tunable_parameters') : undefined;
+  if (!isFields(value) || !isFields(chosen))
+    return refuse(label, place, `the tunable_parameters of entry ${position} are ${got(chosen)}, not an object`);
+  if (field(value, 'time') === undefined)
+    refuse(label, place, `the results are by ${got(head.objective)}, not by time. Store them with objective="time"`);
+  const configuration = configurationOf(chosen, Object.keys(chosen), label, place);
+  for (const name of STORED_PLACES) {
+    const said = text(field(value, name));
+    if (said === null) continue;
+    stored[name].add(said);
+    configuration[name] = said;
+  }
+  const { times, failure, ran } = timesOf(undefined, field(value, 'time'), null, label, place);
+  return { configuration, times, failure, ran, unitMs: null, correct: null, values: {} };
 }
 
 function t4Case({ position, line, value }: JsonMember, label: string): RawCase {

@@ -34,6 +34,13 @@ const isUtf16 = ([first, second]: Uint8Array): boolean =>
 /** Edge lists of the Stanford Large Network Dataset Collection (snap.stanford.edu) say in comments what they are. */
 const SNAP = /^#.*(?:\bNodes:\s*\d+\s+Edges:\s*\d+|\bFromNodeId\s+ToNodeId)/im;
 const UNDIRECTED = /^#.*\bundirected\b/im;
+/** Edge lists of networkx: two vertices, then the attributes as a Python dict; or two numbers of vertices, then at most a weight. */
+const WITH_ATTRIBUTES = /^[^\s,]+[ \t,][^\s,]+[ \t,]\{.*\}$/;
+const PLAIN_EDGE = /^\d+ \d+(?: [-+.\de]+)?$/i;
+
+/** The first line that is neither empty nor a comment. */
+const firstLine = (head: Uint8Array): string =>
+  text(head).split(/\r?\n/).find((line) => /^[^#]/.test(line))?.trim() ?? ''; // prettier-ignore
 
 /** All formats that lengths are read from, by content; the first that matches. */
 const FORMATS: readonly LengthFormat[] = [
@@ -52,8 +59,11 @@ const FORMATS: readonly LengthFormat[] = [
     read: async ({ source }, label) => {
       const matrix = await parseMatrixMarket(source, label);
       if (!matrix.ok) return matrix;
-      const { law, rows, rowLengths } = matrix.value;
-      return { ok: true, value: { law, form: 'lengths', units: rows, lengths: rowLengths } };
+      const { law, rows, columns, rowLengths } = matrix.value;
+      return {
+        ok: true,
+        value: { law, form: 'lengths', units: rows, lengths: rowLengths, matrixColumns: columns },
+      };
     },
   },
   {
@@ -63,7 +73,18 @@ const FORMATS: readonly LengthFormat[] = [
   {
     matches: (head) => SNAP.test(text(head)),
     read: ({ source, head }, label, chosen) =>
-      parseLengthsCsv(source, label, chosen ?? edgeColumns(head), UNDIRECTED.test(text(head))),
+      parseLengthsCsv(source, label, chosen ?? edgeColumns(head), { undirected: UNDIRECTED.test(text(head)) }),
+  },
+  {
+    matches: (head) => WITH_ATTRIBUTES.test(firstLine(head)),
+    read: ({ source, head }, label, chosen) =>
+      parseLengthsCsv(source, label, chosen ?? edgeColumns(head), { attributed: true }),
+  },
+  {
+    matches: (head) => PLAIN_EDGE.test(firstLine(head)),
+    read: ({ source, head }, label, chosen) => parseLengthsCsv(source, label, chosen ?? edgeColumns(head)),
+    // The same text may be a table of other meaning, which a person then chooses.
+    inspect: ({ source }, label, asked) => inspectTable(source, label, asked),
   },
   {
     matches: () => true,
@@ -74,8 +95,8 @@ const FORMATS: readonly LengthFormat[] = [
 
 /** Two columns without a header, separated as the first edge is. */
 function edgeColumns(head: Uint8Array): CsvColumns {
-  const first = text(head).split(/\r?\n/).find((line) => /^[^#]/.test(line)) ?? ''; // prettier-ignore
-  const delimiter: Delimiter = first.includes('\t') ? 'tab' : first.includes(',') ? 'comma' : 'space';
+  const separator = /[\t ,]/.exec(firstLine(head))?.[0];
+  const delimiter: Delimiter = separator === '\t' ? 'tab' : separator === ',' ? 'comma' : 'space';
   return { length: '1', target: '2', header: false, delimiter };
 }
 
@@ -87,12 +108,17 @@ const UNREADABLE: readonly (readonly [magic: string, advice: string])[] = [
   ['7z\xbc\xaf', 'is a 7z archive. Unpack it, or compress the file by gzip'],
   ['\x89HDF', 'is an HDF5 file. Save its lengths as NPY, Parquet or CSV'],
   ['ARROW1', 'is an Arrow file. Save its lengths as NPY, Parquet or CSV'],
+  ['\x89PNG', 'is a picture. Drop the lengths themselves, as CSV or NPY'],
+  ['\xff\xd8\xff', 'is a picture. Drop the lengths themselves, as CSV or NPY'],
+  ['GIF8', 'is a picture. Drop the lengths themselves, as CSV or NPY'],
+  ['%PDF', 'is a PDF. Save its table as CSV'],
   ['SQLite format 3', 'is a database. Export its column of lengths as CSV'],
 ];
 const READABLE = 'CSV, an edge list, Matrix Market, NPY, NPZ or Parquet, each also as .gz';
 
 function unreadable(head: Uint8Array): string | null {
-  const start = text(head.subarray(0, 16));
+  // Not by a decoder: its Latin 1 is Windows 1252, in which 0x89 is another character.
+  const start = String.fromCharCode(...head.subarray(0, 16));
   const known = UNREADABLE.find(([magic]) => start.startsWith(magic));
   if (known) return `the file ${known[1]}`;
   return !isUtf16(head) && head.subarray(0, 4096).includes(0)

@@ -24,6 +24,8 @@ export interface ReadLengths {
   readonly units: number | null;
   /** In the order of the units; `null` where the file has none, and beyond `MAX_ORDERED_LENGTHS` units. */
   readonly lengths: Float64Array | null;
+  /** Of a sparse matrix, whose rows are the units: how many elements the vector has that it is multiplied by. */
+  readonly matrixColumns?: number;
   /** What was read, where a person could expect something else: which array, which end of an edge, that the order is lost. */
   readonly note?: string;
 }
@@ -152,7 +154,7 @@ function takeEdges(label: string, place: (at: number, isTarget: boolean) => Plac
       if (!law.ok) return law;
       const note = undirected
         ? 'Each vertex of the edge list is a unit, by its number; its length is its degree, since the edges are undirected.'
-        : 'Each vertex of the edge list is a unit, by its number; its length is its out-degree, the edges of which it is the source.';
+        : 'Each vertex of the edge list is a unit, by its number; its length is its out-degree, the edges of which it is the source. Where edges have no direction, each must be there from both of its ends.';
       return { ok: true, value: { law: law.value, form: 'edges', units: vertices, lengths, note } };
     },
   };

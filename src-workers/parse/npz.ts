@@ -5,7 +5,7 @@ import type { Result } from '../domain/result.ts';
 import type { ReadLengths } from './length-taker.ts';
 import { isPointers, readNpy } from './npy.ts';
 import { byteRange, ofLibrary, refuse, shown, type ByteSource, type FileBytes } from './source.ts';
-import { MAX_FILE_BYTES } from './unpack.ts';
+import { gathered, MAX_FILE_BYTES } from './unpack.ts';
 
 const MAX_ARRAYS = 1000;
 const ARRAY = /\.npy$/;
@@ -51,6 +51,13 @@ export async function readNpz(file: FileBytes, label: string, name: string | nul
   const named = NAMES_OF_LENGTHS.filter((each) => entries.has(each));
   const chosen =
     name ?? names.find(isPointers) ?? (names.length === 1 ? names[0] : named.length === 1 ? named[0] : null);
+  const sparse = await sparseFormat(zip, entries.get('format'), label);
+  if (chosen === null && (sparse === 'coo' || sparse === 'dia'))
+    return refuse(
+      label,
+      {},
+      `the matrix is stored as ${sparse.toUpperCase()}, in which no array has the lengths of its rows. Save it by rows: scipy.sparse.save_npz(FILE, matrix.tocsr())`,
+    );
   if (chosen === null)
     return refuse(
       label,
@@ -71,9 +78,25 @@ export async function readNpz(file: FileBytes, label: string, name: string | nul
   const value = { ...read.value, law: { ...read.value.law, label } };
   if (!pointers && names.length === 1) return { ok: true, value };
   const note = pointers
-    ? `The lengths are the differences of ${chosen}: the entries of each compressed row (of each column, where the matrix is stored by columns).`
+    ? `The lengths are the differences of ${chosen}: ${COMPRESSED[sparse ?? ''] ?? COMPRESSED.any}.`
     : `The lengths are the array ${chosen}.`;
   return { ok: true, value: { ...value, note: [note, value.note].filter(Boolean).join(' ') } };
+}
+
+/** What the differences of row pointers count, by the format that SciPy names. */
+const COMPRESSED: Readonly<Record<string, string>> = {
+  csr: 'the entries of each row',
+  csc: 'the entries of each column, since the matrix is stored by columns (CSC); matrix.tocsr() stores it by rows',
+  bsr: 'the blocks of each row of blocks, not the entries of each row, since the matrix is stored by blocks (BSR); matrix.tocsr() stores it by rows',
+  any: 'the entries of each compressed row (of each column, where the matrix is stored by columns)',
+};
+const MAX_FORMAT_BYTES = 1000;
+
+/** The format of a sparse matrix of SciPy, such as `csr`: a text behind the header of its array. `null` where there is none. */
+async function sparseFormat(zip: ZipFile, entry: Entry | undefined, label: string): Promise<string | null> {
+  if (!entry || entry.uncompressedSize > MAX_FORMAT_BYTES) return null;
+  const bytes = await ofLibrary(label, 'NPZ', () => gathered(contentOf(zip, entry), label, MAX_FORMAT_BYTES));
+  return /\n([a-z]{3})$/.exec(Buffer.from(bytes).toString('latin1').replaceAll('\0', ''))?.[1] ?? null;
 }
 
 /** An array's bytes, checked against the archive. Reading closes nothing: the bytes belong to the caller. */

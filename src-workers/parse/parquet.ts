@@ -29,6 +29,8 @@ const COMPRESSORS: Compressors = {
   BROTLI: (bytes, length) => brotliDecompressSync(bytes, { maxOutputLength: Math.max(1, length) }),
 };
 
+const CODECS: readonly string[] = ['UNCOMPRESSED', 'SNAPPY', ...Object.keys(COMPRESSORS)];
+
 export interface ParquetTable {
   readonly names: readonly string[];
   readonly rows: number;
@@ -65,6 +67,13 @@ export async function openParquet(file: FileBytes, label: string): Promise<Parqu
           const chunk = metadata.row_groups[group].columns.find(
             ({ meta_data }) => meta_data?.path_in_schema[0] === name,
           );
+          const codec = chunk?.meta_data?.codec;
+          if (codec !== undefined && !CODECS.includes(codec))
+            refuse(
+              label,
+              {},
+              `the column ${shown(name)} is compressed by ${shown(codec)}. Write it by one of ${CODECS.join(', ')}`,
+            );
           const parts = await read(() => decoded(file, [schema, leaves.get(name)!], chunk?.meta_data, size));
           columns.push(parts);
           const values = parts.reduce((sum, part) => sum + part.length, 0);
@@ -153,9 +162,12 @@ function checkRuns(bytes: Uint8Array, bits: number, count: number): void {
     const header = readVarInt(reader);
     const isPacked = (header & 1) === 1;
     const run = isPacked ? (header >>> 1) * 8 : header >>> 1;
-    // Packed bits are in groups of eight.
-    if (run === 0 || run > count - seen + 7) throw new Error(`a run of ${run} values where ${count - seen} are left`);
-    reader.offset += isPacked ? (run * bits) / 8 : Math.ceil(bits / 8);
+    const runBytes = isPacked ? (run * bits) / 8 : Math.ceil(bits / 8);
+    // Packed bits are in groups of eight. Writers pad the last run to more, DuckDB to 256 values, all of which are in the page.
+    const isPadding = isPacked && reader.offset + runBytes <= bytes.length;
+    if (run === 0 || (run > count - seen + 7 && !isPadding))
+      throw new Error(`a run of ${run} values where ${count - seen} are left`);
+    reader.offset += runBytes;
     seen += run;
   }
 }

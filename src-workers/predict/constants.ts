@@ -246,6 +246,12 @@ export const REDUCTION_BYTES = 8;
 export const WIDE_COMBINE: Phase = { instructions: 15, dependentExchanges: 4 };
 
 /**
+ * The shortest time of a kernel on a device of which it is not measured, ms. Assumed: an empty kernel takes 2 to 3 µs on current devices; the
+ * products of `db/evidence` take 2 µs and more, however small the matrix.
+ */
+export const LAUNCH_FLOOR_MS = 0.0025;
+
+/**
  * Bandwidth that a kernel achieves over that of the data sheet. Assumed for every device: fits to the SpMV times of `db/evidence` have a median of
  * 0.6 over kernels and GPUs, copies of long streams reach 0.8 to 0.9.
  */

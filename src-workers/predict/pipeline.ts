@@ -14,7 +14,7 @@ import { lossMoments } from '../models/imbalance/closed-form.ts';
 import { moments } from '../models/workload/laws.ts';
 import { paceOf, phaseDemands, stepFactor } from './cost/pace.ts';
 import { cachedDepth, cachedLaunch, cachedResidency, makeRoom } from './caches.ts';
-import { FETCHING_GROUPS } from './constants.ts';
+import { FETCHING_GROUPS, LAUNCH_FLOOR_MS } from './constants.ts';
 import { balancingCost, balancingMilliseconds, PASS_OVERHEAD_MS } from './cost/balancing-cost.ts';
 import { ADDITIONS_PER_CYCLE, fetchCost, fetchCycles, fetchingTable, type FetchCost } from './cost/fetch-cost.ts';
 import { predictCpu, type CpuLoads } from './cpu.ts';
@@ -128,6 +128,7 @@ function timeClasses(
 export function timeOnGpu(predictor: Predictor, candidate: Candidate, device: GpuDevice, out: TimedOnGpu): void {
   const shared = sharedByCaps(predictor, candidate, device);
   const { depths } = shared;
+  const { isClass } = predictor;
   makeRoom(predictor.caches);
   const launch = launchOf(predictor, candidate, device, depths);
   const regime = regimeOf(launch);
@@ -139,13 +140,19 @@ export function timeOnGpu(predictor: Predictor, candidate: Candidate, device: Gp
   out.regime = cycles < alone ? 'longest-unit' : regime.id;
   const msPerCycle = shared.iterationFactor / (device.clockMhz * 1e3);
   out.fetchingMs = fetching * msPerCycle;
-  out.timeMs = (Math.max(cycles, alone, busy) + fetching) * msPerCycle + shared.balancingMs;
+  const kernelMs = (Math.max(cycles, alone, busy) + fetching) * msPerCycle;
+  out.timeMs = (isClass ? kernelMs : Math.max(kernelMs, launchFloorMs(device))) + shared.balancingMs;
   out.meanLoss = depths.means.meanLoss;
   out.aggregateLoss = depths.means.aggregateLoss;
   out.depth = depths.means;
   out.scale = depths.scale;
   out.searchShare = depths.searchShare ?? 0;
   out.launch = launch;
+}
+
+/** No launch takes less, ms: 0 where the time of a launch is known, and then added. */
+function launchFloorMs({ launchMicroseconds }: GpuDevice): number {
+  return launchMicroseconds === undefined ? LAUNCH_FLOOR_MS : 0;
 }
 
 /** Looked up, or computed where the design predicted last differs in more than its register cap. */
@@ -501,7 +508,15 @@ function blocksOf(predictor: Predictor, candidate: Candidate, laws: DepthLaws): 
   const isFull = balancing.kind === 'dynamic-fetch' || isEvenShare(balancing);
   const lastFilled = isFull ? 1 : slotsPerBlock / unitsPerGroup - (W - 1);
   const at = deviceAt * predictor.plan.axes.registerCap.length + capAt;
-  return cachedResidency(predictor.caches, laws, W, lastFilled, at, residentBlocks, paceOf(predictor, candidate).cyclesPerIteration);
+  return cachedResidency(
+    predictor.caches,
+    laws,
+    W,
+    lastFilled,
+    at,
+    residentBlocks,
+    paceOf(predictor, candidate).cyclesPerIteration,
+  );
 }
 
 /** Blocks of known units: every one where they are few and fit the device at once, else a sample. */
@@ -554,7 +569,10 @@ function knownLaunchOf(predictor: Predictor, candidate: Candidate, device: GpuDe
       (isLoopAlike ? 0 : loopAt)) *
       axes.balancing.length +
     balancingAt;
-  return cachedLaunch(caches, dealing.setupIterations > 0 ? `${key} ${dealing.setupIterations}` : key, () => {
+  // What a launch depends on besides its shape: setups, and what every share costs.
+  const { setupIterations: setup } = dealing;
+  const overhead = isEvenShare(balancing) ? shareOverhead(predictor, candidate) : 0;
+  return cachedLaunch(caches, setup > 0 || overhead > 0 ? `${key} ${setup} ${overhead}` : key, () => {
     if (given !== null && keepsOrder(balancing)) {
       const order = orderOf(predictor, balancing, candidate, given);
       const launch = (isSample: boolean): GivenLaunch => givenLaunch(order, dealing, meanLength, isSample);
@@ -656,13 +674,14 @@ export function stackFactor(predictor: Predictor, candidate: Candidate, device: 
   return factor;
 }
 
-/** Balancing time of a candidate before its launch, and of starting others after it, ms: depends on strategy and device only. */
+/** Balancing time of a candidate before its launch, and of starting it and others after it, ms: depends on strategy and device only. */
 export function balancingMs(predictor: Predictor, candidate: Candidate, device: GpuDevice): number {
   const { plan } = predictor;
   const { classes } = candidate;
   const balancing = classes ? CLASSES : lockstepBalancing(predictor, candidate);
   const furtherMs = classes ? (classes.length - 1) * PASS_OVERHEAD_MS : 0;
-  return balancingMilliseconds(device, balancingCost(balancing, plan.units, plan.kernel)) + furtherMs;
+  const startMs = (device.launchMicroseconds ?? 0) * 1e-3;
+  return balancingMilliseconds(device, balancingCost(balancing, plan.units, plan.kernel)) + furtherMs + startMs;
 }
 
 export function cpuLoadsOf(predictor: Predictor): CpuLoads {

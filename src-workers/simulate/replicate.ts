@@ -1,4 +1,5 @@
 import { fail, ok, type Result } from '../domain/result.ts';
+import { countStep } from '../numeric/steps.ts';
 import type { DeviceRun } from './device.ts';
 import { seededRandom, type Random } from './random.ts';
 
@@ -53,6 +54,7 @@ export function replicate(device: DeviceRun, options: ReplicationOptions): Resul
   let squares = 0;
   while (cycles.length < atMost) {
     if (cancelled?.()) return fail('cancelled', `cancelled after ${cycles.length} replications`);
+    countStep();
     const value = device.run(replicationRandom(options.seed, cycles.length));
     if (Number.isNaN(value)) return fail('cancelled', `cancelled after ${cycles.length} replications`);
     cycles.push(value);

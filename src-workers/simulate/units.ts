@@ -54,7 +54,7 @@ export function dealtUnits(launch: WorkloadLaunch): Result<BlockSource> {
           units,
         );
       const { itemsPerSlot } = evenShares(own.items, slots);
-      const scratch = shareScratch(launch, itemsPerSlot);
+      const scratch = shareScratch(itemsPerSlot);
       let block = 0;
       return (out) => {
         for (let g = 0; g < W; g++)

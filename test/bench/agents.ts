@@ -74,7 +74,7 @@ try {
   report(`a chunk of ${CHUNK_DESIGNS} designs in the pool`, ofPool, 'ms');
   for (const [count, workers] of GROUPS) {
     const prefix = `bench-${count}-${workers}`;
-    const options = ['--workers', String(workers), '--silence', '30'];
+    const options = ['--workers', String(workers)];
     const agents = await Promise.all(
       Array.from({ length: count }, (_, at) => startAgent(redis, prefix, `agent-${at}`, ...options)),
     );

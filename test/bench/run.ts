@@ -21,6 +21,7 @@ const BENCHES = [
   'renderer',
   'measured',
   'spmv',
+  'cycle-sim',
   'estimates',
   'advice',
   'evidence',

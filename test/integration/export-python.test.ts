@@ -73,6 +73,7 @@ def tune_kernel(kernel_name, kernel_source, problem_size, arguments, tune_params
                         {name: value for name, value in result.items() if name != "blocks"} for result in results
                 },
             }, file)
+    assert strategy != "bayes_opt" or "x0" not in strategy_options, "Unrecognized option x0"
     if strategy_options and "x0" in strategy_options:
         assert len(strategy_options["x0"]) == len(tune_params) and restrictions(dict(zip(tune_params, strategy_options["x0"])))
     calls.append(dict(strategy=strategy, strategy_options=strategy_options, results=results))
@@ -89,10 +90,21 @@ class Trial:
         assert self.params[name] in choices
         return self.params[name]
 
+    def suggest_int(self, name, low, high, log=False):
+        assert low <= self.params[name] <= high and isinstance(self.params[name], int)
+        self.numbers = [*getattr(self, "numbers", []), name]
+        return self.params[name]
+
+    def set_user_attr(self, key, value):
+        self.attribute = {key: value}
+
 
 class Study:
     def __init__(self):
         self.trials = []
+
+    def set_user_attr(self, key, value):
+        self.attribute = {key: value}
 
     def enqueue_trial(self, params, user_attrs=None, skip_if_exists=False):
         if not (skip_if_exists and any(params == trial["params"] for trial in self.trials)):
@@ -191,7 +203,9 @@ with contextlib.redirect_stdout(io.StringIO()) as said:
     runpy.run_module("exported", run_name="__main__")
 assert said.getvalue() == "Wrote the predictions to walk-predicted.json\\n", said.getvalue()
 exported.tune("kernel.cu", [], strategy="minimize", strategy_options={"max_fevals": 5})
-simulated, own = kernel_tuner.calls
+exported.tune("kernel.cu", [], strategy="bayes_opt")
+simulated, own, _ = kernel_tuner.calls
+assert not {"loop", "balancing", "implementation"} & set(exported.NAMES)
 print(json.dumps(dict(results=simulated["results"], x0=dict(zip(exported.NAMES, own["strategy_options"]["x0"])), calls=own["strategy_options"])))`,
     );
     expect(found.results).toHaveLength(40);
@@ -276,17 +290,69 @@ print(json.dumps(pathlib.Path("measured.json").read_text()))`,
     const turned = { ...study, implementations: implementations.toReversed() };
     const other = await importInto(await bench.run(turned));
     expect(other).toMatchObject({ ok: false, error: { message: expect.stringContaining('of another sweep') } });
-    const beyond = await importInto(several, text.replaceAll('"balancing": 1,', '"balancing": 9,'));
+    const beyond = await importInto(several, text.replaceAll('"lockstep_balancing": 1,', '"lockstep_balancing": 9,'));
     expect(unwrap(beyond)).toMatchObject({
-      warnings: [expect.stringContaining('balancing=9 is none of 0 to 1')],
+      warnings: [expect.stringContaining('lockstep_balancing=9 is none of 0 to 1')],
     });
+    // As earlier versions wrote it.
+    const earlier = await importInto(several, text.replaceAll(/lockstep_(loop|balancing|implementation)/g, '$1'));
+    expect(unwrap(earlier)).toMatchObject({ linked: { designs: rows.length } });
+  });
+
+  it('what was measured is of the device of the sweep that measured, else of the one that the script is for', async () => {
+    const both = await bench.run(smallStudy({ devices: [...DEVICES, 'nvidia-h100-sxm5-80gb'], axes: AXES }));
+    const document = await bench.render(both, 'kernel-tuner', { limit: 20 });
+    const text = python<string>(
+      document,
+      `
+import exported, json, pathlib
+exported.tune("kernel.cu", [], cache="both.json")
+print(json.dumps(pathlib.Path("both.json").read_text()))`,
+    );
+    const importOf = async (name: string, deviceName?: string) => {
+      const bytes = new TextEncoder().encode(text.replace('NVIDIA A100-SXM4-40GB', name));
+      const input = { fileName: 'both.json', bytes, runId: both, ...(deviceName !== undefined && { deviceName }) };
+      return unwrap(await bench.engine.call('import.file', input)).linked;
+    };
+    expect(document.text).toContain('H100');
+    expect(await importOf('unknown')).toMatchObject({ deviceId: 'nvidia-h100-sxm5-80gb', designs: 20 });
+    expect(await importOf('NVIDIA H100 80GB HBM3')).toMatchObject({ deviceId: 'nvidia-h100-sxm5-80gb', designs: 20 });
+    expect(await importOf('NVIDIA A100-SXM4-40GB')).toMatchObject({ deviceId: DEVICES[0], designs: 20 });
+    expect(await importOf('unknown', DEVICES[0])).toMatchObject({ deviceId: DEVICES[0], designs: 20 });
+  });
+
+  it('exports each launch once, however its blocks are written', async () => {
+    // A grid of 64 blocks is what one of the numbers of units per thread gives as well.
+    const axes: StudyFile['axes'] = { threadsPerUnit: [1], blockThreads: [128], unitsPerThread: [1, 2, 4], gridBlocks: [64, 128] }; // prettier-ignore
+    const study = smallStudy({ devices: DEVICES, axes });
+    const twice = await bench.run({ ...study, workload: { ...study.workload, units: 128 * 256 } });
+    const { rows } = await page(twice, 100);
+    const launches = new Set(rows.map(({ design }) => JSON.stringify(design)));
+    expect(launches.size).toBeLessThan(rows.length);
+    for (const format of ['kernel-tuner', 'optuna'] as const)
+      expect((await bench.render(twice, format, { limit: 100 })).designs).toEqual({
+        listed: launches.size,
+        of: rows.length,
+        most: 10_000,
+      });
   });
 
   it('Optuna begins with the best designs, and takes no prediction for a result', async () => {
     const document = await bench.render(run, 'optuna', { limit: 12 });
-    const { trials, suggested } = python<{
+    const {
+      trials,
+      suggested,
+      attributes,
+      numbers,
+      designs,
+      run: mark,
+    } = python<{
       trials: { params: Record<string, unknown>; user_attrs: Record<string, number> }[];
-      suggested: unknown[];
+      suggested: Record<string, unknown>[];
+      attributes: { lockstep: Record<string, unknown> }[];
+      numbers: string[];
+      designs: [Record<string, unknown>, number][];
+      run: unknown;
     }>(
       document,
       `
@@ -294,10 +360,19 @@ import json, optuna, exported
 study = optuna.Study()
 exported.enqueue(study)
 exported.enqueue(study, 3)
-print(json.dumps(dict(trials=study.trials, suggested=[exported.suggest(optuna.Trial(trial["params"])) for trial in study.trials])))`,
+run = [optuna.Trial(trial["params"]) for trial in study.trials]
+print(json.dumps(dict(
+    trials=study.trials, suggested=[exported.suggest(trial) for trial in run], attributes=[trial.attribute for trial in run],
+    numbers=run[0].numbers, designs=exported.DESIGNS, run=study.attribute,
+)))`,
     );
     const { rows } = await page(run, 12);
-    expect(suggested).toEqual(trials.map(({ params }) => params));
+    expect(suggested).toEqual(designs.map(([design]) => design));
+    expect(numbers).toEqual(expect.arrayContaining(['threads_per_unit', 'block_threads']));
+    // Device, sweep and design go with each trial, so that an import finds them.
+    expect(mark).toEqual({ lockstep: { run, study: 'Small', seed: expect.any(Number) as number } });
+    for (const [at, { lockstep }] of attributes.entries())
+      expect(lockstep).toEqual({ ...suggested[at], device: DEVICES[0], lockstep_sweep: expect.any(Number) as number });
     expect(trials.map(({ user_attrs }) => user_attrs.lockstep_rank)).toEqual(rows.map((_, at) => at + 1));
     trials.forEach(({ params, user_attrs }, at) => {
       expect(user_attrs.lockstep_predicted_ms / rows[at].timeMs).toBeCloseTo(1, 5);

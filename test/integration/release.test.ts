@@ -4,7 +4,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, beforeAll, expect, it } from 'vitest';
 
-// A release of a small project: its tests pass or fail as its `test` script says.
+// A release of a small project: its tests pass or fail as its script `test:all` says.
 const SCRIPT = join(import.meta.dirname, '../../src-main/packaging/release.ts');
 const today = new Date().toISOString().slice(0, 10);
 const cwd = mkdtempSync(join(tmpdir(), 'lockstep-release-'));
@@ -12,7 +12,7 @@ const write = (name: string, text: string) => writeFileSync(join(cwd, name), tex
 const read = (name: string) => readFileSync(join(cwd, name), 'utf8');
 const git = (...args: string[]) => execFileSync('git', args, { cwd, encoding: 'utf8' }).trim();
 const manifest = (test: string) =>
-  JSON.stringify({ name: 'small', version: '0.1.0', private: true, scripts: { test } });
+  JSON.stringify({ name: 'small', version: '0.1.0', private: true, scripts: { 'test:all': test } });
 const release = (what: string) => spawnSync(process.execPath, [SCRIPT, what], { cwd, encoding: 'utf8' });
 const commit = () => git('commit', '--quiet', '--all', '--message', 'Change the project');
 

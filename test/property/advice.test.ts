@@ -2,7 +2,7 @@ import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { pickDesign, simplerFirst } from '../../src-workers/advise/pick.ts';
 import { leastRegret } from '../../src-workers/advise/robust.ts';
-import { stretchedLaw } from '../../src-workers/advise/change.ts';
+import { stretchedLaw, stretchedOrder } from '../../src-workers/advise/change.ts';
 import type { SpaceAxes } from '../../src-workers/domain/space.ts';
 import type { Device } from '../../src-workers/domain/device.ts';
 import { moments } from '../../src-workers/models/workload/laws.ts';
@@ -15,16 +15,18 @@ const axes: SpaceAxes = {
   balancing: ['full-sort', 'none', 'dynamic-fetch'],
   launch: [1, 2, 3].map((value) => ({ kind: 'grid', value })),
   registerCap: [64, null, 48],
-  blockThreads: [64, 128],
+  blockThreads: [832, 1024, 96, 128, 256],
 };
+const cores: SpaceAxes = { ...axes, devices: [{ kind: 'cpu' } as Device] };
 const counts = axisCounts(axes);
 const AXES = counts.length;
 const size = counts.reduce((product, count) => product * count, 1);
 
 /** What the rule says, written out: smaller is simpler. */
-function order(design: number, blocks: number, timeMs: number): number[] {
-  const [, , unit, loop, balancing, , cap] = positionsOf(design);
-  return [[1, 0, 2][cap], [2, 0, 1][balancing], loop, axes.threadsPerUnit[unit], blocks, timeMs];
+function order(of: SpaceAxes, design: number, blocks: number, timeMs: number): number[] {
+  const [, , unit, loop, balancing, , cap, threads] = positionsOf(design);
+  const work = [[1, 0, 2][cap], [2, 0, 1][balancing], loop, axes.threadsPerUnit[unit]];
+  return [...work, [2, 1, 3, 0, 0][threads], ...(of === cores ? [blocks] : []), timeMs];
 }
 function positionsOf(design: number): number[] {
   const positions = new Int32Array(counts.length);
@@ -37,7 +39,10 @@ const precedes = (a: number[], b: number[]): boolean => {
 };
 
 describe('the pick', () => {
-  it('is one of the tied designs, and no tied design comes before it by the rule', () => {
+  it.each([
+    ['a GPU', axes],
+    ['a CPU', cores],
+  ])('of %s is one of the tied designs, and no tied design comes before it by the rule', (_, space) => {
     const entry = fc.record({
       design: fc.integer({ min: 0, max: size - 1 }),
       blocks: fc.integer({ min: 1, max: 4 }),
@@ -52,19 +57,30 @@ describe('the pick', () => {
         };
         const picked = of.get(
           pickDesign(
-            axes,
+            space,
             figures,
             tied.map(({ design }) => design),
           )!,
         )!;
-        const place = order(picked.design, picked.blocks, picked.timeMs);
+        const place = order(space, picked.design, picked.blocks, picked.timeMs);
         for (const { design, blocks, timeMs } of tied)
-          expect(precedes(order(design, blocks, timeMs), place)).toBe(false);
-        const compare = simplerFirst(axes, figures);
+          expect(precedes(order(space, design, blocks, timeMs), place)).toBe(false);
+        const compare = simplerFirst(space, figures);
         for (const { design } of tied)
           if (design !== picked.design) expect(compare(picked.design, design)).toBeLessThan(0);
       }),
     );
+  });
+
+  it('takes a usual block size before fewer blocks, and the fastest of the usual ones', () => {
+    const at = (threads: number) => axes.blockThreads.indexOf(threads);
+    const figures = {
+      timeMs: (design: number) => (design === at(256) ? 0.2041 : 0.2039),
+      gridBlocks: (design: number) => (design === at(832) ? 1 : 1536),
+    };
+    expect(pickDesign(axes, figures, [at(832), at(1024), at(256), at(128)])).toBe(at(128));
+    expect(pickDesign(axes, figures, [at(832), at(96), at(1024)])).toBe(at(1024));
+    expect(pickDesign(axes, figures, [at(832), at(96)])).toBe(at(832));
   });
 
   it('is none of no designs', () => {
@@ -112,6 +128,29 @@ describe('a stretched law', () => {
         const variance = (factor * before.standardDeviation) ** 2;
         expect(after.standardDeviation ** 2).toBeGreaterThanOrEqual(variance - 1e-6);
         expect(after.standardDeviation ** 2).toBeLessThanOrEqual(variance + 0.25 + 1e-6);
+      }),
+    );
+  });
+});
+
+describe('a stretched order', () => {
+  it('has whole lengths beside those that its law says, and keeps their sum', () => {
+    const lengths = fc.array(fc.integer({ min: 0, max: 500 }), { minLength: 1, maxLength: 300 });
+    fc.assert(
+      fc.property(lengths, fc.double({ min: 0.25, max: 3, noNaN: true }), (given, factor) => {
+        const before = Float64Array.from(given);
+        const sum = before.reduce((total, length) => total + length, 0);
+        const mean = sum / before.length;
+        const after = stretchedOrder(before, factor);
+        const moved = before.map((length) => Math.max(0, mean + (length - mean) * factor));
+        const movedSum = moved.reduce((total, length) => total + length, 0);
+        after.forEach((length, at) => {
+          expect(Number.isInteger(length) && length >= 0).toBe(true);
+          const exact = movedSum > 0 ? (moved[at] * sum) / movedSum : 0;
+          expect(Math.abs(length - exact)).toBeLessThan(1 + 1e-9);
+          if (exact === 0) expect(length).toBe(0);
+        });
+        expect(Math.abs(after.reduce((total, length) => total + length, 0) - sum)).toBeLessThan(0.5 + 1e-6);
       }),
     );
   });

@@ -1,5 +1,6 @@
 import { readFileSync, readdirSync } from 'node:fs';
 import { describe, expect, it } from 'vitest';
+import { isSameDevice } from '../../src-main/services/measured/device.ts';
 import { isEstimate, type CpuDevice, type Device, type GpuDevice } from '../../src-workers/domain/device.ts';
 import { unwrap } from '../../src-workers/domain/result.ts';
 import { DEVICE_METRICS, deviceComparison } from '../../src-workers/models/occupancy/device-metrics.ts';
@@ -21,6 +22,29 @@ describe('catalogue', () => {
     expect(cpus.length).toBe(10);
     expect(byId.size).toBe(entries.length);
     expect(new Set(devices.map((device) => `${device.vendor} ${device.name}`)).size).toBe(entries.length);
+  });
+
+  it.each([
+    ['NVIDIA H100 80GB HBM3', 'nvidia-h100-sxm5-80gb'],
+    ['NVIDIA_H100_80GB_HBM3', 'nvidia-h100-sxm5-80gb'],
+    ['NVIDIA H100 PCIe', 'nvidia-h100-pcie-80gb'],
+    ['NVIDIA H100 NVL', 'nvidia-h100-nvl-94gb'],
+    ['NVIDIA H200', 'nvidia-h200-sxm'],
+    ['NVIDIA H200 NVL', undefined],
+    ['NVIDIA GH200 480GB', 'nvidia-gh200-96gb'],
+    ['NVIDIA B200', 'nvidia-b200-sxm'],
+    ['NVIDIA A100-SXM4-80GB', 'nvidia-a100-sxm4-80gb'],
+    ['Tesla V100-SXM2-16GB', 'nvidia-v100-sxm2-16gb'],
+    ['Tesla P100-PCIE-16GB', 'nvidia-p100-pcie-16gb'],
+    ['Tesla T4', 'nvidia-t4'],
+    ['NVIDIA GeForce RTX 4060', 'nvidia-rtx-4060'],
+    ['NVIDIA GeForce RTX 4060 Ti', 'nvidia-rtx-4060-ti'],
+    ['AMD Instinct MI250X', 'amd-mi250x-gcd'],
+    ['AMD Instinct MI250', 'amd-mi250-gcd'],
+    ['Intel(R) Data Center GPU Max 1550', 'intel-max-1550-stack'],
+  ])('a runtime names it alone: %s', (name, id) => {
+    const same = devices.filter((device) => isSameDevice(device, { name, multiprocessors: null }));
+    expect(same.map((device) => device.id)).toEqual(id === undefined ? [] : [id]);
   });
 
   it('has the devices that examples, papers and studies name', () => {

@@ -5,7 +5,7 @@ import type { Phase } from '../../src-workers/domain/kernel.ts';
 import { unwrap } from '../../src-workers/domain/result.ts';
 import { inspectKernel } from '../../src-workers/inspect/inspect.ts';
 
-const LOOPS = readFileSync('test/data/inspect/loops.ptx', 'utf8');
+const LOOPS = readFileSync('test/data/cycle-sim/loops.ptx', 'utf8');
 const PHASES = readFileSync('test/data/inspect/phases.ptx', 'utf8');
 const read = (ptx: string, entry: string): Inspection => unwrap(inspectKernel('file', { ptx }, { entry }));
 const stepOf = ({ loops, chosen }: Inspection) => loops[chosen!.loop];

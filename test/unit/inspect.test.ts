@@ -346,7 +346,7 @@ it('changes the fields of a kernel that it knows, marks them as imported, and ta
 });
 
 it('writes a kernel of one loop without what is done around a loop', () => {
-  const loops = readFileSync('test/data/inspect/loops.ptx', 'utf8');
+  const loops = readFileSync('test/data/cycle-sim/loops.ptx', 'utf8');
   const kernel = { accesses: [], unit: { instructions: 9 }, combine: { instructions: 4 }, origins: {} };
   const written = withInspected(kernel, inspectedFields(read({ ptx: loops }, { entry: 'flatone1' })));
   expect(JSON.parse(JSON.stringify(written))).toMatchObject({

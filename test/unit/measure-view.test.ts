@@ -319,12 +319,20 @@ describe('set-up', () => {
 
   it('writes the command that measures the same designs with a program of the person', () => {
     const program = "--exec './program {threadsPerUnit} {blockThreads} {gridBlocks}'";
-    expect(ownProgramCommand(SETUP, 3, null)).toBe(`lockstep bench 3 --top 20 ${program}`);
-    expect(ownProgramCommand({ ...SETUP, choose: 'spread', count: 5 }, 3, 'gpu')).toBe(
-      `lockstep bench 3 --device gpu --spread 5 ${program}`,
+    const place = { databaseFile: '/tmp/x.db', runId: 3, deviceId: null };
+    const start = 'lockstep bench 3 --db /tmp/x.db';
+    expect(ownProgramCommand(SETUP, place)).toBe(`${start} --top 20 ${program}`);
+    expect(ownProgramCommand({ ...SETUP, choose: 'spread', count: 5 }, { ...place, deviceId: 'gpu' })).toBe(
+      `${start} --device gpu --spread 5 ${program}`,
     );
-    expect(ownProgramCommand({ ...SETUP, choose: 'named', designs: [4, 7] }, 3, null)).toBe(
-      `lockstep bench 3 --design 4 7 ${program}`,
+    expect(ownProgramCommand({ ...SETUP, choose: 'named', designs: [4, 7] }, place)).toBe(
+      `${start} --design 4 7 ${program}`,
+    );
+    expect(ownProgramCommand(SETUP, { ...place, databaseFile: "/my data/it's.db" })).toContain(
+      String.raw`--db '/my data/it'\''s.db' `,
+    );
+    expect(ownProgramCommand(SETUP, place, { budget: 40, withinPercent: 3 })).toBe(
+      `lockstep tune 3 --db /tmp/x.db --budget 40 --within 3 ${program}`,
     );
   });
 

@@ -100,6 +100,15 @@ describe('parseWorkload', () => {
     expect(failureOf('x'.repeat(70_000)).message).toContain('the workload has 70000 characters; the limit is 65536');
   });
 
+  it('reads columns after the ending of any file', () => {
+    expect(unwrap(parseWorkload('file:../web.edgelist#1&target=2'))).toEqual({
+      kind: 'file',
+      path: '../web.edgelist',
+      columns: { length: '1', target: '2' },
+    });
+    expect(unwrap(parseWorkload('file:run#2/lengths'))).toEqual({ kind: 'file', path: 'run#2/lengths' });
+  });
+
   it('names the files a workload reads', () => {
     const descriptor = unwrap(parseWorkload('mixture(0.5*file:a.csv,0.2*poisson(3),0.3*mixture(1*mtx:b.mtx))'));
     expect(workloadFiles(descriptor)).toEqual(['a.csv', 'b.mtx']);

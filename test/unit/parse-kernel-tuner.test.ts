@@ -21,6 +21,25 @@ const cache = (...entries: readonly object[]): string =>
   });
 
 describe('published search spaces', () => {
+  it('reads what store_results writes, of one device and size or of several', async () => {
+    const text = readFileSync(new URL('../data/kernel-tuner/stored.json', import.meta.url), 'utf8');
+    const file = unwrap(await read(text));
+    expect(file).toMatchObject({
+      format: 'stored',
+      kernel: 'absorbing_walk',
+      deviceName: 'pthread_skylake_avx512_AMD_EPYC',
+    });
+    expect(configurations(file.cases)).toEqual([
+      { lockstep_implementation: 0, threads_per_unit: 4, units_per_thread: 1, block_size_x: 128, fixed_blocks: 0, lockstep_loop: 0, lockstep_balancing: 0, register_cap: 0, lockstep_sweep: 2661367636 },
+      { lockstep_implementation: 0, threads_per_unit: 4, units_per_thread: 1, block_size_x: 256, fixed_blocks: 0, lockstep_loop: 0, lockstep_balancing: 0, register_cap: 0, lockstep_sweep: 2661367636 },
+    ]); // prettier-ignore
+    expect(file.cases.map(({ timesMs }) => timesMs)).toEqual([[0.4197376666666666], [0.299646]]);
+    const two = unwrap(await read(text.replace('"16384"', '"32768"')));
+    expect(configurations(two.cases).map((one) => one?.problem_size)).toEqual(['32768', '16384']);
+    const byRate = await read(text.replaceAll('"time":', '"GFLOP/s":').replace('"time"', '"GFLOP/s"'));
+    expect(byRate.ok ? '' : byRate.error.message).toMatch(/the results are by "GFLOP\/s", not by time/);
+  });
+
   it('reads a cache: every configuration, every repeat, every failure', async () => {
     const file = await published('A100');
     expect(file).toMatchObject({
@@ -174,11 +193,11 @@ describe('what it refuses', () => {
     ['[]', 'k.json, line 1: "[]" is not valid here. Use a JSON object'],
     [
       '{}',
-      'k.json, line 1: the file has no configurations (its members: none). It needs a "cache" or "results" of Kernel Tuner with at least one',
+      'k.json, line 1: the file has no configurations (its members: none). It needs a "cache", "results" or "data" of Kernel Tuner with at least one',
     ],
     [
       '{"cache":{}}',
-      'k.json, line 1: the file has no configurations (its members: none). It needs a "cache" or "results" of Kernel Tuner with at least one',
+      'k.json, line 1: the file has no configurations (its members: none). It needs a "cache", "results" or "data" of Kernel Tuner with at least one',
     ],
     [
       '{"cache":{"1":{"time":1}}}',
@@ -199,7 +218,7 @@ describe('what it refuses', () => {
     ['{"results":[3]}', 'k.json, line 1: result 0 is 3, not an object'],
     [
       '{"results":[{"configuration":{"a":1}}],\n"cache":{"1":{}}}',
-      'k.json, line 2: the file has both "cache" and "results". It must have one of them',
+      'k.json, line 2: the file has several of "cache", "results" and "data". It must have one of them',
     ],
     [
       '{"results":[{"configuration":{"a":1},"measurements":[{"name":"time","value":1,"unit":"fortnights"}]}]}',

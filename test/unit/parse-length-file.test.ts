@@ -8,7 +8,7 @@ import type { CsvColumns } from '../../src-workers/parse/csv.ts';
 import { inspectLengths, readLengths } from '../../src-workers/parse/length-file.ts';
 import { bytesSource } from '../../src-workers/parse/source.ts';
 
-/** Written by NumPy: see make-lengths.py beside them. */
+/** Written by NumPy, SciPy, networkx and DuckDB: see make-lengths.py beside them. */
 const made = (name: string): Uint8Array => readFileSync(join(import.meta.dirname, '../data/lengths', name));
 const text = (lines: string): Uint8Array => new TextEncoder().encode(lines);
 const LENGTHS = [3, 0, 12, 3, 7];
@@ -106,10 +106,30 @@ describe('files of lengths, by their content', () => {
     expect(await lengthsOf(text(`# Undirected graph\n# Nodes: 4 Edges: 6\n${edges}5 5\n`))).toEqual([4, 3, 2, 2]);
   });
 
+  it('edge lists of networkx, with attributes, weights or neither', async () => {
+    const expected = [2, 3, 3, 5, 4, 1, 0, 3, 1];
+    for (const kind of ['data', 'no-data', 'weighted', 'attributes'])
+      expect(await lengthsOf(made(`networkx-${kind}.edgelist`)), kind).toEqual(expected);
+    expect(await lengthsOf(text('4,1,{}\n0,1,{"a": 1, "b": 2}\n'))).toEqual([1, 0, 1]);
+    // A person may still choose other columns of two numbers, and of nothing else.
+    expect(await lengthsOf(made('networkx-no-data.edgelist'), { length: '1', delimiter: 'space' })).toHaveLength(22);
+    const inspected = await Promise.all(
+      ['no-data', 'data'].map((kind) => inspectLengths(bytesSource(made(`networkx-${kind}.edgelist`)), 'x')),
+    );
+    expect(inspected.map((table) => unwrap(table)?.delimiter)).toEqual(['space', undefined]);
+  });
+
+  it('Parquet of DuckDB, whose last run is padded to 256 values', async () => {
+    const expected = Array.from({ length: 1000 }, (_, at) => Math.round(20 + 10 * Math.sin(at)));
+    expect(await lengthsOf(made('duckdb.parquet'))).toEqual(expected);
+  });
+
   it('says what was read where a person could expect something else', async () => {
     const note = async (bytes: Uint8Array, columns?: CsvColumns) =>
       unwrap(await readLengths(bytesSource(bytes), 'x', columns)).note;
-    expect(await note(made('rows.npz'))).toMatch(/differences of indptr/);
+    expect(await note(made('rows.npz'))).toBe('The lengths are the differences of indptr: the entries of each row.');
+    expect(await note(made('csc.npz'))).toMatch(/the entries of each column, .*\(CSC\)/);
+    expect(await note(made('bsr.npz'))).toMatch(/the blocks of each row of blocks, .*\(BSR\)/);
     expect(await note(made('several.npz'), { length: 'second' })).toBe('The lengths are the array second.');
     expect(await note(text('source,target\n0,1\n'))).toMatch(/out-degree, the edges of which it is the source/);
     expect(await note(made('one.npz'))).toBeUndefined();
@@ -179,6 +199,7 @@ const REFUSALS: readonly (readonly [what: string, bytes: Uint8Array, message: Re
   ['an integer beyond 2^53', npy(`{'descr': '<i8', 'shape': (1,), }`, new Uint8Array(BigInt64Array.of(BIG).buffer)), /element 1: length .* is not an integer/],
   ['row pointers that fall', int32('3,', 0, 5, 4), /element 3: the row pointer 4 is below the one before it, 5/, { length: 'indptr' }],
   ['several arrays', made('several.npz'), /several arrays: "first", "second"\. Save the one of lengths alone, or name it in the study, as in file:PATH\.npz#first/],
+  ['a matrix in coordinates', made('coo.npz'), /stored as COO, in which no array has the lengths of its rows\. Save it by rows: .*tocsr\(\)/],
   ['an array that is not there', made('several.npz'), /no array is named "third"\. The file has "first", "second"/, { length: 'third' }],
   ['an array above the limit', hugeArray(2 ** 32 + 8), /^x: the array "a" has 4294967304 bytes, which is more than the limit of 4294967296/],
   ['an archive cut off', made('rows.npz').subarray(0, 300), /the NPZ file is damaged/],
@@ -187,9 +208,13 @@ const REFUSALS: readonly (readonly [what: string, bytes: Uint8Array, message: Re
   ['an empty value in Parquet', parquet({ length: [1, null, 2] }), /^x, row 2, column "length": "null" is not a number/],
   ['Parquet of other columns', parquet({ a: [1], b: [2] }), /the header "a,b" does not name one column of lengths/],
   ['Parquet cut off', parquet({ length: [1, 2] }).subarray(0, 60), /the Parquet file is damaged/],
+  ['Parquet of another compression', made('duckdb-lz4.parquet'), /^x: the column "steps" is compressed by "LZ4_RAW"\. Write it by one of UNCOMPRESSED, SNAPPY,/],
+  ['a vertex by its name', text('a b {}\n'), /^x, line 1, column 1: "a" is not the number of a vertex\. Number the vertices from 0/],
   ['a vertex without a number', text('source,target\n1,2\nx,1\n'), /^x, line 3, column 1: "x" is not the number of a vertex/],
   ['a vertex too far', text('source,target\n1,2147483648\n'), /^x, line 2, column 2: the vertex .* is not an integer from 0 to 134217727/],
   ['gzip cut off', gzipSync(text('1\n2\n'.repeat(1000))).subarray(0, 30), /the gzip file is damaged after \d+ unpacked bytes/],
+  ['a picture', Uint8Array.from([0x89, 0x50, 0x4e, 0x47, 13, 10, 26, 10]), /is a picture\. Drop the lengths themselves/],
+  ['HDF5', Uint8Array.from([0x89, 0x48, 0x44, 0x46, 13, 10, 26, 10, 0]), /is an HDF5 file/],
   ['bzip2', text('BZh91AY&SY'), /compressed by bzip2/],
   ['zstd', new Uint8Array([0x28, 0xb5, 0x2f, 0xfd, 0]), /compressed by zstd/],
   ['bytes of no format', new Uint8Array([1, 0, 2]), /is not a text, and its format is not known\. Choose CSV, an edge list/],

@@ -262,6 +262,26 @@ describe('the boundary', () => {
     expect(tasks.mock.calls.map(([task]) => task)).toEqual(['tableOfFile', 'lengthFile', 'workload']);
   });
 
+  it('makes a study of the eight SpMV kernels of a matrix: its rows, and a vector of its columns', async () => {
+    const engine = await engineOn(temporaryFile());
+    const upload = async (fileName: string, text: string) => {
+      const bytes = new TextEncoder().encode(text);
+      return (await call<{ lengths: string }>(engine, 'workload.upload', { fileName, bytes })).lengths;
+    };
+    const matrix = '%%MatrixMarket matrix coordinate pattern general\n3 500 3\n1 1\n1 2\n2 2\n';
+    const lengths = await upload('wide.mtx', matrix);
+    const { study, example } = await call<StudyRecord>(engine, 'studies.spmv', { lengths });
+    expect([study.name, example, study.workload]).toEqual(['SpMV of wide', false, { lengths, units: 3 }]);
+    expect(study.implementations).toHaveLength(8);
+    expect(JSON.stringify(study)).not.toMatch(/ca-GrQc|41936/);
+    const kernels = [study.kernel, ...study.implementations!.map(({ kernel }) => kernel)];
+    const vectors = kernels.flatMap(({ accesses }) => accesses ?? []).filter(({ pattern }) => pattern === 'scattered');
+    expect(new Set(vectors.map(({ footprintBytes }) => footprintBytes))).toEqual(new Set([500 * 8]));
+    expect(vectors.length).toBeGreaterThan(2);
+    for (const other of [await upload('a.csv', '1\n2\n'), 'geometric(0.05)'])
+      expect(await engine.call('studies.spmv', { lengths: other })).toMatchObject({ error: { code: 'bad-input' } });
+  });
+
   it('space.size counts what a sweep then finds', async () => {
     const engine = await engineOn(temporaryFile());
     const study = smallStudy({

@@ -208,7 +208,7 @@ describe('configurations of a kernel of one’s own', () => {
 
     expect(await refusal(cache([[{ block_size_x: 128, device: DEVICE }, 3]]), { runId: sweepId })).toMatch(
       new RegExp(
-        `^own\\.json: none of 1 configuration is a design of run ${sweepId}; of block_size_x=128 .*: it fits \\d+ designs of run ${sweepId}; add some of threads_per_unit, units_per_thread,`,
+        `^own\\.json: none of 1 configuration is a design of run ${sweepId}; of block_size_x=128 .*: it fits \\d+ designs of run ${sweepId}\\. Say which parameters are threads_per_unit, units_per_thread,.* \\(import --map NAME=AXIS\\)`,
       ),
     );
   });
@@ -273,6 +273,37 @@ describe('configurations of a kernel of one’s own', () => {
     expect((await importText('own.json', text, { openRunId: sweepId })).linked).toMatchObject({ designs: 1 });
     const foreign = cache([[{ block_size_x: 128, block_size_y: 2 }, 1]], { device_name: 'X' });
     expect(await importText('own.json', foreign, { openRunId: sweepId })).toMatchObject({ cases: 1, warnings: [] });
+  });
+});
+
+describe('a measured run, exported', () => {
+  it('comes back with every repeat and every failure, beside its sweep', async () => {
+    const chosen = ofDevice(DEVICE, 5);
+    const failed = { ...parametersOf(ofDevice(DEVICE, 9)[4]), threads_per_unit: 77 };
+    const text = cache(chosen.map((row) => [parametersOf(row), measuredMs(row)]), { device_name: 'NVIDIA GeForce RTX 4090' }); // prettier-ignore
+    const withFailure = JSON.stringify({
+      ...(JSON.parse(text) as object),
+      cache: { ...(JSON.parse(text) as { cache: object }).cache, bad: { ...failed, time: 'RuntimeFailedConfig' } },
+    });
+    const imported = await importText('own.json', withFailure, { runId: sweepId });
+    const wanted = await measurementsOf(imported.runId);
+    expect(wanted.filter(({ failure }) => failure !== null)).toHaveLength(1);
+    for (const format of ['t4', 'kernel-tuner'] as const) {
+      const document = await bench.render(imported.runId, format);
+      // The file says its sweep and its device.
+      const again = await importText(document.fileName, document.text);
+      expect(again).toMatchObject({ linked: { runId: sweepId, deviceId: DEVICE, designs: 5 }, cases: 6, failed: 1 });
+      const found = await measurementsOf(again.runId);
+      expect(found.map(({ designIndex, timesMs }) => [designIndex, timesMs])).toEqual(
+        wanted.map(({ designIndex, timesMs }) => [designIndex, timesMs]),
+      );
+    }
+  });
+
+  it('is no document of another kind', async () => {
+    const { runId } = await importText('own.json', cache([[parametersOf(rows[0]), 1]]));
+    const refused = await bench.engine.call('export.render', { runId, format: 'csv' });
+    expect(refused.ok ? '' : refused.error.message).toMatch(/is exported as t4 or kernel-tuner \(a cache\)/);
   });
 });
 

@@ -1,4 +1,4 @@
-import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { gzipSync } from 'node:zlib';
@@ -32,6 +32,7 @@ const TRIALS: readonly OptunaTrial[] = [
   { values: [400], parameters: { ...parameters(256, 8, 'dynamic-fetch'), grid: 256 } },
   { values: [Infinity], parameters: { ...parameters(64), grid: 256 } },
   { state: 'PRUNED', values: [1], parameters: { ...parameters(64), grid: 256 } },
+  { state: 'FAIL', values: [], parameters: { ...parameters(512), grid: 256 } },
 ];
 const NAMES = { BLOCK: 'blockThreads', THREADS: 'threadsPerUnit', schedule: 'balancing', cap: 'registerCap', grid: 'gridBlocks' }; // prettier-ignore
 const call = <T>(name: string, input: unknown): Promise<T> => callOn<T>(bench.engine, name, input);
@@ -48,12 +49,15 @@ describe('a storage of Optuna', () => {
     const withLog = storage([{ name: 'walk', trials: TRIALS }]).fill(2, 18, 20);
     for (const bytes of [storage([{ name: 'walk', trials: TRIALS }]), withLog]) {
       const imported = await importFile(new Uint8Array(gzipSync(bytes)), { timeUnit: 'us' });
-      expect(imported).toMatchObject({ kind: 'optuna', cases: 2, failed: 0 });
-      expect(imported.warnings[0]).toBe('2 of 5 trials failed, were pruned, still run or have no time > 0: left out.');
+      expect(imported).toMatchObject({ kind: 'optuna', cases: 3, failed: 1 });
+      expect(imported.warnings[0]).toBe(
+        '2 of 6 trials were pruned, still run, or have no time > 0 or no parameters: left out.',
+      );
       const { cases } = await call<MeasuringDetail>('bench.detail', { id: imported.runId });
-      expect(cases.map(({ case: one, measured }) => [one.parameters, measured?.timesMs])).toEqual([
-        [{ kernel: 'walk', configuration: TRIALS[0].parameters }, [0.5, 0.51]],
-        [{ kernel: 'walk', configuration: TRIALS[2].parameters }, [0.4]],
+      expect(cases.map(({ case: one, measured, failure }) => [one.parameters, measured?.timesMs, failure])).toEqual([
+        [{ kernel: 'walk', configuration: TRIALS[0].parameters }, [0.5, 0.51], null],
+        [{ kernel: 'walk', configuration: TRIALS[2].parameters }, [0.4], null],
+        [{ kernel: 'walk', configuration: TRIALS[5].parameters }, undefined, 'its trial failed in Optuna'],
       ]);
     }
   });
@@ -69,12 +73,14 @@ describe('a storage of Optuna', () => {
     expect(await refusal(storage([{ ...walk, metrics: ['a', 'b'] }]))).toContain(
       'has 2 objectives, none of them named as a time',
     );
-    expect(await refusal(storage([{ ...walk, metrics: ['energy', 'time_us'] }]))).toContain('No case has a result');
+    expect(await refusal(storage([{ ...walk, metrics: ['energy', 'time_us'], trials: TRIALS.slice(0, 5) }]))).toContain(
+      'No case has a result',
+    );
     const two = storage([walk, { ...walk, name: 'run' }]);
     expect(await refusal(two, { timeUnit: 'us' })).toContain(
       'The storage has 2 studies. Specify one of "walk", "run" (import --study NAME)',
     );
-    expect(await importFile(two, { timeUnit: 'us', studyName: 'run' })).toMatchObject({ cases: 2 });
+    expect(await importFile(two, { timeUnit: 'us', studyName: 'run' })).toMatchObject({ cases: 3 });
   });
 
   it('is read in slices, so that other calls are answered meanwhile', async () => {
@@ -109,6 +115,57 @@ describe('a storage of Optuna', () => {
   });
 });
 
+describe('a journal of Optuna', () => {
+  const journal = (name: string): Uint8Array => readFileSync(join(import.meta.dirname, '../data/optuna', name));
+  it('is read as a database is: complete and failed trials of each study, choices by their value', async () => {
+    const [tuning, two] = unwrap(await readOptunaStudies(journal('journal.log'), 'x'));
+    expect(tuning).toMatchObject({ name: 'tuning', incomplete: 2, objectives: [{ minimised: true, name: null }] });
+    expect(tuning.trials).toHaveLength(7);
+    expect(tuning.trials[0]).toMatchObject({ values: [4.5], failed: false, parameters: { BLOCK: 128, threads: 2, x: 0.5, order: 'none' } }); // prettier-ignore
+    expect(tuning.trials.filter(({ failed }) => failed).map(({ number }) => number)).toEqual([3]);
+    expect(two).toMatchObject({ objectives: [{ minimised: true }, { minimised: false }], trials: [{ values: [expect.any(Number), null] }, {}] }); // prettier-ignore
+    const imported = await importFile(journal('journal.log'), { timeUnit: 'ms', studyName: 'tuning' });
+    expect(imported).toMatchObject({ kind: 'optuna', cases: 7, failed: 1 });
+    expect(await refusal(journal('journal.log'), { timeUnit: 'ms' })).toContain('Specify one of "tuning", "two"');
+  });
+
+  it('may end within a line, and is refused where another one is damaged', async () => {
+    const text = new TextDecoder().decode(journal('journal.log'));
+    expect((await readOptunaStudies(new TextEncoder().encode(text.slice(0, -30)), 'x')).ok).toBe(true);
+    const damaged = await readOptunaStudies(new TextEncoder().encode(text.replace('\n', '}\n')), 'x');
+    expect(damaged.ok ? '' : damaged.error.message).toMatch(/^x, line 1: the line is not JSON/);
+  });
+
+  it('of an exported file finds its sweep, its device and every design, of several devices too', async () => {
+    const run = await bench.run(smallStudy({ devices: ['nvidia-rtx-4090', 'nvidia-h100-sxm5-80gb'] }));
+    const { text } = await bench.render(run, 'optuna', { limit: 1000 });
+    const json = (line: RegExp): object => JSON.parse(line.exec(text)![1].replace('None', 'null')) as object;
+    const mark = json(/^MARK = (.*)$/m);
+    const designs = [...text.matchAll(/^ {4}\((\{.*\}), [\d.e-]+\),$/gm)].map(([, one]) => JSON.parse(one) as object);
+    const lines = [
+      { op_code: 0, study_name: 'walk', directions: [1] },
+      { op_code: 2, study_id: 0, user_attr: { lockstep: json(/^RUN = (.*)$/m) } },
+      ...designs.flatMap((design, trial) => [
+        { op_code: 4, study_id: 0 },
+        // What the sampler said, before it was rounded.
+        { op_code: 5, trial_id: trial, param_name: 'block_threads', param_value_internal: 77, distribution: '{"name":"IntDistribution"}' }, // prettier-ignore
+        { op_code: 8, trial_id: trial, user_attr: { lockstep: { ...mark, ...design } } },
+        { op_code: 6, trial_id: trial, state: 1, values: [trial + 1] },
+      ]),
+    ];
+    const bytes = new TextEncoder().encode(lines.map((line) => `${JSON.stringify(line)}\n`).join(''));
+    const device = (mark as { device: string }).device;
+    expect(designs.length).toBeGreaterThan(100);
+    expect((await importFile(bytes, { timeUnit: 'ms' })).linked).toEqual({ runId: run, deviceId: device, designs: designs.length }); // prettier-ignore
+    const other = device === 'nvidia-rtx-4090' ? 'NVIDIA H100 80GB HBM3' : 'NVIDIA GeForce RTX 4090';
+    expect((await importFile(bytes, { timeUnit: 'ms', deviceName: other })).linked?.deviceId).not.toBe(device);
+    // Of a sweep with other numbers of units, the same parameters are other launches.
+    const small = smallStudy();
+    const another = await bench.run({ ...small, workload: { ...small.workload, units: small.workload.units + 1 } });
+    expect(await refusal(bytes, { timeUnit: 'ms', runId: another })).toContain('designs of another sweep');
+  });
+});
+
 describe('parameters under names of their own', () => {
   it('are axes as a person says, and as earlier imports of the study said', async () => {
     const bytes = storage([{ name: 'walk', metrics: ['time_us'], trials: TRIALS }]);
@@ -120,7 +177,7 @@ describe('parameters under names of their own', () => {
       bytes,
       openRunId: sweepId,
     });
-    const block = { name: 'BLOCK', field: null, values: ['128', '256'], distinct: 2 };
+    const block = { name: 'BLOCK', field: null, values: ['128', '256', '512'], distinct: 3 };
     expect(questions.parameters).toContainEqual(block);
     // What finds no design is not kept.
     expect((await importFile(bytes, { openRunId: sweepId, parameters: { BLOCK: 'gridBlocks' } })).linked).toBe(
@@ -129,7 +186,7 @@ describe('parameters under names of their own', () => {
     const open = { fileName: 'optuna.db', bytes, openRunId: sweepId };
     expect((await call<ImportQuestions>('import.inspect', open)).parameters).toContainEqual(block);
     const imported = await importFile(bytes, { runId: sweepId, parameters: NAMES });
-    expect(imported.linked).toEqual({ runId: sweepId, deviceId: 'nvidia-rtx-4090', designs: 2 });
+    expect(imported.linked).toEqual({ runId: sweepId, deviceId: 'nvidia-rtx-4090', designs: 3 });
     const { cases } = await call<MeasuringDetail>('bench.detail', { id: imported.runId });
     expect(cases[1].design).toMatchObject({
       blockThreads: 256,
@@ -138,12 +195,12 @@ describe('parameters under names of their own', () => {
       gridBlocks: 256,
     });
     // The next file of the study needs no names.
-    expect((await importFile(bytes, { openRunId: sweepId })).linked?.designs).toBe(2);
+    expect((await importFile(bytes, { openRunId: sweepId })).linked?.designs).toBe(3);
     const again = await call<ImportQuestions>('import.inspect', { fileName: 'optuna.db', bytes, openRunId: sweepId });
     expect(again.parameters.find(({ name }) => name === 'schedule')?.field).toBe('balancing');
     // A person can take a name back.
     expect(await refusal(bytes, { runId: sweepId, parameters: { schedule: null } })).toMatch(
-      /it fits 2 designs of run \d+; add some of .*balancing/,
+      /it fits 2 designs of run \d+\. Say which parameters are .*balancing.* \(import --map NAME=AXIS\)/,
     );
   });
 
@@ -161,7 +218,7 @@ describe('parameters under names of their own', () => {
       lockstep('import', file, '--run', String(sweepId), ...args, '--db', bench.engine.context.databaseFile);
     const done = await run('--time-unit', 'us', '--map', ...maps);
     expect(done).toMatchObject({ status: 0, err: '' });
-    expect(done.out).toContain(`Designs of run ${sweepId} on nvidia-rtx-4090: 2`);
+    expect(done.out).toContain(`Designs of run ${sweepId} on nvidia-rtx-4090: 3`);
     const wrong = await run('--map', 'BLOCK=warps');
     expect(wrong).toMatchObject({ status: 2 });
     expect(wrong.err).toContain(

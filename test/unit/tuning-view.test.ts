@@ -1,8 +1,9 @@
 import { describe, expect, it } from 'vitest';
 import { randomEquivalent, tuningCurves, tuningSteps, tuningVerdict } from '../../src-renderer/views/measure/tuning.ts';
 import type { TuningStep } from '../../src-main/contract/measuring.ts';
-import { tune } from '../../src-main/contract/tuning.ts';
+import { failureReasons, triedDesigns, tune } from '../../src-main/contract/tuning.ts';
 import { ok, unwrap } from '../../src-workers/domain/result.ts';
+import { runOutcome } from '../../src-renderer/format/run-outcome.ts';
 import { sampleDesign } from './measure-samples.ts';
 
 /** What a tuning knows after these times, two designs a run; null: failed. */
@@ -17,6 +18,7 @@ function stepAfter(
     runId: 5 + Math.floor(at / 2),
     predictedMs: 1,
     measuredMs,
+    failure: measuredMs === null ? 'The compiler is missing.' : null,
   }));
   const known = times.filter((time) => time !== null);
   const bestMs = Math.min(...known);
@@ -67,24 +69,28 @@ describe('plot of a tuning', () => {
     );
     expect(says('budget')).toContain('4 designs were tried');
     expect(says('cancelled')).toContain('what was measured is kept');
+    const failed = tuningVerdict(stepAfter([null, null, null], 0), { running: false, stopped: 'all-failed' }, limits);
+    expect(failed).toBe(
+      'All 3 designs failed: The compiler is missing. Mend that, or choose another target; Continue tries the next designs.',
+    );
     expect(tuningVerdict(stepAfter([], 0), { running: false, stopped: null }, limits)).toBe('');
   });
 });
 
 describe('tune', () => {
   /** Every design measured adds its time; regret halves with each. */
-  async function run(within: number, budget: number, isSilent = false) {
-    const times: number[] = [];
+  async function run(within: number, budget: number, isSilent = false, fails = 0) {
+    const times: (number | null)[] = [];
     const shown: (readonly number[])[] = [];
     const tuned = await tune({
       within,
       next: async () =>
         ok(stepAfter(times, 0.5 ** times.length, times.length < 6 ? [times.length, times.length + 1] : [])),
       measure: async (designs) => {
-        if (!isSilent) times.push(...designs.map((design) => 10 - design));
+        if (!isSilent) times.push(...designs.map((design) => (design < fails ? null : 10 - design)));
         return ok({ id: 7 });
       },
-      left: (step) => budget - step.measured,
+      left: (step) => budget - triedDesigns(step),
       show: (_, measured) => void (measured && shown.push(measured.designs)),
     });
     return { stopped: unwrap(tuned).stopped, shown };
@@ -96,7 +102,27 @@ describe('tune', () => {
     expect((await run(0.001, 40)).stopped).toBe('all-measured');
   });
 
+  it('ends where all failed, and not where one has a time', async () => {
+    expect(await run(0.001, 40, false, 2)).toEqual({ stopped: 'all-failed', shown: [[0, 1]] });
+    expect((await run(0.001, 40, false, 1)).stopped).toBe('all-measured');
+  });
+
+  it('says each reason once', () => {
+    expect(failureReasons(stepAfter([null, 4, null], 0.1))).toEqual(['The compiler is missing.']);
+    expect(failureReasons(stepAfter([4], 0.1))).toEqual([]);
+  });
+
   it('ends where a step adds nothing', async () => {
     expect(await run(0.001, 40, true)).toEqual({ stopped: 'other-device', shown: [] });
+  });
+});
+
+describe('the mark of a run', () => {
+  it('is that of a failure where a complete measurement has no time', () => {
+    const run = { kind: 'bench', state: 'complete', bestTimeMs: null } as const;
+    expect(runOutcome(run)).toEqual({ mark: 'failed', text: 'complete, nothing measured' });
+    expect(runOutcome({ ...run, bestTimeMs: 2 }).mark).toBe('complete');
+    expect(runOutcome({ ...run, state: 'running' }).mark).toBe('running');
+    expect(runOutcome({ ...run, kind: 'sweep' }).mark).toBe('complete');
   });
 });

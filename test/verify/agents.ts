@@ -56,7 +56,7 @@ async function verifyAgents(report: Report, kills: number): Promise<void> {
     const redis = await startRedis(folder);
     const agents: CommandProcess[] = [];
     const restart = async (at: number): Promise<void> => {
-      agents[at] = await startAgent(redis, PREFIX, `agent-${at}`);
+      agents[at] = await startAgent(redis, PREFIX, `agent-${at}`, '--silence', '1');
     };
     await Promise.all(Array.from({ length: AGENTS }, (_, at) => restart(at)));
     process.env.LOCKSTEP_TEST_REDIS = JSON.stringify({ url: redis.url, passwordFile: redis.passwordFile, prefix: PREFIX }); // prettier-ignore

@@ -1,6 +1,7 @@
 import { copyFileSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { setTimeout } from 'node:timers/promises';
+import Database from 'better-sqlite3';
 import { chromium, type CDPSession, type Locator, type Page } from '@playwright/test';
 import { decodeMessage } from '../../src-main/contract/transport.ts';
 import type { UniformSource } from '../../src-workers/numeric/random.ts';
@@ -20,9 +21,12 @@ const GROWTH = { fraction: 1.25, bytes: 10 * 2 ** 20 };
 /** A page that answers nothing for this long hangs, on a busy machine too. */
 const SILENCE_MS = 90_000;
 const ACTION_MS = 1500;
+/** Sweeps that were started end first. */
+const SETTLED_MS = 300_000;
 
 const KEYS = ['Tab', 'Shift+Tab', 'Enter', 'Escape', 'Space', 'ArrowDown', 'ArrowUp', 'ArrowLeft', 'ArrowRight', 'Home', 'End', 'PageDown', 'Delete', 'Backspace', 'Control+k', 'Control+z', 'Control+Shift+z', 'Control+Enter', 'Control+s', 'p', '?', '/', '1', '2', '3', '4', '5', '6', '7', '8', '9']; // prettier-ignore
 const TEXTS = ['', '0', '1', '64', '-1', '1e308', '3.5', '999999999', 'NaN', 'geometric(0.05)', 'zipf(1.2,500)', 'file:none.csv', '1, 2, 4', '32..1024 step 32', 'a', HOSTILE]; // prettier-ignore
+const NUMBERS = ['1', '2', '8', '24', '32', '48', '100', '0.5', '0', '3000'];
 const VIEWS = ['study', 'landscape', 'landscape?shape=slices', 'landscape?shape=parallel', 'landscape?shape=surface', 'ranking', 'compare', 'measure', 'runs', 'runs?selected=1', 'models', 'export', 'export?format=html', 'nothing', 'ranking?selected=99999999']; // prettier-ignore
 const FILES = ['db/examples/acts.json', 'db/examples/spmv-uniform.json', 'db/examples/acts-propagation-steps.csv', 'test/data/loops/spmv-times-ms.csv', 'test/data/measured/cpu-xeon-2-cores.jsonl', 'test/data/inspect/kernels.ptx', 'package.json']; // prettier-ignore
 const SIZES = [
@@ -125,16 +129,65 @@ const ACTIONS: readonly (readonly [share: number, action: Action])[] = [
     },
   ],
 ];
-const SHARES = ACTIONS.reduce((sum, [share]) => sum + share, 0);
-function anyAction(uniform: UniformSource): Action {
-  let left = SHARES * uniform();
-  return ACTIONS.find(([share]) => (left -= share) < 0)![1];
+type Actions = typeof ACTIONS;
+
+function anyAction(actions: Actions, uniform: UniformSource): Action {
+  let left = actions.reduce((sum, [share]) => sum + share, 0) * uniform();
+  return actions.find(([share]) => (left -= share) < 0)![1];
+}
+
+/** Work on one study: it is opened, its numbers are edited, and it is swept while what it advises is computed. */
+function actionsOn(studyId: number): Actions {
+  const open = (page: Page): Promise<void> =>
+    page.evaluate((hash) => void (location.hash = hash), `#/study?study=${studyId}`);
+  return [
+    ...ACTIONS,
+    [
+      25,
+      async (page, uniform, tell) => {
+        tell('open the study');
+        await open(page);
+        const field = await anyOf(
+          page,
+          uniform,
+          'input[inputmode=decimal], input[inputmode=numeric], input[type=number]',
+        );
+        const text = oneOf(uniform, NUMBERS);
+        tell(`edit a number to ${text}`);
+        await field?.fill(text, { timeout: ACTION_MS });
+        await page.keyboard.press('Enter');
+      },
+    ],
+    [
+      8,
+      async (page, _uniform, tell) => {
+        tell('sweep the study');
+        await open(page);
+        await page.keyboard.press('Control+Enter');
+      },
+    ],
+    [
+      10,
+      async (_page, uniform, tell) => {
+        tell('wait');
+        await setTimeout(4000 * uniform());
+      },
+    ],
+  ];
 }
 
 interface Memory {
   readonly heap: number;
   readonly nodes: number;
   readonly host: number;
+}
+
+function studyOf(databaseFile: string, name: string): number {
+  const database = new Database(databaseFile, { readonly: true });
+  const found = database.prepare<[string], { id: number }>('SELECT id FROM studies WHERE name = ?').get(name);
+  database.close();
+  if (!found) throw new Error(`no study is called ${name}`);
+  return found.id;
 }
 
 /** In one and the same view, without what is garbage. */
@@ -156,11 +209,14 @@ async function memory(page: Page, cdp: CDPSession, pid: number): Promise<Memory>
 
 const median = (values: readonly number[]): number => values.toSorted((a, b) => a - b)[Math.floor(values.length / 2)];
 
-export async function verifyMonkey(report: Report, minutes: number): Promise<void> {
+/** @param name of the study that the actions are on; any where it is left out */
+export async function verifyMonkey(report: Report, minutes: number, name?: string): Promise<void> {
   if (findTool('chromium') === null) return report.figure('random actions', 'skipped: Chromium is missing');
   await inFolder(async (folder) => {
     const databaseFile = join(folder, 'monkey.db');
     copyFileSync(makeSeed(folder), databaseFile);
+    const studyId = name === undefined ? null : studyOf(databaseFile, name);
+    const actionsHere = studyId === null ? ACTIONS : actionsOn(studyId);
     const host = await startHost(databaseFile);
     const browser = await chromium.launch(chromiumOptions());
     try {
@@ -193,7 +249,7 @@ export async function verifyMonkey(report: Report, minutes: number): Promise<voi
         actions++;
         // An action that is not possible fails within its time: hidden meanwhile, or under something else.
         const acted = await Promise.race([
-          anyAction(report.uniform)(page, report.uniform, (what) => void trail.push(what)).then(
+          anyAction(actionsHere, report.uniform)(page, report.uniform, (what) => void trail.push(what)).then(
             () => true,
             () => false,
           ),
@@ -218,6 +274,15 @@ export async function verifyMonkey(report: Report, minutes: number): Promise<voi
           byMinute.push(now);
           report.say(`minute ${byMinute.length}: ${actions} actions, heap ${inMegabytes(now.heap)}, ${now.nodes} nodes, engine ${inMegabytes(now.host)}`); // prettier-ignore
         }
+      }
+      if (studyId !== null) {
+        // A worker that hangs lets nothing be predicted any more.
+        await page.evaluate((hash) => void (location.hash = hash), `#/study?study=${studyId}`);
+        const card = page.getByRole('region', { name: 'Recommendation' });
+        const settled = card.and(page.locator('[aria-busy=false]')).waitFor({ timeout: SETTLED_MS });
+        await settled.catch(() =>
+          fail(`No recommendation of ${name} in ${inSeconds(SETTLED_MS)} after the last action`),
+        );
       }
       if (await page.getByText('The engine is not answering.').isVisible()) fail('The engine is not answering.');
 

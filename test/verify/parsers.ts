@@ -366,7 +366,7 @@ const OPTUNA = optunaStorage([
 export const PARSERS: readonly Parser[] = [
   {
     name: 'storage of Optuna',
-    files: filesOf(CSV_TOKENS, OPTUNA),
+    files: filesOf(CSV_TOKENS, OPTUNA, sample('test/data/optuna/journal.log')),
     read: async (bytes) =>
       soundOrRefused(await readOptunaStudies(bytes, 'hostile'), (studies) => {
         for (const { trials } of studies)
@@ -374,8 +374,8 @@ export const PARSERS: readonly Parser[] = [
       }),
   },
   lengthFile('NPY, NPZ', ...ARRAYS),
-  lengthFile('Parquet', parquetFiles),
-  lengthFile('edge list', EDGES),
+  lengthFile('Parquet', parquetFiles, sample('test/data/lengths/duckdb.parquet')),
+  lengthFile('edge list', EDGES, sample('test/data/lengths/networkx-attributes.edgelist')),
   {
     name: 'lengths (CSV)',
     files: filesOf(CSV_TOKENS, LENGTHS),

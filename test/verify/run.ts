@@ -8,7 +8,19 @@ import { parseArgs } from 'node:util';
 import { EXIT_FAILED, EXIT_OK, EXIT_USAGE, printTable, processTerminal } from '../../src-main/cli/output.ts';
 import { inSeconds, openReport, type Report, type Section } from './report.ts';
 
-const SECTIONS = ['upgrades', 'supply', 'files', 'storage', 'calls', 'host', 'kills', 'agents', 'monkey'] as const;
+const SECTIONS = [
+  'upgrades',
+  'supply',
+  'files',
+  'storage',
+  'calls',
+  'advice',
+  'host',
+  'kills',
+  'agents',
+  'monkey',
+  'flagship',
+] as const;
 const USAGE = `npm run verify -- [${SECTIONS.join(' | ')}] … [--quick] [--seed N] [--amount N]`;
 
 const terminal = processTerminal;

@@ -18,7 +18,7 @@ import { pickOf, studyDesign } from './recommend.ts';
 
 /** See the contract's `advice.code`. The rank, and how it was picked, stand in it where all designs of the device are known already. */
 export async function adviseCode(
-  { pool }: Context,
+  { pool, closing }: Context,
   predictions: Predictions,
   study: AdvisedStudy,
   { deviceId, designIndex, format }: ProcedureArguments<'advice.code'>,
@@ -29,7 +29,7 @@ export async function adviseCode(
   const { device, plan, key } = own;
   if (device.kind === 'cpu') return cpuHasNoCode({ designIndex, device: device.name });
   const { columns } = await pool.run('survey', { plan, key, part: Uint32Array.of(design), ties: own.ties });
-  const known = predictions.known(own) && (await predictions.of(own, 'all', () => true));
+  const known = predictions.known(own) && (await predictions.of(own, 'all', closing));
   const rank = known ? known.equal.indexOf(design) + 1 : 0;
   const picked = known && pickOf(own, known)?.picked === design;
   const row = { ...predictedRow(own.predictor(), design, columns, 0, rank, rank > 0), designIndex };

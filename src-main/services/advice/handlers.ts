@@ -52,13 +52,13 @@ export function adviceHandlers(context: Context): Handlers<ProceduresOf<'advice'
       turns.take(input.client, [gone], async (turn) => {
         const advised = await advisedOf(input);
         if (!advised.ok) return advised;
-        return recommend(context, advised.value.predictions, advised.value.study, input, () => !turn.aborted);
+        return recommend(context, advised.value.predictions, advised.value.study, input, turn);
       }),
     'advice.sensitivity': (input, gone) =>
       turns.take(input.client, [gone], async (turn) => {
         const advised = await advisedOf(input);
         if (!advised.ok) return advised;
-        return sensitivity(context, advised.value.predictions, advised.value.study, input, () => !turn.aborted);
+        return sensitivity(context, advised.value.predictions, advised.value.study, input, turn);
       }),
     'advice.robust': (input) => robust(context, input),
     'advice.code': async (input) => {

@@ -38,10 +38,9 @@ export interface Predictions {
   /** The best of all designs of a device, where they were looked at before. */
   known(device: AdvisedDevice): DevicePrediction | null;
   /**
-   * Looks at the designs of a device. Stops and answers `null` as soon as `isCurrent` says no; what was predicted until then helps the
-   * next call, which finds its laws.
+   * Looks at the designs of a device. Throws when the turn ends; what was predicted until then helps the next call, which finds its laws.
    */
-  of(device: AdvisedDevice, look: Look, isCurrent: () => boolean): Promise<DevicePrediction | null>;
+  of(device: AdvisedDevice, look: Look, turn: AbortSignal): Promise<DevicePrediction>;
 }
 
 const MAX_LISTED = 20;
@@ -59,11 +58,11 @@ export function createPredictions(pool: Pool): Predictions {
   /** By plan: the fastest time of a coarse subset, ms. */
   const coarseMs = new Map<string, number>();
 
-  /** Surveys of the parts, in any order; fewer than parts where a newer call has come. `bestMs`: see `surveyFastest`. */
+  /** Surveys of the parts, in any order. `bestMs`: see `surveyFastest`. */
   async function surveysOf(
     { plan, key, ties }: AdvisedDevice,
     parts: readonly DesignPart[],
-    isCurrent: () => boolean,
+    turn: AbortSignal,
     bestMs?: number,
   ): Promise<readonly Survey[]> {
     const surveys: Survey[] = [];
@@ -74,9 +73,9 @@ export function createPredictions(pool: Pool): Predictions {
     );
     const predict = async (own: DesignPart[], worker: number): Promise<void> => {
       for (const lane of [own, ...lanes])
-        for (let part = lane.shift(); part && isCurrent(); part = lane.shift()) {
+        for (let part = lane.shift(); part; part = lane.shift()) {
           const known = knownMs === undefined ? {} : { bestMs: knownMs };
-          const survey = await pool.run('survey', { plan, key, part, ties, ...known }, { worker });
+          const survey = await pool.run('survey', { plan, key, part, ties, ...known }, { worker, signal: turn });
           surveys.push(survey);
           if (knownMs !== undefined) knownMs = Math.min(knownMs, fastestOf(survey));
         }
@@ -86,21 +85,17 @@ export function createPredictions(pool: Pool): Predictions {
   }
 
   /** A time that some design has, ms: the closer to the fastest, the fewer designs must be predicted. */
-  async function reachedMs(
-    device: AdvisedDevice,
-    before: Uint32Array | undefined,
-    isCurrent: () => boolean,
-  ): Promise<number> {
+  async function reachedMs(device: AdvisedDevice, before: Uint32Array | undefined, turn: AbortSignal): Promise<number> {
     const known = coarseMs.get(device.plan.id);
     if (known !== undefined) return known;
     const designs = before ?? coarseDesigns(device.plan.axes);
-    const surveys = await surveysOf(device, workerParts(device, designs, pool.workers), isCurrent, Infinity);
+    const surveys = await surveysOf(device, workerParts(device, designs, pool.workers), turn, Infinity);
     return Math.min(Infinity, ...surveys.map(fastestOf));
   }
 
   return {
     known: ({ plan }) => kept.get(plan.id) ?? null,
-    async of(device, look, isCurrent) {
+    async of(device, look, turn) {
       const { plan, size } = device;
       const known = kept.get(plan.id);
       if (known && (look !== 'all' || known.others)) return known;
@@ -111,9 +106,8 @@ export function createPredictions(pool: Pool): Predictions {
         fastest: () => fastestParts(device, pool.workers),
         all: () => exactParts(device),
       }[look]();
-      const bestMs = look === 'fastest' ? await reachedMs(device, before, isCurrent) : undefined;
-      const surveys = await surveysOf(device, parts, isCurrent, bestMs);
-      if (surveys.length < parts.length) return null;
+      const bestMs = look === 'fastest' ? await reachedMs(device, before, turn) : undefined;
+      const surveys = await surveysOf(device, parts, turn, bestMs);
       const prediction = joined(device, surveys, look);
       if (prediction.predicted === size) {
         keep(kept, MAX_KEPT, plan.id, prediction);

@@ -2,9 +2,8 @@ import { pickDesign } from '../../../src-workers/advise/pick.ts';
 import { PLAIN_TEXT, plainDesign } from '../../../src-workers/advise/plain.ts';
 import type { InputChange } from '../../../src-workers/advise/change.ts';
 import { BREAKDOWN_PARTS, type Breakdown } from '../../../src-workers/domain/breakdown.ts';
-import type { InputFact } from '../../../src-workers/domain/provenance.ts';
+import { isAssumed, type InputFact } from '../../../src-workers/domain/provenance.ts';
 import { fail, ok, type Result } from '../../../src-workers/domain/result.ts';
-import { SUPERSEDED } from '../turns.ts';
 import { cellsOf, mapShape } from '../../../src-workers/advise/maps.ts';
 import { AGREEMENT_FRACTION, tieFraction } from '../../../src-workers/sweep/ties.ts';
 import { wavesOf } from '../../../src-workers/advise/survey.ts';
@@ -83,15 +82,14 @@ export async function advise(
   predictions: Predictions,
   study: AdvisedStudy,
   options: RecommendOptions,
-  isCurrent: () => boolean,
+  turn: AbortSignal,
 ): Promise<Result<Advised & { readonly all: ReadonlyMap<AdvisedDevice, DevicePrediction> }>> {
   const devices = advisedDevices(study, options.deviceId);
   if (!devices.ok) return devices;
   const all = new Map<AdvisedDevice, DevicePrediction>();
   let fastest: AdvisedDevice | null = null;
   for (const device of devices.value) {
-    const prediction = await predictions.of(device, options.look ?? 'all', isCurrent);
-    if (!prediction) return SUPERSEDED;
+    const prediction = await predictions.of(device, options.look ?? 'all', turn);
     all.set(device, prediction);
     const timeMs = bestMs(prediction);
     if (timeMs !== null && (fastest === null || timeMs < bestMs(all.get(fastest)!)!)) fastest = device;
@@ -112,14 +110,14 @@ export async function recommend(
   predictions: Predictions,
   study: AdvisedStudy,
   options: RecommendOptions,
-  isCurrent: () => boolean,
+  turn: AbortSignal,
 ): Promise<Result<Recommendation>> {
   const start = performance.now();
   const size = study.devices[0].size;
   const total = size * study.devices.length;
   if (typeof options.baseline === 'number' && options.baseline >= total)
     return fail('not-found', `The study has no design ${options.baseline}: its designs are 0 to ${total - 1}.`);
-  const advised = await advise(predictions, study, options, isCurrent);
+  const advised = await advise(predictions, study, options, turn);
   if (!advised.ok) return advised;
   const { device: own, prediction, picked, at, all } = advised.value;
   const { device, plan, key, firstDesign } = own;
@@ -141,7 +139,6 @@ export async function recommend(
   const before = explained[1] ?? null;
   const facts = study.facts(device, row.design.implementation);
   const interval = await timeInterval(pool, own, picked, breakdown, facts);
-  if (!isCurrent()) return SUPERSEDED;
   const band = tieBand(device);
 
   const causes = before ? differences(breakdown, before) : [];
@@ -263,7 +260,7 @@ async function timeInterval(
   { timeMs, regime }: Breakdown,
   facts: readonly InputFact[],
 ): Promise<Omit<Recommendation['time'], 'ms'>> {
-  const varied = facts.filter(({ field, origin, usual }) => origin === 'assumed' && usual && /\bkernel\./.test(field));
+  const varied = facts.filter(({ field, origin, usual }) => isAssumed(origin) && usual && /\bkernel\./.test(field));
   const changes = varied.flatMap(({ field, usual }) => usual!.map((value) => ({ input: field, value }) as InputChange));
   const times =
     changes.length === 0 ? [] : await pool.run('vary', { plan, key, designs: Uint32Array.of(picked), changes });

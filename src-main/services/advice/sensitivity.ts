@@ -26,7 +26,6 @@ import { designText, differenceText } from '../ranking/design-text.ts';
 import { predictionInputs } from '../studies/plan.ts';
 import type { DevicePrediction, Predictions } from './predictions.ts';
 import type { AdvisedDevice, AdvisedStudy } from './prepare.ts';
-import { SUPERSEDED } from '../turns.ts';
 import { advise, pickOf, studyDesign } from './recommend.ts';
 import { inputLabel } from './robust.ts';
 
@@ -34,7 +33,11 @@ export interface SensitivityOptions {
   readonly deviceId?: string | undefined;
   readonly designIndex?: number | undefined;
   readonly inputs?: readonly VariedInput[] | undefined;
+  readonly background?: boolean | undefined;
 }
+
+/** Processor time that is worth spending where nobody asked, ms. */
+const BACKGROUND_MS = 300_000;
 
 /**
  * Values tried of each input beside the present one: more of those that only scale times, which take next to no time, and of registers,
@@ -66,27 +69,28 @@ export async function sensitivity(
   predictions: Predictions,
   study: AdvisedStudy,
   options: SensitivityOptions,
-  isCurrent: () => boolean,
+  turn: AbortSignal,
 ): Promise<Result<Sensitivity>> {
   const start = performance.now();
-  const chosen = await chosenDesign(predictions, study, options, isCurrent);
+  const chosen = await chosenDesign(predictions, study, options, turn);
   if (!chosen.ok) return chosen;
   const { device, recommended } = chosen.value;
-  const known = await predictions.of(device, 'all', isCurrent);
-  if (!known) return SUPERSEDED;
+  const known = await predictions.of(device, 'all', turn);
   const { design } = describeDesign(device.predictor(), recommended);
   const varied = variedInputs(study, device, design.implementation, options.inputs);
   const present = presentOf(device, known, recommended);
   const results = new Map<Varied, InputTrial>();
   // Those that make other laws take longest: they come first, so that all workers end together.
+  const background = options.background ? { leftMs: BACKGROUND_MS } : undefined;
   const queue = [...varied].sort((a, b) => Number(changesLengths(b)) - Number(changesLengths(a)));
   const trials = new Map(varied.map((one) => [one, trialOf(one, device.plan.kernel, present)]));
   const lane = async (): Promise<void> => {
-    for (let one = queue.shift(); one && isCurrent(); one = queue.shift())
-      results.set(one, await pool.run('tryInputs', { plan: device.plan, key: device.key, trial: trials.get(one)! }));
+    for (let one = queue.shift(); one; one = queue.shift()) {
+      const task = { plan: device.plan, key: device.key, trial: trials.get(one)! };
+      results.set(one, await pool.run('tryInputs', task, { signal: turn, background }));
+    }
   };
   await Promise.all(Array.from({ length: pool.workers }, lane));
-  if (results.size < varied.length) return SUPERSEDED;
   const band = tieBand(device.device);
   const inputs = varied.map((one) => sensitivityOf(one, trials.get(one)!, results.get(one)!, device, recommended));
   const decides = ({ below, above }: InputSensitivity): number => Math.max(below?.gain ?? 0, above?.gain ?? 0);
@@ -108,10 +112,10 @@ async function chosenDesign(
   predictions: Predictions,
   study: AdvisedStudy,
   { deviceId, designIndex }: SensitivityOptions,
-  isCurrent: () => boolean,
+  turn: AbortSignal,
 ): Promise<Result<{ readonly device: AdvisedDevice; readonly recommended: number }>> {
   if (designIndex === undefined) {
-    const advised = await advise(predictions, study, { deviceId }, isCurrent);
+    const advised = await advise(predictions, study, { deviceId }, turn);
     return advised.ok ? ok({ device: advised.value.device, recommended: advised.value.picked }) : advised;
   }
   const asked = studyDesign(study, designIndex, deviceId);

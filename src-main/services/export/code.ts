@@ -53,9 +53,12 @@ export function head(
   ].map((line) => `${mark} ${line}`);
 }
 
-/** What `grid_for` of a header is not, where the design fixes its blocks. */
-export function fixedGridNote({ isGridFixed }: CodeSource): string {
-  return isGridFixed ? ' The design fixes its number of blocks instead.' : '';
+/** What `grid_for` of an export of code counts. A loop over `units_per_thread` units then misses none. */
+export function gridForNote({ isGridFixed }: CodeSource, fixed: string, what = 'units'): string {
+  return isGridFixed
+    ? `Blocks that cover a number of ${what}: as many as the design fixes, and more where a slot would have more than units_per_thread. ` +
+        `A kernel whose slots go on by the whole grid takes ${fixed} for any number.`
+    : `Blocks that cover another number of ${what} with the same work per slot.`;
 }
 
 /** How one of several tied designs was picked, for a header or report. */
@@ -93,6 +96,17 @@ function boundsMacro(macro: string, { design, residentBlocks }: RankRow): readon
           `#define ${macro}`,
         ]),
     '#endif',
+  ];
+}
+
+/** `grid_for` in C++14: the blocks that are needed, and at least those that the design fixes. */
+export function gridFor(parameters: string, needed: string, fixed: string | null): readonly string[] {
+  return [
+    `constexpr unsigned grid_for(${parameters}) {`,
+    fixed === null
+      ? `  return static_cast<unsigned>(${needed});`
+      : `  return ${needed} > ${fixed} ? static_cast<unsigned>(${needed}) : ${fixed};`,
+    '}',
   ];
 }
 
@@ -146,16 +160,20 @@ export function cudaHeader(source: CodeSource, row: RankRow): string {
     '',
     ...(design.classes
       ? [
-          `/// Blocks that cover another number of units of a class with the same work per slot.${fixedGridNote(source)}`,
-          'constexpr unsigned grid_for(unsigned long long units, unsigned which) {',
-          '  return static_cast<unsigned>((units * class_threads_per_unit[which] + block_threads * units_per_thread - 1ull) / (block_threads * units_per_thread));',
-          '}',
+          `/// ${gridForNote(source, 'class_grid_blocks', 'units of a class')}`,
+          ...gridFor(
+            'unsigned long long units, unsigned which',
+            '(units * class_threads_per_unit[which] + block_threads * units_per_thread - 1ull) / (block_threads * units_per_thread)',
+            source.isGridFixed ? 'class_grid_blocks[which]' : null,
+          ),
         ]
       : [
-          `/// Blocks that cover another number of units with the same work per slot.${fixedGridNote(source)}`,
-          'constexpr unsigned grid_for(unsigned long long units) {',
-          '  return static_cast<unsigned>((units + units_per_block - 1ull) / units_per_block);',
-          '}',
+          `/// ${gridForNote(source, 'grid_blocks')}`,
+          ...gridFor(
+            'unsigned long long units',
+            '(units + units_per_block - 1ull) / units_per_block',
+            source.isGridFixed ? 'grid_blocks' : null,
+          ),
         ]),
     '',
     `}  // namespace lockstep_${name}`,
@@ -300,14 +318,16 @@ export function pythonModule(source: CodeSource, row: RankRow): string {
     ...(design.classes
       ? [
           'def grid_for(units, which):',
-          `    """Blocks that cover another number of units of a class with the same work per slot.${fixedGridNote(source)}"""`,
+          `    """${gridForNote(source, 'class_grid_blocks', 'units of a class')}"""`,
           '    lanes = launch["block_threads"] * launch["units_per_thread"]',
-          '    return -(-units * launch["class_threads_per_unit"][which] // lanes)',
+          '    blocks = -(-units * launch["class_threads_per_unit"][which] // lanes)',
+          source.isGridFixed ? '    return max(blocks, launch["class_grid_blocks"][which])' : '    return blocks',
         ]
       : [
           'def grid_for(units):',
-          `    """Blocks that cover another number of units with the same work per slot.${fixedGridNote(source)}"""`,
-          '    return -(-units // launch["units_per_block"])',
+          `    """${gridForNote(source, 'grid_blocks')}"""`,
+          '    blocks = -(-units // launch["units_per_block"])',
+          source.isGridFixed ? '    return max(blocks, launch["grid_blocks"])' : '    return blocks',
         ]),
     '',
   ].join('\n');

@@ -1,8 +1,9 @@
 import { setImmediate } from 'node:timers/promises';
-import { fail, ok } from '../../../src-workers/domain/result.ts';
+import { fail, ok, type Result } from '../../../src-workers/domain/result.ts';
 import { keep } from '../../../src-workers/numeric/kept.ts';
-import type { ExportPart } from '../../contract/api.ts';
+import type { ExportDocument, ExportPart } from '../../contract/api.ts';
 import type { Context, Handlers, ProceduresOf } from '../context.ts';
+import { isMeasurement, measuredDocument } from './measured.ts';
 import { renderExport, type Rendered } from './render.ts';
 
 /** Characters of an answer: a document may have a gigabyte, and more than half of one is no string any more. */
@@ -14,7 +15,7 @@ const UNFINISHED_MS = 60_000;
 
 /** @param partCharacters of an answer: fewer in tests */
 export function exportHandlers(
-  { views, pool }: Context,
+  { views, pool, store }: Context,
   partCharacters = PART_CHARACTERS,
 ): Handlers<ProceduresOf<'export'>> {
   // One part at a time, and sent before the next: a page may ask for many documents at once.
@@ -44,14 +45,17 @@ export function exportHandlers(
   };
   return {
     'export.render': (input) =>
-      inTurn(() =>
-        views.read(input.runId, async (view) => {
-          const rendered = await renderExport({ pool }, view, input);
+      inTurn(async () => {
+        const written = async (rendered: Result<Rendered>): Promise<Result<ExportDocument>> => {
           if (!rendered.ok) return rendered;
           const { parts, ...document } = rendered.value;
           return ok({ ...document, ...(await nextPart(parts)) });
-        }),
-      ),
+        };
+        const run = await store.getRun(input.runId);
+        if (run.ok && isMeasurement(run.value) && run.value.deletedAt === null)
+          return written(await measuredDocument({ store }, run.value, input.format));
+        return views.read(input.runId, async (view) => written(await renderExport({ pool }, view, input)));
+      }),
     'export.next': ({ part }) =>
       inTurn(async () => {
         const parts = unfinished.get(part);

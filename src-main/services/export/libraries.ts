@@ -6,7 +6,8 @@ import type { CODE_FORMATS, ExportDocument, RankRow } from '../../contract/api.t
 import { layoutSentences } from '../ranking/design-text.ts';
 import {
   cudaHeader,
-  fixedGridNote,
+  gridFor,
+  gridForNote,
   head,
   implementationName,
   launchNumbers,
@@ -97,20 +98,35 @@ template <class Space = Kokkos::DefaultExecutionSpace>
 using policy = Kokkos::TeamPolicy<Space, Kokkos::LaunchBounds<block_threads, ${row.residentBlocks}>>;
 
 /// The policy of a launch of so many units. Kokkos::parallel_for(policy_for(units), KOKKOS_LAMBDA(const member& team) { ... });
+/// On the host, whose teams are smaller than a block, Kokkos chooses the team.
 template <class Space = Kokkos::DefaultExecutionSpace>
 policy<Space> policy_for(long long units, int which = 0) {
-  return policy<Space>(league_for(units, which), team_size(which), vector_length[which]);
+  if constexpr (Kokkos::SpaceAccessibility<Space, Kokkos::HostSpace>::accessible)
+    return policy<Space>(league_for(units, which), Kokkos::AUTO, vector_length[which]);
+  else
+    return policy<Space>(league_for(units, which), team_size(which), vector_length[which]);
 }
 ${
   isDealt(row)
     ? `
+/// Threads of a team that share a unit, each a vector long: of a smaller team than that of the design at most all.
+template <class Member>
+KOKKOS_INLINE_FUNCTION int unit_threads(const Member& team, int which = 0) {
+  const int per_unit = threads_per_unit[which] / vector_length[which];
+  return per_unit < team.team_size() ? per_unit : team.team_size();
+}
+
 /// Calls body(position) for the units of this thread of a team, by their places in the order. Where a unit has more threads than a vector,
-/// several threads of the team are called for it: thread team.team_rank() % (threads_per_unit / vector_length) of them.
+/// several threads of the team are called for it: thread team.team_rank() % unit_threads(team, which) of them. A team may have any size.
 template <class Member, class Body>
 KOKKOS_INLINE_FUNCTION void for_each_unit(const Member& team, long long units, int which, const Body& body) {
-  const int per_unit = threads_per_unit[which] / vector_length[which];
-  const long long slots = static_cast<long long>(team.league_size()) * team_slots(which);
-  const long long slot = static_cast<long long>(team.league_rank()) * team_slots(which) + team.team_rank() / per_unit;
+  const int per_unit = unit_threads(team, which);
+  const int own = team.team_rank() / per_unit;
+  const long long of_team = team.team_size() / per_unit;
+  // Threads that are too few for another unit have none.
+  if (own >= of_team) return;
+  const long long slots = team.league_size() * of_team;
+  const long long slot = team.league_rank() * of_team + own;
 ${rounds('body(at);')}
 }
 `
@@ -213,10 +229,12 @@ constexpr unsigned block_threads = ${blockThreads};
 /// Units that one block of a launch takes.
 constexpr unsigned segments_per_block(unsigned which) { return block_threads / threads_per_unit[which] * units_per_thread; }
 
-/// Blocks that cover another number of segments with the same work per slot.${fixedGridNote(source)}
-constexpr unsigned grid_for(unsigned long long segments, unsigned which) {
-  return static_cast<unsigned>((segments + segments_per_block(which) - 1) / segments_per_block(which));
-}
+/// ${gridForNote(source, 'grid_blocks', 'segments')}
+${gridFor(
+  'unsigned long long segments, unsigned which',
+  '(segments + segments_per_block(which) - 1) / segments_per_block(which)',
+  source.isGridFixed ? 'grid_blocks[which]' : null,
+).join('\n')}
 
 /// The launch that a segment of a length belongs to.
 constexpr unsigned launch_of(unsigned length) {

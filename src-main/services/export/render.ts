@@ -197,31 +197,22 @@ async function renderTuner(
       fileName: `${base}-${format}.py`.replaceAll('-', '_'),
       mediaType: 'text/x-python',
       parts: joined([text]),
-      designs: { listed: designs.length, of },
+      designs: { listed: designs.length, of, most: found.value.most },
       ...(note && { note }),
     });
   const source: TunerSource = { ...code, pick: note, ...found.value };
+  const { run, study } = view;
+  const sweep = { run: run.id, study: study.study.name, seed: run.seed };
   switch (format) {
     case 'triton': {
       const { designs, table } = await unitsTable(pool, view, source.designs, limit);
       const own = { ...source, model: MODEL_VERSION, designs };
       return written(own, tritonModule(own, table, threadGroupWidth(device), tieBand(device).fraction));
     }
-    case 'kernel-tuner': {
-      const { run, study } = view;
-      const timestamp = run.finishedAt ?? run.startedAt;
-      return written(
-        source,
-        kernelTunerScript(
-          source,
-          timestamp,
-          { run: run.id, study: study.study.name, seed: run.seed },
-          view.ranking.axes,
-        ),
-      );
-    }
+    case 'kernel-tuner':
+      return written(source, kernelTunerScript(source, run.finishedAt ?? run.startedAt, sweep, view.ranking.axes));
     case 'optuna':
-      return written(source, optunaModule(source));
+      return written(source, optunaModule(source, sweep, view.ranking.axes));
   }
 }
 

@@ -182,6 +182,21 @@ export function rankingCsv(view: RunView, list: TableList): AsyncGenerator<strin
   }
 }
 
+/** A design as the parameters of Kernel Tuner. */
+export function t4Configuration(device: string, design: Design) {
+  return {
+    device,
+    ...(design.implementation !== undefined && { implementation: design.implementation }),
+    threads_per_unit: design.threadsPerUnit,
+    units_per_thread: design.unitsPerThread,
+    loop: design.loop,
+    balancing: design.balancing,
+    block_size_x: design.blockThreads,
+    grid_size_x: design.gridBlocks,
+    register_cap: design.registerCap ?? 0,
+  };
+}
+
 /**
  * Kernel Tuner's T4 results format, schema version 1.0.0 (results-schema.json of KernelTuner/kernel_tuner, after
  * odgaard/TuningSchema). Configuration values are numbers and strings; the time stands under `measurements`, as the
@@ -191,17 +206,7 @@ export function t4Json(view: RunView, { within, limit }: TableList): AsyncGenera
   const model = view.run.modelVersions.prediction ?? MODEL_VERSION;
   const results = mapped(bestRows(view, within, limit), (row) => ({
     timestamp: view.run.finishedAt ?? view.run.startedAt,
-    configuration: {
-      device: row.deviceId,
-      ...(row.design.implementation !== undefined && { implementation: row.design.implementation }),
-      threads_per_unit: row.design.threadsPerUnit,
-      units_per_thread: row.design.unitsPerThread,
-      loop: row.design.loop,
-      balancing: row.design.balancing,
-      block_size_x: row.design.blockThreads,
-      grid_size_x: row.design.gridBlocks,
-      register_cap: row.design.registerCap ?? 0,
-    },
+    configuration: t4Configuration(row.deviceId, row.design),
     objectives: ['time'],
     times: { compilation_time: 0, runtimes: [], framework: 0, search_algorithm: 0, validation: 0 },
     invalidity: 'correct',

@@ -17,9 +17,21 @@ interface TraceEvent {
   readonly args?: Readonly<Record<string, string | number>>;
 }
 
-const US_PER_MS = 1000;
-/** Of the launches and what is counted over the whole device; multiprocessor m is process m + 1. */
-const DEVICE = 0;
+/** Of the launches and what is counted over the whole device; multiprocessor m is process m + 2. Viewers take 0 for none. */
+const DEVICE = 1;
+const FIRST_THREAD = 1;
+const firstProcess = DEVICE + 1;
+
+const NS_PER_MS = 1e6;
+const us = (ns: number): number => ns / 1000;
+const toUs = (ms: number): number => us(Math.round(ms * NS_PER_MS));
+
+/** When a slice begins and how long it is, in whole nanoseconds; it ends no later than the next one begins, in floating point too. */
+function slice(startMs: number, endMs: number): { readonly ts: number; readonly dur: number } {
+  const [start, end] = [Math.round(startMs * NS_PER_MS), Math.round(endMs * NS_PER_MS)];
+  const [ts, dur] = [us(start), us(end - start)];
+  return ts + dur > us(end) && end > start ? { ts, dur: us(end - start - 1) } : { ts, dur };
+}
 
 /**
  * A simulated launch in Chrome's Trace Event Format, which Perfetto opens: a process for each multiprocessor that the timeline lists, a
@@ -60,23 +72,24 @@ function* events(drawn: DrawnTimeline, measured: MeasuredDesignTime | undefined)
     args: { name },
   });
   yield named('process_name', 'Device, simulated', DEVICE);
-  yield named('thread_name', 'Launches', DEVICE, 0);
+  yield named('thread_name', 'Launches', DEVICE, FIRST_THREAD);
   for (const [at, startMs] of launchStartMs.entries()) {
     const endMs = launchStartMs[at + 1] ?? drawn.kernelMs;
-    yield { name: `launch ${at}`, ph: 'X', pid: DEVICE, tid: 0, ts: startMs * US_PER_MS, dur: (endMs - startMs) * US_PER_MS }; // prettier-ignore
+    yield { name: `launch ${at}`, ph: 'X', pid: DEVICE, tid: FIRST_THREAD, ...slice(startMs, endMs) };
   }
   for (const [bin, mean] of drawn.activeMean.entries())
     yield {
       name: 'active thread groups of a multiprocessor',
       ph: 'C',
       pid: DEVICE,
-      ts: bin * drawn.binMs * US_PER_MS,
+      ts: toUs(bin * drawn.binMs),
       args: { mean, min: drawn.activeMin[bin], max: drawn.activeMax[bin] },
     };
   for (const multiprocessor of shownMultiprocessors) {
-    yield named('process_name', `Multiprocessor ${multiprocessor}`, multiprocessor + 1);
+    const pid = multiprocessor + firstProcess;
+    yield named('process_name', `Multiprocessor ${multiprocessor}`, pid);
     for (let slot = 0; slot < residentBlocks; slot += 1)
-      yield named('thread_name', `Slot ${slot}`, multiprocessor + 1, slot);
+      yield named('thread_name', `Slot ${slot}`, pid, slot + FIRST_THREAD);
   }
   for (const [at, startMs] of drawn.blockStartMs.entries()) {
     const first = blockIndex[at];
@@ -84,25 +97,23 @@ function* events(drawn: DrawnTimeline, measured: MeasuredDesignTime | undefined)
     yield {
       name: blocks === 1 ? `block ${first}` : `${blocks} blocks from ${first}`,
       ph: 'X',
-      pid: shownMultiprocessors[drawn.blockRow[at]] + 1,
-      tid: drawn.blockLane[at],
-      ts: startMs * US_PER_MS,
-      dur: (drawn.blockEndMs[at] - startMs) * US_PER_MS,
+      pid: shownMultiprocessors[drawn.blockRow[at]] + firstProcess,
+      tid: drawn.blockLane[at] + FIRST_THREAD,
+      ...slice(startMs, drawn.blockEndMs[at]),
       args: { block: first, blocks },
     };
   }
   if (!measured) return;
-  const pid = drawn.multiprocessors + 1;
+  const pid = drawn.multiprocessors + firstProcess;
   const { medianMs, lowMs, highMs, repeats, measuredOn } = measured;
   yield named('process_name', `Measured on ${measuredOn}`, pid);
-  yield named('thread_name', `Median of ${repeats} launches`, pid, 0);
+  yield named('thread_name', `Median of ${repeats} launches`, pid, FIRST_THREAD);
   yield {
     name: 'launch, measured',
     ph: 'X',
     pid,
-    tid: 0,
-    ts: 0,
-    dur: medianMs * US_PER_MS,
+    tid: FIRST_THREAD,
+    ...slice(0, medianMs),
     args: { ...(lowMs !== null && { lowMs }), ...(highMs !== null && { highMs }) },
   };
 }

@@ -14,7 +14,7 @@ import type { TunedDesign, TunerSource, UnitsTable } from './tuners.ts';
 /** Designs, the best for the study's number of units, that are predicted at other numbers for Triton. */
 const TRITON_CANDIDATES = 400;
 /** Designs that a file for another tuner lists at most. */
-const MAX_TUNER_DESIGNS = 1000;
+const MAX_TUNER_DESIGNS = 10_000;
 
 /** Numbers of units that are predicted for Triton, over those of the study. */
 const UNITS_FACTORS = [1 / 256, 1 / 64, 1 / 16, 1 / 4, 1, 4, 16, 64];
@@ -31,7 +31,7 @@ export function tunerDesigns(
   device: Device,
   chosen: RankRow,
   limit: number,
-): Result<Pick<TunerSource, 'designs' | 'of' | 'leftOut'>> {
+): Result<Pick<TunerSource, 'designs' | 'of' | 'leftOut'> & { readonly most: number }> {
   const { ranking } = view;
   const { axes } = ranking;
   const balancings = axes.balancing.flatMap((text, at) =>
@@ -74,12 +74,14 @@ export function tunerDesigns(
     const { threadsPerUnit, loop, balancing, blockThreads, gridBlocks, registerCap, implementation } = row.design;
     const isFixed = launch.kind !== 'units-per-thread';
     const own = { unitsPerThread: isFixed ? 0 : launch.value, gridBlocks: isFixed ? gridBlocks : 0 };
-    const key = [implementation, threadsPerUnit, loop, balancing, blockThreads, registerCap, ...Object.values(own)];
+    // Of the same launch, written in two ways, one is enough; for other numbers of units, which Triton alone asks for, they differ.
+    const launched = tuner === 'triton' ? Object.values(own) : [gridBlocks, row.design.unitsPerThread];
+    const key = [implementation, threadsPerUnit, loop, balancing, blockThreads, registerCap, ...launched];
     if (seen.has(key.join('|'))) continue;
     seen.add(key.join('|'));
     designs.push({ row, ...own });
   }
-  return ok({ designs, of: list.length, leftOut });
+  return ok({ designs, of: list.length, leftOut, most: tuner === 'triton' ? TRITON_CANDIDATES : MAX_TUNER_DESIGNS });
 }
 
 export const TUNER_NAMES = { triton: 'Triton', 'kernel-tuner': 'Kernel Tuner', optuna: 'Optuna' } as const;

@@ -1,7 +1,7 @@
 import type { RankRow } from '../../contract/api.ts';
 import type { SpaceAxes } from '../../../src-workers/domain/space.ts';
 import { APP_VERSION } from '../app/version.ts';
-import { LOOPS, sweepNumber, SWEEP_PARAMETER } from '../imports/numbered.ts';
+import { LOOPS, NUMBERED, sweepNumber, SWEEP_PARAMETER } from '../imports/numbered.ts';
 import { head, type CodeSource } from './code.ts';
 import { comment, counted, identifier } from './text.ts';
 
@@ -23,6 +23,13 @@ export interface TunerSource extends CodeSource {
   readonly of: number;
   /** What was left out, in a sentence; empty where nothing was. */
   readonly leftOut: string;
+}
+
+/** The sweep of the designs: its number, study and seed. */
+export interface TunedRun {
+  readonly run: number;
+  readonly study: string;
+  readonly seed: number | null;
 }
 
 /** Predicted times at several numbers of units. */
@@ -169,20 +176,15 @@ def grid(meta):
  * caches asks and as they are defined in a kernel's source.
  *
  * @param timestamp when the run ended, ISO 8601
- * @param run number, study and seed of the sweep, by which a cache of predictions that is imported finds it
+ * @param run of the sweep, by which a cache of predictions that is imported finds it
  * @param axes of the sweep: implementations and balancings are places on them
  */
-export function kernelTunerScript(
-  source: TunerSource,
-  timestamp: string,
-  run: { readonly run: number; readonly study: string; readonly seed: number | null },
-  axes: SpaceAxes,
-): string {
+export function kernelTunerScript(source: TunerSource, timestamp: string, run: TunedRun, axes: SpaceAxes): string {
   const { designs, study } = source;
   const [best] = designs;
   const implementations = axes.implementations?.map(({ name }) => name) ?? [''];
   const kernel = identifier(study.kernel.name);
-  const sweep = sweepNumber(axes, study.workload.units);
+  const sweep = sweepNumber(axes, study.workload.units, best.row.deviceId);
   const rows = designs.map(
     ({ row: { design, timeMs }, unitsPerThread, gridBlocks }) =>
       `    (${[
@@ -203,7 +205,7 @@ export function kernelTunerScript(
 # import THIS_FILE; THIS_FILE.tune("kernel.cu", arguments, cache="measured.json")     measures the designs with a kernel of your own
 # lockstep import measured.json --run ${run.run}     compares these times with the predictions
 #
-# The kernel finds each parameter as a macro of its name. ${SWEEP_PARAMETER} is for the import alone.
+# The kernel finds each parameter as a macro of its name. ${SWEEP_PARAMETER} is for the import alone: it says the sweep and the device.
 
 import json
 import sys
@@ -220,8 +222,8 @@ BALANCINGS = ${tuple(axes.balancing.map(text))}
 
 # Units per thread are 0 where the number of blocks is fixed, and fixed blocks are 0 where they follow from the units.
 NAMES = (
-    "implementation", "threads_per_unit", "units_per_thread", "block_size_x", "fixed_blocks", "loop", "balancing", "register_cap",
-    "${SWEEP_PARAMETER}",
+    "${NUMBERED.implementation[0]}", "threads_per_unit", "units_per_thread", "block_size_x", "fixed_blocks", "${NUMBERED.loop[0]}", "${NUMBERED.balancing[0]}",
+    "register_cap", "${SWEEP_PARAMETER}",
 )
 
 # Predicted milliseconds of each design, best first.
@@ -229,8 +231,12 @@ PREDICTED_MS = {
 ${rows.join('\n')}
 }
 
-# Where strategies that take one begin: the best design.
+# Where strategies that take one begin: the best design. Others refuse it, or choose their own beginning.
 X0 = list(next(iter(PREDICTED_MS)))
+X0_STRATEGIES = (
+    "basinhopping", "diff_evo", "dual_annealing", "firefly_algorithm", "genetic_algorithm", "greedy_ils", "greedy_mls", "minimize", "pso",
+    "simulated_annealing", "skopt",
+)
 
 tune_params = {name: sorted({design[at] for design in PREDICTED_MS}) for at, name in enumerate(NAMES)}
 
@@ -260,11 +266,11 @@ def write_cache(file):
         slots = grid * entry["block_size_x"] // entry["threads_per_unit"]
         # As in the T4 files of Lockstep, which so knows its design again.
         configuration = {
-            "device": ${text(best.row.deviceId)},${best.row.design.implementation === undefined ? '' : '\n            "implementation": IMPLEMENTATIONS[entry["implementation"]],'}
+            "device": ${text(best.row.deviceId)},${best.row.design.implementation === undefined ? '' : `\n            "implementation": IMPLEMENTATIONS[entry["${NUMBERED.implementation[0]}"]],`}
             "threads_per_unit": entry["threads_per_unit"],
             "units_per_thread": entry["units_per_thread"] or -(-UNITS // slots),
-            "loop": LOOPS[entry["loop"]],
-            "balancing": BALANCINGS[entry["balancing"]],
+            "loop": LOOPS[entry["${NUMBERED.loop[0]}"]],
+            "balancing": BALANCINGS[entry["${NUMBERED.balancing[0]}"]],
             "block_size_x": entry["block_size_x"],
             "grid_size_x": grid,
             "register_cap": entry["register_cap"],
@@ -293,11 +299,12 @@ def write_cache(file):
 
 
 def tune(kernel_source, arguments, strategy=None, strategy_options=None, **options):
-    """Tunes with Kernel Tuner: measures every design, or searches them by a strategy that starts at the best one."""
+    """Tunes with Kernel Tuner: measures every design, or searches them by a strategy, which starts at the best one where it can."""
     import kernel_tuner
 
     if strategy is not None:
-        options.update(strategy=strategy, strategy_options={"x0": X0, **(strategy_options or {})})
+        start = {"x0": X0} if strategy in X0_STRATEGIES else {}
+        options.update(strategy=strategy, strategy_options={**start, **(strategy_options or {})})
     return kernel_tuner.tune_kernel(
         KERNEL, kernel_source, problem_size, arguments, tune_params, grid_div_x=[], restrictions=restrictions, **options
     )
@@ -313,9 +320,14 @@ if __name__ == "__main__":
 
 /**
  * The best designs as the trials that an Optuna study runs first (`Study.enqueue_trial`). Predictions are attributes of these
- * trials, never their values: a sampler learns from what was measured alone.
+ * trials, never their values: a sampler learns from what was measured alone. Each trial keeps the design that it is as an attribute, with
+ * its device and its sweep: parameters are numbers that are rounded to those of designs.
+ *
+ * @param run of the sweep, by which an import finds it
  */
-export function optunaModule(source: TunerSource): string {
+export function optunaModule(source: TunerSource, run: TunedRun, axes: SpaceAxes): string {
+  const { deviceId } = source.designs[0].row;
+  const sweep = sweepNumber(axes, source.study.workload.units, deviceId);
   const designs = source.designs.map(({ row, unitsPerThread, gridBlocks }) => {
     const { design } = row;
     const parameters: readonly (readonly [string, string])[] = [
@@ -333,9 +345,11 @@ export function optunaModule(source: TunerSource): string {
   });
   return `${tunerHead(source).join('\n')}
 #
-# study = optuna.create_study()
+# study = optuna.create_study(storage="sqlite:///measured.db")
 # enqueue(study)
 # study.optimize(lambda trial: measure(**suggest(trial)), n_trials=50)
+# study.best_trial.user_attrs["lockstep"]     is the fastest design
+# lockstep import measured.db --run ${run.run} --time-unit ms     compares the times with the predictions
 
 # Parameters and predicted milliseconds, best first. Units per thread are 0 where the number of blocks is fixed, blocks are 0 where
 # they follow from the units, and a register cap of 0 is none.
@@ -346,18 +360,51 @@ ${designs.join('\n')}
 # Values of each parameter in these designs. Add others for the sampler to try.
 CHOICES = {name: sorted({design[name] for design, _ in DESIGNS}) for name in DESIGNS[0][0]}
 
+# Which of the two numbers of a launch is fixed; the other one follows.
+LAUNCHES = [name for name in ("units_per_thread", "grid_blocks") if any(CHOICES[name])]
+
+# By which an import finds the designs.
+RUN = {"run": ${run.run}, "study": ${text(run.study)}, "seed": ${run.seed ?? 'None'}}
+MARK = {"device": ${text(deviceId)}, "${SWEEP_PARAMETER}": ${sweep}}
+
+
+def suggest_number(trial, name):
+    """A number, so that the sampler sees an order; rounded to one of the choices."""
+    values = [value for value in CHOICES[name] if value > 0]
+    low, high = values[0], values[-1]
+    number = trial.suggest_int(name, low, high, log=high >= 8 * low)
+    return min(values, key=lambda value: max(value / number, number / value))
+
 
 def suggest(trial):
-    """The parameters of a trial: of the first trials those of DESIGNS, of the others what the sampler chooses."""
-    return {name: trial.suggest_categorical(name, values) for name, values in CHOICES.items()}
+    """The design of a trial: of the first trials those of DESIGNS, of the others what the sampler chooses. Its attribute keeps it."""
+    launch = trial.suggest_categorical("launch", LAUNCHES)
+    design = {}
+    for name, values in CHOICES.items():
+        if name in ("units_per_thread", "grid_blocks"):
+            design[name] = suggest_number(trial, name) if name == launch else 0
+        elif name in ("threads_per_unit", "block_threads"):
+            design[name] = suggest_number(trial, name)
+        else:
+            # Names; and a cap of registers, since no cap, 0, is more than any.
+            design[name] = trial.suggest_categorical(name, values)
+    trial.set_user_attr("lockstep", {**MARK, **design})
+    return design
+
+
+def parameters(design):
+    """The parameters of a trial by which suggest gives a design."""
+    launch = "grid_blocks" if design["grid_blocks"] else "units_per_thread"
+    other = "units_per_thread" if design["grid_blocks"] else "grid_blocks"
+    return {"launch": launch, **{name: value for name, value in design.items() if name != other}}
 
 
 def enqueue(study, count=len(DESIGNS)):
     """Lets a study begin with the best designs. What was predicted of them is kept as attributes of the trials, not as values."""
+    study.set_user_attr("lockstep", RUN)
     for rank, (design, ms) in enumerate(DESIGNS[:count], 1):
-        study.enqueue_trial(
-            design, user_attrs={"lockstep_rank": rank, "lockstep_predicted_ms": ms}, skip_if_exists=True
-        )
+        attributes = {"lockstep_rank": rank, "lockstep_predicted_ms": ms}
+        study.enqueue_trial(parameters(design), user_attrs=attributes, skip_if_exists=True)
 
 
 def blocks(units, threads_per_unit, units_per_thread, block_threads, grid_blocks):

@@ -69,9 +69,9 @@ function wantedDesign({ case: one }: CaseResult, deviceId: string | null, named:
 }
 
 /** A case with names in place of the numbers of an exported script; why its numbers stand for nothing. */
-function namedCase(one: CaseResult, axes: SpaceAxes, units: number): CaseResult | string {
+function namedCase(one: CaseResult, axes: SpaceAxes, units: number, isDeviceKnown: boolean): CaseResult | string {
   if (one.case.benchmark !== 'external') return one;
-  const configuration = withNames(one.case.parameters.configuration, axes, units);
+  const configuration = withNames(one.case.parameters.configuration, axes, units, isDeviceKnown);
   if (typeof configuration === 'string') return configuration;
   return { ...one, case: { ...one.case, parameters: { ...one.case.parameters, configuration } } };
 }
@@ -123,11 +123,12 @@ export async function linkDesigns(
 ): Promise<Result<LinkedDesigns>> {
   const finder = designFinder(view, named);
   const { axes, units } = view.predictor.plan;
+  const isDeviceKnown = view.devices.some((device) => isNamed(device, named));
   const found: (number | string)[] = [];
   const slice = new Slice();
   for (const [at, given] of cases.entries()) {
     if (slice.isOver) await slice.next();
-    const one = namedCase(given, axes, units);
+    const one = namedCase(given, axes, units, isDeviceKnown);
     const wanted =
       typeof one === 'string' ? one : (wantedDesign(one, deviceIds?.[at] ?? null, parameters) ?? NO_PARAMETERS);
     found.push(typeof wanted === 'string' ? wanted : finder(wanted));
@@ -324,7 +325,7 @@ function designFinder(view: RunView, named: string | null): (wanted: Wanted) => 
       const sizes = lists.map((list) => list.length);
       const candidates = sizes.reduce((product, size) => product * size, 1);
       looked += candidates;
-      if (looked > MAX_CANDIDATES) return tooLittle(wanted, `more than ${MAX_CANDIDATES}`, view);
+      if (looked > MAX_CANDIDATES) return tooLittle(wanted, null, view, named);
       const positions = new Int32Array(lists.length);
       for (let candidate = 0; candidate < candidates; candidate += 1) {
         decodeInto(positions, sizes, candidate);
@@ -337,6 +338,9 @@ function designFinder(view: RunView, named: string | null): (wanted: Wanted) => 
         if (invalid === 'not-on-device') continue;
         if (invalid !== null && design.gridBlocks === 0) reason ??= `not valid: ${invalidText(invalid)}`;
         if (!isLaunch(design, wanted)) continue;
+        // No blocks and some units per thread: blocks as the units need them, not as many by a fixed number.
+        const follows = wanted.gridBlocks?.value === 0 && Number(wanted.unitsPerThread?.value ?? 0) > 0;
+        if (follows && axes.launch[launch].kind !== 'units-per-thread') continue;
         if (invalid !== null) reason = `not valid: ${invalidText(invalid)}`;
         else {
           const key = JSON.stringify([device, design]);
@@ -344,7 +348,7 @@ function designFinder(view: RunView, named: string | null): (wanted: Wanted) => 
         }
       }
     }
-    if (hits.size > 1) return tooLittle(wanted, String(hits.size), view);
+    if (hits.size > 1) return tooLittle(wanted, [...hits.keys()], view, named);
     const [index] = hits.values();
     return index ?? reason ?? `no launch of run ${runId} has ${launchWords(wanted)}`;
   };
@@ -368,12 +372,40 @@ function launchWords(wanted: Wanted): string {
   }).join(' ');
 }
 
-function tooLittle(wanted: Wanted, designs: string, { run, ranking }: RunView): string {
-  const names = DESIGN_FIELDS.filter(
-    (field) => field !== 'designIndex' && (field !== 'implementation' || ranking.axes.implementations),
-  );
-  const missing = names.filter((field) => !wanted[field]).map((field) => DESIGN_NAMES[field][0]);
-  return `it fits ${designs} designs of run ${run.id}; add ${missing.length === 0 ? 'the number of the design' : `some of ${missing.join(', ')}`}`;
+/**
+ * Says what a file or a person must add for a design to be the only one.
+ * @param hits `[place of the device, design]` of each design that it fits, as JSON; null where they are too many
+ */
+function tooLittle(
+  wanted: Wanted,
+  hits: readonly string[] | null,
+  { run, ranking, devices }: RunView,
+  named: string | null,
+): string {
+  const found = (hits ?? []).map((hit) => JSON.parse(hit) as readonly [device: number, design: unknown]);
+  const isOneDevice = hits !== null && new Set(found.map(([device]) => device)).size === 1;
+  const isOneDesign = hits !== null && new Set(found.map(([, design]) => JSON.stringify(design))).size === 1;
+  const missing = DESIGN_FIELDS.filter(
+    (field) =>
+      !['designIndex', 'device'].includes(field) &&
+      (field !== 'implementation' || ranking.axes.implementations) &&
+      !wanted[field],
+  ).map((field) => DESIGN_NAMES[field][0]);
+  const advice: string[] = [];
+  if (!wanted.device && !isOneDevice) {
+    const none = named === null ? '' : `; ${shown(named)} is none of its devices`;
+    advice.push(
+      `Say which device measured (import --device ID, one of ${devices.map(({ id }) => id).join(', ')}${none})`,
+    );
+  }
+  if (!isOneDesign)
+    advice.push(
+      missing.length === 0
+        ? 'Add the number of the design'
+        : `Say which parameters are ${missing.join(', ')} (import --map NAME=AXIS), or add some of them`,
+    );
+  const count = hits === null ? `more than ${MAX_CANDIDATES}` : String(hits.length);
+  return `it fits ${count} designs of run ${run.id}. ${advice.join('. ')}`;
 }
 
 function isNamed(device: Device, name: string | null): boolean {

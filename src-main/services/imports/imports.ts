@@ -32,6 +32,7 @@ import type { Context } from '../context.ts';
 import { readBytes } from '../app/files.ts';
 import { linkDesigns, hasDesignParameters } from './designs.ts';
 import { parametersOfStudy } from './named-parameters.ts';
+import { isJournal } from './optuna-journal.ts';
 import { readOptunaStudies, readOptunaStudy, type TimeUnit } from './optuna.ts';
 import { caseLabel } from '../measured/measured.ts';
 import { isSameDevice } from '../measured/device.ts';
@@ -47,9 +48,9 @@ import { APP_VERSION } from '../app/version.ts';
  */
 
 const KNOWN_FORMATS =
-  'a result file of a measurement (JSON lines, the plan first), a cache or T4 results file of Kernel Tuner (JSON), measured loops ' +
+  'a result file of a measurement (JSON lines, the plan first), a cache, T4 results or stored results of Kernel Tuner (JSON), measured loops ' +
   '(CSV: dataset, rows, cols, nnzs and a column per schedule), measured times of designs (CSV: design or the names of the axes, and ' +
-  'time_ms), mean losses of SMITE (CSV: distribution, n, groups, …), or a storage of Optuna (SQLite); each also as .gz';
+  'time_ms), mean losses of SMITE (CSV: distribution, n, groups, …), or a storage of Optuna (SQLite or a journal); each also as .gz';
 
 /**
  * What a file is, by its content. `lengths`: a matrix, a table, which may be a workload, or what a kernel was compiled to; `message` says what
@@ -89,8 +90,8 @@ export async function readImportFile(path: string): Promise<Result<Uint8Array>> 
 
 /** Detects the kind of a file from its content. @param bytes not compressed */
 export function fileKind(bytes: Uint8Array): FileKind {
-  if (isSqlite(bytes)) return { kind: 'optuna' };
   const head = new TextDecoder().decode(bytes.subarray(0, HEAD_BYTES)).trimStart();
+  if (isSqlite(bytes) || isJournal(head)) return { kind: 'optuna' };
   if (head === '') return { kind: 'other', message: `The file is empty. Lockstep imports ${KNOWN_FORMATS}.` };
   if (/^\{\s*"type"\s*:/.test(head)) return { kind: 'results' };
   if (head.startsWith('{')) return bytes.length > MAX_STUDY_BYTES ? { kind: 'kernel-tuner' } : jsonKind(bytes);
@@ -137,7 +138,7 @@ function jsonKind(bytes: Uint8Array): FileKind {
   }
   const has = (...names: readonly string[]): boolean =>
     typeof value === 'object' && value !== null && names.every((name) => Object.hasOwn(value, name));
-  if (has('cache') || has('results')) return { kind: 'kernel-tuner' };
+  if (has('cache') || has('results') || has('data', 'tunable_parameters')) return { kind: 'kernel-tuner' };
   if (has('lockstep', 'workload', 'kernel')) return { kind: 'study' };
   if (has('kind', 'id', 'sources')) return { kind: 'device' };
   if (has('lockstep', 'study', 'rows')) {
@@ -287,7 +288,7 @@ export async function inspectImport(
   if (!content.ok) return content;
   let studies: readonly string[] = [];
   let needsUnit = false;
-  if (isSqlite(content.value)) {
+  if (fileKind(content.value).kind === 'optuna') {
     const found = await readOptunaStudies(content.value, fileName);
     if (!found.ok) return found;
     if (found.value.length > 1) studies = found.value.map(({ name }) => name);
@@ -388,7 +389,7 @@ async function parsedFile(input: ImportInput, bytes: Uint8Array): Promise<Result
       const { format, cases, devices, sweep, head, warnings } = file.value;
       return ok({
         ...NOTHING_SAID,
-        kind: format === 'cache' ? 'kernel-tuner-cache' : 'kernel-tuner-t4',
+        kind: `kernel-tuner-${format}`,
         cases,
         devices,
         deviceName: deviceName ?? file.value.deviceName,

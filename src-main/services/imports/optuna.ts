@@ -1,17 +1,28 @@
 import { writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
-import { readOptuna, type OptunaStudy } from '../../../db/optuna.ts';
+import { isSqlite, readOptuna, type OptunaStudy } from '../../../db/optuna.ts';
 import { NOTHING_MEASURED, type CaseResult } from '../../../src-workers/domain/benchmark.ts';
 import { fail, ok, systemReason, type Result } from '../../../src-workers/domain/result.ts';
+import { sweepOf, type FileSweep } from '../../../src-workers/parse/kernel-tuner.ts';
 import { TIME, TO_MS } from '../../../src-workers/parse/measured-times.ts';
 import { Slice } from '../../../src-workers/parse/slice.ts';
 import { shown } from '../../../src-workers/parse/source.ts';
 import { inTemporaryFolder } from '../app/temporary-folder.ts';
+import { SWEEP_PARAMETER } from './numbered.ts';
+import { readJournal } from './optuna-journal.ts';
+
+type Configuration = OptunaStudy['trials'][number]['parameters'];
+const isConfiguration = (mark: unknown): mark is Configuration =>
+  typeof mark === 'object' &&
+  mark !== null &&
+  SWEEP_PARAMETER in mark &&
+  Object.values(mark).every((value) => ['number', 'string', 'boolean'].includes(typeof value));
 
 export type TimeUnit = 's' | 'ms' | 'us' | 'ns';
 
-/** All studies of a storage. SQLite reads a file in pieces; it would copy a buffer whole. */
+/** All studies of a storage, a journal or a database. SQLite reads a file in pieces; it would copy a buffer whole. */
 export async function readOptunaStudies(bytes: Uint8Array, label: string): Promise<Result<readonly OptunaStudy[]>> {
+  if (!isSqlite(bytes)) return readJournal(bytes, label);
   const read = await inTemporaryFolder(async (folder) => {
     const file = join(folder, 'storage.db');
     try {
@@ -30,14 +41,22 @@ export async function readOptunaStudies(bytes: Uint8Array, label: string): Promi
   return read.ok ? read.value : read;
 }
 
-/** A study of Optuna as measured configurations: complete trials, those with the same parameters as repeats of one. */
+/**
+ * A study of Optuna as measured configurations: complete trials, those with the same parameters as repeats of one, and failed ones. A trial
+ * of an exported file says which design it is.
+ */
 export async function readOptunaStudy(
   bytes: Uint8Array,
   label: string,
   studyName: string | undefined,
   timeUnit: TimeUnit | undefined,
 ): Promise<
-  Result<{ readonly cases: readonly CaseResult[]; readonly head: unknown; readonly warnings: readonly string[] }>
+  Result<{
+    readonly cases: readonly CaseResult[];
+    readonly sweep: FileSweep | null;
+    readonly head: unknown;
+    readonly warnings: readonly string[];
+  }>
 > {
   const studies = await readOptunaStudies(bytes, label);
   if (!studies.ok) return studies;
@@ -54,35 +73,40 @@ export async function readOptunaStudy(
   const objective = objectiveOf(study, label, timeUnit);
   if (!objective.ok) return objective;
   const { at, unit } = objective.value;
-  const timesOf = new Map<string, number[]>();
-  const cases: CaseResult[] = [];
+  const timesOf = new Map<string, { readonly configuration: Configuration; readonly timesMs: number[] }>();
   const slice = new Slice();
   let without = 0;
-  for (const { parameters: configuration, values } of study.trials) {
+  for (const { parameters, values, failed, mark } of study.trials) {
     if (slice.isOver) await slice.next();
     const value = values[at];
-    if (typeof value !== 'number' || !(value > 0 && value < Infinity)) {
+    const isTime = !failed && typeof value === 'number' && value > 0 && value < Infinity;
+    // Of a trial that failed before it had parameters nothing can be said.
+    const configuration = isConfiguration(mark) ? mark : parameters;
+    if (!isTime && (!failed || Object.keys(configuration).length === 0)) {
       without += 1;
       continue;
     }
     const key = JSON.stringify(Object.entries(configuration).sort());
-    let timesMs = timesOf.get(key);
-    if (!timesMs) {
-      timesOf.set(key, (timesMs = []));
-      const parameters = { kernel: study.name, configuration };
-      cases.push({ ...NOTHING_MEASURED, case: { id: `c${cases.length}`, benchmark: 'external', parameters }, timesMs });
-    }
-    timesMs.push(TO_MS[unit](value));
+    let known = timesOf.get(key);
+    if (!known) timesOf.set(key, (known = { configuration, timesMs: [] }));
+    if (isTime) known.timesMs.push(TO_MS[unit](value));
   }
+  const cases = [...timesOf.values()].map(({ configuration, timesMs }, position): CaseResult => ({
+    ...NOTHING_MEASURED,
+    case: { id: `c${position}`, benchmark: 'external', parameters: { kernel: study.name, configuration } },
+    timesMs,
+    failure: timesMs.length === 0 ? 'its trial failed in Optuna' : null,
+  }));
   const left = study.incomplete + without;
   return ok({
     cases,
+    sweep: sweepOf(study.mark),
     head: { study: study.name, objective: study.objectives[at]?.name ?? null, unit },
     warnings:
       left === 0
         ? []
         : [
-            `${left} of ${study.trials.length + study.incomplete} trials failed, were pruned, still run or have no time > 0: left out.`,
+            `${left} of ${study.trials.length + study.incomplete} trials were pruned, still run, or have no time > 0 or no parameters: left out.`,
           ],
   });
 }

@@ -4,10 +4,13 @@ import { wholeOf } from '../../../src-workers/domain/device-part.ts';
 
 /** Words that a driver or a browser adds to a device's name, or leaves out: makers, trademarks, kinds, capacities. */
 const NOISE =
-  /\((?:r|tm|c|[^)]*)\)|\b(?:nvidia|amd|advanced micro devices|intel|google|apple|ati|corporation|inc|cpu|gpu|device|processor|graphics|nv|\d+-core|one|hbm\d?e?|@.*|\d+(?:\.\d+)?\s*(?:gb|gib|ghz))\b|[®™,]/gi;
+  /\((?:r|tm|c|[^)]*)\)|\b(?:nvidia|amd|advanced micro devices|intel|google|apple|ati|tesla|corporation|inc|cpu|gpu|device|processor|graphics|nv|\d+-core|one|hbm\d?e?|@.*|\d+(?:\.\d+)?\s*(?:gb|gib|ghz))\b|[®™,]/gi;
+
+/** Words that the catalogue adds where a driver names the usual form of a model, or the whole card of a part of it. */
+const USUAL = /^(?:sxm\d?|gcd|stack)$/;
 
 function words(name: string): readonly string[] {
-  return name.replace(NOISE, ' ').toLowerCase().split(/[^a-z0-9]+/).filter((word) => word !== ''); // prettier-ignore
+  return name.replaceAll('_', ' ').replace(NOISE, ' ').toLowerCase().split(/[^a-z0-9]+/).filter((word) => word !== ''); // prettier-ignore
 }
 
 /** Words that name a model: those with a digit, or all of them where none has one (SwiftShader). */
@@ -18,14 +21,17 @@ function modelWords(name: string): readonly string[] {
 }
 
 /** What distinguishes the boards of one model, where a name contains it: memory and form. */
-function variant(name: string): readonly (string | undefined)[] {
+function variant(board: string): readonly (string | undefined)[] {
+  // The memory in the name of a Grace Hopper is that of its CPU.
+  const name = board.replaceAll('_', ' ').replace(/\b480 ?GB/, '');
   return [/(\d+)\s*gi?b\b/i.exec(name)?.[1], /sxm|pcie|nvl/i.exec(name)?.[0].toLowerCase()];
 }
 
 /**
  * Whether measurements of a device are measurements of one of the catalogue, judged by what both say of themselves. Its name
  * decides: the same words, makers and capacities aside. A maker's shorter name (`NVIDIA H100 80GB HBM3` for the SXM5 board)
- * counts too where the model's own word is in both and the multiprocessors, which most variants differ in, are as many.
+ * counts too where the model's own word is in both and the multiprocessors, which most variants differ in, are as many, or nothing is
+ * said of them and only what drivers leave out is missing.
  * Boards of different memory or form are different devices where both names say which.
  */
 export function isSameDevice(device: Device, measuring: Pick<MeasuringDevice, 'name' | 'multiprocessors'>): boolean {
@@ -37,6 +43,8 @@ export function isSameDevice(device: Device, measuring: Pick<MeasuringDevice, 'n
   const [ours, others] = [words(device.name).join(''), words(measuring.name).join('')];
   if (ours === '' || others === '') return false;
   if (ours === others) return true;
+  const bare = (name: string): string => words(name).filter((word) => !USUAL.test(word)).join(''); // prettier-ignore
+  if (measuring.multiprocessors === null && bare(device.name) === bare(measuring.name)) return true;
   const model = modelWords(device.name)[0];
   if (device.kind !== 'gpu' || model === undefined || modelWords(measuring.name)[0] !== model) return false;
   return measuring.multiprocessors === device.multiprocessors;

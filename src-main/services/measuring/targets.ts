@@ -341,6 +341,18 @@ function target(id: string, backend: BenchBackend, device: Result<MeasuringDevic
     : { id, backend, available: false, label: device.error.message, device: null, advice };
 }
 
+/** The targets of this machine that are of the kind of one: no other is asked, since asking CUDA takes a compiler. */
+export async function targetsLike(
+  id: string,
+  programs: MeasuringPrograms,
+  signal: AbortSignal,
+): Promise<readonly MeasuringTarget[]> {
+  if (id.startsWith('cuda:')) return cudaTargets(programs, signal);
+  if (id.startsWith('hip:')) return hipTargets(programs, signal);
+  if (id === 'webgpu') return [await webgpuTarget(programs, signal)];
+  return id === 'cpu' ? [await cpuTarget(programs, signal)] : [];
+}
+
 /** The targets of an engine, each asked once and cached until it must be asked again. */
 export interface Targets {
   list(again: boolean): Promise<readonly MeasuringTarget[]>;

@@ -34,6 +34,7 @@ const INTERVAL = 1.96;
 
 interface MeasuredBefore extends KnownDesign {
   readonly runId: number;
+  readonly failure: string | null;
 }
 
 /** See the contract's `bench.next`. */
@@ -106,12 +107,13 @@ export async function nextDesigns(
             predictedMs: predictedMs(best),
           },
     expectedRegret: estimate?.expectedRegret ?? null,
-    history: known.value.map(({ design, runId: measuredBy, timeMs: measuredMs }) => ({
+    history: known.value.map(({ design, runId: measuredBy, timeMs: measuredMs, failure }) => ({
       designIndex: design,
       design: describeDesign(view.predictor, design).design,
       runId: measuredBy,
       predictedMs: predictedMs(design),
       measuredMs,
+      failure,
     })),
     randomMs: [...randomMs],
     next: next.map((at) => considered[at]),
@@ -151,14 +153,18 @@ async function knownDesigns(
     const { designIndex: design, failure, correct, runId } = record;
     if (design === null || fingerprints.get(runId) !== newest || !fingerprints.has(runId)) continue;
     const time = failure === null && correct !== false ? measuredTime(record) : null;
-    // A time of 0 is below the resolution of the device's timer.
-    if (!time || time.medianMs === 0) designs.set(design, { design, runId, timeMs: null, noise: 0 });
-    else {
+    if (!time || time.medianMs === 0) {
+      const why =
+        failure ??
+        (correct === false ? 'The result was wrong.' : "The time is below the resolution of the device's timer.");
+      designs.set(design, { design, runId, timeMs: null, noise: 0, failure: why });
+    } else {
       const { medianMs, lowMs, highMs } = time;
       const known = lowMs === null || highMs === null ? UNKNOWN_NOISE : (highMs - lowMs) / (2 * INTERVAL * medianMs);
       designs.set(design, {
         design,
         runId,
+        failure: null,
         timeMs: medianMs + orderingMs(view, design),
         noise: Math.max(MIN_NOISE, known),
       });

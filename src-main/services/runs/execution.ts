@@ -1,6 +1,6 @@
 import type { BestDesign, RunRecord } from '../../../db/records.ts';
 import type { DesignRange } from '../../../src-workers/advise/best.ts';
-import { fail, ok, type Failure, type Result } from '../../../src-workers/domain/result.ts';
+import { fail, FailureError, ok, type Failure, type Result } from '../../../src-workers/domain/result.ts';
 import type { RunProgress } from '../../contract/api.ts';
 import type { Context } from '../context.ts';
 import { runSummary } from './runs.ts';
@@ -102,7 +102,8 @@ export async function triedTwice<T>(
       return ok(await run());
     } catch (error) {
       if (signal.aborted) return null;
-      if (attempt < 2) continue;
+      // A task that hangs does so again.
+      if (attempt < 2 && !(error instanceof FailureError)) continue;
       const { message } = internal(error);
       const designs = ranges.map(({ first, count }) => `${first} to ${first + count - 1}`).join(', ');
       return fail('internal', `designs ${designs}: ${message}`, {

@@ -6,12 +6,13 @@ import { readStudyFile, saveStudy, type LocatedStudy } from './studies.ts';
 
 /** The example studies that come with Lockstep, in order of their file names, Acts first. */
 async function exampleFiles(resourceFolder: string): Promise<readonly string[]> {
-  return (await readdir(join(resourceFolder, FOLDER)))
+  return (await readdir(join(resourceFolder, EXAMPLES_FOLDER)))
     .filter((name) => name.endsWith('.json'))
     .sort((a, b) => Number(b === 'acts.json') - Number(a === 'acts.json') || a.localeCompare(b));
 }
 
-const FOLDER = join('db', 'examples');
+/** Below the folder of resources. */
+export const EXAMPLES_FOLDER = join('db', 'examples');
 /** Set once a database has all examples of its first start. */
 const STARTED = 'examples.version';
 /** Files of the examples that a database has had, whatever the person did with them since. */
@@ -45,7 +46,7 @@ export async function seedExamples({ store, host, resourceFolder }: Context): Pr
   // Newest change is listed first: the first example is saved last.
   let firstId: number | null = null;
   for (const file of added.reverse()) {
-    const example = await readStudyFile(join(resourceFolder, FOLDER, file));
+    const example = await readStudyFile(join(resourceFolder, EXAMPLES_FOLDER, file));
     if (!example.ok) return example;
     firstId = there.get(example.value.study.name) ?? null;
     if (firstId !== null) continue;

@@ -9,6 +9,7 @@ import type { ResolvedWorkload, StudyRecord, StudySummary, WorkloadOrder } from 
 import { parseStudy } from '../../contract/parse.ts';
 import type { ProcedureArguments, ProcedureOutput } from '../../contract/procedures.ts';
 import type { Context, Handlers, ProceduresOf } from '../context.ts';
+import { spmvStudy } from './spmv.ts';
 import { getStudy, saveStudy, studyRecord, type LocatedStudy, type StoredStudy } from './studies.ts';
 import { packLengths, resolveLengths, sha256 } from './workloads.ts';
 
@@ -47,6 +48,10 @@ export function studyHandlers(context: Context): Handlers<ProceduresOf<'studies'
       const { study, baseFolder } = before.value;
       const copy = { ...study, name: `${study.name} copy`.slice(0, 200) };
       return savedStudy(context, { study: copy, baseFolder, example: false });
+    },
+    'studies.spmv': async ({ lengths }) => {
+      const study = await spmvStudy(context, lengths);
+      return study.ok ? savedStudy(context, { study: study.value, baseFolder: null, example: false }) : study;
     },
     'studies.delete': async ({ id }) => {
       const done = await store.deleteStudy(id);
@@ -95,7 +100,7 @@ async function upload(
     columns && !/^\d+$/.test(columns.length) ? `${fileName}#${formatColumns(withoutSyntax(columns))}` : fileName;
   const read = await pool.run('lengthFile', { bytes, name, columns });
   if (!read.ok) return read;
-  const { law, lengths, units, note } = read.value;
+  const { law, lengths, units, matrixColumns, note } = read.value;
   // Other columns of the same file are another workload.
   const hash = columns ? sha256(`${read.value.sha256}#${formatColumns(columns)}`) : read.value.sha256;
   const order = lengths ? { order: await packLengths(givenLengths(lengths)) } : {};
@@ -103,6 +108,7 @@ async function upload(
     fileName,
     bytes: bytes.byteLength,
     ...(columns && { columns }),
+    ...(matrixColumns !== undefined && { matrixColumns }),
     ...(note && { note }),
     ...order,
   };

@@ -110,7 +110,8 @@ export async function unpackLengths(provenance: unknown): Promise<OrderedLengths
   }
 }
 
-const STORED = /^stored:([0-9a-f]{64})(?::(.*))?$/;
+/** `stored:HASH:name`, as a workload names a file that was imported. */
+export const STORED = /^stored:([0-9a-f]{64})(?::(.*))?$/;
 
 /** A law, and the order of its lengths where the workload has one. */
 export interface OrderedLaw {

@@ -4,11 +4,12 @@ import { sentenceCase } from '../../../src-workers/domain/terms.ts';
 import { bytes as bytesText, counted } from '../../format/numbers.ts';
 import type { App } from '../../state/app.svelte.ts';
 import { importResults } from '../../views/measure/import-results.ts';
-import { createStudy } from '../new-study.ts';
+import { withWorkload } from '../../views/study/edit.ts';
+import { changeByFile, createStudy } from '../new-study.ts';
 import type { toColumns } from './table-choice.ts';
 
 const MAX_UPLOAD_BYTES = 250e6;
-export const LENGTH_FILES = '.csv,.tsv,.txt,.dat,.mtx,.npy,.npz,.parquet,.gz';
+export const LENGTH_FILES = '.csv,.tsv,.txt,.dat,.mtx,.npy,.npz,.parquet,.edgelist,.gz';
 const KERNEL_FILES = '.cu,.ptx,.cubin,.sass,.log,.txt,.csv';
 
 const RESULTS = /\.(db|sqlite3?|jsonl|ndjson)(\.gz)?$/i;
@@ -54,9 +55,22 @@ export async function takeFile(app: App, file: File): Promise<void> {
   app.table = { fileName: file.name, bytes, summary: inspected.value };
 }
 
+/** What pasted text is taken for, by the name of such a file; null for a word, a link or prose, which may be there by accident. */
+export function pastedName(text: string): string | null {
+  const lines = text.trim().split(/\r\n|\r|\n/);
+  if (lines[0].startsWith('{')) return 'pasted.json';
+  const hasNumbers = lines.some((line) =>
+    line.split(/[\s,;]+/).some((word) => word !== '' && Number.isFinite(Number(word))),
+  );
+  const isCode = kernelFileKind('', new TextEncoder().encode(text)) !== null;
+  return lines.length > 1 && (hasNumbers || isCode) ? 'pasted.csv' : null;
+}
+
 /** Takes pasted text: a study, or a table. */
 export async function takeText(app: App, text: string): Promise<void> {
-  const name = text.trimStart().startsWith('{') ? 'pasted.json' : 'pasted.csv';
+  const name = pastedName(text);
+  if (name === null)
+    return app.notices.show('Nothing was imported: the pasted text is neither a table with numbers nor a study');
   await takeFile(app, new File([text], name, { type: 'text/plain' }));
 }
 
@@ -71,18 +85,14 @@ export async function useFile(
   if (app.location.studyId === null) await createStudy(app);
   if (app.location.studyId !== null) await app.editor.open(app.location.studyId);
   const { lengths, units, note } = result.value;
-  const before = app.editor.study?.workload;
-  app.editor.edit('workload', `import ${input.fileName}`, (study) => ({
-    ...study,
-    workload: { ...study.workload, lengths, ...(units !== null && { units }) },
-  }));
-  if (app.location.view !== 'study') app.location.go('study');
-  app.notices.show(
+  await changeByFile(
+    app,
+    input.fileName,
+    'workload',
     `${input.fileName} imported${units === null ? '' : `: ${counted(units, 'unit')}`}${note ? `. ${note}` : ''}`,
-    before
-      ? () => app.editor.edit('workload', `undo of ${input.fileName}`, (study) => ({ ...study, workload: before }))
-      : null,
+    (study) => withWorkload(study, { lengths, ...(units !== null && { units }) }),
   );
+  if (app.location.view !== 'study') app.location.go('study');
   return null;
 }
 

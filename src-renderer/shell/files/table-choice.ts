@@ -43,7 +43,7 @@ function isIndex({ kind, distinct, min, max }: TableColumn, records: number): bo
 }
 
 /** What the columns most likely are. A person sees it and may choose otherwise. */
-export function suggestChoice({ columns, records }: TableSummary): TableChoice {
+export function suggestChoice({ columns, records, header, delimiter }: TableSummary): TableChoice {
   const wholes = columns.flatMap(({ kind }, i) => (kind === 'whole' ? [i] : []));
   const at = (words: RegExp, among: readonly number[]) => among.find((i) => words.test(columns[i].name));
   const varied = wholes.filter((i) => !isIndex(columns[i], records));
@@ -59,6 +59,9 @@ export function suggestChoice({ columns, records }: TableSummary): TableChoice {
   const source = at(SOURCE_WORDS, wholes);
   const target = at(TARGET_WORDS, wholes);
   if (source !== undefined && target !== undefined) return { meaning: 'target', length: source, weight: target };
+  // Two numbers with a space between them are read as edges where nobody chooses.
+  if (!header && delimiter === 'space' && wholes[0] === 0 && wholes[1] === 1 && columns.length <= 3)
+    return { meaning: 'target', length: 0, weight: 1 };
   const counts = at(COUNT_WORDS, wholes);
   const others = wholes.filter((i) => i !== counts);
   // Each length once, beside how many units have it.

@@ -11,6 +11,7 @@ const KINDS: Readonly<Record<ImportedFile['kind'], string>> = {
   results: 'results of a bundle',
   'kernel-tuner-cache': 'Kernel Tuner cache',
   'kernel-tuner-t4': 'Kernel Tuner T4 file',
+  'kernel-tuner-stored': 'Kernel Tuner results',
   optuna: 'study of Optuna',
   smite: 'published losses',
   loops: 'measured loops',
@@ -80,7 +81,7 @@ export async function importAnswered(
 export function chooseResults(take: (file: File) => void): void {
   const input = document.createElement('input');
   input.type = 'file';
-  input.accept = '.jsonl,.ndjson,.json,.csv,.gz,.tar,.txt,.db,.sqlite,.sqlite3';
+  input.accept = '.jsonl,.ndjson,.json,.csv,.gz,.tar,.txt,.log,.db,.sqlite,.sqlite3';
   input.addEventListener('change', () => {
     const file = input.files?.[0];
     if (file) take(file);

@@ -127,17 +127,36 @@ export function measuringInput(setup: MeasuringSetup, runId: number | null): Pro
   };
 }
 
-/** The command line that measures a set-up's designs with a person's own program. @param deviceId where the run has several devices */
-export function ownProgramCommand(setup: MeasuringSetup, runId: number, deviceId: string | null): string {
-  const { choose, count, designs } = setup;
+/** What the command line is about: the file that is served, a run in it, and its device where it has several. */
+export interface CommandPlace {
+  readonly databaseFile: string;
+  readonly runId: number;
+  readonly deviceId: string | null;
+}
+
+/**
+ * The command line that measures a set-up's designs with a person's own program.
+ * @param tuning where designs are chosen one step after another
+ */
+export function ownProgramCommand(
+  { choose, count, designs }: MeasuringSetup,
+  { databaseFile, runId, deviceId }: CommandPlace,
+  tuning: { readonly budget: number; readonly withinPercent: number } | null = null,
+): string {
   const chosen =
     choose === 'named' ? `--design ${designs.join(' ')}` : `--${choose === 'best' ? 'top' : choose} ${count}`;
   return [
-    `lockstep bench ${runId}`,
+    `lockstep ${tuning ? 'tune' : 'bench'} ${runId}`,
+    `--db ${shellWord(databaseFile)}`,
     ...(deviceId === null ? [] : [`--device ${deviceId}`]),
-    chosen,
+    tuning ? `--budget ${tuning.budget} --within ${tuning.withinPercent}` : chosen,
     "--exec './program {threadsPerUnit} {blockThreads} {gridBlocks}'",
   ].join(' ');
+}
+
+/** A word as a POSIX shell reads it. */
+function shellWord(text: string): string {
+  return /^[\w./:@%+-]+$/.test(text) ? text : `'${text.replaceAll("'", String.raw`'\''`)}'`;
 }
 
 /**

@@ -1,5 +1,5 @@
 import type { TunedDesign, TuningStep } from '../../../src-main/contract/measuring.ts';
-import type { TuningStop } from '../../../src-main/contract/tuning.ts';
+import { failureReasons, type TuningStop } from '../../../src-main/contract/tuning.ts';
 import type { Curve } from '../../charts/curves.ts';
 import { counted, percent } from '../../format/numbers.ts';
 
@@ -66,12 +66,17 @@ export function tuningVerdict(
   { budget, within }: { readonly budget: number; readonly within: number },
 ): string {
   if (!step || step.history.length === 0) return '';
-  const { expectedRegret, next } = step;
+  const { expectedRegret, next, measured } = step;
   const regret =
     expectedRegret === null
       ? ''
       : `By the measurements, the best found is expected to be ${percent(expectedRegret)} slower than the fastest of all. `;
   if (state.running) return `${regret}Measuring the next ${counted(next.length, 'design')}.`;
+  if (measured === 0) {
+    const [reason, ...others] = failureReasons(step);
+    const more = others.length > 0 ? ` (and ${counted(others.length, 'other reason')}, in the list)` : '';
+    return `${step.failed === 1 ? 'The design' : `All ${counted(step.failed, 'design')}`} failed${reason ? `: ${reason.replace(/\.$/, '')}${more}` : ''}. Mend that, or choose another target; Continue tries the next designs.`;
+  }
   switch (state.stopped) {
     case 'within':
       return `${regret}That is within ${percent(within)}.`;
@@ -83,6 +88,7 @@ export function tuningVerdict(
       return 'The last step added no measurement: its device is not the one that measured before. Predict again to tune for this device.';
     case 'cancelled':
       return `${regret}Cancelled: what was measured is kept, and Continue measures the next designs.`;
+    case 'all-failed':
     case null:
       return regret.trim();
   }

@@ -4,6 +4,7 @@ import { withInspected, type inspectedFields } from '../../../src-workers/domain
 import type { MemoryAccess, Phase, PhaseName } from '../../../src-workers/domain/kernel.ts';
 import {
   assumedPhase,
+  exampleOrigins,
   implementationKernel,
   isPhase,
   KERNEL_INPUTS,
@@ -72,6 +73,28 @@ export function withFound(
   const { origins } = at === null ? study.kernel : study.implementations![at].kernel;
   const found = withKernel(study, withInspected({ origins }, fields), at);
   return lengths === null ? found : withWorkload(found, { lengths });
+}
+/**
+ * An example as the beginning of a study of one's own: its text and its kernel's name are not of the work that is imported, and what it says
+ * of its kernel is marked as the example's.
+ */
+export function asOwn(example: Study, name: string): Study {
+  const { kernel, implementations, pipeline } = example;
+  return {
+    ...example,
+    name,
+    description: '',
+    kernel: { ...kernel, name: 'kernel', origins: exampleOrigins(kernel) },
+    ...(implementations && {
+      implementations: implementations.map((one) => ({
+        ...one,
+        kernel: { ...one.kernel, origins: exampleOrigins(one.kernel) },
+      })),
+    }),
+    pipeline: Object.fromEntries(
+      Object.entries(pipeline).map(([device, figures]) => [device, { ...figures, origin: 'example' as const }]),
+    ),
+  };
 }
 /** The study with the usual value of a field of a kernel, assumed. */
 export function withAssumed(study: Study, field: KernelNumber, at: KernelPlace = null): Study {

@@ -1,5 +1,5 @@
-import type { Study } from '../../../src-main/contract/study.ts';
-import { KERNEL_INPUTS, kernelOrigin, type KernelNumber } from '../../../src-workers/domain/provenance.ts';
+import { MAX_FIGURE, type Study } from '../../../src-main/contract/study.ts';
+import { isAssumed, KERNEL_INPUTS, kernelOrigin, type KernelNumber } from '../../../src-workers/domain/provenance.ts';
 import { sentenceCase, type Term } from '../../../src-workers/domain/terms.ts';
 
 export interface KernelField {
@@ -43,7 +43,7 @@ export function kernelFields(speak: Term): KernelField[] {
     unit,
     help,
     min: 0,
-    max: Infinity,
+    max: MAX_FIGURE,
     step: 1,
     integer: false,
     memory: false,
@@ -208,6 +208,6 @@ export function isAdvanced({ id }: Pick<KernelField, 'id'>): boolean {
 /** How many of the advanced fields hold something that was not assumed. */
 export function advancedSet(kernel: Study['kernel']): number {
   return (Object.keys(KERNEL_INPUTS) as KernelNumber[]).filter(
-    (id) => isAdvanced({ id }) && isOf(kernel, { id }) && kernelOrigin(kernel, id) !== 'assumed',
+    (id) => isAdvanced({ id }) && isOf(kernel, { id }) && !isAssumed(kernelOrigin(kernel, id)),
   ).length;
 }

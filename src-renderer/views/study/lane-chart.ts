@@ -67,7 +67,7 @@ export function laneChart(
         if (!row) return '';
         return tooltipBody(`${row.threadsPerUnit} × ${row.unitsPerGroup}`, '', [
           { label: 'Lane cost', value: fixed(row.laneCost, 3) },
-          { label: 'to best', value: `${signed((row.laneCost / costs[best] - 1) * 100)} %` },
+          { label: 'to cheapest', value: `${signed((row.laneCost / costs[best] - 1) * 100)} %` },
           { label: 'Aggregate loss', value: fixed(row.aggregateLoss, 3) },
           { label: 'Cost of sharing', value: fixed(row.laneCost / row.aggregateLoss, 3) },
         ]);

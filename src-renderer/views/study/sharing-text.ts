@@ -1,6 +1,8 @@
 import type { Study } from '../../../src-main/contract/study.ts';
 import { kernelValue } from '../../../src-workers/domain/provenance.ts';
-import { percent } from '../../format/numbers.ts';
+import type { Term } from '../../../src-workers/domain/terms.ts';
+import { counted, NBSP, percent, signed } from '../../format/numbers.ts';
+import type { GroupRow } from './preview.svelte.ts';
 
 type Kernel = Study['kernel'];
 
@@ -31,4 +33,30 @@ export function laneCostText({ sharing }: Pick<Kernel, 'sharing'>): string {
       ? 'u × the longest ⌈length / u⌉ of a group over the mean length'
       : 'aggregate loss × u·φ(u), with φ(u) = (1−σ)/u + σ + κ·log₂u: time of an iteration shared by u over that of one alone';
   return `${iterations}; with what each lane runs once a unit, and in log₂u combining steps, counted in iterations by its instructions`;
+}
+
+type Lanes = Pick<GroupRow, 'threadsPerUnit' | 'unitsPerGroup' | 'laneCost'>;
+
+/**
+ * What the lane costs say, beside the recommendation: the cheapest mapping for the lanes alone, the next one, and how the recommended one
+ * stands to it. Its time counts more than lanes, so that both may differ.
+ * @param recommended threads per unit of the recommended design; null while none is known
+ */
+export function laneWords(rows: readonly Lanes[], recommended: number | null, say: Term) {
+  const [best, next] = [...rows].sort((a, b) => a.laneCost - b.laneCost);
+  if (!best) return null;
+  const threads = (count: number): string => `${count} ${say('thread', count === 1 ? 'one' : 'many')}`;
+  const more = ({ laneCost }: Lanes): string => `${signed((laneCost / best.laneCost - 1) * 100)}${NBSP}%`;
+  const own = rows.find(({ threadsPerUnit }) => threadsPerUnit === recommended);
+  return {
+    best: `${threads(best.threadsPerUnit)} × ${counted(best.unitsPerGroup, 'unit')}`,
+    next: next ? `${threads(next.threadsPerUnit)} ${more(next)}` : '',
+    recommended:
+      recommended === null
+        ? ''
+        : recommended === best.threadsPerUnit
+          ? 'Recommended, too.'
+          : `Recommended for the whole launch: ${threads(recommended)}${own ? `, ${more(own)}` : ''}.`,
+    why: `The time of a launch also counts memory, resident ${say('block', 'many')} and its end`,
+  };
 }

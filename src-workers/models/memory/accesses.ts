@@ -1,8 +1,14 @@
 import type { GpuDevice } from '../../domain/device.ts';
 import type { KernelProfile, MemoryAccess } from '../../domain/kernel.ts';
 import { firstLevelCacheBytes } from './first-level-cache.ts';
-import { deviceMemoryBytes } from './time.ts';
-import { bytesAlongRun, GATHER_SHARE_OF_CACHE, hitFraction, lineBytes, randomHitFraction, sectorBytes } from './traffic.ts';
+import {
+  bytesAlongRun,
+  GATHER_SHARE_OF_CACHE,
+  hitFraction,
+  lineBytes,
+  randomHitFraction,
+  sectorBytes,
+} from './traffic.ts';
 
 /** How a launch takes the arrays of a kernel, as far as traffic depends on it. */
 export interface AccessingThreads {
@@ -29,10 +35,10 @@ function fullMultiprocessors({ limits, threadGroupWidth }: GpuDevice): Accessing
  *   if it stays in the first-level cache (`hitFraction` of what all resident threads touch in an iteration), else it is read again
  *   (`bytesAlongRun`).
  * - `across-lanes`: whole sectors, so the element.
- * - `scattered`: a sector for each element, or as many as the element is long.
+ * - `scattered`: a sector for each element, or as many as the element is long, for the part of the gathers that miss (`missesOf`).
  *
  * An array with a footprint is read again and again: a read goes to the first-level cache, the level-2 cache or device memory, half of each
- * cache kept for it: gathers by `randomHitFraction`, others by `hitFraction`. Without a footprint all go to device memory.
+ * cache kept for it: gathers by `randomHitFraction`, others by `hitFraction`.
  * @param taking what is left out of it: one thread per unit, long units, full multiprocessors without shared memory
  */
 export function bytesOfIteration(
@@ -51,16 +57,15 @@ export function bytesOfIteration(
   let near = 0;
   for (const access of accesses) {
     const { beyondFirst, beyondSecond } = missesOf(device, access, cache);
-    const bytes = sectorTraffic(access, threads, reuseFraction, sector);
-    const least = Math.min(access.elementBytes, bytes);
-    near += Math.max(least, bytes * beyondFirst);
-    far += Math.max(
-      access.footprintBytes === undefined && access.pattern !== 'scattered' ? least : 0,
-      bytes * beyondFirst * beyondSecond,
-    );
+    const bytes = sectorTraffic(access, threads, reuseFraction, sector) * beyondFirst;
+    near += bytes;
+    far += bytes * beyondSecond;
   }
-  return Math.max(far, deviceMemoryBytes(near, 1));
+  return Math.max(far, near / CACHE_BANDWIDTH_RATIO);
 }
+
+/** Bandwidth of the level-2 cache over that of device memory. Assumed; data in the cache are rarely bound by it. */
+const CACHE_BANDWIDTH_RATIO = 2;
 
 /**
  * Part of the gathers that need a sector of their own from device memory. Assumed: fits to the SpMV times of `db/evidence` find 0.001 to 0.39, most a
@@ -166,7 +171,10 @@ export function loadLatencyCycles(
       const any = (miss: number): number => anyUnit(1 - (1 - miss) ** lanes);
       const far = any(beyondFirst * beyondSecond);
       const near = any(beyondFirst) - far;
-      return { pattern: access.pattern, share: NEAR_PAGE_LATENCY * far + LEVEL_2_LATENCY * near + LEVEL_1_LATENCY * (1 - far - near) };
+      return {
+        pattern: access.pattern,
+        share: NEAR_PAGE_LATENCY * far + LEVEL_2_LATENCY * near + LEVEL_1_LATENCY * (1 - far - near),
+      };
     })
     .sort((a, b) => Number(b.pattern === 'scattered') - Number(a.pattern === 'scattered') || b.share - a.share);
   let shares = 0;

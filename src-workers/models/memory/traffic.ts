@@ -70,21 +70,3 @@ export function bytesAlongRun(
 
 /** Share of a cache that gathered data keep while a stream passes through. Assumed: half. */
 export const GATHER_SHARE_OF_CACHE = 0.5;
-
-/**
- * Bytes of scattered reads of a vector: each element once, and a whole sector for every gather that finds it gone.
- * @param gathers number of reads
- * @param elements length of the vector
- * @param missFraction share of the gathers that need a sector of their own where the vector does not fit the cache, 0…1 or more
- *   where neighbours evict one another. The columns of a row decide it; a summary of row lengths does not know them.
- */
-export function gatheredBytes(
-  gathers: number,
-  elements: number,
-  elementBytes: number,
-  missFraction: number,
-  device: Pick<GpuDevice, 'vendor' | 'l2Bytes'>,
-): number {
-  const beyond = 1 - hitFraction(elements * elementBytes, device.l2Bytes * GATHER_SHARE_OF_CACHE);
-  return elementBytes * Math.min(elements, gathers) + missFraction * gathers * sectorBytes(device) * beyond;
-}

@@ -5,7 +5,12 @@ import type { KernelProfile, Phase, PipelineParameters } from '../../domain/kern
 import { bytesOfIteration, LEVEL_1_LATENCY, loadLatencyCycles } from '../../models/memory/accesses.ts';
 import { sectorBytes } from '../../models/memory/traffic.ts';
 import { costFactor } from '../../models/granularity/granularity.ts';
-import { bytesPerMultiprocessorCycle, phaseDemand as derivedDemand, pipelineParameters, type Demand } from '../../models/pipeline/derive.ts';
+import {
+  bytesPerMultiprocessorCycle,
+  phaseDemand as derivedDemand,
+  pipelineParameters,
+  type Demand,
+} from '../../models/pipeline/derive.ts';
 import { cyclesWithTraffic, cycleTable, marginalCycles } from '../../models/pipeline/soft-saturation.ts';
 import { ACHIEVED_BANDWIDTH, WIDE_COMBINE } from '../constants.ts';
 import { searchSteps } from '../dealing/even-share.ts';
@@ -127,7 +132,9 @@ function makePace(
   const step = pipelineOf(plan, device, cap, measured ? shape.bytesPerIteration : 0);
   const balancing = lockstepBalancing(predictor, candidate);
   const isSingle = isOneLoop(balancing, axes.loop[candidate.loopAt]);
-  const cost = stepFactor(kernel, u) * (kernel.sharing === 'deal' && isEvenShare(balancing) ? 1 / u : 1) + (isSingle ? (kernel.flattenedCost ?? 0) : 0);
+  const cost =
+    stepFactor(kernel, u) * (kernel.sharing === 'deal' && isEvenShare(balancing) ? 1 / u : 1) +
+    (isSingle ? (kernel.flattenedCost ?? 0) : 0);
   const most = Math.floor(device.limits.maxThreadGroupsPerMultiprocessor / threadGroupsPerGroup);
   if (isPlain(kernel, u, width, measured ? 0 : shape.bytesPerIteration, balancing)) {
     const key = `${candidate.deviceAt} ${cap} ${threadGroupsPerGroup} ${shape.bytesPerIteration}`;
@@ -165,7 +172,12 @@ function makePace(
     latencyCycles: measured ? plan.pipeline[device.id].latencyCycles / derived.latencyCycles : 1,
     issueCycles: measured ? plan.pipeline[device.id].issueCycles / derived.issueCycles : 1,
   };
-  const phases = phaseDemands(kernel, device, u, missShare(kernel, device, isSingle, balancing, lanes, starts, rounds), off);
+  const phases = phaseDemands(kernel, device, u, {
+    missShare: missShare(kernel, device, isSingle, balancing, lanes, starts, rounds),
+    // The addition to the counter is priced by `fetch-cost.ts`.
+    loadsElsewhere: balancing.kind === 'dynamic-fetch' ? 1 : 0,
+    off,
+  });
   const perStart = isSingle ? phases.refill : phases.unit;
   // A flattened loop takes its first unit before the loop and hands over its last one behind it.
   const perGroup = isSingle && kernel.refill ? added(phases.prologue, phases.unit) : phases.prologue;
@@ -176,7 +188,8 @@ function makePace(
   const achieved = device.achievedBandwidthFraction ?? ACHIEVED_BANDWIDTH;
   const perCycle = achieved * bytesPerMultiprocessorCycle(device) * threadGroupsPerGroup;
   const stepBytes = (lanes * (isPadded(balancing) ? iterations * u : elements) * bytes) / perCycle;
-  const unitBytes = measured ? 0 : (lanes * (kernel.unit?.bytes ?? 0)) / perCycle;
+  const ofUnit = isSingle ? (kernel.refill ?? kernel.unit) : kernel.unit;
+  const unitBytes = measured ? 0 : (lanes * (ofUnit?.bytes ?? 0)) / perCycle;
   const threadBytes = measured ? 0 : ((kernel.prologue?.bytes ?? 0) * Math.min(width, n * u)) / perCycle;
   const whole = {
     latencyCycles: iterations * own.latencyCycles + starts * perStart.latencyCycles + share.latencyCycles / rounds,
@@ -213,11 +226,16 @@ function groupTable(
   most: number,
 ): CycleTable {
   if (threadGroups === 1 && transferCycles === 0) return cycleTable(pipeline, most);
-  return Float64Array.from({ length: most + 1 }, (_, w) => cyclesWithTraffic(pipeline, transferCycles, w * threadGroups));
+  return Float64Array.from({ length: most + 1 }, (_, w) =>
+    cyclesWithTraffic(pipeline, transferCycles, w * threadGroups),
+  );
 }
 
 /** Time of an iteration of a lane over that of a thread that has its unit for itself. */
-export function stepFactor({ sharing, serialFraction, cooperationCost }: KernelProfile, threadsPerUnit: number): number {
+export function stepFactor(
+  { sharing, serialFraction, cooperationCost }: KernelProfile,
+  threadsPerUnit: number,
+): number {
   return sharing === 'deal' ? 1 : costFactor(threadsPerUnit, serialFraction, cooperationCost);
 }
 
@@ -234,7 +252,7 @@ export function isOneLoop(balancing: LockstepBalancing, loop: 'nested' | 'flatte
  * fetched. Half of a unit's bytes are taken to be read.
  */
 function missShare(
-  { unit }: KernelProfile,
+  { unit, refill }: KernelProfile,
   device: GpuDevice,
   isSingle: boolean,
   balancing: LockstepBalancing,
@@ -242,7 +260,7 @@ function missShare(
   starts: number,
   rounds: number,
 ): number {
-  const read = (unit?.bytes ?? 0) / 2;
+  const read = ((isSingle ? (refill ?? unit) : unit)?.bytes ?? 0) / 2;
   // Where units are fetched, their neighbours go to other multiprocessors.
   if (read === 0 || balancing.kind === 'dynamic-fetch') return 1;
   const sectors = (lanes * read) / sectorBytes(device);
@@ -250,9 +268,6 @@ function missShare(
   const later = misses + (1 - misses) * LEVEL_1_LATENCY;
   return isSingle ? later : (1 + (rounds - 1) * later) / rounds;
 }
-
-/** No correction of the derived figures. */
-const AS_DERIVED: Demand = { latencyCycles: 1, issueCycles: 1 };
 
 const added = (...demands: readonly Demand[]): Demand => ({
   latencyCycles: demands.reduce((sum, { latencyCycles }) => sum + latencyCycles, 0),
@@ -263,32 +278,37 @@ const times = ({ latencyCycles, issueCycles }: Demand, count: number): Demand =>
   issueCycles: issueCycles * count,
 });
 
-/**
- * Demands of the phases of a kernel whose units are shared by u threads. A unit is combined in log₂ u steps.
- * @param missShare part of the loads of a unit that wait for device memory
- * @param off factors of the derived figures
- */
+/** What the demands of phases depend on beside the kernel. */
+interface Circumstances {
+  /** Part of the loads of a unit that wait for device memory, 0…1. */
+  readonly missShare: number;
+  /** Loads at the start of a unit that are priced elsewhere. */
+  readonly loadsElsewhere: number;
+  /** Factors of the derived figures. */
+  readonly off: Demand;
+}
+const PLAIN: Circumstances = { missShare: 1, loadsElsewhere: 0, off: { latencyCycles: 1, issueCycles: 1 } };
+
+/** Demands of the phases of a kernel whose units are shared by u threads. A unit is combined in log₂ u steps. */
 export function phaseDemands(
   kernel: KernelProfile,
   device: GpuDevice,
   threadsPerUnit: number,
-  missShare = 1,
-  off: Demand = AS_DERIVED,
+  { missShare, loadsElsewhere, off }: Circumstances = PLAIN,
 ) {
-  const phaseDemand = (on: GpuDevice, phase: Phase | undefined): Demand => {
-    const { latencyCycles, issueCycles } = derivedDemand(on, phase);
+  const phaseDemand = (on: GpuDevice, phase: Phase | undefined, share = 1): Demand => {
+    const dependentLoads = Math.max(0, (phase?.dependentLoads ?? 0) - loadsElsewhere) * share;
+    const { latencyCycles, issueCycles } = derivedDemand(on, phase && { ...phase, dependentLoads });
     return { latencyCycles: latencyCycles * off.latencyCycles, issueCycles: issueCycles * off.issueCycles };
   };
   const combine = times(phaseDemand(device, kernelPhase(kernel, 'combine')), Math.log2(threadsPerUnit));
   const wide = phaseDemand(device, threadsPerUnit > device.threadGroupWidth ? WIDE_COMBINE : undefined);
-  const ofUnit = (phase: Phase | undefined): Demand =>
-    phaseDemand(device, phase && { ...phase, dependentLoads: (phase.dependentLoads ?? 0) * missShare });
-  const unit = added(ofUnit(kernel.unit), combine, wide);
+  const unit = added(phaseDemand(device, kernel.unit, missShare), combine, wide);
   return {
     prologue: phaseDemand(device, kernel.prologue),
     unit,
     /** A kernel that does not say what changing its unit costs pays for a unit. */
-    refill: kernel.refill ? added(ofUnit(kernel.refill), combine, wide) : unit,
+    refill: kernel.refill ? added(phaseDemand(device, kernel.refill, missShare), combine, wide) : unit,
     search: phaseDemand(device, kernelPhase(kernel, 'search')),
     carry: phaseDemand(device, kernelPhase(kernel, 'carry')),
   };

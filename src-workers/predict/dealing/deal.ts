@@ -52,40 +52,54 @@ export function sumOfLongest(
 /** Work space of `groupDepth`: the work of each lane so far, and a set of the iterations at which lanes start a unit. */
 export interface DealingScratch {
   readonly lanes: Float64Array;
-  readonly starts: Float64Array;
+  starts: Float64Array;
   /** Which group an entry of `starts` is of. */
-  readonly startsOf: Int32Array;
+  startsOf: Int32Array;
   group: number;
+  /** Entries of this group. */
+  count: number;
 }
 
-export function dealingScratch(dealing: Dealing): DealingScratch {
-  const { units, unitsPerGroup, slotsPerBlock, gridBlocks } = dealing;
-  return startsScratch(
-    unitsPerGroup,
-    hasDivergentSetup(dealing) ? unitsPerGroup * Math.ceil(units / (slotsPerBlock * gridBlocks)) : 0,
-  );
-}
+/** Entries that the set of starts has at first: more than most groups need. */
+const FIRST_STARTS = 256;
 
-/** @param most starts of a group that are counted at the most */
-export function startsScratch(unitsPerGroup: number, most: number): DealingScratch {
-  const size = 2 ** Math.ceil(Math.log2(2 * most + 1));
+export function dealingScratch({ unitsPerGroup }: Pick<Dealing, 'unitsPerGroup'>): DealingScratch {
   return {
     lanes: new Float64Array(unitsPerGroup),
-    starts: new Float64Array(size),
-    startsOf: new Int32Array(size),
+    starts: new Float64Array(FIRST_STARTS),
+    startsOf: new Int32Array(FIRST_STARTS),
     group: 0,
+    count: 0,
   };
 }
 
+/** Empties the set of starts, for the next group. */
+export function nextGroup(scratch: DealingScratch): void {
+  scratch.group += 1;
+  scratch.count = 0;
+}
+
 /** Adds an iteration to the set of the present group; 1 if it is new there, else 0. */
-export function addStart({ starts, startsOf, group }: DealingScratch, iteration: number): number {
+export function addStart(scratch: DealingScratch, iteration: number): number {
+  const { starts, startsOf, group } = scratch;
   const mask = starts.length - 1;
   // Fibonacci hashing; lengths that are not whole may share a bucket.
   let at = (Math.imul(iteration, 0x9e3779b1) >>> 12) & mask;
   for (; startsOf[at] === group; at = (at + 1) & mask) if (starts[at] === iteration) return 0;
   startsOf[at] = group;
   starts[at] = iteration;
+  scratch.count += 1;
+  // A probe ends at an empty entry, so half of them stay empty, however many starts a group turns out to have.
+  if (2 * scratch.count > starts.length) growStarts(scratch);
   return 1;
+}
+
+function growStarts(scratch: DealingScratch): void {
+  const { starts, startsOf, group } = scratch;
+  scratch.starts = new Float64Array(2 * starts.length);
+  scratch.startsOf = new Int32Array(2 * starts.length);
+  scratch.count = 0;
+  starts.forEach((start, at) => startsOf[at] === group && addStart(scratch, start));
 }
 
 /** Whether lanes of a group start units at different iterations, so that the group runs the setup more than once a round. */
@@ -119,7 +133,7 @@ export function groupDepth(
   }
   const { lanes } = scratch;
   lanes.fill(0);
-  scratch.group += 1;
+  nextGroup(scratch);
   let rounds = 0;
   let starts = 0;
   for (let position = first; position < units; position += slots, rounds++) {

@@ -90,7 +90,7 @@ export function shareLaunch(
   const startsPerBlock = slotsPerBlock * (1 + unitsPerSlot);
   const counted = Math.max(MIN_GIVEN_BLOCKS, Math.ceil((isSample ? LAW_LOOKUPS : MAX_SHARE_LOOKUPS) / startsPerBlock));
   const rows = spreadBlocks(G, Math.min(G, most, counted));
-  const scratch = shareScratch(dealing, itemsPerSlot);
+  const scratch = shareScratch(itemsPerSlot);
   const depths = new Float64Array(rows.length * W).map((_, at) =>
     shareDepth(shared, dealing, itemsPerSlot, overheadIterations, rows[Math.floor(at / W)], at % W, scratch),
   );

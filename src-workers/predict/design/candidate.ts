@@ -10,6 +10,7 @@ import {
 } from '../../domain/design.ts';
 import type { Device } from '../../domain/device.ts';
 import { AXIS, type GridLaunch, type SpaceConstraint } from '../../domain/space.ts';
+import { countStep } from '../../numeric/steps.ts';
 import { evenShares, meanItems } from '../dealing/even-share.ts';
 import { classesOf, threadsOf } from './classes.ts';
 import { dealtPredictor } from '../predictor.ts';
@@ -132,6 +133,7 @@ function ownPredictor(whole: Predictor, positions: Int32Array): Predictor {
  * @returns the predictor of the design's implementation, which is the one to ask about it
  */
 export function examine(whole: Predictor, positions: Int32Array, candidate: Candidate): Predictor {
+  countStep();
   const predictor = ownPredictor(whole, positions);
   examineOwn(predictor, positions, candidate);
   return predictor;
@@ -142,6 +144,7 @@ export function examine(whole: Predictor, positions: Int32Array, candidate: Cand
  * filled in. `positions` must have the first launch, which is one of a GPU where there is any.
  */
 export function examineFamily(whole: Predictor, positions: Int32Array, candidate: Candidate): Predictor {
+  countStep();
   const predictor = ownPredictor(whole, positions);
   examineShape(predictor, positions, candidate);
   const { plan } = predictor;

@@ -93,5 +93,5 @@ export function coresShape(device: CpuDevice, launch: Launch): Shape {
     limitedBy: 0,
     bytesPerIteration: 0,
     accessing: NO_SHAPE.accessing,
-    };
+  };
 }

@@ -1,6 +1,8 @@
 """Calls every function of lockstep.py and prints what they return, as one JSON object. Its argument is the folder of the test."""
 
+import itertools
 import json
+import numbers
 import os
 import signal
 import sys
@@ -27,6 +29,26 @@ with lockstep.Lockstep(db="test.db") as session:
     lengths = [3, 1, 40, 7, 0, 12, 5, 2]
     out["listed"] = session.loss(lengths, n=2)
     out["ofTuple"] = session.loss(tuple(lengths), n=(2,))
+
+    # What NumPy and SciPy give: an integer that is no int, arrays and matrices by their shape, a sparse matrix.
+    class Integer:
+        def __init__(self, value):
+            self.value = value
+
+        def tolist(self):
+            return self.value
+
+    numbers.Integral.register(Integer)
+
+    def array(values, *shape):
+        return types.SimpleNamespace(shape=shape, tolist=lambda: values)
+
+    rows = types.SimpleNamespace(indptr=array([0, *itertools.accumulate(lengths)], 9))
+    out["likeNumpy"] = [
+        session.loss(given, n=Integer(2))
+        for given in (array(lengths, 8), array([[one] for one in lengths], 8, 1), types.SimpleNamespace(tocsr=lambda: rows))
+    ]
+    out["ofBooleans"] = session.loss([True, False, True, False], n=2)["workload"]["mean"]
     run = session.sweep("study.json", top=3)
     out["sweep"] = run
     out["recommend"] = session.recommend("study.json")
@@ -34,7 +56,7 @@ with lockstep.Lockstep(db="test.db") as session:
     out["simulate"] = session.simulate(run, top=2)
     out["tune"] = session.tune(run, device="nvidia-rtx-4090", exec=exec_command, budget=5, repeats=2, warm_ups=0)
     out["rank"] = session.rank(run, top=4, groups=True)
-    out["ofDevice"] = session.rank(run["runId"], top=1, device="nvidia-rtx-4090")
+    out["ofDevice"] = session.rank(Integer(run["runId"]), top=1, device="nvidia-rtx-4090")
 
     # A study as a dict, with the lengths in a list.
     with open("study.json", encoding="utf-8") as file:
@@ -72,11 +94,16 @@ with lockstep.Lockstep(db="test.db") as session:
     out["tried"] = tried
     out["unusable"] = session.tune(small, lambda design: float("inf"), budget=1)
 
+    # An iterator of itself, as the rows of a sparse matrix are of rows.
+    endless = type("Endless", (), {"__iter__": lambda self: iter([type(self)()])})()
     out["failures"] = [
         failure(lambda: session.sweep({**study, "axes": {"blockThreads": [0]}})),
         failure(lambda: session.rank(999)),
         failure(lambda: session.loss([1.5])),
         failure(lambda: session.loss([float("nan")])),
+        failure(lambda: session.loss(array([[1, 2], [3, 4]], 2, 2))),
+        failure(lambda: session.sweep({**study, "workload": {"lengths": types.SimpleNamespace(shape=(2, 1))}})),
+        failure(lambda: session.call("models.loss", workload=endless)),
         failure(lambda: session.sweep("missing.json")),
         failure(lambda: session.tune(run)),
         failure(lambda: lockstep.frame(run)),
@@ -105,6 +132,7 @@ with lockstep.Lockstep(db="test.db") as session:
     # What pandas and matplotlib are called with.
     sys.modules["pandas"] = types.SimpleNamespace(DataFrame=lambda rows: rows)
     out["frame"] = lockstep.frame(run)
+    out["historyFrame"] = lockstep.frame(out["measured"])
 
     class Axes:
         def __init__(self):

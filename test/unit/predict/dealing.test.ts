@@ -3,8 +3,10 @@ import { describe, expect, it } from 'vitest';
 import { unwrap } from '../../../src-workers/domain/result.ts';
 import type { LengthLaw } from '../../../src-workers/domain/workload.ts';
 import {
+  addStart,
   dealingScratch,
   groupDepth,
+  nextGroup,
   sumOfLongest,
   type Dealing,
   type UnitOrder,
@@ -334,6 +336,19 @@ describe('depths of dealt units', () => {
         },
       ),
     );
+  });
+});
+
+describe('the starts of a group', () => {
+  it('are counted once each, however many there are, whole or not', () => {
+    const scratch = dealingScratch({ unitsPerGroup: 4 });
+    const random = seededRandom(5);
+    for (const count of [3, 5000, 40, 700]) {
+      nextGroup(scratch);
+      const starts = Array.from({ length: count }, (_, i) => (i % 3 ? Math.floor(random() * count) : random() * 20));
+      const added = [...starts, ...starts].map((start) => addStart(scratch, start));
+      expect(added.reduce((sum, one) => sum + one, 0)).toBe(new Set(starts).size);
+    }
   });
 });
 

@@ -13,8 +13,10 @@ import {
   shareScratch,
 } from '../../../src-workers/predict/dealing/even-share.ts';
 import type { Dealing } from '../../../src-workers/predict/dealing/deal.ts';
+import { createCaches } from '../../../src-workers/predict/caches.ts';
 import { playableDesign } from '../../../src-workers/predict/designs.ts';
 import { explainDesign } from '../../../src-workers/predict/explain.ts';
+import { givenLengths } from '../../../src-workers/predict/ordered.ts';
 import { createPredictor } from '../../../src-workers/predict/predictor.ts';
 import { predictChunk } from '../../../src-workers/predict/ranges.ts';
 import { prepareDevice } from '../../../src-workers/simulate/device.ts';
@@ -86,7 +88,7 @@ describe('even shares', () => {
           const share = Math.max(1, Math.ceil(items.length / (n * groupsPerBlock * gridBlocks)));
           expect(shared.items).toBe(items.length);
           expect(evenShares(shared.items, n * groupsPerBlock * gridBlocks).itemsPerSlot).toBe(share);
-          const scratch = shareScratch(dealing, share);
+          const scratch = shareScratch(share);
           for (let group = 0; group < groupsPerBlock * gridBlocks; group += 1) {
             const own = Array.from({ length: n }, (_, lane) => {
               const from = (group * n + lane) * share;
@@ -102,6 +104,21 @@ describe('even shares', () => {
         },
       ),
     );
+  });
+
+  it('of a given order take what their search and carry cost, whatever was predicted with the same laws before', async () => {
+    const study = oneDesign({
+      axes: { balancing: ['merge-path'], blockThreads: [256] },
+      kernel: { ...KNOWN, unit: setup(1) },
+    });
+    const ordered = givenLengths(Float64Array.from({ length: 5000 }, (_, unit) => (unit * unit) % 37));
+    const plan = { ...(await planOf(study)), ordered };
+    const searching = { ...plan, kernel: { ...plan.kernel, searchStepIterations: 20 } };
+    const caches = createCaches();
+    const before = timeOf(createPredictor(plan, caches));
+    const after = timeOf(createPredictor(searching, caches));
+    expect(after).toBe(timeOf(createPredictor(searching)));
+    expect(after).toBeGreaterThan(before);
   });
 
   it.each(['nonzero-split', 'merge-path'] as const)('%s: whole waves of equal blocks, exactly', async (kind) => {

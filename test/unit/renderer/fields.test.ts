@@ -1,9 +1,13 @@
+import { isPhase } from '../../../src-workers/domain/provenance.ts';
 import { describe, expect, it } from 'vitest';
 import { parseStudy } from '../../../src-main/contract/parse.ts';
 import { unwrap } from '../../../src-workers/domain/result.ts';
 import { term } from '../../../src-workers/domain/terms.ts';
 import { changeText, fieldLabel, fieldValue, type FieldWords } from '../../../src-renderer/format/fields.ts';
 import { readFileSync } from 'node:fs';
+import * as v from 'valibot';
+import { studyFileSchema } from '../../../src-main/contract/study.ts';
+import { kernelFields } from '../../../src-renderer/views/study/kernel-fields.ts';
 
 const words: FieldWords = {
   say: (key, form) => term(key, 'cuda', form),
@@ -42,5 +46,17 @@ describe('fields of a study in words of the interface', () => {
 
   it('says a change in one sentence', () => {
     expect(changeText({ field: 'workload.units', was: '20000', is: '4' }, words)).toBe('Units was 20,000, is 4');
+  });
+});
+
+describe('fields of the kernel', () => {
+  it('take exactly what a study may have', () => {
+    const { kernel } = studyFileSchema.entries;
+    for (const { id, min, max } of kernelFields(words.say)) {
+      const accepts = (value: number) =>
+        v.safeParse(kernel.entries[id], isPhase(id) ? { instructions: value } : value).success;
+      expect([id, accepts(min === 0 && !accepts(0) ? Number.MIN_VALUE : min)]).toEqual([id, true]);
+      expect([id, accepts(max), accepts(max * 1.001 + 1), accepts(1e308)]).toEqual([id, true, false, false]);
+    }
   });
 });

@@ -23,6 +23,19 @@ describe('numbers as they are written', () => {
     expect(count(NaN)).toBe('–');
   });
 
+  it('writes a number of hundreds of digits in a few', () => {
+    for (const write of [
+      count,
+      (value: number) => fixed(value, 3),
+      plain,
+      milliseconds,
+      (value: number) => percent(value),
+    ])
+      for (const value of [1e308, -1e308, 1e22, Number.MAX_VALUE]) expect(write(value).length).toBeLessThan(12);
+    expect([count(1e308), plain(-2.5e20), parseNumber(count(1e308))]).toEqual(['1.00e308', '−2.50e20', 1e308]);
+    expect(count(2 ** 53)).toBe('9,007,199,254,740,992');
+  });
+
   it('never writes a minus before a zero', () => {
     expect(fixed(-0.0004, 3)).toBe('0.000');
     expect(signed(-0.04)).toBe('±0.0');

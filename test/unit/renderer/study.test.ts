@@ -2,11 +2,11 @@ import { describe, expect, it } from 'vitest';
 import type { Study } from '../../../src-main/contract/study.ts';
 import { unwrap } from '../../../src-workers/domain/result.ts';
 import { geometricLaw, uniformLaw, zipfLaw } from '../../../src-workers/models/workload/laws.ts';
-import { term, VOCABULARIES } from '../../../src-workers/domain/terms.ts';
+import { term, VOCABULARIES, type Term } from '../../../src-workers/domain/terms.ts';
 import { DISTRIBUTIONS, readDistribution, writeDistribution } from '../../../src-renderer/views/study/distributions.ts';
 import { pmfBins } from '../../../src-renderer/views/study/pmf-chart.ts';
 import { NBSP } from '../../../src-renderer/format/numbers.ts';
-import { sharingCause, sharingCostText } from '../../../src-renderer/views/study/sharing-text.ts';
+import { laneWords, sharingCause, sharingCostText } from '../../../src-renderer/views/study/sharing-text.ts';
 import { niceStep, stepDecimals } from '../../../src-renderer/charts/parts.ts';
 
 describe('distributions of the editor', () => {
@@ -95,5 +95,26 @@ describe('what sharing a unit costs', () => {
     const unit = { instructions: 18 };
     expect(sharingCause(kernel(0.05, 0, { unit }))).toBe('serial work and set-up');
     expect(sharingCause(kernel(0.05, 0.1, { unit, sharing: 'deal' }))).toBe('idle lanes, set-up and combining');
+  });
+});
+
+describe('the lane costs beside the recommendation', () => {
+  const rows = [
+    { threadsPerUnit: 1, unitsPerGroup: 32, laneCost: 2 },
+    { threadsPerUnit: 2, unitsPerGroup: 16, laneCost: 2.1 },
+    { threadsPerUnit: 8, unitsPerGroup: 4, laneCost: 2.5 },
+  ];
+  const say: Term = (id, form) => term(id, 'cuda', form);
+  it('say what is cheapest of what, and why another design is recommended', () => {
+    expect(laneWords(rows, 8, say)).toMatchObject({
+      best: '1 thread × 32 units',
+      next: `2 threads +5.0${NBSP}%`,
+      recommended: `Recommended for the whole launch: 8 threads, +25.0${NBSP}%.`,
+      why: expect.stringContaining('set-up, memory, resident blocks'),
+    });
+    expect(laneWords(rows, 256, say)!.recommended).toBe('Recommended for the whole launch: 256 threads.');
+    expect(laneWords(rows, 1, say)!.recommended).toBe('Recommended, too.');
+    expect(laneWords(rows, null, say)!.recommended).toBe('');
+    expect(laneWords([], 8, say)).toBeNull();
   });
 });

@@ -57,6 +57,10 @@ describe('what a table is taken for', () => {
     expect(reading).toEqual({ ok: true, units: null, text: '3 edges; a length is an out-degree' });
     expect(columns).toEqual({ length: 'source', target: 'target', header: true, delimiter: 'space' });
   });
+  it('edges by two numbers with a space between them, as where nobody chooses', async () => {
+    expect((await suggested(lines('0 1', '0 2', '2 1'))).choice).toEqual({ meaning: 'target', length: 0, weight: 1 });
+    expect((await suggested(lines('0,1', '0,2', '2,1'))).choice.meaning).toBe('unit');
+  });
   it('in UTF-16, as spreadsheets save it', async () => {
     const utf16 = async function* (): AsyncGenerator<Uint8Array> {
       yield new Uint8Array(Buffer.from('\ufeffid\tsteps\r\n1\t3\r\n2\t12\r\n', 'utf16le'));

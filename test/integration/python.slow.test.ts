@@ -47,6 +47,7 @@ interface Said {
   readonly tried: readonly Design[];
   readonly failures: readonly unknown[];
   readonly frame: readonly Fields[];
+  readonly historyFrame: readonly Fields[];
   readonly lossPlot: readonly (readonly unknown[])[];
   readonly timePlot: readonly (readonly unknown[])[];
   readonly processId: number;
@@ -107,6 +108,8 @@ describe.skipIf(lacks('python3'))('lockstep.py', () => {
     );
     expect(said.listed.rows).toEqual([{ ...rows[0], quantiles: null, distribution: null }]);
     expect(said.ofTuple).toEqual(said.listed);
+    expect(said.likeNumpy).toEqual([said.listed, said.listed, said.listed]);
+    expect(said.ofBooleans).toBe(0.5);
   });
 
   it('gives the rows of sweep and rank', async () => {
@@ -208,6 +211,9 @@ describe.skipIf(lacks('python3'))('lockstep.py', () => {
       failed('not-found', /no run 999/),
       failed('bad-input', /whole number .*1\.5/, 'workload.lengths[0]'),
       failed('bad-input', /not JSON/),
+      failed('bad-input', /the shape \(2, 2\)\. Give an array of one dimension/),
+      failed('bad-input', /the shape \(2, 1\)/),
+      failed('bad-input', /not JSON/),
       failed('not-found', /missing\.json cannot be read/),
       failed('bad-input', /target or exec/),
       failed('unsupported', /pip install pandas/),
@@ -224,6 +230,10 @@ describe.skipIf(lacks('python3'))('lockstep.py', () => {
       blockThreads: expect.any(Number) as number,
       predictedMs: said.sweep.best[0].predictedMs,
     });
+    expect(said.historyFrame).toHaveLength(18);
+    expect(said.historyFrame.map(({ designIndex }) => designIndex)).toEqual(
+      said.measured.history.map(({ designIndex }) => designIndex),
+    );
     expect(said.lossPlot[0]).toEqual(['plot', [2], [said.listed.rows[0].meanLoss]]);
     expect(said.timePlot.slice(0, 2).map(([name]) => name)).toEqual(['plot', 'plot']);
     expect(said.timePlot[1][1]).toEqual(said.simulate.map(({ simulated }) => simulated.meanMs));

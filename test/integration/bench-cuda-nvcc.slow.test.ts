@@ -51,7 +51,7 @@ const KERNEL: KernelProfile = {
 const PROFILE = unitLoopProfile(KERNEL, 'cuda');
 const THREADS = [1, 2, 4, 8, 16, 32];
 
-describe.skipIf(lacks('nvcc', 'g++'))('the CUDA sources under nvcc', () => {
+describe.skipIf(lacks('nvcc'))('the CUDA sources under nvcc', () => {
   const folder = mkdtempSync(join(tmpdir(), 'lockstep-nvcc-'));
   afterAll(() => rmSync(folder, { recursive: true, force: true }));
 
@@ -238,7 +238,7 @@ describe.skipIf(lacks('nvcc', 'g++'))('the CUDA sources under nvcc', () => {
       const kernels = parsePtx(own[0]);
       const depth = (dispatch: string): number => {
         const kernel = kernels.find(({ entry }) => new RegExp(`[0-9]${dispatch}E`).test(entry))!;
-        return Math.max(...unwrap(findLoops(kernel)).map((loop) => loop.depth));
+        return Math.max(...unwrap(findLoops(kernel)).loops.map((loop) => loop.depth));
       };
       expect([depth('flattened'), depth('fetching'), depth('nested'), depth('groupFetching')]).toEqual([1, 1, 2, 2]);
     },

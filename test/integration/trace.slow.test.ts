@@ -271,7 +271,7 @@ describe('a file that a program writes itself', () => {
   });
 });
 
-describe.skipIf(lacks('nvcc', 'g++'))('a CUDA kernel under nvcc', () => {
+describe.skipIf(lacks('nvcc'))('a CUDA kernel under nvcc', () => {
   // The oldest that nvcc 13 knows, and one of its newer compiler.
   it.each(['sm_75', 'sm_120'])('compiles for %s, and untraced to the same code as without macros', async (name) => {
     const plain = join(folder, 'plain.cu');

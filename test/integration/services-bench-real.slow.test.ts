@@ -79,7 +79,7 @@ it.skipIf(lacks('swiftshader'))(
     const fitted = await engine.call('calibration.save', { id: run.id, name: 'this machine' });
     if (!fitted.ok) {
       // A machine that is busy with other things measures those, and a calibration that explains nothing is refused. What
-      // calibrating finds is held to known times in services-bench.test.ts.
+      // calibrating finds is held to known times in services-bench.slow.test.ts.
       expect(fitted.error.message).toMatch(/measurements of this study's kernel/);
       return;
     }

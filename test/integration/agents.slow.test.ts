@@ -1,9 +1,9 @@
 import { execFileSync } from 'node:child_process';
 import { once } from 'node:events';
-import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { existsSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { createServer, type AddressInfo } from 'node:net';
 import { tmpdir } from 'node:os';
-import { join } from 'node:path';
+import { delimiter, join } from 'node:path';
 import { setTimeout as pause } from 'node:timers/promises';
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from 'vitest';
 import type { RunProgress, RunSummary, SimulatedDesign, StudyRecord } from '../../src-main/contract/api.ts';
@@ -180,7 +180,8 @@ describe.skipIf(lacks('redis-server'))('runs of which agents do the work', () =>
 
   it('goes on where an agent is killed or hangs, and where Redis forgets everything', async () => {
     const owner = await engineOf(true);
-    const agents = [await startAgent(redis, prefix, 'killed'), await startAgent(redis, prefix, 'hangs')];
+    const quick = ['--silence', '1'];
+    const agents = [await startAgent(redis, prefix, 'killed', ...quick), await startAgent(redis, prefix, 'hangs', ...quick)]; // prettier-ignore
     open.push(...agents.map(({ kill }) => kill));
     const runId = await start(owner);
     const done = finished(owner, runId);
@@ -344,6 +345,16 @@ describe.skipIf(lacks('redis-server'))('runs of which agents do the work', () =>
     expect(cases.filter(isDone)).toHaveLength(cases.length);
     expect(unwrap(await owner.context.store.listMeasurements(benchId))).toHaveLength(cases.length);
     expect(await call(owner, 'bench.targets', {})).toContainEqual(expect.objectContaining({ id: 'cpu@bench' }));
+  });
+
+  it('asks for none of the devices that it does not offer', async () => {
+    const bin = mkdtempSync(join(folder, 'bin-'));
+    const asked = join(bin, 'asked');
+    writeFileSync(join(bin, 'nvcc'), `#!/bin/sh\necho "$@" >> '${asked}'\n`, { mode: 0o755 });
+    const env = { ...process.env, PATH: `${bin}${delimiter}${process.env.PATH}` };
+    const agent = await startCommand(['agent', '--json', '--devices', 'cpu', ...redisArgs(redis, prefix)], env);
+    open.push(() => agent.kill());
+    expect(existsSync(asked)).toBe(false);
   });
 
   it('takes commands: a sweep with --redis, and a target without its agent', async () => {

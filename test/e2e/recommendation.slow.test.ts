@@ -50,6 +50,39 @@ async function tieBand(host: RunningHost, run: number): Promise<readonly RankedR
   return all.filter(({ tied }) => tied);
 }
 
+test('an answer of the study before is dimmed at once, cannot be copied, and gives way as a whole', async ({
+  page,
+  own,
+}) => {
+  // While it holds, the page gets no answer.
+  const held: (() => void)[] = [];
+  let holds = false;
+  await page.routeWebSocket(/./, (socket) => {
+    const server = socket.connectToServer();
+    server.onMessage((message) => {
+      if (holds) held.push(() => socket.send(message));
+      else socket.send(message);
+    });
+  });
+  await open(page, own);
+  const shown = await settled(page);
+  const picked = shown.getByRole('button', { name: /, recommended$/ });
+  await expect(picked).toBeVisible();
+  const before = await shown.locator('.rest').textContent();
+  holds = true;
+  await field(page, 'Number of units').fill('5000');
+  await field(page, 'Number of units').press('Enter');
+  await expect(card(page).locator('.columns')).toHaveCSS('opacity', '0.45');
+  await expect(card(page).getByRole('button', { name: /^Copy header/ })).toBeDisabled();
+  await expect(card(page).getByRole('button', { name: 'Measure…' })).toBeDisabled();
+  holds = false;
+  for (const send of held) send();
+  await settled(page);
+  await expect(card(page).locator('.columns')).toHaveCSS('opacity', '1');
+  await expect(card(page).locator('.rest')).not.toHaveText(before!);
+  await expect(picked).toBeVisible();
+});
+
 test('after edits the card is one of the full ranking’s tied best, with their number', async ({ page, own }) => {
   await open(page, own);
   await predicted(page, 1);

@@ -19,6 +19,9 @@ const RECORDERS: Readonly<Record<string, string>> = {
 #define KOKKOS_INLINE_FUNCTION inline
 namespace Kokkos {
 struct DefaultExecutionSpace {};
+struct HostSpace {};
+template <class, class> struct SpaceAccessibility { static constexpr bool accessible = false; };
+inline constexpr int AUTO = 0;
 template <unsigned MAX_THREADS, unsigned MIN_BLOCKS> struct LaunchBounds {};
 template <class Space, class Bounds> struct TeamPolicy {
   int league, team, vector;
@@ -79,10 +82,11 @@ const KOKKOS = `
 #include <vector>
 namespace shape = lockstep_walk;
 struct Member {
-  int rank, teams, thread;
+  int rank, teams, thread, size;
   int league_rank() const { return rank; }
   int league_size() const { return teams; }
   int team_rank() const { return thread; }
+  int team_size() const { return size; }
 };
 int main() {
   for (int which = 0; which < shape::launch_count; ++which)
@@ -90,11 +94,14 @@ int main() {
       const auto policy = shape::policy_for(units, which);
       if (policy.team * policy.vector != shape::block_threads) return 2;
       const int per_unit = shape::threads_per_unit[which] / policy.vector;
-      std::vector<int> taken(units);
-      for (int team = 0; team < policy.league; ++team)
-        for (int thread = 0; thread < policy.team; ++thread)
-          shape::for_each_unit(Member{team, policy.league, thread}, units, which, [&](long long at) { ++taken.at(at); });
-      for (const int times : taken) if (times != per_unit) return 1;
+      // A team may be smaller than the design's, as on a host.
+      for (const int size : {policy.team, 1, 3}) {
+        std::vector<int> taken(units);
+        for (int team = 0; team < policy.league; ++team)
+          for (int thread = 0; thread < size; ++thread)
+            shape::for_each_unit(Member{team, policy.league, thread, size}, units, which, [&](long long at) { ++taken.at(at); });
+        for (const int times : taken) if (times != (per_unit < size ? per_unit : size)) return 1;
+      }
       if (units == 999) std::printf("%d %d %d\\n", policy.league, policy.team, policy.vector);
     }
 }`;
@@ -237,6 +244,28 @@ describe.skipIf(lacks('g++'))('the headers for libraries', () => {
     });
   });
 
+  it.each([
+    [4, false],
+    [4, true],
+    ['mixed', false],
+    ['mixed', true],
+  ] as const)(
+    'grid_for of %s threads per unit, with a fixed grid: %s, is the blocks of the prediction for its units',
+    async (threads, isGridFixed) => {
+      const { designIndex, design } = designOf(threads, isGridFixed);
+      const pairs = design.classes
+        ? design.classes.map((_, which) => [`class_units[${which}], ${which}`, `class_grid_blocks[${which}]`])
+        : [['100000', 'grid_blocks']];
+      const program = `#include "exported.hpp"
+#include <cstdio>
+int main() { ${pairs.map(([of, blocks]) => `std::printf("%u %u\\n", lockstep_walk::grid_for(${of}), lockstep_walk::${blocks});`.replace('grid_for(class', 'grid_for(lockstep_walk::class')).join(' ')} }`;
+      const cuda = await bench.render(run, 'cuda', { designIndex });
+      const said = ran(cuda.text, 'exported.hpp', program, findTool('g++')!, GXX).trim().split('\n');
+      const predicted = (design.classes ?? [design]).map(({ gridBlocks }) => `${gridBlocks} ${gridBlocks}`);
+      expect(said).toEqual(predicted);
+    },
+  );
+
   it('CUB reduces segments of every class as the host does', async () => {
     const { text } = await bench.render(run, 'cub');
     const said = ran(text, 'exported.cuh', CUB, EMULATING_NVCC, ['-std=c++17']).trim().split('\n');
@@ -258,22 +287,41 @@ describe.skipIf(lacks('g++'))('the headers for libraries', () => {
     ).not.toThrow();
   });
 
-  it.skipIf(lacks('kokkos'))('Kokkos itself compiles the policy', async () => {
-    const { designIndex } = designOf(4);
-    writeFileSync(join(folder, 'exported.hpp'), (await bench.render(run, 'kokkos', { designIndex })).text);
-    const program = `#include "exported.hpp"
-using Policy = lockstep_walk::policy<>;
-void launch(int* out, long long units) {
-  Kokkos::parallel_for(lockstep_walk::policy_for(units), KOKKOS_LAMBDA(const Policy::member_type& team) {
-    lockstep_walk::for_each_unit(team, units, 0, [&](long long at) {
-      Kokkos::parallel_reduce(Kokkos::ThreadVectorRange(team, 10), [&](int i, int& sum) { sum += i; }, out[at]);
+  it.skipIf(lacks('kokkos'))(
+    'Kokkos itself launches every unit on a host, by the policy and by a team of its own',
+    async () => {
+      const { designIndex } = designOf(4);
+      writeFileSync(join(folder, 'exported.hpp'), (await bench.render(run, 'kokkos', { designIndex })).text);
+      const program = `#include "exported.hpp"
+namespace shape = lockstep_walk;
+using Policy = shape::policy<>;
+int wrong(const Policy& policy, long long units) {
+  Kokkos::View<int*> sums("sums", units);
+  Kokkos::parallel_for(policy, KOKKOS_LAMBDA(const Policy::member_type& team) {
+    shape::for_each_unit(team, units, 0, [&](long long at) {
+      int sum = 0;
+      Kokkos::parallel_reduce(Kokkos::ThreadVectorRange(team, 10), [&](int i, int& part) { part += i; }, sum);
+      Kokkos::single(Kokkos::PerThread(team), [&] { Kokkos::atomic_add(&sums(at), sum); });
     });
   });
+  Kokkos::fence();
+  int count = 0;
+  for (long long at = 0; at < units; ++at) count += sums(at) != 45;
+  return count;
+}
+int main() {
+  Kokkos::initialize();
+  const int by_policy = wrong(shape::policy_for(100003), 100003);
+  const int by_auto = wrong(Policy(shape::league_for(100003), Kokkos::AUTO, shape::vector_length[0]), 100003);
+  Kokkos::finalize();
+  return by_policy + by_auto > 0;
 }`;
-    writeFileSync(join(folder, 'kokkos.cpp'), program);
-    const flags = ['-std=c++17', '-fopenmp', '-fsyntax-only', '-isystem', dirname(findTool('kokkos')!)];
-    expect(() =>
-      execFileSync(findTool('g++')!, [...flags, 'kokkos.cpp'], { cwd: folder, stdio: 'pipe' }),
-    ).not.toThrow();
-  });
+      writeFileSync(join(folder, 'kokkos.cpp'), program);
+      const flags = ['-std=c++17', '-fopenmp', '-isystem', dirname(findTool('kokkos')!)];
+      const execute = (command: string, args: readonly string[]) =>
+        execFileSync(command, args, { cwd: folder, stdio: 'pipe' });
+      execute(findTool('g++')!, [...flags, 'kokkos.cpp', '-o', 'kokkos', '-ltrilinos_kokkoscore', '-ldl']);
+      expect(() => execute(join(folder, 'kokkos'), [])).not.toThrow();
+    },
+  );
 });

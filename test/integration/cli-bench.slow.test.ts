@@ -212,7 +212,7 @@ it.skipIf(lacks('g++'))('stops at Ctrl-C, keeps what is measured, leaves no proc
   };
   const file = join(folder, 'slow.json');
   const axes = { threadsPerUnit: [1, 2], blockThreads: [32, 64], gridBlocks: [4, 8] };
-  const workload = { lengths: 'geometric(0.05)', units: 4000 };
+  const workload = { lengths: 'geometric(0.05)', units: 1500 };
   writeFileSync(file, JSON.stringify(smallStudy({ devices: [DEVICE], workload, axes })));
   expect((await finished(lockstep('sweep', file))).status).toBe(0);
 

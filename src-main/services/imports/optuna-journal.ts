@@ -1,0 +1,139 @@
+import { setImmediate as nextTurn } from 'node:timers/promises';
+import { choiceOf, type OptunaStudy } from '../../../db/optuna.ts';
+import { fail, ok, type Result } from '../../../src-workers/domain/result.ts';
+import { Slice } from '../../../src-workers/parse/slice.ts';
+
+/**
+ * The other storage of Optuna, a journal (optuna/storages/journal/_storage.py): a line of JSON for each operation, in order. Studies and
+ * trials are numbered as they are created.
+ */
+
+/** Whether a text is a journal, by its first bytes. */
+export const isJournal = (head: string): boolean => /^\{\s*"op_code"\s*:/.test(head);
+
+type Configuration = Record<string, number | string | boolean>;
+type Fields = Readonly<Record<string, unknown>>;
+type Writable<T> = { -readonly [K in keyof T]: T[K] };
+type Trial = Writable<OptunaStudy['trials'][number]> & { state: number; readonly parameters: Configuration };
+interface Study {
+  readonly name: string;
+  readonly minimised: readonly boolean[];
+  names: readonly unknown[];
+  mark: unknown;
+  readonly trials: Trial[];
+}
+
+/** Operations and states, as their numbers say. */
+const [CREATE_STUDY, DELETE_STUDY, STUDY_USER, STUDY_SYSTEM, CREATE_TRIAL, PARAMETER, STATE, , TRIAL_USER] = [0, 1, 2, 3, 4, 5, 6, 7, 8]; // prettier-ignore
+const [RUNNING, COMPLETE, PRUNED, FAILED] = [0, 1, 2, 3];
+const MAX_LINES = 2 ** 22;
+
+const isFields = (value: unknown): value is Fields =>
+  typeof value === 'object' && value !== null && !Array.isArray(value);
+
+/** Reads all studies of a journal. A last line that is cut off, as by a program that was stopped, is passed by; another one is refused. */
+export async function readJournal(bytes: Uint8Array, label: string): Promise<Result<readonly OptunaStudy[]>> {
+  const studies: (Study | null)[] = [];
+  const trials: Trial[] = [];
+  const lines = new TextDecoder().decode(bytes).split('\n');
+  if (lines.length > MAX_LINES) return fail('bad-input', `${label}: more than ${MAX_LINES} lines, the limit`);
+  const slice = new Slice();
+  for (const [at, line] of lines.entries()) {
+    if (slice.isOver) await nextTurn();
+    if (line.trim() === '') continue;
+    const operation = parsed(line);
+    if (isFields(operation)) apply(operation, studies, trials);
+    else if (at < lines.length - 1)
+      return fail('bad-input', `${label}, line ${at + 1}: the line is not JSON. It must be a journal of Optuna`);
+  }
+  return ok(
+    studies.flatMap((study) => {
+      if (!study) return [];
+      const { name, minimised, names, mark } = study;
+      const ended = study.trials.filter(({ state }) => state === COMPLETE || state === FAILED);
+      return {
+        name,
+        objectives: minimised.map((one, at) => ({
+          minimised: one,
+          name: names[at] === undefined ? null : String(names[at]),
+        })),
+        trials: ended.map(({ state: _, ...trial }) => trial),
+        incomplete: study.trials.length - ended.length,
+        mark,
+      };
+    }),
+  );
+}
+
+/** A line's value; numbers that are not finite, which Python writes as it names them, are null. */
+function parsed(line: string): unknown {
+  for (const text of [line, line.replace(/(?<=[[,:]\s*)(?:-?Infinity|NaN)(?=\s*[\],}])/g, 'null')]) {
+    try {
+      return JSON.parse(text) as unknown;
+    } catch {
+      // Perhaps without these numbers.
+    }
+  }
+  return undefined;
+}
+
+function apply(operation: Fields, studies: (Study | null)[], trials: Trial[]): void {
+  const study = studies[Number(operation.study_id)];
+  const trial = trials[Number(operation.trial_id)];
+  switch (operation.op_code) {
+    case CREATE_STUDY: {
+      const directions = Array.isArray(operation.directions) ? operation.directions : [];
+      const minimised = directions.map((direction) => direction !== 2);
+      studies.push({ name: String(operation.study_name), minimised, names: [], mark: null, trials: [] });
+      return;
+    }
+    case DELETE_STUDY:
+      if (study) studies[Number(operation.study_id)] = null;
+      return;
+    case STUDY_USER:
+      if (study && isFields(operation.user_attr) && 'lockstep' in operation.user_attr)
+        study.mark = operation.user_attr.lockstep;
+      return;
+    case STUDY_SYSTEM: {
+      const names = isFields(operation.system_attr) ? operation.system_attr['study:metric_names'] : null;
+      if (study && Array.isArray(names)) study.names = names;
+      return;
+    }
+    case CREATE_TRIAL: {
+      const made: Trial = { number: study?.trials.length ?? 0, parameters: {}, values: [], failed: false, mark: null, state: RUNNING }; // prettier-ignore
+      trials.push(made);
+      study?.trials.push(made);
+      const { params, distributions } = operation;
+      if (isFields(params) && isFields(distributions))
+        for (const [name, value] of Object.entries(params)) setParameter(made, name, value, distributions[name]);
+      if (isFields(operation.user_attrs)) made.mark = operation.user_attrs.lockstep ?? null;
+      if (typeof operation.state === 'number') setState(made, operation.state, operation.values ?? [operation.value]);
+      return;
+    }
+    case PARAMETER:
+      if (trial)
+        setParameter(trial, String(operation.param_name), operation.param_value_internal, operation.distribution);
+      return;
+    case STATE:
+      // Of several workers the first one ends a trial.
+      if (trial && ![COMPLETE, PRUNED, FAILED].includes(trial.state))
+        setState(trial, Number(operation.state), operation.values);
+      return;
+    case TRIAL_USER:
+      if (trial && isFields(operation.user_attr) && 'lockstep' in operation.user_attr)
+        trial.mark = operation.user_attr.lockstep;
+      return;
+    default:
+  }
+}
+
+function setState(trial: Trial, state: number, values: unknown): void {
+  trial.state = state;
+  trial.failed = state === FAILED;
+  if (Array.isArray(values)) trial.values = values.map((value) => (typeof value === 'number' ? value : null));
+}
+
+function setParameter(trial: Trial, name: string, value: unknown, distribution: unknown): void {
+  const chosen = choiceOf(value, distribution);
+  if (chosen !== null && name !== '__proto__') trial.parameters[name] = chosen;
+}

@@ -1,0 +1,45 @@
+import { join } from 'node:path';
+import { fail, ok, type Result } from '../../../src-workers/domain/result.ts';
+import type { KernelChange } from '../../../src-workers/domain/provenance.ts';
+import type { Study } from '../../contract/study.ts';
+import type { Context } from '../context.ts';
+import { EXAMPLES_FOLDER } from './examples.ts';
+import { readStudyFile } from './studies.ts';
+import { STORED } from './workloads.ts';
+
+/** Bytes of an element of the vector, as in the example. */
+const ELEMENT_BYTES = 8;
+
+/**
+ * The example that compares eight kernels of a sparse matrix-vector product, for a matrix that was imported: its rows as they come, and a
+ * vector of as many elements as it has columns.
+ */
+export async function spmvStudy({ store, resourceFolder }: Context, lengths: string): Promise<Result<Study>> {
+  const [, hash, name = 'matrix'] = STORED.exec(lengths) ?? [];
+  const record = hash === undefined ? ok(null) : await store.getWorkload(hash);
+  if (!record.ok) return record;
+  const { matrixColumns, order } = (record.value?.provenance ?? {}) as {
+    readonly matrixColumns?: number;
+    readonly order?: { readonly units: number };
+  };
+  if (matrixColumns === undefined || order === undefined)
+    return fail('bad-input', `${name} is not an imported matrix. Import a Matrix Market file (.mtx) first.`);
+  const example = await readStudyFile(join(resourceFolder, EXAMPLES_FOLDER, 'spmv-implementations.json'));
+  if (!example.ok) return example;
+  const { study } = example.value;
+  const footprintBytes = Math.max(1, matrixColumns) * ELEMENT_BYTES;
+  const withVector = <Kernel extends KernelChange>(kernel: Kernel): Kernel => ({
+    ...kernel,
+    ...(kernel.accesses && {
+      accesses: kernel.accesses.map((one) => (one.pattern === 'scattered' ? { ...one, footprintBytes } : one)),
+    }),
+  });
+  return ok({
+    ...study,
+    name: `SpMV of ${name.replace(/\.mtx(\.gz)?$/i, '')}`.slice(0, 200),
+    description: `Which kernel to write: eight ways to multiply ${name} by a vector of doubles, each with its own profile, ranked together. Instructions, registers, set-up and searches are assumed: measure one kernel before trusting a small difference.`,
+    workload: { ...study.workload, lengths, units: order.units },
+    kernel: withVector(study.kernel),
+    implementations: study.implementations!.map((one) => ({ ...one, kernel: withVector(one.kernel) })),
+  });
+}

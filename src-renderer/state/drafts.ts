@@ -1,0 +1,34 @@
+import type { StudyRecord } from '../../src-main/contract/api.ts';
+import type { Study } from '../../src-main/contract/study.ts';
+
+/** Edits that could not be saved, in the storage of the browser until they are: the server may be gone when a page is closed. */
+
+type Drafts = Pick<Storage, 'getItem' | 'setItem' | 'removeItem'>;
+
+const keyOf = (id: number): string => `draft.${id}`;
+
+/** @param saved the study as it was saved last: a draft of another state, or of another database, is never taken for this one */
+export function keepDraft(drafts: Drafts, id: number, saved: Study, draft: Study): void {
+  try {
+    drafts.setItem(keyOf(id), JSON.stringify({ saved, draft }));
+  } catch {
+    // A storage that is full or forbidden.
+  }
+}
+
+export function dropDraft(drafts: Drafts, id: number): void {
+  drafts.removeItem(keyOf(id));
+}
+
+/** The edit of a study that was not saved; null where there is none, or the study has changed since. */
+export function draftOf(drafts: Drafts, { id, study }: Pick<StudyRecord, 'id' | 'study'>): Study | null {
+  const text = drafts.getItem(keyOf(id));
+  if (text === null) return null;
+  try {
+    const { saved, draft } = JSON.parse(text) as { readonly saved: unknown; readonly draft: Study };
+    const now = JSON.stringify(study);
+    return JSON.stringify(saved) === now && JSON.stringify(draft) !== now ? draft : null;
+  } catch {
+    return null;
+  }
+}

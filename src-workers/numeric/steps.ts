@@ -1,0 +1,34 @@
+/*
+ * How far the present task of a thread is, for the thread that waits for it: a task whose steps stand still hangs. One that nobody waits
+ * for ends between two steps, so that the tables of its thread stay.
+ */
+
+/** Of a thread: steps done, and whether its task shall end. */
+const CELLS = 2;
+const THREADS = 512;
+
+export function sharedSteps(): Int32Array {
+  return new Int32Array(new SharedArrayBuffer(THREADS * CELLS * Int32Array.BYTES_PER_ELEMENT));
+}
+
+/** What a thread shares. Numbers of threads rise; no two of a pool are so far apart. */
+export function stepsOf(shared: Int32Array, threadId: number): Int32Array {
+  const from = (threadId % THREADS) * CELLS;
+  return shared.subarray(from, from + CELLS);
+}
+
+let own: Int32Array = new Int32Array(CELLS);
+
+/** Has the steps of this thread counted in `cells`, of `stepsOf`. */
+export function shareSteps(cells: Int32Array): void {
+  own = cells;
+}
+
+/**
+ * Counts a step: a design that is examined, or a replication.
+ * @throws where nobody waits for the task any more
+ */
+export function countStep(): void {
+  own[0] += 1;
+  if (Atomics.load(own, 1) !== 0) throw new Error('The task was stopped.');
+}

@@ -1,0 +1,166 @@
+/**
+ * Predictions beside launches timed by a cycle-level simulator (test/data/cycle-sim). Each launch is predicted by the call of a sweep, with the
+ * profile that `kernel inspect loops.ptx --entry KERNEL --into STUDY` writes for its own entry, and nothing else.
+ * `node test/bench/cycle-sim.ts [--all]`: with `--all` every launch is listed.
+ */
+import { readFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { parseArgs } from 'node:util';
+import type { GpuDevice } from '../../src-workers/domain/device.ts';
+import { inspectedFields, withInspected } from '../../src-workers/domain/inspection.ts';
+import type { KernelProfile, LoopForm } from '../../src-workers/domain/kernel.ts';
+import { KERNEL_DEFAULTS } from '../../src-workers/domain/provenance.ts';
+import { unwrap } from '../../src-workers/domain/result.ts';
+import { inspectKernel } from '../../src-workers/inspect/inspect.ts';
+import { sortedQuantile, spearman } from '../../src-workers/numeric/statistics.ts';
+import { validateDevice } from '../../src-workers/parse/device.ts';
+import { givenLengths, lawOfUnits, type OrderedLengths } from '../../src-workers/predict/ordered.ts';
+import { createPredictor } from '../../src-workers/predict/predictor.ts';
+import { predictChunk } from '../../src-workers/predict/ranges.ts';
+
+const { values: options } = parseArgs({ options: { all: { type: 'boolean', default: false } } });
+const folder = join(import.meta.dirname, '..', 'data', 'cycle-sim');
+const read = (name: string): string => readFileSync(join(folder, name), 'utf8');
+
+type Row = Readonly<Record<string, string>>;
+
+function rowsOf(name: string): readonly Row[] {
+  const [head, ...lines] = read(name)
+    .trim()
+    .split(/\r?\n/)
+    .map((line) => line.split(','));
+  return lines.map((line) => Object.fromEntries(head.map((column, at) => [column, line[at]])));
+}
+
+/** Looked up, or made. */
+function once<Value>(known: Map<string, Value>, key: string, make: () => Value): Value {
+  let value = known.get(key);
+  if (value === undefined) known.set(key, (value = make()));
+  return value;
+}
+const devices = new Map<string, GpuDevice>();
+const orders = new Map<string, OrderedLengths>();
+const profiles = new Map<string, KernelProfile>();
+
+const ptx = read('loops.ptx');
+/** What a new study says of a kernel, with what is inspected of an entry. */
+const profileOf = (entry: string): KernelProfile =>
+  once(profiles, entry, () => {
+    const study: KernelProfile = {
+      ...KERNEL_DEFAULTS,
+      name: entry,
+      registersPerThread: 16,
+      instructionsPerIteration: 1,
+    };
+    return withInspected<KernelProfile & { readonly origins?: object }>(
+      study,
+      inspectedFields(unwrap(inspectKernel('loops.ptx', { ptx }, { entry }))),
+    );
+  });
+
+/** Predicted cycles of a launch. */
+function predict(row: Row): number {
+  const device = once(
+    devices,
+    row.device,
+    () => unwrap(validateDevice(JSON.parse(read(`${row.device}.device.json`)))) as GpuDevice,
+  );
+  const ordered = once(orders, row.law, () =>
+    givenLengths(Float64Array.from(read(`lengths/${row.law}.csv`).trim().split(/\r?\n/).slice(1), Number)),
+  );
+  const units = Number(row.units ?? row.rows);
+  const kernel = profileOf(row.kernel);
+  const predictor = createPredictor({
+    id: Object.values(row).join(' '),
+    law: lawOfUnits(row.law, ordered, units),
+    units,
+    ordered,
+    kernel: { ...kernel, registersPerThread: Number(row.registers ?? kernel.registersPerThread) },
+    constraints: [],
+    pipeline: {},
+    axes: {
+      devices: [device],
+      threadsPerUnit: [Number(row.threadsPerUnit)],
+      // The compiler made two loops of the flattened source of `flat1`.
+      loop: [row.kernel === 'flat1' ? 'nested' : ((row.loop ?? 'nested') as LoopForm)],
+      balancing: [row.balancing ?? 'none'],
+      registerCap: [null],
+      blockThreads: [Number(row.blockThreads)],
+      launch: [{ kind: 'grid', value: Number(row.gridBlocks) }],
+    },
+  });
+  return predictChunk(predictor, 0, 1).timeMs[0] * device.clockMhz * 1e3;
+}
+
+interface Launch {
+  readonly row: Row;
+  readonly simulated: number;
+  readonly predicted: number;
+}
+const launches: readonly Launch[] = [...rowsOf('designs.csv'), ...rowsOf('spmv.csv')].map((row) => ({
+  row,
+  simulated: Number(row.cycles),
+  predicted: predict(row),
+}));
+
+const say = (line: string): void => void process.stdout.write(`${line}\n`);
+const percent = (value: number): string => `${(100 * value).toFixed(1)} %`;
+
+function report(title: string, some: readonly Launch[]): void {
+  const predicted = Float64Array.from(some, (launch) => launch.predicted);
+  const simulated = Float64Array.from(some, (launch) => launch.simulated);
+  const errors = Float64Array.from(some, (launch) => Math.abs(launch.predicted / launch.simulated - 1)).sort();
+  const choice = some.reduce((a, b) => (b.predicted < a.predicted ? b : a));
+  say(
+    `${title.padEnd(42)} ${String(some.length).padStart(3)}  rank ${spearman(predicted, simulated).toFixed(3)}  median ${percent(sortedQuantile(errors, 0.5)).padStart(6)}  95 % ${percent(sortedQuantile(errors, 0.95)).padStart(6)}  choice ${(choice.simulated / Math.min(...simulated)).toFixed(3)}`,
+  );
+}
+
+const isNested = ({ row }: Launch): boolean => /^(nested\d+|flat1)$/.test(row.kernel);
+const isOneLoop = ({ row }: Launch): boolean => /^(flatone|fetchone)1$/.test(row.kernel);
+for (const law of ['geometric', 'uniform', 'pareto']) {
+  const own = launches.filter(({ row }) => row.law === law && row.device === 'turing-2sm');
+  report(`${law}: nested`, own.filter(isNested));
+  report(
+    `${law}: threads per unit`,
+    own.filter(
+      (one) =>
+        /^nested/.test(one.row.kernel) &&
+        one.row.blockThreads === '128' &&
+        one.row.unitsPerThread === '1' &&
+        Number(one.row.registers) < 32,
+    ),
+  );
+  report(`${law}: flattened and fetching`, own.filter(isOneLoop));
+  report(
+    `${law}: all but products and chains`,
+    own.filter((one) => isNested(one) || isOneLoop(one)),
+  );
+}
+report(
+  'sorted orders',
+  launches.filter(({ row }) => row.law.endsWith('-sorted')),
+);
+report(
+  'five multiprocessors',
+  launches.filter(({ row }) => row.device === 'turing-5sm'),
+);
+report(
+  'four chains',
+  launches.filter(({ row }) => row.kernel === 'ilp1'),
+);
+for (const law of ['geometric', 'pareto'])
+  report(
+    `${law}: sparse products`,
+    launches.filter(({ row }) => row.law === law && row.rows !== undefined),
+  );
+report(
+  'sparse products',
+  launches.filter(({ row }) => row.rows !== undefined),
+);
+
+if (options.all)
+  for (const { row, simulated, predicted } of launches)
+    say(
+      `${row.device} ${row.law} ${row.kernel} ${row.unitsPerThread || 'fetched'} × ${row.blockThreads} × ${row.gridBlocks} ${row.registers ?? ''}: ${simulated}, predicted ${predicted.toFixed(0)} (${percent(predicted / simulated - 1)})`,
+    );

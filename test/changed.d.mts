@@ -1,0 +1,2 @@
+export function changedFiles(): string[];
+export function nearestTests(changed: readonly string[]): string[];

@@ -1,0 +1,237 @@
+import { mkdtempSync, readFileSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { afterAll, beforeAll, expect } from 'vitest';
+import type { Recommendation, Sensitivity } from '../../src-main/contract/advice.ts';
+import type { RankPage, RankRow } from '../../src-main/contract/api.ts';
+import type { StudyFile } from '../../src-main/contract/study.ts';
+import { parseStudy } from '../../src-main/contract/parse.ts';
+import { openEngine, type OpenEngine as Engine } from '../../src-main/services/engine.ts';
+import { tieTableOf } from '../../src-main/services/evidence/tie-band.ts';
+import { studyAxes, sweepPlan } from '../../src-main/services/studies/plan.ts';
+import { planLengths, resolveLengths } from '../../src-main/services/studies/workloads.ts';
+import { changedPlan, type InputChange } from '../../src-workers/advise/change.ts';
+import { blockOddity, pickDesign } from '../../src-workers/advise/pick.ts';
+import { isCpuDesign } from '../../src-workers/domain/design.ts';
+import { unwrap } from '../../src-workers/domain/result.ts';
+import { mersenneTwister } from '../../src-workers/numeric/random.ts';
+import { predictChunk } from '../../src-workers/predict/ranges.ts';
+import { createPredictor } from '../../src-workers/predict/predictor.ts';
+import { spaceSize } from '../../src-workers/space/axes.ts';
+import { AGREEMENT_FRACTION, tieFraction } from '../../src-workers/sweep/ties.ts';
+import { call, ended } from '../unit/engine-calls.ts';
+
+// What tests of the advice share: quick ones of small examples, slow ones of the others.
+
+const root = join(import.meta.dirname, '..', '..');
+export const examples = join(root, 'db', 'examples');
+
+export let folder: string;
+export let engine: Engine;
+/** One engine for the tests of a file. */
+export function useEngine(): void {
+  beforeAll(async () => {
+    folder = mkdtempSync(join(tmpdir(), 'lockstep-advice-'));
+    const databaseFile = join(folder, 'advice.sqlite');
+    engine = unwrap(await openEngine({ databaseFile, resourceFolder: root, host: 'cli', workers: 2 }));
+  });
+  afterAll(async () => {
+    await engine.close();
+    rmSync(folder, { recursive: true, force: true });
+  });
+}
+
+export const example = (name: string): StudyFile =>
+  JSON.parse(readFileSync(join(examples, `${name}.json`), 'utf8')) as StudyFile;
+
+/** The study with fewer units, designs and devices, of every kind that it has: loops, balancings, launches, caps. */
+export function small(study: StudyFile, mostUnits = 2 ** 17): StudyFile {
+  const { axes, workload } = study;
+  const kinds = new Map(axes.balancing?.map((balancing) => [balancing.replace(/\(.*/, ''), balancing]));
+  const some = <T>(values: T): T =>
+    Array.isArray(values) && values.length > 3 ? ([values[0], values[2], values.at(-1)] as T) : values;
+  return {
+    ...study,
+    devices: study.devices.slice(0, 2),
+    workload: { ...workload, units: Math.min(workload.units, mostUnits) },
+    axes: {
+      ...axes,
+      ...(axes.balancing && { balancing: [...kinds.values()] }),
+      ...(axes.threadsPerUnit && { threadsPerUnit: some(axes.threadsPerUnit) }),
+      blockThreads: Array.isArray(axes.blockThreads) ? some(axes.blockThreads) : [64, 256, 1024],
+      ...(axes.unitsPerThread && { unitsPerThread: some(axes.unitsPerThread) }),
+      ...(axes.blocksPerMultiprocessor && { blocksPerMultiprocessor: [1, 4, 16] }),
+      ...(axes.gridBlocks && { gridBlocks: [132, 1056] }),
+      ...(axes.cores && { cores: [1, 2, 4, 8, 16] }),
+      ...(axes.registerCap && { registerCap: [null, 56] }),
+    },
+  };
+}
+
+export const recommend = (study: StudyFile, more: object = {}): Promise<Recommendation> =>
+  call(engine, 'advice.recommend', { study, folder: examples, ...more });
+
+/** What the fastest designs alone tell. */
+const answerOf = ({
+  ties: { rule, band },
+  landscape: { rows, columns, picked },
+  elapsedMs: _,
+  ...rest
+}: Recommendation) => ({
+  ...rest,
+  ...{ rule, band, rows, columns, picked },
+});
+
+/** By the rule, written out: no cap before a cap, no balancing before fetching before ordering, … */
+function place({ design, timeMs, designIndex }: RankRow): readonly number[] {
+  const work = ['none', 'row-split'].includes(design.balancing) ? 0 : design.balancing === 'dynamic-fetch' ? 1 : 2;
+  return [
+    design.registerCap === null ? 0 : 1 / design.registerCap,
+    work,
+    design.loop === 'nested' ? 0 : 1,
+    design.threadsPerUnit,
+    // A CPU has no blocks of threads, and its grid is its cores.
+    ...(isCpuDesign(design) ? [design.gridBlocks] : [blockOddity(design.blockThreads)]),
+    timeMs,
+    designIndex,
+  ];
+}
+const compare = (a: readonly number[], b: readonly number[]): number => {
+  const at = a.findIndex((value, i) => value !== b[i]);
+  return at < 0 ? 0 : a[at] - b[at];
+};
+
+const edits: readonly ((study: StudyFile, random: number) => StudyFile)[] = [
+  ...(
+    [
+      ['serialFraction', 0.5, false],
+      ['cooperationCost', 0.2, false],
+      ['registersPerThread', 120, true],
+      ['instructionsPerIteration', 200, true],
+      ['dependentLoadsPerIteration', 3, false],
+      ['bytesPerIteration', 32, false],
+      ['flattenedCost', 0.5, false],
+      ['bytesPerUnit', 200, false],
+    ] as const
+  ).map(([field, most, whole]) => (study: StudyFile, random: number): StudyFile => ({
+    ...study,
+    kernel: { ...study.kernel, [field]: whole ? 1 + Math.floor(random * most) : random * most },
+  })),
+  (study, random) => ({ ...study, kernel: { ...study.kernel, unit: { instructions: 100 * random } } }),
+  (study, random) => ({
+    ...study,
+    workload: { ...study.workload, units: Math.ceil(study.workload.units * (0.25 + random)) },
+  }),
+];
+
+/**
+ * The recommendation of an example, made small, is that of the full ranking while ten fields change.
+ * @param mostUnits units of a matrix are followed one by one, with 1 to 32 threads each: fewer are as many waves
+ */
+export async function agreesWithRanking(name: string, mostUnits?: number): Promise<void> {
+  const uniform = mersenneTwister(11);
+  let study = small(example(name), mostUnits);
+  for (const edit of [null, ...edits]) {
+    if (edit) study = edit(study, uniform());
+    const quick = await recommend(study, { look: 'fastest' });
+    const advice = await recommend(study);
+    expect(answerOf(quick)).toEqual(answerOf(advice));
+    const { id: runId } = await ended(engine, 'runs.start', { study, folder: examples });
+    const first = await call<RankPage>(engine, 'ranking.page', { runId, limit: 1 });
+    const { deviceId } = first.rows[0];
+    const page = await call<RankPage>(engine, 'ranking.page', { runId, filter: { deviceId }, limit: 1000 });
+    const equal = page.rows.filter(({ timeMs }) => timeMs <= page.rows[0].timeMs * (1 + AGREEMENT_FRACTION));
+    const expected = [...equal].sort((a, b) => compare(place(a), place(b)))[0];
+    expect(advice.device.id).toBe(deviceId);
+    expect(advice.predicted).toBe(advice.of);
+    expect(advice.ties.count).toBe(page.ties);
+    expect(advice.ties.designs).toEqual(
+      page.rows
+        .filter(({ tied }) => tied)
+        .slice(0, 20)
+        .map((row) => row.designIndex),
+    );
+    expect(advice.designIndex).toBe(expected.designIndex);
+    expect(advice.row.design).toEqual(expected.design);
+    expect(advice.row.rank).toBe(expected.rank);
+    expect(advice.time.ms).toBe(expected.timeMs);
+    expect(advice.time.lowMs).toBeLessThanOrEqual(advice.time.ms);
+    expect(advice.time.highMs).toBeGreaterThanOrEqual(advice.time.ms);
+    if (!advice.baseline) continue;
+    const sum = advice.causes.reduce((total, cause) => total + cause.ms, 0);
+    expect(Math.abs(sum - (advice.time.ms - advice.baseline.ms))).toBeLessThan(1e-9 * advice.baseline.ms);
+    const plain = await call<{ designIndex: number | null }>(engine, 'ranking.plain', { runId, deviceId });
+    expect(advice.baseline.designIndex).toBe(plain.designIndex);
+  }
+}
+
+/** All designs of one device with an input changed. */
+async function sweepOf(study: StudyFile, deviceId: string) {
+  const parsed = unwrap(parseStudy(JSON.stringify(study)));
+  const devices = await call<Parameters<typeof studyAxes>[1]>(engine, 'devices.get', { ids: [deviceId] });
+  const axes = unwrap(studyAxes(parsed, devices));
+  const { law, order } = unwrap(await resolveLengths(engine.context, parsed.workload.lengths, examples));
+  const plan = sweepPlan('all', parsed, axes, law, planLengths(parsed, axes, law, order));
+  const ties = tieTableOf(axes);
+  const known = new Map<string, ReturnType<typeof predicted>>();
+  const predicted = (change: InputChange) => {
+    const { timeMs, gridBlocks } = predictChunk(createPredictor(changedPlan(plan, change)), 0, spaceSize(axes));
+    const best = timeMs.reduce((least, time) => (time < least ? time : least), Infinity);
+    const fastest = timeMs.indexOf(best);
+    const within = (fraction: (design: number) => number) =>
+      Array.from(timeMs.keys()).filter((design) => timeMs[design] <= best * (1 + fraction(design)));
+    const equal = within(() => AGREEMENT_FRACTION);
+    const tied = within((design) => tieFraction(ties, fastest, design));
+    const figures = { timeMs: (at: number) => timeMs[at], gridBlocks: (at: number) => gridBlocks[at] };
+    return { best, tied: new Set(tied), picked: pickDesign(axes, figures, equal)!, timeMs };
+  };
+  return (change: InputChange) => {
+    const key = `${change.input} ${change.value}`;
+    const found = known.get(key) ?? predicted(change);
+    known.set(key, found);
+    return found;
+  };
+}
+
+/** The sensitivity of an example on a device agrees with a sweep at each value, and at the ends of its ranges. */
+export async function agreesWithSweep(name: string, deviceId: string): Promise<void> {
+  const study = example(name);
+  const { workload, axes } = study;
+  const one: StudyFile = {
+    ...study,
+    devices: [deviceId],
+    workload: { ...workload, units: Math.min(workload.units, 2 ** 15) },
+    axes: {
+      ...axes,
+      ...(!Array.isArray(axes.blockThreads) && { blockThreads: { from: 256, to: 1024, step: 256 } }),
+    },
+  };
+  const found = await call<Sensitivity>(engine, 'advice.sensitivity', { study: one, folder: examples });
+  const sweepAt = await sweepOf(one, one.devices[0]);
+  let ends = 0;
+  for (const { input, values, bestMs, recommendedMs, designs, holds, below, above } of found.inputs) {
+    const at = (value: number) => sweepAt({ input: input.field as InputChange['input'], value });
+    for (const i of [0, values.length - 1]) {
+      const { best, timeMs, picked } = at(values[i]);
+      expect(bestMs[i], input.field).toBe(best);
+      expect(recommendedMs[i], input.field).toBe(timeMs[found.designIndex]);
+      expect(designs[i], input.field).toBe(picked);
+    }
+    for (const [end, beyond] of [
+      [holds[0], below],
+      [holds[1], above],
+    ] as const) {
+      expect(beyond === null, input.field).toBe(end === null);
+      if (end === null || !beyond) continue;
+      ends += 1;
+      expect(at(end).tied.has(found.designIndex), `${input.field} at ${end}`).toBe(true);
+      const outside = at(beyond.at);
+      expect(outside.tied.has(found.designIndex), `${input.field} at ${beyond.at}`).toBe(false);
+      expect(outside.picked, input.field).toBe(beyond.designIndex);
+      expect(Math.abs(end / beyond.at - 1), input.field).toBeLessThan(0.05);
+    }
+  }
+  expect(ends).toBeGreaterThan(2);
+  const decides = found.inputs.map(({ sentence }) => sentence !== '');
+  expect(decides.lastIndexOf(true)).toBe(decides.filter(Boolean).length - 1);
+}

@@ -1,0 +1,13 @@
+import { it } from 'vitest';
+import { agreesWithRanking, agreesWithSweep, useEngine } from './advice-agreement.ts';
+
+useEngine();
+
+it.each([['collatz'], ['geometric'], ['mandelbrot'], ['spmv-skewed', 2 ** 14], ['spmv-uniform', 2 ** 14]])(
+  'the recommendation of %s is that of the full ranking while ten fields change',
+  (name, mostUnits?: number) => agreesWithRanking(name, mostUnits),
+);
+
+// The band of its device is the narrowest: inputs leave it.
+it('the sensitivity of collatz agrees with a sweep at each value, and at the ends of its ranges', () =>
+  agreesWithSweep('collatz', 'nvidia-k20'));

@@ -1,0 +1,26 @@
+import { parentPort, workerData } from 'node:worker_threads';
+import { givenLengths, lawOfUnits } from '../../src-workers/predict/ordered.ts';
+import { createPredictor } from '../../src-workers/predict/predictor.ts';
+import { predictRanges } from '../../src-workers/predict/ranges.ts';
+import { seededRandom } from '../../src-workers/simulate/random.ts';
+import { spaceSize } from '../../src-workers/space/axes.ts';
+import { randomStudy } from '../unit/random-studies.ts';
+import { planOf } from '../unit/sweep-plans.ts';
+
+/*
+ * Predicts all designs of the random study of each seed, with lengths that are not whole in an order of their own: what models do not
+ * expect may be wrong, but it ends.
+ */
+for (const seed of workerData as readonly number[]) {
+  const random = seededRandom(seed);
+  const study = randomStudy(random);
+  const plan = await planOf(study);
+  const { support } = plan.law;
+  const units = Math.min(plan.units, 2 ** (6 + Math.floor(8 * random())));
+  const lengthAtRandom = (): number => support[Math.floor(random() ** 3 * support.length)] * random();
+  const lengths = Float64Array.from({ length: units }, lengthAtRandom);
+  const ordered = givenLengths(lengths);
+  const changed = { ...plan, ordered, law: lawOfUnits('fractional', ordered, plan.units) };
+  predictRanges(createPredictor(changed), [{ first: 0, count: spaceSize(plan.axes) }]);
+  parentPort?.postMessage(seed);
+}

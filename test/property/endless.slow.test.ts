@@ -1,0 +1,33 @@
+import { Worker } from 'node:worker_threads';
+import { describe, expect, it } from 'vitest';
+
+/** A prediction takes a second at most: on a machine that has no time for it, some minutes. */
+const LIMIT_MS = 240_000;
+
+/** Predicts random studies in a worker, which is ended where one takes for ever. */
+async function predictAll(seeds: readonly number[]): Promise<{ readonly predicted: number; readonly stuck?: number }> {
+  const worker = new Worker(new URL('endless-worker.ts', import.meta.url), { workerData: seeds });
+  let predicted = 0;
+  try {
+    return await new Promise((resolve, reject) => {
+      const stuck = (): void => resolve({ predicted, stuck: seeds[predicted] });
+      let limit = setTimeout(stuck, LIMIT_MS);
+      worker.on('message', () => {
+        predicted += 1;
+        clearTimeout(limit);
+        limit = setTimeout(stuck, LIMIT_MS);
+      });
+      worker.on('error', reject);
+      worker.on('exit', () => resolve({ predicted }));
+    });
+  } finally {
+    await worker.terminate();
+  }
+}
+
+describe('a prediction', () => {
+  it('ends, whatever the lengths, the balancing and the loop', async () => {
+    const seeds = Array.from({ length: 40 }, (_, seed) => seed);
+    expect(await predictAll(seeds)).toEqual({ predicted: seeds.length });
+  });
+});

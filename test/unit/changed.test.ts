@@ -1,0 +1,17 @@
+import { expect, it } from 'vitest';
+import { nearestTests } from '../changed.mjs';
+
+it('a changed source is tested by what imports it, named after it first', () => {
+  const tests = nearestTests(['src-workers/predict/dealing/deal.ts']);
+  expect(tests).toContain('test/unit/predict/dealing.test.ts');
+  expect(nearestTests(['src-workers/parse/csv.ts'])[0]).toMatch(/csv/);
+});
+
+it('a source that no test imports is tested by what imports its importers', () => {
+  expect(nearestTests(['src-main/hosts/page.ts'])).toEqual(['test/unit/transport-serve.test.ts']);
+});
+
+it('a changed test is tested by itself; a slow one, or one of a browser, is not', () => {
+  const slow = ['test/integration/made-up.slow.test.ts', 'test/e2e/newcomer.test.ts'];
+  expect(nearestTests([...slow, 'test/unit/changed.test.ts'])).toEqual(['test/unit/changed.test.ts']);
+});

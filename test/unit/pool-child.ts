@@ -1,0 +1,32 @@
+/* Tasks of a pool under test, under names that the pool's own worker has. */
+import { threadId, workerData } from 'node:worker_threads';
+import { countStep, shareSteps, stepsOf } from '../../src-workers/numeric/steps.ts';
+
+shareSteps(stepsOf(workerData as Int32Array, threadId));
+
+/** Hangs in its second step. */
+export function predict(): never {
+  countStep();
+  for (;;);
+}
+
+/** Hangs without a step. */
+export function loss(): never {
+  for (;;);
+}
+
+/** Goes on for ever, step by step. */
+export function survey(): never {
+  for (;;) countStep();
+}
+
+/** Goes on for ever the first time. @param begun counts how often it was begun, over shared memory */
+export function vary({ begun }: { readonly begun: Int32Array }): number {
+  Atomics.add(begun, 0, 1);
+  while (Atomics.load(begun, 0) === 1) countStep();
+  return begun[0];
+}
+
+export function explain(): number {
+  return threadId;
+}

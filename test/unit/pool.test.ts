@@ -1,0 +1,96 @@
+import { fileURLToPath } from 'node:url';
+import { afterEach, describe, expect, it, vi } from 'vitest';
+import { openPool, type Pool } from '../../src-main/services/pool.ts';
+import { FailureError } from '../../src-workers/domain/result.ts';
+
+const LIMITS = { stepMs: 300, taskMs: 600, lookMs: 20, stopMs: 100_000 };
+
+let pool: Pool;
+function open(workers: number, limits: Partial<typeof LIMITS> = {}): void {
+  pool = openPool(fileURLToPath(new URL('pool-child.ts', import.meta.url)), workers, 0, { ...LIMITS, ...limits });
+}
+afterEach(() => pool.close());
+
+const run = (
+  name: 'predict' | 'loss' | 'survey' | 'vary' | 'explain',
+  options: Parameters<Pool['run']>[2] = {},
+  input: unknown = {},
+) => pool.run(name, input as never, options) as Promise<unknown>;
+const failureOf = (task: Promise<unknown>) =>
+  task.then(
+    () => null,
+    (error: unknown) => (error instanceof FailureError ? error.failure : error),
+  );
+
+describe('a task that hangs', () => {
+  it.each(['predict', 'loss'] as const)('is ended, and others find a new worker: %s', async (name) => {
+    open(1);
+    const before = await run('explain');
+    const hanging = run(name);
+    const waiting = run('explain');
+    expect(await failureOf(hanging)).toMatchObject({ code: 'internal', message: expect.stringContaining(`(${name})`) });
+    expect(await waiting).not.toBe(before);
+  });
+
+  it('is ended where nobody waits for it any more, before its limit', async () => {
+    open(1, { stepMs: 1e9, taskMs: 1e9, stopMs: 50 });
+    const call = new AbortController();
+    const hanging = run('predict', { signal: call.signal });
+    setTimeout(() => call.abort(), 300);
+    expect(await failureOf(hanging)).toBe(call.signal.reason);
+    await run('explain');
+  });
+});
+
+describe('a task', () => {
+  it('that is cancelled ends between two steps, and its worker stays', async () => {
+    open(1);
+    const before = await run('explain');
+    const call = new AbortController();
+    const going = run('survey', { signal: call.signal });
+    const waiting = run('survey', { signal: call.signal });
+    setTimeout(() => call.abort(), 100);
+    const failures = await Promise.all([failureOf(going), failureOf(waiting)]);
+    expect(failures).toEqual([call.signal.reason, call.signal.reason]);
+    expect(await run('explain')).toBe(before);
+  });
+
+  it('that a person waits for goes before those of a run', async () => {
+    open(1);
+    const ended: string[] = [];
+    const tasks = [1, 2, 3].map((runId) => run('explain', { runId }).then(() => ended.push(`run ${runId}`)));
+    const asked = run('explain').then(() => ended.push('asked'));
+    await Promise.all([...tasks, asked]);
+    expect(ended).toEqual(['run 1', 'asked', 'run 2', 'run 3']);
+  });
+});
+
+describe('work in the background', () => {
+  it('gives its worker to a task that waits, and begins anew', async () => {
+    open(1);
+    const before = await run('explain');
+    const input = { begun: new Int32Array(new SharedArrayBuffer(4)) };
+    const background = run('vary', { background: { leftMs: 1e9 } }, input);
+    await vi.waitUntil(() => input.begun[0] === 1, { timeout: 60_000 });
+    expect(await run('explain')).toBe(before);
+    expect(await background).toBe(2);
+  });
+
+  it('goes on where another worker is free', async () => {
+    open(2);
+    const input = { begun: new Int32Array(new SharedArrayBuffer(4)) };
+    const background = run('vary', { background: { leftMs: 1e9 } }, input);
+    await vi.waitUntil(() => input.begun[0] === 1, { timeout: 60_000 });
+    await run('explain');
+    expect(input.begun[0]).toBe(1);
+    Atomics.add(input.begun, 0, 1);
+    expect(await background).toBe(2);
+  });
+
+  it('ends when its tasks together have taken their time', async () => {
+    open(1);
+    const budget = { leftMs: 200 };
+    expect(await failureOf(run('survey', { background: budget }))).toMatchObject({ code: 'unsupported' });
+    expect(await failureOf(run('survey', { background: budget }))).toMatchObject({ code: 'unsupported' });
+  });
+});

@@ -1,0 +1,69 @@
+import { chmodSync, mkdtempSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { connectEngine, type PageLike } from '../../src-main/contract/transport.ts';
+import { keptToken, TOKEN_PATTERN } from '../../src-main/serve/kept-token.ts';
+
+describe('the token of a database', () => {
+  let folder: string;
+  beforeAll(() => (folder = mkdtempSync(join(tmpdir(), 'lockstep-token-'))));
+  afterAll(() => rmSync(folder, { recursive: true, force: true }));
+
+  it('is the same at every start, another for another database, and read by its owner alone', async () => {
+    const [a, b] = [join(folder, 'a.db'), join(folder, 'b.db')];
+    const token = await keptToken(a);
+    expect(token).toMatch(TOKEN_PATTERN);
+    expect(await keptToken(a)).toBe(token);
+    expect(await keptToken(b)).not.toBe(token);
+    if (process.platform !== 'win32') expect(statSync(`${a}.token`).mode & 0o777).toBe(0o600);
+  });
+
+  it.skipIf(process.platform === 'win32')('that others could read, or that is none, is replaced', async () => {
+    const file = join(folder, 'c.db');
+    const token = await keptToken(file);
+    chmodSync(`${file}.token`, 0o644);
+    const next = await keptToken(file);
+    expect(next).not.toBe(token);
+    expect(statSync(`${file}.token`).mode & 0o777).toBe(0o600);
+    writeFileSync(`${file}.token`, 'short');
+    expect(await keptToken(file)).toMatch(TOKEN_PATTERN);
+    expect(readFileSync(`${file}.token`, 'utf8')).not.toBe('short');
+  });
+
+  it('is of one start where it cannot be kept', async () => {
+    const nowhere = join(folder, 'missing', 'd.db');
+    expect(await keptToken(nowhere)).toMatch(TOKEN_PATTERN);
+    expect(await keptToken(nowhere)).not.toBe(await keptToken(nowhere));
+  });
+});
+
+describe('a page whose connection is refused', () => {
+  /** What it is told where the server answers a request so; null: no server runs. */
+  async function told(status: number | null) {
+    class Refused {
+      addEventListener(type: string, listener: (event: object) => void): void {
+        if (type === 'close') setTimeout(() => listener({ reason: '' }));
+      }
+      send(): void {}
+      close(): void {}
+    }
+    const page = {
+      location: { host: 'localhost', protocol: 'http:', origin: '', search: '', hash: '' },
+      localStorage: { getItem: () => 'an-old-token-of-it', setItem: () => {} },
+      fetch: () => (status === null ? Promise.reject(new TypeError('no')) : Promise.resolve({ status })),
+      WebSocket: Refused,
+    } as unknown as PageLike;
+    const result = await connectEngine(page);
+    return result.ok ? null : [result.error.code, result.error.message];
+  }
+
+  it('tells a server that does not know it from one that does not run', async () => {
+    expect(await told(403)).toEqual([
+      'conflict',
+      expect.stringContaining('open the address that "lockstep serve" printed'),
+    ]);
+    expect(await told(null)).toEqual(['cancelled', 'The server does not run']);
+    expect(await told(200)).toEqual(['cancelled', 'The engine refused the connection']);
+  });
+});
