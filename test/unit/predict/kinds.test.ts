@@ -113,7 +113,7 @@ describe('even shares', () => {
     });
     const ordered = givenLengths(Float64Array.from({ length: 5000 }, (_, unit) => (unit * unit) % 37));
     const plan = { ...(await planOf(study)), ordered };
-    const searching = { ...plan, kernel: { ...plan.kernel, searchStepIterations: 20 } };
+    const searching = { ...plan, kernel: { ...plan.kernel, search: setup(20) } };
     const caches = createCaches();
     const before = timeOf(createPredictor(plan, caches));
     const after = timeOf(createPredictor(searching, caches));
