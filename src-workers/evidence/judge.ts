@@ -13,7 +13,7 @@ import { SPMV_PARAMETERS, type SpmvParameters } from './spmv-parameters.ts';
 import { sortedQuantile, spearman } from '../numeric/statistics.ts';
 import type { MeasuredMatrices } from '../parse/evidence.ts';
 import type { MeasuredGpu, MeasuredImplementation, SpmvDataset } from '../models/spmv/datasets.ts';
-import type { FittedImplementation, KeptParameters } from './kept.ts';
+import type { FittedImplementation, KeptParameters, KeptPredictions } from './kept.ts';
 import { foldOf } from './folds.ts';
 import { nearestMatrices, nearestTimes } from './nearest.ts';
 import { fourNumbersTime } from './four-numbers.ts';
@@ -28,6 +28,8 @@ export interface Judged {
   readonly measured: MeasuredMatrices;
   readonly devices: ReadonlyMap<string, GpuDevice>;
   readonly kept: KeptParameters;
+  /** What the predictor said of the shipped matrices; `null`: it is asked. */
+  readonly predicted: KeptPredictions | null;
   /** `held-out`: each matrix by the parameters fitted without its fold; `all`: by those fitted on all shipped matrices. */
   readonly parameters: 'held-out' | 'all';
 }
@@ -101,8 +103,11 @@ export function pairOf(judged: Judged, gpu: MeasuredGpu, at: number): Pair {
   return {
     name,
     measured: measured.times.get(column) ?? new Float64Array(measured.matrices.length).fill(NaN),
-    predicted: Float64Array.from(measured.matrices, (matrix) =>
-      model.microseconds(device, matrix, fitted.folds[fold(matrix.name)] ?? fitted.values),
+    predicted: Float64Array.from(
+      judged.predicted?.[dataset.id][column].heldOut ??
+        measured.matrices.map((matrix) =>
+          model.microseconds(device, matrix, fitted.folds[fold(matrix.name)] ?? fitted.values),
+        ),
     ),
     fourNumbers: Float64Array.from(measured.matrices, (matrix) =>
       fourNumbersTime(implementation, matrix, fitted.fourNumbers.folds[fold(matrix.name)] ?? fitted.fourNumbers.values),
@@ -266,7 +271,10 @@ export function unseenPairs(
     const values = unseenParameters(judged, gpu, implementation);
     if (!times || !values) return [];
     const model = SPMV_IMPLEMENTATIONS.get(implementation)!;
-    const predicted = Float64Array.from(measured.matrices, (matrix) => model.microseconds(device, matrix, values));
+    const predicted = Float64Array.from(
+      judged.predicted?.[judged.dataset.id][column].unseen ??
+        measured.matrices.map((matrix) => model.microseconds(device, matrix, values)),
+    );
     return [{ name, implementation, measured: times, predicted, fourNumbers: predicted }];
   });
 }

@@ -1,5 +1,6 @@
 import { readFile } from 'node:fs/promises';
 import { join } from 'node:path';
+import { gunzipSync } from 'node:zlib';
 import type { GpuDevice } from '../domain/device.ts';
 import { fail, ok, type Result } from '../domain/result.ts';
 import { parseEvidence } from '../parse/evidence.ts';
@@ -7,7 +8,7 @@ import { bytesSource } from '../parse/source.ts';
 import { unpacked } from '../parse/unpack.ts';
 import { LAUNCH_DATASETS } from '../models/launches/datasets.ts';
 import { SPMV_DATASETS, type SpmvDataset } from '../models/spmv/datasets.ts';
-import type { KeptParameters } from './kept.ts';
+import type { KeptParameters, KeptPredictions } from './kept.ts';
 import type { Judged } from './judge.ts';
 
 /** A file of the columns of a data set. */
@@ -17,6 +18,7 @@ export interface EvidenceFile {
 }
 
 export const PARAMETERS_FILE = 'parameters.json';
+export const PREDICTED_FILE = 'predicted.json.gz';
 
 /** Columns of times of a data set. */
 export function timeColumns({ gpus, unseen }: SpmvDataset): readonly string[] {
@@ -51,13 +53,24 @@ export async function loadEvidence(
       `There is no data set "${id}". Specify one of ${[...SPMV_DATASETS, ...LAUNCH_DATASETS].map((one) => one.id).join(', ')}.`,
     );
   const kept = JSON.parse(await readFile(join(folder, PARAMETERS_FILE), 'utf8')) as KeptParameters;
+  // Another file has matrices of its own.
+  const predicted = data
+    ? null
+    : (JSON.parse(gunzipSync(await readFile(join(folder, PREDICTED_FILE))).toString()) as KeptPredictions);
   const byId = new Map(devices.map((device) => [device.id, device]));
   const judged: Judged[] = [];
   let refused: Result<never> | null = null;
   for (const dataset of datasets) {
     const measured = await readMeasured(folder, dataset, data);
     if (measured.ok)
-      judged.push({ dataset, measured: measured.value, devices: byId, kept, parameters: data ? 'all' : 'held-out' });
+      judged.push({
+        dataset,
+        measured: measured.value,
+        devices: byId,
+        kept,
+        predicted,
+        parameters: data ? 'all' : 'held-out',
+      });
     else refused ??= measured;
   }
   // A file has the columns of one data set: the others refuse it.

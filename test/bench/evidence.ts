@@ -7,16 +7,18 @@
 import { readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { parseArgs } from 'node:util';
+import { gzipSync } from 'node:zlib';
 import type { GpuDevice } from '../../src-workers/domain/device.ts';
 import type { GpuEvidence } from '../../src-workers/domain/evidence.ts';
 import { unwrap } from '../../src-workers/domain/result.ts';
 import { SPMV_DATASETS } from '../../src-workers/models/spmv/datasets.ts';
-import type { FittedImplementation } from '../../src-workers/evidence/kept.ts';
+import type { FittedImplementation, KeptParameters } from '../../src-workers/evidence/kept.ts';
 import { fitFolds } from '../../src-workers/evidence/fit.ts';
 import { measuredTimes } from '../../src-workers/evidence/folds.ts';
 import { measuredBands } from '../../src-workers/evidence/bands.ts';
 import { judgeEvidence } from '../../src-workers/evidence/judge-all.ts';
-import { PARAMETERS_FILE, readMeasured } from '../../src-workers/evidence/load.ts';
+import { pairOf, unseenPairs, type Judged } from '../../src-workers/evidence/judge.ts';
+import { PARAMETERS_FILE, PREDICTED_FILE, readMeasured } from '../../src-workers/evidence/load.ts';
 
 const { values: options } = parseArgs({
   options: {
@@ -57,6 +59,24 @@ if (options.fit) {
     return `  ${JSON.stringify(id)}: {\n${lines.join(',\n')}\n  }`;
   });
   writeFileSync(join(folder, PARAMETERS_FILE), `{\n${sets.join(',\n')}\n}\n`);
+
+  const parameters = JSON.parse(readFileSync(join(folder, PARAMETERS_FILE), 'utf8')) as KeptParameters;
+  const byId = new Map(devices.map((device) => [device.id, device]));
+  const predicted: Record<string, Record<string, object>> = {};
+  for (const dataset of SPMV_DATASETS) {
+    const measured = unwrap(await readMeasured(folder, dataset));
+    const judged: Judged = { dataset, measured, devices: byId, kept: parameters, predicted: null, parameters: 'held-out' };
+    const own: Record<string, object> = (predicted[dataset.id] = {});
+    for (const gpu of [...dataset.gpus, ...dataset.unseen]) {
+      const unseen = dataset.gpus.length > 1 ? unseenPairs(judged, gpu) : [];
+      gpu.implementations.forEach(({ name, column }, at) => {
+        const heldOut = dataset.gpus.includes(gpu) ? [...pairOf(judged, gpu, at).predicted] : null;
+        const asUnseen = unseen.find((pair) => pair.name === name);
+        own[column] = { heldOut, unseen: asUnseen ? [...asUnseen.predicted] : null };
+      });
+    }
+  }
+  writeFileSync(join(folder, PREDICTED_FILE), gzipSync(JSON.stringify(predicted, rounded), { level: 9 }));
 }
 
 if (options.bands) {

@@ -1,8 +1,8 @@
 import type { Study } from '../../../src-main/contract/study.ts';
-import { kernelValue } from '../../../src-workers/domain/provenance.ts';
 import type { Term } from '../../../src-workers/domain/terms.ts';
-import { counted, NBSP, percent, signed } from '../../format/numbers.ts';
 import type { GroupRow } from './preview.svelte.ts';
+import { kernelValue } from '../../../src-workers/domain/provenance.ts';
+import { counted, NBSP, percent, signed } from '../../format/numbers.ts';
 
 type Kernel = Study['kernel'];
 
@@ -24,15 +24,6 @@ export function sharingCause(kernel: Kernel): string {
 /** `costs 14 % in serial work`. @param fraction of the lane time that is no loss, over the work, less 1 */
 export function sharingCostText(fraction: number, kernel: Kernel): string {
   return fraction < 0.005 ? 'costs nothing' : `costs ${percent(fraction, 0)} in ${sharingCause(kernel)}`;
-}
-
-/** What the lane cost is. */
-export function laneCostText({ sharing }: Pick<Kernel, 'sharing'>): string {
-  const iterations =
-    sharing === 'deal'
-      ? 'u × the longest ⌈length / u⌉ of a group over the mean length'
-      : 'aggregate loss × u·φ(u), with φ(u) = (1−σ)/u + σ + κ·log₂u: time of an iteration shared by u over that of one alone';
-  return `${iterations}; with what each lane runs once a unit, and in log₂u combining steps, counted in iterations by its instructions`;
 }
 
 type Lanes = Pick<GroupRow, 'threadsPerUnit' | 'unitsPerGroup' | 'laneCost'>;
@@ -59,4 +50,13 @@ export function laneWords(rows: readonly Lanes[], recommended: number | null, sa
           : `Recommended for the whole launch: ${threads(recommended)}${own ? `, ${more(own)}` : ''}.`,
     why: `The time of a launch also counts memory, resident ${say('block', 'many')} and its end`,
   };
+}
+
+/** What the lane cost is. */
+export function laneCostText({ sharing }: Pick<Kernel, 'sharing'>): string {
+  const iterations =
+    sharing === 'deal'
+      ? 'u × the longest ⌈length / u⌉ of a group over the mean length'
+      : 'aggregate loss × u·φ(u), with φ(u) = (1−σ)/u + σ + κ·log₂u: time of an iteration shared by u over that of one alone';
+  return `${iterations}; with what each lane runs once a unit, and in log₂u combining steps, counted in iterations by its instructions`;
 }
