@@ -541,7 +541,9 @@ function writeIntoStudy(file: string, profile: CalibrationProfile): Promise<Resu
 /** A study file with what calibrating changes. */
 function withCalibrated(written: WrittenStudy, { kernel, pipeline }: Study): WrittenStudy {
   const { serialFraction, cooperationCost, unit, origins } = kernel;
-  return { ...written, kernel: { ...written.kernel, serialFraction, cooperationCost, unit, origins }, pipeline };
+  // What an older study says of a unit is in the phase.
+  const { setupIterationsPerUnit: _older, ...before } = written.kernel as Readonly<Record<string, unknown>>;
+  return { ...written, kernel: { ...before, serialFraction, cooperationCost, unit, origins }, pipeline };
 }
 
 /** Takes out of a study file what was fitted to a run's measurements. Returns the device that they are of. */

@@ -5,7 +5,6 @@ import {
   KERNEL_DEFAULTS,
   ownFields,
   setupPhase,
-  type KernelChange,
   type KernelField,
 } from '../../src-workers/domain/provenance.ts';
 
@@ -74,7 +73,7 @@ function phased(own: Raw, full: Raw, common: Raw | null, wrong: Wrong): Raw {
   const newer = withoutOlder(own);
   const phases: Record<string, unknown> = {};
   const origins: Record<string, unknown> = {};
-  const ownIterations = ownFields(own as KernelChange).some((field) => OF_ITERATION.has(field));
+  const ownIterations = ownFields(own).some((field) => OF_ITERATION.has(field));
   for (const [name, { phase, byDefault, scale }] of Object.entries(OLDER_FIELDS)) {
     const inherited = common?.[name] ?? byDefault;
     const follows = own[name] === undefined && own[phase] === undefined && ownIterations;
@@ -119,7 +118,7 @@ export function withPhases<Study>({ dataset: { value: study }, addIssue }: v.Raw
     (...place: readonly (string | number)[]): Wrong =>
     (field, message, value) =>
       addIssue({ message, input: value, path: pathOf(study, [...place, field]) });
-  return {
+  const newer = {
     ...study,
     kernel: phased(kernel, kernel, null, wrongIn('kernel')),
     ...(Array.isArray(implementations) && {
@@ -132,7 +131,8 @@ export function withPhases<Study>({ dataset: { value: study }, addIssue }: v.Raw
         };
       }),
     }),
-  } as Study;
+  };
+  return newer;
 }
 
 type Path = NonNullable<v.RawTransformIssueInfo<unknown>['path']>;

@@ -645,8 +645,7 @@ function kernelFact({ input, field, kernel, of }: DecidingField): InputFact {
     return { field: input, label: named('Memory accesses'), value, unit: '', origin, note, usual: null };
   }
   if (field === 'sharing') {
-    const value =
-      kernel.sharing === 'deal' ? 'iterations are dealt to its threads' : 'its threads split each iteration';
+    const value = kernel.sharing === 'deal' ? 'dealt iterations' : 'split iterations';
     return { field: input, label: named('Sharing of a unit'), value, unit: '', origin, note, usual: null };
   }
   const { label, unit, usual } = KERNEL_INPUTS[field];

@@ -117,6 +117,7 @@ const edits: readonly ((study: StudyFile, random: number) => StudyFile)[] = [
     ...study,
     kernel: { ...study.kernel, [field]: whole ? 1 + Math.floor(random * most) : random * most },
   })),
+  (study, random) => ({ ...study, kernel: { ...study.kernel, unit: { instructions: 100 * random } } }),
   (study, random) => ({
     ...study,
     workload: { ...study.workload, units: Math.ceil(study.workload.units * (0.25 + random)) },

@@ -130,7 +130,7 @@ describe('sweep', () => {
       new RegExp(`^Recommended: design ${recommended.designIndex} on .*, u=.* ms\\. ${recommended.rule}$`),
     );
     expect(last.at(-1)).toMatch(
-      /^Assumed for .*: .*Memory traffic per iteration 0 B, Set-up per unit 0 iterations,.*\.$/,
+      /^Assumed for .*: .*Memory traffic per iteration 0 B, .*Once a unit 0 instructions,.*\.$/,
     );
     expect(piped.out).toMatch(/^Not valid: [\d,]+ [a-z]/m);
     expect(piped.out).toMatch(/^=1 /m);
@@ -331,7 +331,7 @@ describe('runs and ranks', () => {
     const [fastest, other] = swept.bestOfDevices;
     const text = (await run(['export', '1', '--format', 'markdown', '--device', other.device, '--db', db])).out;
     expect(text).toMatch(/, rank \d+ of \d+ valid designs/);
-    expect(text).toMatch(/^- Assumed: .*Set-up per unit 0 iterations/m);
+    expect(text).toMatch(/^- Assumed: .*Once a unit 0 instructions/m);
     const wrong = [
       'export',
       '1',
@@ -487,7 +487,7 @@ describe('advice', () => {
     expect(text).toMatch(
       /\nPredicted [\d.]+ ms, expected from [\d.]+ to [\d.]+ ms\. .*Computed from the properties of .*; no measured run was used\.\n/,
     );
-    expect(text).toMatch(/\nAssumed: .*Set-up per unit 0 iterations.*\.\n$/);
+    expect(text).toMatch(/\nAssumed: .*Once a unit 0 instructions.*\.\n$/);
   });
 
   it('says what would change the recommendation', async () => {

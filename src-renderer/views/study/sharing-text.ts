@@ -48,7 +48,7 @@ export function laneWords(rows: readonly Lanes[], recommended: number | null, sa
         : recommended === best.threadsPerUnit
           ? 'Recommended, too.'
           : `Recommended for the whole launch: ${threads(recommended)}${own ? `, ${more(own)}` : ''}.`,
-    why: `The time of a launch also counts set-up, memory, resident ${say('block', 'many')} and its end`,
+    why: `The time of a launch also counts memory, resident ${say('block', 'many')} and its end`,
   };
 }
 

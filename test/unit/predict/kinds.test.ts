@@ -109,11 +109,11 @@ describe('even shares', () => {
   it('of a given order take what their search and carry cost, whatever was predicted with the same laws before', async () => {
     const study = oneDesign({
       axes: { balancing: ['merge-path'], blockThreads: [256] },
-      kernel: { ...KNOWN, unit: { instructions: 30 } },
+      kernel: { ...KNOWN, unit: setup(1) },
     });
     const ordered = givenLengths(Float64Array.from({ length: 5000 }, (_, unit) => (unit * unit) % 37));
     const plan = { ...(await planOf(study)), ordered };
-    const searching = { ...plan, kernel: { ...plan.kernel, search: { instructions: 600 } } };
+    const searching = { ...plan, kernel: { ...plan.kernel, search: setup(20) } };
     const caches = createCaches();
     const before = timeOf(createPredictor(plan, caches));
     const after = timeOf(createPredictor(searching, caches));

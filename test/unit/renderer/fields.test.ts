@@ -1,3 +1,4 @@
+import { isPhase } from '../../../src-workers/domain/provenance.ts';
 import { describe, expect, it } from 'vitest';
 import { parseStudy } from '../../../src-main/contract/parse.ts';
 import { unwrap } from '../../../src-workers/domain/result.ts';
@@ -52,7 +53,8 @@ describe('fields of the kernel', () => {
   it('take exactly what a study may have', () => {
     const { kernel } = studyFileSchema.entries;
     for (const { id, min, max } of kernelFields(words.say)) {
-      const accepts = (value: number) => v.safeParse(kernel.entries[id], value).success;
+      const accepts = (value: number) =>
+        v.safeParse(kernel.entries[id], isPhase(id) ? { instructions: value } : value).success;
       expect([id, accepts(min === 0 && !accepts(0) ? Number.MIN_VALUE : min)]).toEqual([id, true]);
       expect([id, accepts(max), accepts(max * 1.001 + 1), accepts(1e308)]).toEqual([id, true, false, false]);
     }

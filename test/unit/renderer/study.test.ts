@@ -166,7 +166,7 @@ describe('the lane costs beside the recommendation', () => {
       best: '1 thread × 32 units',
       next: `2 threads +5.0${NBSP}%`,
       recommended: `Recommended for the whole launch: 8 threads, +25.0${NBSP}%.`,
-      why: expect.stringContaining('set-up, memory, resident blocks'),
+      why: expect.stringContaining('memory, resident blocks'),
     });
     expect(laneWords(rows, 256, say)!.recommended).toBe('Recommended for the whole launch: 256 threads.');
     expect(laneWords(rows, 1, say)!.recommended).toBe('Recommended, too.');
