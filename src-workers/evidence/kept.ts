@@ -20,5 +20,8 @@ export type KeptParameters = Readonly<Record<string, Readonly<Record<string, Fit
  * parameters were fitted, since it takes a minute to ask it again; `test/unit/evidence.slow.test.ts` asks it for some of them.
  */
 export type KeptPredictions = Readonly<
-  Record<string, Readonly<Record<string, { readonly heldOut: readonly number[] | null; readonly unseen: readonly number[] | null }>>>
+  Record<
+    string,
+    Readonly<Record<string, { readonly heldOut: readonly number[] | null; readonly unseen: readonly number[] | null }>>
+  >
 >;

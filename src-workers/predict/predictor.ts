@@ -9,7 +9,6 @@ import { mappedLaw, moments } from '../models/workload/laws.ts';
 import { axisCounts } from '../space/axes.ts';
 import { createCaches } from './caches.ts';
 import { OPEN_PROBABILITY } from './constants.ts';
-import { createPaces } from './cost/pace.ts';
 import { createCpuLoads } from './cpu.ts';
 import { coresShape, shapeOf } from './design/shapes.ts';
 import type { SweepPlan } from './plan.ts';
@@ -68,7 +67,7 @@ function predictorOf(plan: SweepPlan, caches: Caches, allowed: Allowed | null, i
     meanLength,
     elements: meanLength,
     dealt: new Map(),
-    paces: createPaces(),
+    paces: { known: new Map(), tables: new Map() },
     meanRounds: new Map(),
     longestLength: longestOf(plan.law, plan.units),
     longestGiven: plan.law.support[plan.law.support.length - 1],

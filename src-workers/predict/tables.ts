@@ -1,7 +1,6 @@
 import type { Balancing, EvenShareBalancing, LengthClass, MixedBalancing } from '../domain/design.ts';
+import type { PipelineParameters } from '../domain/kernel.ts';
 import type { LengthLaw } from '../domain/workload.ts';
-import type { MeanRound } from './cost/mean-round.ts';
-import type { Paces } from './cost/pace.ts';
 import type { CpuLoads } from './cpu.ts';
 import type { CacheLimits } from './constants.ts';
 import type { SharedUnits } from './dealing/even-share.ts';
@@ -14,6 +13,7 @@ import type { DepthMeans } from './depth/means.ts';
 import type { Shape } from './design/shapes.ts';
 import type { SweepPlan } from './plan.ts';
 import type { Arena } from './time/arena.ts';
+import type { CycleTable } from './time/cycles.ts';
 import type { BlockLaw } from './time/law.ts';
 import type { Residency } from './time/residency.ts';
 
@@ -85,6 +85,39 @@ export interface Allowed {
   readonly balancing: readonly boolean[];
   readonly registerCap: readonly boolean[];
   readonly blockThreads: readonly boolean[];
+}
+
+/** The pace of a launch. */
+export interface Pace {
+  /** Cycles, by active work groups; times `iterationFactor` those of an iteration. */
+  readonly cyclesPerIteration: CycleTable;
+  readonly iterationFactor: number;
+  /** The same as parameters, for resources that are not in the table. */
+  readonly pipeline: PipelineParameters;
+  /** Issue of an iteration and of a mean round (`null`: iterations alone), and traffic of one, cycles of a thread group. */
+  readonly stepIssueCycles: number;
+  readonly roundIssueCycles: number | null;
+  readonly transferCycles: number;
+  /** What each start of a unit adds to a group, iterations. */
+  readonly setupIterations: number;
+  /** What a group runs besides, where slots take even shares, iterations. */
+  readonly overheadIterations: number;
+}
+
+/** Paces of one predictor; tables of designs without phases are shared by all that have the same. */
+export interface Paces {
+  readonly known: Map<number, Pace>;
+  readonly tables: Map<string, CycleTable>;
+}
+
+/** What a work group does on average for each unit of its slots. */
+export interface MeanRound {
+  /** Iterations, > 0. */
+  readonly iterations: number;
+  /** Starts of units that it stands still for, > 0: one where its lanes start together. */
+  readonly starts: number;
+  /** Units of its lanes. */
+  readonly lanes: number;
 }
 
 export interface Caches {

@@ -65,7 +65,14 @@ if (options.fit) {
   const predicted: Record<string, Record<string, object>> = {};
   for (const dataset of SPMV_DATASETS) {
     const measured = unwrap(await readMeasured(folder, dataset));
-    const judged: Judged = { dataset, measured, devices: byId, kept: parameters, predicted: null, parameters: 'held-out' };
+    const judged: Judged = {
+      dataset,
+      measured,
+      devices: byId,
+      kept: parameters,
+      predicted: null,
+      parameters: 'held-out',
+    };
     const own: Record<string, object> = (predicted[dataset.id] = {});
     for (const gpu of [...dataset.gpus, ...dataset.unseen]) {
       const unseen = dataset.gpus.length > 1 ? unseenPairs(judged, gpu) : [];

@@ -59,7 +59,10 @@ const threads = fc.record({
 
 describe('traffic of accesses', () => {
   it('is never less than the elements, unless lanes gather what others have read', () => {
-    const access = fc.record({ pattern: fc.constantFrom('along-unit' as const, 'across-lanes' as const), elementBytes });
+    const access = fc.record({
+      pattern: fc.constantFrom('along-unit' as const, 'across-lanes' as const),
+      elementBytes,
+    });
     const accesses = fc.array(access, { minLength: 1, maxLength: 6 });
     fc.assert(
       fc.property(device, accesses, threads, fc.integer({ min: 0, max: 10 }), (gpu, arrays, taking, power) => {

@@ -88,7 +88,10 @@ describe('fitting', () => {
       const measured = { name: implementation, column: implementation, implementation };
       const { values } = unwrap(fitFolds(measured, device, { matrices, microseconds }));
       for (const [name, value] of Object.entries(truth))
-        expect(Math.abs(Math.log(values[name as keyof typeof truth]! / value)), `${implementation} ${name}`).toBeLessThan(0.3);
+        expect(
+          Math.abs(Math.log(values[name as keyof typeof truth]! / value)),
+          `${implementation} ${name}`,
+        ).toBeLessThan(0.3);
     }
   });
 

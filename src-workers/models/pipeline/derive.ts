@@ -77,7 +77,8 @@ export function phaseDemand(device: GpuDevice, phase: Phase | undefined): Demand
   const { chainInstructions = instructions, dependentExchanges = 0, dependentLoads = 0 } = phase;
   return {
     latencyCycles: chainCycles(device, chainInstructions, dependentExchanges, dependentLoads),
-    issueCycles: (instructions * device.threadGroupWidth) / mixedLanes(device, { integerShare, fp64Share, specialShare }),
+    issueCycles:
+      (instructions * device.threadGroupWidth) / mixedLanes(device, { integerShare, fp64Share, specialShare }),
   };
 }
 

@@ -1,23 +1,12 @@
-import { isEvenShare, isPadded } from '../../domain/design.ts';
+import { isEvenShare, isPadded, type LockstepBalancing } from '../../domain/design.ts';
 import { lossOfGroups, keepsOrder } from '../dealing/given.ts';
 import { groupDepthLaw } from '../depth/group-depth.ts';
 import { sliceUnits } from '../depth/padded.ts';
 import { lockstepBalancing, type Candidate } from '../design/candidate.ts';
 import { isInGivenOrder, orderOf, paddedLawOf } from '../orders.ts';
 import { givenOrderOf } from '../plan.ts';
-import type { Predictor } from '../tables.ts';
+import type { MeanRound, Predictor } from '../tables.ts';
 import { moments } from '../../models/workload/laws.ts';
-import { isOneLoop } from './pace.ts';
-
-/** What a work group does on average for each unit of its slots. */
-export interface MeanRound {
-  /** Iterations, > 0. */
-  readonly iterations: number;
-  /** Starts of units that it stands still for, > 0: one where its lanes start together. */
-  readonly starts: number;
-  /** Units of its lanes. */
-  readonly lanes: number;
-}
 
 /**
  * The mean round of a candidate, by which its phases are weighed. Flattened loops over a given order are taken as independent draws.
@@ -71,4 +60,11 @@ function makeRound(
   if (loop === 'nested') return { iterations: plain, starts: 1 };
   const withStarts = groupDepthLaw(plan.law, n, balancing, loop, each, { setupIterations: 1 });
   return { iterations: plain, starts: Math.max(1, (withStarts.meanDepth - depth.meanDepth) / each) };
+}
+
+/** Whether the kernel is one loop over the iterations of all its units, whatever the loop of the design. */
+export function isOneLoop(balancing: LockstepBalancing, loop: 'nested' | 'flattened'): boolean {
+  // Units that a group fetches together end together: one loop inside another, whatever the axis says.
+  if (balancing.kind === 'dynamic-fetch') return balancing.fetch !== 'group';
+  return loop === 'flattened' || isEvenShare(balancing);
 }

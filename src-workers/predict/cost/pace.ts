@@ -1,25 +1,20 @@
 import { isEvenShare, isPadded, type LockstepBalancing } from '../../domain/design.ts';
 import type { GpuDevice } from '../../domain/device.ts';
 import { kernelPhase } from '../../domain/provenance.ts';
-import type { KernelProfile, Phase, PipelineParameters } from '../../domain/kernel.ts';
+import type { KernelProfile, PipelineParameters } from '../../domain/kernel.ts';
 import { bytesOfIteration, LEVEL_1_LATENCY, loadLatencyCycles } from '../../models/memory/accesses.ts';
 import { sectorBytes } from '../../models/memory/traffic.ts';
-import { costFactor } from '../../models/granularity/granularity.ts';
-import {
-  bytesPerMultiprocessorCycle,
-  phaseDemand as derivedDemand,
-  pipelineParameters,
-  type Demand,
-} from '../../models/pipeline/derive.ts';
+import { bytesPerMultiprocessorCycle, pipelineParameters, type Demand } from '../../models/pipeline/derive.ts';
 import { cyclesWithTraffic, cycleTable, marginalCycles } from '../../models/pipeline/soft-saturation.ts';
-import { ACHIEVED_BANDWIDTH, WIDE_COMBINE } from '../constants.ts';
+import { ACHIEVED_BANDWIDTH } from '../constants.ts';
 import { searchSteps } from '../dealing/even-share.ts';
 import { lockstepBalancing, type Candidate } from '../design/candidate.ts';
 import { pipelineOf } from '../predictor.ts';
-import type { Predictor } from '../tables.ts';
+import type { Pace, Predictor } from '../tables.ts';
 import type { CycleTable } from '../time/cycles.ts';
 import { activeLanes } from './active-lanes.ts';
-import { meanRound } from './mean-round.ts';
+import { isOneLoop, meanRound } from './mean-round.ts';
+import { added, phaseDemands, stepFactor, times } from './phases.ts';
 
 /*
  * What an iteration of a launch costs, and how many iterations the other phases of the kernel are worth.
@@ -29,31 +24,6 @@ import { meanRound } from './mean-round.ts';
  * issue. All groups of a multiprocessor are in different phases, so latency, issue and traffic of a mean round add up first, and the
  * soft knee (3.6) takes the sums. It is homogeneous of degree one, so its derivatives share its cycles out among the phases without a rest.
  */
-
-/** The pace of a launch. */
-export interface Pace {
-  /** Cycles, by active work groups; times `iterationFactor` those of an iteration. */
-  readonly cyclesPerIteration: CycleTable;
-  readonly iterationFactor: number;
-  /** The same as parameters, for resources that are not in the table. */
-  readonly pipeline: PipelineParameters;
-  /** Issue of an iteration and of a mean round (`null`: iterations alone), and traffic of one, cycles of a thread group. */
-  readonly stepIssueCycles: number;
-  readonly roundIssueCycles: number | null;
-  readonly transferCycles: number;
-  /** What each start of a unit adds to a group, iterations. */
-  readonly setupIterations: number;
-  /** What a group runs besides, where slots take even shares, iterations. */
-  readonly overheadIterations: number;
-}
-
-/** Paces of one predictor, by `keyOf`; tables of designs without phases are shared by all that have the same. */
-export interface Paces {
-  readonly known: Map<number, Pace>;
-  readonly tables: Map<string, CycleTable>;
-}
-
-export const createPaces = (): Paces => ({ known: new Map(), tables: new Map() });
 
 /** Rounds beyond which a phase that runs once a thread has no weight. */
 const MOST_ROUNDS = 64;
@@ -231,21 +201,6 @@ function groupTable(
   );
 }
 
-/** Time of an iteration of a lane over that of a thread that has its unit for itself. */
-export function stepFactor(
-  { sharing, serialFraction, cooperationCost }: KernelProfile,
-  threadsPerUnit: number,
-): number {
-  return sharing === 'deal' ? 1 : costFactor(threadsPerUnit, serialFraction, cooperationCost);
-}
-
-/** Whether the kernel is one loop over the iterations of all its units, whatever the loop of the design. */
-export function isOneLoop(balancing: LockstepBalancing, loop: 'nested' | 'flattened'): boolean {
-  // Units that a group fetches together end together: one loop inside another, whatever the axis says.
-  if (balancing.kind === 'dynamic-fetch') return balancing.fetch !== 'group';
-  return loop === 'flattened' || isEvenShare(balancing);
-}
-
 /**
  * Part of the loads of a unit that wait for device memory, 0…1. Data of neighbouring units share sectors: in a loop of its own, groups that start
  * together wait for theirs, and in later rounds a neighbour has mostly fetched it; lanes that start units one by one find what the first of them
@@ -267,49 +222,4 @@ function missShare(
   const misses = Math.min(1, isSingle ? Math.max(1, sectors) / starts : sectors);
   const later = misses + (1 - misses) * LEVEL_1_LATENCY;
   return isSingle ? later : (1 + (rounds - 1) * later) / rounds;
-}
-
-const added = (...demands: readonly Demand[]): Demand => ({
-  latencyCycles: demands.reduce((sum, { latencyCycles }) => sum + latencyCycles, 0),
-  issueCycles: demands.reduce((sum, { issueCycles }) => sum + issueCycles, 0),
-});
-const times = ({ latencyCycles, issueCycles }: Demand, count: number): Demand => ({
-  latencyCycles: latencyCycles * count,
-  issueCycles: issueCycles * count,
-});
-
-/** What the demands of phases depend on beside the kernel. */
-interface Circumstances {
-  /** Part of the loads of a unit that wait for device memory, 0…1. */
-  readonly missShare: number;
-  /** Loads at the start of a unit that are priced elsewhere. */
-  readonly loadsElsewhere: number;
-  /** Factors of the derived figures. */
-  readonly off: Demand;
-}
-const PLAIN: Circumstances = { missShare: 1, loadsElsewhere: 0, off: { latencyCycles: 1, issueCycles: 1 } };
-
-/** Demands of the phases of a kernel whose units are shared by u threads. A unit is combined in log₂ u steps. */
-export function phaseDemands(
-  kernel: KernelProfile,
-  device: GpuDevice,
-  threadsPerUnit: number,
-  { missShare, loadsElsewhere, off }: Circumstances = PLAIN,
-) {
-  const phaseDemand = (on: GpuDevice, phase: Phase | undefined, share = 1): Demand => {
-    const dependentLoads = Math.max(0, (phase?.dependentLoads ?? 0) - loadsElsewhere) * share;
-    const { latencyCycles, issueCycles } = derivedDemand(on, phase && { ...phase, dependentLoads });
-    return { latencyCycles: latencyCycles * off.latencyCycles, issueCycles: issueCycles * off.issueCycles };
-  };
-  const combine = times(phaseDemand(device, kernelPhase(kernel, 'combine')), Math.log2(threadsPerUnit));
-  const wide = phaseDemand(device, threadsPerUnit > device.threadGroupWidth ? WIDE_COMBINE : undefined);
-  const unit = added(phaseDemand(device, kernel.unit, missShare), combine, wide);
-  return {
-    prologue: phaseDemand(device, kernel.prologue),
-    unit,
-    /** A kernel that does not say what changing its unit costs pays for a unit. */
-    refill: kernel.refill ? added(phaseDemand(device, kernel.refill, missShare), combine, wide) : unit,
-    search: phaseDemand(device, kernelPhase(kernel, 'search')),
-    carry: phaseDemand(device, kernelPhase(kernel, 'carry')),
-  };
 }

@@ -17,8 +17,7 @@ import { dealtPredictor } from '../predictor.ts';
 import { resolveLaunch } from './launch.ts';
 import type { SweepPlan } from '../plan.ts';
 import { REASON, type Shape } from './shapes.ts';
-import type { Pace } from '../cost/pace.ts';
-import type { Predictor, UnitClass } from '../tables.ts';
+import type { Pace, Predictor, UnitClass } from '../tables.ts';
 
 /** One design taken apart, or the reason it is invalid (a code of INVALID_REASONS, > 0). */
 export interface Candidate {

@@ -4,7 +4,7 @@ import type { LengthLaw } from '../../domain/workload.ts';
 import { bytesOfIteration } from '../../models/memory/accesses.ts';
 import { createCaches } from '../caches.ts';
 import { CLASS_CUTS, CLASS_POINTS, NOMINAL_BLOCK } from '../constants.ts';
-import { phaseDemands, stepFactor } from '../cost/pace.ts';
+import { phaseDemands, stepFactor } from '../cost/phases.ts';
 import { PASS_OVERHEAD_MS } from '../cost/balancing-cost.ts';
 import { givenLengths, lawOfUnits } from '../ordered.ts';
 import { givenOrderOf, type SweepPlan } from '../plan.ts';

@@ -10,7 +10,8 @@ import {
   marginalCycles,
 } from '../../../src-workers/models/pipeline/soft-saturation.ts';
 import { activeLanes } from '../../../src-workers/predict/cost/active-lanes.ts';
-import { paceOf, phaseDemands } from '../../../src-workers/predict/cost/pace.ts';
+import { paceOf } from '../../../src-workers/predict/cost/pace.ts';
+import { phaseDemands } from '../../../src-workers/predict/cost/phases.ts';
 import { examine, type Candidate } from '../../../src-workers/predict/design/candidate.ts';
 import { createPredictor } from '../../../src-workers/predict/predictor.ts';
 import { predictChunk } from '../../../src-workers/predict/ranges.ts';

@@ -1,0 +1,63 @@
+import type { GpuDevice } from '../../domain/device.ts';
+import type { KernelProfile, Phase } from '../../domain/kernel.ts';
+import { kernelPhase } from '../../domain/provenance.ts';
+import { costFactor } from '../../models/granularity/granularity.ts';
+import { phaseDemand as derivedDemand, type Demand } from '../../models/pipeline/derive.ts';
+import { WIDE_COMBINE } from '../constants.ts';
+
+/* What the phases of a kernel need of a device. */
+
+/** Time of an iteration of a lane over that of a thread that has its unit for itself. */
+export function stepFactor(
+  { sharing, serialFraction, cooperationCost }: KernelProfile,
+  threadsPerUnit: number,
+): number {
+  return sharing === 'deal' ? 1 : costFactor(threadsPerUnit, serialFraction, cooperationCost);
+}
+
+/** Demands one after another. */
+export const added = (...demands: readonly Demand[]): Demand => ({
+  latencyCycles: demands.reduce((sum, { latencyCycles }) => sum + latencyCycles, 0),
+  issueCycles: demands.reduce((sum, { issueCycles }) => sum + issueCycles, 0),
+});
+/** A demand so many times. */
+export const times = ({ latencyCycles, issueCycles }: Demand, count: number): Demand => ({
+  latencyCycles: latencyCycles * count,
+  issueCycles: issueCycles * count,
+});
+
+/** What the demands of phases depend on beside the kernel. */
+interface Circumstances {
+  /** Part of the loads of a unit that wait for device memory, 0…1. */
+  readonly missShare: number;
+  /** Loads at the start of a unit that are priced elsewhere. */
+  readonly loadsElsewhere: number;
+  /** Factors of the derived figures. */
+  readonly off: Demand;
+}
+const PLAIN: Circumstances = { missShare: 1, loadsElsewhere: 0, off: { latencyCycles: 1, issueCycles: 1 } };
+
+/** Demands of the phases of a kernel whose units are shared by u threads. A unit is combined in log₂ u steps. */
+export function phaseDemands(
+  kernel: KernelProfile,
+  device: GpuDevice,
+  threadsPerUnit: number,
+  { missShare, loadsElsewhere, off }: Circumstances = PLAIN,
+) {
+  const phaseDemand = (on: GpuDevice, phase: Phase | undefined, share = 1): Demand => {
+    const dependentLoads = Math.max(0, (phase?.dependentLoads ?? 0) - loadsElsewhere) * share;
+    const { latencyCycles, issueCycles } = derivedDemand(on, phase && { ...phase, dependentLoads });
+    return { latencyCycles: latencyCycles * off.latencyCycles, issueCycles: issueCycles * off.issueCycles };
+  };
+  const combine = times(phaseDemand(device, kernelPhase(kernel, 'combine')), Math.log2(threadsPerUnit));
+  const wide = phaseDemand(device, threadsPerUnit > device.threadGroupWidth ? WIDE_COMBINE : undefined);
+  const unit = added(phaseDemand(device, kernel.unit, missShare), combine, wide);
+  return {
+    prologue: phaseDemand(device, kernel.prologue),
+    unit,
+    /** A kernel that does not say what changing its unit costs pays for a unit. */
+    refill: kernel.refill ? added(phaseDemand(device, kernel.refill, missShare), combine, wide) : unit,
+    search: phaseDemand(device, kernelPhase(kernel, 'search')),
+    carry: phaseDemand(device, kernelPhase(kernel, 'carry')),
+  };
+}
