@@ -146,7 +146,7 @@ export function timeOnGpu(predictor: Predictor, candidate: Candidate, device: Gp
   const busy = depths.laws === null ? busyCycles(predictor, candidate, device) : 0;
   const fetching = fetchingCyclesOf(predictor, candidate, device, shared);
   out.regime = cycles < alone ? 'longest-unit' : regime.id;
-  const msPerCycle = shared.iterationFactor / (device.clockMhz * 1e3);
+  const msPerCycle = iterationFactor(predictor, candidate, device) / (device.clockMhz * 1e3);
   out.fetchingMs = fetching * msPerCycle;
   const kernelMs = (Math.max(cycles, alone, busy) + fetching) * msPerCycle;
   out.timeMs = (isClass ? kernelMs : Math.max(kernelMs, launchFloorMs(device))) + shared.balancingMs;
@@ -163,10 +163,12 @@ function launchFloorMs({ launchMicroseconds }: GpuDevice): number {
   return launchMicroseconds === undefined ? LAUNCH_FLOOR_MS : 0;
 }
 
-/** Looked up, or computed where the design predicted last differs in more than its register cap. */
+/** Looked up, or computed where the design predicted last differs in more than its register cap, or where its phases weigh otherwise. */
 function sharedByCaps(predictor: Predictor, candidate: Candidate, device: GpuDevice): SharedByCaps {
   const { caches } = predictor;
   const { deviceAt, threadsPerUnit, loopAt, balancingAt, blockAt, gridBlocks, meanUnitsPerThread } = candidate;
+  const setup = setupIterations(predictor, candidate);
+  const overhead = shareOverhead(predictor, candidate);
   const last = caches.shared;
   if (
     last !== null &&
@@ -177,6 +179,8 @@ function sharedByCaps(predictor: Predictor, candidate: Candidate, device: GpuDev
     last.balancingAt === balancingAt &&
     last.loopAt === loopAt &&
     last.threadsPerUnit === threadsPerUnit &&
+    last.setupIterations === setup &&
+    last.overheadIterations === overhead &&
     last.predictor === predictor
   )
     return last;
@@ -189,9 +193,10 @@ function sharedByCaps(predictor: Predictor, candidate: Candidate, device: GpuDev
     blockAt,
     gridBlocks,
     meanUnitsPerThread,
+    setupIterations: setup,
+    overheadIterations: overhead,
     depths: depthsOf(predictor, candidate, device),
     aloneIterations: aloneIterations(predictor, candidate),
-    iterationFactor: iterationFactor(predictor, candidate, device),
     balancingMs: balancingMs(predictor, candidate, device),
   });
 }
@@ -604,12 +609,14 @@ function knownLaunchOf(predictor: Predictor, candidate: Candidate, device: GpuDe
 
 /** What the fetches of a candidate cost; null where it fetches nothing. */
 function fetchCostOf(
-  { workingBlocks, shape: { groupsPerBlock } }: Candidate,
+  predictor: Predictor,
+  candidate: Candidate,
   device: GpuDevice,
-  { depths: { means, scale }, iterationFactor }: SharedByCaps,
+  { depths: { means, scale } }: SharedByCaps,
 ): FetchCost | null {
   if (!means.fetches) return null;
-  const cost = fetchCost(device, means.fetches, workingBlocks * groupsPerBlock, iterationFactor);
+  const groups = candidate.workingBlocks * candidate.shape.groupsPerBlock;
+  const cost = fetchCost(device, means.fetches, groups, iterationFactor(predictor, candidate, device));
   return { ...cost, iterations: cost.iterations * scale };
 }
 
@@ -628,7 +635,7 @@ export function counterCycles(predictor: Predictor, candidate: Candidate): numbe
 }
 
 function fetchingCyclesOf(predictor: Predictor, candidate: Candidate, device: GpuDevice, shared: SharedByCaps): number {
-  const cost = fetchCostOf(candidate, device, shared);
+  const cost = fetchCostOf(predictor, candidate, device, shared);
   if (!cost) return 0;
   const { workingBlocks, shape } = candidate;
   const threadGroups = workingBlocks * shape.groupsPerBlock * shape.threadGroupsPerGroup;
@@ -642,7 +649,7 @@ export function playedFetches(
   candidate: Candidate,
   device: GpuDevice,
 ): { readonly startCycles: number; readonly cyclesPerIteration: CycleTable } | null {
-  const cost = fetchCostOf(candidate, device, sharedByCaps(predictor, candidate, device));
+  const cost = fetchCostOf(predictor, candidate, device, sharedByCaps(predictor, candidate, device));
   if (!cost) return null;
   const { pipeline, cyclesPerIteration: plain } = paceOf(predictor, candidate);
   const cyclesPerIteration = fetchingTable(pipeline, cost, plain.length - 1, candidate.shape.threadGroupsPerGroup);

@@ -163,11 +163,12 @@ export interface SharedByCaps {
   readonly gridBlocks: number;
   /** Depends on the cap only where lanes fetch. */
   readonly meanUnitsPerThread: number;
+  /** These two depend on the cap where its spills, or the groups that fit, weigh phases otherwise. */
+  readonly setupIterations: number;
+  readonly overheadIterations: number;
   readonly depths: DepthOfDesign;
   /** Iterations that the longest unit takes, at the least; 0 where units are cut. */
   readonly aloneIterations: number;
-  /** Time of an iteration of the launch over that of its cycle table. */
-  readonly iterationFactor: number;
   readonly balancingMs: number;
 }
 
