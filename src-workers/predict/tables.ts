@@ -94,6 +94,8 @@ export interface Pace {
   readonly iterationFactor: number;
   /** The same as parameters, for resources that are not in the table. */
   readonly pipeline: PipelineParameters;
+  /** Of the only group of a multiprocessor: an iteration, and the start of a unit. */
+  readonly aloneCycles: { readonly step: number; readonly start: number };
   /** Issue of an iteration and of a mean round (`null`: iterations alone), and traffic of one, cycles of a thread group. */
   readonly stepIssueCycles: number;
   readonly roundIssueCycles: number | null;
@@ -164,10 +166,9 @@ export interface SharedByCaps {
   /** Depends on the cap only where lanes fetch. */
   readonly meanUnitsPerThread: number;
   readonly depths: DepthOfDesign;
-  /** Iterations that the longest unit takes, at the least; 0 where units are cut. */
-  readonly aloneIterations: number;
-  /** Time of an iteration of the launch over that of its cycle table. */
-  readonly iterationFactor: number;
+  /** Of its pace, which depends on the cap by the residency alone. */
+  readonly setupIterations: number;
+  readonly overheadIterations: number;
   readonly balancingMs: number;
 }
 
