@@ -30,7 +30,7 @@ import {
   sortedLaunch,
   windowUnits,
   type KnownLaunch,
-} from './dealing/known-launch.ts';
+} from './time/known-launch.ts';
 import { sharedUnits, type SharedUnits } from './dealing/even-share.ts';
 import {
   areLongerInParts,
@@ -41,7 +41,8 @@ import {
   type GivenLaunch,
 } from './dealing/given-launch.ts';
 import { tabulatedFetches, tabulatedRounds, tabulatedUnits, type TabulatedUnits } from './dealing/units-per-slot.ts';
-import { fetchedOrder, type FetchedOrder } from './depth/fetched-order.ts';
+import { fetchedOrder } from './dealing/fetched-order.ts';
+import type { FetchedOrder } from './depth/fetched.ts';
 import { evenShareDepth, shareStarts as startsOfShares, type ShareStarts } from './depth/even-share.ts';
 import { groupDepthLaw } from './depth/group-depth.ts';
 import { paddedDepth, sliceUnits } from './depth/padded.ts';
