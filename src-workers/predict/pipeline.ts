@@ -30,7 +30,7 @@ import {
   sortedLaunch,
   windowUnits,
   type KnownLaunch,
-} from './dealing/known-launch.ts';
+} from './time/known-launch.ts';
 import { sharedUnits, type SharedUnits } from './dealing/even-share.ts';
 import {
   areLongerInParts,
@@ -41,7 +41,8 @@ import {
   type GivenLaunch,
 } from './dealing/given-launch.ts';
 import { tabulatedFetches, tabulatedRounds, tabulatedUnits, type TabulatedUnits } from './dealing/units-per-slot.ts';
-import { fetchedOrder, type FetchedOrder } from './depth/fetched-order.ts';
+import { fetchedOrder } from './dealing/fetched-order.ts';
+import type { FetchedOrder } from './depth/fetched.ts';
 import { evenShareDepth, shareStarts as startsOfShares, type ShareStarts } from './depth/even-share.ts';
 import { groupDepthLaw } from './depth/group-depth.ts';
 import { paddedDepth, sliceUnits } from './depth/padded.ts';
@@ -141,12 +142,13 @@ export function timeOnGpu(predictor: Predictor, candidate: Candidate, device: Gp
   const launch = launchOf(predictor, candidate, device, depths);
   const regime = regimeOf(launch);
   const cycles = regime.cycles(launch) * depths.timeScale;
-  const alone = shared.aloneIterations * launch.residency.cyclesPerIteration[1];
+  const alone = aloneCycles(predictor, candidate) / paceOf(predictor, candidate).iterationFactor;
   // The blocks that stand for a launch of known units may have too little of its work.
   const busy = depths.laws === null ? busyCycles(predictor, candidate, device) : 0;
   const fetching = fetchingCyclesOf(predictor, candidate, device, shared);
   out.regime = cycles < alone ? 'longest-unit' : regime.id;
-  const msPerCycle = iterationFactor(predictor, candidate, device) / (device.clockMhz * 1e3);
+  const factor = iterationFactor(predictor, candidate, device);
+  const msPerCycle = factor / (device.clockMhz * 1e3);
   out.fetchingMs = fetching * msPerCycle;
   const kernelMs = (Math.max(cycles, alone, busy) + fetching) * msPerCycle;
   out.timeMs = (isClass ? kernelMs : Math.max(kernelMs, launchFloorMs(device))) + shared.balancingMs;
@@ -163,12 +165,11 @@ function launchFloorMs({ launchMicroseconds }: GpuDevice): number {
   return launchMicroseconds === undefined ? LAUNCH_FLOOR_MS : 0;
 }
 
-/** Looked up, or computed where the design predicted last differs in more than its register cap, or where its phases weigh otherwise. */
+/** Looked up, or computed where the design predicted last differs in more than its register cap. */
 function sharedByCaps(predictor: Predictor, candidate: Candidate, device: GpuDevice): SharedByCaps {
   const { caches } = predictor;
   const { deviceAt, threadsPerUnit, loopAt, balancingAt, blockAt, gridBlocks, meanUnitsPerThread } = candidate;
-  const setup = setupIterations(predictor, candidate);
-  const overhead = shareOverhead(predictor, candidate);
+  const { setupIterations: setup, overheadIterations: overhead } = paceOf(predictor, candidate);
   const last = caches.shared;
   if (
     last !== null &&
@@ -196,18 +197,17 @@ function sharedByCaps(predictor: Predictor, candidate: Candidate, device: GpuDev
     setupIterations: setup,
     overheadIterations: overhead,
     depths: depthsOf(predictor, candidate, device),
-    aloneIterations: aloneIterations(predictor, candidate),
     balancingMs: balancingMs(predictor, candidate, device),
   });
 }
 
 /**
- * However whole units are dealt out, one lane takes the longest, at best with its multiprocessor to itself: iterations of that.
- * Even shares cut it.
+ * However whole units are dealt out, one lane takes the longest, at best with its multiprocessor to itself: cycles of that. Even shares cut it.
  */
-export function aloneIterations(predictor: Predictor, candidate: Candidate): number {
+export function aloneCycles(predictor: Predictor, candidate: Candidate): number {
   if (isEvenShare(lockstepBalancing(predictor, candidate))) return 0;
-  return longestLengthOf(predictor, candidate) + setupIterations(predictor, candidate);
+  const { step, start } = paceOf(predictor, candidate).aloneCycles;
+  return longestLengthOf(predictor, candidate) * step + start;
 }
 
 /** The longest unit, iterations: of the units given, or expected of draws. */
@@ -615,8 +615,9 @@ function fetchCostOf(
   { depths: { means, scale } }: SharedByCaps,
 ): FetchCost | null {
   if (!means.fetches) return null;
-  const groups = candidate.workingBlocks * candidate.shape.groupsPerBlock;
-  const cost = fetchCost(device, means.fetches, groups, iterationFactor(predictor, candidate, device));
+  const { workingBlocks, shape } = candidate;
+  const factor = iterationFactor(predictor, candidate, device);
+  const cost = fetchCost(device, means.fetches, workingBlocks * shape.groupsPerBlock, factor);
   return { ...cost, iterations: cost.iterations * scale };
 }
 

@@ -4,11 +4,11 @@ import type { LengthLaw } from '../domain/workload.ts';
 import type { CpuLoads } from './cpu.ts';
 import type { CacheLimits } from './constants.ts';
 import type { SharedUnits } from './dealing/even-share.ts';
-import type { KnownLaunch } from './dealing/known-launch.ts';
+import type { KnownLaunch } from './time/known-launch.ts';
 import type { GivenOrder } from './dealing/given.ts';
 import type { DepthTable } from './depth/depth-table.ts';
 import type { ShareStarts } from './depth/even-share.ts';
-import type { FetchedOrder } from './depth/fetched-order.ts';
+import type { FetchedOrder } from './depth/fetched.ts';
 import type { DepthMeans } from './depth/means.ts';
 import type { Shape } from './design/shapes.ts';
 import type { SweepPlan } from './plan.ts';
@@ -94,6 +94,8 @@ export interface Pace {
   readonly iterationFactor: number;
   /** The same as parameters, for resources that are not in the table. */
   readonly pipeline: PipelineParameters;
+  /** Of the only group of a multiprocessor: an iteration, and the start of a unit. */
+  readonly aloneCycles: { readonly step: number; readonly start: number };
   /** Issue of an iteration and of a mean round (`null`: iterations alone), and traffic of one, cycles of a thread group. */
   readonly stepIssueCycles: number;
   readonly roundIssueCycles: number | null;
@@ -163,12 +165,10 @@ export interface SharedByCaps {
   readonly gridBlocks: number;
   /** Depends on the cap only where lanes fetch. */
   readonly meanUnitsPerThread: number;
-  /** These two depend on the cap where its spills, or the groups that fit, weigh phases otherwise. */
+  readonly depths: DepthOfDesign;
+  /** Of its pace, which depends on the cap by the residency alone. */
   readonly setupIterations: number;
   readonly overheadIterations: number;
-  readonly depths: DepthOfDesign;
-  /** Iterations that the longest unit takes, at the least; 0 where units are cut. */
-  readonly aloneIterations: number;
   readonly balancingMs: number;
 }
 

@@ -53,12 +53,12 @@ export function paceOf(predictor: Predictor, candidate: Candidate): Pace {
     : Math.min(shape.residentBlocks, Math.ceil(workingBlocks / device.multiprocessors));
   let key = (deviceAt * axes.threadsPerUnit.length + threadsAt) * axes.registerCap.length + capAt;
   key = (key * axes.blockThreads.length + blockAt) * axes.loop.length + loopAt;
-  key = ((key * axes.balancing.length + balancingAt) * (MOST_ROUNDS + 1) + rounds) * 4096 + blocks;
+  key = ((key * axes.balancing.length + balancingAt) * (MOST_ROUNDS + 1) + rounds) * 4096 + (isFamily ? 0 : blocks);
   const isShare = isEvenShare(lockstepBalancing(predictor, candidate));
   // Even shares differ from launch to launch, in their items.
   let pace = isShare ? undefined : paces.known.get(key);
   if (!pace) {
-    pace = makePace(predictor, candidate, device, rounds, blocks * shape.groupsPerBlock);
+    pace = makePace(predictor, candidate, device, rounds, blocks * shape.groupsPerBlock, isFamily);
     if (!isShare) paces.known.set(key, pace);
   }
   return (candidate.pace = pace);
@@ -90,6 +90,7 @@ function makePace(
   device: GpuDevice,
   rounds: number,
   activeGroups: number,
+  isFamily: boolean,
 ): Pace {
   const { plan, paces, elements } = predictor;
   const { kernel, axes } = plan;
@@ -114,6 +115,7 @@ function makePace(
       cyclesPerIteration: table,
       iterationFactor: cost,
       pipeline: step,
+      aloneCycles: { step: table[1] * cost, start: 0 },
       stepIssueCycles: step.issueCycles * cost,
       roundIssueCycles: null,
       transferCycles: 0,
@@ -122,10 +124,15 @@ function makePace(
     };
   }
 
-  const { iterations, starts, lanes } = meanRound(predictor, candidate, rounds);
+  const mean = meanRound(predictor, candidate, rounds);
+  const { lanes } = mean;
+  // Of all launches of a family: in one loop lanes that lose nothing and start together, and caches for themselves.
+  const { iterations, starts } = isFamily && isSingle ? { iterations: predictor.meanLength, starts: 1 } : mean;
   const active = activeLanes(predictor, balancing);
   // Caches hold what the lanes need that have not ended, when most of the reads happen.
-  const threads = Math.min(shape.accessing.residentThreads, activeGroups * threadGroupsPerGroup * width);
+  const threads = isFamily
+    ? width
+    : Math.min(shape.accessing.residentThreads, activeGroups * threadGroupsPerGroup * width);
   const taking = { ...shape.accessing, residentThreads: threads * active.ofReads };
   const bytes = measured ? 0 : bytesOfIteration(device, kernel, taking);
   const waits = measured
@@ -143,7 +150,7 @@ function makePace(
     issueCycles: measured ? plan.pipeline[device.id].issueCycles / derived.issueCycles : 1,
   };
   const phases = phaseDemands(kernel, device, u, {
-    missShare: missShare(kernel, device, isSingle, balancing, lanes, starts, rounds),
+    missShare: missShare(kernel, device, isSingle, balancing, lanes, isFamily ? lanes : starts, rounds),
     // The addition to the counter is priced by `fetch-cost.ts`.
     loadsElsewhere: balancing.kind === 'dynamic-fetch' ? 1 : 0,
     off,
@@ -167,12 +174,16 @@ function makePace(
   };
   const transfer = stepBytes + unitBytes + threadBytes / rounds;
   const pipeline: PipelineParameters = { ...step, ...whole };
-  const part = marginalCycles(pipeline, transfer, activeGroups * threadGroupsPerGroup);
-  const cyclesOf = ({ latencyCycles, issueCycles }: Demand, moved: number): number =>
-    part.latency * latencyCycles + part.issue * issueCycles + part.transfer * moved;
+  const cyclesAmong = (groups: number) => {
+    const part = marginalCycles(pipeline, transfer, groups * threadGroupsPerGroup);
+    return ({ latencyCycles, issueCycles }: Demand, moved: number): number =>
+      part.latency * latencyCycles + part.issue * issueCycles + part.transfer * moved;
+  };
+  const cyclesOf = cyclesAmong(activeGroups);
   const iteration = cyclesOf(own, stepBytes / iterations);
   const startIterations = cyclesOf(perStart, unitBytes / starts) / iteration;
   const groupIterations = cyclesOf(share, threadBytes) / iteration;
+  const cyclesAlone = cyclesAmong(1);
   const isShare = isEvenShare(balancing);
   const setup = rounded(startIterations + (isShare ? 0 : groupIterations / (starts * rounds)));
   const overhead = isShare ? rounded(groupIterations) : 0;
@@ -180,6 +191,7 @@ function makePace(
     cyclesPerIteration: groupTable(pipeline, transfer, threadGroupsPerGroup, most),
     iterationFactor: 1 / (iterations + starts * setup + overhead / rounds),
     pipeline: { ...pipeline, issueCycles: Math.max(pipeline.issueCycles, transfer) },
+    aloneCycles: { step: cyclesAlone(own, stepBytes / iterations), start: cyclesAlone(perStart, unitBytes / starts) },
     stepIssueCycles: own.issueCycles,
     roundIssueCycles: whole.issueCycles,
     transferCycles: transfer,
