@@ -108,18 +108,24 @@ export interface Pace {
 
 /** Paces of one predictor; tables of designs without phases are shared by all that have the same. */
 export interface Paces {
+  /** Whether nothing but its iterations is known of the kernel, and whether it combines what several threads have. */
+  readonly hasNoPhases: boolean;
+  readonly combines: boolean;
+  /** Of launches that are their iterations alone: by device, threads per unit, register cap and whether they are one loop. */
+  readonly plain: Pace[];
   readonly known: Map<number, Pace>;
   readonly tables: Map<string, CycleTable>;
 }
 
-/** What a work group does on average for each unit of its slots. */
+/** What a work group does on average for each unit of its slots, or for an even share. */
 export interface MeanRound {
   /** Iterations, > 0. */
   readonly iterations: number;
   /** Starts of units that it stands still for, > 0: one where its lanes start together. */
   readonly starts: number;
-  /** Units of its lanes. */
   readonly lanes: number;
+  /** Units of each lane. */
+  readonly units: number;
 }
 
 export interface Caches {

@@ -126,11 +126,6 @@ async function sweepOf() {
     examine(predictor, Int32Array.of(device, 0, 0, 0, 0, launch, cap, block), candidate);
     return candidate;
   };
-  /** Iterations of its launch that the longest unit takes alone. */
-  const aloneIterations = (candidate: Candidate): number => {
-    const { iterationFactor, cyclesPerIteration } = paceOf(predictor, candidate);
-    return aloneCycles(predictor, candidate) / iterationFactor / cyclesPerIteration[1];
-  };
   const timed = (device: number, launch: number, block: number): TimedOnGpu => {
     const out = {} as TimedOnGpu;
     timeOnGpu(predictor, at(device, launch, 0, block), devices[device], out);
@@ -151,14 +146,22 @@ async function sweepOf() {
     const drain = (blocks: number, some: number) =>
       some > 0 && blocks > 0 ? drainCycles(fresh, blocks, some, table, blocks * groupsPerBlock) : 0;
     const cycles = Math.max(drain(few + 1, fuller), drain(few, device.multiprocessors));
-    const alone = aloneIterations(at(d, 0, 0, 2)) * table[1];
+    const first = at(d, 0, 0, 2);
+    const alone = aloneCycles(predictor, first) / paceOf(predictor, first).iterationFactor;
     const timeMs = columns.timeMs[encode(predictor.counts, [d, 0, 0, 0, 0, 0, 0, 2])];
     const cycleMs = timeMs / Math.max(cycles, alone);
     input.push(device.multiprocessors, REASON['grid-blocks'], cycleMs, device.limits.maxGridBlocks);
   });
   launches.forEach(({ value }, l) => {
     const { meanLoss, aggregateLoss } = timed(0, l, 2);
-    input.push(value, 1, aloneIterations(at(0, l, 0, 2)), meanLoss, aggregateLoss);
+    const first = at(0, l, 0, 2);
+    input.push(
+      value,
+      1,
+      aloneCycles(predictor, first) / paceOf(predictor, first).aloneCycles.step,
+      meanLoss,
+      aggregateLoss,
+    );
   });
   devices.forEach((_, d) =>
     registerCap.forEach((__, cap) =>
