@@ -97,7 +97,18 @@ describe('bytes of an iteration', () => {
 
   it('depend on what else passes through the first-level cache', () => {
     // 2,048 threads touch three lines each, four times the cache: one in 65 of the sectors along the unit is reused.
-    expect(bytes(A100, [along(8), along(4), gather(8)])).toBeCloseTo((8 + 4 + 64 * (32 + 32)) / 65 + 0.4 * 32, 9);
+    const apart = gather(8, { missFraction: 1 });
+    expect(bytes(A100, [along(8), along(4), apart])).toBeCloseTo((8 + 4 + 64 * (32 + 32)) / 65 + 32, 9);
+    // Where lanes gather from the same lines, these take less of the cache.
+    const shared = gather(8, { missFraction: 0.25 });
+    const ratio = (4 / 3) * (1 + 1 + 0.5);
+    const reuse = 1 / (1 + ratio ** 3);
+    expect(bytes(A100, [along(8), along(4), shared])).toBeCloseTo(reuse * 12 + (1 - reuse) * 64 + 0.25 * 32, 9);
+  });
+
+  it('of short units reuse more, since units share lines', () => {
+    // Units of 8 B on lines of 128 B: 2,048 of them touch 16 KiB of 192, so that 1 in 12³ + 1 reads misses.
+    expect(bytes(A100, [along(4)], { unitElements: 2 })).toBeCloseTo(4 + (8 - 4) / (12 ** 3 + 1), 12);
   });
 });
 
@@ -136,10 +147,11 @@ async function predicted(kernel: Partial<StudyFile['kernel']>, axes: Partial<Stu
 }
 
 /**
- * Bytes of `ACCESSES` on full multiprocessors of an A100, by a thread and by 32 threads a unit: reuse of 1 in 65 along the unit, as above; of each
- * element alone. Two in five gathers miss.
+ * Bytes of `ACCESSES` on full multiprocessors of an A100, by a thread and by 32 threads a unit. 2,048 threads touch two lines each along the unit,
+ * and by gathers √0.4 of one, of a cache of 1,536 lines; 32 threads need each element alone. Two in five gathers miss.
  */
-const BY_THREAD = (8 + 4 + 64 * (32 + 32)) / 65 + 0.4 * 32;
+const REUSED = 1 / (1 + ((4 / 3) * (2 + Math.sqrt(0.4))) ** 3);
+const BY_THREAD = REUSED * (8 + 4) + (1 - REUSED) * (32 + 32) + 0.4 * 32;
 const BY_GROUP = 8 + 4 + 0.4 * 32;
 
 describe('a sweep', () => {
