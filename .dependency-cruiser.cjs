@@ -7,6 +7,20 @@ const only = (name, from, allowed) => ({
 });
 module.exports = {
   forbidden: [
+    {
+      name: 'order-of-the-prediction',
+      comment: 'The folders of the prediction are in the order of its data: depth, dealing, time.',
+      severity: 'error',
+      from: { path: '^src-workers/predict/depth/' },
+      to: { path: '^src-workers/predict/(dealing|time)/' },
+    },
+    {
+      name: 'dealing-before-time',
+      comment: 'Which units a slot gets does not depend on how long they take.',
+      severity: 'error',
+      from: { path: '^src-workers/predict/dealing/' },
+      to: { path: '^src-workers/predict/time/' },
+    },
     { name: 'no-circular', severity: 'error', from: {}, to: { circular: true } },
     {
       name: 'no-unresolvable',

@@ -4,7 +4,7 @@ import { indexedQueue } from '../numeric/queue.ts';
 import { examine, examineFamily, type Candidate } from '../predict/design/candidate.ts';
 import { paceOf } from '../predict/cost/pace.ts';
 import {
-  aloneIterations,
+  aloneCycles,
   balancingMs,
   bestRate,
   closeBusyCycles,
@@ -97,7 +97,7 @@ function launchesMs(own: Predictor, candidate: Candidate, busy: BusyCycles): num
   const before = balancingMs(own, candidate, device);
   if (classes)
     return classes.reduce((sum, each) => sum + launchesMs(each.units.predictor, each.candidate, busy), before);
-  const alone = aloneIterations(own, candidate) * paceOf(own, candidate).cyclesPerIteration[1];
+  const alone = aloneCycles(own, candidate) / paceOf(own, candidate).iterationFactor;
   const factor = iterationFactor(own, candidate, device);
   const cycles = Math.max(
     (1 - SLACK) * Math.max(busy(own, candidate, device), alone) * factor,

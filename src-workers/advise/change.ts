@@ -1,5 +1,7 @@
+import type { KernelProfile } from '../domain/kernel.ts';
 import {
   kernelInput,
+  kernelValue,
   withKernelValue,
   type KernelNumber,
   type OwnInput,
@@ -39,10 +41,10 @@ export function changedPlan(plan: SweepPlan, { input, value }: InputChange): Swe
     default: {
       const { field, implementation } = kernelInput(input)!;
       const number = field as KernelNumber;
-      const changed =
-        implementation === null
-          ? { ...plan, id, kernel: withKernelValue(plan.kernel, number, value) }
-          : { ...plan, id };
+      // A kernel that leaves a phase out is not one whose phase takes nothing: the value that it has changes nothing.
+      const changedKernel = (kernel: KernelProfile): KernelProfile =>
+        kernelValue(kernel, number) === value ? kernel : withKernelValue(kernel, number, value);
+      const changed = implementation === null ? { ...plan, id, kernel: changedKernel(plan.kernel) } : { ...plan, id };
       const { implementations } = plan.axes;
       if (!implementations) return changed;
       // An input of the study is that of all implementations without a value of their own.
@@ -51,7 +53,7 @@ export function changedPlan(plan: SweepPlan, { input, value }: InputChange): Swe
       const axes = {
         ...plan.axes,
         implementations: implementations.map((one, at) =>
-          follows(one, at) ? { ...one, kernel: withKernelValue(one.kernel, number, value) } : one,
+          follows(one, at) ? { ...one, kernel: changedKernel(one.kernel) } : one,
         ),
       };
       return { ...changed, axes };

@@ -4,7 +4,7 @@ import type { GridLaunch } from '../domain/space.ts';
 import type { LengthLaw } from '../domain/workload.ts';
 import { mersenneTwister } from '../numeric/random.ts';
 import { createCaches } from '../predict/caches.ts';
-import { givenLengths, lawOfUnits, type OrderedLengths } from '../predict/ordered.ts';
+import { givenLengths, lawOfUnits, repeatedUnits, type OrderedLengths } from '../predict/ordered.ts';
 import type { SweepPlan } from '../predict/plan.ts';
 import { createPredictor } from '../predict/predictor.ts';
 import { predictChunk } from '../predict/ranges.ts';
@@ -44,20 +44,32 @@ interface Workload {
 
 // -- Rows ------------------------------------------------------------------------------------------------------------------
 
-/** Rows that stand for those of a matrix of which only figures are known. */
-const KEPT_ROWS = 4096;
+/** Quantiles that stand for the rows of a matrix of which only figures are known, and the most rows of an order made of them. */
+const QUANTILES = 4096;
+const MOST_ROWS = 1 << 15;
 const SEED = 7;
 
-/** Rows with the figures of a matrix. Neighbours are as alike as the cells of its slices say, where these are known. */
+/** Rows with the figures of a matrix; the longest is there once. Neighbours are as alike as the cells of its slices say, where these are known. */
 function rowsOf(matrix: MatrixSummary): Workload {
   const { rows, max, nonzeros, slicedCells } = matrix;
-  const count = Math.min(rows, KEPT_ROWS);
+  const count = Math.min(rows, QUANTILES);
   const lengths = Float64Array.from({ length: count }, (_, i) => Math.round(rowQuantile(matrix, (i + 0.5) / count)));
-  lengths[count - 1] = max;
-  if (slicedCells === null || rows <= SLICE_ROWS)
-    return { law: lawOfUnits(matrix.name, givenLengths(lengths), count), ordered: null };
-  const ordered = givenLengths(inOrder(lengths, slicedCells / Math.max(1, nonzeros)));
+  if (slicedCells === null || rows <= SLICE_ROWS) return { law: withLongest(lengths, rows, max), ordered: null };
+  const pattern = inOrder(lengths, slicedCells / Math.max(1, nonzeros));
+  const order = repeatedUnits(pattern, Math.min(rows, MOST_ROWS)).slice();
+  order[order.length >> 1] = max;
+  const ordered = givenLengths(order);
   return { law: lawOfUnits(matrix.name, ordered, rows), ordered };
+}
+
+/** The law of rows of which one is the longest. */
+function withLongest(lengths: Float64Array, rows: number, max: number): LengthLaw {
+  const law = lawOfUnits('', givenLengths(lengths), lengths.length);
+  const masses = new Map<number, number>();
+  law.support.forEach((length, at) => masses.set(length, law.probability[at] * (1 - 1 / rows)));
+  masses.set(max, (masses.get(max) ?? 0) + 1 / rows);
+  const support = Float64Array.from(masses.keys()).sort();
+  return { label: '', truncatedMass: 0, support, probability: support.map((length) => masses.get(length)!) };
 }
 
 /**
@@ -119,7 +131,7 @@ function slicedLoss(lengths: Float64Array): number {
 function rowsTogether(matrix: MatrixSummary, together: number): Workload {
   const { ordered, law } = rowsOf(matrix);
   const rows =
-    ordered?.iterations ?? Float64Array.from({ length: KEPT_ROWS }, (_, i) => quantileOf(law, (i + 0.5) / KEPT_ROWS));
+    ordered?.iterations ?? Float64Array.from({ length: QUANTILES }, (_, i) => quantileOf(law, (i + 0.5) / QUANTILES));
   const sums = new Float64Array(Math.ceil(rows.length / together));
   rows.forEach((length, at) => (sums[Math.floor(at / together)] += length));
   const given = givenLengths(sums);
@@ -132,12 +144,17 @@ function quantileOf({ support, probability }: LengthLaw, fraction: number): numb
   return support[support.length - 1];
 }
 
-const workloads = new WeakMap<MatrixSummary, Map<string, Workload>>();
+/** Workloads of the matrices asked for last: a fit asks for the same ones again. */
+const workloads = new Map<string, Workload>();
+const KEPT_WORKLOADS = 512;
 function workOf(matrix: MatrixSummary, key: string, make: () => Workload): Workload {
-  let known = workloads.get(matrix);
-  if (!known) workloads.set(matrix, (known = new Map()));
-  let work = known.get(key);
-  if (!work) known.set(key, (work = make()));
+  const { name, rows, nonzeros, max } = matrix;
+  const id = `${name} ${rows} ${nonzeros} ${max} ${matrix.slicedCells} ${key}`;
+  let work = workloads.get(id);
+  if (!work) {
+    if (workloads.size >= KEPT_WORKLOADS) workloads.clear();
+    workloads.set(id, (work = make()));
+  }
   return work;
 }
 
@@ -395,7 +412,14 @@ const MERGE_BLOCK_THREADS = 128;
 
 const mergePath: Launcher = (_device, matrix, missFraction) => [
   {
-    kernel: { ...csrKernel(matrix, 4, missFraction), name: 'merge', unit: { instructions: 6, bytes: 8 } },
+    // A block finds its rows first; threads search among them in shared memory.
+    kernel: {
+      ...csrKernel(matrix, 4, missFraction),
+      name: 'merge',
+      unit: { instructions: 6, bytes: 8 },
+      search: { instructions: 4, dependentExchanges: 0.5 },
+      carry: { instructions: 15 },
+    },
     units: matrix.rows,
     work: { law: workOf(matrix, 'rows', () => rowsOf(matrix)).law, ordered: null },
     threadsPerUnit: 1,
@@ -431,7 +455,7 @@ function launchMicroseconds(device: GpuDevice, launch: SpmvLaunch): number {
       balancing: [balancing],
       registerCap: [null],
       blockThreads: [blockThreads],
-      launch: [fitting(launch)],
+      launch: [launch.launch],
     },
   };
   let own = caches.get(work);
@@ -440,16 +464,6 @@ function launchMicroseconds(device: GpuDevice, launch: SpmvLaunch): number {
   let kept = own.get(key);
   if (!kept) own.set(key, (kept = createCaches({ depthLaws: 8, slabs: 1, launchNumbers: 1 << 16 })));
   return predictChunk(createPredictor(plan, kept), 0, 1).timeMs[0] * 1e3;
-}
-
-/** A launch in which every block has work. */
-function fitting({ launch, units, blockThreads, threadsPerUnit, balancing }: SpmvLaunch): GridLaunch {
-  if (launch.kind !== 'grid' || balancing === 'none') return launch;
-  // Even shares cut units, so that a launch may have more slots than there are units; the space does not have such designs.
-  return {
-    kind: 'grid',
-    value: Math.max(1, Math.min(launch.value, Math.ceil(units / (blockThreads / threadsPerUnit)))),
-  };
 }
 
 function implementation(

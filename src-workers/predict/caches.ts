@@ -1,5 +1,5 @@
 import { SLAB_LENGTH, SWEEP_LIMITS, type CacheLimits } from './constants.ts';
-import type { KnownLaunch } from './dealing/known-launch.ts';
+import type { KnownLaunch } from './time/known-launch.ts';
 import { depthTable } from './depth/depth-table.ts';
 import type { GroupDepth } from '../domain/depth.ts';
 import { clearArena, createArena } from './time/arena.ts';

@@ -30,7 +30,7 @@ import {
   sortedLaunch,
   windowUnits,
   type KnownLaunch,
-} from './dealing/known-launch.ts';
+} from './time/known-launch.ts';
 import { sharedUnits, type SharedUnits } from './dealing/even-share.ts';
 import {
   areLongerInParts,
@@ -41,7 +41,8 @@ import {
   type GivenLaunch,
 } from './dealing/given-launch.ts';
 import { tabulatedFetches, tabulatedRounds, tabulatedUnits, type TabulatedUnits } from './dealing/units-per-slot.ts';
-import { fetchedOrder, type FetchedOrder } from './depth/fetched-order.ts';
+import { fetchedOrder } from './dealing/fetched-order.ts';
+import type { FetchedOrder } from './depth/fetched.ts';
 import { evenShareDepth, shareStarts as startsOfShares, type ShareStarts } from './depth/even-share.ts';
 import { groupDepthLaw } from './depth/group-depth.ts';
 import { paddedDepth, sliceUnits } from './depth/padded.ts';
@@ -141,12 +142,13 @@ export function timeOnGpu(predictor: Predictor, candidate: Candidate, device: Gp
   const launch = launchOf(predictor, candidate, device, depths);
   const regime = regimeOf(launch);
   const cycles = regime.cycles(launch) * depths.timeScale;
-  const alone = shared.aloneIterations * launch.residency.cyclesPerIteration[1];
+  const alone = aloneCycles(predictor, candidate) / paceOf(predictor, candidate).iterationFactor;
   // The blocks that stand for a launch of known units may have too little of its work.
   const busy = depths.laws === null ? busyCycles(predictor, candidate, device) : 0;
   const fetching = fetchingCyclesOf(predictor, candidate, device, shared);
   out.regime = cycles < alone ? 'longest-unit' : regime.id;
-  const msPerCycle = shared.iterationFactor / (device.clockMhz * 1e3);
+  const factor = iterationFactor(predictor, candidate, device);
+  const msPerCycle = factor / (device.clockMhz * 1e3);
   out.fetchingMs = fetching * msPerCycle;
   const kernelMs = (Math.max(cycles, alone, busy) + fetching) * msPerCycle;
   out.timeMs = (isClass ? kernelMs : Math.max(kernelMs, launchFloorMs(device))) + shared.balancingMs;
@@ -167,6 +169,7 @@ function launchFloorMs({ launchMicroseconds }: GpuDevice): number {
 function sharedByCaps(predictor: Predictor, candidate: Candidate, device: GpuDevice): SharedByCaps {
   const { caches } = predictor;
   const { deviceAt, threadsPerUnit, loopAt, balancingAt, blockAt, gridBlocks, meanUnitsPerThread } = candidate;
+  const { setupIterations: setup, overheadIterations: overhead } = paceOf(predictor, candidate);
   const last = caches.shared;
   if (
     last !== null &&
@@ -177,6 +180,8 @@ function sharedByCaps(predictor: Predictor, candidate: Candidate, device: GpuDev
     last.balancingAt === balancingAt &&
     last.loopAt === loopAt &&
     last.threadsPerUnit === threadsPerUnit &&
+    last.setupIterations === setup &&
+    last.overheadIterations === overhead &&
     last.predictor === predictor
   )
     return last;
@@ -189,20 +194,20 @@ function sharedByCaps(predictor: Predictor, candidate: Candidate, device: GpuDev
     blockAt,
     gridBlocks,
     meanUnitsPerThread,
+    setupIterations: setup,
+    overheadIterations: overhead,
     depths: depthsOf(predictor, candidate, device),
-    aloneIterations: aloneIterations(predictor, candidate),
-    iterationFactor: iterationFactor(predictor, candidate, device),
     balancingMs: balancingMs(predictor, candidate, device),
   });
 }
 
 /**
- * However whole units are dealt out, one lane takes the longest, at best with its multiprocessor to itself: iterations of that.
- * Even shares cut it.
+ * However whole units are dealt out, one lane takes the longest, at best with its multiprocessor to itself: cycles of that. Even shares cut it.
  */
-export function aloneIterations(predictor: Predictor, candidate: Candidate): number {
+export function aloneCycles(predictor: Predictor, candidate: Candidate): number {
   if (isEvenShare(lockstepBalancing(predictor, candidate))) return 0;
-  return longestLengthOf(predictor, candidate) + setupIterations(predictor, candidate);
+  const { step, start } = paceOf(predictor, candidate).aloneCycles;
+  return longestLengthOf(predictor, candidate) * step + start;
 }
 
 /** The longest unit, iterations: of the units given, or expected of draws. */
@@ -604,12 +609,15 @@ function knownLaunchOf(predictor: Predictor, candidate: Candidate, device: GpuDe
 
 /** What the fetches of a candidate cost; null where it fetches nothing. */
 function fetchCostOf(
-  { workingBlocks, shape: { groupsPerBlock } }: Candidate,
+  predictor: Predictor,
+  candidate: Candidate,
   device: GpuDevice,
-  { depths: { means, scale }, iterationFactor }: SharedByCaps,
+  { depths: { means, scale } }: SharedByCaps,
 ): FetchCost | null {
   if (!means.fetches) return null;
-  const cost = fetchCost(device, means.fetches, workingBlocks * groupsPerBlock, iterationFactor);
+  const { workingBlocks, shape } = candidate;
+  const factor = iterationFactor(predictor, candidate, device);
+  const cost = fetchCost(device, means.fetches, workingBlocks * shape.groupsPerBlock, factor);
   return { ...cost, iterations: cost.iterations * scale };
 }
 
@@ -628,7 +636,7 @@ export function counterCycles(predictor: Predictor, candidate: Candidate): numbe
 }
 
 function fetchingCyclesOf(predictor: Predictor, candidate: Candidate, device: GpuDevice, shared: SharedByCaps): number {
-  const cost = fetchCostOf(candidate, device, shared);
+  const cost = fetchCostOf(predictor, candidate, device, shared);
   if (!cost) return 0;
   const { workingBlocks, shape } = candidate;
   const threadGroups = workingBlocks * shape.groupsPerBlock * shape.threadGroupsPerGroup;
@@ -642,7 +650,7 @@ export function playedFetches(
   candidate: Candidate,
   device: GpuDevice,
 ): { readonly startCycles: number; readonly cyclesPerIteration: CycleTable } | null {
-  const cost = fetchCostOf(candidate, device, sharedByCaps(predictor, candidate, device));
+  const cost = fetchCostOf(predictor, candidate, device, sharedByCaps(predictor, candidate, device));
   if (!cost) return null;
   const { pipeline, cyclesPerIteration: plain } = paceOf(predictor, candidate);
   const cyclesPerIteration = fetchingTable(pipeline, cost, plain.length - 1, candidate.shape.threadGroupsPerGroup);

@@ -1,6 +1,7 @@
 import { parseBalancing } from '../domain/balancing.ts';
 import type { GpuDevice } from '../domain/device.ts';
 import type { PipelineParameters } from '../domain/kernel.ts';
+import { kernelPhase } from '../domain/provenance.ts';
 import { unwrap } from '../domain/result.ts';
 import type { Implementation, SpaceAxes } from '../domain/space.ts';
 import type { LengthLaw } from '../domain/workload.ts';
@@ -67,7 +68,13 @@ function predictorOf(plan: SweepPlan, caches: Caches, allowed: Allowed | null, i
     meanLength,
     elements: meanLength,
     dealt: new Map(),
-    paces: { known: new Map(), tables: new Map() },
+    paces: {
+      hasNoPhases: !kernel.prologue && !kernel.unit && !kernel.refill,
+      combines: kernelPhase(kernel, 'combine') !== undefined,
+      plain: [],
+      known: new Map(),
+      tables: new Map(),
+    },
     meanRounds: new Map(),
     longestLength: longestOf(plan.law, plan.units),
     longestGiven: plan.law.support[plan.law.support.length - 1],

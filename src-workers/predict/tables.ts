@@ -4,11 +4,11 @@ import type { LengthLaw } from '../domain/workload.ts';
 import type { CpuLoads } from './cpu.ts';
 import type { CacheLimits } from './constants.ts';
 import type { SharedUnits } from './dealing/even-share.ts';
-import type { KnownLaunch } from './dealing/known-launch.ts';
+import type { KnownLaunch } from './time/known-launch.ts';
 import type { GivenOrder } from './dealing/given.ts';
 import type { DepthTable } from './depth/depth-table.ts';
 import type { ShareStarts } from './depth/even-share.ts';
-import type { FetchedOrder } from './depth/fetched-order.ts';
+import type { FetchedOrder } from './depth/fetched.ts';
 import type { DepthMeans } from './depth/means.ts';
 import type { Shape } from './design/shapes.ts';
 import type { SweepPlan } from './plan.ts';
@@ -94,6 +94,8 @@ export interface Pace {
   readonly iterationFactor: number;
   /** The same as parameters, for resources that are not in the table. */
   readonly pipeline: PipelineParameters;
+  /** Of the only group of a multiprocessor: an iteration, and the start of a unit. */
+  readonly aloneCycles: { readonly step: number; readonly start: number };
   /** Issue of an iteration and of a mean round (`null`: iterations alone), and traffic of one, cycles of a thread group. */
   readonly stepIssueCycles: number;
   readonly roundIssueCycles: number | null;
@@ -106,18 +108,24 @@ export interface Pace {
 
 /** Paces of one predictor; tables of designs without phases are shared by all that have the same. */
 export interface Paces {
+  /** Whether nothing but its iterations is known of the kernel, and whether it combines what several threads have. */
+  readonly hasNoPhases: boolean;
+  readonly combines: boolean;
+  /** Of launches that are their iterations alone: by device, threads per unit, register cap and whether they are one loop. */
+  readonly plain: Pace[];
   readonly known: Map<number, Pace>;
   readonly tables: Map<string, CycleTable>;
 }
 
-/** What a work group does on average for each unit of its slots. */
+/** What a work group does on average for each unit of its slots, or for an even share. */
 export interface MeanRound {
   /** Iterations, > 0. */
   readonly iterations: number;
   /** Starts of units that it stands still for, > 0: one where its lanes start together. */
   readonly starts: number;
-  /** Units of its lanes. */
   readonly lanes: number;
+  /** Units of each lane. */
+  readonly units: number;
 }
 
 export interface Caches {
@@ -164,10 +172,9 @@ export interface SharedByCaps {
   /** Depends on the cap only where lanes fetch. */
   readonly meanUnitsPerThread: number;
   readonly depths: DepthOfDesign;
-  /** Iterations that the longest unit takes, at the least; 0 where units are cut. */
-  readonly aloneIterations: number;
-  /** Time of an iteration of the launch over that of its cycle table. */
-  readonly iterationFactor: number;
+  /** Of its pace, which depends on the cap by the residency alone. */
+  readonly setupIterations: number;
+  readonly overheadIterations: number;
   readonly balancingMs: number;
 }
 

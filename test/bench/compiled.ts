@@ -23,7 +23,7 @@ import {
 } from '../../src-workers/predict/constants.ts';
 import { examine, type Candidate } from '../../src-workers/predict/design/candidate.ts';
 import { REASON } from '../../src-workers/predict/design/shapes.ts';
-import { aloneIterations, timeOnGpu, type TimedOnGpu } from '../../src-workers/predict/pipeline.ts';
+import { aloneCycles, timeOnGpu, type TimedOnGpu } from '../../src-workers/predict/pipeline.ts';
 import { paceOf } from '../../src-workers/predict/cost/pace.ts';
 import { createPredictor } from '../../src-workers/predict/predictor.ts';
 import { predictChunk } from '../../src-workers/predict/ranges.ts';
@@ -146,14 +146,22 @@ async function sweepOf() {
     const drain = (blocks: number, some: number) =>
       some > 0 && blocks > 0 ? drainCycles(fresh, blocks, some, table, blocks * groupsPerBlock) : 0;
     const cycles = Math.max(drain(few + 1, fuller), drain(few, device.multiprocessors));
-    const alone = aloneIterations(predictor, at(d, 0, 0, 2)) * table[1];
+    const first = at(d, 0, 0, 2);
+    const alone = aloneCycles(predictor, first) / paceOf(predictor, first).iterationFactor;
     const timeMs = columns.timeMs[encode(predictor.counts, [d, 0, 0, 0, 0, 0, 0, 2])];
     const cycleMs = timeMs / Math.max(cycles, alone);
     input.push(device.multiprocessors, REASON['grid-blocks'], cycleMs, device.limits.maxGridBlocks);
   });
   launches.forEach(({ value }, l) => {
     const { meanLoss, aggregateLoss } = timed(0, l, 2);
-    input.push(value, 1, aloneIterations(predictor, at(0, l, 0, 2)), meanLoss, aggregateLoss);
+    const first = at(0, l, 0, 2);
+    input.push(
+      value,
+      1,
+      aloneCycles(predictor, first) / paceOf(predictor, first).aloneCycles.step,
+      meanLoss,
+      aggregateLoss,
+    );
   });
   devices.forEach((_, d) =>
     registerCap.forEach((__, cap) =>

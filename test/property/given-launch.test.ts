@@ -2,7 +2,7 @@ import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { unwrap } from '../../src-workers/domain/result.ts';
 import { inOrderCycles } from '../../src-workers/predict/time/in-order.ts';
-import { knownBlocks } from '../../src-workers/predict/time/placed.ts';
+import { knownBlocks } from '../../src-workers/predict/dealing/blocks.ts';
 import { prepareDevice } from '../../src-workers/simulate/device.ts';
 import { seededRandom } from '../../src-workers/simulate/random.ts';
 import { kneeRate } from '../bench/composite-designs.ts';

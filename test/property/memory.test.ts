@@ -6,9 +6,8 @@ import type { GpuDevice } from '../../src-workers/domain/device.ts';
 import type { MemoryAccess } from '../../src-workers/domain/kernel.ts';
 import { bytesOfIteration } from '../../src-workers/models/memory/accesses.ts';
 import { bytesAlongRun, hitFraction, randomHitFraction } from '../../src-workers/models/memory/traffic.ts';
-import { SPMV_IMPLEMENTATIONS } from '../../src-workers/evidence/spmv-designs.ts';
-import { SPMV_PARAMETERS } from '../../src-workers/evidence/spmv-parameters.ts';
-import { nonzerosWithin, paddedCells, rowQuantile, type MatrixSummary } from '../../src-workers/models/spmv/summary.ts';
+import { nonzerosWithin, paddedCells, rowQuantile } from '../../src-workers/models/spmv/summary.ts';
+import { summary } from './summaries.ts';
 
 const db = join(import.meta.dirname, '..', '..', 'db', 'devices');
 const gpus = ['nvidia', 'amd'].flatMap(
@@ -20,35 +19,6 @@ const size = fc.double({ min: 1, max: 1e11, noNaN: true });
 const more = fc.double({ min: 1, max: 100, noNaN: true });
 /** Rounding of a few operations. */
 const LESS = 1 - 1e-12;
-
-/** Summaries that lengths really have: of lists of lengths. */
-const summary: fc.Arbitrary<MatrixSummary> = fc
-  .array(fc.integer({ min: 0, max: 400 }), { minLength: 1, maxLength: 300 })
-  .filter((lengths) => lengths.some((length) => length > 0))
-  .map((lengths) => {
-    const sorted = [...lengths].sort((a, b) => a - b);
-    const at = (share: number): number => sorted[Math.min(sorted.length - 1, Math.floor(share * sorted.length))];
-    const nonzeros = lengths.reduce((sum, length) => sum + length, 0);
-    const mean = nonzeros / lengths.length;
-    let cells = 0;
-    for (let start = 0; start < lengths.length; start += 64)
-      cells += 64 * Math.max(...lengths.slice(start, start + 64));
-    return {
-      name: 'drawn',
-      rows: lengths.length,
-      columns: lengths.length,
-      nonzeros,
-      min: sorted[0],
-      q1: at(0.25),
-      median: at(0.5),
-      q3: at(0.75),
-      max: sorted.at(-1)!,
-      mean,
-      variance: lengths.reduce((sum, length) => sum + (length - mean) ** 2, 0) / lengths.length,
-      skewness: 0,
-      slicedCells: cells,
-    };
-  });
 
 const elementBytes = fc.constantFrom(1, 2, 4, 8, 16, 32, 48, 128);
 const threads = fc.record({
@@ -162,30 +132,6 @@ describe('a matrix by its summary', () => {
         expect(rowQuantile(matrix, 1)).toBe(matrix.max);
         expect(nonzerosWithin(matrix, width)).toBeLessThanOrEqual(Math.min(matrix.nonzeros, matrix.rows * width));
       }),
-    );
-  });
-});
-
-describe('measured products', () => {
-  const values = Object.fromEntries(Object.entries(SPMV_PARAMETERS).map(([name, { initial }]) => [name, initial]));
-
-  it('take longer with a later start, and are no faster with a lower bandwidth or a higher latency', () => {
-    fc.assert(
-      fc.property(device, summary, fc.double({ min: 1.5, max: 5, noNaN: true }), (gpu, matrix, factor) => {
-        for (const { id, microseconds } of SPMV_IMPLEMENTATIONS.values()) {
-          const time = microseconds(gpu, matrix, values);
-          expect(time, id).toBeGreaterThan(0);
-          const later = microseconds(gpu, matrix, { ...values, startMicroseconds: values.startMicroseconds * factor });
-          expect(later - time, id).toBeCloseTo(values.startMicroseconds * (factor - 1), 6);
-          // Setups are kept on steps of 1/32, which moves the longest group by a few per cent.
-          for (const worse of [
-            { latencyRatio: values.latencyRatio * factor },
-            { bandwidthFraction: values.bandwidthFraction / factor },
-          ])
-            expect(microseconds(gpu, matrix, { ...values, ...worse }), id).toBeGreaterThanOrEqual(time * 0.97);
-        }
-      }),
-      { numRuns: 40 },
     );
   });
 });

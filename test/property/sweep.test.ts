@@ -151,6 +151,19 @@ describe('laws of a prediction', () => {
     );
   });
 
+  it('are those of each design alone, also where a register cap changes how much phases weigh', async () => {
+    // Instructions of spills make an iteration longer, and so a start of a unit shorter in iterations.
+    const plan = await planOf(study({ unit: { instructions: 60, dependentLoads: 1 }, bytesPerIteration: 4 }));
+    const size = spaceSize(plan.axes);
+    const whole = predictChunk(createPredictor(plan), 0, size);
+    fc.assert(
+      fc.property(fc.integer({ min: 0, max: size - 1 }), (design) => {
+        expect(predictChunk(createPredictor(plan), design, 1).timeMs[0]).toBe(whole.timeMs[design]);
+      }),
+      { numRuns: 40 },
+    );
+  });
+
   it('are the same bits in ranges that are predicted together, whatever they hold of which device', async () => {
     const devices = ['nvidia-v100-sxm2-16gb', 'nvidia-a100-sxm4-40gb', 'amd-mi250x-gcd'];
     const plan = await planOf({ ...study(), devices });

@@ -5,7 +5,6 @@ import { describe, expect, it } from 'vitest';
 import type { GpuDevice } from '../../src-workers/domain/device.ts';
 import { unwrap } from '../../src-workers/domain/result.ts';
 import { SPMV_DATASETS } from '../../src-workers/models/spmv/datasets.ts';
-import { fitFolds } from '../../src-workers/evidence/fit.ts';
 import { foldOf, FOLDS, outside } from '../../src-workers/evidence/folds.ts';
 import { fourNumbersTime } from '../../src-workers/evidence/four-numbers.ts';
 import { judgeDataset, judgeImplementation, unseenParameters } from '../../src-workers/evidence/judge.ts';
@@ -77,24 +76,6 @@ describe('the reader', () => {
 });
 
 describe('fitting', () => {
-  it('recovers the parameters that times were made with', () => {
-    const device = devices.find(({ id }) => id === 'nvidia-v100-sxm2-16gb')!;
-    // Matrices large enough that the start of a launch does not hide the rest.
-    const matrices = ginkgo.measured.matrices.filter(({ nonzeros }) => nonzeros > 3e5).slice(0, 40);
-    for (const implementation of ['csr-group', 'sellp']) {
-      const model = SPMV_IMPLEMENTATIONS.get(implementation)!;
-      const truth = { startMicroseconds: 6, bandwidthFraction: 0.5, latencyRatio: 0.7, missFraction: 0.2 };
-      const microseconds = Float64Array.from(matrices, (matrix) => model.microseconds(device, matrix, truth));
-      const measured = { name: implementation, column: implementation, implementation };
-      const { values } = unwrap(fitFolds(measured, device, { matrices, microseconds }));
-      for (const [name, value] of Object.entries(truth))
-        expect(
-          Math.abs(Math.log(values[name as keyof typeof truth]! / value)),
-          `${implementation} ${name}`,
-        ).toBeLessThan(0.3);
-    }
-  });
-
   it('has at most six parameters per implementation, each with a range', () => {
     for (const { id, parameters } of SPMV_IMPLEMENTATIONS.values()) {
       expect(parameters.length, id).toBeLessThanOrEqual(6);
@@ -142,7 +123,8 @@ describe('judging', () => {
     for (const i of [0, 7, 400]) {
       const at = matrices.findIndex(({ name }) => name === points.names[i]);
       const { folds } = loops.kept.loops.merge_path;
-      expect(points.predicted[i]).toBe(model.microseconds(device, matrices[at], folds[foldOf(matrices[at].name)]));
+      const asked = model.microseconds(device, matrices[at], folds[foldOf(matrices[at].name)]);
+      expect(points.predicted[i]).toBe(Number(asked.toPrecision(4)));
       expect(points.measured[i]).toBe(times.get('merge_path')![at]);
     }
     expect(judgeImplementation(loops, 'unnamed', 'nothing')).toBeNull();

@@ -29,6 +29,11 @@ function bytes(
   return bytesOfIteration(device, { accesses, bytesPerIteration: 0 }, threads);
 }
 const along = (elementBytes: number): MemoryAccess => ({ pattern: 'along-unit', elementBytes });
+const gather = (elementBytes: number, more: Partial<MemoryAccess> = {}): MemoryAccess => ({
+  pattern: 'scattered',
+  elementBytes,
+  ...more,
+});
 
 describe('bytes of an iteration', () => {
   it('are those of the profile where it lists no accesses', () => {
@@ -42,10 +47,10 @@ describe('bytes of an iteration', () => {
   });
 
   it('along a unit are the element where sectors stay in the first-level cache', () => {
-    // 32 sectors of 32 B in 192 KiB: all but 1/192³ are hits.
-    expect(bytes(A100, [along(4)], { residentThreads: 32 })).toBeCloseTo(4, 5);
-    // 2,048 sectors take a third of the cache: 27 of 28 hit, and (27 · 4 + 32) / 28 = 5.
-    expect(bytes(A100, [along(4)])).toBeCloseTo(5, 12);
+    // The cache keeps lines of 128 B. 32 of them take 1/48 of 192 KiB: all but one in 48³ + 1 reads hit.
+    expect(bytes(A100, [along(4)], { residentThreads: 32 })).toBeCloseTo(4 + 28 / (48 ** 3 + 1), 12);
+    // 2,048 lines take 4/3 of the cache: 27 of 27 + 64 hit.
+    expect(bytes(A100, [along(4)])).toBeCloseTo((27 * 4 + 64 * 32) / 91, 12);
     // Shared memory leaves nothing.
     expect(bytes(A100, [along(4)], { sharedMemoryBytes: 192 * 1024 })).toBe(32);
   });
@@ -61,29 +66,49 @@ describe('bytes of an iteration', () => {
       expect(bytes(device, [{ pattern: 'across-lanes', elementBytes: 4 }])).toBe(4);
   });
 
-  it('scattered are whole sectors: 32 B of NVIDIA, 64 B of AMD', () => {
-    expect(bytes(K20, [{ pattern: 'scattered', elementBytes: 8 }])).toBe(32);
-    expect(bytes(MI210, [{ pattern: 'scattered', elementBytes: 8 }])).toBe(64);
-    expect(bytes(K20, [{ pattern: 'scattered', elementBytes: 48 }])).toBe(64);
+  it('scattered are whole sectors where all gathers miss: 32 B of NVIDIA, 64 B of AMD', () => {
+    expect(bytes(K20, [gather(8, { missFraction: 1 })])).toBe(32);
+    expect(bytes(MI210, [gather(8, { missFraction: 1 })])).toBe(64);
+    expect(bytes(K20, [gather(48, { missFraction: 1 })])).toBe(64);
+  });
+
+  it('scattered are those of the gathers that miss, two in five where the kernel does not say', () => {
+    expect(bytes(K20, [gather(8)])).toBeCloseTo(0.4 * 32, 12);
+    expect(bytes(K20, [gather(8, { missFraction: 0.05 })])).toBeCloseTo(
+      // The level-2 cache serves √0.05 of the gathers at twice the bandwidth of device memory: it runs out first.
+      (Math.sqrt(0.05) * 32) / 2,
+      12,
+    );
+    expect(bytes(K20, [gather(8, { missFraction: 0 })])).toBe(0);
   });
 
   it('of an array that is read again are those of the cache that holds it', () => {
-    const gather = (footprintBytes: number): MemoryAccess => ({
-      pattern: 'scattered',
-      elementBytes: 8,
-      footprintBytes,
-    });
-    // Half of the level-2 cache is kept for it, which has twice the bandwidth of device memory.
-    expect(bytes(K20, [gather(1)])).toBeCloseTo(16, 9);
-    expect(bytes(K20, [gather(K20.l2Bytes / 2)])).toBeCloseTo(24, 9);
-    expect(bytes(K20, [gather(K20.l2Bytes * 1000)])).toBeCloseTo(32, 6);
-    expect(bytes(A100, [gather(64)])).toBeCloseTo(0, 6);
+    const of = (footprintBytes: number): MemoryAccess => gather(8, { footprintBytes, missFraction: 1 });
+    // What hits the level-2 cache has twice the bandwidth of device memory.
+    expect(bytes(K20, [of(1)])).toBeCloseTo(16, 9);
+    // Half of that cache is kept for the array: one as large hits ∛½, so that the cache still runs out first.
+    expect(bytes(K20, [of(K20.l2Bytes / 2)])).toBeCloseTo(16, 9);
+    // One four times as large hits 1/∛65, and device memory runs out first.
+    expect(bytes(K20, [of(K20.l2Bytes * 2)])).toBeCloseTo(32 * (1 - 1 / Math.cbrt(65)), 9);
+    // The caches hold their part of an array of any size.
+    expect(bytes(K20, [of(K20.l2Bytes * 1000)])).toBeCloseTo(32 * (1 - 1 / 2000), 6);
+    expect(bytes(A100, [of(64)])).toBeCloseTo(0, 6);
   });
 
   it('depend on what else passes through the first-level cache', () => {
-    const gather: MemoryAccess = { pattern: 'scattered', elementBytes: 8 };
-    // 2,048 threads touch 3 · 32 B each, which is the whole cache: half of the sectors along the unit are reused.
-    expect(bytes(A100, [along(8), along(4), gather])).toBeCloseTo((8 + 32) / 2 + (4 + 32) / 2 + 32, 9);
+    // 2,048 threads touch three lines each, four times the cache: one in 65 of the sectors along the unit is reused.
+    const apart = gather(8, { missFraction: 1 });
+    expect(bytes(A100, [along(8), along(4), apart])).toBeCloseTo((8 + 4 + 64 * (32 + 32)) / 65 + 32, 9);
+    // Where lanes gather from the same lines, these take less of the cache.
+    const shared = gather(8, { missFraction: 0.25 });
+    const ratio = (4 / 3) * (1 + 1 + 0.5);
+    const reuse = 1 / (1 + ratio ** 3);
+    expect(bytes(A100, [along(8), along(4), shared])).toBeCloseTo(reuse * 12 + (1 - reuse) * 64 + 0.25 * 32, 9);
+  });
+
+  it('of short units reuse more, since units share lines', () => {
+    // Units of 8 B on lines of 128 B: 2,048 of them touch 16 KiB of 192, so that 1 in 12³ + 1 reads misses.
+    expect(bytes(A100, [along(4)], { unitElements: 2 })).toBeCloseTo(4 + (8 - 4) / (12 ** 3 + 1), 12);
   });
 });
 
@@ -121,18 +146,26 @@ async function predicted(kernel: Partial<StudyFile['kernel']>, axes: Partial<Stu
   return { plan, predictor, columns: predictChunk(predictor, 0, spaceSize(plan.axes)) };
 }
 
+/**
+ * Bytes of `ACCESSES` on full multiprocessors of an A100, by a thread and by 32 threads a unit. 2,048 threads touch two lines each along the unit,
+ * and by gathers √0.4 of one, of a cache of 1,536 lines; 32 threads need each element alone. Two in five gathers miss.
+ */
+const REUSED = 1 / (1 + ((4 / 3) * (2 + Math.sqrt(0.4))) ** 3);
+const BY_THREAD = REUSED * (8 + 4) + (1 - REUSED) * (32 + 32) + 0.4 * 32;
+const BY_GROUP = 8 + 4 + 0.4 * 32;
+
 describe('a sweep', () => {
   it('has a thread per unit lose to a group per unit through coalescing alone', async () => {
-    const plain = await predicted({ bytesPerIteration: 44 });
+    const plain = await predicted({ bytesPerIteration: BY_GROUP });
     const [thread, group] = plain.columns.timeMs;
     // Units of one length, no serial part: the same work either way.
     expect(Math.abs(thread / group - 1)).toBeLessThan(0.01);
     const { columns, predictor } = await predicted({ accesses: ACCESSES });
     const each = [0, 1].map((design) => describeDesign(predictor, design).bytesPerIteration!);
-    expect(each[0]).toBeCloseTo(70, 9);
-    expect(each[1]).toBeCloseTo(44, 9);
+    expect(each[0]).toBeCloseTo(BY_THREAD, 9);
+    expect(each[1]).toBeCloseTo(BY_GROUP, 9);
     // Bound by memory, times are as the bytes.
-    expect(Math.abs(columns.timeMs[0] / columns.timeMs[1] / (70 / 44) - 1)).toBeLessThan(0.02);
+    expect(Math.abs(columns.timeMs[0] / columns.timeMs[1] / (BY_THREAD / BY_GROUP) - 1)).toBeLessThan(0.02);
     expect(columns.timeMs[1]).toBeCloseTo(group, 9);
   });
 
@@ -141,7 +174,7 @@ describe('a sweep', () => {
     const simulated = [0, 1].map(
       (design) => unwrap(simulateDesign(predictor, design, { seed: 1, halfWidth: 0.01, maxReplications: 8 })).meanMs,
     );
-    expect(Math.abs(simulated[0] / simulated[1] / (70 / 44) - 1)).toBeLessThan(0.02);
+    expect(Math.abs(simulated[0] / simulated[1] / (BY_THREAD / BY_GROUP) - 1)).toBeLessThan(0.02);
     simulated.forEach((ms, design) => expect(Math.abs(ms / columns.timeMs[design] - 1)).toBeLessThan(0.02));
   });
 

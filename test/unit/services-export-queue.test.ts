@@ -14,7 +14,8 @@ test('a document is rendered only after the one before was handed over, a failed
     if (id === 2) throw new Error('broken');
     return fail('conflict', 'nothing to export');
   };
-  const { 'export.render': render } = exportHandlers({ views: { read } } as unknown as Context);
+  const store = { getRun: () => Promise.resolve(fail('not-found', 'no run')) };
+  const { 'export.render': render } = exportHandlers({ views: { read }, store } as unknown as Context);
   await Promise.all(
     [1, 2, 3].map((runId) =>
       render({ runId, format: 'json', limit: 1 }).then(

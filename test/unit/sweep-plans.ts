@@ -14,7 +14,7 @@ import type { SweepPlan } from '../../src-workers/predict/plan.ts';
 const ROOT = join(import.meta.dirname, '..', '..');
 /** Files of workloads are those of the examples. */
 const openFile = fileOpener(join(ROOT, 'db/examples'));
-const GPUS = ['nvidia', 'amd', 'software'].flatMap(
+export const GPUS = ['nvidia', 'amd', 'software'].flatMap(
   (name) => JSON.parse(readFileSync(join(ROOT, 'db/devices', `${name}.json`), 'utf8')) as GpuDevice[],
 );
 

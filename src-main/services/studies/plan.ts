@@ -178,15 +178,16 @@ export function studyAxes(study: Study, devices: readonly Device[]): Result<Spac
   if (!implementations.ok) return implementations;
   for (const [at, kernel] of [study.kernel, ...(implementations.value ?? []).map((one) => one.kernel)].entries()) {
     const place = at === 0 ? 'kernel' : `implementations[${at - 1}].kernel`;
-    const wrong = [place, ...PHASES.map((name) => `${place}.${name}`)].find(
-      (_, part) => shares(part === 0 ? kernel : kernel[PHASES[part - 1]]) > 1 + 1e-9,
-    );
-    if (wrong !== undefined)
-      return fail(
-        'bad-input',
-        `${wrong}.integerShare, fp64Share and specialShare sum to more than 1. Give shares of at most 1 together; the rest is FP32.`,
-        { field: `${wrong}.integerShare` },
-      );
+    for (const [part, sum] of [
+      [place, shares(kernel)] as const,
+      ...PHASES.map((name) => [`${place}.${name}`, shares(kernel[name])] as const),
+    ])
+      if (sum > 1 + 1e-9)
+        return fail(
+          'bad-input',
+          `${part}.integerShare, fp64Share and specialShare sum to ${Number(sum.toFixed(6))}. Give shares of at most 1 together; the rest is FP32.`,
+          { field: `${part}.integerShare` },
+        );
   }
   const cpu = devices.find((device) => device.kind === 'cpu');
   const checked = cpu ? checkCpu(study, cpu, balancing) : ok(null);

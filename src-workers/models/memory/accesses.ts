@@ -93,17 +93,19 @@ function missesOf(
 
 /** What all resident threads touch of an array in one iteration, bytes: a cache keeps whole lines, also where it has fetched one sector of them. */
 function touchedBytes(
-  { pattern, elementBytes }: MemoryAccess,
-  { residentThreads, threadsPerUnit }: AccessingThreads,
+  { pattern, elementBytes, missFraction = GATHER_MISS_FRACTION }: MemoryAccess,
+  { residentThreads, threadsPerUnit, unitElements }: AccessingThreads,
   line: number,
 ): number {
   switch (pattern) {
     case 'along-unit':
-      return residentThreads * Math.max(elementBytes, line / threadsPerUnit);
+      // Units stand one behind another, so that short ones share lines.
+      return residentThreads * Math.max(elementBytes, Math.min(line, elementBytes * unitElements) / threadsPerUnit);
     case 'across-lanes':
       return residentThreads * elementBytes;
     case 'scattered':
-      return residentThreads * wholeSectors(elementBytes, line);
+      // Lanes that read the same sectors touch the same lines.
+      return residentThreads * Math.sqrt(missFraction) * wholeSectors(elementBytes, line);
   }
 }
 

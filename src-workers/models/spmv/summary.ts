@@ -61,7 +61,7 @@ export function rowQuantile({ min, q1, median, q3, max, mean }: MatrixSummary, f
   if (at < 3) return median + (q3 - median) * (at - 2);
   // The mean of q3 + (max − q3)·tᵏ over the last quarter is q3 + (max − q3)/(k + 1).
   const rest = 4 * mean - (min + q1) / 2 - (q1 + median) / 2 - (median + q3) / 2 - q3;
-  const power = Math.min(64, Math.max(1, (max - q3) / Math.max(rest, 1e-9) - 1));
+  const power = Math.min(2 ** 20, Math.max(1, (max - q3) / Math.max(rest, 1e-9) - 1));
   return q3 + (max - q3) * (at - 3) ** power;
 }
 

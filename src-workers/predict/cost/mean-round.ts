@@ -16,11 +16,12 @@ export function meanRound(predictor: Predictor, candidate: Candidate, rounds: nu
   const balancing = lockstepBalancing(predictor, candidate);
   const { unitsPerGroup: n, loopAt, balancingAt } = candidate;
   if (isEvenShare(balancing)) {
+    // A share is one round. Of a family, whose shares are open, a unit is.
     const { itemsPerSlot, meanUnitsPerThread } = candidate;
-    const perRound = meanUnitsPerThread > 0 ? itemsPerSlot / meanUnitsPerThread : predictor.meanLength;
-    const each = Math.min(1, 1 / Math.max(1, predictor.meanLength));
+    const [items, units] = itemsPerSlot > 0 ? [itemsPerSlot, meanUnitsPerThread] : [predictor.meanLength, 1];
     // A lane starts a unit at an item with this probability, and a group whenever any lane does.
-    return { iterations: perRound, starts: Math.max(1e-9, perRound * (1 - (1 - each) ** n)), lanes: n };
+    const each = Math.min(1, 1 / Math.max(1, predictor.meanLength));
+    return { iterations: items, starts: Math.max(1e-9, items * (1 - (1 - each) ** n)), lanes: n, units };
   }
   const { plan, meanRounds } = predictor;
   const loop = isOneLoop(balancing, plan.axes.loop[loopAt]) ? 'flattened' : 'nested';
@@ -28,7 +29,7 @@ export function meanRound(predictor: Predictor, candidate: Candidate, rounds: nu
   const key = ((balancingAt * 2 + Number(loop === 'flattened')) * 128 + n) * 128 + whole;
   const known = meanRounds.get(key);
   if (known) return known;
-  const made = { ...makeRound(predictor, candidate, loop, whole), lanes: n };
+  const made = { ...makeRound(predictor, candidate, loop, whole), lanes: n, units: 1 };
   const round = { ...made, iterations: Math.max(made.iterations, 1e-9) };
   meanRounds.set(key, round);
   return round;

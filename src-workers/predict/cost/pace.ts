@@ -1,6 +1,5 @@
 import { isEvenShare, isPadded, type LockstepBalancing } from '../../domain/design.ts';
 import type { GpuDevice } from '../../domain/device.ts';
-import { kernelPhase } from '../../domain/provenance.ts';
 import type { KernelProfile, PipelineParameters } from '../../domain/kernel.ts';
 import { bytesOfIteration, LEVEL_1_LATENCY, loadLatencyCycles } from '../../models/memory/accesses.ts';
 import { sectorBytes } from '../../models/memory/traffic.ts';
@@ -45,36 +44,59 @@ export function paceOf(predictor: Predictor, candidate: Candidate): Pace {
   const { plan, paces } = predictor;
   const { axes } = plan;
   const { deviceAt, capAt, blockAt, threadsAt, loopAt, balancingAt, shape, workingBlocks } = candidate;
+  if (isPlain(predictor, candidate)) {
+    const isSingle = isOneLoop(lockstepBalancing(predictor, candidate), axes.loop[loopAt]);
+    const at =
+      ((deviceAt * axes.threadsPerUnit.length + threadsAt) * axes.registerCap.length + capAt) * 2 + Number(isSingle);
+    return (candidate.pace = paces.plain[at] ??= plainPace(predictor, candidate, isSingle));
+  }
   const device = axes.devices[deviceAt] as GpuDevice;
   const isFamily = candidate.gridBlocks === 0;
-  const rounds = isFamily ? MOST_ROUNDS : scaledRounds(candidate.meanUnitsPerThread);
+  const isShare = isEvenShare(lockstepBalancing(predictor, candidate));
+  const rounds = isFamily ? MOST_ROUNDS : isShare ? 1 : scaledRounds(candidate.meanUnitsPerThread);
   const blocks = isFamily
     ? shape.residentBlocks
     : Math.min(shape.residentBlocks, Math.ceil(workingBlocks / device.multiprocessors));
   let key = (deviceAt * axes.threadsPerUnit.length + threadsAt) * axes.registerCap.length + capAt;
   key = (key * axes.blockThreads.length + blockAt) * axes.loop.length + loopAt;
-  key = ((key * axes.balancing.length + balancingAt) * (MOST_ROUNDS + 1) + rounds) * 4096 + blocks;
-  const isShare = isEvenShare(lockstepBalancing(predictor, candidate));
+  key = ((key * axes.balancing.length + balancingAt) * (MOST_ROUNDS + 1) + rounds) * 4096 + (isFamily ? 0 : blocks);
   // Even shares differ from launch to launch, in their items.
   let pace = isShare ? undefined : paces.known.get(key);
   if (!pace) {
-    pace = makePace(predictor, candidate, device, rounds, blocks * shape.groupsPerBlock);
+    pace = makePace(predictor, candidate, device, rounds, blocks * shape.groupsPerBlock, isFamily);
     if (!isShare) paces.known.set(key, pace);
   }
   return (candidate.pace = pace);
 }
 
-/** Whether an iteration is all that a kernel does, and moves nothing. */
-function isPlain(
-  kernel: KernelProfile,
-  threadsPerUnit: number,
-  width: number,
-  bytes: number,
-  balancing: LockstepBalancing,
-): boolean {
-  if (bytes > 0 || threadsPerUnit > width || isEvenShare(balancing)) return false;
-  const combines = threadsPerUnit > 1 && kernelPhase(kernel, 'combine') !== undefined;
-  return !combines && !kernel.prologue && !kernel.unit && !kernel.refill;
+/** Whether an iteration is all that a launch does, and moves nothing. */
+function isPlain({ paces, balancing }: Predictor, { shape, balancingAt, threadsPerUnit }: Candidate): boolean {
+  if (!paces.hasNoPhases || shape.bytesPerIteration > 0 || shape.threadGroupsPerGroup > 1) return false;
+  return !isEvenShare(balancing[balancingAt]) && (threadsPerUnit === 1 || !paces.combines);
+}
+
+/** The pace of a launch that is its iterations alone: that of the pipeline. */
+function plainPace(predictor: Predictor, candidate: Candidate, isSingle: boolean): Pace {
+  const { plan, paces } = predictor;
+  const { kernel, axes } = plan;
+  const device = axes.devices[candidate.deviceAt] as GpuDevice;
+  const cap = axes.registerCap[candidate.capAt];
+  const pipeline = pipelineOf(plan, device, cap, 0);
+  const key = `${candidate.deviceAt} ${cap}`;
+  let table = paces.tables.get(key);
+  if (!table) paces.tables.set(key, (table = cycleTable(pipeline, device.limits.maxThreadGroupsPerMultiprocessor)));
+  const iterationFactor = stepFactor(kernel, candidate.threadsPerUnit) + (isSingle ? (kernel.flattenedCost ?? 0) : 0);
+  return {
+    cyclesPerIteration: table,
+    iterationFactor,
+    pipeline,
+    aloneCycles: { step: table[1] * iterationFactor, start: 0 },
+    stepIssueCycles: pipeline.issueCycles * iterationFactor,
+    roundIssueCycles: null,
+    transferCycles: 0,
+    setupIterations: 0,
+    overheadIterations: 0,
+  };
 }
 
 /** Setups are rounded to five binary digits, so that launches with nearly the same share their laws. Totals do not change. */
@@ -90,8 +112,9 @@ function makePace(
   device: GpuDevice,
   rounds: number,
   activeGroups: number,
+  isFamily: boolean,
 ): Pace {
-  const { plan, paces, elements } = predictor;
+  const { plan, elements } = predictor;
   const { kernel, axes } = plan;
   const { shape, threadsPerUnit: u, unitsPerGroup: n } = candidate;
   const { threadGroupsPerGroup } = shape;
@@ -106,27 +129,17 @@ function makePace(
     stepFactor(kernel, u) * (kernel.sharing === 'deal' && isEvenShare(balancing) ? 1 / u : 1) +
     (isSingle ? (kernel.flattenedCost ?? 0) : 0);
   const most = Math.floor(device.limits.maxThreadGroupsPerMultiprocessor / threadGroupsPerGroup);
-  if (isPlain(kernel, u, width, measured ? 0 : shape.bytesPerIteration, balancing)) {
-    const key = `${candidate.deviceAt} ${cap} ${threadGroupsPerGroup} ${shape.bytesPerIteration}`;
-    let table = paces.tables.get(key);
-    if (!table) paces.tables.set(key, (table = groupTable(step, 0, threadGroupsPerGroup, most)));
-    return {
-      cyclesPerIteration: table,
-      iterationFactor: cost,
-      pipeline: step,
-      stepIssueCycles: step.issueCycles * cost,
-      roundIssueCycles: null,
-      transferCycles: 0,
-      setupIterations: 0,
-      overheadIterations: 0,
-    };
-  }
-
-  const { iterations, starts, lanes } = meanRound(predictor, candidate, rounds);
+  const mean = meanRound(predictor, candidate, rounds);
+  const { lanes, units } = mean;
+  // Of all launches of a family: in one loop lanes that lose nothing and start together, and caches for themselves.
+  const { iterations, starts } = isFamily && isSingle ? { iterations: predictor.meanLength, starts: 1 } : mean;
   const active = activeLanes(predictor, balancing);
   // Caches hold what the lanes need that have not ended, when most of the reads happen.
-  const threads = Math.min(shape.accessing.residentThreads, activeGroups * threadGroupsPerGroup * width);
-  const taking = { ...shape.accessing, residentThreads: threads * active.ofReads };
+  const threads = isFamily
+    ? width
+    : Math.min(shape.accessing.residentThreads, activeGroups * threadGroupsPerGroup * width);
+  const run = isEvenShare(balancing) ? candidate.itemsPerSlot : shape.accessing.unitElements;
+  const taking = { ...shape.accessing, residentThreads: threads * active.ofReads, unitElements: run };
   const bytes = measured ? 0 : bytesOfIteration(device, kernel, taking);
   const waits = measured
     ? 0
@@ -143,7 +156,7 @@ function makePace(
     issueCycles: measured ? plan.pipeline[device.id].issueCycles / derived.issueCycles : 1,
   };
   const phases = phaseDemands(kernel, device, u, {
-    missShare: missShare(kernel, device, isSingle, balancing, lanes, starts, rounds),
+    missShare: missShare(kernel, device, isSingle, balancing, lanes, isFamily ? lanes : starts, rounds),
     // The addition to the counter is priced by `fetch-cost.ts`.
     loadsElsewhere: balancing.kind === 'dynamic-fetch' ? 1 : 0,
     off,
@@ -157,9 +170,11 @@ function makePace(
   // Traffic of the thread groups of a work group, over those of them.
   const achieved = device.achievedBandwidthFraction ?? ACHIEVED_BANDWIDTH;
   const perCycle = achieved * bytesPerMultiprocessorCycle(device) * threadGroupsPerGroup;
-  const stepBytes = (lanes * (isPadded(balancing) ? iterations * u : elements) * bytes) / perCycle;
+  const stepBytes =
+    (lanes * (isPadded(balancing) ? iterations * u : isEvenShare(balancing) ? iterations : elements) * bytes) /
+    perCycle;
   const ofUnit = isSingle ? (kernel.refill ?? kernel.unit) : kernel.unit;
-  const unitBytes = measured ? 0 : (lanes * (ofUnit?.bytes ?? 0)) / perCycle;
+  const unitBytes = measured ? 0 : (lanes * units * (ofUnit?.bytes ?? 0)) / perCycle;
   const threadBytes = measured ? 0 : ((kernel.prologue?.bytes ?? 0) * Math.min(width, n * u)) / perCycle;
   const whole = {
     latencyCycles: iterations * own.latencyCycles + starts * perStart.latencyCycles + share.latencyCycles / rounds,
@@ -167,12 +182,16 @@ function makePace(
   };
   const transfer = stepBytes + unitBytes + threadBytes / rounds;
   const pipeline: PipelineParameters = { ...step, ...whole };
-  const part = marginalCycles(pipeline, transfer, activeGroups * threadGroupsPerGroup);
-  const cyclesOf = ({ latencyCycles, issueCycles }: Demand, moved: number): number =>
-    part.latency * latencyCycles + part.issue * issueCycles + part.transfer * moved;
+  const cyclesAmong = (groups: number) => {
+    const part = marginalCycles(pipeline, transfer, groups * threadGroupsPerGroup);
+    return ({ latencyCycles, issueCycles }: Demand, moved: number): number =>
+      part.latency * latencyCycles + part.issue * issueCycles + part.transfer * moved;
+  };
+  const cyclesOf = cyclesAmong(activeGroups);
   const iteration = cyclesOf(own, stepBytes / iterations);
   const startIterations = cyclesOf(perStart, unitBytes / starts) / iteration;
   const groupIterations = cyclesOf(share, threadBytes) / iteration;
+  const cyclesAlone = cyclesAmong(1);
   const isShare = isEvenShare(balancing);
   const setup = rounded(startIterations + (isShare ? 0 : groupIterations / (starts * rounds)));
   const overhead = isShare ? rounded(groupIterations) : 0;
@@ -180,6 +199,7 @@ function makePace(
     cyclesPerIteration: groupTable(pipeline, transfer, threadGroupsPerGroup, most),
     iterationFactor: 1 / (iterations + starts * setup + overhead / rounds),
     pipeline: { ...pipeline, issueCycles: Math.max(pipeline.issueCycles, transfer) },
+    aloneCycles: { step: cyclesAlone(own, stepBytes / iterations), start: cyclesAlone(perStart, unitBytes / starts) },
     stepIssueCycles: own.issueCycles,
     roundIssueCycles: whole.issueCycles,
     transferCycles: transfer,

@@ -20,7 +20,7 @@ import {
   TREND_PARTS,
 } from '../constants.ts';
 import type { DepthMeans } from '../depth/means.ts';
-import { knownBlocks, sortRow, type KnownBlocks } from '../time/placed.ts';
+import { knownBlocks, sortRow, type KnownBlocks } from './blocks.ts';
 import { dealingScratch, groupDepth, type Dealing } from './deal.ts';
 import { shareDepth, shareScratch, type SharedUnits } from './even-share.ts';
 import {

@@ -15,7 +15,7 @@ import {
 import { greatestCommonDivisor } from '../../numeric/lattice.ts';
 import { quickGenerator } from '../../numeric/random.ts';
 import { dealingScratch, groupDepth, hasDivergentSetup, type Dealing } from './deal.ts';
-import { sortRow } from '../time/placed.ts';
+import { sortRow } from './blocks.ts';
 import { keepsLanes, type PlainSample, type SortedReader } from './order.ts';
 
 /** Depths of the groups of blocks of a launch, iterations. */

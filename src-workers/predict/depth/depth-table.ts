@@ -138,3 +138,14 @@ export function rowSurvival(table: DepthTable, groups: number, scratch: Float64A
   for (let i = 0; i < low.length; i++) scratch[i] = notAll(low[i] + part * (high[i] - low[i]));
   return scratch;
 }
+
+/** Probabilities that hold from each step to the next: a block is active, a group is, at least one of two groups is. */
+export interface StepLaws {
+  readonly steps: Float64Array;
+  readonly block: Float64Array;
+  readonly group: Float64Array;
+  readonly either: Float64Array;
+  readonly lattice: boolean;
+  /** See `BlockLaw` in time/law.ts. */
+  readonly isKnown?: boolean;
+}

@@ -24,7 +24,7 @@ import {
 } from './discrete-law.ts';
 import { divergentStarts, fetchedStarts, independentStarts } from './divergent-starts.ts';
 import { dynamicGroupDepth, prepareRenewals, type Renewals } from './dynamic-fetch.ts';
-import type { FetchedOrder, FetchingGroup } from './fetched-order.ts';
+import type { FetchedOrder, FetchingGroup } from './fetched.ts';
 import { windowMeanLoss, windowSurvival, type SortedWindow } from './window.ts';
 import {
   FOLLOWED_ROUNDS,

@@ -1,5 +1,5 @@
 import { greatestCommonDivisor } from '../../numeric/lattice.ts';
-import type { StepLaws } from '../time/block-law.ts';
+import type { StepLaws } from './depth-table.ts';
 import { GROUP_EDGES, NEGLIGIBLE_LIFE, TAIL_EDGES } from '../constants.ts';
 import { isLattice } from './depth-table.ts';
 import type { DiscreteLaw } from './discrete-law.ts';

@@ -252,7 +252,9 @@ function examineOwn(predictor: Predictor, positions: Int32Array, candidate: Cand
   }
   candidate.meanUnitsPerThread = launch.meanUnitsPerThread * (launch.gridBlocks / candidate.workingBlocks);
   if (launch.gridBlocks > device.limits.maxGridBlocks) candidate.invalid = REASON['grid-blocks'];
-  else if (!launch.everyBlockWorks) candidate.invalid = REASON['idle-blocks'];
+  // Even shares cut units, so that more slots than units have work.
+  else if (isEvenShare(balancing) ? hasIdleShares(candidate) : !launch.everyBlockWorks)
+    candidate.invalid = REASON['idle-blocks'];
   else if (
     fetching &&
     (candidate.workingBlocks - 1) * (blockThreads / threadsPerUnit) * unitsPerFetch(balancing) >= plan.units
@@ -260,6 +262,11 @@ function examineOwn(predictor: Predictor, positions: Int32Array, candidate: Cand
     candidate.invalid = REASON['idle-blocks'];
   else if (violates(plan.constraints, plan, positions, candidate)) candidate.invalid = REASON.constraint;
   else candidate.invalid = 0;
+}
+
+/** Whether some blocks of even shares have nothing to do although no slot has more than one item. */
+function hasIdleShares({ itemsPerSlot, workingBlocks, gridBlocks }: Candidate): boolean {
+  return itemsPerSlot <= 1 && workingBlocks < gridBlocks;
 }
 
 const ONE_EACH = { kind: 'units-per-thread', value: 1 } as const;

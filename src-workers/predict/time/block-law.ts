@@ -12,7 +12,7 @@ import {
 import type { GroupDepth } from '../../domain/depth.ts';
 import { cellOf } from '../../numeric/search.ts';
 import type { SampledBlocks } from '../dealing/sample.ts';
-import { depthTable, doubling, rowSurvival, type DepthTable } from '../depth/depth-table.ts';
+import { depthTable, doubling, rowSurvival, type DepthTable, type StepLaws } from '../depth/depth-table.ts';
 import {
   ACTIVE,
   allocateProfile,
@@ -116,17 +116,6 @@ export function blockLawOf(table: DepthTable, groupsPerBlock: number, arena: Are
 /** The block law of a depth law, in memory of its own. */
 export function prepareBlockLaw(depth: GroupDepth, groupsPerBlock: number): BlockLaw {
   return blockLawOf(depthTable(depth), groupsPerBlock, createArena(1 << 10));
-}
-
-/** Probabilities that hold from each step to the next: a block is active, a group is, at least one of two groups is. */
-export interface StepLaws {
-  readonly steps: Float64Array;
-  readonly block: Float64Array;
-  readonly group: Float64Array;
-  readonly either: Float64Array;
-  readonly lattice: boolean;
-  /** See `BlockLaw`. */
-  readonly isKnown?: boolean;
 }
 
 function tabulated(laws: StepLaws, W: number, lastFilled: number, arena: Arena): BlockLaw {

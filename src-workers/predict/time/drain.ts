@@ -60,6 +60,27 @@ export function drainCycles(
   return meanTime + apart + (bound - apart) * Math.pow(alignment, ALIGNMENT_POWER);
 }
 
+/**
+ * Expected time, cycles, from the last dispatch to the end of the block that starts then, beside what is left of the other slots of its
+ * multiprocessor.
+ * @param fresh activity of a block from its start, on the cells of the profile
+ * @param profile,slots,cap as of `drainCycles`
+ */
+export function lastBlockCycles(
+  { data: own }: ActivityProfile,
+  { cells, data }: ActivityProfile,
+  slots: number,
+  cyclesPerIteration: CycleTable,
+  cap: number,
+): number {
+  let time = 0;
+  for (let c = 0, end = cells * CELL_FIELDS; c < end; c += CELL_FIELDS) {
+    const groups = own[c + OWN] + (slots - 1) * data[c + ACTIVE];
+    time += data[c + WIDTH] * own[c + BLOCK] * cyclesAt(cyclesPerIteration, groups, cap);
+  }
+  return time;
+}
+
 /** Expected time of one multiprocessor, cycles. The loops are two: one of both is too long for the compiler to inline. */
 function meanDrain(
   { cells, data }: ActivityProfile,

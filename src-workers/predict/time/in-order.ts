@@ -1,7 +1,8 @@
 import { indexedQueue } from '../../numeric/queue.ts';
 import { LIFE_BINS } from '../constants.ts';
 import { cyclesAt, type CycleTable } from './cycles.ts';
-import { slowestCycles, type KnownBlocks } from './placed.ts';
+import type { KnownBlocks } from '../dealing/blocks.ts';
+import { slowestCycles } from './placed.ts';
 
 /**
  * Time of a launch whose blocks are known and start in their order, cycles: each block goes to the block slot that is free first.

@@ -1,7 +1,8 @@
 import type { GroupDepth } from '../../domain/depth.ts';
 import type { RegimeId } from '../../domain/regime.ts';
 import { prepareBlockLaw } from './block-law.ts';
-import { placedCycles, type KnownBlocks, type PlacedBlocks } from './placed.ts';
+import type { KnownBlocks, PlacedBlocks } from '../dealing/blocks.ts';
+import { placedCycles } from './placed.ts';
 import type { CycleTable } from './cycles.ts';
 import { inOrderCycles } from './in-order.ts';
 import { residencyOf, type Residency } from './residency.ts';

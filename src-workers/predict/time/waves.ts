@@ -2,7 +2,7 @@ import { NEVER_TIED, RARELY_LONGEST } from '../constants.ts';
 import type { ActivityProfile } from './activity.ts';
 import { stationaryProfile } from './block-law.ts';
 import type { BlockLaw } from './law.ts';
-import { drainCycles, type KnownLives } from './drain.ts';
+import { drainCycles, lastBlockCycles, type KnownLives } from './drain.ts';
 import { meanCycles } from './cycles.ts';
 import { dispatchAt, extendRenewal, PHASE_FIELDS, renewalOf, wavesUntilStationary } from './renewal.ts';
 import type { Residency } from './residency.ts';
@@ -100,7 +100,10 @@ function untiedCycles({ residency, gridBlocks, multiprocessors }: Wave): number 
   let cycles = 0;
   for (let i = 0; i < phases.length; i += PHASE_FIELDS)
     cycles += phases[i] * meanCycles(cyclesPerIteration, R * phases[i + 1], Math.sqrt(R * phases[i + 2]), R * W);
-  return cycles + drainCycles(profile, R, multiprocessors, cyclesPerIteration, R * W, knownLives(block, gridBlocks));
+  const drain = drainCycles(profile, R, multiprocessors, cyclesPerIteration, R * W, knownLives(block, gridBlocks));
+  if (drain >= block.meanBlock * cyclesPerIteration[R * W]) return cycles + drain;
+  // Some block starts last for certain, though each slot has it with a small probability.
+  return cycles + Math.max(drain, lastBlockCycles(block.fresh, profile, R, cyclesPerIteration, R * W));
 }
 
 /**

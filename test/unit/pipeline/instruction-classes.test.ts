@@ -69,11 +69,14 @@ describe('a study with shares of instructions', () => {
     expect(integer).toBe(2 * plain);
   });
 
-  it('is refused where they sum to more than all', () => {
-    const wrong = unwrap(parseStudy(JSON.stringify(study({ integerShare: 0.8, fp64Share: 0.5 }))));
+  it.each([
+    ['kernel', { integerShare: 0.8, fp64Share: 0.5 }],
+    ['kernel.unit', { unit: { instructions: 9, integerShare: 0.8, fp64Share: 0.5 } }],
+  ])('is refused where those of %s sum to more than all', (place, kernel) => {
+    const wrong = unwrap(parseStudy(JSON.stringify(study(kernel))));
     const axes = studyAxes(wrong, [h100]);
     expect(!axes.ok && axes.error.message).toBe(
-      'kernel.integerShare, fp64Share and specialShare sum to 1.3. Give shares of at most 1 together; the rest is FP32.',
+      `${place}.integerShare, fp64Share and specialShare sum to 1.3. Give shares of at most 1 together; the rest is FP32.`,
     );
   });
 });

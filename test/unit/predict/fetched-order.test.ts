@@ -5,7 +5,7 @@ import { mersenneTwister } from '../../../src-workers/numeric/random.ts';
 import { givenOrder } from '../../../src-workers/predict/dealing/arrange.ts';
 import { lossInOrder, type GivenOrder } from '../../../src-workers/predict/dealing/given.ts';
 import { meanOf } from '../../../src-workers/predict/depth/discrete-law.ts';
-import { fetchedOrder } from '../../../src-workers/predict/depth/fetched-order.ts';
+import { fetchedOrder } from '../../../src-workers/predict/dealing/fetched-order.ts';
 import { givenLengths, lawOfUnits } from '../../../src-workers/predict/ordered.ts';
 import { createPredictor } from '../../../src-workers/predict/predictor.ts';
 import { predictChunk } from '../../../src-workers/predict/ranges.ts';

@@ -1,17 +1,18 @@
 import type { LockstepBalancing, WholeUnitBalancing } from '../../domain/design.ts';
 import { arbitraryOrder } from '../../numeric/random.ts';
 import { BLOCK_ORDERS, MAX_LAW_GROUPS, PLAYED_GROUPS } from '../constants.ts';
-import type { Arena } from '../time/arena.ts';
-import { sampledSteps, steppedBlockLaw, type StepLaws } from '../time/block-law.ts';
+import type { Arena } from './arena.ts';
+import type { StepLaws } from '../depth/depth-table.ts';
+import { sampledSteps, steppedBlockLaw } from './block-law.ts';
 import type { DepthMeans } from '../depth/means.ts';
-import type { BlockLaw } from '../time/law.ts';
-import { placedBlocks, sortRow, type KnownBlocks, type PlacedBlocks } from '../time/placed.ts';
-import type { Dealing } from './deal.ts';
-import { spreadRows, type GivenLaunch } from './given-launch.ts';
+import type { BlockLaw } from './law.ts';
+import { placedBlocks, sortRow, type KnownBlocks, type PlacedBlocks } from '../dealing/blocks.ts';
+import type { Dealing } from '../dealing/deal.ts';
+import { spreadRows, type GivenLaunch } from '../dealing/given-launch.ts';
 import { coarseLaw } from '../depth/group-depth.ts';
 import { windowSteps } from '../depth/window.ts';
-import { readSorted, type SortedOrder } from './order.ts';
-import { allBlocks, canKnowBlocks, sampleBlocks } from './sample.ts';
+import { readSorted, type SortedOrder } from '../dealing/order.ts';
+import { allBlocks, canKnowBlocks, sampleBlocks } from '../dealing/sample.ts';
 
 export type SortedBalancing = Extract<WholeUnitBalancing, { kind: 'window-sort' | 'full-sort' }>;
 

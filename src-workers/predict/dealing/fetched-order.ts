@@ -1,29 +1,9 @@
 import { goldenTurn } from '../../numeric/lattice.ts';
 import { indexedQueue } from '../../numeric/queue.ts';
 import { LAST_LIVES, MIN_PLAYED_GROUPS, PLAYED_UNITS } from '../constants.ts';
-import { longestOfGroups, lossOfGroups, repeatedSum, type GivenOrder } from '../dealing/given.ts';
-import type { DiscreteLaw } from './discrete-law.ts';
-
-/** What work groups fetch of units in a given order: see `fetchedOrder`. */
-export interface FetchedOrder {
-  /** Mean loss of the units that a group fetches for all its lanes; `null` where each lane fetches for itself. */
-  readonly meanLoss: number | null;
-  /**
-   * A group of the launch whose lanes take so many units each on average.
-   * @param unitsPerLane > 0
-   * @param setupIterations before each unit, for which the lanes of its group wait
-   */
-  group(unitsPerLane: number, setupIterations: number): FetchingGroup;
-}
-
-export interface FetchingGroup {
-  /** Law of its depth without setups, iterations. */
-  readonly depth: DiscreteLaw;
-  /** Iterations until the units run out, without setups; in which some lane starts a unit; and after which some lane fetches. */
-  readonly iterations: number;
-  readonly starts: number;
-  readonly events: number;
-}
+import { longestOfGroups, lossOfGroups, repeatedSum, type GivenOrder } from './given.ts';
+import type { DiscreteLaw } from '../depth/discrete-law.ts';
+import type { FetchedOrder, FetchingGroup } from '../depth/fetched.ts';
 
 /**
  * @param order of the workload

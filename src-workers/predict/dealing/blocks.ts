@@ -1,0 +1,49 @@
+/** Blocks with the depths of their groups. */
+export interface KnownBlocks {
+  readonly groupsPerBlock: number;
+  /** Depth of group g of block b at b·W_b + g, iterations. */
+  readonly depths: Float64Array;
+  /** Mean and largest depth of the groups of every block. */
+  readonly means: Float64Array;
+  readonly lives: Float64Array;
+}
+
+/** The blocks of a launch of at most one wave, each with its depths. */
+export interface PlacedBlocks extends KnownBlocks {
+  /** Blocks in the order of their dispatch. */
+  readonly order: Int32Array;
+}
+
+export function knownBlocks(depths: Float64Array, groupsPerBlock: number): KnownBlocks {
+  const W = groupsPerBlock;
+  const means = new Float64Array(depths.length / W);
+  const lives = new Float64Array(means.length);
+  for (let b = 0, at = 0; b < means.length; b++) {
+    let sum = 0;
+    let longest = 0;
+    for (let g = 0; g < W; g++, at++) {
+      const depth = depths[at];
+      sum += depth;
+      if (depth > longest) longest = depth;
+    }
+    means[b] = sum / W;
+    lives[b] = longest;
+  }
+  return { groupsPerBlock: W, depths, means, lives };
+}
+
+/** @param order `null` where blocks are dispatched as they stand */
+export function placedBlocks(depths: Float64Array, groupsPerBlock: number, order: Int32Array | null): PlacedBlocks {
+  const known = knownBlocks(depths, groupsPerBlock);
+  return { ...known, order: order ?? Int32Array.from(known.means, (_, b) => b) };
+}
+
+/** By insertion: rows are short, and those of sorted units nearly sorted. */
+export function sortRow(values: Float64Array, from: number, count: number): void {
+  for (let i = from + 1; i < from + count; i++) {
+    const value = values[i];
+    let j = i;
+    for (; j > from && values[j - 1] > value; j--) values[j] = values[j - 1];
+    values[j] = value;
+  }
+}

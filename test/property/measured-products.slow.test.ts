@@ -1,0 +1,32 @@
+import fc from 'fast-check';
+import { describe, expect, it } from 'vitest';
+import { SPMV_IMPLEMENTATIONS } from '../../src-workers/evidence/spmv-designs.ts';
+import { SPMV_PARAMETERS } from '../../src-workers/evidence/spmv-parameters.ts';
+import { GPUS } from '../unit/sweep-plans.ts';
+import { summary } from './summaries.ts';
+
+const device = fc.constantFrom(...GPUS.filter(({ vendor }) => vendor === 'nvidia' || vendor === 'amd'));
+
+describe('measured products', () => {
+  const values = Object.fromEntries(Object.entries(SPMV_PARAMETERS).map(([name, { initial }]) => [name, initial]));
+
+  it('take longer with a later start, and are no faster with a lower bandwidth or a higher latency', () => {
+    fc.assert(
+      fc.property(device, summary, fc.double({ min: 1.5, max: 5, noNaN: true }), (gpu, matrix, factor) => {
+        for (const { id, microseconds } of SPMV_IMPLEMENTATIONS.values()) {
+          const time = microseconds(gpu, matrix, values);
+          expect(time, id).toBeGreaterThan(0);
+          const later = microseconds(gpu, matrix, { ...values, startMicroseconds: values.startMicroseconds * factor });
+          expect(later - time, id).toBeCloseTo(values.startMicroseconds * (factor - 1), 6);
+          // Setups are kept on steps of 1/32, which moves the longest group by a few per cent.
+          for (const worse of [
+            { latencyRatio: values.latencyRatio * factor },
+            { bandwidthFraction: values.bandwidthFraction / factor },
+          ])
+            expect(microseconds(gpu, matrix, { ...values, ...worse }), id).toBeGreaterThanOrEqual(time * 0.97);
+        }
+      }),
+      { numRuns: 40 },
+    );
+  });
+});

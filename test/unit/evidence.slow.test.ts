@@ -1,0 +1,63 @@
+/* What is kept of the public measurements is what the predictor and the fit say now. */
+import { join } from 'node:path';
+import { describe, expect, it } from 'vitest';
+import { unwrap } from '../../src-workers/domain/result.ts';
+import { fitFolds } from '../../src-workers/evidence/fit.ts';
+import { foldOf } from '../../src-workers/evidence/folds.ts';
+import { unseenParameters, type Judged } from '../../src-workers/evidence/judge.ts';
+import { loadEvidence } from '../../src-workers/evidence/load.ts';
+import { SPMV_IMPLEMENTATIONS } from '../../src-workers/evidence/spmv-designs.ts';
+import { GPUS, gpu } from './sweep-plans.ts';
+
+const judged = unwrap(await loadEvidence(join(import.meta.dirname, '..', '..', 'db', 'evidence'), GPUS, {}));
+
+describe('fitting', () => {
+  it.each(['csr-group', 'sellp'])('recovers the parameters that times of %s were made with', (implementation) => {
+    const device = gpu('nvidia-v100-sxm2-16gb');
+    // Matrices large enough that the start of a launch does not hide the rest.
+    const matrices = judged[0].measured.matrices.filter(({ nonzeros }) => nonzeros > 3e5).slice(0, 40);
+    const model = SPMV_IMPLEMENTATIONS.get(implementation)!;
+    const truth = { startMicroseconds: 6, bandwidthFraction: 0.5, latencyRatio: 0.7, missFraction: 0.2 };
+    const microseconds = Float64Array.from(matrices, (matrix) => model.microseconds(device, matrix, truth));
+    const measured = { name: implementation, column: implementation, implementation };
+    const { values } = unwrap(fitFolds(measured, device, { matrices, microseconds }));
+    for (const [name, value] of Object.entries(truth))
+      expect(Math.abs(Math.log(values[name as keyof typeof truth]! / value)), name).toBeLessThan(0.3);
+  });
+});
+
+describe('kept predictions', () => {
+  /** Matrices asked for again, of each column: another part of them for each, so that all kinds are among them. */
+  const ASKED = 12;
+
+  it.each(judged.map((one) => [one.dataset.id, one] as const))(
+    'of %s are what the predictor says, of a matrix by parameters fitted without it',
+    (id, { dataset, measured: { matrices }, kept, predicted, devices }: Judged) => {
+      let column = 0;
+      for (const measuredGpu of [...dataset.gpus, ...dataset.unseen])
+        for (const { column: name, implementation } of measuredGpu.implementations) {
+          const model = SPMV_IMPLEMENTATIONS.get(implementation)!;
+          const device = devices.get(measuredGpu.device)!;
+          const { heldOut, unseen } = predicted![id][name];
+          const ofOthers =
+            dataset.gpus.length > 1 ? unseenParameters({ dataset, devices, kept }, measuredGpu, implementation) : null;
+          expect(heldOut === null, name).toBe(dataset.unseen.includes(measuredGpu));
+          expect(unseen === null, name).toBe(ofOthers === null);
+          column += 1;
+          for (let i = 0; i < ASKED; i += 1) {
+            const at = (Math.floor((i * matrices.length) / ASKED) + 7 * column) % matrices.length;
+            const matrix = matrices[at];
+            // Kept with four digits.
+            if (heldOut)
+              expect(heldOut[at], `${name} ${matrix.name}`).toBe(
+                Number(model.microseconds(device, matrix, kept[id][name].folds[foldOf(matrix.name)]).toPrecision(4)),
+              );
+            if (unseen && ofOthers)
+              expect(unseen[at], `${name} ${matrix.name}, unseen`).toBe(
+                Number(model.microseconds(device, matrix, ofOthers).toPrecision(4)),
+              );
+          }
+        }
+    },
+  );
+});
