@@ -19,6 +19,8 @@ const AT_WORD = 0.8;
 const WITHIN = 0.5;
 const HIDDEN = 0.25;
 const ABBREVIATED = 0.1;
+/** What a whole word adds: `sort` means Sort by the time, rather than the shorter Sorting. */
+const WHOLE_WORD = 0.02;
 /** One letter in so many may be left out of a word. */
 const LETTERS_PER_SLIP = 4;
 
@@ -27,6 +29,7 @@ interface Match {
   readonly at: readonly number[];
 }
 
+const LETTER = /^[\p{L}\p{N}]/u;
 const WORD_START = /(?<![\p{L}\p{N}])[\p{L}\p{N}]/gu;
 
 function wordStarts(text: string): ReadonlySet<number> {
@@ -42,7 +45,9 @@ function written(part: string, label: string, words: string): Match | null {
   while (from >= 0 && !starts.has(from)) from = text.indexOf(part, from + 1);
   const at = from >= 0 ? from : first;
   if (at >= 0) {
-    const score = at === 0 ? AT_START : from >= 0 ? AT_WORD : WITHIN;
+    const place = at === 0 ? AT_START : from >= 0 ? AT_WORD : WITHIN;
+    const isWhole = from >= 0 && !LETTER.test(text.slice(at + part.length));
+    const score = isWhole ? place + WHOLE_WORD : place;
     // Of two that begin alike the shorter label is nearer to what was typed.
     return { score: score + part.length / (100 * text.length), at: Array.from(part, (_, i) => at + i) };
   }

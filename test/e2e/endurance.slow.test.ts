@@ -47,7 +47,7 @@ test('a reload in the middle of a run loses nothing; cancelled, it is resumed to
   await expect(page.getByRole('row', { name: /^Run 2, Large, complete/ })).toBeVisible({ timeout: 120_000 });
   expect(await predicted(page, 2)).toBe(total);
   await page.goto(page.url().replace(/#\/runs\?/, '#/ranking?device=all&'));
-  await expect(page.getByRole('heading', { name: `All ${total.toLocaleString('en-US')} designs` })).toBeVisible();
+  await expect(page.getByRole('heading', { name: `All ${total.toLocaleString('en-US')} valid designs` })).toBeVisible();
 });
 
 test('a killed engine: what is on screen stays, and the page continues when it is back', async ({ page, own }) => {

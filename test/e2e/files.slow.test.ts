@@ -267,7 +267,7 @@ test('what a kernel was compiled to fills its profile, as one step, and only wha
   // Without a compiler the registers of PTX are not known.
   if (await kept.isVisible()) await kept.uncheck({ force: true });
   await sheet(page)
-    .getByRole('button', { name: /^Import \d fields/ })
+    .getByRole('button', { name: /^Import \d+ fields/ })
     .click();
   await expect(sheet(page)).toBeHidden();
   await expect(instructions).toHaveValue('10');

@@ -18,6 +18,10 @@ describe('finding commands', () => {
     expect(labels('sim', ...[...order].reverse())).toEqual(order);
   });
 
+  it('puts a whole word before the beginning of a longer one', () => {
+    expect(labels('sort', 'Sorting', 'Sort by the predicted time')).toEqual(['Sort by the predicted time', 'Sorting']);
+  });
+
   it('takes parts in any order, and letters in order', () => {
     expect(labels('theme dark', 'Use the dark theme')).toHaveLength(1);
     expect(labels('pds', 'Predict the design space')).toHaveLength(1);

@@ -260,37 +260,31 @@ export const evidence = {
   group: 'Measured',
   question: 'Does the model agree with real GPUs, where anyone can check it?',
   text: [
-    'Public measurements judge the models. Sparse matrix-vector products judge the model of memory, of 1,389 matrices on seven GPUs in four to six implementations (Ginkgo, double precision), and of 1,174 matrices by three schedules (loops, single precision). Of a matrix the model knows its size, the quartiles and moments of its row lengths and, for Ginkgo, the depth of its slices in file order. The models of launches are judged by block sizes of a convolution (Kernel Tuner), launch shapes (Hasan), losses of groups (SMITE) and a software adapter.',
-    'An implementation has at most six parameters per GPU that no data sheet gives, each with a meaning and a range. They are fitted to four fifths of the matrices and judged on the fifth that was left out. What counts is the choice: how much slower the implementation with the least predicted time is than the fastest measured.',
+    'Public measurements judge the prediction that ranks designs: the same call, for every matrix, implementation, block size and GPU. Sparse matrix-vector products are those of 1,389 matrices on seven GPUs in four to six implementations (Ginkgo, double precision), and of 1,174 matrices by three schedules (loops, single precision). Of a matrix the prediction knows its size, the quartiles and moments of its row lengths and, for Ginkgo, the depth of its slices in file order. Launches are judged by block sizes of a convolution (Kernel Tuner), launch shapes (Hasan), losses of groups (SMITE) and a software adapter.',
+    'A product is a design: the arrays that its kernel reads, how it takes the rows, and the launch that its library makes. Four or five inputs that no data sheet gives are fitted for each GPU and implementation, on some of the matrices, and each matrix is judged by a fit without its fifth. What counts is the choice: how much slower the implementation with the least predicted time is than the fastest measured.',
   ],
   equations: rows`
-    T = t_0 + t_1 \min(B, M) + \bigl( T_{\mathrm{bytes}}^{\,p} + T_{\mathrm{chain}}^{\,p} + T_{\mathrm{flight}}^{\,p} + T_{\mathrm{atomics}}^{\,p} \bigr)^{1/p} :: Start of the launch and of each multiprocessor that gets a block, then whatever takes longest. What overlaps is hidden, but not entirely: p is 2.5.
-    T_{\mathrm{bytes}} = \frac{b \, (1 - h/2)}{\varphi \, \beta} :: Bytes as they are moved over the achieved bandwidth. The level-2 cache is assumed to be twice as fast as memory.
-    h = \frac{1}{1 + (f / C)^3} :: Share that is found in the level-2 cache: the footprint against its size.
-    T_{\mathrm{chain}} = D \, \ell \, \bigl( 1 + (r - 1)(1 - h) \bigr) :: The longest chain of dependent iterations: the longest row, over the threads that share it.
-    T_{\mathrm{flight}} = \frac{I \, \ell \, (1 + (r - 1)(1 - h))}{c \, M \, R} :: Iterations of all thread groups against those in flight. :: Little 1961
-    g = 8 \min(N, Z) + \gamma \, s \, Z \, (1 - h_x) :: Bytes of the gathered vector: each element once, and a sector for each gather that finds it gone.
+    T = t_0 + \max \bigl( T_{\mathrm{predicted}}(\varphi, \lambda, \gamma), \; a \, n_a \bigr) :: Start of the launch, then the predicted time of the design, or the additions to the result of the longest row, one after another.
+    B = \varphi \, \beta :: Bandwidth that the prediction has.
+    \tau = k \, \tau_1 + \lambda \, \tau_m \sum_i \bigl( 0.6 f_i + 0.42 (m_i - f_i) + 0.07 (1 - m_i) \bigr) :: Latency of an iteration: its chain of arithmetic, and its loads one after another, each from device memory, the level-2 or the first-level cache by the shares that any active lane misses.
+    h = \bigl( 1 + (f / C)^3 \bigr)^{-1/3} :: Share of random reads that a cache holds: its size against the footprint.
+    g = s \, \gamma \, (1 - h_1)(1 - h_2) :: Bytes of a gather: a sector, for the part that misses what neighbours share and what both caches hold.
     \mathrm{regret} = \exp \operatorname*{mean}_i \ln \frac{T_i(\text{chosen})}{\min_k T_i(k)} :: What choosing by prediction costs.
   `,
   symbols: rows`
-    T :: time of a product :: µs
-    t_0, t_1 :: start of a launch; first block of one more multiprocessor :: µs
-    B, M, R :: blocks, multiprocessors, resident thread groups of one
-    b, f :: bytes moved, and footprint :: bytes
-    \varphi, \beta :: achieved part of the bandwidth, and peak :: –, bytes/µs
-    C :: size of the level-2 cache :: bytes
-    h, h_x :: hits of the streams, and of the gathered vector
-    D, I :: iterations of the longest chain, and of all thread groups
-    \ell, r :: latency of an iteration in the cache, and that from memory over it :: µs, –
-    c :: part of the resident thread groups with a load in flight
-    \gamma, s :: gathers that miss, and bytes of a sector :: –, bytes
-    N, Z :: columns, and non-zeros
+    T, t_0 :: time of a product; start of a launch and its end, as timed :: µs
+    \varphi, \beta :: achieved part of the bandwidth (fitted), and peak :: –, bytes/µs
+    \lambda, \tau_m :: latency of memory over that of the catalogue (fitted), and that :: –, cycles
+    \gamma, s :: gathers that miss (fitted), and bytes of a sector :: –, bytes
+    a, n_a :: an addition to a place that others add to (fitted), and shares that add to the longest row :: µs, –
+    k, \tau_1 :: arithmetic instructions on the chain, and latency of one :: –, cycles
+    m_i, f_i :: loads that miss the first-level cache, and both caches
+    f, C, h :: footprint of an array, size of a cache, hits :: bytes, bytes, –
   `,
   validity: [
     'The columns of a row decide how far gathers miss the cache. A summary of row lengths does not know them: of two large matrices with the same summary, one may take three times as long.',
     'The start of a launch as timed depends on driver and method, from 2 µs on the V100 to 38 µs on the Radeon VII. No data sheet gives it. For a GPU whose measurements are left out, times of small matrices are therefore wrong by half and more, while the choice is hardly worse.',
     'The loops data does not know the order of the rows. Schedules that give neighbouring rows to one thread group depend on it, and are predicted least well.',
-    'Three columns have a larger median error than they should: csrc on the Titan V 13.8 % (at most 12), csr on the MI100 12.7 % (12), group_mapped of loops 19.1 % (15). What is missing is not in a summary of row lengths: times of the nearest matrices, without a model, err by 13.3, 11.8 and 15.5 %. Those of the Titan V and of loops err most on matrices from 10⁶ non-zeros on, where the columns that rows share decide how long a sector stays, and the order of the rows which of them run together. Other parameters of the same number (gathers that miss, loads in flight) change them by at most 0.7 percentage points.',
     'On the MI250X, even non-zeros take 45 µs longer from about 200,000 non-zeros on, whatever the matrix. The model has no such term.',
     'Block sizes of one kernel whose blocks all fit have one time in the model. Measured on an A100 and an MI250X they differ by 7 % (median), so that ties there are 18 and 24 % wide.',
     'The parameters belong to these kernels and their versions, not to all sparse products.',
@@ -298,7 +292,6 @@ export const evidence = {
   sources: rows`
     Ginkgo (2019–2023). ginkgo-project/ginkgo-data, CC-BY 4.0: measured times and summaries of the matrices.
     Osama, Porumbescu, Owens (2023). A Programming Model for GPU Load Balancing (loops; times under Apache-2.0). PPoPP. :: 10.1145/3572848.3577434
-    Little (1961). A Proof for the Queuing Formula L = λW. Operations Research 9(3). :: 10.1287/opre.9.3.383
     Kernel Tuner (2023). AutoTuningAssociation/benchmark_hub, MIT: measured search spaces.
     Huber (1981). Robust Statistics (loss of the fits). Wiley. :: 10.1002/0471725250
   `,
