@@ -183,32 +183,38 @@ describe('judging', () => {
     const large = matrices.filter(({ nonzeros }, i) => nonzeros >= 1e6 && measured[i] > 0).length;
     expect(implementations.find(({ name }) => name === 'merge_path')!.large!.count).toBe(large);
     // What decides small matrices is not in the figures of a matrix: the model orders large ones better.
-    for (const { spearman, large: big, nearest } of implementations) {
-      expect(big!.spearman).toBeGreaterThan(spearman);
-      expect(Math.abs(nearest!.spearman - spearman)).toBeLessThan(0.02);
-    }
+    for (const { spearman, large: big } of implementations) expect(big!.spearman).toBeGreaterThan(spearman);
+    // The nearest matrices order better in one column alone, whose thread groups add single products by atomics.
+    const better = implementations.filter(({ spearman, nearest }) => nearest!.spearman > spearman + 0.03);
+    expect(better.map(({ name }) => name)).toEqual(['group_mapped']);
   });
 
-  it('misses its bar in three columns, where the nearest matrices are hardly better', () => {
-    const over = [ginkgo, loops].flatMap((judged) => {
-      const bar = judged === ginkgo ? 0.12 : 0.15;
-      return judgeDataset(judged).gpus.flatMap(({ column, implementations }) =>
-        implementations
-          .filter(({ medianError }) => medianError > bar)
-          .map(({ name, medianError, nearest }) => ({ name: `${column} ${name}`, medianError, nearest: nearest! })),
-      );
-    });
-    // As the page Evidence of Models states.
+  it('has a median error above 20 % in these columns, and costs more than 1.05, or 1.08 of loops, on these GPUs', () => {
+    const gpus = [ginkgo, loops].flatMap((judged) => judgeDataset(judged).gpus);
+    // One predictor says all times, with what it assumes of every kernel: a model made for these products alone was within 14 % of ginkgo's.
     expect(
-      over.map(({ name, medianError, nearest }) => [
-        name,
-        (100 * medianError).toFixed(1),
-        (100 * nearest.medianError).toFixed(1),
-      ]),
+      gpus.flatMap(({ column, implementations }) =>
+        implementations
+          .filter(({ medianError }) => medianError > 0.2)
+          .map(({ name, medianError }) => [`${column} ${name}`, (100 * medianError).toFixed(1)]),
+      ),
     ).toEqual([
-      ['titanV csrc', '13.8', '13.3'],
-      ['MI100 csr', '12.7', '11.8'],
-      ['unnamed group_mapped', '19.1', '15.5'],
+      ['K40m csri', '20.2'],
+      ['MI100 coo', '22.8'],
+      ['MI100 csr', '22.6'],
+      ['MI100 ell', '23.5'],
+      ['unnamed group_mapped', '29.9'],
+    ]);
+    expect(
+      gpus
+        .filter(({ column, choice }) => choice!.regret > (column === 'unnamed' ? 1.08 : 1.05))
+        .map(({ column, choice }) => [column, choice!.regret.toFixed(3)]),
+    ).toEqual([
+      ['K40m', '1.058'],
+      ['V100-SXM2', '1.064'],
+      ['MI100', '1.118'],
+      ['MI250X', '1.051'],
+      ['unnamed', '1.104'],
     ]);
   });
 
