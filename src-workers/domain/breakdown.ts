@@ -2,7 +2,11 @@ import type { RegimeInfo } from './regime.ts';
 
 /** Where the predicted time of a design goes, ms; the parts add up to `timeMs`. Fixed order, as drawn. */
 export const BREAKDOWN_PARTS = [
-  { id: 'idealWork', label: 'Ideal work', hint: 'issue time of all iterations, perfectly spread, no lockstep' },
+  {
+    id: 'idealWork',
+    label: 'Ideal work',
+    hint: 'issue time of all iterations, perfectly spread, no lockstep, or their memory traffic where that takes longer',
+  },
   {
     id: 'cooperation',
     label: 'Cooperation',

@@ -1,6 +1,6 @@
 import type { Breakdown } from '../domain/breakdown.ts';
 import type { GpuDevice } from '../domain/device.ts';
-import { isEvenShare } from '../domain/design.ts';
+import { isEvenShare, isPadded } from '../domain/design.ts';
 import { regimeInfo } from '../domain/regime.ts';
 import { interpolateCycles } from '../models/pipeline/soft-saturation.ts';
 import { decodeInto } from '../space/axes.ts';
@@ -63,25 +63,35 @@ function explainCandidate(predictor: Predictor, candidate: Candidate): Breakdown
   const toMs = 1 / (device.clockMhz * 1e3);
   const groupsPerMultiprocessor = (candidate.workingBlocks * shape.groupsPerBlock) / device.multiprocessors;
   const pace = paceOf(predictor, candidate);
-  const round = meanRound(predictor, candidate, candidate.meanUnitsPerThread);
+  const balancingKind = lockstepBalancing(predictor, candidate);
+  // An even share is one round. Its search is told apart below.
+  const rounds = isEvenShare(balancingKind) ? 1 - timed.searchShare : candidate.meanUnitsPerThread;
+  const round = meanRound(predictor, candidate, rounds);
   // Of all rounds of all groups of a multiprocessor, cycles of one of which a thread group needs so many.
-  const roundsMs = groupsPerMultiprocessor * candidate.meanUnitsPerThread * shape.threadGroupsPerGroup * toMs;
+  const roundsMs = groupsPerMultiprocessor * rounds * shape.threadGroupsPerGroup * toMs;
   const { stepIssueCycles, transferCycles } = pace;
   const issueCycles = pace.roundIssueCycles ?? round.iterations * stepIssueCycles;
+  // Lanes that have ended move nothing, but padding does.
+  const transfer = (iterations: number): number =>
+    isPadded(balancingKind) ? (transferCycles * iterations) / round.iterations : transferCycles;
   const throughput = (iterations: number): number =>
-    Math.max(issueCycles - (round.iterations - iterations) * stepIssueCycles, transferCycles);
+    Math.max(issueCycles - (round.iterations - iterations) * stepIssueCycles, transfer(iterations));
   const spilledMs = roundsMs * throughput(round.iterations);
   const cap = plan.axes.registerCap[candidate.capAt];
   const spills = pipelineOf(plan, device, cap, 0).issueCycles / pipelineOf(plan, device, null, 0).issueCycles;
   const lockstep = spilledMs / spills;
-  const cooperating = (roundsMs * throughput(Math.min(round.iterations, predictor.meanLength))) / spills;
+  const useful = Math.min(round.iterations, isEvenShare(balancingKind) ? Infinity : predictor.meanLength);
+  const cooperating = (roundsMs * throughput(useful)) / spills;
   // One thread for each unit, all lanes at work: no more than what is shared, where threads split a unit better than that.
   const alone = pipelineOf(plan, device, null, 0).issueCycles * predictor.elements;
   const ideal = Math.min(
     cooperating,
-    (plan.units / device.threadGroupWidth / device.multiprocessors) *
-      (alone + phaseDemand(device, plan.kernel.unit).issueCycles) *
-      toMs,
+    Math.max(
+      (plan.units / device.threadGroupWidth / device.multiprocessors) *
+        (alone + phaseDemand(device, plan.kernel.unit).issueCycles) *
+        toMs,
+      (roundsMs * transfer(useful)) / spills,
+    ),
   );
   // Full occupancy of this launch, kept up to the end: cycles of a round of all resident groups, per group.
   const { cyclesPerIteration, pipeline } = pace;
@@ -118,7 +128,7 @@ function explainCandidate(predictor: Predictor, candidate: Candidate): Breakdown
   const perIteration = cyclesPerIteration[1] * iterationFactor(predictor, candidate, device) * toMs;
   const length = longestLength(plan);
   const longestMs = (length + setupIterations(predictor, candidate)) * perIteration;
-  const isCut = isEvenShare(lockstepBalancing(predictor, candidate));
+  const isCut = isEvenShare(balancingKind);
   const longestUnit = !isCut && longestMs >= LONGEST_SHARE * timed.timeMs ? { length, timeMs: longestMs } : null;
   return {
     timeMs: timed.timeMs,

@@ -186,6 +186,19 @@ describe('even shares', () => {
     expect(timeMs).toBe(timeOf(predictor));
   });
 
+  it.each(['none', 'nonzero-split', 'merge-path'])(
+    'of one thread per unit take no part of their time for cooperation where memory limits them: %s',
+    async (kind) => {
+      const axes = { balancing: [kind], blockThreads: [256], unitsPerThread: [8], threadsPerUnit: [1] };
+      const kernel = { bytesPerIteration: 64, instructionsPerIteration: 4, unit: { instructions: 4 } };
+      const predictor = await predictorOf(axes, kernel, { lengths: 'mtx:ca-GrQc.mtx', units: 1_000_000 });
+      const { timeMs, parts } = explainDesign(predictor, 0)!;
+      expect(Math.abs(parts.cooperation)).toBeLessThan(0.02 * timeMs);
+      expect(parts.idealWork).toBeGreaterThan(0.5 * timeMs);
+      for (const part of Object.values(parts)) expect(part).toBeGreaterThan(-0.05 * timeMs);
+    },
+  );
+
   it('do not depend on the spread of the lengths where units need no set-up, and no unit is too long for them', async () => {
     const axes = { balancing: ['nonzero-split'], blockThreads: [128], unitsPerThread: [10] };
     const times = await Promise.all(
