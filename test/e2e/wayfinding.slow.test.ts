@@ -137,7 +137,11 @@ test('a new study is begun in four steps by keys, from a table to its answer', a
   const guide = page.getByRole('dialog', { name: 'New study' });
   await expect(guide.getByRole('button', { name: 'Next: kernel' })).toBeFocused();
   await expectNoAxe(page, 'guide, lengths');
-  await drop(page.getByRole('main', { includeHidden: true }), 'jobs.csv', `job,hops\n${'7,5\n9,5\n4,9\n'.repeat(10_000)}`);
+  await drop(
+    page.getByRole('main', { includeHidden: true }),
+    'jobs.csv',
+    `job,hops\n${'7,5\n9,5\n4,9\n'.repeat(10_000)}`,
+  );
   await expect(page.getByText(/^30,000 units, \d distinct/)).toBeVisible();
   await expectNoAxe(page, 'import of a table');
   await page.keyboard.press('Enter');
