@@ -199,7 +199,10 @@ function makePace(
     cyclesPerIteration: groupTable(pipeline, transfer, threadGroupsPerGroup, most),
     iterationFactor: 1 / (iterations + starts * setup + overhead / rounds),
     pipeline: { ...pipeline, issueCycles: Math.max(pipeline.issueCycles, transfer) },
-    aloneCycles: { step: cyclesAlone(own, stepBytes / iterations), start: cyclesAlone(perStart, unitBytes / starts) },
+    aloneCycles: {
+      step: cyclesAlone(own, isFamily ? 0 : stepBytes / iterations),
+      start: isFamily ? 0 : cyclesAlone(perStart, unitBytes / starts),
+    },
     stepIssueCycles: own.issueCycles,
     roundIssueCycles: whole.issueCycles,
     transferCycles: transfer,
