@@ -22,10 +22,11 @@ import { decodeInto } from '../space/axes.ts';
 
 /**
  * Bounds are what a launch needs at the least. The models of launches are approximations, so a predicted time may be shorter by their error.
- * That none is shorter than its bound less this is not proven. It holds for 550,000 designs of 2,400 random studies, in all regimes
- * (`test/unit/random-studies.ts`, some in each run of the tests): the shortest time was 0.5 % below what its launch needs.
+ * That none is shorter than its bound less this is not proven. It holds for the designs of some hundred random studies, in all regimes
+ * (`test/unit/random-studies.ts`, some in each run of the tests): the shortest time was 3.5 % below what its launch needs, in one
+ * loop over sorted windows with an expensive change of unit.
  */
-const SLACK = 0.03;
+const SLACK = 0.04;
 /** The same of the counter: where multiprocessors hold unlike numbers of blocks that fetch, up to 13 % there. */
 const COUNTER_SLACK = 0.25;
 
