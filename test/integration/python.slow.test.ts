@@ -177,7 +177,9 @@ describe.skipIf(lacks('python3'))('lockstep.py', () => {
     expect(made).toContainEqual(again);
     const large = (designs: readonly Design[]): number => designs.filter(isLarge).length;
     expect(interrupted).toMatchObject({ measured: 5 - large(tried.slice(0, 5)), failed: large(tried.slice(0, 5)) });
-    expect(measured).toMatchObject({ stopped: 'budget', measured: 18 - large(made), failed: large(made) });
+    // With the last design of the budget nothing more is expected to be gained either: which of both is said rests on the tie bands.
+    expect(measured).toMatchObject({ measured: 18 - large(made), failed: large(made) });
+    expect(['budget', 'within']).toContain(measured.stopped);
     expect(large(made)).toBeGreaterThan(0);
     // 1/8 + 100/256, the fastest of the space.
     expect(measured.best).toMatchObject({ measuredMs: 0.515625, design: { threadsPerUnit: 1, blockThreads: 256 } });
