@@ -22,7 +22,7 @@ import { decodeInto } from '../space/axes.ts';
 
 /**
  * Bounds are what a launch needs at the least. The models of launches are approximations, so a predicted time may be shorter by their error.
- * That none is shorter than its bound less this is not proven. It holds for the designs of some hundred random studies, in all regimes
+ * That none is shorter than its bound less this is not proven. It holds for the designs of 38 random studies, in all regimes
  * (`test/unit/random-studies.ts`, some in each run of the tests): the shortest time was 3.5 % below what its launch needs, in one
  * loop over sorted windows with an expensive change of unit.
  */

@@ -258,7 +258,7 @@ export const LAUNCH_FLOOR_MS = 0.0025;
 
 /**
  * Bandwidth that a kernel achieves over that of the data sheet. Assumed for every device: fits to the SpMV times of `db/evidence` have a median of
- * 0.6 over kernels and GPUs, copies of long streams reach 0.8 to 0.9.
+ * 0.71 over kernels and GPUs (0.25 to 1).
  */
 export const ACHIEVED_BANDWIDTH = 0.7;
 

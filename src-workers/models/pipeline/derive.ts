@@ -4,8 +4,8 @@ import { bytesOfIteration } from '../memory/accesses.ts';
 import { mixedLanes } from './instruction-classes.ts';
 
 /**
- * Cycles before the result of a shuffle, or of a load from shared memory, can be used: 19 to 33 on NVIDIA GPUs from Maxwell to Hopper
- * (Jia et al. 2018, arXiv:1804.06826; Abdelkhalik et al. 2022, arXiv:2208.11174). Assumed for every device.
+ * Cycles before the result of a shuffle, or of a load from shared memory, can be used. Assumed for every device: microbenchmarks
+ * of NVIDIA GPUs find some twenty to thirty.
  */
 const EXCHANGE_LATENCY_CYCLES = 25;
 

@@ -31,7 +31,7 @@ export function cyclesPerIteration(parameters: PipelineParameters, groups: numbe
 
 /**
  * Softness with which memory traffic and the rest of an iteration hide one another. Traffic queues before the memory is full, so this knee is
- * softer than that of issue. Fitted on the measurements of `db/evidence`: 2 to 3 do as well.
+ * softer than that of issue. Assumed; it was fitted with a simpler model of the times of `db/evidence`.
  */
 const MEMORY_SOFTNESS = 2.5;
 
