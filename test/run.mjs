@@ -255,18 +255,25 @@ const browser = () =>
 const built = part === 'rest' || check('build', 'npm run --silent build');
 const unbuilt = (/** @type {string} */ label) =>
   report(label, { passed: 0, failed: 1 }, performance.now(), 'not run: the build failed');
-// The browser tests wait much, so they fill the gaps of what computes; the desktop tests have the machine to themselves.
+const wrapper = asks('--desktop') ? process.argv.slice(process.argv.indexOf('--desktop') + 1).join(' ') : null;
+const desktop = () =>
+  tests(
+    'desktop',
+    `${wrapper} playwright test --project=desktop --project=packed --reporter=list,json`.trim(),
+    'desktop.json',
+    ofPlaywright,
+  );
+const whole = async () => {
+  if (!(await built)) return unbuilt('browser and desktop');
+  await browser();
+  if (wrapper !== null) await desktop();
+};
+// What drives a browser or a window waits much, so it fills the gaps of what computes.
 await Promise.all([
-  (async () => ((await built) ? browser() : unbuilt('browser')))(),
+  whole(),
   part !== 'rest' && checks(),
   tests('unit, property, golden, db, integration', vitest(files.other), 'vitest.json', ofVitest),
 ]);
-if (asks('--desktop')) {
-  const wrapper = process.argv.slice(process.argv.indexOf('--desktop') + 1).join(' ');
-  const command = `${wrapper} playwright test --project=desktop --project=packed --reporter=list,json`.trim();
-  if (await built) await tests('desktop', command, 'desktop.json', ofPlaywright);
-  else unbuilt('desktop');
-}
 
 if (part === 'quick') writeFileSync(totalFile, JSON.stringify(total));
 end(absent);

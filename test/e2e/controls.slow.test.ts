@@ -38,6 +38,7 @@ test('a device that is unticked stays in its row, also after a reload', async ({
   await open(page, own);
   const rows = page.getByRole('table', { name: 'Devices of the study' }).getByRole('checkbox');
   const names = () => rows.evaluateAll((boxes) => boxes.map((box) => box.getAttribute('aria-label')));
+  await expect(rows.nth(1)).toBeVisible();
   const before = await names();
   await rows.nth(1).click();
   await expect(rows.nth(1)).not.toBeChecked();
