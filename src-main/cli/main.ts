@@ -30,6 +30,7 @@ import { evidenceCommand } from './evidence.ts';
 import { compareRunsCommand } from './compare.ts';
 import { importCommand, namedParameter, saveDevice, type ImportOptions } from './import.ts';
 import { inspectCommand, type InspectOptions } from './inspect.ts';
+import { newCommand, type NewOptions } from './new.ts';
 import { pythonModule, serveLines } from './rpc.ts';
 import { simulateCommand } from './simulate.ts';
 import { traceCommand, type TraceOptions } from './trace.ts';
@@ -326,6 +327,20 @@ function occupancyCommand(program: Command, cli: CommandLine): void {
 /** From a study to a ranking: predict, rank, simulate. */
 function sweepCommands(program: Command, cli: CommandLine): void {
   const { terminal, places, withEngine, withRuns } = cli;
+  command(program, 'new <study>', 'write a study file for your lengths')
+    .requiredOption('--lengths <W>', 'a file (CSV, Matrix Market, NPY, Parquet, …), or a workload as of loss')
+    .option('--device <ids...>', 'devices by their identifiers, as devices list prints them')
+    .option('--spmv', 'of a sparse matrix: compare eight kernels for its product with a vector', false)
+    .addHelpText(
+      'after',
+      `
+What is not known of the kernel has usual values, marked assumed. FILE.csv#COLUMN names a column of a table.
+With --json: {study, units, mean, max}.`,
+    )
+    .action((file: string, options: GlobalOptions & NewOptions) =>
+      withEngine(options, (engine) => newCommand(engine, terminal, places.root, file, options)),
+    );
+
   byAgents(command(program, 'sweep <study>', 'predict every design of a study and save the run'))
     .option('--top <count>', 'best designs to print', positive, 10)
     .option(

@@ -1,36 +1,13 @@
 import type { StudyRecord } from '../../src-main/contract/api.ts';
-import type { StudyFile } from '../../src-main/contract/study.ts';
+import { newStudy, studyName } from '../../src-main/contract/new-study.ts';
 import type { Study } from '../../src-main/contract/study.ts';
-import type { Device } from '../../src-workers/domain/device.ts';
-import { assumedKernel } from '../../src-workers/domain/provenance.ts';
 import type { Result } from '../../src-workers/domain/result.ts';
 import { asOwn } from '../views/study/edit.ts';
 import type { App } from '../state/app.svelte.ts';
 
-/** A small study that predicts at once: a skewed workload, a kernel of usual values, all assumed, one device, the usual axes. */
-export function newStudy(devices: readonly Device[]): StudyFile {
-  const gpu = devices.find(({ id }) => id.includes('a100')) ?? devices.find(({ kind }) => kind === 'gpu');
-  return {
-    lockstep: 1,
-    name: 'New study',
-    description: '',
-    workload: { lengths: 'geometric(0.05)', units: 1_048_576 },
-    kernel: { name: 'kernel', ...(assumedKernel() as Omit<Study['kernel'], 'name'>) },
-    devices: [gpu?.id ?? 'nvidia-a100-sxm4-40gb'],
-    axes: {
-      threadsPerUnit: [1, 2, 4, 8, 16, 32],
-      balancing: ['none', 'dynamic-fetch'],
-      blockThreads: { from: 32, to: 1024, step: 32 },
-      blocksPerMultiprocessor: { from: 1, to: 32 },
-    } satisfies Partial<Study['axes']>,
-  };
-}
-
 /** Opens a new study; false where it could not be saved. */
 export async function createStudy(app: App): Promise<boolean> {
-  return (
-    (await openSaved(app, await app.engine.call('studies.save', { study: newStudy(app.library.devices) }))) !== null
-  );
+  return (await openSaved(app, await app.engine.call('studies.save', { study: newStudy() }))) !== null;
 }
 
 /** Opens what was saved; null where it could not be. */
@@ -51,14 +28,6 @@ export const isMatrix = (lengths: string): boolean => /^stored:.*\.mtx(\.gz)?$/i
 export async function compareSpmvKernels(app: App): Promise<void> {
   const lengths = app.editor.study?.workload.lengths ?? '';
   await openSaved(app, await app.engine.call('studies.spmv', { lengths }));
-}
-
-/** The name of a study by the file that it began with: `web.csv.gz` gives `web`. */
-export function studyName(fileName: string): string {
-  return fileName
-    .replace(/(?<=.)\.gz$/i, '')
-    .replace(/(?<=.)\.[^.]*$/, '')
-    .slice(0, 200);
 }
 
 /**

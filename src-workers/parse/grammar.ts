@@ -166,6 +166,8 @@ export function workloadFiles(descriptor: WorkloadDescriptor): readonly string[]
 export interface OrderedWorkload {
   readonly law: LengthLaw;
   readonly lengths: Float64Array | null;
+  /** Columns of a sparse matrix, whose rows are the units. */
+  readonly matrixColumns?: number;
   /** What was read of a file, where a person could expect something else. */
   readonly note?: string;
 }
@@ -225,7 +227,9 @@ async function resolveOrdered(
       const source = await context.openFile(descriptor.path);
       if (!source.ok) return source;
       const parsed = await caught(async () => parseMatrixMarket(await unpackedSource(source.value, label), label));
-      return parsed.ok ? { ok: true, value: { law: parsed.value.law, lengths: parsed.value.rowLengths } } : parsed;
+      if (!parsed.ok) return parsed;
+      const { law, rowLengths: lengths, columns: matrixColumns } = parsed.value;
+      return { ok: true, value: { law, lengths, matrixColumns } };
     }
     case 'example': {
       const lengths = exampleLengths(descriptor.example);

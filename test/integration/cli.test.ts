@@ -12,6 +12,7 @@ import { followRun } from '../../src-main/cli/follow.ts';
 import { main } from '../../src-main/cli/main.ts';
 import { progressBar } from '../../src-main/cli/output.ts';
 import type { OpenEngine as Engine } from '../../src-main/services/engine.ts';
+import type { StudyFile } from '../../src-main/contract/study.ts';
 import { fail, type Result } from '../../src-workers/domain/result.ts';
 import { smallStudy } from '../unit/export-runs.ts';
 import { captured, documentOf, type Outcome } from '../command-line.ts';
@@ -660,6 +661,40 @@ describe('reproduce and doctor', () => {
     expect(existsSync(at('new.db'))).toBe(false);
     expect(await found(studyFile)).toMatchObject({ status: 1, state: 'problem', found: /is not a SQLite database/ });
     expect(await found(folder)).toMatchObject({ status: 1, state: 'problem', found: /is a folder/ });
+  });
+});
+
+describe('a new study', () => {
+  it('is written for lengths, beside which it lies, and answers', async () => {
+    const csv = at('jobs.csv');
+    writeFileSync(csv, `steps\n${'3\n1\n40\n7\n'.repeat(250)}`);
+    const made = at('made.json');
+    const args = ['new', made, '--lengths', `${csv}#steps`, '--device', 'nvidia-h100-sxm5-80gb', '--db', db];
+    expect(await json(...args)).toEqual({ study: made, units: 1000, mean: 12.75, max: 40 });
+    const study = JSON.parse(readFileSync(made, 'utf8')) as StudyFile;
+    expect(study.workload).toEqual({ lengths: 'file:jobs.csv#steps', units: 1000 });
+    expect(await json<object>('recommend', made, '--db', db)).toMatchObject({
+      device: { id: 'nvidia-h100-sxm5-80gb' },
+    });
+    expect(await failure(1, ...args)).toMatch(/made\.json exists already/);
+  });
+  it('compares the kernels for a matrix', async () => {
+    const made = at('product.json');
+    writeFileSync(at('a.mtx'), '%%MatrixMarket matrix coordinate pattern general\n3 5 3\n1 1\n1 5\n3 2\n');
+    await json('new', made, '--lengths', at('a.mtx'), '--spmv', '--db', db);
+    const { implementations, workload, kernel } = JSON.parse(readFileSync(made, 'utf8')) as StudyFile;
+    expect(implementations).toHaveLength(8);
+    expect(workload).toMatchObject({ lengths: 'mtx:a.mtx', units: 3 });
+    expect(kernel.accesses).toContainEqual(expect.objectContaining({ pattern: 'scattered', footprintBytes: 5 * 8 }));
+  });
+  it.each([
+    ['x.csv', [], /There is no file x\.csv/],
+    ['geometric(0.1)', ['--device', 'foo'], /No device has the id "foo"/],
+    ['geometric(0.1)', ['--spmv'], /is not a Matrix Market file/],
+  ])('refuses %s %j', async (lengths, more, reason) => {
+    const file = at('refused.json');
+    expect((await run(['new', file, '--lengths', lengths, ...more, '--db', db])).err).toMatch(reason);
+    expect(existsSync(file)).toBe(false);
   });
 });
 

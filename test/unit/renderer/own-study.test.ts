@@ -8,7 +8,8 @@ import { assumedFacts, factText, inputFacts, kernelOrigin } from '../../../src-w
 import type { GpuDevice } from '../../../src-workers/domain/device.ts';
 import { fail, ok, unwrap } from '../../../src-workers/domain/result.ts';
 import { originText } from '../../../src-renderer/format/origins.ts';
-import { changeByFile, studyName } from '../../../src-renderer/shell/new-study.ts';
+import { studyName } from '../../../src-main/contract/new-study.ts';
+import { changeByFile } from '../../../src-renderer/shell/new-study.ts';
 import type { App } from '../../../src-renderer/state/app.svelte.ts';
 import { asOwn, withFound, withGiven, withWorkload } from '../../../src-renderer/views/study/edit.ts';
 

@@ -1,0 +1,45 @@
+import { assumedKernel } from '../../src-workers/domain/provenance.ts';
+import type { Study, StudyFile } from './study.ts';
+
+/** Units of a workload that is a law: its lengths have no number of their own. */
+export const USUAL_UNITS = 1_048_576;
+
+/** What a new study is about; what is left out has a usual value. */
+export interface NewStudy {
+  readonly name?: string;
+  /** In the workload grammar. */
+  readonly lengths?: string;
+  readonly units?: number;
+  readonly devices?: readonly string[];
+}
+
+/** A study that predicts at once: a kernel of usual values, all marked assumed, one device and the usual axes. */
+export function newStudy({
+  name = 'New study',
+  lengths = 'geometric(0.05)',
+  units = USUAL_UNITS,
+  devices = ['nvidia-a100-sxm4-40gb'],
+}: NewStudy = {}): StudyFile {
+  return {
+    lockstep: 1,
+    name,
+    description: '',
+    workload: { lengths, units },
+    kernel: { name: 'kernel', ...(assumedKernel() as Omit<Study['kernel'], 'name'>) },
+    devices: [...devices],
+    axes: {
+      threadsPerUnit: [1, 2, 4, 8, 16, 32],
+      balancing: ['none', 'dynamic-fetch'],
+      blockThreads: { from: 32, to: 1024, step: 32 },
+      blocksPerMultiprocessor: { from: 1, to: 32 },
+    } satisfies Partial<Study['axes']>,
+  };
+}
+
+/** The name of a study by the file that it began with: `web.csv.gz` gives `web`. */
+export function studyName(fileName: string): string {
+  return fileName
+    .replace(/(?<=.)\.gz$/i, '')
+    .replace(/(?<=.)\.[^.]*$/, '')
+    .slice(0, 200);
+}

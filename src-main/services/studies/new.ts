@@ -1,0 +1,62 @@
+import { existsSync } from 'node:fs';
+import { basename, dirname, join, relative, resolve } from 'node:path';
+import { fail, ok, type Result } from '../../../src-workers/domain/result.ts';
+import { moments } from '../../../src-workers/models/workload/laws.ts';
+import { workloadWithFiles } from '../../../src-workers/parse/open-file.ts';
+import { newStudy, studyName, USUAL_UNITS } from '../../contract/new-study.ts';
+import { parseStudy } from '../../contract/parse.ts';
+import { writeFor } from '../app/files.ts';
+import { EXAMPLES_FOLDER } from './examples.ts';
+import { SPMV_EXAMPLE, withMatrix } from './spmv.ts';
+import { readStudyFile } from './studies.ts';
+
+export interface StudyOfLengths {
+  /** A file, as seen from the working folder, or a text of the workload grammar. */
+  readonly lengths: string;
+  /** Identifiers of devices; left out: the usual one. */
+  readonly device?: readonly string[];
+  /** Compare the kernels for the product of a sparse matrix and a vector. */
+  readonly spmv?: boolean;
+}
+
+/** Writes a study of lengths, with usual values for what is not known of the kernel. Fails where the file exists. */
+export async function writeNewStudy(
+  resourceFolder: string,
+  file: string,
+  { lengths, device, spmv }: StudyOfLengths,
+): Promise<Result<{ readonly units: number; readonly mean: number; readonly max: number }>> {
+  if (existsSync(file)) return fail('bad-input', `${file} exists already. Name another file, or remove it first.`);
+  const folder = dirname(resolve(file));
+  const text = workloadText(lengths, folder);
+  if (text === lengths && /^[^():]*$/.test(lengths)) return fail('not-found', `There is no file ${lengths}.`);
+  const workload = await workloadWithFiles({ text, folder });
+  if (!workload.ok) return workload;
+  const { law, lengths: order, matrixColumns } = workload.value;
+  const units = order?.length ?? USUAL_UNITS;
+  const name = studyName(basename(file));
+  const devices = device === undefined ? {} : { devices: [...device] };
+  let study: object = newStudy({ name, lengths: text, units, ...devices });
+  if (spmv) {
+    if (matrixColumns === undefined) return fail('bad-input', `${lengths} is not a Matrix Market file (.mtx).`);
+    const example = await readStudyFile(join(resourceFolder, EXAMPLES_FOLDER, SPMV_EXAMPLE));
+    if (!example.ok) return example;
+    study = {
+      ...withMatrix(example.value.study, { name, lengths: text, rows: units, columns: matrixColumns }),
+      ...devices,
+    };
+  }
+  const content = `${JSON.stringify(study, null, 2)}\n`;
+  const valid = parseStudy(content, file);
+  if (!valid.ok) return valid;
+  const saved = await writeFor(file, content);
+  const { mean, supportMax: max } = moments(law);
+  return saved.ok ? ok({ units, mean, max }) : saved;
+}
+
+/** A file may be named as it is, as seen from here; in the study its path is beside the study. */
+function workloadText(lengths: string, folder: string): string {
+  const [, kind, path, columns = ''] = /^(?:(file|mtx):)?([^#]*)(#.*)?$/s.exec(lengths)!;
+  if (!existsSync(path)) return lengths;
+  const there = relative(folder, resolve(path)).replaceAll('\\', '/');
+  return `${kind ?? (/\.mtx(\.gz)?$/i.test(path) ? 'mtx' : 'file')}:${there}${columns}`;
+}
