@@ -1,5 +1,6 @@
 import { availableParallelism } from 'node:os';
 import { join } from 'node:path';
+import { debuglog } from 'node:util';
 import { openStoreClient } from '../../db/client.ts';
 import { fail, FailureError, ok, type Result } from '../../src-workers/domain/result.ts';
 import { validate } from '../contract/parse.ts';
@@ -42,6 +43,9 @@ import { seedExamples } from './studies/examples.ts';
 import { studyHandlers } from './studies/handlers.ts';
 import { sweepHandlers } from './sweeps/handlers.ts';
 import { resumeSweep } from './sweeps/sweeps.ts';
+
+/** `NODE_DEBUG=lockstep` logs every call. */
+const log = debuglog('lockstep');
 
 /** One engine: services, store and pool, behind the contract. Every host, the command line too, calls procedures only. */
 export interface Engine {
@@ -171,13 +175,22 @@ export async function openEngine(options: EngineOptions): Promise<Result<OpenEng
     }
   };
 
+  const logged: typeof dispatch = async (name, input, gone) => {
+    if (!log.enabled) return dispatch(name, input, gone);
+    const start = performance.now();
+    const result = await dispatch(name, input, gone);
+    const outcome = result.ok ? 'ok' : `${result.error.code}: ${result.error.message}`;
+    log('%s %s ms, %s', name, (performance.now() - start).toFixed(1), outcome);
+    return result;
+  };
+
   // The first start shows results: the first example is predicted while the window opens. Its failure is no reason not to.
-  if (seeded.value !== null) void dispatch('runs.start', { studyId: seeded.value });
+  if (seeded.value !== null) void logged('runs.start', { studyId: seeded.value });
 
   return ok({
     context,
-    call: (name, input) => dispatch(name, input),
-    dispatch,
+    call: (name, input) => logged(name, input),
+    dispatch: logged,
     subscribe(listener) {
       listeners.add(listener);
       return () => listeners.delete(listener);
