@@ -27,20 +27,20 @@ describe.each(documents)('%s', (document) => {
   const text = readFileSync(join(root, document), 'utf8');
   it('links to what exists', () => {
     const broken = [...text.matchAll(/\]\(([^)\s]+)\)|(?:src|srcset)="([^"]+)"/g)]
-      .map(([, link, picture]) => link ?? picture!)
+      .map(([, link, picture]) => link ?? picture)
       .filter((link) => !/^[a-z]+:/.test(link))
       .filter((link) => {
         const [path = '', heading] = link.split('#');
         const file = path === '' ? join(root, document) : join(root, dirname(document), path);
         if (!existsSync(file)) return true;
         if (heading === undefined) return false;
-        const headings = [...readFileSync(file, 'utf8').matchAll(/^#+ (.*)$/gm)].map(([, title]) => anchor(title!));
+        const headings = [...readFileSync(file, 'utf8').matchAll(/^#+ (.*)$/gm)].map(([, title]) => anchor(title));
         return !headings.includes(heading);
       });
     expect(broken).toEqual([]);
   });
   it('names files and scripts that exist', () => {
-    const code = [...text.matchAll(/`([^`\n]+)`/g)].map(([, words]) => words!);
+    const code = [...text.matchAll(/`([^`\n]+)`/g)].map(([, words]) => words);
     const sources = code.filter((words) => /^[\w./-]+\.(ts|mts|mjs|cjs|svelte|json|md|sql|css|cuh|cu)$/.test(words));
     const absent = sources.filter((path) => {
       if (EXAMPLES.test(basename(path))) return false;
@@ -48,7 +48,7 @@ describe.each(documents)('%s', (document) => {
       return !names.has(basename(path)) || (path.includes('/') && !files.some((file) => file.endsWith(path)));
     });
     const unknown = [...text.matchAll(/npm run (?:-s |--silent )?([\w:-]+)/g)]
-      .map(([, script]) => script!)
+      .map(([, script]) => script)
       .filter((script) => !scripts.includes(script));
     expect([...absent, ...unknown]).toEqual([]);
   });
