@@ -2,9 +2,9 @@
 //
 //   __global__ void kernel(unsigned units, …) {
 //     for (unsigned i = …; i < units; i += …) {
-//       LOCKSTEP_UNIT(i);                     // unit i, from 0 on, begins; the next two stand in this scope
+//       LOCKSTEP_UNIT(i);                     // unit i, from 0 on, begins; it ends with this scope, however that is left
 //       while (…) { LOCKSTEP_STEP(); … }      // first thing in the loop whose iterations count
-//       LOCKSTEP_END();                       // the unit ends
+//       LOCKSTEP_END();                       // where the unit ends before its scope
 //     }
 //   }
 //   …
@@ -13,9 +13,14 @@
 //
 //   nvcc -DLOCKSTEP_TRACE app.cu -o app && lockstep trace -- ./app
 //
+// Where the loop stands in another __device__ function, hand the unit over, behind the last argument and without a comma:
+//
+//   __device__ int walk(int node LOCKSTEP_PARAMETER) { while (…) { LOCKSTEP_STEP(); … } }
+//   … walk(node LOCKSTEP_ARGUMENT) …
+//
 // Without LOCKSTEP_TRACE all macros are empty. With it, but not run by `lockstep trace`, nothing is recorded. Trace a design where
 // one thread takes a whole unit. Of several launches, the last that runs a unit counts. The file is written at exit; a program
-// that resets the device or leaves by _exit calls LOCKSTEP_TRACE_WRITE() before.
+// that resets the device or leaves by _exit calls LOCKSTEP_TRACE_WRITE() before; later launches record nothing.
 #pragma once
 
 #ifndef LOCKSTEP_TRACE
@@ -23,6 +28,8 @@
 #define LOCKSTEP_UNIT(i)
 #define LOCKSTEP_STEP()
 #define LOCKSTEP_END()
+#define LOCKSTEP_PARAMETER
+#define LOCKSTEP_ARGUMENT
 #define LOCKSTEP_TRACE_UNITS(units)
 #define LOCKSTEP_TRACE_WRITE()
 
@@ -47,6 +54,8 @@
 #define LOCKSTEP_UNIT(i) lockstep_trace::Unit lockstepUnit(i)
 #define LOCKSTEP_STEP() lockstepUnit.step()
 #define LOCKSTEP_END() lockstepUnit.end()
+#define LOCKSTEP_PARAMETER , lockstep_trace::Unit& lockstepUnit
+#define LOCKSTEP_ARGUMENT , lockstepUnit
 #define LOCKSTEP_TRACE_UNITS(units) lockstep_trace::start(units)
 #define LOCKSTEP_TRACE_WRITE() lockstep_trace::write()
 
@@ -79,6 +88,8 @@ __device__ Trace* deviceTrace;  // null: nothing is recorded
 class Unit {
  public:
   __device__ explicit Unit(uint64_t unit) : unit_(unit) { lanes_ = static_cast<uint32_t>(__popcll(LOCKSTEP_ACTIVE())); }
+  Unit(const Unit&) = delete;
+  __device__ ~Unit() { end(); }
 
   __device__ void step() {
     const uint64_t mask = LOCKSTEP_ACTIVE();
@@ -87,9 +98,10 @@ class Unit {
     led_ += lane() + 1 == static_cast<uint32_t>(__ffsll(static_cast<long long>(mask))) ? 1 : 0;
   }
 
-  __device__ void end() const {
+  __device__ void end() {
     Trace* trace = deviceTrace;
-    if (trace == nullptr) return;
+    if (ended_ || trace == nullptr) return;
+    ended_ = true;
     if (unit_ >= trace->units) {
       atomicMax(&trace->beyond, unit_ < MOST ? static_cast<uint32_t>(unit_) + 1 : MOST);
       return;
@@ -110,6 +122,7 @@ class Unit {
   uint32_t lanes_ = 0;
   uint32_t length_ = 0;
   uint32_t led_ = 0;
+  bool ended_ = false;
 };
 
 // --------------------------------------------------------------------------------------------------------------- on the host
@@ -150,6 +163,9 @@ inline size_t bytesOf(uint64_t units) { return sizeof(Trace) + static_cast<size_
   if (file == nullptr) stop("writing the trace", "the file exists or cannot be made; use LOCKSTEP_TRACE_UNITS in one source file");
   if (std::fwrite(copy, 1, bytes, file) != bytes || std::fclose(file) != 0) stop("writing the trace", "the disk may be full");
   std::free(copy);
+  // A later launch must not write to memory that is given back.
+  Trace* const none = nullptr;
+  check(LOCKSTEP_RUNTIME(MemcpyToSymbol)(deviceTrace, &none, sizeof none), "ending the trace");
   LOCKSTEP_RUNTIME(Free)(host.device);
   host.device = nullptr;
 }

@@ -205,11 +205,24 @@ function lossCommand(program: Command, cli: CommandLine): void {
           `${workload.label}: mean ${workload.mean.toPrecision(6)}, standard deviation ${workload.standardDeviation.toPrecision(5)}, lengths ${workload.supportMin} to ${workload.supportMax}${cut > 0 ? `, ${cut.toExponential(2)} of the probability cut` : ''}${workload.fitted ? '; fitted to these figures, otherwise assumed' : ''}`,
         );
         if (workload.note) say(terminal, workload.note);
+        const ordered = rows.some(({ givenOrder }) => givenOrder !== null);
+        if (ordered)
+          say(
+            terminal,
+            'In order: groups of n consecutive units, as they stand. The other losses are of n units drawn at random, as after a shuffle.',
+          );
         printTable(
           terminal,
-          ['n', 'mean loss', 'deviation', 'aggregate', 'p50', 'p95', 'p99'],
+          [
+            'n',
+            ...(ordered ? ['mean in order', 'aggregate in order'] : []),
+            ...['mean loss', 'deviation', 'aggregate', 'p50', 'p95', 'p99'],
+          ],
           rows.map((row) => [
             row.n,
+            ...(ordered
+              ? [row.givenOrder?.meanLoss.toFixed(4) ?? '–', row.givenOrder?.aggregateLoss.toFixed(4) ?? '–']
+              : []),
             row.meanLoss.toFixed(4),
             row.standardDeviationLoss.toFixed(4),
             row.aggregateLoss.toFixed(4),

@@ -91,6 +91,45 @@ int main(int count, char** words) {
 }
 `;
 
+/** A unit that is left early, whose loop stands in another function; and launches after the trace is written. */
+const LEAVING = `#include <cuda_runtime.h>
+#include <cstdint>
+#include <cstdio>
+#include "lockstep.cuh"
+
+__device__ uint32_t walk(uint32_t n LOCKSTEP_PARAMETER) {
+  uint32_t steps = 0;
+  for (; n != 1; ++steps) {
+    LOCKSTEP_STEP();
+    n = n % 2 == 1 ? 3 * n + 1 : n / 2;
+  }
+  return steps;
+}
+__global__ void kernel(uint32_t units, uint32_t* steps) {
+  const uint32_t i = blockIdx.x * blockDim.x + threadIdx.x;
+  if (i >= units) return;
+  LOCKSTEP_UNIT(i);
+  steps[i] = 0;
+  if (i == 0) return;
+  steps[i] = walk(i + 1 LOCKSTEP_ARGUMENT);
+}
+int main() {
+  uint32_t units = 40;
+  uint32_t* steps = nullptr;
+  if (cudaMalloc(reinterpret_cast<void**>(&steps), units * sizeof *steps) != cudaSuccess) return 2;
+  void* arguments[] = {&units, &steps};
+  LOCKSTEP_TRACE_UNITS(units);
+  for (int launch = 0; launch < 3; ++launch) {
+    if (cudaLaunchKernel(kernel, dim3(1), dim3(64), arguments, 0, nullptr) != cudaSuccess) return 3;
+    if (cudaDeviceSynchronize() != cudaSuccess) return 4;
+    LOCKSTEP_TRACE_WRITE();
+  }
+#ifdef LOCKSTEP_TRACE
+  if (lockstep_trace::deviceTrace != nullptr) return 5;
+#endif
+}
+`;
+
 /** The names of HIP's runtime that lockstep.cuh uses, for the emulation of CUDA's. */
 const HIP = `#include <cuda_runtime.h>
 using hipError_t = cudaError_t;
@@ -191,6 +230,18 @@ describe.skipIf(lacks('g++'))('a CUDA kernel, emulated', () => {
   it('writes when told to, for a program that leaves without its exit handlers', async () => {
     await traced('--', ...run(150, 3, 64, 0), 'leave');
     expect(writtenLengths()).toEqual(lengthsOf(150));
+  });
+
+  it('counts a unit that is left early, steps in a called function, and nothing after the trace is written', async () => {
+    const [file, out] = [join(folder, 'leaving.cu'), join(folder, 'leaving')];
+    writeFileSync(file, LEAVING);
+    for (const flags of [[], ['-DLOCKSTEP_TRACE']]) {
+      const ended = await runToEnd(EMULATING_NVCC, ['-std=c++17', ...flags, file, '-o', out], folder);
+      expect(ended.stderr).toBe('');
+      if (flags.length === 0) expect((await runToEnd(out, [], folder)).code).toBe(0);
+    }
+    await traced('--', out);
+    expect(writtenLengths()).toEqual(lengthsOf(40));
   });
 
   it('traces the same through the names of HIP', async () => {
