@@ -8,7 +8,8 @@ export type ToolName =
   | 'openssl'
   | 'python3'
   | 'kokkos'
-  | 'nvcc';
+  | 'nvcc'
+  | 'hipcc';
 export interface Tool {
   readonly use: string;
   readonly get: string;

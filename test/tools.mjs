@@ -6,7 +6,7 @@ import { createRequire } from 'node:module';
 import { delimiter, dirname, join } from 'node:path';
 import { CHROMIUM_NAMES } from '../src-main/services/app/chromium.mjs';
 
-/** @typedef {'chromium' | 'swiftshader' | 'g++' | 'shellcheck' | 'sqlite3' | 'redis-server' | 'openssl' | 'python3' | 'kokkos' | 'nvcc'} ToolName */
+/** @typedef {'chromium' | 'swiftshader' | 'g++' | 'shellcheck' | 'sqlite3' | 'redis-server' | 'openssl' | 'python3' | 'kokkos' | 'nvcc' | 'hipcc'} ToolName */
 
 /** @param {readonly string[]} names */
 function inPath(names) {
@@ -101,6 +101,12 @@ export const TOOLS = {
     debian: null,
     needs: 'g++',
     find: () => inPath(['nvcc']),
+  },
+  hipcc: {
+    use: 'the same sources for AMD devices',
+    get: "install Debian's hipcc, or ROCm",
+    debian: null,
+    find: () => inPath(['hipcc']),
   },
 };
 

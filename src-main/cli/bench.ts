@@ -113,7 +113,14 @@ export function measuringTarget({
     );
   if (exec === undefined) {
     if (build !== undefined) return fail('bad-input', '--build makes the program of --exec. Specify --exec too.');
-    if (bundle !== undefined) return ok({});
+    if (bundle !== undefined) {
+      if (target !== undefined && !/^(cuda|hip):/.test(target))
+        return fail(
+          'bad-input',
+          `A bundle is for CUDA or HIP. Specify --target cuda:0 or hip:0 with --bundle, not ${target}.`,
+        );
+      return ok({ hip: target?.startsWith('hip:') ?? false });
+    }
     if (
       target === undefined ||
       [PAGE_TARGET, PROGRAM_TARGET].includes(target) ||
@@ -154,7 +161,8 @@ export async function benchCommand(
   if (!onAgent.ok) return reportFailure(terminal, onAgent.error, true);
   const where = measuringTarget(onAgent.value);
   if (!where.ok) return reportFailure(terminal, where.error, true);
-  if (options.bundle !== undefined) return packBundle(engine, terminal, input.value, options.bundle, options);
+  if (options.bundle !== undefined)
+    return packBundle(engine, terminal, { ...input.value, ...where.value }, options.bundle, options);
   const { units } = options;
   const asked = { ...where.value, ...input.value, ...(typeof units === 'number' && { units }) };
   const start = validate(procedures['bench.start'].input, asked, 'bench');
@@ -477,7 +485,7 @@ async function packBundle(
     say(
       terminal,
       slurmTasks === undefined
-        ? `Packed ${cases} cases into ${path}. On a machine with a CUDA device: ./run.sh there, then lockstep import results.jsonl here.`
+        ? `Packed ${cases} cases into ${path}. On a machine with a ${checked.value.hip ? 'HIP' : 'CUDA'} device: ./run.sh there, then lockstep import results.jsonl here.`
         : `Packed ${cases} cases into ${path}. In a folder of the cluster that all its machines share: sbatch run.slurm there, then lockstep import FOLDER.`,
     );
   return EXIT_OK;

@@ -548,6 +548,8 @@ export const procedures = {
     v.strictObject({
       ...measuringInput,
       archive: v.optional(v.boolean(), true),
+      /** For AMD's devices instead of NVIDIA's; the thread groups are as wide as those of the device that was predicted, else 64 lanes. */
+      hip: v.optional(v.boolean(), false),
       slurmTasks: v.exactOptional(whole(1, 1000)),
     }),
   ).returns<Bundle>(),

@@ -55,6 +55,22 @@ if (options.out === undefined || !(Number(options.minutes) > 0)) {
   );
   process.exit(2);
 }
+const STEP_IDS = [
+  'facts',
+  'probes',
+  'matrix-power',
+  'divergent-loops',
+  'launch-grid',
+  'studies',
+  'spmv',
+  'tuned',
+] as const;
+const chosen = options.steps?.split(',');
+const unknown = chosen?.find((id) => !STEP_IDS.some((step) => step === id));
+if (unknown !== undefined) {
+  process.stderr.write(`No step has the name "${unknown}". Specify some of ${STEP_IDS.join(', ')}.\n`);
+  process.exit(2);
+}
 const out = resolve(options.out);
 mkdirSync(join(out, 'records'), { recursive: true });
 const say = (line: string): void => void process.stdout.write(`${line}\n`);
@@ -462,7 +478,7 @@ async function tunedAgainstExhaustive() {
 
 /** Shares of the time. Facts come first in every session, and are never skipped. */
 const STEPS: readonly {
-  readonly id: string;
+  readonly id: (typeof STEP_IDS)[number];
   readonly title: string;
   readonly share: number;
   readonly run: () => Promise<object>;
@@ -481,14 +497,6 @@ const STEPS: readonly {
   { id: 'spmv', title: 'SpMV kernels on all matrices', share: 0.2, run: spmvKernels },
   { id: 'tuned', title: 'Tuned against exhaustive', share: 0.15, run: tunedAgainstExhaustive },
 ];
-
-const chosen = options.steps?.split(',');
-const unknown = chosen?.find((id) => !STEPS.some((step) => step.id === id));
-if (unknown !== undefined) {
-  process.stderr.write(`No step has the name "${unknown}". Specify some of ${STEPS.map(({ id }) => id).join(', ')}.\n`);
-  await engine.close();
-  process.exit(2);
-}
 
 for (const { id, title, share, run } of STEPS) {
   if (id !== 'facts' && ((chosen && !chosen.includes(id)) || state.steps[id]?.state === 'complete')) continue;

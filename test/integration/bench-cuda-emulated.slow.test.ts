@@ -8,9 +8,15 @@ import { parseBenchResults } from '../../src-workers/parse/bench-results.ts';
 import { makeBundle, planLine } from '../../src-workers/bench/cuda/bundle.ts';
 import { compileCuda, readCudaSources, type CudaCompilation } from '../../src-workers/bench/cuda/compile.ts';
 import { nvccVersion } from '../../src-workers/bench/cuda/toolkit.ts';
-import { EXIT_HUNG, HOST_OBJECT, type CudaObject } from '../../src-workers/bench/cuda/cuda-plan.ts';
+import {
+  cudaPlan,
+  DEVICES_OBJECT,
+  EXIT_HUNG,
+  HOST_OBJECT,
+  type CudaObject,
+} from '../../src-workers/bench/cuda/cuda-plan.ts';
 import { ARCHIVE_FOLDER, tarArchive } from '../../src-workers/bench/cuda/tar.ts';
-import { cudaCommand, cudaListCommand, writeCudaPlan } from '../../src-workers/bench/cuda/write.ts';
+import { cudaCommand, writeCudaPlan } from '../../src-workers/bench/cuda/write.ts';
 import type { BenchCase, BenchPlan, BenchRecord, UnitLoopProfile } from '../../src-workers/domain/benchmark.ts';
 import { unwrap } from '../../src-workers/domain/result.ts';
 import { lossMoments } from '../../src-workers/models/imbalance/closed-form.ts';
@@ -31,7 +37,7 @@ import {
   unitLoop,
   type Ended,
 } from './bench-cuda-plans.ts';
-import { lacks } from '../tools.mjs';
+import { findTool, lacks } from '../tools.mjs';
 
 const describe = always.skipIf(lacks('g++'));
 
@@ -576,16 +582,15 @@ describe('what goes wrong', () => {
 
 describe('devices', () => {
   it('are listed, each by its number; where there is none it says so', async () => {
-    const { program } = unwrap(await compileCuda(compilation([HOST_OBJECT])));
-    const { args, cwd } = cudaListCommand(program);
-    const two = recordsOf((await runToEnd(program, args, cwd, { CUDA_SHIM_DEVICES: '2' })).stdout);
+    const { program } = unwrap(await compileCuda(compilation([DEVICES_OBJECT], { architectures: [] })));
+    const two = recordsOf((await runToEnd(program, [], folder, { CUDA_SHIM_DEVICES: '2' })).stdout);
     expect(ofType(two, 'device').map(({ properties }) => properties['ordinal'])).toEqual([0, 1]);
-    const none = await runToEnd(program, args, cwd, { CUDA_SHIM_DEVICES: '0' });
+    const none = await runToEnd(program, [], folder, { CUDA_SHIM_DEVICES: '0' });
     expect(none.code).toBe(1);
     expect(recordsOf(none.stdout)).toEqual([
       { type: 'lost', message: 'looking for CUDA devices: cudaErrorNoDevice, no CUDA-capable device is detected' },
     ]);
-    const old = await runToEnd(program, args, cwd, { CUDA_SHIM_DRIVER: '12020' });
+    const old = await runToEnd(program, [], folder, { CUDA_SHIM_DRIVER: '12020' });
     expect(recordsOf(old.stdout)).toEqual([
       {
         type: 'lost',
@@ -593,9 +598,12 @@ describe('devices', () => {
           'the driver is for CUDA 12.2 and older, and this program was built with CUDA 13.0, which needs driver 580.65 or newer: update the driver, or build with CUDA 12 (set NVCC=/path/to/nvcc)',
       },
     ]);
-    const noDriver = await runToEnd(program, args, cwd, { CUDA_SHIM_DRIVER: '0' });
+    const noDriver = await runToEnd(program, [], folder, { CUDA_SHIM_DRIVER: '0' });
     expect(ofType(recordsOf(noDriver.stdout), 'lost')[0].message).toBe('no NVIDIA driver is loaded on this machine');
-    const third = await runToEnd(program, ['--plan', 'plan.txt', '--device', '2'], cwd, { CUDA_SHIM_DEVICES: '2' });
+    const measuring = unwrap(await compileCuda(compilation([HOST_OBJECT]))).program;
+    const third = await runToEnd(measuring, ['--plan', 'plan.txt', '--device', '2'], folder, {
+      CUDA_SHIM_DEVICES: '2',
+    });
     expect(recordsOf(third.stdout)).toEqual([{ type: 'lost', message: 'device 2 does not exist; this machine has 2' }]);
   });
 });
@@ -845,8 +853,10 @@ describe('a bundle on a machine without Lockstep', () => {
   it('says what is missing', async () => {
     const noCompiler = await script({ NVCC: join(folder, 'no-such-nvcc') });
     expect([noCompiler.code, noCompiler.stderr]).toEqual([1, expect.stringMatching(/^nvcc was not found/)]);
+    // Before anything but the program that lists devices is compiled.
+    await rm(join(place, 'build'), { recursive: true });
     const noDevice = await script({ CUDA_SHIM_DEVICES: '0' });
-    expect(noDevice.code).toBe(1);
+    expect([noDevice.code, noDevice.stdout]).toEqual([1, 'compiling build/devices.o\n']);
     expect(noDevice.stderr).toMatch(
       /no CUDA-capable device is detected[^]*this machine has no CUDA device that answers\n$/,
     );
@@ -859,14 +869,15 @@ describe('a bundle on a machine without Lockstep', () => {
 case $1 in
   --version) echo "Cuda compilation tools, release 0.0, V0.0.3" ;;
   --list-gpu-arch) echo compute_75; echo compute_90 ;;
-  *) echo "nvcc fatal   : Unsupported gpu architecture 'compute_120'"; exit 1 ;;
+  *) case $* in *devices*) exec "${EMULATING_NVCC}" "$@" ;; esac
+     echo "nvcc fatal   : Unsupported gpu architecture 'compute_120'"; exit 1 ;;
 esac
 `,
       { mode: 0o755 },
     );
     const unknown = await script({ NVCC: old });
     expect(unknown.stderr).toMatch(
-      /architecture 'compute_120'\n\S+ does not know this GPU\. .* set LOCKSTEP_ARCHITECTURE .*\ncompute_75\ncompute_90\nnvcc could not compile build\/main\.o\n$/,
+      /architecture 'compute_120'\n\S+ does not know this GPU\. .* set LOCKSTEP_ARCHITECTURE .*\ncompute_75\ncompute_90\nold-nvcc could not make build\/main\.o\n$/,
     );
     // A machine of an old GPU and a new one.
     const mixed = join(folder, 'mixed');
@@ -891,6 +902,22 @@ esac
     expect(await readFile(join(place, 'build', 'stamp.txt'), 'utf8')).toContain(
       `${both}  -gencode arch=compute_70,code=sm_70 -gencode arch=compute_90,code=sm_90`,
     );
+    // Without nvidia-smi CUDA names the GPU.
+    const PATHS = process.env
+      .PATH!.split(':')
+      .filter((one) => one !== '/usr/local/bin')
+      .join(':');
+    const asked = await script({
+      ...homes,
+      PATH: PATHS,
+      NVCC: '',
+      LOCKSTEP_ARCHITECTURE: '',
+      CUDA_SHIM_CAPABILITY: '70',
+    });
+    expect([asked.code, asked.stderr]).toEqual([0, '']);
+    expect(await readFile(join(place, 'build', 'stamp.txt'), 'utf8')).toContain(
+      `${both}  -gencode arch=compute_70,code=sm_70\n`,
+    );
     // A case that hangs fails, and the cases after it are measured.
     await rm(join(place, 'results.jsonl'));
     const hung = await script({ CUDA_SHIM_HANG_BLOCKS: '3' });
@@ -900,6 +927,50 @@ esac
     expect((await script({}, 'one')).stderr).toBe('device one is not a number from 0 on\n');
     await writeFile(join(place, 'results.jsonl'), '{"type":"plan"}\n');
     expect((await script()).stderr).toBe('results.jsonl is of another plan; move it away first\n');
+  });
+});
+
+describe('a bundle for HIP', () => {
+  const place = (): string => join(folder, 'hip-bundle');
+  const script = (HIPCC: string): Promise<Ended> => runToEnd(join(place(), 'run.sh'), [], place(), { HIPCC });
+  beforeAll(async () => {
+    const plan = planOf([unitLoop('a', {}), unitLoop('b', { threadsPerUnit: 4 })], {
+      backend: 'hip',
+      threadGroupWidth: 64,
+    });
+    const sources = unwrap(await readCudaSources(SOURCES));
+    for (const file of unwrap(await makeBundle(plan, { sources, source: null, context: NO_FILES }))) {
+      await mkdir(dirname(join(place(), file.path)), { recursive: true });
+      await writeFile(join(place(), file.path), file.bytes, { mode: file.executable ? 0o755 : 0o644 });
+    }
+  });
+
+  it('asks for hipcc, and measures with it', async () => {
+    expect((await script(join(folder, 'no-such-hipcc'))).stderr).toMatch(/^hipcc was not found\. Install ROCm/);
+    expect(await readFile(join(place(), 'README.txt'), 'utf8')).toMatch(/lanes, and ROCm \(hipcc\)(?![^]*nvcc)/);
+    const ended = await script(EMULATING_HIPCC);
+    expect(ended.stderr).toBe('');
+    expect(ended.stdout).toContain('2 cases measured, 0 failed');
+  });
+
+  it.skipIf(lacks('hipcc'))('compiles for AMD devices of both widths, and says where there is none', async () => {
+    const hipcc = findTool('hipcc')!;
+    for (const [architecture, threadGroupWidth] of [
+      ['gfx90a', 64],
+      ['gfx1030', 32],
+    ] as const) {
+      const { objects } = unwrap(
+        await cudaPlan(planOf([unitLoop('a', { threadsPerUnit: 4 })], { backend: 'hip', threadGroupWidth }), NO_FILES),
+      );
+      const made = await compileCuda(
+        compilation(objects, { nvcc: hipcc, hip: { threadGroupWidth }, architectures: [architecture] }),
+      );
+      const kernels = unwrap(made).kernels.map(({ kernel }) => kernel);
+      expect(kernels).toContainEqual(expect.stringContaining('nested'));
+    }
+    const ended = await script(hipcc);
+    expect([ended.code, ended.stdout]).toEqual([1, 'compiling build/devices.o\n']);
+    expect(ended.stderr).toMatch(/looking for HIP devices[^]*this machine has no HIP device that answers\n$/);
   });
 });
 

@@ -244,11 +244,17 @@ describe.skipIf(lacks('nvcc'))('the CUDA sources under nvcc', () => {
     },
   );
 
-  it('link to a program that names the devices, or says why it cannot', () => {
+  it('link to a program, beside one that names the devices, or says why it cannot', () => {
     const program = join(folder, 'lockstep-cuda');
     const linked = spawnSync(nvcc!, [...objects.map(objectOf), ...LINK_FLAGS, '-o', program], { encoding: 'utf8' });
     expect(linked.stderr).toBe('');
-    const listed = spawnSync(program, ['--list'], { encoding: 'utf8', cwd: folder });
+    const devices = join(folder, 'devices');
+    const made = spawnSync(nvcc!, ['-std=c++17', 'devices.cu', ...LINK_FLAGS, '-o', devices], {
+      encoding: 'utf8',
+      cwd: SOURCES,
+    });
+    expect(made.stderr).toBe('');
+    const listed = spawnSync(devices, { encoding: 'utf8', cwd: folder });
     const records = recordsOf(listed.stdout);
     if (listed.status === 0) {
       for (const { name, threadGroupWidth } of ofType(records, 'device')) {

@@ -1,6 +1,6 @@
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
-import { mkdtempSync, readdirSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs';
+import { existsSync, mkdtempSync, readdirSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import Database from 'better-sqlite3';
@@ -247,6 +247,14 @@ it('packs a measurement for a machine without Lockstep, as a folder or an archiv
   expect(again).toMatchObject({ status: 1 });
   expect(again.err).toMatch(/holds a bundle already/);
 
+  // No AMD device answers here; nothing of nvcc is asked for.
+  const ofHip = join(folder, 'hip-bundle');
+  const forHip = await run('bench', '1', '--device', DEVICE, '--top', '4', '--target', 'hip:0', '--bundle', ofHip);
+  expect(forHip.out).toMatch(/On a machine with a HIP device: \.\/run\.sh/);
+  expect(readFileSync(join(ofHip, 'run.sh'), 'utf8')).not.toContain('nvcc ');
+  expect(existsSync(join(ofHip, 'run.ps1'))).toBe(false);
+  const ofCpu = await run('bench', '1', '--target', 'cpu', '--bundle', join(folder, 'cpu-bundle'));
+  expect(ofCpu.err).toMatch(/A bundle is for CUDA or HIP/);
   const archive = join(folder, 'bundle.tar');
   expect((await run('bench', '1', '--device', DEVICE, '--top', '4', '--bundle', archive)).out).toMatch(
     /Packed 4 cases/,

@@ -244,7 +244,9 @@ describe('loss', () => {
     const { out } = await run(['loss', '--workload', `file:${file}`, '--n', '32']);
     // The longest of each half, 32 and 64, over the means of the halves and over that of all.
     const row = `${((32 / 16.5 + 64 / 48.5) / 2).toFixed(4)} +${((32 + 64) / (16.5 + 48.5)).toFixed(4)}`;
-    expect(out).toMatch(new RegExp(`consecutive units[^]*\\n *n +mean in order +aggregate in order[^]*\\n *32 +${row} `));
+    expect(out).toMatch(
+      new RegExp(`consecutive units[^]*\\n *n +mean in order +aggregate in order[^]*\\n *32 +${row} `),
+    );
     expect((await run(['loss', '--workload', 'geometric(0.05)'])).out).not.toContain('in order');
   });
   it('says what is wrong with a workload', async () => {

@@ -1,5 +1,5 @@
 import { spawnSync } from 'node:child_process';
-import { mkdtempSync, readFileSync, rmSync } from 'node:fs';
+import { existsSync, mkdtempSync, readFileSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, expect, it } from 'vitest';
@@ -66,6 +66,8 @@ it.skipIf(lacks('g++'))(
 );
 
 it('refuses what it does not understand', () => {
-  const unknown = evidence('--steps', 'everything');
+  const nowhere = join(out, 'not-made');
+  const unknown = evidence('--steps', 'everything', '--out', nowhere);
+  expect(existsSync(nowhere)).toBe(false);
   expect(unknown).toMatchObject({ status: 2, stderr: expect.stringMatching(/^No step has the name "everything"\. Specify some of facts, probes/) as string }); // prettier-ignore
 });

@@ -269,20 +269,22 @@ describe('a bundle', () => {
     expect(planLine(planOf([power], { workload: null }), null).lengthsDigest).toBeNull();
   });
 
-  it.skipIf(lacks('shellcheck')).each(['run.sh', 'run.slurm'])(
-    'has %s without a flaw that shellcheck knows',
-    async (name) => {
-      const plan = planOf([unitLoop('a', {}), unitLoop('b', { registerCap: 24 })]);
-      const files = unwrap(await makeBundle(plan, { sources: [], source: null, context: NO_FILES, slurmTasks: 2 }));
-      const script = files.find((one) => one.path === name)!;
-      expect(script.executable).toBe(true);
-      const path = join(folder, name);
-      writeFileSync(path, script.bytes);
-      const checked = await runToEnd('shellcheck', ['--shell=sh', '--enable=quote-safe-variables', path], folder);
-      expect(checked.stdout).toBe('');
-      expect(checked.code).toBe(0);
-    },
-  );
+  it.skipIf(lacks('shellcheck')).each([
+    ['cuda', 'run.sh'],
+    ['cuda', 'run.slurm'],
+    ['hip', 'run.sh'],
+  ] as const)('has for %s a %s without a flaw that shellcheck knows', async (backend, name) => {
+    const change = { backend, ...(backend === 'hip' && { threadGroupWidth: 64 }) };
+    const plan = planOf([unitLoop('a', {}), unitLoop('b', { registerCap: backend === 'hip' ? null : 24 })], change);
+    const files = unwrap(await makeBundle(plan, { sources: [], source: null, context: NO_FILES, slurmTasks: 2 }));
+    const script = files.find((one) => one.path === name)!;
+    expect(script.executable).toBe(true);
+    const path = join(folder, name);
+    writeFileSync(path, script.bytes);
+    const checked = await runToEnd('shellcheck', ['--shell=sh', '--enable=quote-safe-variables', path], folder);
+    expect(checked.stdout).toBe('');
+    expect(checked.code).toBe(0);
+  });
 
   // No PowerShell runs here: what the script is made of is checked, its quotes and brackets among it.
   it('has a script for Windows that builds the same objects with the same flags, and begins again after a hang', async () => {

@@ -13,6 +13,10 @@ import {
   lackingText,
   readCapabilities,
 } from '../../src-workers/bench/cuda/toolkit.ts';
+import { cudaAdvice } from '../../src-main/services/measuring/targets.ts';
+import { isSameDevice } from '../../src-main/services/measured/device.ts';
+import type { MeasuringDevice } from '../../src-workers/domain/benchmark.ts';
+import type { GpuDevice } from '../../src-workers/domain/device.ts';
 import { unwrap } from '../../src-workers/domain/result.ts';
 
 const folder = mkdtempSync(join(tmpdir(), 'lockstep-toolkit-'));
@@ -90,6 +94,23 @@ describe('the compiler for the GPUs of a machine', () => {
     const named = unwrap(await findToolkit({ ...several, NVCC: home }, [70, 90]));
     expect(named).toEqual({ nvcc: home, architectures: ['sm_90'], lacking: [70] });
     expect(lackingText(named.lacking)).toBe('compute capability 7.0 needs CUDA 12.9 or older; set NVCC=/path/to/nvcc');
+  });
+});
+
+describe('a slice of a multi-instance GPU', () => {
+  const device = {
+    name: 'NVIDIA A100-SXM4-40GB MIG 1g.5gb',
+    multiprocessors: 14,
+    properties: { ordinal: 0, launchTimeLimit: 0 },
+  } as unknown as MeasuringDevice;
+
+  it('is named, and is the device that a study names as a part of the whole', () => {
+    expect(cudaAdvice(device)).toMatch(/^It is a slice \(MIG\) of a GPU: a study names it as DEVICE:14:slice\./);
+    expect(cudaAdvice({ ...device, name: 'NVIDIA A100-SXM4-40GB' })).toBe('');
+    const whole = { kind: 'gpu', id: 'a100', name: 'NVIDIA A100 SXM4 40 GB', multiprocessors: 108 } as GpuDevice;
+    expect(isSameDevice(whole, device)).toBe(false);
+    const slice = { ...whole, id: 'a100:14:slice', name: `${whole.name} (14 of 108 SMs, slice)`, multiprocessors: 14 };
+    expect(isSameDevice(slice, device)).toBe(true);
   });
 });
 

@@ -1,35 +1,21 @@
-import { execFile } from 'node:child_process';
 import { readFile } from 'node:fs/promises';
 import { availableParallelism, cpus, totalmem } from 'node:os';
 import { join } from 'node:path';
 import { inspectDatabase } from '../../../db/open.ts';
 import { findHipcc, hipVersion } from '../../../src-workers/bench/cuda/hip.ts';
-import { findToolkit, lackingText, localCapabilities, nvccVersion } from '../../../src-workers/bench/cuda/toolkit.ts';
-import { childEnvironment } from '../../../src-workers/bench/parent.ts';
+import {
+  askNvidiaSmi,
+  findToolkit,
+  lackingText,
+  localCapabilities,
+  nvccVersion,
+} from '../../../src-workers/bench/cuda/toolkit.ts';
 import { findProgram, isProgram, pathFolders } from '../../../src-workers/bench/tool.ts';
 import type { DoctorCheck } from '../../contract/api.ts';
 import type { MeasuringPrograms } from '../measuring/programs.ts';
 import { webgpuTarget } from '../measuring/targets.ts';
 import { CHROMIUM_NAMES } from './chromium.mjs';
 import { makeDefaultFolder, migrationsIn } from './data-folder.ts';
-
-const COMMAND_TIMEOUT_MS = 5_000;
-
-/** First line that a program prints and matches, or null where it is absent or fails. */
-function firstLine(program: string, args: readonly string[], pattern: RegExp): Promise<string | null> {
-  return new Promise((resolve) => {
-    const options = { env: childEnvironment(), timeout: COMMAND_TIMEOUT_MS, windowsHide: true };
-    execFile(program, [...args], options, (error, stdout) => {
-      if (error) return resolve(null);
-      resolve(
-        stdout
-          .split('\n')
-          .find((line) => pattern.test(line))
-          ?.trim() ?? null,
-      );
-    });
-  });
-}
 
 function check(
   id: string,
@@ -119,7 +105,7 @@ export async function doctorChecks(
   const [nvcc, hipcc, gpu, webgpu, caches] = await Promise.all([
     cudaCompiler(),
     hipCompiler(),
-    firstLine('nvidia-smi', ['--query-gpu=name,driver_version,compute_cap', '--format=csv,noheader'], /\S/),
+    askNvidiaSmi('name,driver_version,compute_cap').then((said) => said?.trim().split('\n')[0] || null),
     webgpuTarget(programs, signal),
     cacheSizes(),
   ]);

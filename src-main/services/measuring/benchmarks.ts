@@ -20,6 +20,7 @@ import {
   checkLimits,
   checkMayRunPrograms,
   COMPILE_LIMIT_MS,
+  HIP_GROUP_WIDTH,
   isCallerTarget,
   measureOn,
   PAGE_TARGET,
@@ -66,15 +67,23 @@ interface PlannedMeasurement {
   readonly view: RunView | null;
 }
 
+/** Lanes of the thread groups of a sweep's device, or of its only one; without a sweep those of AMD's devices for computing. */
+function widthOf(view: RunView | null, deviceId: string | undefined): number {
+  const device = view?.devices.find(({ id }) => deviceId === undefined || id === deviceId);
+  return device?.kind === 'gpu' ? device.threadGroupWidth : HIP_GROUP_WIDTH;
+}
+
 /**
  * What a request means: the cases, and the units they run over.
  * @param view the sweep, where the suite is `designs`
+ * @param packed whether another machine measures: its device does not answer here
  */
 async function planMeasurement(
   context: Context,
   targets: Targets,
   { target, limits, program, kernel, units: wantedUnits, probe, ...input }: ProcedureArguments<'bench.start'>,
   view: RunView | null,
+  packed: boolean,
 ): Promise<Result<PlannedMeasurement>> {
   const ofTarget = targetBackend(target);
   if (!ofTarget.ok) return ofTarget;
@@ -108,10 +117,12 @@ async function planMeasurement(
       },
     );
   const { cache = 'warm' } = input;
-  const ofHip = backend.value === 'hip' ? await targets.device(target) : null;
-  if (backend.value === 'hip' && !ofHip?.threadGroupWidth)
+  const ofHip = backend.value === 'hip' && !packed ? await targets.device(target) : null;
+  if (backend.value === 'hip' && !packed && !ofHip?.threadGroupWidth)
     return fail('not-found', `${target} does not answer. lockstep bench --list says why.`);
-  const width = ofHip?.threadGroupWidth ? { threadGroupWidth: ofHip.threadGroupWidth } : {};
+  const packedWidth = packed && backend.value === 'hip' ? widthOf(view, input.deviceId) : undefined;
+  const threadGroupWidth = ofHip?.threadGroupWidth ?? packedWidth;
+  const width = threadGroupWidth ? { threadGroupWidth } : {};
   const onCuda = cuda && { cache };
   const alternating = cuda && { alternating: ALTERNATING, ...width };
   const asked = { target, backend: backend.value, suite, repeats, warmUps, ...onCuda };
@@ -295,14 +306,17 @@ export function openBenchmarks(context: Context, targets: Targets, pageSilenceMs
     );
   };
 
-  const plan = async (input: ProcedureArguments<'bench.start'>): Promise<Result<PlannedMeasurement>> => {
+  const plan = async (
+    input: ProcedureArguments<'bench.start'>,
+    packed = false,
+  ): Promise<Result<PlannedMeasurement>> => {
     let view: RunView | null = null;
     if (input.suite === 'designs' && input.runId !== undefined) {
       const opened = await context.views.open(input.runId);
       if (!opened.ok) return opened;
       view = opened.value;
     }
-    return planMeasurement(context, targets, input, view);
+    return planMeasurement(context, targets, input, view, packed);
   };
 
   return {
@@ -319,8 +333,8 @@ export function openBenchmarks(context: Context, targets: Targets, pageSilenceMs
       const among = runnableDesigns(view.value, deviceId.value, ability);
       return among.ok ? ok(among.value.found) : among;
     },
-    async bundle({ archive, slurmTasks, ...input }) {
-      const planned = await plan({ target: 'cuda:0', ...input });
+    async bundle({ archive, hip, slurmTasks, ...input }) {
+      const planned = await plan({ target: hip ? 'hip:0' : 'cuda:0', ...input }, true);
       if (!planned.ok) return planned;
       const files = await context.pool.run('bundle', {
         plan: planned.value.plan,

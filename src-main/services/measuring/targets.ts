@@ -1,17 +1,16 @@
 import { homedir } from 'node:os';
 import { join } from 'node:path';
 import { compileCuda, type CudaCompilation } from '../../../src-workers/bench/cuda/compile.ts';
-import { HOST_OBJECT, type CudaObject } from '../../../src-workers/bench/cuda/cuda-plan.ts';
+import type { CudaObject } from '../../../src-workers/bench/cuda/cuda-plan.ts';
 import {
-  findToolkit,
-  forSomeGpu,
-  lackingText,
-  localCapabilities,
-  readCapabilities,
-  type ToolkitChoice,
-} from '../../../src-workers/bench/cuda/toolkit.ts';
+  capabilitiesOf,
+  listDevices,
+  localToolkit,
+  type CompilationPlace,
+} from '../../../src-workers/bench/cuda/local.ts';
+import { findToolkit, forSomeGpu, lackingText, type ToolkitChoice } from '../../../src-workers/bench/cuda/toolkit.ts';
 import { findHipcc, hipArchitectures } from '../../../src-workers/bench/cuda/hip.ts';
-import { cudaCommand, cudaListCommand } from '../../../src-workers/bench/cuda/write.ts';
+import { cudaCommand } from '../../../src-workers/bench/cuda/write.ts';
 import { writePlanFolder } from '../../../src-workers/bench/plan-files.ts';
 import { abilityOf, type Ability } from '../../../src-workers/domain/ability.ts';
 import {
@@ -46,7 +45,7 @@ export const isCallerTarget = (target: string): boolean => /^caller:[^@]{1,300}$
 /** One object file: the kernels are small, but a busy machine is slow. */
 export const COMPILE_LIMIT_MS = 300_000;
 /** Of devices for computing; a program that only names devices has no other width. */
-const HIP_GROUP_WIDTH = 64;
+export const HIP_GROUP_WIDTH = 64;
 /** Time a device has to say its name. */
 const ASK_LIMIT_MS = 30_000;
 
@@ -160,32 +159,19 @@ async function cudaProgram(
   ordinal: number,
   signal: AbortSignal,
 ): Promise<Result<string>> {
-  const chosen = await findToolkit(process.env, await localCapabilities());
+  const chosen = await localToolkit(placeOf(sources, signal));
   if (!chosen.ok) return chosen;
   if (chosen.value.lacking.length === 0) return compiledCuda(sources, objects, chosen.value, signal);
-  // Which of the GPUs the device is, only the program says: the driver's list has another order.
-  const listed = await listedDevices(sources, chosen.value, signal);
+  // Which of the GPUs the device is, only CUDA says.
+  const listed = await listDevices(chosen.value, placeOf(sources, signal));
   if (!listed.ok) return listed;
   const device = listed.value.find(({ properties }) => properties.ordinal === ordinal);
   if (!device) return compiledCuda(sources, objects, chosen.value, signal);
-  const own = await findToolkit(process.env, capabilitiesOf(device));
+  const own = await findToolkit(process.env, capabilitiesOf([device]));
   if (!own.ok) return own;
   return own.value.lacking.length === 0
     ? compiledCuda(sources, objects, own.value, signal)
     : fail('unsupported', `${deviceTitle(device)} cannot be measured: ${lackingText(own.value.lacking)}.`);
-}
-
-const capabilitiesOf = ({ properties }: MeasuringDevice): readonly number[] =>
-  readCapabilities(String(properties.computeCapability ?? ''));
-
-/** The devices, as a program says that has code for those that the toolkit knows. */
-async function listedDevices(
-  sources: string,
-  choice: ToolkitChoice,
-  signal: AbortSignal,
-): Promise<Result<readonly MeasuringDevice[]>> {
-  const program = await compiledCuda(sources, [HOST_OBJECT], choice, signal);
-  return program.ok ? askDevices(cudaListCommand(program.value), signal) : program;
 }
 
 async function compiledCuda(
@@ -197,12 +183,18 @@ async function compiledCuda(
   const fitting = forSomeGpu(choice);
   if (!fitting.ok) return fitting;
   const { nvcc, architectures } = fitting.value;
-  return compiledProgram({ nvcc, sources, objects, architectures, signal });
+  return compiledProgram({ nvcc, ...placeOf(sources, signal), objects, architectures });
 }
 
-async function compiledProgram(request: Omit<CudaCompilation, 'cacheFolder' | 'timeLimitMs'>): Promise<Result<string>> {
-  const limits = { cacheFolder: join(userCacheFolder(), 'cuda'), timeLimitMs: COMPILE_LIMIT_MS };
-  const compiled = await compileCuda({ ...request, ...limits });
+const placeOf = (sources: string, signal: AbortSignal): CompilationPlace => ({
+  sources,
+  cacheFolder: join(userCacheFolder(), 'cuda'),
+  timeLimitMs: COMPILE_LIMIT_MS,
+  signal,
+});
+
+async function compiledProgram(request: CudaCompilation): Promise<Result<string>> {
+  const compiled = await compileCuda(request);
   return compiled.ok ? ok(compiled.value.program) : compiled;
 }
 
@@ -215,15 +207,19 @@ async function compiledHip(
 ): Promise<Result<string>> {
   const hipcc = await findHipcc(process.env);
   if (!hipcc.ok) return hipcc;
-  const architectures = await hipArchitectures(process.env);
-  return compiledProgram({ nvcc: hipcc.value, hip: { threadGroupWidth }, sources, objects, architectures, signal });
+  const compiler = { nvcc: hipcc.value, hip: { threadGroupWidth } };
+  const place = placeOf(sources, signal);
+  const devices = await listDevices(compiler, place);
+  if (!devices.ok) return devices;
+  return compiledProgram({ ...compiler, ...place, objects, architectures: hipArchitectures(devices.value) });
 }
 
 /** The HIP devices of this machine; none where there is no hipcc. */
 async function hipTargets(programs: MeasuringPrograms, signal: AbortSignal): Promise<readonly MeasuringTarget[]> {
-  if (!(await findHipcc(process.env)).ok) return [];
-  const program = await compiledHip(programs.cudaFolder, [HOST_OBJECT], HIP_GROUP_WIDTH, signal);
-  const devices = program.ok ? await askDevices(cudaListCommand(program.value), signal) : program;
+  const hipcc = await findHipcc(process.env);
+  if (!hipcc.ok) return [];
+  const compiler = { nvcc: hipcc.value, hip: { threadGroupWidth: HIP_GROUP_WIDTH } };
+  const devices = await listDevices(compiler, placeOf(programs.cudaFolder, signal));
   if (!devices.ok) return [target('hip:0', 'hip', devices, 'HIP needs an AMD GPU with its driver.')];
   return devices.value.map((device) => target(`hip:${device.properties.ordinal}`, 'hip', ok(device), ''));
 }
@@ -294,29 +290,35 @@ export async function cudaTargets(
   programs: MeasuringPrograms,
   signal: AbortSignal,
 ): Promise<readonly MeasuringTarget[]> {
-  const chosen = await findToolkit(process.env, await localCapabilities());
-  const devices = chosen.ok ? await listedDevices(programs.cudaFolder, chosen.value, signal) : chosen;
+  const place = placeOf(programs.cudaFolder, signal);
+  const chosen = await localToolkit(place);
+  const devices = chosen.ok ? await listDevices(chosen.value, place) : chosen;
   if (devices.ok) return Promise.all(devices.value.map((device) => cudaTarget(device)));
   const advice =
     devices.error.code === 'unsupported'
       ? ''
-      : chosen.ok
+      : (await findToolkit(process.env, [])).ok
         ? 'CUDA needs an NVIDIA GPU with its driver. Without one here, lockstep bench --bundle packs the measurement for a machine that has it.'
         : 'Install the CUDA toolkit and put nvcc in PATH; or lockstep bench --bundle packs the measurement for a machine that has it.';
   return [target('cuda:0', 'cuda', devices, advice)];
 }
 
+/** What a person should know of a CUDA device before it is measured; empty where there is nothing. */
+export function cudaAdvice({ name, multiprocessors, properties }: MeasuringDevice): string {
+  if (/\bMIG\b/.test(name))
+    return `It is a slice (MIG) of a GPU: a study names it as DEVICE:${multiprocessors}:slice. CUDA sees one slice at a time; CUDA_VISIBLE_DEVICES=MIG-… chooses another (nvidia-smi -L).`;
+  return properties.launchTimeLimit === 1
+    ? 'It draws a screen, so the system ends launches of more than a few seconds: measure fewer units (--units), or raise TdrDelay on Windows.'
+    : '';
+}
+
 /** A device that answers, and whether a toolkit here compiles for it. */
 async function cudaTarget(device: MeasuringDevice): Promise<MeasuringTarget> {
-  const own = await findToolkit(process.env, capabilitiesOf(device));
-  const advice =
-    device.properties.launchTimeLimit === 1
-      ? 'It draws a screen, so the system ends launches of more than a few seconds: measure fewer units (--units), or raise TdrDelay on Windows.'
-      : '';
-  const found = { ...target(`cuda:${device.properties.ordinal}`, 'cuda', ok(device), ''), advice };
+  const own = await findToolkit(process.env, capabilitiesOf([device]));
+  const found = target(`cuda:${device.properties.ordinal}`, 'cuda', ok(device), '');
   return own.ok && own.value.lacking.length > 0
     ? { ...found, available: false, advice: `${lackingText(own.value.lacking)}.` }
-    : found;
+    : { ...found, advice: cudaAdvice(device) };
 }
 
 export async function webgpuTarget(

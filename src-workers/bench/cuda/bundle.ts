@@ -5,7 +5,16 @@ import type { WorkloadContext } from '../../parse/grammar.ts';
 import { keptPlan } from '../plan-files.ts';
 import { wordBytes } from '../words.ts';
 import { LAST_RELEASES } from './releases.ts';
-import { COMPILE_FLAGS, cudaPlan, EXIT_HUNG, LINK_FLAGS, type CudaObject, type PlacedFile } from './cuda-plan.ts';
+import { HIP_COMPILE_FLAGS, withoutCap } from './compile.ts';
+import {
+  COMPILE_FLAGS,
+  cudaPlan,
+  DEVICES_OBJECT,
+  EXIT_HUNG,
+  LINK_FLAGS,
+  type CudaObject,
+  type PlacedFile,
+} from './cuda-plan.ts';
 
 export interface BundleContents {
   /** The CUDA sources, by name: what `readCudaSources` gives. */
@@ -19,7 +28,7 @@ export interface BundleContents {
 }
 
 /**
- * Everything that a machine with a GPU and nvcc needs to measure the plan without Lockstep: sources, plan, and `run.sh`, which
+ * Everything that a machine with a GPU and nvcc, or for a plan of HIP hipcc, needs to measure the plan without Lockstep: sources, plan, and `run.sh`, which
  * leaves `results.jsonl`, a result file. Fails as `cudaPlan` does.
  */
 export async function makeBundle(plan: BenchPlan, contents: BundleContents): Promise<Result<readonly PlacedFile[]>> {
@@ -28,11 +37,11 @@ export async function makeBundle(plan: BenchPlan, contents: BundleContents): Pro
   const text = (path: string, lines: string): PlacedFile => ({ path, bytes: new TextEncoder().encode(lines) });
   return ok([
     text('README.txt', readme(plan, contents.slurmTasks)),
-    { ...text('run.sh', script(made.value.objects, plan.cases.length)), executable: true },
+    { ...text('run.sh', script(plan, made.value.objects)), executable: true },
     ...(contents.slurmTasks === undefined
       ? []
       : [{ ...text('run.slurm', slurmScript(contents.slurmTasks)), executable: true as const }]),
-    text('run.ps1', windowsScript(made.value.objects, plan.cases.length)),
+    ...(plan.backend === 'hip' ? [] : [text('run.ps1', windowsScript(made.value.objects, plan.cases.length))]),
     text('plan.jsonl', `${JSON.stringify(planLine(plan, contents.source))}\n`),
     ...made.value.files,
     ...contents.sources.map(({ path, bytes }) => ({ path: `sources/${path}`, bytes })),
@@ -47,29 +56,43 @@ export function planLine(plan: BenchPlan, source: PlanSource | null): PlanLine {
 }
 
 function readme(plan: BenchPlan, slurmTasks: number | undefined): string {
+  const hip = plan.backend === 'hip';
   return `Measurements for Lockstep
 =========================
 
-${plan.cases.length} cases, ${plan.warmUps} warm-ups and ${plan.repeats} repeats each, for one CUDA device.
+${plan.cases.length} cases, ${plan.warmUps} warm-ups and ${plan.repeats} repeats each, for one ${hip ? 'HIP' : 'CUDA'} device.
 
-1. Copy this folder to a machine with an NVIDIA GPU, its driver, the CUDA toolkit (nvcc) and a C++17 compiler.
-2. Run  ./run.sh      for the first GPU, or  ./run.sh 1  for the second, and so on. On Windows:
-        powershell -ExecutionPolicy Bypass -File run.ps1      (needs the C++ build tools of Visual Studio)
+1. Copy this folder to a machine with ${hip ? `an AMD GPU whose thread groups have ${plan.threadGroupWidth} lanes, and ROCm (hipcc).` : 'an NVIDIA GPU, its driver, the CUDA toolkit (nvcc) and a C++17 compiler.'}
+2. Run  ./run.sh      for the first GPU, or  ./run.sh 1  for the second${
+    hip
+      ? '.'
+      : `, as nvidia-smi lists them. On Windows:
+        powershell -ExecutionPolicy Bypass -File run.ps1      (needs the C++ build tools of Visual Studio)`
+  }
 3. Import results.jsonl into Lockstep:  lockstep import results.jsonl
 
 ${slurmTasks === undefined ? '' : slurmText(slurmTasks)}Run it again to continue where it was interrupted: cases that are done, or that failed, are not measured again. Delete
 results.jsonl to measure everything anew.
 
 Settings, as environment variables:
-  NVCC                   the compiler. By default the first one that knows the GPUs of this machine, of PATH, CUDA_HOME,
+${
+  hip
+    ? `  HIPCC                  the compiler. By default that of PATH, HIP_PATH, ROCM_PATH, /opt/rocm and /opt/rocm-*
+  LOCKSTEP_ARCHITECTURE  such as gfx90a; by default the GPUs of this machine, as HIP names them
+`
+    : CUDA_SETTINGS
+}`;
+}
+
+const CUDA_SETTINGS = `  NVCC                   the compiler. By default the first one that knows the GPUs of this machine, of PATH, CUDA_HOME,
                          CUDA_PATH, /usr/local/cuda and /usr/local/cuda-*
-  LOCKSTEP_ARCHITECTURE  such as sm_90; by default the GPUs of this machine, as nvidia-smi names them
+  LOCKSTEP_ARCHITECTURE  such as sm_90; by default the GPUs of this machine, as nvidia-smi or CUDA names them
   NVCC_CCBIN             on Windows: the folder of cl.exe, where it is not in PATH and Visual Studio's own list does not name it
 
 A GPU that draws a screen ends launches of more than a few seconds (Windows: two, TdrDelay below
 HKEY_LOCAL_MACHINE\\SYSTEM\\CurrentControlSet\\Control\\GraphicsDrivers). Pack the bundle with fewer units (--units), or use another GPU.
+Of a GPU that is divided (MIG), CUDA sees one slice; CUDA_VISIBLE_DEVICES=MIG-… chooses it (nvidia-smi -L).
 `;
-}
 
 const slurmText = (tasks: number): string => `On a cluster with Slurm, in a folder that all machines share:
 1. sbatch run.slurm      ${tasks} tasks with a GPU each; options of the site go before the name, as in sbatch --partition=gpu run.slurm
@@ -98,11 +121,18 @@ function shellWords(words: readonly string[]): string {
   return words.map((word) => (/^[\w=+./:-]+$/.test(word) ? word : `'${word.replaceAll("'", "'\\''")}'`)).join(' ');
 }
 
-function script(objects: readonly CudaObject[], cases: number): string {
-  const builds = objects.map(
-    ({ name, source, flags }) => `build ${shellWords([`${name}.o`, ...flags, '-c', `sources/${source}`])}`,
-  );
-  const files = objects.map(({ name }) => `"$build/${name}.o"`).join(' ');
+function script(plan: BenchPlan, objects: readonly CudaObject[]): string {
+  const hip = plan.backend === 'hip';
+  const width = plan.threadGroupWidth;
+  const [platform, toolchain, choice] = hip
+    ? ['HIP', HIP_TOOLCHAIN, hipChoice(width)]
+    : ['CUDA', CUDA_TOOLCHAIN, CUDA_CHOICE];
+  const compileFlags = hip ? [...HIP_COMPILE_FLAGS, `-DLOCKSTEP_GROUP_WIDTH=${width}`] : COMPILE_FLAGS;
+  const built = ({ name, source, flags }: CudaObject): string =>
+    `build ${shellWords([`${name}.o`, ...(hip ? withoutCap(flags) : flags), '-c', `sources/${source}`])}`;
+  const linked = (program: string, names: readonly string[]): string =>
+    `make ${program} ${names.map((name) => `"$build/${name}.o"`).join(' ')} ${shellWords(LINK_FLAGS)}`;
+  const program = hip ? 'lockstep-hip' : 'lockstep-cuda';
   return `#!/bin/sh
 # Builds the program for this machine's GPUs, measures the plan beside this file, and leaves results.jsonl.
 # Usage: ./run.sh [DEVICE]. With LOCKSTEP_SLICE=2/10 it measures the third tenth of the cases, and leaves results-2.jsonl.
@@ -128,8 +158,102 @@ case $device in
   '' | *[!0-9]*) stop "device $device is not a number from 0 on" ;;
 esac
 
-# Compute capabilities of this machine's GPUs, 90 for 9.0.
-capabilities=$(nvidia-smi --query-gpu=compute_cap --format=csv,noheader 2>/dev/null | tr -d ' .\\r' | grep -x '[0-9][0-9]*' | sort -nu || true)
+# A result file that is there already has to be of this plan; what is unfinished in it is measured again.
+if [ -f "$results" ] && ! head -n 1 "$results" | cmp -s - plan.jsonl; then
+  stop "$results is of another plan; move it away first"
+fi
+
+${toolchain}
+# Built once for a machine, a compiler and its settings.
+mkdir -p "$build" "$work"
+if [ "$slices" -gt 1 ] && command -v flock >/dev/null 2>&1; then
+  # Slices of one machine build one after another.
+  exec 9>"$build/lock"
+  flock 9
+fi
+stamp="$(uname -n) $compiler $settings $("$compiler" --version | tr '\\n' ' ')"
+make() {
+  made=$build/$1
+  shift
+  # shellcheck disable=SC2086
+  "$compiler" $flags "$@" -o "$made" >"$build/log.txt" 2>&1 || {
+    cat "$build/log.txt" >&2
+    refused
+    stop "\${compiler##*/} could not make $made"
+  }
+}
+build() {
+  echo "compiling $build/$1"
+  make "$@" ${shellWords(compileFlags)}
+}
+
+# Which devices there are is asked first, by a program for any of them: it builds in seconds, and the others take longer.
+if [ ! -x "$build/devices" ] || [ "$(cat "$build/devices.txt" 2>/dev/null)" != "$stamp" ]; then
+  rm -f "$build/devices"
+  flags=''
+  ${built(DEVICES_OBJECT)}
+  ${linked('devices', ['devices'])}
+  echo "$stamp" >"$build/devices.txt"
+fi
+if ! "./$build/devices" >"$work/devices.jsonl"; then
+  cat "$work/devices.jsonl" >&2
+  stop "this machine has no ${platform} device that answers"
+fi
+if [ "$(grep -c '"type":"device"' "$work/devices.jsonl")" -le "$device" ]; then
+  cat "$work/devices.jsonl" >&2
+  stop "there is no device $device; the devices are those above, from 0 on"
+fi
+
+${choice}
+stamp="$stamp $compiler $flags"
+if [ ! -x "$build/${program}" ] || [ "$(cat "$build/stamp.txt" 2>/dev/null)" != "$stamp" ]; then
+  rm -f "$build/${program}"
+${objects.map((object) => `  ${built(object)}`).join('\n')}
+  ${linked(
+    program,
+    objects.map(({ name }) => name),
+  )}
+  echo "$stamp" >"$build/stamp.txt"
+fi
+exec 9>&-
+
+# A case is done once its result was checked, or it failed; lines of others, and a line cut short, are dropped.
+[ -f "$results" ] || cp plan.jsonl "$results"
+awk -v slice="$slice" -v slices="$slices" '$1 == "case" && n++ % slices != slice { print $2 }' plan.txt >"$work/others.txt"
+cases=$((${plan.cases.length} - $(wc -l <"$work/others.txt")))
+settle() {
+  awk '
+    /^[{]"type":"(check|failed)",.*"[}]$/ && match($0, /"case":"[^"]*"/) { print substr($0, RSTART + 8, RLENGTH - 9) }
+  ' "$results" >"$work/done.txt"
+  awk -v results="$results" '
+    FILENAME != results { done[$0] = 1; next }
+    FNR == 1 || /^[{]"type":"device",.*[}][}]$/ { print; next }
+    match($0, /"case":"[^"]*"/) && substr($0, RSTART + 8, RLENGTH - 9) in done
+  ' "$work/done.txt" "$results" >"$work/kept.jsonl"
+  mv "$work/kept.jsonl" "$results"
+  cat "$work/done.txt" "$work/others.txt" >"$work/skipped.txt"
+}
+
+settle
+echo "measuring; $(wc -l <"$work/done.txt" | tr -d ' ') of $cases cases are done already"
+while :; do
+  status=0
+  "./$build/${program}" --plan plan.txt --device "$device" --done "$work/skipped.txt" >>"$results" || status=$?
+  # A launch hung: its case has failed, and the others are measured by a new process.
+  [ "$status" -eq ${EXIT_HUNG} ] || break
+  tail -n 1 "$results" >&2
+  settle
+done
+if [ "$status" -ne 0 ]; then
+  tail -n 1 "$results" >&2
+  stop "measuring ended early; run this again to continue with the next case"
+fi
+echo "$(grep -c '"type":"check"' "$results") cases measured, $(grep -c '"type":"failed"' "$results") failed: $results"
+`;
+}
+
+const CUDA_TOOLCHAIN = `# Compute capabilities of this machine's GPUs, 90 for 9.0; none where there is no nvidia-smi. WSL has it beside PATH.
+capabilities=$(PATH=$PATH:/usr/lib/wsl/lib nvidia-smi --query-gpu=compute_cap --format=csv,noheader 2>/dev/null | tr -d ' .\\r' | grep -x '[0-9][0-9]*' | sort -nu || true)
 
 # How the compiler $1 compiles for GPUs: flags of those that it knows; the newest code for a newer one, for the driver to
 # assemble. GPUs that are too old for it are left in $lacking.
@@ -154,112 +278,67 @@ ${LAST_RELEASES.map(([upTo, release], at) => `  ${at === 0 ? 'if' : 'elif'} [ "$
   else older='another release of CUDA'; fi
   echo "compute capability \${1%?}.\${1#"\${1%?}"} needs $older; set NVCC=/path/to/nvcc" >&2
 }
+# Why the compiler refused a source, as far as that can be told.
+refused() {
+  grep -q 'Unsupported gpu architecture' "$build/log.txt" || return 0
+  echo "$compiler does not know this GPU. If the GPU is newer, set LOCKSTEP_ARCHITECTURE to the newest of these:" >&2
+  "$compiler" --list-gpu-arch >&2 || true
+  capability=$(sed -n "s/.*Unsupported gpu architecture 'compute_\\([0-9]*\\).*/\\1/p" "$build/log.txt" | head -n 1)
+  if [ -n "$capability" ] && [ "$capability" -le ${LAST_RELEASES.at(-1)![0]} ]; then explain "$capability"; fi
+}
 
 # The first compiler with the fewest GPUs that are too old for it.
-nvcc='' fewest=''
 if [ -n "\${NVCC:-}" ]; then set -- "$NVCC"
 else set -- nvcc "\${CUDA_HOME:-}/bin/nvcc" "\${CUDA_PATH:-}/bin/nvcc" /usr/local/cuda/bin/nvcc /usr/local/cuda-*/bin/nvcc /opt/cuda*/bin/nvcc; fi
-for candidate in "$@"; do
-  command -v "$candidate" >/dev/null 2>&1 || continue
-  flags_of "$candidate"
-  count=$(echo "$lacking" | wc -w)
-  if [ -z "$nvcc" ] || [ "$count" -lt "$fewest" ]; then nvcc=$candidate fewest=$count; fi
-done
-if [ -z "$nvcc" ]; then
+choose() {
+  compiler='' fewest=''
+  for candidate in "$@"; do
+    command -v "$candidate" >/dev/null 2>&1 || continue
+    flags_of "$candidate"
+    count=$(echo "$lacking" | wc -w)
+    if [ -z "$compiler" ] || [ "$count" -lt "$fewest" ]; then compiler=$candidate fewest=$count; fi
+  done
+}
+choose "$@"
+if [ -z "$compiler" ]; then
   stop "nvcc was not found. Install the CUDA toolkit in PATH, CUDA_HOME or /usr/local/cuda, or set NVCC=/path/to/nvcc"
 fi
-flags_of "$nvcc"
-if [ -n "\${LOCKSTEP_ARCHITECTURE:-}" ]; then flags="-arch=$LOCKSTEP_ARCHITECTURE"
-elif [ -z "$capabilities" ]; then flags=-arch=native
-else
-  for capability in $lacking; do explain "$capability"; done
-  [ -n "$flags" ] || stop "$nvcc compiles for none of this machine's GPUs"
-fi
-
-# A result file that is there already has to be of this plan; what is unfinished in it is measured again.
-if [ -f "$results" ] && ! head -n 1 "$results" | cmp -s - plan.jsonl; then
-  stop "$results is of another plan; move it away first"
-fi
-
-# Built once for a machine, a compiler and its settings.
-mkdir -p "$build" "$work"
-if [ "$slices" -gt 1 ] && command -v flock >/dev/null 2>&1; then
-  # Slices of one machine build one after another.
-  exec 9>"$build/lock"
-  flock 9
-fi
 settings="\${NVCC_PREPEND_FLAGS:-} \${NVCC_APPEND_FLAGS:-} \${NVCC_CCBIN:-}"
-stamp="$(uname -n) $nvcc $flags $settings $("$nvcc" --version | tr '\\n' ' ')"
-build() {
-  object=$build/$1
-  shift
-  echo "compiling $object"
-  # shellcheck disable=SC2086
-  "$nvcc" $flags ${shellWords(COMPILE_FLAGS)} "$@" -o "$object" >"$build/log.txt" 2>&1 || {
-    cat "$build/log.txt" >&2
-    if grep -q 'Unsupported gpu architecture' "$build/log.txt"; then
-      echo "$nvcc does not know this GPU. If the GPU is newer, set LOCKSTEP_ARCHITECTURE to the newest of these:" >&2
-      "$nvcc" --list-gpu-arch >&2 || true
-      capability=$(sed -n "s/.*Unsupported gpu architecture 'compute_\\([0-9]*\\).*/\\1/p" "$build/log.txt" | head -n 1)
-      if [ -n "$capability" ] && [ "$capability" -le ${LAST_RELEASES.at(-1)![0]} ]; then explain "$capability"; fi
-    fi
-    stop "nvcc could not compile $object"
-  }
-}
-if [ ! -x "$build/lockstep-cuda" ] || [ "$(cat "$build/stamp.txt" 2>/dev/null)" != "$stamp" ]; then
-  rm -f "$build/lockstep-cuda"
-${builds.map((line) => `  ${line}`).join('\n')}
-  # shellcheck disable=SC2086
-  "$nvcc" $flags ${files} ${shellWords(LINK_FLAGS)} -o "$build/lockstep-cuda"
-  echo "$stamp" >"$build/stamp.txt"
-fi
-exec 9>&-
-
-if ! "./$build/lockstep-cuda" --list >"$work/devices.jsonl"; then
-  cat "$work/devices.jsonl" >&2
-  # Without a device, nvcc cannot know what to build for: next time it asks again.
-  rm -f "$build/stamp.txt"
-  stop "this machine has no CUDA device that answers"
-fi
-if [ "$(grep -c '"type":"device"' "$work/devices.jsonl")" -le "$device" ]; then
-  cat "$work/devices.jsonl" >&2
-  stop "there is no device $device; the devices are those above, from 0 on"
-fi
-
-# A case is done once its result was checked, or it failed; lines of others, and a line cut short, are dropped.
-[ -f "$results" ] || cp plan.jsonl "$results"
-awk -v slice="$slice" -v slices="$slices" '$1 == "case" && n++ % slices != slice { print $2 }' plan.txt >"$work/others.txt"
-cases=$((${cases} - $(wc -l <"$work/others.txt")))
-settle() {
-  awk '
-    /^[{]"type":"(check|failed)",.*"[}]$/ && match($0, /"case":"[^"]*"/) { print substr($0, RSTART + 8, RLENGTH - 9) }
-  ' "$results" >"$work/done.txt"
-  awk -v results="$results" '
-    FILENAME != results { done[$0] = 1; next }
-    FNR == 1 || /^[{]"type":"device",.*[}][}]$/ { print; next }
-    match($0, /"case":"[^"]*"/) && substr($0, RSTART + 8, RLENGTH - 9) in done
-  ' "$work/done.txt" "$results" >"$work/kept.jsonl"
-  mv "$work/kept.jsonl" "$results"
-  cat "$work/done.txt" "$work/others.txt" >"$work/skipped.txt"
-}
-
-settle
-echo "measuring; $(wc -l <"$work/done.txt" | tr -d ' ') of $cases cases are done already"
-while :; do
-  status=0
-  "./$build/lockstep-cuda" --plan plan.txt --device "$device" --done "$work/skipped.txt" >>"$results" || status=$?
-  # A launch hung: its case has failed, and the others are measured by a new process.
-  [ "$status" -eq ${EXIT_HUNG} ] || break
-  tail -n 1 "$results" >&2
-  settle
-done
-if [ "$status" -ne 0 ]; then
-  tail -n 1 "$results" >&2
-  stop "measuring ended early; run this again to continue with the next case"
-fi
-echo "$(grep -c '"type":"check"' "$results") cases measured, $(grep -c '"type":"failed"' "$results") failed: $results"
 `;
-}
+
+const CUDA_CHOICE = `if [ -n "\${LOCKSTEP_ARCHITECTURE:-}" ]; then flags="-arch=$LOCKSTEP_ARCHITECTURE"
+else
+  if [ -z "$capabilities" ]; then
+    capabilities=$(sed -n 's/.*"computeCapability":"\\([0-9]*\\)\\.\\([0-9]\\)".*/\\1\\2/p' "$work/devices.jsonl" | grep -vx 00 | sort -nu || true)
+    choose "$@"
+  fi
+  flags_of "$compiler"
+  for capability in $lacking; do explain "$capability"; done
+  [ -n "$flags$lacking" ] || flags=-arch=native
+  [ -n "$flags" ] || stop "$compiler compiles for none of this machine's GPUs"
+fi
+`;
+
+const HIP_TOOLCHAIN = `compiler='' settings="\${HIPCC_COMPILE_FLAGS_APPEND:-}"
+# Where there is an nvcc, hipcc takes that otherwise.
+export HIP_PLATFORM=amd
+if [ -n "\${HIPCC:-}" ]; then set -- "$HIPCC"
+else set -- hipcc "\${HIP_PATH:-}/bin/hipcc" "\${ROCM_PATH:-}/bin/hipcc" /opt/rocm/bin/hipcc /opt/rocm-*/bin/hipcc; fi
+for candidate in "$@"; do
+  if [ -z "$compiler" ] && command -v "$candidate" >/dev/null 2>&1; then compiler=$candidate; fi
+done
+[ -n "$compiler" ] || stop "hipcc was not found. Install ROCm in PATH, ROCM_PATH or /opt/rocm, or set HIPCC=/path/to/hipcc"
+refused() { :; }
+`;
+
+const hipChoice = (
+  width: number | undefined,
+): string => `width=$(sed -n 's/.*"threadGroupWidth":\\([0-9]*\\).*/\\1/p' "$work/devices.jsonl" | sed -n "$((device + 1))p")
+[ "$width" = ${width} ] || stop "thread groups of device $device have $width lanes, and this bundle is for ${width}: predict for a device like it, and pack that"
+names=\${LOCKSTEP_ARCHITECTURE:-$(sed -n 's/.*"architecture":"\\([a-z0-9]*\\).*/\\1/p' "$work/devices.jsonl" | sort -u)}
+flags=''
+for name in $names; do flags="$flags --offload-arch=$name"; done
+`;
 
 /** The same for Windows PowerShell 5.1 and newer: output of the program goes to files byte by byte, which `>` would not do there. */
 function windowsScript(objects: readonly CudaObject[], cases: number): string {
@@ -301,10 +380,43 @@ else {
   $places = @((Get-Command nvcc.exe -ErrorAction SilentlyContinue).Source; if ($env:CUDA_PATH) { "$env:CUDA_PATH\\bin\\nvcc.exe" }
     (Get-ChildItem "$env:ProgramFiles\\NVIDIA GPU Computing Toolkit\\CUDA\\v*\\bin\\nvcc.exe" -ErrorAction SilentlyContinue).FullName)
 }
-$choices = @($places | Where-Object { $_ -and (Test-Path $_) } | ForEach-Object { Choose $_ })
-if ($choices.Count -eq 0) { Fail 'nvcc was not found. Install the CUDA toolkit, or set NVCC to the path of nvcc.exe' }
-$fewest = ($choices | ForEach-Object { $_.Lacking.Count } | Measure-Object -Minimum).Minimum
-$choice = @($choices | Where-Object { $_.Lacking.Count -eq $fewest })[0]
+function Best {
+  $choices = @($places | Where-Object { $_ -and (Test-Path $_) } | ForEach-Object { Choose $_ })
+  if ($choices.Count -eq 0) { Fail 'nvcc was not found. Install the CUDA toolkit, or set NVCC to the path of nvcc.exe' }
+  $fewest = ($choices | ForEach-Object { $_.Lacking.Count } | Measure-Object -Minimum).Minimum
+  @($choices | Where-Object { $_.Lacking.Count -eq $fewest })[0]
+}
+$choice = Best
+
+# nvcc needs the compiler of Visual Studio.
+$host64 = @()
+if (-not $env:NVCC_CCBIN -and -not (Get-Command cl.exe -ErrorAction SilentlyContinue)) {
+  $vswhere = "\${env:ProgramFiles(x86)}\\Microsoft Visual Studio\\Installer\\vswhere.exe"
+  $cl = if (Test-Path $vswhere) { @(& $vswhere -latest -products * -find 'VC\\Tools\\MSVC\\**\\bin\\Hostx64\\x64\\cl.exe')[-1] }
+  if (-not $cl) { Fail 'cl.exe was not found. Install the C++ build tools of Visual Studio, or set NVCC_CCBIN to the folder of cl.exe' }
+  $host64 = '-ccbin', (Split-Path $cl)
+}
+
+# Which devices there are is asked first, by a program for any of them: it builds in seconds, and the others take longer.
+New-Item build -ItemType Directory -Force | Out-Null
+$flags = $host64
+$compile = @(${quoted(COMPILE_FLAGS)})
+function Build([string[]]$Words) {
+  Write-Host "nvcc $Words"
+  & $choice.Compiler @flags @Words
+  if ($LASTEXITCODE -ne 0) { Fail "nvcc could not build: $Words" }
+}
+if (-not (Test-Path build/devices.exe)) {
+  Build ($compile + @('-c', 'sources/devices.cu', '-o', 'build/devices.obj'))
+  Build @('build/devices.obj', '-o', 'build/devices.exe')
+}
+$listed = @(& build/devices.exe)
+if ($LASTEXITCODE -ne 0) { Fail "$listed this machine has no CUDA device that answers" }
+if ($listed.Count -le $Device) { Fail "$($listed -join [Environment]::NewLine) there is no device $Device; the devices are those above, from 0 on" }
+if ($capabilities.Count -eq 0) {
+  $capabilities = @($listed | Where-Object { $_ -match '"computeCapability":"(\\d+)\\.(\\d)"' } | ForEach-Object { [int]($Matches[1] + $Matches[2]) } | Sort-Object -Unique)
+  $choice = Best
+}
 foreach ($capability in $choice.Lacking) {
   $needed = 'another release of CUDA'
   foreach ($last in ${LAST_RELEASES.map(([upTo, release]) => `@(${upTo}, '${release}')`).join(', ')}) { if ($capability -le $last[0]) { $needed = "CUDA $($last[1]) or older"; break } }
@@ -312,30 +424,15 @@ foreach ($capability in $choice.Lacking) {
 }
 $flags = $choice.Flags
 if ($env:LOCKSTEP_ARCHITECTURE) { $flags = @("-arch=$env:LOCKSTEP_ARCHITECTURE") }
-elseif ($capabilities.Count -eq 0) { $flags = @('-arch=native') }
 elseif ($flags.Count -eq 0) { Fail "$($choice.Compiler) compiles for none of this machine's GPUs" }
-
-# nvcc needs the compiler of Visual Studio.
-if (-not $env:NVCC_CCBIN -and -not (Get-Command cl.exe -ErrorAction SilentlyContinue)) {
-  $vswhere = "\${env:ProgramFiles(x86)}\\Microsoft Visual Studio\\Installer\\vswhere.exe"
-  $cl = if (Test-Path $vswhere) { @(& $vswhere -latest -products * -find 'VC\\Tools\\MSVC\\**\\bin\\Hostx64\\x64\\cl.exe')[-1] }
-  if (-not $cl) { Fail 'cl.exe was not found. Install the C++ build tools of Visual Studio, or set NVCC_CCBIN to the folder of cl.exe' }
-  $flags += '-ccbin', (Split-Path $cl)
-}
+$flags += $host64
 
 # A result file that is there already has to be of this plan; what is unfinished in it is measured again.
 if ((Test-Path results.jsonl) -and (Get-Content results.jsonl -TotalCount 1) -cne (Get-Content plan.jsonl -TotalCount 1)) {
   Fail 'results.jsonl is of another plan; move it away first'
 }
-New-Item build -ItemType Directory -Force | Out-Null
 $stamp = "$env:COMPUTERNAME $($choice.Compiler) $flags $env:NVCC_PREPEND_FLAGS $env:NVCC_APPEND_FLAGS $env:NVCC_CCBIN"
-function Build([string[]]$Words) {
-  Write-Host "nvcc $Words"
-  & $choice.Compiler @flags @Words
-  if ($LASTEXITCODE -ne 0) { Fail "nvcc could not build: $Words" }
-}
 if (-not (Test-Path build/lockstep-cuda.exe) -or -not (Test-Path build/stamp.txt) -or (Get-Content build/stamp.txt -Raw) -cne $stamp) {
-  $compile = @(${quoted(COMPILE_FLAGS)})
 ${builds.join('\n')}
   Build @(${quoted(objects.map(({ name }) => `build/${name}.obj`))}, '-o', 'build/lockstep-cuda.exe')
   [IO.File]::WriteAllText("$PSScriptRoot\\build\\stamp.txt", $stamp)

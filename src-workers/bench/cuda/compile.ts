@@ -17,11 +17,11 @@ export interface CudaCompilation {
   readonly hip?: { readonly threadGroupWidth: number };
   /** Folder of the CUDA sources. */
   readonly sources: string;
-  /** Of the plan; `[HOST_OBJECT]` for a program that only lists devices. */
+  /** Of the plan; `[DEVICES_OBJECT]` for a program that only lists devices. */
   readonly objects: readonly CudaObject[];
   /**
-   * Such as `sm_90`, one or several; `compute_90` is for the driver to assemble, `native` for the GPUs of this machine. Of HIP such as
-   * `gfx90a`.
+   * Such as `sm_90`, one or several; `compute_90` is for the driver to assemble, `native` for the GPUs of this machine. With HIP such as
+   * `gfx90a`. Empty: what the compiler takes where nothing is said.
    */
   readonly architectures: readonly string[];
   /** Kept between runs, for this user alone; made where it does not exist. */
@@ -133,7 +133,7 @@ function flagsOf(request: CudaCompilation): readonly string[] {
 }
 
 /** A product and a sum must be rounded each, as they are for CUDA by name. What kernels use comes as remarks. */
-const HIP_COMPILE_FLAGS = [
+export const HIP_COMPILE_FLAGS = [
   '-x',
   'hip',
   '-std=c++17',
@@ -146,7 +146,7 @@ const offloadFlags = ({ architectures }: CudaCompilation): readonly string[] =>
   architectures.map((name) => `--offload-arch=${name}`);
 
 /** hipcc has no flag for a number of registers: kernels have an attribute. */
-function withoutCap(flags: readonly string[]): readonly string[] {
+export function withoutCap(flags: readonly string[]): readonly string[] {
   const at = flags.indexOf('--maxrregcount');
   return at < 0 ? flags : flags.toSpliced(at, 2);
 }
@@ -159,13 +159,14 @@ export function architectureFlags(architectures: readonly string[]): readonly st
 
 /** An output file of nvcc, from the cache where it is there. */
 function compiled(
-  { nvcc, cacheFolder, timeLimitMs, signal }: CudaCompilation,
+  { nvcc, hip, cacheFolder, timeLimitMs, signal }: CudaCompilation,
   file: string,
   parts: readonly string[],
   args: readonly string[],
   cwd: string,
 ): Promise<Result<CacheEntry>> {
-  return cachedOutput(cacheFolder, file, parts, 'nvcc refused', (path) =>
-    runTool(nvcc, [...args, '-o', path], { cwd, timeLimitMs, signal }),
+  return cachedOutput(cacheFolder, file, parts, `${hip ? 'hipcc' : 'nvcc'} refused`, (path) =>
+    // Where there is an nvcc, hipcc takes that otherwise.
+    runTool(nvcc, [...args, '-o', path], { cwd, timeLimitMs, signal, ...(hip && { env: { HIP_PLATFORM: 'amd' } }) }),
   );
 }

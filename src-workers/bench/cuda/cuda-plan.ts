@@ -43,7 +43,10 @@ export interface CudaPlan {
   readonly objects: readonly CudaObject[];
 }
 
-/** The program without a unit loop: enough to list devices and for every other benchmark. */
+/** A program of its own, which names this machine's devices, one `device` record each, and is compiled for no architecture. */
+export const DEVICES_OBJECT: CudaObject = { name: 'devices', source: 'devices.cu', flags: [] };
+
+/** The program without a unit loop: enough for every other benchmark. */
 export const HOST_OBJECT: CudaObject = { name: 'main', source: 'main.cu', flags: [] };
 
 /** Flags of all objects. Warnings of compilers to come must not keep a person from measuring, so they are no errors here. */
@@ -58,9 +61,6 @@ export function planArguments(device: number): readonly string[] {
 
 /** Exit code of the program where a launch hung (`EXIT_HUNG` of `sources/host.cuh`): started again it measures the other cases. */
 export const EXIT_HUNG = 75;
-
-/** Arguments of the program to name this machine's devices, one `device` record each. */
-export const LIST_ARGUMENTS: readonly string[] = ['--list'];
 
 /**
  * The plan's files and objects. Orders of units and the results that every design must find are worked out here: time and

@@ -1,5 +1,6 @@
 import { readdir } from 'node:fs/promises';
 import { join } from 'node:path';
+import type { MeasuringDevice } from '../../domain/benchmark.ts';
 import { fail, ok, type Result } from '../../domain/result.ts';
 import { findProgram, isProgram, pathFolders, runTool } from '../tool.ts';
 
@@ -40,12 +41,8 @@ export async function hipVersion(hipcc: string): Promise<Result<string>> {
   return version === undefined ? fail('unsupported', `${hipcc} does not say its version`) : ok(version);
 }
 
-/** What to compile for: the GPUs of this machine, as ROCm names them; `native` where it names none. */
-export async function hipArchitectures(environment: Environment): Promise<readonly string[]> {
-  const program = await findProgram(['rocm_agent_enumerator'], await rocmFolders(environment));
-  const asked = program === null ? null : await runTool(program, [], ASK);
-  const named = asked?.ok ? asked.value.stdout.split('\n').map((line) => line.trim()) : [];
-  // gfx000 is the CPU.
-  const found = [...new Set(named.filter((name) => /^gfx[0-9a-f]{3,}/.test(name) && name !== 'gfx000'))].sort();
-  return found.length > 0 ? found : ['native'];
+/** What to compile for: `gfx90a:sramecc+:xnack-` says more of a device than is needed. */
+export function hipArchitectures(devices: readonly MeasuringDevice[]): readonly string[] {
+  const named = devices.map(({ properties }) => String(properties.architecture ?? '').replace(/:.*/, ''));
+  return [...new Set(named.filter((name) => /^gfx[0-9a-f]{3,}$/.test(name)))].sort();
 }

@@ -117,19 +117,30 @@ export function chooseToolkit(toolkits: readonly Toolkit[], capabilities: readon
   return choice;
 }
 
-/** Compute capabilities of this machine's GPUs, each once; none where no driver names any. */
-export async function localCapabilities(): Promise<readonly number[]> {
-  const asked = await runTool('nvidia-smi', ['--query-gpu=compute_cap', '--format=csv,noheader'], ASK);
-  return asked.ok && asked.value.code === 0 ? readCapabilities(asked.value.stdout) : [];
+/** Where the Windows Subsystem for Linux has programs of the driver, which its PATH often lacks. */
+const WSL_FOLDER = '/usr/lib/wsl/lib';
+
+/** What nvidia-smi answers; null where there is none, or it fails. */
+export async function askNvidiaSmi(query: string, environment: Environment = process.env): Promise<string | null> {
+  const names = ['nvidia-smi', 'nvidia-smi.exe'];
+  const program = await findProgram(names, [...pathFolders(environment), WSL_FOLDER]);
+  const asked =
+    program === null ? null : await runTool(program, [`--query-gpu=${query}`, '--format=csv,noheader'], ASK);
+  return asked?.ok && asked.value.code === 0 ? asked.value.stdout : null;
 }
 
-/** @param said a compute capability a line, such as 9.0; other lines are skipped */
+/** Compute capabilities of this machine's GPUs, each once; none where nvidia-smi names none. */
+export async function localCapabilities(): Promise<readonly number[]> {
+  return readCapabilities((await askNvidiaSmi('compute_cap')) ?? '');
+}
+
+/** @param said a compute capability a line, such as 9.0; other lines, and the 0.0 of an emulation, are skipped */
 export function readCapabilities(said: string): readonly number[] {
   const found = said
     .split('\n')
     .flatMap((line) => /^(\d+)\.(\d)$/.exec(line.trim())?.slice(1).join('') ?? [])
     .map(Number);
-  return [...new Set(found)];
+  return [...new Set(found.filter((capability) => capability > 0))];
 }
 
 /** The toolkit of this machine for these GPUs. Fails with `not-found` where there is no nvcc. */

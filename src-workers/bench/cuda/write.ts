@@ -3,7 +3,7 @@ import { dirname, join } from 'node:path';
 import type { BenchPlan } from '../../domain/benchmark.ts';
 import { fail, ok, type Result } from '../../domain/result.ts';
 import type { WorkloadContext } from '../../parse/grammar.ts';
-import { cudaPlan, planArguments, LIST_ARGUMENTS, type CudaPlan } from './cuda-plan.ts';
+import { cudaPlan, planArguments, type CudaPlan } from './cuda-plan.ts';
 
 /** A child process that prints records, one JSON line each, on its standard output. */
 export interface BenchCommand {
@@ -37,9 +37,4 @@ export async function writeCudaPlan(
 /** Measures the plan in `folder` on one device. */
 export function cudaCommand(program: string, folder: string, device: number): BenchCommand {
   return { program, args: planArguments(device), cwd: folder };
-}
-
-/** Names the devices of this machine; where there is none, says `lost` and why. */
-export function cudaListCommand(program: string): BenchCommand {
-  return { program, args: LIST_ARGUMENTS, cwd: dirname(program) };
 }

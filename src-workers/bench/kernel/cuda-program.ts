@@ -13,7 +13,8 @@ import {
 } from '../../domain/kernel-manifest.ts';
 import { fail, ok, systemReason, type Result } from '../../domain/result.ts';
 import { architectureFlags } from '../cuda/compile.ts';
-import { findToolkit, forSomeGpu, localCapabilities } from '../cuda/toolkit.ts';
+import { localToolkit } from '../cuda/local.ts';
+import { forSomeGpu } from '../cuda/toolkit.ts';
 import { LENGTHS_FILE } from '../plan-files.ts';
 import { openBuilder, type Build } from '../program/build.ts';
 import { quotedWord } from '../program/command-line.ts';
@@ -53,7 +54,11 @@ export async function kernelProgram(
   const { manifest, units } = kernel;
   const source = sourcePath(kernel, 'cu');
   if (source === null) return fail('unsupported', `${kernel.file} names no .cu source, which CUDA needs.`);
-  const found = await findToolkit(process.env, await localCapabilities());
+  const found = await localToolkit({
+    sources: folders.sources,
+    cacheFolder: join(folders.cache, 'devices'),
+    timeLimitMs,
+  });
   const toolkit = found.ok ? forSomeGpu(found.value) : found;
   if (!toolkit.ok) return toolkit;
   const { nvcc, architectures } = toolkit.value;

@@ -8,6 +8,7 @@
 //
 //   CUDA_SHIM_DEVICES=N        how many devices there are (default 1)
 //   CUDA_SHIM_DRIVER=N         the newest CUDA that its driver supports, 12020 for 12.2: too old for the program's 13.0
+//   CUDA_SHIM_CAPABILITY=N     its compute capability, 90 for 9.0
 //   CUDA_SHIM_WIDTH=N          lanes of its thread groups, as it says
 //   CUDA_SHIM_NO_CODE=1        the program has no code for the device
 //   CUDA_SHIM_HANG_BLOCKS=N    launches of N blocks never end
@@ -562,7 +563,8 @@ inline cudaError_t cudaRuntimeGetVersion(int* version) {
   return cuda_shim::answer(cudaSuccess);
 }
 inline cudaError_t cudaGetDeviceProperties(cudaDeviceProp* properties, int) {
-  *properties = {"CPU emulation of CUDA, for tests", 0, 0, cuda_shim::MULTIPROCESSORS,
+  const int capability = static_cast<int>(cuda_shim::setting("CUDA_SHIM_CAPABILITY", 0));
+  *properties = {"CPU emulation of CUDA, for tests", capability / 10, capability % 10, cuda_shim::MULTIPROCESSORS,
                  static_cast<int>(cuda_shim::setting("CUDA_SHIM_WIDTH", cuda_shim::WIDTH)),
                  cuda_shim::MEMORY_BYTES};
   return cuda_shim::answer(cudaSuccess);

@@ -1,6 +1,5 @@
 // Measures the cases of a plan on one CUDA or HIP device and prints one JSON line per finding.
 //
-//   lockstep-cuda --list                                   the devices, one line each
 //   lockstep-cuda --plan FILE [--device N] [--done FILE]   measures; cases named in FILE, one per line, are left out
 //   --turns                                                says whose launch is next, where launches of several cases alternate
 //
@@ -10,6 +9,7 @@
 #include <random>
 #include <set>
 
+#include "devices.cuh"
 #include "divergent-loops.cuh"
 #include "host.cuh"
 #include "launch-grid.cuh"
@@ -19,64 +19,6 @@
 
 namespace lockstep {
 namespace {
-
-#ifdef LOCKSTEP_HIP
-std::string version(int number) { return std::to_string(number / 10000000) + "." + std::to_string(number / 100000 % 100); }
-#else
-std::string version(int number) { return std::to_string(number / 1000) + "." + std::to_string(number % 1000 / 10); }
-#endif
-
-/// `compute capability 9.0`, or `gfx90a`.
-std::string architecture(const cudaDeviceProp& properties) {
-#ifdef LOCKSTEP_HIP
-  return properties.gcnArchName;
-#else
-  return "compute capability " + std::to_string(properties.major) + "." + std::to_string(properties.minor);
-#endif
-}
-
-#if defined(LOCKSTEP_HIP) || defined(LOCKSTEP_EMULATED_HIP)
-constexpr const char *BACKEND = "hip", *PLATFORM = "HIP", *COMPILER = "hipcc";
-#else
-constexpr const char *BACKEND = "cuda", *PLATFORM = "CUDA", *COMPILER = "nvcc";
-#endif
-
-std::string compiler() {
-#if defined(LOCKSTEP_HIP)
-  return __VERSION__;
-#elif defined(__CUDACC__)
-  return std::to_string(__CUDACC_VER_MAJOR__) + "." + std::to_string(__CUDACC_VER_MINOR__) + "." +
-         std::to_string(__CUDACC_VER_BUILD__);
-#else
-  return "none";
-#endif
-}
-
-/// Why no device answers. With a driver that is too old or missing, the runtime says no more than that it is insufficient.
-std::string noDevices(cudaError_t code) {
-  int driver = 0;
-  int runtime = 0;
-  if (code != cudaErrorInsufficientDriver || cudaDriverGetVersion(&driver) != cudaSuccess ||
-      cudaRuntimeGetVersion(&runtime) != cudaSuccess)
-    return std::string("looking for ") + PLATFORM + " devices: " + cudaGetErrorName(code) + ", " + cudaGetErrorString(code);
-#ifdef LOCKSTEP_HIP
-  return "the driver is too old for this program's HIP " + version(runtime);
-#else
-  if (driver == 0) return "no NVIDIA driver is loaded on this machine";
-  // The oldest driver of each major release (release notes of the toolkit, minor version compatibility): Linux, Windows.
-  static const std::map<int, std::pair<const char*, const char*>> oldest = {
-      {11, {"450.80", "452.39"}}, {12, {"525.60", "528.33"}}, {13, {"580.65", "580.88"}}};
-  const auto needed = oldest.find(runtime / 1000);
-#ifdef _WIN32
-  const char* number = needed == oldest.end() ? nullptr : needed->second.second;
-#else
-  const char* number = needed == oldest.end() ? nullptr : needed->second.first;
-#endif
-  return "the driver is for CUDA " + version(driver) + " and older, and this program was built with CUDA " +
-         version(runtime) + ", which needs " + (number ? std::string("driver ") + number + " or newer" : "a newer driver") +
-         ": update the driver, or build with CUDA " + std::to_string(driver / 1000) + " (set NVCC=/path/to/nvcc)";
-#endif
-}
 
 /// A program may have no code for the device: it was built for others.
 void checkCode(int device) {
@@ -91,63 +33,6 @@ void checkCode(int device) {
   if (code == cudaSuccess) return;
   throw CaseFailure{std::string(cudaGetErrorName(code)) + ": this program, built by " + COMPILER + " " + compiler() +
                     ", does not run on " + architecture(properties)};
-}
-
-std::string busId(int device) {
-  char id[32] = "";
-  check(cudaDeviceGetPCIBusId(id, sizeof id, device), "cudaDeviceGetPCIBusId");
-  return id;
-}
-
-void describe(int device, const Nvml& nvml) {
-  cudaDeviceProp properties;
-  check(cudaGetDeviceProperties(&properties, device), "cudaGetDeviceProperties");
-  int driver = 0;
-  int runtime = 0;
-  check(cudaDriverGetVersion(&driver), "cudaDriverGetVersion");
-  check(cudaRuntimeGetVersion(&runtime), "cudaRuntimeGetVersion");
-  const std::string driverText = nvml.driver().empty() ? std::string(PLATFORM) + " " + version(driver) : nvml.driver();
-  const auto stated = [&](cudaDeviceAttr which) { return static_cast<double>(attribute(which, device)); };
-  const double clockKhz = stated(cudaDevAttrClockRate);
-  Record("device")
-      .text("backend", BACKEND)
-      .text("name", properties.name)
-      .text("fingerprint", std::string(BACKEND) + "; " + properties.name + "; " + architecture(properties) + "; driver " +
-                               driverText + "; runtime " + version(runtime) + "; compiler " + compiler())
-      .text("driver", driverText)
-      .open("versions")
-      .text((std::string(BACKEND) + " driver").c_str(), version(driver))
-      .text((std::string(BACKEND) + " runtime").c_str(), version(runtime))
-      .text(COMPILER, compiler())
-      .close()
-      .number("threadGroupWidth", properties.warpSize)
-      .number("multiprocessors", properties.multiProcessorCount)
-      .numberOrNull("clockMhz", clockKhz > 0 ? std::optional<double>(clockKhz / 1000) : std::nullopt)
-      .text("timer", "device")
-      .open("properties")
-      .number("ordinal", device)
-#ifdef LOCKSTEP_HIP
-      .text("architecture", architecture(properties))
-#else
-      .text("computeCapability", std::to_string(properties.major) + "." + std::to_string(properties.minor))
-#endif
-      .text("pciBusId", busId(device))
-      .number("memoryBytes", static_cast<double>(properties.totalGlobalMem))
-      .number("memoryClockMhz", stated(cudaDevAttrMemoryClockRate) / 1000)
-      .number("memoryBusBits", stated(cudaDevAttrGlobalMemoryBusWidth))
-      .number("l2Bytes", stated(cudaDevAttrL2CacheSize))
-      .number("maxThreadsPerBlock", stated(cudaDevAttrMaxThreadsPerBlock))
-      .number("maxThreadsPerMultiprocessor", stated(cudaDevAttrMaxThreadsPerMultiProcessor))
-      .number("maxBlocksPerMultiprocessor", stated(cudaDevAttrMaxBlocksPerMultiprocessor))
-      .number("registersPerMultiprocessor", stated(cudaDevAttrMaxRegistersPerMultiprocessor))
-      .number("registersPerBlock", stated(cudaDevAttrMaxRegistersPerBlock))
-      .number("sharedMemoryBytesPerMultiprocessor", stated(cudaDevAttrMaxSharedMemoryPerMultiprocessor))
-      .number("sharedMemoryBytesPerBlockOptIn", stated(cudaDevAttrMaxSharedMemoryPerBlockOptin))
-      .number("errorCorrection", stated(cudaDevAttrEccEnabled))
-      // Whether the system ends launches that take too long, since the device draws a screen.
-      .number("launchTimeLimit", stated(cudaDevAttrKernelExecTimeout))
-      .close()
-      .print();
 }
 
 /// One case, from a thread of its own. Whether it is to be tried again alone, where it finds no memory.
@@ -254,7 +139,6 @@ std::set<std::string> readDone(const std::string& path) {
 }
 
 int program(int count, char** words) {
-  bool list = false;
   std::string planPath;
   std::string donePath;
   bool sayTurns = false;
@@ -265,9 +149,7 @@ int program(int count, char** words) {
       if (i + 1 >= count) throw CaseFailure{word + " needs a value"};
       return words[++i];
     };
-    if (word == "--list")
-      list = true;
-    else if (word == "--plan")
+    if (word == "--plan")
       planPath = next();
     else if (word == "--done")
       donePath = next();
@@ -279,16 +161,10 @@ int program(int count, char** words) {
       device = static_cast<int>(std::strtol(value.c_str(), &end, 10));
       if (value.empty() || *end != '\0') throw CaseFailure{"device " + value + " is not a number"};
     } else {
-      throw CaseFailure{"unknown option " + word + ". Use --list, or --plan FILE [--device N] [--done FILE] [--turns]"};
+      throw CaseFailure{"unknown option " + word + ". Use --plan FILE [--device N] [--done FILE] [--turns]"};
     }
   }
-  int devices = 0;
-  const cudaError_t looked = cudaGetDeviceCount(&devices);
-  if (looked != cudaSuccess) throw CaseFailure{noDevices(looked)};
-  if (list) {
-    for (int i = 0; i < devices; ++i) describe(i, Nvml(busId(i)));
-    return 0;
-  }
+  const int devices = countDevices();
   if (device < 0 || device >= devices)
     throw CaseFailure{"device " + std::to_string(device) + " does not exist; this machine has " + std::to_string(devices)};
   const Plan plan = readPlan(planPath);

@@ -1,0 +1,52 @@
+import { dirname } from 'node:path';
+import type { MeasuringDevice } from '../../domain/benchmark.ts';
+import { fail, ok, type Result } from '../../domain/result.ts';
+import { parseBenchRecord } from '../../parse/bench-records.ts';
+import { runTool } from '../tool.ts';
+import { compileCuda, type CudaCompilation } from './compile.ts';
+import { DEVICES_OBJECT } from './cuda-plan.ts';
+import { findToolkit, localCapabilities, readCapabilities, type ToolkitChoice } from './toolkit.ts';
+
+/** The GPUs of this machine, as CUDA or HIP itself names them. */
+
+/** Where things are compiled; see `CudaCompilation`. */
+export type CompilationPlace = Pick<CudaCompilation, 'sources' | 'cacheFolder' | 'timeLimitMs' | 'signal'>;
+
+/** Time that the devices have to say their names. */
+const ASK_LIMIT_MS = 30_000;
+
+/**
+ * Every device, by a program that is compiled where it is not in the cache: it has no code for a device to run, so that it is compiled
+ * before what the devices are is known. Fails as `compileCuda` does, and with `not-found` and the reason where no device answers.
+ */
+export async function listDevices(
+  compiler: Pick<CudaCompilation, 'nvcc' | 'hip'>,
+  place: CompilationPlace,
+): Promise<Result<readonly MeasuringDevice[]>> {
+  const compiled = await compileCuda({ ...compiler, ...place, objects: [DEVICES_OBJECT], architectures: [] });
+  if (!compiled.ok) return compiled;
+  const { program } = compiled.value;
+  const asked = await runTool(program, [], { timeLimitMs: ASK_LIMIT_MS, cwd: dirname(program), signal: place.signal });
+  if (!asked.ok) return asked.error.code === 'cancelled' ? asked : fail('not-found', asked.error.message);
+  const devices: MeasuringDevice[] = [];
+  for (const line of asked.value.stdout.split('\n')) {
+    if (!line.startsWith('{')) continue;
+    const record = parseBenchRecord(JSON.parse(line));
+    if (!record.ok) return record;
+    if (record.value?.type === 'lost') return fail('not-found', record.value.message);
+    if (record.value?.type === 'device') devices.push(record.value);
+  }
+  return devices.length > 0 ? ok(devices) : fail('not-found', 'no device');
+}
+
+export const capabilitiesOf = (devices: readonly MeasuringDevice[]): readonly number[] =>
+  readCapabilities(devices.map(({ properties }) => properties.computeCapability ?? '').join('\n'));
+
+/** The toolkit of this machine for its GPUs: those that nvidia-smi names, else those that CUDA does. Fails as these do. */
+export async function localToolkit(place: CompilationPlace): Promise<Result<ToolkitChoice>> {
+  const named = await localCapabilities();
+  const chosen = await findToolkit(process.env, named);
+  if (!chosen.ok || named.length > 0) return chosen;
+  const devices = await listDevices(chosen.value, place);
+  return devices.ok ? findToolkit(process.env, capabilitiesOf(devices.value)) : devices;
+}

@@ -1,0 +1,14 @@
+// Names the devices of this machine, one JSON line each, or says why there is none. It has no code for a device to run, so that it is
+// compiled for any: what the other programs are compiled for follows from what this one finds.
+#include "devices.cuh"
+
+int main() {
+  try {
+    const int devices = lockstep::countDevices();
+    for (int i = 0; i < devices; ++i) lockstep::describe(i, lockstep::Nvml(lockstep::busId(i)));
+    return 0;
+  } catch (const lockstep::CaseFailure& failure) {
+    lockstep::Record("lost").text("message", failure.message).print();
+    return 1;
+  }
+}
