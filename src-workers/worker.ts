@@ -17,6 +17,7 @@ import {
   type PickedDesign,
 } from './advise/best.ts';
 import { tryInput, type InputTrial, type TrialOptions } from './advise/sensitivity.ts';
+import { drawnPlan, type Draw, type Unknown } from './advise/unknown.ts';
 import { surveyDesigns, surveyFastest, timesOf, type DesignPart, type Survey } from './advise/survey.ts';
 import { makeBundle } from './bench/cuda/bundle.ts';
 import { readCudaSources } from './bench/cuda/compile.ts';
@@ -193,7 +194,7 @@ export function partBounds({
   return shortestOfParts(predictorOf(plan), parts);
 }
 
-/** The fastest designs of a part that are not slower than a limit, and how many were predicted. */
+/** Of the designs of a part that are not slower than a limit, the fastest ones, and how many were predicted. */
 export function searchBest({
   plan,
   part,
@@ -267,6 +268,26 @@ function changedPredictor(plan: SweepPlan, key: string, change: InputChange): Pr
   return createPredictor(changedPlan(own.plan, change), changesLengths(change) ? createCaches() : own.caches);
 }
 
+/** Times of the same designs under draws of what is not known; by draw, then design. */
+export function draw({
+  plan,
+  key,
+  designs,
+  unknown,
+  draws,
+}: {
+  readonly plan: SweepPlan;
+  readonly key: string;
+  readonly designs: Uint32Array;
+  readonly unknown: Unknown;
+  readonly draws: readonly Draw[];
+}): readonly Float64Array[] {
+  // What a draw computes of setups is of no use to the next edit.
+  const caches = createCaches();
+  const own = advisorOf(plan, key).plan;
+  return draws.map((one, at) => timesOf(createPredictor(drawnPlan(own, unknown, one, `draw ${at}`), caches), designs));
+}
+
 /** Sensitivity of the advice to one input. */
 export function tryInputs({
   plan,
@@ -301,7 +322,7 @@ export function explain({
   designs,
 }: {
   readonly plan: SweepPlan;
-  /** Key of a plan that was made for advice. */
+  /** Of plans made for advice. */
   readonly key?: string;
   readonly designs: readonly number[];
 }): readonly (Breakdown | null)[] {
@@ -601,6 +622,7 @@ export interface WorkerTasks {
   readonly searchPick: typeof searchPick;
   readonly survey: typeof survey;
   readonly vary: typeof vary;
+  readonly draw: typeof draw;
   readonly tryInputs: typeof tryInputs;
   readonly equals: typeof equals;
   readonly explain: typeof explain;

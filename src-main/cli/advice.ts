@@ -3,7 +3,13 @@ import { evidenceGaps, evidenceText, tieBandText } from '../../src-workers/domai
 import { newerInput } from '../contract/older-kernels.ts';
 import { assumedPhrase, VARIED_INPUTS, type VariedInput } from '../../src-workers/domain/provenance.ts';
 import { fail, ok, type Result } from '../../src-workers/domain/result.ts';
-import type { InputSensitivity, Recommendation, Sensitivity } from '../contract/advice.ts';
+import type {
+  InputSensitivity,
+  Recommendation,
+  Sensitivity,
+  UncertainDesign,
+  Uncertainty,
+} from '../contract/advice.ts';
 import type { ProcedureInput } from '../contract/procedures.ts';
 import type { Study } from '../contract/study.ts';
 import type { Engine } from '../services/engine.ts';
@@ -43,10 +49,13 @@ export async function recommendCommand(
 ): Promise<number> {
   const input = await advised(what, options.device);
   if (!input.ok) return reportFailure(terminal, input.error);
-  const found = await engine.call('advice.recommend', {
-    ...input.value,
-    ...(options.device === undefined ? {} : { deviceId: options.device }),
-  });
+  const asked = { ...input.value, ...(options.device === undefined ? {} : { deviceId: options.device }) };
+  const uncertain = await engine.call('advice.uncertainty', asked);
+  if (!uncertain.ok) return reportFailure(terminal, uncertain.error);
+  const { robust, point, draws, designs, worthKnowing, separation, unknown } = uncertain.value;
+  // A run keeps the design that its ranking and its headers name.
+  const instead = 'runId' in asked || robust.designIndex === point.designIndex ? {} : { design: robust.designIndex };
+  const found = await engine.call('advice.recommend', { ...asked, ...instead });
   if (!found.ok) return reportFailure(terminal, found.error);
   const { row, landscape: _landscape, ...rest } = found.value;
   if (options.json)
@@ -56,10 +65,21 @@ export async function recommendCommand(
       rank: row.rank,
       implementationKind: row.kind,
       hasEvidence: row.hasEvidence,
+      robust: { ...listedDesign(robust), chance: robust.chanceBest, draws },
+      point: listedDesign(point),
+      designs: designs.map(listedDesign),
+      unknown,
+      worthKnowing: worthKnowing.map((one) => ({ ...one, input: one.input.field, label: one.input.label })),
+      separation,
     });
-  else sayRecommendation(terminal, found.value);
+  else {
+    sayRecommendation(terminal, found.value);
+    sayUncertainty(terminal, uncertain.value, found.value.designIndex);
+  }
   return EXIT_OK;
 }
+
+const listedDesign = (one: UncertainDesign) => ({ ...one, design: designFields(one.design) });
 
 function sayRecommendation(terminal: Terminal, advice: Recommendation): void {
   const { device, row, designIndex, time, ties, baseline, why, inputs } = advice;
@@ -75,6 +95,29 @@ function sayRecommendation(terminal: Terminal, advice: Recommendation): void {
   say(terminal, evidenceText(device.evidence, [row.kind]));
   say(terminal, `Assumed: ${assumedPhrase(inputs)}.`);
 }
+
+function sayUncertainty(
+  terminal: Terminal,
+  { draws, unknown, robust, point, worthKnowing, separation, within }: Uncertainty,
+  shown: number,
+): void {
+  if (draws > 1) {
+    const name = robust.designIndex === shown ? 'this design' : `${robust.text} (design ${robust.designIndex})`;
+    say(
+      terminal,
+      `Not known: ${unknown.map(({ input }) => input.label).join(', ')}. Over ${draws} draws of them ${name} loses least: it takes ${percent(robust.expectedRegret)} more than the best on average, at most ${percent(robust.worst90)} in nine of ten, and is within ${percent(within)} of it in ${percent(robust.chanceBest)}.`,
+    );
+    if (robust.designIndex !== point.designIndex)
+      say(
+        terminal,
+        `By the study's own values the fastest is ${point.text}, which loses ${percent(point.expectedRegret)}.`,
+      );
+    for (const { sentence } of worthKnowing.slice(0, MAX_WORTH)) say(terminal, sentence);
+  }
+  if (separation) say(terminal, separation.sentence);
+}
+/** Inputs worth knowing that are printed. */
+const MAX_WORTH = 3;
 
 /** Prints what would change the recommendation. */
 export async function sensitivityCommand(

@@ -404,7 +404,11 @@ the last one kept are not predicted. What is kept is exactly the first of the ra
       `
 With --json: {device, devices, designIndex, design, rank, implementationKind, hasEvidence,
   time: {ms, lowMs, highMs, basis}, ties: {count, fraction, band: {fraction, source, takenFrom, count}, rule, designs},
-  baseline, causes: [{part, label, ms}], why, inputs: [{field, label, value, unit, origin, note, usual}], predicted, of, elapsedMs}`,
+  baseline, causes: [{part, label, ms}], why, inputs: [{field, label, value, unit, origin, note, usual}], predicted, of, elapsedMs,
+  robust: {designIndex, text, expectedRegret, chance, worst90, draws, lowMs, highMs}, point, designs: [{designIndex, text, timeMs,
+  expectedRegret, chanceBest, worst90}], unknown: [{input, range, source}], worthKnowing: [{input, label, gain, how, sentence}], separation}
+Of a study the design is the one with the least expected regret under draws of the inputs that nobody gave (robust), of a run the one that its
+  ranking names (point).`,
     );
 
   command(

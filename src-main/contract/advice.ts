@@ -67,8 +67,72 @@ export interface Recommendation {
   /** Designs predicted, or found too slow at best, of how many of the devices that were asked for: equal where exact. */
   readonly predicted: number;
   readonly of: number;
-  /** How many of `predicted` cannot run. */
+  /** Of `predicted`, designs that cannot run. */
   readonly invalid: number;
+  readonly elapsedMs: number;
+}
+
+/** What a design is expected to lose where some inputs are not known. Regrets are ln(its time / the best time of the same draw). */
+export interface UncertainDesign {
+  readonly designIndex: number;
+  readonly design: Design;
+  /** In one line. */
+  readonly text: string;
+  /** Predicted as the study stands, ms; and 5 % and 95 % of its times over the draws. */
+  readonly timeMs: number;
+  readonly lowMs: number;
+  readonly highMs: number;
+  /** Mean: 0.04 is 4 % over the best. */
+  readonly expectedRegret: number;
+  /** Of being within 3 % of the best, 0…1. */
+  readonly chanceBest: number;
+  /** Nine of ten draws lose less. */
+  readonly worst90: number;
+}
+
+/** An input that nobody gave, with the range of its law: 5 and 95 %. */
+export interface UnknownInput {
+  readonly input: InputFact;
+  readonly range: readonly [number, number];
+  /** What the law rests on. */
+  readonly source: string;
+}
+
+export interface WorthKnowing extends UnknownInput {
+  /** How much less is expected to be lost where it is known: part of `expectedRegret`. */
+  readonly gain: number;
+  readonly learn: 'inspect' | 'probe' | 'ask';
+  /** How to learn it, as an order: `Read the kernel's code: lockstep kernel inspect …`. */
+  readonly how: string;
+  readonly sentence: string;
+}
+
+/** Advice where some inputs are not known. */
+export interface Uncertainty {
+  readonly device: { readonly id: string; readonly name: string };
+  /** Draws of the unknown inputs; 1 where all is given: then `robust` is the design that is recommended without. */
+  readonly draws: number;
+  /** What counts as good as the best: 0.03. */
+  readonly within: number;
+  readonly unknown: readonly UnknownInput[];
+  /** The design with the least expected regret, and the one that is the fastest as the study stands. */
+  readonly robust: UncertainDesign;
+  readonly point: UncertainDesign;
+  /** The robust one first, then by expected regret; at most 40, and those asked for. */
+  readonly designs: readonly UncertainDesign[];
+  /** By gain; none below 0.1 %. */
+  readonly worthKnowing: readonly WorthKnowing[];
+  /** What the model cannot tell apart; null where the robust design stands out. */
+  readonly separation: {
+    /** Designs that it does not tell apart from the robust one, and what they differ in: `block sizes`. */
+    readonly count: number;
+    readonly what: string;
+    /** Designs to measure, and the regret that is expected then. */
+    readonly measure: number;
+    readonly within: number;
+    readonly designs: readonly number[];
+    readonly sentence: string;
+  } | null;
   readonly elapsedMs: number;
 }
 

@@ -32,7 +32,7 @@ import {
   type StudySummary,
 } from './api.ts';
 import type { AgentsState } from './agents.ts';
-import type { Recommendation, Robust, Sensitivity } from './advice.ts';
+import type { Recommendation, Robust, Sensitivity, Uncertainty } from './advice.ts';
 import {
   BENCH_SUITES,
   type Bundle,
@@ -161,7 +161,7 @@ const measuringInput = {
   repeats: v.optional(whole(1, 1000), 15),
   warmUps: v.optional(whole(0, 100), 3),
   caseTimeLimitMs: v.optional(whole(100, 3_600_000), 60_000),
-  /** What the cache of a CUDA device holds before each launch. Default: `warm`. */
+  /** Of a CUDA device: what its cache holds before each launch. Default: `warm`. */
   cache: v.exactOptional(v.picklist(CACHE_STATES)),
 };
 
@@ -178,7 +178,7 @@ const probeTimes = v.strictObject({
 });
 
 const commandLine = v.pipe(v.string(), v.minLength(1), v.maxLength(MAX_COMMAND_CHARACTERS));
-/** The person's own program, for the target `program` alone. Only the command line may start one. */
+/** Of the target `program` alone: the person's own program. Only the command line may start one. */
 const ownProgram = v.optional(
   v.strictObject({
     /** Runs it once; with placeholders such as `{blockThreads}`. No shell reads it. */
@@ -197,7 +197,7 @@ const ownProgram = v.optional(
 const ownKernel = v.optional(v.strictObject({ file: v.pipe(v.string(), v.minLength(1), v.maxLength(4096)) }));
 
 const maxThreads = v.optional(v.nullable(whole(1, 2 ** 31)), null);
-/** What the page knows of its own GPU, for the target `webgpu-page` alone. Null: no bound is known. */
+/** Of the target `webgpu-page` alone: what the page knows of its own GPU. Null: no bound is known. */
 const pageLimits = v.optional(
   v.strictObject({
     threadsPerUnit: maxThreads,
@@ -295,12 +295,13 @@ export const procedures = {
    * The recommendation for a device of a study on screen, or of a saved run, or for the fastest device where none is named. Of a study all
    * designs of the devices are predicted, with `coarse` a few hundred of each; of a run its own predictions count. A newer call of the
    * same `client` takes the place of an older one, which fails with `cancelled`. `baseline`: the design to compare with, in the study's
-   * space; a plain one without it.
+   * space; a plain one without it. `design`: the design to explain instead of the one that the rule picks.
    */
   'advice.recommend': procedure(
     v.strictObject({
       ...advisedInput,
       baseline: v.optional(v.nullable(index)),
+      design: v.optional(index),
       look: v.optional(v.picklist(['coarse', 'fastest', 'all']), 'all'),
     }),
   ).returns<Recommendation>(),
@@ -317,6 +318,13 @@ export const procedures = {
       background: v.optional(v.boolean(), false),
     }),
   ).returns<Sensitivity>(),
+  /**
+   * The recommendation where some inputs are not known: the design with the least expected regret under draws of their laws, and which input is
+   * worth knowing. Of the fastest device, where none is named. `designs`: these are listed too.
+   */
+  'advice.uncertainty': procedure(
+    v.strictObject({ ...advisedInput, designs: v.optional(v.pipe(v.array(index), v.maxLength(64)), []) }),
+  ).returns<Uncertainty>(),
   /**
    * One design for all: every device of every run is a scenario (`deviceIds`: these alone), or with `vary` each with each value of an
    * input. Designs are the same where the values of all axes are.
@@ -508,7 +516,7 @@ export const procedures = {
       ...measuringInput,
       /** For all designs together. */
       timeLimitMs: v.optional(whole(1000, 86_400_000), DEFAULT_TIME_LIMIT_MS),
-      /** Times of the rounds so far, for the target `webgpu-page` alone. */
+      /** Of the target `webgpu-page` alone: times of the rounds so far. */
       rounds: v.optional(v.pipe(v.array(probeTimes), v.maxLength(10)), []),
       client: v.optional(shortText),
     }),
@@ -567,7 +575,7 @@ export const procedures = {
       threshold: v.optional(v.pipe(v.number(), v.minValue(0), v.maxValue(1)), 0.02),
     }),
   ).returns<RunsComparison>(),
-  /** For a run of the suite `contention`. */
+  /** Of a run of the suite `contention`. */
   'bench.contention': procedure(byId).returns<ContentionFindings>(),
   /**
    * Imports a file of results (a bundle's), a Kernel Tuner cache or T4 file, measured loops, or measured times of designs (CSV), as a run
@@ -723,7 +731,7 @@ export const procedures = {
         truncation: workloadSchema.entries.truncation,
       }),
       n: v.optional(list(whole(1, 1_000_000), 1000, 'units per group'), [2, 4, 8, 16, 32]),
-      /** Quantiles of the loss take up to half a second for each n. */
+      /** Of the loss: they take up to half a second for each n. */
       quantiles: v.optional(v.boolean(), true),
       folder: v.optional(folder),
     }),

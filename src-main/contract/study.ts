@@ -490,6 +490,18 @@ export const studyFileSchema = v.strictObject({
     ),
     {},
   ),
+  assumed: v.optional(
+    v.pipe(
+      v.record(
+        text(200),
+        v.pipe(v.array(figure, 'must be a list of numbers'), v.minLength(1), v.maxLength(101)),
+        'must be an object of lists of numbers by input',
+      ),
+      v.description(
+        'Laws of inputs that nobody gave, by path (kernel.unit, kernel.unit.dependentLoads, device.achievedBandwidthFraction): values at even steps of probability, ascending. They replace those of db/assumed.json',
+      ),
+    ),
+  ),
   seed: v.optional(v.pipe(count(2 ** 32 - 1, 0), v.description('Seed of everything random in a run')), 1),
 });
 

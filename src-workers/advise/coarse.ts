@@ -53,7 +53,7 @@ export function coarseDesigns(axes: SpaceAxes): Uint32Array {
 }
 
 /** Positions of about `count` ascending values that lie in the middle of as many equal parts of their range. */
-function spread(values: readonly number[], count: number): readonly number[] {
+export function spread(values: readonly number[], count: number): readonly number[] {
   if (values.length <= count) return values.map((_, at) => at);
   const first = values[0];
   const step = (values.at(-1)! - first) / count;

@@ -115,7 +115,7 @@ export interface Design {
   readonly gridBlocks: number;
   /** Registers per thread the compiler is held to; `null` where nothing caps it. */
   readonly registerCap: number | null;
-  /** Classes of a mixed design, the shortest first: each is a launch of its own. */
+  /** Of a mixed design its classes, the shortest first: each is a launch of its own. */
   readonly classes?: readonly DesignClass[];
 }
 

@@ -157,9 +157,9 @@ export interface ImplementationEvidence {
   /** |predicted / measured − 1|. */
   readonly medianError: number;
   readonly p90Error: number;
-  /** Rank correlation of predicted and measured times, −1…1. */
+  /** Of predicted and measured times, −1…1. */
   readonly spearman: number;
-  /** The same for matrices with at least 10⁶ non-zeros, whose time is not that of a launch; `null` without any. */
+  /** Of matrices with at least 10⁶ non-zeros, whose time is not that of a launch; `null` where there are none. */
   readonly large: {
     readonly count: number;
     readonly medianError: number;
@@ -197,7 +197,7 @@ export interface ChoiceEvidence {
   readonly hitRate: number;
   /** The one implementation that is best for all, among those measured of every matrix. `null` where there is none. */
   readonly bestFixed: { readonly name: string; readonly regret: number } | null;
-  /** Regret of the choice by the fit of four numbers; `null` where there is none. */
+  /** Of the choice by the fit of four numbers; `null` where there is none. */
   readonly fourNumbersRegret: number | null;
 }
 
@@ -208,7 +208,7 @@ export interface GpuEvidence {
   readonly implementations: readonly ImplementationEvidence[];
   /** `null` where no matrix has two measured implementations. */
   readonly choice: ChoiceEvidence | null;
-  /** The same for matrices with at least 10⁶ non-zeros; `null` where there are none. */
+  /** Of matrices with at least 10⁶ non-zeros; `null` where there are none. */
   readonly choiceLarge: ChoiceEvidence | null;
 }
 
@@ -218,7 +218,7 @@ export interface UnseenEvidence {
   readonly count: number;
   readonly medianError: number;
   readonly regret: number;
-  /** The same for matrices with at least 10⁶ non-zeros, whose time is not that of a launch. */
+  /** Of matrices with at least 10⁶ non-zeros, whose time is not that of a launch. */
   readonly medianErrorLarge: number | null;
   readonly regretLarge: number | null;
 }
@@ -247,7 +247,7 @@ export type EvidenceAxis = 'nonzeros' | 'skewness' | 'blocks';
 /** Times of one implementation, one by one, for plots. */
 export interface EvidencePoints {
   readonly names: readonly string[];
-  /** Unit of times, `µs` or `ms`; empty where losses are compared. */
+  /** Of times: `µs`, `ms`; empty where losses are compared. */
   readonly unit: string;
   readonly over: Readonly<Partial<Record<EvidenceAxis, Float64Array>>>;
   readonly measured: Float64Array;

@@ -13,7 +13,7 @@ type Readings = Readonly<Record<(typeof READINGS)[number], number[]>>;
 export interface GatheredCase {
   readonly timesMs: number[];
   readonly warmUpMs: number[];
-  /** What was read during the launches that count. */
+  /** Of the launches that count, those that were read. */
   readonly readings: Readings;
   compiled: CaseResult['compiled'];
   correct: boolean | null;

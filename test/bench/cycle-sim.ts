@@ -16,7 +16,11 @@ import { sortedQuantile, spearman } from '../../src-workers/numeric/statistics.t
 import { validateDevice } from '../../src-workers/parse/device.ts';
 import { givenLengths, lawOfUnits, type OrderedLengths } from '../../src-workers/predict/ordered.ts';
 import { createPredictor } from '../../src-workers/predict/predictor.ts';
+import type { SweepPlan } from '../../src-workers/predict/plan.ts';
 import { predictChunk } from '../../src-workers/predict/ranges.ts';
+import { drawnPlan, drawsOf, type Draw } from '../../src-workers/advise/unknown.ts';
+import { regretsOf } from '../../src-workers/advise/uncertainty.ts';
+import { DRAWS, unknownOf } from '../../src-main/services/advice/unknown.ts';
 
 const { values: options } = parseArgs({ options: { all: { type: 'boolean', default: false } } });
 const folder = join(import.meta.dirname, '..', 'data', 'cycle-sim');
@@ -59,7 +63,12 @@ const profileOf = (entry: string): KernelProfile =>
   });
 
 /** Predicted cycles of a launch. */
-function predict(row: Row): number {
+const predict = (row: Row): number => cyclesOf(row, (plan) => plan);
+
+/**
+ * @param changed what is predicted instead of the plan with all that is inspected
+ */
+function cyclesOf(row: Row, changed: (plan: SweepPlan) => SweepPlan): number {
   const device = once(
     devices,
     row.device,
@@ -70,7 +79,7 @@ function predict(row: Row): number {
   );
   const units = Number(row.units ?? row.rows);
   const kernel = profileOf(row.kernel);
-  const predictor = createPredictor({
+  const plan: SweepPlan = {
     id: Object.values(row).join(' '),
     law: lawOfUnits(row.law, ordered, units),
     units,
@@ -88,7 +97,8 @@ function predict(row: Row): number {
       blockThreads: [Number(row.blockThreads)],
       launch: [{ kind: 'grid', value: Number(row.gridBlocks) }],
     },
-  });
+  };
+  const predictor = createPredictor(changed(plan));
   return predictChunk(predictor, 0, 1).timeMs[0] * device.clockMhz * 1e3;
 }
 
@@ -158,6 +168,52 @@ report(
   'sparse products',
   launches.filter(({ row }) => row.rows !== undefined),
 );
+
+/**
+ * What a newcomer knows: registers, instructions per iteration, lengths and the device. All else is unknown, and the design with the least
+ * expected regret is chosen.
+ */
+function knowingLittle(title: string, own: readonly Launch[], sharing: 'deal' | undefined): void {
+  const kernelOf = (plan: SweepPlan): KernelProfile => {
+    const { name, registersPerThread, instructionsPerIteration } = plan.kernel;
+    return { ...KERNEL_DEFAULTS, name, registersPerThread, instructionsPerIteration, ...(sharing && { sharing }) };
+  };
+  const known = (plan: SweepPlan): SweepPlan => ({ ...plan, kernel: kernelOf(plan) });
+  const [device] = devices.values();
+  const kernel = {
+    ...KERNEL_DEFAULTS,
+    name: 'kernel',
+    registersPerThread: 16,
+    instructionsPerIteration: 17,
+    ...(sharing && { sharing }),
+  };
+  const unknown = unknownOf({ kernel }, device);
+  const cyclesUnder = (draw: Draw): Float64Array =>
+    Float64Array.from(own, ({ row }) => cyclesOf(row, (plan) => drawnPlan(known(plan), unknown, draw, 'draw')));
+  const times = drawsOf(unknown, DRAWS).map(cyclesUnder);
+  const atMiddle = [...cyclesUnder({})];
+  const asBefore = own.map(({ row }) => cyclesOf(row, known));
+  const regrets = regretsOf(times).map((one) => one?.expected ?? Infinity);
+  const best = Math.min(...own.map(({ simulated }) => simulated));
+  const lost = (figures: readonly number[]): string =>
+    (own[figures.indexOf(Math.min(...figures))].simulated / best).toFixed(2);
+  const chosen = own[regrets.indexOf(Math.min(...regrets))].row;
+  say(
+    `${title.padEnd(42)} ${String(own.length).padStart(3)}  least expected regret ${lost(regrets)} (${chosen.kernel} × ${chosen.blockThreads} × ${chosen.gridBlocks})  middle ${lost(atMiddle)}  zero ${lost(asBefore)}`,
+  );
+}
+say('Knowing registers, instructions per iteration and lengths alone, the choice over the best:');
+for (const sharing of ['deal', undefined] as const)
+  for (const law of ['geometric', 'uniform', 'pareto']) {
+    const own = launches.filter(({ row }) => row.law === law && row.device === 'turing-2sm');
+    const about = sharing ?? 'sharing unknown';
+    knowingLittle(`${law}, ${about}: nested`, own.filter(isNested), sharing);
+    knowingLittle(
+      `${law}, ${about}: all but products`,
+      own.filter((one) => isNested(one) || isOneLoop(one)),
+      sharing,
+    );
+  }
 
 if (options.all)
   for (const { row, simulated, predicted } of launches)

@@ -1,10 +1,11 @@
 import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
-import type { Recommendation, Sensitivity } from '../../src-main/contract/advice.ts';
+import type { Recommendation, Sensitivity, Uncertainty } from '../../src-main/contract/advice.ts';
 import type { ExportDocument } from '../../src-main/contract/api.ts';
 import type { StudyFile } from '../../src-main/contract/study.ts';
 import { TAKEN_P90_ERROR } from '../../src-main/services/evidence/tie-band.ts';
+import { KERNEL_DEFAULTS } from '../../src-workers/domain/provenance.ts';
 import { unwrap, type Result } from '../../src-workers/domain/result.ts';
 import { call, ended } from '../unit/engine-calls.ts';
 import {
@@ -161,5 +162,68 @@ describe('the sensitivity', () => {
     expect(other.inputs[0].holds).toEqual([0.25, 0.25]);
     const unknown = await engine.dispatch('advice.sensitivity', { runId, designIndex: 100_000 });
     expect(unknown).toMatchObject({ ok: false, error: { code: 'not-found' } });
+  });
+});
+
+describe('advice where some inputs are not known', () => {
+  const little: StudyFile = {
+    ...example('software'),
+    kernel: { name: 'k', registersPerThread: 24, instructionsPerIteration: 17, sharing: 'deal' },
+    devices: ['nvidia-a100-sxm4-40gb'],
+    workload: { lengths: 'geometric(0.05)', units: 65_536 },
+    axes: {
+      threadsPerUnit: [1, 2, 4, 8, 16, 32],
+      loop: ['nested', 'flattened'],
+      balancing: ['none'],
+      blockThreads: [64, 128, 256],
+      unitsPerThread: [1, 2, 4, 8],
+    },
+  };
+  const ask = (study: StudyFile, more: object = {}) =>
+    call<Uncertainty>(engine, 'advice.uncertainty', { study, folder: examples, ...more });
+
+  it('is the design with the least expected regret, with what is worth knowing', async () => {
+    const { robust, point, draws, designs, unknown, worthKnowing } = await ask(little);
+    expect(draws).toBeGreaterThan(20);
+    expect(unknown.map(({ input }) => input.field)).toEqual(expect.arrayContaining(['kernel.unit', 'kernel.prologue']));
+    expect(designs[0]).toEqual(robust);
+    for (const one of [point, ...designs]) expect(robust.expectedRegret).toBeLessThan(one.expectedRegret + 0.0151);
+    expect(robust.chanceBest).toBeGreaterThan(0);
+    expect(robust.lowMs).toBeLessThan(robust.highMs);
+    expect(worthKnowing.length).toBeGreaterThan(0);
+    expect(worthKnowing[0].gain).toBeLessThanOrEqual(robust.expectedRegret);
+    expect(worthKnowing.map(({ gain }) => gain).toSorted((a, b) => b - a)).toEqual(
+      worthKnowing.map(({ gain }) => gain),
+    );
+    const shown = await recommend(little, { design: robust.designIndex });
+    expect(shown.designIndex).toBe(robust.designIndex);
+  });
+
+  it('is the recommendation as it is where all is given, and of a run as of its study', async () => {
+    const kernel = { ...little.kernel, prologue: { instructions: 20 }, unit: { instructions: 18 } };
+    const fields = Object.keys({ ...kernel, ...KERNEL_DEFAULTS }).filter((field) => field !== 'name');
+    const origins = Object.fromEntries([...fields, 'combine', 'chainInstructions'].map((field) => [field, 'given']));
+    const known: StudyFile = { ...little, kernel: { ...kernel, combine: { instructions: 3 }, origins } };
+    const own = {
+      ...known,
+      pipeline: { [known.devices[0]]: { latencyCycles: 100, issueCycles: 20, kneeSoftness: 6 } },
+    };
+    const { designIndex } = await recommend(own);
+    const { draws, robust, unknown } = await ask(own);
+    expect({ draws, unknown }).toEqual({ draws: 1, unknown: [] });
+    expect(robust.designIndex).toBe(designIndex);
+    const { id: runId } = await ended(engine, 'runs.start', { study: little, folder: examples });
+    const ofRun = await call<Uncertainty>(engine, 'advice.uncertainty', { runId });
+    expect({ ...ofRun, elapsedMs: 0 }).toEqual({ ...(await ask(little)), elapsedMs: 0 });
+  });
+
+  it('takes the laws of the study, and refuses those of inputs that have none', async () => {
+    const narrow = await ask({ ...little, assumed: { 'kernel.unit': [10, 11] } });
+    expect(narrow.unknown.find(({ input }) => input.field === 'kernel.unit')!.range).toEqual([10, 11]);
+    const wrong = { ...little, assumed: { 'kernel.units': [10] } };
+    expect(await engine.dispatch('advice.uncertainty', { study: wrong, folder: examples })).toMatchObject({
+      ok: false,
+      error: { code: 'bad-input', message: /kernel\.units/ },
+    });
   });
 });

@@ -12,6 +12,8 @@ import { recommend } from './recommend.ts';
 import { adviseCode } from './code.ts';
 import { robust } from './robust.ts';
 import { sensitivity } from './sensitivity.ts';
+import { wrongLaw } from './unknown.ts';
+import { uncertainty } from './uncertainty.ts';
 
 export function adviceHandlers(context: Context): Handlers<ProceduresOf<'advice'>> {
   const lengths = createLengthsCache(context);
@@ -28,11 +30,13 @@ export function adviceHandlers(context: Context): Handlers<ProceduresOf<'advice'
         ? ok(null)
         : await getStudy(context.store, input.studyId);
     if (!saved.ok) return saved;
+    const wrong = wrongLaw(input.study);
+    if (wrong) return wrong;
     return adviseStudy(context, lengths, input.study, input.folder ?? saved.value?.baseFolder ?? null);
   };
   /** A study on screen, which is predicted, or a run, which has its predictions. */
   const advisedOf = async (
-    input: ProcedureArguments<'advice.sensitivity'> | ProcedureArguments<'advice.recommend'>,
+    input: ProcedureArguments<'advice.sensitivity' | 'advice.recommend' | 'advice.uncertainty'>,
   ): Promise<Result<{ readonly study: AdvisedStudy; readonly predictions: Predictions }>> => {
     const { study, runId } = input;
     if ((study === undefined) === (runId === undefined))
@@ -59,6 +63,12 @@ export function adviceHandlers(context: Context): Handlers<ProceduresOf<'advice'
         const advised = await advisedOf(input);
         if (!advised.ok) return advised;
         return sensitivity(context, advised.value.predictions, advised.value.study, input, turn);
+      }),
+    'advice.uncertainty': (input, gone) =>
+      turns.take(input.client, [gone], async (turn) => {
+        const advised = await advisedOf(input);
+        if (!advised.ok) return advised;
+        return uncertainty(context, advised.value.predictions, advised.value.study, input, turn);
       }),
     'advice.robust': (input) => robust(context, input),
     'advice.code': async (input) => {

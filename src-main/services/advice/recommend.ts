@@ -1,8 +1,9 @@
 import { pickDesign } from '../../../src-workers/advise/pick.ts';
 import { PLAIN_TEXT, plainDesign } from '../../../src-workers/advise/plain.ts';
-import type { InputChange } from '../../../src-workers/advise/change.ts';
+import { drawsOf, unknownPaths } from '../../../src-workers/advise/unknown.ts';
+import { sortedQuantile } from '../../../src-workers/numeric/statistics.ts';
 import { BREAKDOWN_PARTS, type Breakdown } from '../../../src-workers/domain/breakdown.ts';
-import { isAssumed, type InputFact } from '../../../src-workers/domain/provenance.ts';
+import type { InputFact } from '../../../src-workers/domain/provenance.ts';
 import { fail, ok, type Result } from '../../../src-workers/domain/result.ts';
 import { cellsOf, mapShape } from '../../../src-workers/advise/maps.ts';
 import { AGREEMENT_FRACTION, tieFraction } from '../../../src-workers/sweep/ties.ts';
@@ -16,6 +17,7 @@ import { pickRule } from '../ranking/recommended.ts';
 import { predictedRow } from '../ranking/rows.ts';
 import { advisedDevices, type AdvisedDevice, type AdvisedStudy } from './prepare.ts';
 import type { DevicePrediction, Look, Predictions } from './predictions.ts';
+import { unknownIn, unknownInput } from './unknown.ts';
 import { axisCounts } from '../../../src-workers/space/axes.ts';
 import { describeDesign } from '../../../src-workers/predict/designs.ts';
 
@@ -23,6 +25,8 @@ export interface RecommendOptions {
   readonly deviceId?: string | undefined;
   /** Of the study's space; of another device: the same design of this one. */
   readonly baseline?: number | null | undefined;
+  /** The design to explain instead of the one that the rule picks. Of the study's space; of another device: the same design of this one. */
+  readonly design?: number | undefined;
   /** All, where left out. */
   readonly look?: Look | undefined;
 }
@@ -117,13 +121,23 @@ export async function recommend(
   const total = size * study.devices.length;
   if (typeof options.baseline === 'number' && options.baseline >= total)
     return fail('not-found', `The study has no design ${options.baseline}: its designs are 0 to ${total - 1}.`);
+  const chosenDesign = options.design === undefined ? ok(null) : studyDesign(study, options.design, options.deviceId);
+  if (!chosenDesign.ok) return chosenDesign;
   const advised = await advise(predictions, study, options, turn);
   if (!advised.ok) return advised;
-  const { device: own, prediction, picked, at, all } = advised.value;
+  const { all } = advised.value;
+  const own = chosenDesign.value?.device ?? advised.value.device;
+  const prediction = all.get(own)!;
+  const picked = chosenDesign.value?.design ?? advised.value.picked;
   const { device, plan, key, firstDesign } = own;
   const predictor = own.predictor();
+  const at = prediction.equal.indexOf(picked);
+  const columns =
+    at < 0
+      ? (await pool.run('survey', { plan, key, part: Uint32Array.of(picked), ties: own.ties })).columns
+      : prediction.columns;
   const row = {
-    ...predictedRow(predictor, picked, prediction.columns, at, at + 1, true),
+    ...predictedRow(predictor, picked, columns, Math.max(0, at), at + 1, at >= 0),
     designIndex: firstDesign + picked,
   };
 
@@ -138,7 +152,7 @@ export async function recommend(
   const breakdown = explained[0]!;
   const before = explained[1] ?? null;
   const facts = study.facts(device, row.design.implementation);
-  const interval = await timeInterval(pool, own, picked, breakdown, facts);
+  const interval = await timeInterval(pool, study, own, picked, breakdown, facts);
   const band = tieBand(device);
 
   const causes = before ? differences(breakdown, before) : [];
@@ -248,36 +262,38 @@ function whySentence(
   return text === '' ? `${change}.` : `${change}: ${text}.`;
 }
 
+/** Draws of what is not known, for a range alone. */
+const INTERVAL_DRAWS = 16;
+
 /**
  * The range in which the time is expected: the 95th percentile of the model's difference from the event simulation, the 90th of its
- * difference from measured times on the device (of the data set that it meets worst; without any, as on three of four measured devices), and what each assumed input changes over its usual
- * range, alone. They are taken as independent: the root of the sum of the squared logarithms.
+ * difference from measured times on the device (of the data set that it meets worst; without any, as on three of four measured devices), and 5 and 95 % of
+ * the times under draws of what is not known. They are taken as independent: the root of the sum of the squared logarithms.
  */
 async function timeInterval(
   pool: Context['pool'],
-  { device, plan, key }: AdvisedDevice,
+  study: AdvisedStudy,
+  own: AdvisedDevice,
   picked: number,
   { timeMs, regime }: Breakdown,
   facts: readonly InputFact[],
 ): Promise<Omit<Recommendation['time'], 'ms'>> {
-  const varied = facts.filter(({ field, origin, usual }) => isAssumed(origin) && usual && /\bkernel\./.test(field));
-  const changes = varied.flatMap(({ field, usual }) => usual!.map((value) => ({ input: field, value }) as InputChange));
+  const { device, plan, key } = own;
+  const unknown = unknownIn(study, own);
+  const paths = unknownPaths(unknown);
+  const draws = paths.length === 0 ? [] : drawsOf(unknown, INTERVAL_DRAWS);
   const times =
-    changes.length === 0 ? [] : await pool.run('vary', { plan, key, designs: Uint32Array.of(picked), changes });
+    draws.length === 0 ? [] : await pool.run('draw', { plan, key, designs: Uint32Array.of(picked), unknown, draws });
   let below = 0;
   let above = 0;
   const add = (low: number, high: number): void => {
     below += Math.min(0, low) ** 2;
     above += Math.max(0, high) ** 2;
   };
-  const deciding: { readonly label: string; readonly swing: number }[] = [];
-  for (const [i, { label }] of varied.entries()) {
-    const logs = [times[2 * i][0], times[2 * i + 1][0]]
-      .filter((time) => !Number.isNaN(time))
-      .map((time) => Math.log(time / timeMs));
-    add(Math.min(0, ...logs), Math.max(0, ...logs));
-    deciding.push({ label, swing: Math.max(0, ...logs.map(Math.abs)) });
-  }
+  const logs = Float64Array.from(times, ([time]) => Math.log(time / timeMs))
+    .filter((log) => !Number.isNaN(log))
+    .sort();
+  if (logs.length > 0) add(sortedQuantile(logs, 0.05), sortedQuantile(logs, 0.95));
   const { accuracy } = regime;
   if (accuracy) add(Math.log1p(-accuracy.p95), Math.log1p(accuracy.p95));
   const model = accuracy
@@ -290,11 +306,8 @@ async function timeInterval(
   const held = worst
     ? `90 % of predicted times of measured kernels on this chip (${worst.dataset}) are within ${percent(error)}`
     : `No public measurements of this device are known: on three of four measured GPUs, 90 % of predicted times are within ${percent(error)}`;
-  const moving = deciding.filter(({ swing }) => swing > 0.001).sort((a, b) => b.swing - a.swing);
-  const ranges =
-    moving.length === 0
-      ? ''
-      : `, and assumed inputs vary over their usual ranges: ${moving.map(({ label }) => label).join(', ')}`;
+  const labels = paths.map((path) => unknownInput(study, own, unknown, path).input.label);
+  const ranges = labels.length === 0 ? '' : `, and inputs that nobody gave are as usual: ${labels.join(', ')}`;
   const measured = plan.pipeline[device.id] !== undefined;
   const estimates = facts.flatMap(({ field, origin, label }) =>
     origin === 'assumed' && field.startsWith('device.') ? [label] : [],

@@ -1,0 +1,60 @@
+import { AXIS, type SpaceAxes } from '../domain/space.ts';
+import { axisCounts, decodeInto, encode } from '../space/axes.ts';
+import { spread } from './coarse.ts';
+
+/*
+ * Designs that can be the best under some draw of what is not known: the best of every group of one structure, then other block sizes and
+ * launches of the groups that lead.
+ */
+
+/** Groups slower than the best by more than this factor are not looked at, and at most so many are. */
+const HOPELESS = 10;
+const MAX_GROUPS = 96;
+/** Block sizes and launches that stand for those of a group that leads. */
+const BLOCKS = 6;
+const LAUNCHES = 5;
+
+/** The group of a design: all that decides how it works but the block size, the launch and the register cap. */
+export function groupOf({ counts }: { readonly counts: readonly number[] }): (design: number) => number {
+  const perGroup = counts.slice(AXIS.launch).reduce((product, count) => product * count, 1);
+  return (design) => Math.floor(design / perGroup);
+}
+
+/** The fastest of some designs of each group, the fastest group first. */
+export function bestOfGroups(axes: SpaceAxes, designs: Uint32Array, timeMs: Float64Array): readonly number[] {
+  const group = groupOf({ counts: axisCounts(axes) });
+  const best = new Map<number, number>();
+  designs.forEach((design, at) => {
+    if (Number.isNaN(timeMs[at])) return;
+    const known = best.get(group(design));
+    if (known === undefined || timeMs[at] < timeMs[known]) best.set(group(design), at);
+  });
+  const entries = [...best.values()].sort((a, b) => timeMs[a] - timeMs[b]);
+  return entries
+    .filter((at) => timeMs[at] <= HOPELESS * timeMs[entries[0]])
+    .slice(0, MAX_GROUPS)
+    .map((at) => designs[at]);
+}
+
+/** Other designs of the groups of these: a few block sizes and launches of each, without a register cap or with the design's own. */
+export function variantsOf(axes: SpaceAxes, designs: readonly number[]): readonly number[] {
+  const counts = axisCounts(axes);
+  const usual = axes.blockThreads.flatMap((threads, at) => (Number.isInteger(Math.log2(threads)) ? [at] : []));
+  const among = usual.length >= 3 ? usual : [...axes.blockThreads.keys()];
+  const blocks = spread(among, BLOCKS).map((at) => among[at]);
+  const launches = spread(
+    axes.launch.map((_, at) => at),
+    LAUNCHES,
+  );
+  const positions = new Int32Array(counts.length);
+  return designs.flatMap((design) => {
+    decodeInto(positions, counts, design);
+    return blocks.flatMap((block) =>
+      launches.map((launch) => {
+        positions[AXIS.blockThreads] = block;
+        positions[AXIS.launch] = launch;
+        return encode(counts, positions);
+      }),
+    );
+  });
+}

@@ -1,0 +1,181 @@
+import type { Device } from '../domain/device.ts';
+import type { KernelProfile, MemoryAccess, Phase } from '../domain/kernel.ts';
+import { assumedPhase, isPhase, withKernelValue, type KernelField, type KernelNumber } from '../domain/provenance.ts';
+import { mersenneTwister } from '../numeric/random.ts';
+import type { SweepPlan } from '../predict/plan.ts';
+
+/**
+ * Inputs that nobody gave have laws (`db/assumed.json`), and a plan is predicted under draws of them.
+ */
+
+/** Values at even steps of probability, ascending: the first is the least value drawn, the last the largest. */
+export type Quantiles = readonly number[];
+
+/** The laws of inputs, by the path that a study gives them: `kernel.unit`, `kernel.unit.dependentLoads`, `device.achievedBandwidthFraction`. */
+export type Laws = Readonly<Record<string, Quantiles>>;
+
+/** A field of a kernel that nobody gave: of the study's kernel (`of` −1), or of the implementation at that place. */
+export interface UnknownField {
+  readonly field: KernelField;
+  readonly of: number;
+  /** Whether a usual value, or an example's, stands in the study: the law is then about that value. */
+  readonly stated: boolean;
+}
+
+/** What is not known of a plan of one device. Plain data, for workers. */
+export interface Unknown {
+  readonly laws: Laws;
+  readonly kernel: readonly UnknownField[];
+  /** Paths of the device's inputs. */
+  readonly device: readonly string[];
+}
+
+/** The value of a law that so much of the probability lies below. */
+export function quantileOf(law: Quantiles, rank: number): number {
+  const at = rank * (law.length - 1);
+  const below = Math.min(law.length - 1, Math.floor(at));
+  const above = Math.min(law.length - 1, below + 1);
+  return law[below] + (at - below) * (law[above] - law[below]);
+}
+
+/** A path's ranks, in the order of draws: the middles of as many equal parts of 0…1 (a Latin hypercube: McKay, Beckman and Conover 1979). */
+function ranksOf(path: string, draws: number): readonly number[] {
+  let seed = 0;
+  for (const character of path) seed = (Math.imul(seed, 31) + character.charCodeAt(0)) | 0;
+  const uniform = mersenneTwister(seed);
+  const ranks = Array.from({ length: draws }, (_, at) => (at + 0.5) / draws);
+  for (let at = draws - 1; at > 0; at -= 1) {
+    const other = Math.floor(uniform() * (at + 1));
+    [ranks[at], ranks[other]] = [ranks[other], ranks[at]];
+  }
+  return ranks;
+}
+
+/**
+ * Ranks of the inputs by draw. Those of an input depend on its path alone, so that all designs meet the same draws, and what becomes known
+ * leaves the draws of all else as they are. All parts of a phase have one rank: a long one loads more.
+ */
+function drawRanks(paths: readonly string[], draws: number): ReadonlyMap<string, readonly number[]> {
+  return new Map(paths.map((path) => [path, ranksOf(path, draws)]));
+}
+
+/** The paths of what is not known, each once. */
+export function unknownPaths({ kernel, device }: Unknown): readonly string[] {
+  return [...new Set([...kernel.map(({ field }) => `kernel.${field}`), ...device])];
+}
+
+/** The plan of a draw. */
+export function drawnPlan(plan: SweepPlan, unknown: Unknown, draw: Draw, id: string): SweepPlan {
+  const rankOf = (path: string): number => draw[path] ?? 0.5;
+  const { implementations } = plan.axes;
+  const drawn = (kernel: KernelProfile, of: readonly number[]): KernelProfile =>
+    drawnKernel(
+      kernel,
+      unknown.kernel.filter((one) => of.includes(one.of)),
+      unknown.laws,
+      rankOf,
+    );
+  const devices = plan.axes.devices.map((device) => drawnDevice(device, unknown, rankOf));
+  return {
+    ...plan,
+    id: `${plan.id}|${id}`,
+    kernel: drawn(plan.kernel, [-1]),
+    axes: {
+      ...plan.axes,
+      devices,
+      ...(implementations && {
+        implementations: implementations.map((one, at) => {
+          // What an implementation does not say is the study's.
+          const common = unknown.kernel.filter(({ field, of }) => of === -1 && !one.own.includes(field));
+          const fields = [...common, ...unknown.kernel.filter(({ of }) => of === at)];
+          return { ...one, kernel: drawnKernel(one.kernel, fields, unknown.laws, rankOf) };
+        }),
+      }),
+    },
+  };
+}
+
+function drawnDevice(device: Device, { device: paths, laws }: Unknown, rankOf: (path: string) => number): Device {
+  const values = paths.map((path) => {
+    const field = path.slice('device.'.length);
+    const known = (device as unknown as Readonly<Record<string, number | undefined>>)[field];
+    const value = quantileOf(laws[path], rankOf(path));
+    // An estimate of the catalogue has a law of what it really is, as a factor.
+    return [field, known === undefined ? value : known * value];
+  });
+  return { ...device, ...Object.fromEntries(values) };
+}
+
+/**
+ * What a stated value is multiplied by. It was chosen for this kernel, so it is taken to be closer than that of any kernel: half as far, by
+ * ratio. Assumed.
+ */
+function aboutStated(value: number, middle: number): number {
+  return middle > 0 && value > 0 ? Math.sqrt(value / middle) : 1;
+}
+
+/** The kernel with a draw of the fields that nobody gave. */
+export function drawnKernel(
+  kernel: KernelProfile,
+  fields: readonly UnknownField[],
+  laws: Laws,
+  rankOf: (path: string) => number,
+): KernelProfile {
+  let drawn = kernel;
+  for (const { field, stated } of fields) {
+    const path = `kernel.${field}`;
+    const rank = rankOf(path);
+    if (field === 'accesses') {
+      // Of accesses the part of the gathers that miss is open.
+      drawn = { ...drawn, accesses: kernel.accesses?.map((access) => drawnAccess(access, laws[path], rank)) };
+      continue;
+    }
+    const law = laws[path];
+    const value = quantileOf(law, rank);
+    const middle = quantileOf(law, 0.5);
+    if (isPhase(field)) {
+      const known = kernel[field];
+      const part = (name: keyof Phase): Partial<Phase> =>
+        laws[`${path}.${name}`] ? { [name]: quantileOf(laws[`${path}.${name}`], rank) } : {};
+      drawn = known
+        ? withKernelValue(drawn, field, known.instructions * aboutStated(value, middle))
+        : {
+            ...drawn,
+            [field]: { ...assumedPhase(field, value), ...part('dependentLoads'), ...part('bytes') },
+          };
+    } else if (field === 'chainInstructions') {
+      const { instructionsPerIteration, chainInstructions = instructionsPerIteration } = kernel;
+      const chain = stated ? chainInstructions * aboutStated(value, middle) : instructionsPerIteration * value;
+      drawn = { ...drawn, chainInstructions: Math.min(chain, instructionsPerIteration) };
+    } else if (field === 'sharing') {
+      // By the part of kernels that deal.
+      if (!stated) drawn = { ...drawn, sharing: rank < value ? 'deal' : 'split' };
+    } else {
+      const name = field as Exclude<KernelNumber, 'chainInstructions'>;
+      const own = (kernel as unknown as Readonly<Record<string, number | undefined>>)[name] ?? 0;
+      const about = stated && own > 0 ? own * aboutStated(value, middle) : value;
+      const whole = name === 'registersPerThread' ? Math.round(about) : about;
+      drawn = withKernelValue(drawn, name, IS_SHARE.has(name) ? Math.min(1, whole) : whole);
+    }
+  }
+  return drawn;
+}
+
+const IS_SHARE: ReadonlySet<KernelField> = new Set(['serialFraction', 'integerShare', 'fp64Share', 'specialShare']);
+
+/** One draw: the rank of every unknown input, by its path. */
+export type Draw = Readonly<Record<string, number>>;
+
+/** So many draws of what is not known. */
+export function drawsOf(unknown: Unknown, count: number): readonly Draw[] {
+  const paths = unknownPaths(unknown);
+  const ranks = drawRanks(paths, count);
+  return Array.from({ length: count }, (_, at) =>
+    Object.fromEntries(paths.map((path) => [path, ranks.get(path)![at]])),
+  );
+}
+
+function drawnAccess(access: MemoryAccess, law: Quantiles, rank: number): MemoryAccess {
+  const isOpen = access.pattern === 'scattered' && access.missFraction === undefined;
+  return isOpen ? { ...access, missFraction: quantileOf(law, rank) } : access;
+}

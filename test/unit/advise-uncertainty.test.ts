@@ -1,0 +1,165 @@
+import { readFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { describe, expect, it } from 'vitest';
+import { ASSUMED_LAWS, unknownOf } from '../../src-main/services/advice/unknown.ts';
+import { gainOfKnowing, regretsOf } from '../../src-workers/advise/uncertainty.ts';
+import { drawnKernel, drawnPlan, drawsOf, quantileOf, unknownPaths } from '../../src-workers/advise/unknown.ts';
+import type { GpuDevice } from '../../src-workers/domain/device.ts';
+import type { KernelProfile } from '../../src-workers/domain/kernel.ts';
+import { givenLengths, lawOfUnits } from '../../src-workers/predict/ordered.ts';
+import { createPredictor } from '../../src-workers/predict/predictor.ts';
+import { predictChunk } from '../../src-workers/predict/ranges.ts';
+import { KERNEL_DEFAULTS, KERNEL_FIELDS, KERNEL_INPUTS } from '../../src-workers/domain/provenance.ts';
+
+const cycleSim = join(import.meta.dirname, '../data/cycle-sim');
+const device = JSON.parse(readFileSync(join(cycleSim, 'turing-2sm.device.json'), 'utf8')) as GpuDevice;
+const little: KernelProfile = {
+  ...KERNEL_DEFAULTS,
+  name: 'k',
+  registersPerThread: 24,
+  instructionsPerIteration: 20,
+  sharing: 'deal',
+};
+
+describe('the laws of what nobody gave', () => {
+  it('ascend, name inputs that exist, and say their source', () => {
+    for (const [path, { quantiles, dependentLoads = [0], bytes = [0], source }] of Object.entries(ASSUMED_LAWS)) {
+      for (const law of [quantiles, dependentLoads, bytes]) expect([...law].sort((a, b) => a - b)).toEqual(law);
+      const [owner, field] = path.split('.');
+      if (owner === 'kernel') expect(KERNEL_FIELDS).toContain(field);
+      else expect(['achievedBandwidthFraction', 'memoryLatencyCycles', 'dependentIssueLatencyCycles']).toContain(field);
+      expect(source.length).toBeGreaterThan(10);
+    }
+  });
+
+  it('have a realistic middle: what is not known is not zero', () => {
+    const middle = (field: string): number => quantileOf(ASSUMED_LAWS[`kernel.${field}`].quantiles, 0.5);
+    for (const field of ['unit', 'prologue', 'combine'] as const) {
+      const [from, to] = KERNEL_INPUTS[field].usual;
+      expect(middle(field)).toBeGreaterThan(from);
+      expect(middle(field)).toBeLessThan(to);
+    }
+  });
+});
+
+describe('what is not known of a study', () => {
+  it('is what nobody gave, or an example said', () => {
+    const paths = unknownPaths(unknownOf({ kernel: little }, device));
+    expect(paths).toEqual(expect.arrayContaining(['kernel.unit', 'kernel.prologue', 'kernel.chainInstructions']));
+    expect(paths).not.toContain('kernel.registersPerThread');
+    // Dealt iterations have neither.
+    expect(paths).not.toContain('kernel.serialFraction');
+    const more = { ...little, unit: { instructions: 9 }, origins: { registersPerThread: 'example' } } as const;
+    const fewer = unknownPaths(unknownOf({ kernel: more }, device));
+    expect(fewer).toContain('kernel.registersPerThread');
+    expect(fewer).not.toContain('kernel.unit');
+  });
+
+  it('is nothing where all is given', () => {
+    const origins = Object.fromEntries(KERNEL_FIELDS.map((field) => [field, 'given' as const]));
+    const known = { ...device, achievedBandwidthFraction: 0.8, sources: { '*': 'data sheet' } };
+    expect(unknownPaths(unknownOf({ kernel: { ...little, origins } }, known))).toEqual([]);
+  });
+
+  it('has the laws that the study gives instead', () => {
+    const { laws } = unknownOf({ kernel: little, assumed: { 'kernel.unit': [5, 7] } }, device);
+    expect(quantileOf(laws['kernel.unit'], 0.5)).toBe(6);
+  });
+});
+
+describe('draws', () => {
+  const unknown = unknownOf({ kernel: little }, device);
+  const draws = drawsOf(unknown, 32);
+
+  it('take every part of each law once, and leave the others as they are where an input becomes known', () => {
+    for (const path of unknownPaths(unknown))
+      expect(draws.map((draw) => draw[path]).sort((a, b) => a - b)).toEqual(draws.map((_, at) => (at + 0.5) / 32));
+    const fewer = drawsOf(unknownOf({ kernel: { ...little, unit: { instructions: 9 } } }, device), 32);
+    expect(fewer.map((draw) => draw['kernel.prologue'])).toEqual(draws.map((draw) => draw['kernel.prologue']));
+    expect(fewer[0]).not.toHaveProperty(['kernel.unit']);
+  });
+
+  it('fill in what is left out, and stay closer to what is stated', () => {
+    const at = (rank: number, kernel: KernelProfile, stated: boolean): KernelProfile =>
+      drawnKernel(kernel, [{ field: 'unit', of: -1, stated }], unknown.laws, () => rank);
+    const law = ASSUMED_LAWS['kernel.unit'];
+    expect(at(0.5, little, false).unit).toMatchObject({
+      instructions: quantileOf(law.quantiles, 0.5),
+      bytes: quantileOf(law.bytes!, 0.5),
+    });
+    const stated = { ...little, unit: { instructions: 10, dependentLoads: 1 } };
+    expect(at(0.5, stated, true).unit).toMatchObject({ instructions: 10, dependentLoads: 1 });
+    const high = quantileOf(law.quantiles, 1) / quantileOf(law.quantiles, 0.5);
+    expect(at(1, stated, true).unit!.instructions).toBeCloseTo(10 * Math.sqrt(high), 6);
+  });
+});
+
+describe('expected regret', () => {
+  // Two designs that are each the best in half of the draws, and one that is never far off.
+  const timeMs = Array.from({ length: 32 }, (_, draw) =>
+    Float64Array.from(draw < 16 ? [1, 2, 1.1, NaN] : [2, 1, 1.1, 1]),
+  );
+
+  it('is least for the design that is never far off, which need not be the best in any draw', () => {
+    const regrets = regretsOf(timeMs);
+    expect(regrets[2]!.expected).toBeCloseTo(Math.log(1.1), 9);
+    expect(regrets[0]!.expected).toBeCloseTo(Math.log(2) / 2, 9);
+    expect(regrets.map((one) => one?.chance)).toEqual([0.5, 0.5, 0, undefined]);
+    expect(regrets[0]!.worst90).toBeCloseTo(Math.log(2), 9);
+    expect(regrets[2]).toMatchObject({ lowMs: 1.1, highMs: 1.1 });
+  });
+
+  it('falls by what is worth knowing, and by nothing else', () => {
+    const deciding = timeMs.map((_, draw) => (draw + 0.5) / 32);
+    const other = timeMs.map((_, draw) => (((draw * 13) % 32) + 0.5) / 32);
+    const gain = gainOfKnowing(timeMs, 2, deciding);
+    expect(gain).toBeGreaterThan(0.05);
+    expect(gain).toBeLessThan(Math.log(1.1) + 0.05);
+    expect(gainOfKnowing(timeMs, 2, other)).toBeLessThan(0.03);
+  });
+});
+
+describe('knowing registers, instructions per iteration and lengths alone', () => {
+  const launches = readFileSync(join(cycleSim, 'designs.csv'), 'utf8')
+    .trim()
+    .split('\n')
+    .slice(1)
+    .map((line) => line.split(','))
+    .filter(([on, , , kernel]) => on === 'turing-2sm' && kernel.startsWith('nested'));
+
+  it.each(['geometric', 'uniform', 'pareto'])('chooses well among the simulated launches of %s lengths', (law) => {
+    const own = launches.filter((launch) => launch[1] === law);
+    const lengths = readFileSync(join(cycleSim, 'lengths', `${law}.csv`), 'utf8');
+    const ordered = givenLengths(Float64Array.from(lengths.trim().split('\n').slice(1), Number));
+    const unknown = unknownOf({ kernel: little }, device);
+    const draws = drawsOf(unknown, 16);
+    const timesOf = (launch: readonly string[]): readonly number[] => {
+      const [, , units, , threads, , , , block, grid, registers] = launch;
+      const plan = {
+        id: launch.join(' '),
+        law: lawOfUnits(law, ordered, Number(units)),
+        units: Number(units),
+        ordered,
+        // The loop of these kernels has 18 instructions.
+        kernel: { ...little, registersPerThread: Number(registers), instructionsPerIteration: 18 },
+        constraints: [],
+        pipeline: {},
+        axes: {
+          devices: [device],
+          threadsPerUnit: [Number(threads)],
+          loop: ['nested' as const],
+          balancing: ['none'],
+          registerCap: [null],
+          blockThreads: [Number(block)],
+          launch: [{ kind: 'grid' as const, value: Number(grid) }],
+        },
+      };
+      return draws.map((draw) => predictChunk(createPredictor(drawnPlan(plan, unknown, draw, 'draw')), 0, 1).timeMs[0]);
+    };
+    const times = own.map(timesOf);
+    const regrets = regretsOf(draws.map((_, draw) => Float64Array.from(times, (one) => one[draw])));
+    const chosen = regrets.reduce((best, one, at) => (one!.expected < regrets[best]!.expected ? at : best), 0);
+    const cycles = own.map((launch) => Number(launch.at(-1)));
+    expect(cycles[chosen] / Math.min(...cycles)).toBeLessThan(1.25);
+  });
+});
