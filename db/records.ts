@@ -15,11 +15,11 @@ export type RunState = 'running' | 'complete' | 'cancelled' | 'failed' | 'interr
 
 export type AxisValue = string | number | null;
 /**
- * Values of each axis in order of position; the space is their product, times the implementations that the study names. Between
- * the device and the other axes, they leave positions as they are.
+ * Values of each axis in order of position; the space is their product, times the implementations and widths of blocks that the study names.
+ * Between the device and the other axes, these leave positions as they are.
  */
 export type RunAxes = Readonly<Record<StoredAxis, readonly AxisValue[]>>;
-export type StoredAxis = Exclude<AxisName, 'implementation'>;
+export type StoredAxis = Exclude<AxisName, 'implementation' | 'blockWidth'>;
 
 export interface StudyDraft {
   readonly name: string;
@@ -54,6 +54,8 @@ export interface RunDraft {
   readonly bestWanted?: number | undefined;
   /** How many implementations the study names; 1 where this is left out. */
   readonly implementations?: number;
+  /** How many widths of blocks it names; 1 where this is left out. */
+  readonly blockWidths?: number;
   /** `null` for a run whose designs do not come from a space of its own. */
   readonly axes: RunAxes | null;
 }

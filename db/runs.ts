@@ -123,11 +123,11 @@ export function runsOf(statements: Statements, ownership: Ownership) {
     return row;
   }
 
-  function insertAxes(runId: number, axes: RunAxes, implementations: number): void {
+  function insertAxes(runId: number, axes: RunAxes, implementations: number, blockWidths: number): void {
     let stride = 1;
     for (const axis of AXIS_ORDER.toReversed()) {
-      if (axis === 'implementation') {
-        stride *= implementations;
+      if (axis === 'implementation' || axis === 'blockWidth') {
+        stride *= axis === 'implementation' ? implementations : blockWidths;
         continue;
       }
       const values = axes[axis];
@@ -214,7 +214,7 @@ export function runsOf(statements: Statements, ownership: Ownership) {
           toJson('device', device),
         ),
       );
-      if (draft.axes) insertAxes(id, draft.axes, draft.implementations ?? 1);
+      if (draft.axes) insertAxes(id, draft.axes, draft.implementations ?? 1, draft.blockWidths ?? 1);
       return id;
     });
     return getRun(runId);
@@ -469,7 +469,7 @@ export function runsOf(statements: Statements, ownership: Ownership) {
 /** Design indices are 32-bit numbers, and the last of them stands for none. */
 const MAX_DESIGN_INDEX = 2 ** 32 - 2;
 
-function checkDraft({ name, enumeratedCount, bestWanted, axes, devices, implementations = 1 }: RunDraft): void {
+function checkDraft({ name, enumeratedCount, bestWanted, axes, devices, ...draft }: RunDraft): void {
   if (name.trim() === '') refuse('bad-input', 'The name of a run must not be empty.');
   if (!Number.isSafeInteger(enumeratedCount) || enumeratedCount < 0) {
     refuse('bad-input', `The designs of a run must be a whole number ≥ 0, not ${enumeratedCount}.`);
@@ -479,7 +479,8 @@ function checkDraft({ name, enumeratedCount, bestWanted, axes, devices, implemen
   if (bestWanted !== undefined && enumeratedCount > MAX_DESIGN_INDEX)
     refuse('bad-input', `A run can have ${MAX_DESIGN_INDEX} designs, not ${enumeratedCount}.`);
   if (!axes) return;
-  const product = Object.values(axes).reduce((size, values) => size * values.length, implementations);
+  const { implementations = 1, blockWidths = 1 } = draft;
+  const product = Object.values(axes).reduce((size, values) => size * values.length, implementations * blockWidths);
   if (product !== enumeratedCount) {
     refuse('bad-input', `A run of ${enumeratedCount} designs cannot have axes that span ${product}.`);
   }

@@ -1,4 +1,4 @@
-import { isCpuDesign, type Design } from '../../src-workers/domain/design.ts';
+import { blockText, isCpuDesign, type Design } from '../../src-workers/domain/design.ts';
 import type { RegimeInfo } from '../../src-workers/domain/regime.ts';
 import { coresText } from '../../src-workers/domain/terms.ts';
 import { contradictionText, isContradicted } from '../contract/accuracy.ts';
@@ -10,10 +10,10 @@ export const DESIGN_HEAD = ['threads/unit', 'units/thread', 'balancing', 'block'
 
 /** Of a CPU's design its partition and cores: it has no blocks. */
 export function designCells(design: Design): readonly (string | number)[] {
-  const { threadsPerUnit, unitsPerThread, balancing, loop, blockThreads, gridBlocks } = design;
+  const { threadsPerUnit, unitsPerThread, balancing, loop, gridBlocks } = design;
   if (isCpuDesign(design)) return ['–', '–', balancing, '–', coresText(gridBlocks)];
   const order = loop === 'flattened' ? `${balancing}, flattened` : balancing;
-  return [threadsPerUnit, unitsPerThread, order, blockThreads, gridBlocks];
+  return [threadsPerUnit, unitsPerThread, order, blockText(design), gridBlocks];
 }
 
 /** How a prediction was computed, as `--json` prints it. */

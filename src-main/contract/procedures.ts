@@ -132,6 +132,8 @@ export const rankFilter = v.strictObject({
   /** Texts of the launch axis, as `landscape.axes` gives them. */
   launch: v.optional(v.array(shortText)),
   blockThreads: v.optional(v.strictObject({ from: v.number(), to: v.number() })),
+  /** Threads of a block side by side; null: one row. */
+  blockWidth: v.optional(v.array(v.nullable(v.number()))),
   gridBlocks: v.optional(v.strictObject({ from: v.number(), to: v.number() })),
   registerCap: v.optional(v.array(v.nullable(v.number()))),
   timeMs: v.optional(v.strictObject({ from: v.number(), to: v.number() })),

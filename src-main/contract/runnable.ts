@@ -2,7 +2,14 @@ import { coresText } from '../../src-workers/domain/terms.ts';
 
 /** Something that designs of a sweep need and a target has not. */
 export interface TargetLimit {
-  readonly quantity: 'cores' | 'threadsPerUnit' | 'blockThreads' | 'registerCap' | 'bestBuckets' | 'wholeUnits';
+  readonly quantity:
+    | 'cores'
+    | 'threadsPerUnit'
+    | 'blockThreads'
+    | 'registerCap'
+    | 'bestBuckets'
+    | 'wholeUnits'
+    | 'tiles';
   /** Null: none at all. */
   readonly atMost: number | null;
 }
@@ -35,6 +42,8 @@ export function limitText(
       return 'no best buckets';
     case 'wholeUnits':
       return 'no padding and no even shares';
+    case 'tiles':
+      return `${terms.block}s of one row`;
   }
 }
 
@@ -52,6 +61,8 @@ function needText({ quantity, atMost }: TargetLimit): string {
       return 'best buckets, whose thread-group width it does not report';
     case 'wholeUnits':
       return 'padding or even shares, which the stand-in loop does not have';
+    case 'tiles':
+      return 'blocks that are tiles, which the stand-in loop does not have';
   }
 }
 

@@ -69,6 +69,14 @@ export const workloadSchema = v.strictObject(
       ),
     ),
     units: v.pipe(count(2 ** 40), v.description('Number of independent work units')),
+    width: v.optional(
+      v.pipe(
+        count(LARGEST),
+        v.description(
+          'Units of a row, where they are an image or a grid given row by row: for axes.blockWidth. Left out: the width of example:mandelbrot, else none',
+        ),
+      ),
+    ),
     truncation: v.optional(
       v.pipe(
         between(MIN_TRUNCATION, MAX_TRUNCATION),
@@ -382,6 +390,14 @@ export const axesSchema = v.strictObject(
       ['none'],
     ),
     blockThreads: v.pipe(countAxis, v.description('Threads per block')),
+    blockWidth: v.optional(
+      v.pipe(
+        list(v.nullable(count(1024)), 64, 'widths (a whole number, or null for one row)'),
+        v.description(
+          'Of units in rows (workload.width): threads of a block side by side, the others above them, so that it takes a tile of the units (balancing none). null, or left out: a block takes units that follow one another',
+        ),
+      ),
+    ),
     unitsPerThread: v.optional(
       v.pipe(
         countAxis,

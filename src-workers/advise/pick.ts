@@ -10,7 +10,7 @@ import { axisCounts } from '../space/axes.ts';
  * for the usual ones, which also divide the threads of a multiprocessor evenly; the number of blocks is left to the time.
  */
 export const PICK_RULE =
-  'Of designs within 1.5 % of the fastest the simplest: without a register cap, without balancing, nested loops, the fewest threads per unit, then blocks of 128 or 256 threads, other powers of two, multiples of 64; of those the fastest.';
+  'Of designs within 1.5 % of the fastest the simplest: without a register cap, without balancing, nested loops, the fewest threads per unit, blocks of one row, then blocks of 128 or 256 threads, other powers of two, multiples of 64; of those the fastest.';
 /** The same on a CPU. */
 export const CORES_RULE =
   'Of designs within 1.5 % of the fastest the simplest: even rows, then the fewest cores; of those the fastest.';
@@ -66,6 +66,8 @@ export function simplerFirst(axes: SpaceAxes, { timeMs, gridBlocks }: DesignFigu
       axes.loop.map((form) => (form === 'nested' ? 0 : 1)),
     ),
     on('threadsPerUnit', axes.threadsPerUnit),
+    // One row is written first; of two widths neither is simpler.
+    on('blockWidth', axes.blockWidth?.map((width) => (width === null ? 0 : 1)) ?? [0]),
     on('blockThreads', axes.blockThreads.map(blockOddity)),
     (design: number) => (isCpu(design) ? gridBlocks(design) : 0),
     timeMs,

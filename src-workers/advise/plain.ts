@@ -1,5 +1,5 @@
 import { AXIS, type SpaceAxes } from '../domain/space.ts';
-import { axisCounts } from '../space/axes.ts';
+import { axisCounts, rowPosition } from '../space/axes.ts';
 
 /** How `plainDesign` chooses on a GPU and on a CPU, for people. */
 export const PLAIN_TEXT = {
@@ -22,6 +22,7 @@ export function plainDesign(axes: SpaceAxes, device: number, waves: (design: num
   const isCpu = axes.devices[device].kind === 'cpu';
   const first =
     device * strides[AXIS.device] +
+    rowPosition(axes) * strides[AXIS.blockWidth] +
     smallest(axes.threadsPerUnit) * strides[AXIS.threadsPerUnit] +
     Math.max(0, axes.loop.indexOf('nested')) * strides[AXIS.loop] +
     Math.max(0, axes.balancing.indexOf(isCpu ? 'row-split' : 'none')) * strides[AXIS.balancing] +

@@ -38,6 +38,8 @@ function texts(axes: SpaceAxes, axis: AxisName): readonly string[] {
       return [''];
     case 'implementation':
       return axes.implementations?.map(({ name }) => name) ?? [''];
+    case 'blockWidth':
+      return (axes.blockWidth ?? [null]).map(String);
     case 'launch':
       return axes.launch.map(formatLaunch);
     default:

@@ -261,6 +261,7 @@ function onlyMeasured(
   const { axes } = plan;
   const kept: SpaceAxes = {
     devices: pick(axes.devices, AXIS.device),
+    ...(axes.blockWidth && { blockWidth: pick(axes.blockWidth, AXIS.blockWidth) }),
     threadsPerUnit: pick(axes.threadsPerUnit, AXIS.threadsPerUnit),
     loop: pick(axes.loop, AXIS.loop),
     balancing: pick(axes.balancing, AXIS.balancing),

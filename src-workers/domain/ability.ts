@@ -16,6 +16,8 @@ export interface Ability {
   readonly bestBuckets: boolean;
   /** Whether its stand-in loop runs whole units alone, each as long as it is: no padding and no even shares. */
   readonly wholeUnits: boolean;
+  /** Whether its blocks can take tiles of the units: no stand-in loop does. */
+  readonly tiles: boolean;
 }
 
 /** @param device as it answered; null where it was not queried or did not answer */
@@ -31,6 +33,7 @@ export function abilityOf(backend: BenchBackend, device: MeasuringDevice | null)
     registerCaps: true,
     bestBuckets: true,
     wholeUnits: backend === 'cuda' || backend === 'hip' || backend === 'webgpu',
+    tiles: backend === 'program',
   };
   switch (backend) {
     case 'cpu':

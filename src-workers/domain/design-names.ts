@@ -10,6 +10,7 @@ export const DESIGN_NAMES = {
   loop: ['loop'],
   balancing: ['balancing'],
   blockThreads: ['block_size_x', 'block_threads', 'blockThreads'],
+  blockWidth: ['block_width', 'blockWidth'],
   gridBlocks: ['grid_size_x', 'grid_blocks', 'gridBlocks'],
   registerCap: ['register_cap', 'registerCap'],
 } as const;

@@ -112,6 +112,11 @@ export interface Design {
   /** Text form of a `Balancing`. */
   readonly balancing: string;
   readonly blockThreads: number;
+  /**
+   * Of units in rows (an image, a grid): threads of a block that lie side by side; the others lie above them, so that a block takes
+   * a tile of the units. Left out: a block takes units that follow one another.
+   */
+  readonly blockWidth?: number;
   readonly gridBlocks: number;
   /** Registers per thread the compiler is held to; `null` where nothing caps it. */
   readonly registerCap: number | null;
@@ -126,6 +131,11 @@ export interface DesignClass {
   readonly threadsPerUnit: number;
   readonly units: number;
   readonly gridBlocks: number;
+}
+
+/** The threads of a block of a design: `256`, or side by side and above one another: `16 × 16`. */
+export function blockText({ blockThreads, blockWidth }: Pick<Design, 'blockThreads' | 'blockWidth'>): string {
+  return blockWidth === undefined ? String(blockThreads) : `${blockWidth} × ${blockThreads / blockWidth}`;
 }
 
 /** Why a design cannot run or makes no sense; 0 is a valid design. Stored as a number, so never renumber. */
@@ -147,6 +157,10 @@ export const INVALID_REASONS = [
   {
     code: 'classes',
     text: 'classes of length have their own threads per unit: only designs of one thread per unit stand for them',
+  },
+  {
+    code: 'block-shape',
+    text: 'the block cannot have this shape: its width must divide its threads, its tile fit the image, and units be dealt as they lie (none)',
   },
 ] as const;
 export type InvalidReason = (typeof INVALID_REASONS)[number]['code'];

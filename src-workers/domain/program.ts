@@ -7,6 +7,7 @@ export const PLACEHOLDERS = {
   threadsPerUnit: 'threads that share a unit',
   unitsPerThread: 'units of each slot, one after another',
   blockThreads: 'threads of a block',
+  blockWidth: 'threads of a block side by side, of blocks that take tiles; 0 of blocks of one row',
   gridBlocks: 'blocks; on a CPU cores',
   registerCap: 'max registers of a thread; 0 where nothing caps them',
   balancing: 'such as none or window-sort(4096)',
@@ -15,7 +16,7 @@ export const PLACEHOLDERS = {
   device: 'id of the device that was predicted',
   units: 'number of units',
   lengthsFile: 'file of their lengths in order: 32-bit numbers, lowest byte first',
-  orderFile: 'file of the units in the order in which the design takes them, in the same form',
+  orderFile: 'file of the units in the order in which the design takes them, or its tiles lie in, in the same form',
   launches:
     'FIRST:UNITS:THREADS:BLOCKS: places in that order, threads per unit and blocks; of a mixed design for each class, with commas',
   binary: 'the file that --build makes',

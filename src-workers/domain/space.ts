@@ -30,12 +30,14 @@ export interface Implementation {
 
 /**
  * The axes of a design space. A design is an index into their product, mixed radix, slowest first:
- * device, implementation, threadsPerUnit, loop, balancing, launch, registerCap, blockThreads.
+ * device, implementation, blockWidth, threadsPerUnit, loop, balancing, launch, registerCap, blockThreads.
  */
 export interface SpaceAxes {
   readonly devices: readonly Device[];
   /** Left out where there is one: the kernel of the study, with all values of the axes. */
   readonly implementations?: readonly Implementation[];
+  /** Threads of a block side by side, where units are in rows (`Design.blockWidth`); `null`: one row. Left out: `null` alone. */
+  readonly blockWidth?: readonly (number | null)[];
   readonly threadsPerUnit: readonly number[];
   readonly loop: readonly LoopForm[];
   readonly balancing: readonly string[];
@@ -47,6 +49,7 @@ export interface SpaceAxes {
 export const AXIS_ORDER = [
   'device',
   'implementation',
+  'blockWidth',
   'threadsPerUnit',
   'loop',
   'balancing',

@@ -86,6 +86,7 @@ export function predictedMs(
     encode(counts, [
       0,
       0,
+      0,
       axes.threadsPerUnit.indexOf(threadsPerUnit),
       axes.loop.indexOf(loop),
       axes.balancing.indexOf(balancing),

@@ -24,6 +24,7 @@ export function createCaches(limits: CacheLimits = SWEEP_LIMITS): Caches {
     arena: createArena(SLAB_LENGTH),
     shared: null,
     dealt: new Map(),
+    tiled: new Map(),
   };
 }
 

@@ -8,7 +8,7 @@ import {
 import type { Device, GpuDevice } from '../domain/device.ts';
 import type { LoopForm } from '../domain/kernel.ts';
 import { AXIS } from '../domain/space.ts';
-import { decodeInto } from '../space/axes.ts';
+import { blockWidthAt, decodeInto } from '../space/axes.ts';
 import { examine, lockstepBalancing, type Candidate, type ClassCandidate } from './design/candidate.ts';
 import { paceOf } from './cost/pace.ts';
 import { balancingMs, iterationFactor, playedFetches, setupIterations, shareOverhead } from './pipeline.ts';
@@ -54,6 +54,7 @@ export function describeDesign(
   const candidate = {} as Candidate;
   const { kernel } = examine(predictor, positions, candidate).plan;
   const { axes } = predictor.plan;
+  const blockWidth = blockWidthAt(axes, positions[AXIS.blockWidth]);
   return {
     bytesPerIteration: kernel.accesses && !candidate.classes ? candidate.shape.bytesPerIteration : null,
     device: candidate.device,
@@ -70,6 +71,7 @@ export function describeDesign(
         candidate.device.kind === 'cpu' && candidate.invalid === 0
           ? 1
           : axes.blockThreads[positions[AXIS.blockThreads]],
+      ...(blockWidth !== null && candidate.device.kind === 'gpu' && { blockWidth }),
       gridBlocks: candidate.gridBlocks,
       registerCap: axes.registerCap[positions[AXIS.registerCap]],
       ...(candidate.classes && { classes: candidate.classes.map(designClass) }),

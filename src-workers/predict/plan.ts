@@ -16,6 +16,8 @@ export interface SweepPlan {
    * no CPU is among the devices, or where designs are only classified.
    */
   readonly ordered: OrderedLengths | null;
+  /** Units of a row, where they are an image or a grid. */
+  readonly width?: number | undefined;
   readonly kernel: KernelProfile;
   readonly constraints: readonly SpaceConstraint[];
   /** Measured pipeline parameters by device id; they replace the ones derived from the device's data sheet. */
@@ -51,5 +53,6 @@ export function planOfPart(plan: SweepPlan, units: number): SweepPlan {
   const { ordered } = plan;
   if (!ordered?.given || units >= plan.units) return planOfUnits(plan, units);
   const iterations = partOfUnits(repeatedUnits(ordered.iterations, plan.units), units);
-  return planOfUnits({ ...plan, id: `${plan.id}-part`, ordered: givenLengths(iterations) }, units);
+  // Stretches from all over an image are no image.
+  return planOfUnits({ ...plan, id: `${plan.id}-part`, ordered: givenLengths(iterations), width: undefined }, units);
 }

@@ -6,13 +6,16 @@ import { unwrap } from '../domain/result.ts';
 import type { Implementation, SpaceAxes } from '../domain/space.ts';
 import type { LengthLaw } from '../domain/workload.ts';
 import { pipelineParameters } from '../models/pipeline/derive.ts';
+import { kept } from '../numeric/kept.ts';
 import { mappedLaw, moments } from '../models/workload/laws.ts';
 import { axisCounts } from '../space/axes.ts';
 import { createCaches } from './caches.ts';
 import { OPEN_PROBABILITY } from './constants.ts';
 import { createCpuLoads } from './cpu.ts';
+import { mostTiles, tiledUnits, type Tile } from './dealing/tiles.ts';
 import { coresShape, shapeOf } from './design/shapes.ts';
-import type { SweepPlan } from './plan.ts';
+import { givenLengths } from './ordered.ts';
+import { givenOrderOf, type SweepPlan } from './plan.ts';
 import type { Allowed, Caches, Predictor } from './tables.ts';
 
 /**
@@ -68,6 +71,7 @@ function predictorOf(plan: SweepPlan, caches: Caches, allowed: Allowed | null, i
     meanLength,
     elements: meanLength,
     dealt: new Map(),
+    tiled: new Map(),
     paces: {
       hasNoPhases: !kernel.prologue && !kernel.unit && !kernel.refill,
       combines: kernelPhase(kernel, 'combine') !== undefined,
@@ -123,6 +127,25 @@ export function dealtPredictor(predictor: Predictor, threadsAt: number): Predict
     dealt.set(threadsAt, (found = { ...lanes, shapes, elements, cpuLoads }));
   }
   return found;
+}
+
+/**
+ * The predictor of designs whose blocks take units by tiles: of the units in that order, which takes the place of the given one. The same
+ * where units have no order, since draws are alike wherever they lie.
+ */
+export function tiledPredictor(predictor: Predictor, tile: Tile): Predictor {
+  const { plan, tiled, caches, shapes, cpuLoads } = predictor;
+  const given = givenOrderOf(plan);
+  if (given === null || plan.width === undefined) return predictor;
+  const { width } = plan;
+  const key = `${tile.width} ${tile.height}`;
+  const most = mostTiles(given.length);
+  return kept(tiled, most, key, () => {
+    const { law, units, lengths } = tiledUnits(given, plan.units, plan.law, width, tile);
+    const places = { ...plan, law, units, ordered: givenLengths(lengths) };
+    const own = kept(caches.tiled, most, key, () => createCaches(caches.limits));
+    return { ...predictorOf(places, own, predictor.allowed, predictor.isClass), shapes, cpuLoads };
+  });
 }
 
 /** Laws and orders of lanes, by what they are made from and the threads that share a unit. */

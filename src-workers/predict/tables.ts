@@ -37,6 +37,8 @@ export interface Predictor {
   readonly elements: number;
   /** Of lanes that are dealt the iterations of a unit: by the place of the threads per unit on its axis. */
   readonly dealt: Map<number, Predictor>;
+  /** Of units that blocks take by tiles: by width and height of a tile. */
+  readonly tiled: Map<string, Predictor>;
   readonly paces: Paces;
   readonly meanRounds: Map<number, MeanRound>;
   /** E[longest of all units], iterations, where units are draws: no launch of whole units is over before. */
@@ -143,6 +145,8 @@ export interface Caches {
   shared: SharedByCaps | null;
   /** Of the lanes that are dealt the iterations of a unit, by the threads that share it. */
   readonly dealt: Map<number, Caches>;
+  /** Of units that blocks take by tiles: by width and height of a tile. */
+  readonly tiled: Map<string, Caches>;
 }
 
 /** A depth law and the laws of its blocks. */

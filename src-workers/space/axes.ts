@@ -5,6 +5,7 @@ export function axisCounts(axes: SpaceAxes): readonly number[] {
   return [
     axes.devices.length,
     axes.implementations?.length ?? 1,
+    axes.blockWidth?.length ?? 1,
     axes.threadsPerUnit.length,
     axes.loop.length,
     axes.balancing.length,
@@ -12,6 +13,16 @@ export function axisCounts(axes: SpaceAxes): readonly number[] {
     axes.registerCap.length,
     axes.blockThreads.length,
   ];
+}
+
+/** The width of the blocks at a position of their axis; `null`: the threads of a block are one row. */
+export function blockWidthAt({ blockWidth }: SpaceAxes, position: number): number | null {
+  return blockWidth?.[position] ?? null;
+}
+
+/** The position of blocks of one row, which stand for all widths where these mean nothing; the first where there are none. */
+export function rowPosition({ blockWidth }: SpaceAxes): number {
+  return Math.max(0, blockWidth?.indexOf(null) ?? 0);
 }
 
 export function spaceSize(axes: SpaceAxes): number {

@@ -53,6 +53,7 @@ export function tieTable(axes: SpaceAxes, fraction: (best: TiePlace, other: TieP
     const balancing = axes.balancing[next(counts[AXIS.balancing])];
     next(loops);
     const threadsPerUnit = axes.threadsPerUnit[next(counts[AXIS.threadsPerUnit])];
+    next(counts[AXIS.blockWidth]);
     const implementation = next(counts[AXIS.implementation]);
     const kind = implementationKind(axes.devices[rest], threadsPerUnit, balancing);
     const key = `${rest} ${implementation} ${kind}`;

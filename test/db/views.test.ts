@@ -21,7 +21,7 @@ function decode(index: number): Record<string, AxisValue> {
   let rest = index;
   const values: Record<string, AxisValue> = {};
   for (const axis of AXIS_ORDER.toReversed()) {
-    if (axis === 'implementation') continue;
+    if (axis === 'implementation' || axis === 'blockWidth') continue;
     const { length } = SAMPLE_AXES[axis];
     values[COLUMN_OF[axis]] = SAMPLE_AXES[axis][rest % length];
     rest = Math.floor(rest / length);

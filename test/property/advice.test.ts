@@ -24,7 +24,7 @@ const size = counts.reduce((product, count) => product * count, 1);
 
 /** What the rule says, written out: smaller is simpler. */
 function order(of: SpaceAxes, design: number, blocks: number, timeMs: number): number[] {
-  const [, , unit, loop, balancing, , cap, threads] = positionsOf(design);
+  const [, , , unit, loop, balancing, , cap, threads] = positionsOf(design);
   const work = [[1, 0, 2][cap], [2, 0, 1][balancing], loop, axes.threadsPerUnit[unit]];
   return [...work, [2, 1, 3, 0, 0][threads], ...(of === cores ? [blocks] : []), timeMs];
 }
@@ -182,7 +182,7 @@ describe('the least regret', () => {
           const positions = new Int32Array(AXES);
           for (let design = 0; design < timeMs.length; design += 1) {
             decodeInto(positions, axisCounts(own), design);
-            const [, , unit, , , launch, , block] = positions;
+            const [, , , unit, , , launch, , block] = positions;
             if (!Number.isNaN(timeMs[design]))
               of.set(
                 `${own.threadsPerUnit[unit]} ${own.launch[launch].value} ${own.blockThreads[block]}`,

@@ -132,6 +132,14 @@ describe('invalid designs carry their reason and no time', () => {
       }),
       [small],
     ],
+    [
+      'block-shape',
+      oneDesign({
+        workload: { lengths: 'example:mandelbrot(64,64,10)', units: 4096 },
+        axes: { blockThreads: [96], blockWidth: [64] },
+      }),
+      [small],
+    ],
     ['constraint', oneDesign({ constraints: [{ quantity: 'blockThreads', atMost: 128 }] }), [small]],
     [
       'no-residency',

@@ -175,7 +175,7 @@ describe('ties', () => {
     const size = spaceSize(AXES);
     const counts = axisCounts(AXES);
     const kinds = Array.from({ length: size }, (_, design) => {
-      const [block, , , balancing, , threads, , device] = [...counts]
+      const [block, , , balancing, , threads, , , device] = [...counts]
         .reverse()
         .reduce<[number, number[]]>(
           ([rest, positions], count) => [Math.floor(rest / count), [...positions, rest % count]],
@@ -208,6 +208,6 @@ describe('ties', () => {
         },
       ),
     );
-    expect(encode(counts, [0, 0, 0, 0, 0, 0, 0, 1])).toBe(1);
+    expect(encode(counts, [0, 0, 0, 0, 0, 0, 0, 0, 1])).toBe(1);
   });
 });

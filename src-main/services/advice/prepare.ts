@@ -77,6 +77,7 @@ function advised(study: Study, axes: SpaceAxes, law: LengthLaw, order: OrderedLe
     work,
     given,
     units,
+    width: study.workload.width,
     loop: axes.loop,
     balancing: axes.balancing,
     implementations: axes.implementations,

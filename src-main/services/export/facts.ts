@@ -5,7 +5,7 @@ import {
   regimeText,
   type Breakdown,
 } from '../../../src-workers/domain/breakdown.ts';
-import { LIMITING_FACTORS } from '../../../src-workers/domain/design.ts';
+import { blockText, LIMITING_FACTORS } from '../../../src-workers/domain/design.ts';
 import type { CpuDevice, Device } from '../../../src-workers/domain/device.ts';
 import { assumedPhrase, kernelOf, trafficPhrase } from '../../../src-workers/domain/provenance.ts';
 import { evidenceGaps, evidenceText, tieBandText, type TieBand } from '../../../src-workers/domain/evidence.ts';
@@ -190,7 +190,7 @@ function designSentence({ design, device, timeMs, rank }: RankRow, valid: number
   const order = design.balancing === 'none' ? 'units in the order they come' : `balancing by ${design.balancing}`;
   const flattened = design.loop === 'flattened' ? ', loops flattened' : '';
   const written = design.implementation === undefined ? '' : `${design.implementation}, `;
-  return `On ${device}: ${written}${shared}, blocks of ${design.blockThreads} threads, ${counted(design.gridBlocks, 'block')}, ${order}${flattened}${cap}. Predicted ${ms(timeMs)} ms${placeAmong(rank, valid)}.`;
+  return `On ${device}: ${written}${shared}, blocks of ${blockText(design)} threads, ${counted(design.gridBlocks, 'block')}, ${order}${flattened}${cap}. Predicted ${ms(timeMs)} ms${placeAmong(rank, valid)}.`;
 }
 
 function placeAmong(rank: number, valid: number): string {

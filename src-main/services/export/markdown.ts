@@ -1,6 +1,6 @@
 import { BREAKDOWN_PARTS, partDecimals } from '../../../src-workers/domain/breakdown.ts';
 import { coresText } from '../../../src-workers/domain/terms.ts';
-import { isCpuDesign } from '../../../src-workers/domain/design.ts';
+import { blockText, isCpuDesign } from '../../../src-workers/domain/design.ts';
 import { designText } from '../ranking/design-text.ts';
 import type { ReportFacts } from './facts.ts';
 import { markdown, ms, percent, whole } from './text.ts';
@@ -91,7 +91,7 @@ export function markdownReport(facts: ReportFacts): string {
         row.rank,
         row.design.threadsPerUnit,
         row.design.unitsPerThread,
-        isCpuDesign(row.design) ? '–' : row.design.blockThreads,
+        isCpuDesign(row.design) ? '–' : blockText(row.design),
         isCpuDesign(row.design) ? coresText(row.design.gridBlocks) : whole(row.design.gridBlocks),
         row.design.registerCap ?? '–',
         ms(row.timeMs),

@@ -1,6 +1,6 @@
 import { BREAKDOWN_PARTS, partDecimals } from '../../../src-workers/domain/breakdown.ts';
 import { coresText } from '../../../src-workers/domain/terms.ts';
-import { isCpuDesign } from '../../../src-workers/domain/design.ts';
+import { blockText, isCpuDesign } from '../../../src-workers/domain/design.ts';
 import { designText } from '../ranking/design-text.ts';
 import type { Histogram, RankRow } from '../../contract/api.ts';
 import { MAP_SCRIPT_HASH, MAP_STYLE } from './map.ts';
@@ -143,7 +143,7 @@ export function htmlReport(facts: ReportFacts, draw: DrawChart, map: string): st
         { head: 'Units/thread', cell: (row) => row.design.unitsPerThread },
         { head: 'Balancing', word: true, cell: (row) => row.design.balancing },
         { head: 'Loop', word: true, cell: (row) => row.design.loop },
-        { head: 'Block', cell: (row) => (isCpuDesign(row.design) ? '–' : row.design.blockThreads) },
+        { head: 'Block', cell: (row) => (isCpuDesign(row.design) ? '–' : blockText(row.design)) },
         {
           head: 'Grid',
           cell: (row) => (isCpuDesign(row.design) ? coresText(row.design.gridBlocks) : whole(row.design.gridBlocks)),

@@ -21,6 +21,7 @@ export function designFields(design: Design) {
     unitsPerThread: design.unitsPerThread,
     balancing: design.balancing,
     blockThreads: design.blockThreads,
+    ...(design.blockWidth !== undefined && { blockWidth: design.blockWidth }),
     gridBlocks: design.gridBlocks,
     loop: design.loop,
     registerCap: design.registerCap,
@@ -111,6 +112,7 @@ export function rankingCsv(view: RunView, list: TableList): AsyncGenerator<strin
   const simulated = fastest.simulated !== null;
   const measured = fastest.measured !== null;
   const several = view.ranking.axes.implementations !== undefined;
+  const tiles = view.ranking.axes.blockWidth !== undefined;
   const head = [
     ...[
       'rank',
@@ -121,6 +123,7 @@ export function rankingCsv(view: RunView, list: TableList): AsyncGenerator<strin
       'loop',
       'balancing',
       'block_threads',
+      ...(tiles ? ['block_width'] : []),
       'grid_blocks',
     ],
     ...['register_cap', 'time_ms', 'mean_loss', 'aggregate_loss', 'occupancy_fraction', 'resident_blocks', 'waves'],
@@ -143,6 +146,7 @@ export function rankingCsv(view: RunView, list: TableList): AsyncGenerator<strin
     row.design.loop,
     row.design.balancing,
     row.design.blockThreads,
+    ...(tiles ? [row.design.blockWidth ?? null] : []),
     row.design.gridBlocks,
     row.design.registerCap,
     row.timeMs,
@@ -192,6 +196,7 @@ export function t4Configuration(device: string, design: Design) {
     loop: design.loop,
     balancing: design.balancing,
     block_size_x: design.blockThreads,
+    ...(design.blockWidth !== undefined && { block_width: design.blockWidth }),
     grid_size_x: design.gridBlocks,
     register_cap: design.registerCap ?? 0,
   };

@@ -12,7 +12,7 @@ import {
 import { Slice } from '../../../src-workers/parse/slice.ts';
 import { DECIMAL, shown } from '../../../src-workers/parse/source.ts';
 import { AXIS, type SpaceAxes } from '../../../src-workers/domain/space.ts';
-import { axisCounts, decodeInto, encode } from '../../../src-workers/space/axes.ts';
+import { axisCounts, decodeInto, encode, rowPosition } from '../../../src-workers/space/axes.ts';
 import { describeDesign } from '../../../src-workers/predict/designs.ts';
 import { timeOf } from '../../../src-workers/sweep/ranking.ts';
 import { isSameDevice } from '../measured/device.ts';
@@ -307,8 +307,12 @@ function designFinder(view: RunView, named: string | null): (wanted: Wanted) => 
           equal,
         )
       : [0];
+    // A file that names no width has blocks of one row.
+    const widths =
+      axes.blockWidth && wanted.blockWidth ? pick('blockWidth', axes.blockWidth, equal) : [rowPosition(axes)];
     const launches = places(counts[AXIS.launch]);
-    for (const one of [devices, implementations, units, loops, orders, caps]) if (typeof one === 'string') return one;
+    for (const one of [devices, implementations, widths, units, loops, orders, caps])
+      if (typeof one === 'string') return one;
 
     const hits = new Map<string, number>();
     let reason: string | null = null;
@@ -321,7 +325,7 @@ function designFinder(view: RunView, named: string | null): (wanted: Wanted) => 
         continue;
       }
       // Launches in the last place: of equal designs the first in this order counts.
-      const lists = [implementations, units, loops, orders, caps, ofDevice, launches] as (readonly number[])[];
+      const lists = [implementations, widths, units, loops, orders, caps, ofDevice, launches] as (readonly number[])[];
       const sizes = lists.map((list) => list.length);
       const candidates = sizes.reduce((product, size) => product * size, 1);
       looked += candidates;
@@ -329,10 +333,10 @@ function designFinder(view: RunView, named: string | null): (wanted: Wanted) => 
       const positions = new Int32Array(lists.length);
       for (let candidate = 0; candidate < candidates; candidate += 1) {
         decodeInto(positions, sizes, candidate);
-        const [implementation, unit, loop, order, cap, block, launch] = lists.map(
+        const [implementation, width, unit, loop, order, cap, block, launch] = lists.map(
           (list, axis) => list[positions[axis]],
         );
-        const index = encode(counts, [device, implementation, unit, loop, order, launch, cap, block]);
+        const index = encode(counts, [device, implementation, width, unit, loop, order, launch, cap, block]);
         const { design, invalid } = describeDesign(view.predictor, index);
         // Launches of CPUs beside GPUs, and the reverse, say nothing of this one.
         if (invalid === 'not-on-device') continue;

@@ -150,4 +150,4 @@ export function checkImplemented(
   return ok(null);
 }
 
-const KEY_AXES = ['implementation', 'threadsPerUnit', 'loop', 'balancing', 'blockThreads'] as const;
+const KEY_AXES = ['implementation', 'blockWidth', 'threadsPerUnit', 'loop', 'balancing', 'blockThreads'] as const;

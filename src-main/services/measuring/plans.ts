@@ -94,6 +94,12 @@ export async function chosenDesigns(
       const of = view.ranking.axes.devices[axisPosition(view.ranking, AXIS.device, design)].id;
       if (of !== deviceId)
         return fail('bad-input', `Design ${design} is of the device ${of}. Specify designs of ${deviceId}.`);
+      const { blockWidth } = describeDesign(view.predictor, design).design;
+      if (blockWidth !== undefined && !(await ability()).tiles)
+        return fail(
+          'unsupported',
+          `The blocks of design ${design} are tiles, and those of the stand-in loop one row. Specify other designs, or a program of your own (lockstep bench --exec).`,
+        );
     }
     return ok({ designs: [...new Set(input.designs)], leftOut: null });
   }

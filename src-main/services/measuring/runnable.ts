@@ -45,6 +45,8 @@ function boundsOf({ ranking: { axes } }: RunView, ability: Ability): readonly Bo
   atMost('blockThreads', ability.blockThreads);
   if (!ability.registerCaps)
     keep({ quantity: 'registerCap', atMost: null }, 'registerCap', axes.registerCap, (cap) => cap === null);
+  if (!ability.tiles)
+    keep({ quantity: 'tiles', atMost: null }, 'blockWidth', axes.blockWidth ?? [null], (width) => width === null);
   const { wholeUnits } = ability;
   if (wholeUnits) keep({ quantity: 'wholeUnits', atMost: null }, 'balancing', axes.balancing, takesWholeUnits);
   // Bounds of one axis replace one another: the last has both.

@@ -1,4 +1,10 @@
-import { isCpuDesign, isLockstep, type Design, type DesignClass } from '../../../src-workers/domain/design.ts';
+import {
+  blockText,
+  isCpuDesign,
+  isLockstep,
+  type Design,
+  type DesignClass,
+} from '../../../src-workers/domain/design.ts';
 import { unwrap } from '../../../src-workers/domain/result.ts';
 import { parseBalancing } from '../../../src-workers/domain/balancing.ts';
 import { AXIS, type SpaceAxes } from '../../../src-workers/domain/space.ts';
@@ -9,14 +15,17 @@ function implementationText({ implementation }: Design): string {
   return implementation === undefined ? '' : `${implementation}: `;
 }
 
+const blockWord = (design: Design): string => blockText(design).replaceAll(' × ', 'x');
+
 /** A design in one line, as exports and lists write it. */
 export function designText(design: Design): string {
-  const { threadsPerUnit, unitsPerThread, blockThreads, gridBlocks, loop, balancing, registerCap } = design;
+  const { threadsPerUnit, unitsPerThread, gridBlocks, loop, balancing, registerCap } = design;
   const named = implementationText(design);
   if (isCpuDesign(design)) return `${named}cores=${gridBlocks} partition=${balancing}`;
+  const block = blockWord(design);
   const flattened = loop === 'flattened' ? ' flattened' : '';
   const cap = registerCap === null ? '' : ` cap=${registerCap}`;
-  return `${named}u=${threadsPerUnit} m=${unitsPerThread} block=${blockThreads} grid=${gridBlocks} order=${balancing}${flattened}${cap}`;
+  return `${named}u=${threadsPerUnit} m=${unitsPerThread} block=${block} grid=${gridBlocks} order=${balancing}${flattened}${cap}`;
 }
 
 /** A design in one line, with its launch as the study gives it: the same text on every device, whatever the number of blocks. */
@@ -29,7 +38,7 @@ export function launchedText(design: Design, axes: SpaceAxes, index: number): st
   if (isCpuDesign(design)) return `${named}${launch} partition=${design.balancing}`;
   const flattened = design.loop === 'flattened' ? ' flattened' : '';
   const cap = design.registerCap === null ? '' : ` cap=${design.registerCap}`;
-  return `${named}u=${design.threadsPerUnit} block=${design.blockThreads} ${launch} order=${design.balancing}${flattened}${cap}`;
+  return `${named}u=${design.threadsPerUnit} block=${blockWord(design)} ${launch} order=${design.balancing}${flattened}${cap}`;
 }
 
 /** What one design has that another has not: `16 threads per unit, blocks of 128 threads`. A design that cannot run has no blocks. */
@@ -42,7 +51,7 @@ export function differenceText(from: Design, to: Design): string {
     ['balancing', to.balancing === 'none' ? 'no balancing' : to.balancing],
     ['loop', `a ${to.loop} loop`],
     ['registerCap', cap],
-    ['blockThreads', `blocks of ${to.blockThreads} threads`],
+    [from.blockThreads === to.blockThreads ? 'blockWidth' : 'blockThreads', `blocks of ${blockText(to)} threads`],
     ['gridBlocks', `${to.gridBlocks.toLocaleString('en')} ${cpu ? 'cores' : 'blocks'}`],
   ];
   const differing = parts
@@ -70,10 +79,14 @@ export function layoutSentences(design: Design): readonly string[] {
   if (isCpuDesign(design) || !isLockstep(order)) return [];
   const dealt = 'In round j, slot s takes the unit at j * slots + s of that order.';
   const flattened = loop === 'flattened' ? ['One loop runs over the iterations of all units of a slot.'] : [];
+  const given =
+    design.blockWidth === undefined
+      ? 'Units in the order they come.'
+      : `Units by tiles of ${blockText(design)} threads: row by row in a tile, tiles row by row over the image, places beyond its edges empty.`;
   const shuffled = 'blocks take their places in that order at random';
   switch (order.kind) {
     case 'none':
-      return ['Units in the order they come.', dealt, ...flattened];
+      return [given, dealt, ...flattened];
     case 'shuffle':
       return ['Units in random order: permute them before the launch.', dealt, ...flattened];
     case 'window-sort':

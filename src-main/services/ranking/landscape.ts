@@ -16,6 +16,7 @@ import { axisTexts, rankingFilter } from './rows.ts';
 const AXIS_LABELS: Readonly<Record<AxisName, string>> = {
   device: 'Device',
   implementation: 'Implementation',
+  blockWidth: 'Block width',
   threadsPerUnit: 'Threads per unit',
   loop: 'Loop',
   balancing: 'Balancing',

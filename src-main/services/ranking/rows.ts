@@ -93,6 +93,7 @@ export function rankingFilter(
     );
   if (filter.implementation)
     steps.push(pick('implementation', axisTexts(view, AXIS.implementation), filter.implementation));
+  if (filter.blockWidth) steps.push(pick('blockWidth', axes.blockWidth ?? [null], filter.blockWidth));
   if (filter.threadsPerUnit) steps.push(pick('threadsPerUnit', axes.threadsPerUnit, filter.threadsPerUnit));
   if (filter.loop) steps.push(pick('loop', axes.loop, filter.loop));
   if (filter.balancing) steps.push(pick('balancing', axes.balancing, filter.balancing));
@@ -256,6 +257,8 @@ export function axisTexts(view: RunView, axis: number): readonly string[] {
       return axes.devices.map((device) => device.name);
     case 'implementation':
       return axes.implementations?.map(({ name }) => name) ?? [view.study.study.kernel.name];
+    case 'blockWidth':
+      return (axes.blockWidth ?? [null]).map((width) => (width === null ? 'one row' : String(width)));
     case 'threadsPerUnit':
       return axes.threadsPerUnit.map(String);
     case 'loop':

@@ -11,6 +11,7 @@ import { fail, ok, type Result } from '../../../src-workers/domain/result.ts';
 import type { Implementation, Launch, SpaceAxes } from '../../../src-workers/domain/space.ts';
 import type { LengthLaw } from '../../../src-workers/domain/workload.ts';
 import { formatBalancing, parseBalancing } from '../../../src-workers/domain/balancing.ts';
+import { parseWorkload } from '../../../src-workers/parse/grammar.ts';
 import { formatLaunch } from '../../../src-workers/predict/design/launch.ts';
 import { spaceSize } from '../../../src-workers/space/axes.ts';
 import { lawOfUnits, type OrderedLengths } from '../../../src-workers/predict/ordered.ts';
@@ -149,6 +150,14 @@ function studyImplementations({ implementations, kernel, axes }: Study): Result<
   return ok(made);
 }
 
+/** Units of a row of a workload: as it says, or of the image that it names; undefined where it has no rows. */
+function rowWidth({ lengths, width }: Study['workload']): number | undefined {
+  if (width !== undefined) return width;
+  const parsed = parseWorkload(lengths);
+  const workload = parsed.ok ? parsed.value : null;
+  return workload?.kind === 'example' && workload.example.kind === 'mandelbrot' ? workload.example.width : undefined;
+}
+
 /** Expands the axes of a study over its devices. Fails with the field that is wrong. */
 export function studyAxes(study: Study, devices: readonly Device[]): Result<SpaceAxes> {
   const { axes } = study;
@@ -189,6 +198,13 @@ export function studyAxes(study: Study, devices: readonly Device[]): Result<Spac
           { field: `${part}.integerShare` },
         );
   }
+  const tile = axes.blockWidth?.find((width) => width !== null);
+  if (tile !== undefined && rowWidth(study.workload) === undefined)
+    return fail(
+      'bad-input',
+      `axes.blockWidth has ${tile}, but the units of ${study.workload.lengths} are in no rows. Give workload.width, the units of a row, or remove axes.blockWidth.`,
+      { field: 'axes.blockWidth' },
+    );
   const cpu = devices.find((device) => device.kind === 'cpu');
   const checked = cpu ? checkCpu(study, cpu, balancing) : ok(null);
   if (!checked.ok) return checked;
@@ -203,6 +219,7 @@ export function studyAxes(study: Study, devices: readonly Device[]): Result<Spac
   const result: SpaceAxes = {
     devices,
     ...(implementations.value && { implementations: implementations.value }),
+    ...(axes.blockWidth && { blockWidth: [...new Set(axes.blockWidth)] }),
     threadsPerUnit: expanded.threadsPerUnit!,
     loop: [...new Set(axes.loop)],
     balancing: [...new Set(balancing.map(formatBalancing))],
@@ -277,6 +294,7 @@ export function sweepPlan(
     axes,
     law: sharedLaw(ordered?.given ? lawOfUnits(law.label, ordered, units) : law),
     ordered,
+    width: rowWidth(study.workload),
     units,
     kernel: study.kernel,
     constraints: study.constraints,

@@ -125,6 +125,7 @@ export async function startSweep(
     bestWanted: best,
     devices: prepared.devices,
     implementations: prepared.axes.implementations?.length ?? 1,
+    blockWidths: prepared.axes.blockWidth?.length ?? 1,
     axes: storedAxes(prepared.axes),
   });
   if (!run.ok) return run;

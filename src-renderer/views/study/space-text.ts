@@ -13,6 +13,7 @@ export function axisCounts(study: Study): { readonly axis: string; readonly coun
   return [
     { axis: 'device', count: devices.length },
     ...(study.implementations ? [{ axis: 'implementation', count: study.implementations.length }] : []),
+    ...(axes.blockWidth ? [{ axis: 'blockWidth', count: axes.blockWidth.length }] : []),
     { axis: 'threadsPerUnit', count: axisCount(axes.threadsPerUnit) },
     { axis: 'loop', count: axes.loop.length },
     { axis: 'balancing', count: axes.balancing.length },
@@ -54,6 +55,8 @@ export function reasonLabel(reason: InvalidReason, say: Term): string {
       return 'More cores than the device has';
     case 'implementation':
       return 'Not allowed by the implementation';
+    case 'block-shape':
+      return `${sentenceCase(block)} cannot have this shape`;
     case 'classes':
       return `Classes set their own ${say('thread', 'many')} per unit`;
   }

@@ -126,6 +126,7 @@ export function valuesOf(
     threadsPerUnit: String(design.threadsPerUnit),
     unitsPerThread: String(design.unitsPerThread),
     blockThreads: String(design.blockThreads),
+    blockWidth: String(design.blockWidth ?? 0),
     gridBlocks: String(design.gridBlocks),
     registerCap: String(design.registerCap ?? 0),
     balancing: design.balancing,

@@ -11,9 +11,11 @@ import {
 import type { Device } from '../../domain/device.ts';
 import { AXIS, type GridLaunch, type SpaceConstraint } from '../../domain/space.ts';
 import { countStep } from '../../numeric/steps.ts';
+import { blockWidthAt, rowPosition } from '../../space/axes.ts';
 import { evenShares, meanItems } from '../dealing/even-share.ts';
+import { rowsOf, type Tile } from '../dealing/tiles.ts';
 import { classesOf, threadsOf } from './classes.ts';
-import { dealtPredictor } from '../predictor.ts';
+import { dealtPredictor, tiledPredictor } from '../predictor.ts';
 import { resolveLaunch } from './launch.ts';
 import type { SweepPlan } from '../plan.ts';
 import { REASON, type Shape } from './shapes.ts';
@@ -119,12 +121,34 @@ function allows({ allowed }: Predictor, positions: Int32Array): boolean {
   );
 }
 
-/** The predictor of the implementation and, where its threads are dealt the iterations of a unit, of the lengths of their lanes. */
+/**
+ * The predictor of the implementation; where its blocks take units by tiles, of the units in that order; and where its threads are dealt the
+ * iterations of a unit, of the lengths of their lanes.
+ */
 function ownPredictor(whole: Predictor, positions: Int32Array): Predictor {
   const implementation = whole.implementations[positions[AXIS.implementation]];
   // Even shares are dealt as a whole, not unit by unit.
   if (isEvenShare(implementation.balancing[positions[AXIS.balancing]])) return implementation;
-  return dealtPredictor(implementation, positions[AXIS.threadsPerUnit]);
+  const tile = implementation.plan.axes.blockWidth && tileOf(implementation, positions);
+  return dealtPredictor(tile ? tiledPredictor(implementation, tile) : implementation, positions[AXIS.threadsPerUnit]);
+}
+
+/**
+ * The units of a block of a design as a tile; `null` where its block is one row, or cannot have the width that it is given: that must divide
+ * the threads of the block and be a multiple of the threads per unit, and the tile must not exceed the image.
+ */
+function tileOf({ plan, balancing }: Predictor, positions: Int32Array): Tile | null {
+  const { axes, width, units, ordered } = plan;
+  const blockWidth = blockWidthAt(axes, positions[AXIS.blockWidth]);
+  // Whatever orders units takes them from their places, and a slot that fetches takes the next one wherever it lies in its block.
+  if (blockWidth === null || width === undefined || balancing[positions[AXIS.balancing]].kind !== 'none') return null;
+  const tile = {
+    width: blockWidth / axes.threadsPerUnit[positions[AXIS.threadsPerUnit]],
+    height: axes.blockThreads[positions[AXIS.blockThreads]] / blockWidth,
+  };
+  const rows = rowsOf(ordered?.iterations.length ?? units, units, width);
+  const fits = tile.width <= width && tile.height <= rows;
+  return fits && Number.isInteger(tile.width) && Number.isInteger(tile.height) ? tile : null;
 }
 
 /**
@@ -212,6 +236,10 @@ function examineShape(predictor: Predictor, positions: Int32Array, candidate: Ca
   }
   if (needsLengths(balancing) && !kernel.lengthsKnownBeforeLaunch) {
     candidate.invalid = REASON['lengths-unknown'];
+    return;
+  }
+  if (blockWidthAt(axes, positions[AXIS.blockWidth]) !== null && tileOf(predictor, positions) === null) {
+    candidate.invalid = REASON['block-shape'];
     return;
   }
   candidate.unitsPerGroup = Math.max(1, Math.min(device.threadGroupWidth, blockThreads) / threadsPerUnit);
@@ -322,6 +350,7 @@ function isPlain({ plan: { axes }, balancing }: Predictor, positions: Int32Array
     axes.loop[positions[AXIS.loop]] === 'nested' &&
     axes.registerCap[positions[AXIS.registerCap]] === null &&
     positions[AXIS.blockThreads] === 0 &&
+    positions[AXIS.blockWidth] === rowPosition(axes) &&
     isPartition(balancing[positions[AXIS.balancing]])
   );
 }

@@ -1,0 +1,111 @@
+import type { LengthLaw } from '../../domain/workload.ts';
+import { kept } from '../../numeric/kept.ts';
+
+/*
+ * Units in rows of an image or a grid, taken by blocks of width × height slots. A block takes a tile: its slots lie row by row in it (x fastest),
+ * and the tiles row by row over the image. At the right and lower edges a tile has slots without a unit, which are units of length 0 here:
+ * after this reordering all else is a launch of one row.
+ */
+
+/** The slots of a block side by side and above one another, both ≥ 1. */
+export interface Tile {
+  readonly width: number;
+  readonly height: number;
+}
+
+/** The units of an image by tiles. */
+export interface TiledUnits {
+  /** Iterations of each place of an image, 0 where it has no unit. */
+  readonly lengths: Float64Array;
+  /** Places of all images, with those that have no unit. */
+  readonly units: number;
+  /** Of the places. */
+  readonly law: LengthLaw;
+}
+
+/** Rows of one image: more units repeat it, fewer are its first ones. */
+export function rowsOf(lengths: number, units: number, width: number): number {
+  return Math.ceil(Math.min(lengths, units) / width);
+}
+
+/** By the lengths of a workload, then by its units, rows and tiles: no device, kernel or set-up changes them. */
+const tiledBefore = new WeakMap<Float64Array, Map<string, TiledUnits>>();
+/** Numbers kept of the tiles of a workload: 64 MB. */
+const MAX_NUMBERS = 2 ** 23;
+
+/** How many orders by tiles are kept of a workload. */
+export function mostTiles(lengths: number): number {
+  return Math.max(2, Math.min(64, Math.floor(MAX_NUMBERS / lengths)));
+}
+
+/**
+ * The units of `lengths` by tiles, made once. Of an image of which the units have a part alone, behind whole ones, the first tiles are taken
+ * that have as many.
+ * @param law of so many units
+ * @param width units of a row, ≥ 1
+ */
+export function tiledUnits(
+  lengths: Float64Array,
+  units: number,
+  law: LengthLaw,
+  width: number,
+  tile: Tile,
+): TiledUnits {
+  const known = tiledBefore.get(lengths) ?? new Map<string, TiledUnits>();
+  tiledBefore.set(lengths, known);
+  const key = `${units} ${width} ${tile.width} ${tile.height}`;
+  return kept(known, mostTiles(lengths.length), key, () => {
+    const image = lengths.length > units ? lengths.subarray(0, units) : lengths;
+    const tiled = byTiles(image, width, tile);
+    const images = Math.floor(units / image.length);
+    const part = placesOf(units - images * image.length, image.length, width, tile);
+    const places = images * tiled.length + part.places;
+    const share = (images * image.length + part.units) / places;
+    return { lengths: tiled, units: places, law: share === 1 ? law : withoutUnits(law, share) };
+  });
+}
+
+function byTiles(image: Float64Array, width: number, tile: Tile): Float64Array {
+  const rows = Math.ceil(image.length / width);
+  const across = Math.ceil(width / tile.width);
+  const down = Math.ceil(rows / tile.height);
+  const out = new Float64Array(across * down * tile.width * tile.height);
+  let to = 0;
+  for (let top = 0; top < down * tile.height; top += tile.height)
+    for (let left = 0; left < across * tile.width; left += tile.width) {
+      const inside = Math.min(tile.width, width - left);
+      for (let y = top; y < top + tile.height; y++, to += tile.width) {
+        const from = y * width + left;
+        for (let x = 0; x < inside && from + x < image.length; x++) out[to + x] = image[from + x];
+      }
+    }
+  return out;
+}
+
+/** The first tiles of an image that have so many units together, at least: their places and units. */
+function placesOf(wanted: number, length: number, width: number, tile: Tile): { places: number; units: number } {
+  let places = 0;
+  let units = 0;
+  for (let top = 0; units < wanted; top += tile.height)
+    for (let left = 0; left < width && units < wanted; left += tile.width) {
+      places += tile.width * tile.height;
+      const right = Math.min(width, left + tile.width);
+      for (let y = top; y < top + tile.height; y++)
+        units += Math.max(0, Math.min(y * width + right, length) - (y * width + left));
+    }
+  return { places, units };
+}
+
+/** The law of places of which a share has a unit. */
+function withoutUnits(law: LengthLaw, share: number): LengthLaw {
+  const probability = law.probability.map((part) => part * share);
+  if (law.support[0] === 0) {
+    probability[0] += 1 - share;
+    return { ...law, probability };
+  }
+  return {
+    ...law,
+    support: Float64Array.of(0, ...law.support),
+    probability: Float64Array.of(1 - share, ...probability),
+  };
+}

@@ -1,0 +1,170 @@
+import { describe, expect, it } from 'vitest';
+import type { StudyFile } from '../../../src-main/contract/study.ts';
+import { studyAxes } from '../../../src-main/services/studies/plan.ts';
+import { parseStudy } from '../../../src-main/contract/parse.ts';
+import { shortestTimes, shortestTimesWithLoss } from '../../../src-workers/advise/bound.ts';
+import { AXIS } from '../../../src-workers/domain/space.ts';
+import { unwrap } from '../../../src-workers/domain/result.ts';
+import { mandelbrotLengths } from '../../../src-workers/models/workload/generated.ts';
+import { tiledUnits } from '../../../src-workers/predict/dealing/tiles.ts';
+import { describeDesign } from '../../../src-workers/predict/designs.ts';
+import { givenLengths, lawOfUnits } from '../../../src-workers/predict/ordered.ts';
+import { createPredictor } from '../../../src-workers/predict/predictor.ts';
+import { predictChunk } from '../../../src-workers/predict/ranges.ts';
+import { simulateDesign } from '../../../src-workers/simulate/simulate-design.ts';
+import { axisCounts, encode, spaceSize } from '../../../src-workers/space/axes.ts';
+import { gpu, KERNEL, oneDesign, planOf } from '../sweep-plans.ts';
+
+const image = (width: number, height: number, units = width * height): StudyFile['workload'] => ({
+  lengths: `example:mandelbrot(${width},${height},200)`,
+  units,
+});
+
+/** Losses of the thread groups of a launch of one tile per block, counted thread by thread. */
+function countedLosses(width: number, height: number, threads: number, across: number, u: number) {
+  const lengths = mandelbrotLengths(width, height, 200);
+  const down = threads / across;
+  const groupWidth = 32;
+  let work = 0;
+  let lockstep = 0;
+  let losses = 0;
+  let groups = 0;
+  for (let top = 0; top < height; top += down)
+    for (let left = 0; left < width; left += across / u)
+      for (let first = 0; first < threads; first += groupWidth) {
+        const own: number[] = [];
+        for (let thread = first; thread < Math.min(threads, first + groupWidth); thread += u) {
+          const x = left + Math.floor((thread % across) / u);
+          const y = top + Math.floor(thread / across);
+          own.push(x < width && y < height ? lengths[y * width + x] : 0);
+        }
+        const sum = own.reduce((total, length) => total + length, 0);
+        const most = Math.max(...own) * own.length;
+        work += sum;
+        lockstep += most;
+        losses += sum > 0 ? most / sum : 1;
+        groups += 1;
+      }
+  return { aggregateLoss: lockstep / work, meanLoss: losses / groups };
+}
+
+describe('units of an image by tiles', () => {
+  it.each([
+    [256, 128, 256, 16, 1],
+    [200, 150, 256, 16, 1],
+    [200, 150, 96, 8, 1],
+    [200, 150, 1024, 32, 1],
+    [130, 70, 128, 16, 4],
+  ])(
+    '%i × %i pixels, blocks of %i threads, %i wide, %i per unit: losses counted thread by thread',
+    async (width, height, threads, across, u) => {
+      const study = oneDesign({
+        workload: image(width, height),
+        axes: { blockThreads: [threads], blockWidth: [across], threadsPerUnit: [u] },
+      });
+      const { aggregateLoss, meanLoss, invalidReason } = predictChunk(createPredictor(await planOf(study)), 0, 1);
+      expect(invalidReason[0]).toBe(0);
+      const counted = countedLosses(width, height, threads, across, u);
+      // Columns keep losses in single precision.
+      expect(Math.abs(aggregateLoss[0] / counted.aggregateLoss - 1)).toBeLessThan(2 ** -23);
+      expect(Math.abs(meanLoss[0] / counted.meanLoss - 1)).toBeLessThan(2 ** -23);
+    },
+  );
+
+  it('is the plain order where a block is one row of a width that divides the image', async () => {
+    const study = oneDesign({
+      workload: image(256, 128, 5 * 256 * 128),
+      devices: ['nvidia-a100-sxm4-40gb', 'amd-rx-7900-xtx'],
+      axes: {
+        blockThreads: [128],
+        blockWidth: [null, 128],
+        loop: ['nested', 'flattened'],
+        unitsPerThread: [1, 3],
+      },
+    });
+    const plan = await planOf(study);
+    const counts = axisCounts(plan.axes);
+    const { timeMs, aggregateLoss } = predictChunk(createPredictor(plan), 0, spaceSize(plan.axes));
+    const stride = counts.slice(AXIS.blockWidth + 1).reduce((product, count) => product * count, 1);
+    for (let design = 0; design < timeMs.length; design += 1) {
+      if (Math.floor(design / stride) % 2 === 1) continue;
+      expect(timeMs[design + stride], `design ${design}`).toBe(timeMs[design]);
+      expect(aggregateLoss[design + stride]).toBe(aggregateLoss[design]);
+    }
+  });
+
+  it('keeps every unit at its place, with empty places beyond the edges', () => {
+    // 5 × 3 units in tiles of 2 × 2, two images and 4 units of a third.
+    const lengths = Float64Array.from({ length: 15 }, (_, unit) => unit + 1);
+    const units = 2 * 15 + 4;
+    const law = lawOfUnits('x', givenLengths(lengths), units);
+    const tiled = tiledUnits(lengths, units, law, 5, { width: 2, height: 2 });
+    expect([...tiled.lengths]).toEqual([1, 2, 6, 7, 3, 4, 8, 9, 5, 0, 10, 0, 11, 12, 0, 0, 13, 14, 0, 0, 15, 0, 0, 0]);
+    // The first tile has four units.
+    expect(tiled.units).toBe(2 * 24 + 4);
+    expect(tiled.law.support[0]).toBe(0);
+    expect(tiled.law.probability[0]).toBeCloseTo(1 - 34 / 52, 12);
+    expect(tiled.law.probability.reduce((sum, part) => sum + part, 0)).toBeCloseTo(1, 12);
+  });
+
+  it('is within a few percent of the event simulation, and never below its bounds', async () => {
+    const study = oneDesign({
+      workload: image(300, 200),
+      devices: ['nvidia-a100-sxm4-40gb', 'amd-rx-7900-xtx'],
+      axes: {
+        blockThreads: [64, 256, 704],
+        blockWidth: [null, 8, 16],
+        loop: ['nested', 'flattened'],
+        unitsPerThread: [1, 4],
+      },
+    });
+    const plan = await planOf(study);
+    const predictor = createPredictor(plan);
+    const size = spaceSize(plan.axes);
+    const { timeMs } = predictChunk(predictor, 0, size);
+    const designs = Uint32Array.from({ length: size }, (_, design) => design).filter((at) => timeMs[at] > 0);
+    const shortest = shortestTimes(predictor, designs);
+    const closest = shortestTimesWithLoss(predictor, designs);
+    const errors = Array.from(designs, (design, at) => {
+      expect(shortest[at]).toBeLessThanOrEqual(timeMs[design]);
+      expect(closest[at]).toBeLessThanOrEqual(timeMs[design]);
+      const { meanMs } = unwrap(simulateDesign(predictor, design, { seed: 1, halfWidth: 0.01, maxReplications: 5 }));
+      return Math.abs(timeMs[design] / meanMs - 1);
+    }).sort((a, b) => a - b);
+    expect(errors.length).toBe(72);
+    expect(errors[36]).toBeLessThan(0.005);
+    expect(errors[71]).toBeLessThan(0.1);
+  });
+
+  it('refuses shapes that a block cannot have, and widths without rows', async () => {
+    const axes = { blockThreads: [256], blockWidth: [null, 16, 48, 512], balancing: ['none', 'dynamic-fetch'] };
+    const plan = await planOf(oneDesign({ workload: image(128, 128), axes }));
+    const predictor = createPredictor(plan);
+    const reasons = Array.from(
+      { length: spaceSize(plan.axes) },
+      (_, design) => describeDesign(predictor, design).invalid,
+    );
+    // Of each width none, then slots that fetch, for which it means nothing where they lie.
+    expect(reasons).toEqual([null, null, null, ...Array.from({ length: 5 }, () => 'block-shape')]);
+    const taller = await planOf(oneDesign({ workload: image(256, 8), axes: { ...axes, blockWidth: [16] } }));
+    expect(describeDesign(createPredictor(taller), 0).invalid).toBe('block-shape');
+    const rowless = oneDesign({ axes });
+    expect(studyAxes(unwrap(parseStudy(JSON.stringify(rowless))), [gpu('nvidia-a100-sxm4-40gb')])).toMatchObject({
+      ok: false,
+      error: { code: 'bad-input', context: { field: 'axes.blockWidth' } },
+    });
+    expect(describeDesign(predictor, 2).design).toMatchObject({ blockThreads: 256, blockWidth: 16 });
+    expect(describeDesign(predictor, 0).design).not.toHaveProperty('blockWidth');
+  });
+
+  it('leaves the numbers of designs as they are where a study names no width', async () => {
+    const axes = { blockThreads: [64, 128], unitsPerThread: [1, 2], threadsPerUnit: [1, 2] };
+    const plain = await planOf(oneDesign({ workload: image(64, 64), axes }));
+    expect(encode(axisCounts(plain.axes), [0, 0, 0, 1, 0, 0, 1, 0, 1])).toBe(7);
+    const row = await planOf(
+      oneDesign({ workload: image(64, 64), kernel: KERNEL, axes: { ...axes, blockWidth: [null] } }),
+    );
+    const all = predictChunk(createPredictor(plain), 0, 8);
+    expect([...predictChunk(createPredictor(row), 0, 8).timeMs]).toEqual([...all.timeMs]);
+  });
+});
