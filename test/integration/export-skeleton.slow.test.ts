@@ -4,6 +4,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import type { RankRow } from '../../src-main/contract/api.ts';
+import type { StudyFile } from '../../src-main/contract/study.ts';
 import { unwrap } from '../../src-workers/domain/result.ts';
 import { openBench, smallStudy, type Bench } from '../unit/export-runs.ts';
 import { findTool, lacks } from '../tools.mjs';
@@ -33,6 +34,12 @@ const WAYS = [
   { name: 'classes', balancing: 'mixed(1:4,8:40,group:200,block)', threads: 1, loop: 'nested' },
 ] as const;
 const UNITS = 1500;
+/** Ways to take the units as an image and a part of a further one, whose edges cut tiles. */
+const TILED = [
+  { name: 'tiles', balancing: 'none', threads: 4, loop: 'nested' },
+  { name: 'tiles_loop', balancing: 'none', threads: 1, loop: 'flattened' },
+] as const;
+const EVERY = [...WAYS, ...TILED];
 /** Of 64 threads a unit, whose thread groups each take a part of the sum. */
 const THREAD_GROUPS = 2;
 const BLOCK_THREADS = 128;
@@ -99,7 +106,7 @@ int main() {
     x = x * 1664525u + 1013904223u;
     lengths.push_back(unit % 7 == 0 ? 0 : 600 / (1 + (x >> 16) % 300));
   }
-${WAYS.map(({ name }) => `  CHECK(${name});`).join('\n')}
+${EVERY.map(({ name }) => `  CHECK(${name});`).join('\n')}
 }`;
 
 let bench: Bench;
@@ -113,12 +120,16 @@ const LENGTHS = Array.from({ length: UNITS }, (_, unit) =>
 beforeAll(async () => {
   bench = await openBench();
   folder = mkdtempSync(join(tmpdir(), 'lockstep-skeleton-'));
-  const run = await bench.run(
+  const study = (
+    ways: typeof WAYS | typeof TILED,
+    workload: StudyFile['workload'],
+    axes: Partial<StudyFile['axes']>,
+  ): StudyFile =>
     smallStudy({
       devices: ['nvidia-a100-sxm4-40gb'],
-      workload: { lengths: 'zipf(1.3,600)', units: UNITS },
+      workload,
       kernel: { name: 'walk', registersPerThread: 40, instructionsPerIteration: 60, lengthsKnownBeforeLaunch: true },
-      implementations: WAYS.map(({ name, balancing, threads, loop }) => ({
+      implementations: ways.map(({ name, balancing, threads, loop }) => ({
         name,
         kernel: {},
         axes: { balancing: [balancing], threadsPerUnit: [threads], loop: [loop] },
@@ -126,21 +137,35 @@ beforeAll(async () => {
       axes: {
         threadsPerUnit: [1, 2, 4, 8, 64],
         loop: ['nested', 'flattened'],
-        balancing: [...new Set(WAYS.map(({ balancing }) => balancing))],
+        balancing: [...new Set(ways.map(({ balancing }) => balancing))],
         blockThreads: [BLOCK_THREADS],
         gridBlocks: [2],
+        ...axes,
       },
-    }),
+    });
+  const found = new Map<string, RankRow>();
+  const render = async (ways: typeof WAYS | typeof TILED, own: StudyFile): Promise<void> => {
+    const run = await bench.run(own);
+    const { rows } = unwrap(await bench.engine.call('ranking.page', { runId: run, limit: 1000 }));
+    for (const { name } of ways) {
+      const row = rows.find(({ design }) => design.implementation === name)!;
+      found.set(name, row);
+      for (const [format, extension] of [
+        ['cuda-kernel', 'cuh'],
+        ['wgsl-kernel', 'wgsl'],
+      ] as const) {
+        const { text } = await bench.render(run, format, { designIndex: row.designIndex });
+        writeFileSync(join(folder, `${name}.${extension}`), text);
+      }
+    }
+  };
+  await render(WAYS, study(WAYS, { lengths: 'zipf(1.3,600)', units: UNITS }, {}));
+  await render(
+    TILED,
+    study(TILED, { lengths: 'example:collatz(1000)', width: 47, units: UNITS }, { blockWidth: [16] }),
   );
-  const { rows } = unwrap(await bench.engine.call('ranking.page', { runId: run, limit: 1000 }));
-  designs = new Map(WAYS.map(({ name }) => [name, rows.find(({ design }) => design.implementation === name)!]));
-  for (const [name, { designIndex }] of designs)
-    for (const [format, extension] of [
-      ['cuda-kernel', 'cuh'],
-      ['wgsl-kernel', 'wgsl'],
-    ] as const)
-      writeFileSync(join(folder, `${name}.${extension}`), (await bench.render(run, format, { designIndex })).text);
-  writeFileSync(join(folder, 'main.cu'), PROGRAM(WAYS.map(({ name }) => `${name}.cuh`)));
+  designs = found;
+  writeFileSync(join(folder, 'main.cu'), PROGRAM(EVERY.map(({ name }) => `${name}.cuh`)));
 });
 afterAll(async () => {
   await bench.close();
@@ -157,9 +182,9 @@ describe.skipIf(lacks('g++'))('the CUDA kernels', () => {
       const [name, right, fewest, most, descents] = line.split(' ');
       return { name, right: right === '1', fewest: Number(fewest), most: Number(most), descents: Number(descents) };
     });
-    expect(found.map(({ name }) => name)).toEqual(WAYS.map(({ name }) => name));
+    expect(found.map(({ name }) => name)).toEqual(EVERY.map(({ name }) => name));
     for (const { name, right, fewest, most, descents } of found) {
-      const { balancing, threads } = WAYS.find((way) => way.name === name)!;
+      const { balancing, threads } = EVERY.find((way) => way.name === name)!;
       expect([name, right]).toEqual([name, true]);
       const cut = balancing === 'nonzero-split' || balancing === 'merge-path';
       const parts = threads > 32 ? THREAD_GROUPS : 1;
@@ -206,7 +231,7 @@ describe.skipIf(lacks('swiftshader'))('the WGSL kernels', () => {
       'merge-path': [starts],
       'dynamic-fetch': [[0]],
     };
-    const runs = WAYS.map(({ name, balancing }): WgslKernelRun => {
+    const runs = EVERY.map(({ name, balancing }): WgslKernelRun => {
       const { design } = designs.get(name)!;
       const classes = design.classes ?? [{ upTo: null, threadsPerUnit: null }];
       const ends = classes.map(({ upTo }) => LENGTHS.filter((length) => length <= (upTo ?? Infinity)).length);
@@ -239,7 +264,7 @@ describe.skipIf(lacks('swiftshader'))('the WGSL kernels', () => {
       return sum;
     });
     for (const [at, [sums, calls]] of (JSON.parse(said) as number[][][]).entries()) {
-      const { name, balancing, threads } = WAYS[at];
+      const { name, balancing, threads } = EVERY[at];
       expect([name, sums]).toEqual([name, expected]);
       const parts = [name, Math.min(...calls), Math.max(...calls)];
       // Each invocation of a unit hands over its part once.

@@ -176,6 +176,44 @@ describe('a report', () => {
     },
   );
 
+  it('launches blocks of two dimensions where they take tiles of an image', async () => {
+    const workload = { lengths: 'example:mandelbrot(256,250,1000)', units: 512_000 };
+    const axes = { blockThreads: [128], blockWidth: [null, 8], unitsPerThread: [1, 3] };
+    const run = await bench.run(smallStudy({ devices: ['nvidia-a100-sxm4-40gb'], workload, axes }));
+    const { rows } = unwrap(await bench.engine.call('ranking.page', { runId: run, limit: 100 }));
+    const { designIndex, design } = rows.find((row) => row.design.blockWidth === 8 && row.design.unitsPerThread === 3)!;
+    // Eight images of 32 × 16 tiles of 8 × 16, three for each block.
+    expect(design.gridBlocks).toBe(Math.ceil((8 * 512) / 3));
+    const cuda = (await bench.render(run, 'cuda', { designIndex })).text;
+    for (const line of [
+      'constexpr unsigned block_width = 8u;',
+      'constexpr unsigned block_height = 16u;',
+      'constexpr unsigned image_width = 256u;',
+      'constexpr unsigned image_height = 250u;',
+      'constexpr unsigned image_units = 64000u;',
+      'constexpr unsigned tiles_across = 32u;',
+      'constexpr unsigned tiles_per_image = 512u;',
+      '// kernel<<<lockstep_walk::grid_blocks, dim3(lockstep_walk::block_width, lockstep_walk::block_height)>>>(...);',
+      '/// Units by tiles of 8 × 16 threads: row by row in a tile, tiles row by row over the image, places beyond its edges empty.',
+    ])
+      expect(cuda).toContain(`${line}\n`);
+    expect((await bench.render(run, 'wgsl', { designIndex })).text).toContain(
+      '// @compute @workgroup_size(BLOCK_WIDTH, BLOCK_HEIGHT)\n',
+    );
+    expect((await bench.render(run, 'python', { designIndex })).text).toContain('    "block_width": 8,  # threads of');
+    expect((await bench.render(run, 'csv')).text).toMatch(/,block_threads,block_width,grid_blocks,/);
+    expect(await bench.engine.call('export.render', { runId: run, format: 'sycl', designIndex })).toMatchObject({
+      ok: false,
+      error: { code: 'unsupported' },
+    });
+    const { text, note } = await bench.render(run, 'sycl');
+    expect(text).not.toContain('Units by tiles');
+    expect(rows[0].design.blockWidth).toBe(8);
+    expect(note).toContain(`SYCL cannot express the faster design ${rows[0].designIndex} (`);
+    expect((await bench.render(run, 'triton')).text).toContain('Triton cannot express the faster design');
+    expect((await bench.render(run, 't4')).text).toMatch(/"block_width":\s*8/);
+  });
+
   it('explains the design that was chosen, not only the best', async () => {
     const page = unwrap(await bench.engine.call('ranking.page', { runId: plain, offset: 40, limit: 1 }));
     const { designIndex, rank } = page.rows[0];

@@ -10,6 +10,7 @@ import { deviceEvidence, tieBand } from '../evidence/tie-band.ts';
 import { pickText } from '../export/code.ts';
 import { codeDocument } from '../export/libraries.ts';
 import { cpuHasNoCode, fileStem } from '../export/render.ts';
+import { imageOf } from '../export/tiles.ts';
 import { pickRule } from '../ranking/recommended.ts';
 import { predictedRow } from '../ranking/rows.ts';
 import type { Predictions } from './predictions.ts';
@@ -45,6 +46,7 @@ export async function adviseCode(
     evidence: evidenceText(deviceEvidence(device), [row.kind]),
     law: plan.law,
     isGridFixed: plan.axes.launch[positions[AXIS.launch]].kind !== 'units-per-thread',
+    image: imageOf(plan),
   };
   return codeDocument(fileStem(study.study.name), format, source, row, device.threadGroupWidth);
 }

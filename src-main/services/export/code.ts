@@ -6,6 +6,7 @@ import type { RankRow } from '../../contract/api.ts';
 import type { Study } from '../../contract/study.ts';
 import { designText, layoutSentences } from '../ranking/design-text.ts';
 import { APP_VERSION } from '../app/version.ts';
+import { tileNumbers, type ImageOfUnits } from './tiles.ts';
 import { comment, counted, identifier, ms } from './text.ts';
 
 /** The chosen design as code. Only checked numbers and cleaned names reach the text. */
@@ -25,6 +26,8 @@ export interface CodeSource {
   readonly law: LengthLaw;
   /** Whether the design launches its blocks for any number of units; else as many as its units per slot need. */
   readonly isGridFixed: boolean;
+  /** Of units in rows; else `null`. */
+  readonly image: ImageOfUnits | null;
 }
 
 /** The kernel, and how it is written where a study names several ways, as an identifier. */
@@ -141,6 +144,10 @@ export function cudaHeader(source: CodeSource, row: RankRow): string {
     `constexpr unsigned units_per_thread = ${design.unitsPerThread}u;`,
     '/// Threads per block.',
     `constexpr unsigned block_threads = ${design.blockThreads}u;`,
+    ...tileNumbers(row, source.image).flatMap(([name, value, about]) => [
+      `/// ${about}`,
+      `constexpr unsigned ${name} = ${value}u;`,
+    ]),
     `/// Blocks of the launch the design was chosen for: ${source.study.workload.units} units.`,
     `constexpr unsigned grid_blocks = ${design.gridBlocks}u;`,
     '/// Blocks that are to be resident on one multiprocessor.',
@@ -171,7 +178,9 @@ export function cudaHeader(source: CodeSource, row: RankRow): string {
           `/// ${gridForNote(source, 'grid_blocks')}`,
           ...gridFor(
             'unsigned long long units',
-            '(units + units_per_block - 1ull) / units_per_block',
+            design.blockWidth === undefined
+              ? '(units + units_per_block - 1ull) / units_per_block'
+              : '((units + image_units - 1ull) / image_units * tiles_per_image + units_per_thread - 1ull) / units_per_thread',
             source.isGridFixed ? 'grid_blocks' : null,
           ),
         ]),
@@ -181,12 +190,18 @@ export function cudaHeader(source: CodeSource, row: RankRow): string {
     `// __global__ void LOCKSTEP_${upper}_BOUNDS kernel(...);`,
     design.classes
       ? `// for each class c: kernel<<<lockstep_${name}::class_grid_blocks[c], lockstep_${name}::block_threads>>>(...);`
-      : `// kernel<<<lockstep_${name}::grid_blocks, lockstep_${name}::block_threads>>>(...);`,
+      : `// kernel<<<lockstep_${name}::grid_blocks, ${blockOf(name, design)}>>>(...);`,
     ...boundsMacro(`LOCKSTEP_${upper}_BOUNDS`, row),
     '',
     `#endif  // LOCKSTEP_${upper}_CUH`,
     '',
   ].join('\n');
+}
+
+/** The threads of a block in a launch. */
+function blockOf(name: string, { blockWidth }: RankRow['design']): string {
+  const own = `lockstep_${name}::`;
+  return blockWidth === undefined ? `${own}block_threads` : `dim3(${own}block_width, ${own}block_height)`;
 }
 
 /** The largest 32-bit word; as a threshold it stands for none, where no other is as large. */
@@ -253,6 +268,11 @@ function wgslClasses(row: RankRow, classes: readonly DesignClass[]): readonly st
 /** WebGPU allows this many workgroups along one dimension unless a device offers more. */
 const MAX_WORKGROUPS_PER_DIMENSION = 65_535;
 
+/** Invocations of a workgroup, as its attribute takes them. */
+export function workgroupSize({ blockWidth }: RankRow['design']): string {
+  return blockWidth === undefined ? 'WORKGROUP_SIZE' : 'BLOCK_WIDTH, BLOCK_HEIGHT';
+}
+
 /** Constants of the design for a WGSL module, to be put before the shader. */
 export function wgslConstants(source: CodeSource, row: RankRow): string {
   const { design } = row;
@@ -267,8 +287,12 @@ export function wgslConstants(source: CodeSource, row: RankRow): string {
     `const THREADS_PER_UNIT: u32 = ${design.threadsPerUnit}u;`,
     '// Units that each slot of THREADS_PER_UNIT invocations processes, one after another.',
     `const UNITS_PER_THREAD: u32 = ${design.unitsPerThread}u;`,
-    '// @compute @workgroup_size(WORKGROUP_SIZE)',
+    `// @compute @workgroup_size(${workgroupSize(design)})`,
     `const WORKGROUP_SIZE: u32 = ${design.blockThreads}u;`,
+    ...tileNumbers(row, source.image).flatMap(([name, value, about]) => [
+      `// ${about}`,
+      `const ${name.toUpperCase()}: u32 = ${value}u;`,
+    ]),
     `const WORKGROUP_COUNT: u32 = ${design.gridBlocks}u;`,
     ...(design.classes
       ? wgslClasses(row, design.classes)
@@ -291,6 +315,9 @@ export function pythonModule(source: CodeSource, row: RankRow): string {
     ['threads_per_unit', design.threadsPerUnit, 'threads that share one unit of work'],
     ['units_per_thread', design.unitsPerThread, 'units that each slot of threads_per_unit threads processes'],
     ['block_threads', design.blockThreads, 'threads per block'],
+    ...tileNumbers(row, source.image).map(
+      ([name, value, about]) => [name, value, `${about[0].toLowerCase()}${about.slice(1, -1)}`] as const,
+    ),
     ['grid_blocks', design.gridBlocks, `blocks of a launch of ${source.study.workload.units} units`],
     ['resident_blocks', row.residentBlocks, 'blocks that are to be resident on one multiprocessor'],
     ['register_cap', design.registerCap ?? 'None', 'registers per thread at most; None: no cap'],
@@ -326,7 +353,9 @@ export function pythonModule(source: CodeSource, row: RankRow): string {
       : [
           'def grid_for(units):',
           `    """${gridForNote(source, 'grid_blocks')}"""`,
-          '    blocks = -(-units // launch["units_per_block"])',
+          design.blockWidth === undefined
+            ? '    blocks = -(-units // launch["units_per_block"])'
+            : '    blocks = -(-(-(-units // launch["image_units"]) * launch["tiles_per_image"]) // launch["units_per_thread"])',
           source.isGridFixed ? '    return max(blocks, launch["grid_blocks"])' : '    return blocks',
         ]),
     '',

@@ -1,8 +1,8 @@
 import { parseBalancing } from '../../../src-workers/domain/balancing.ts';
-import { isWholeUnit } from '../../../src-workers/domain/design.ts';
+import { blockText, isWholeUnit } from '../../../src-workers/domain/design.ts';
 import { fail, ok, unwrap, type Result } from '../../../src-workers/domain/result.ts';
 import { moments } from '../../../src-workers/models/workload/laws.ts';
-import type { CODE_FORMATS, ExportDocument, RankRow } from '../../contract/api.ts';
+import type { CODE_FORMATS, ExportDocument, ExportFormat, RankRow } from '../../contract/api.ts';
 import { layoutSentences } from '../ranking/design-text.ts';
 import {
   cudaHeader,
@@ -350,7 +350,10 @@ const CODE: Readonly<Record<(typeof CODE_FORMATS)[number] | 'cub', CodeFormat>> 
 /** What kernels count their units and iterations up to, so that a sum of two is a 32-bit word. */
 const MAX_COUNT = 2 ** 31 - 1;
 
-/** A design as launch code. Fails where a number of it does not fit into the constants or counters of the code; those of Python always do. */
+/** Whether a form of code has blocks that take tiles of an image. */
+export const hasTiles = (format: ExportFormat): boolean => format !== 'kokkos' && format !== 'sycl' && format !== 'cub';
+
+/** A design as launch code. Fails where its blocks are tiles and those of the code are not, and where a number of it does not fit into the constants or counters of the code; those of Python always do. */
 export function codeDocument(
   base: string,
   format: keyof typeof CODE,
@@ -359,6 +362,11 @@ export function codeDocument(
   width: number,
 ): Result<ExportDocument> {
   const { extension, mediaType, write } = CODE[format];
+  if (row.design.blockWidth !== undefined && !hasTiles(format))
+    return fail(
+      'unsupported',
+      `The blocks of design ${row.designIndex} are tiles (${blockText(row.design)}), and those of this code one row. Specify a design whose blocks are, or export CUDA or WGSL.`,
+    );
   const large = format === 'python' ? undefined : tooLarge(format, source, row);
   if (large)
     return fail(

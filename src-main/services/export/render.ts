@@ -15,13 +15,14 @@ import type { Pool } from '../pool.ts';
 import type { RunView } from '../runs/run-view.ts';
 import { pickText, type CodeSource } from './code.ts';
 import { designEvidence, reportFacts, type ReportFacts } from './facts.ts';
-import { codeDocument } from './libraries.ts';
+import { codeDocument, hasTiles } from './libraries.ts';
 import { mapSection } from './map.ts';
 import { markdownReport } from './markdown.ts';
 import { htmlReport } from './page.ts';
 import { chartDrawer } from './plots.ts';
 import { rankingCsv, rankingJson, t4Json, type TableList } from './tables.ts';
 import { threadGroupWidth, TUNER_NAMES, tunerDesigns, unitsTable } from './tuner-designs.ts';
+import { imageOf } from './tiles.ts';
 import { launchTrace } from './trace.ts';
 import { kernelTunerScript, optunaModule, tritonModule, type TunerSource } from './tuners.ts';
 import { joined, ms } from './text.ts';
@@ -101,7 +102,8 @@ export async function renderExport(
       const gpu = onGpu(view, chosen, recommended, deviceId !== undefined);
       if (!gpu.ok) return gpu;
       const device = view.devices.find(({ id }) => id === gpu.value.row.deviceId)!;
-      const segmented = format === 'cub' ? segmentedDesign(view, device, gpu.value) : gpu;
+      const own = hasTiles(format) ? gpu.value : rowDesign(view, device, gpu.value);
+      const segmented = format === 'cub' ? segmentedDesign(view, device, own) : ok(own);
       if (!segmented.ok) return segmented;
       const { row, picked } = segmented.value;
       const { ranking } = view;
@@ -116,6 +118,7 @@ export async function renderExport(
         evidence: designEvidence(view, device, row),
         law: view.predictor.plan.law,
         isGridFixed: launch.kind !== 'units-per-thread',
+        image: imageOf(view.predictor.plan),
       };
       if (format === 'trace') {
         const { plan } = view.predictor;
@@ -138,6 +141,17 @@ interface PickedRow {
   readonly picked: RecommendedDesign | null;
 }
 
+const rowsOnly = ({ ranking: { axes } }: RunView): ReadonlySet<number> =>
+  new Set((axes.blockWidth ?? [null]).flatMap((width, at) => (width === null ? [at] : [])));
+
+/** The design for code whose blocks are one row: the fastest of those, unless a person chose one. */
+function rowDesign(view: RunView, device: Device, chosen: PickedRow): PickedRow {
+  if (chosen.row.design.blockWidth === undefined || chosen.picked === null) return chosen;
+  const positions = { [AXIS.device]: new Set([view.devices.indexOf(device)]), [AXIS.blockWidth]: rowsOnly(view) };
+  const [best] = rankedDesigns(view.ranking, { ...ALL_VALID, positions }, 'timeMs');
+  return best === undefined ? chosen : { row: chosenRow(view, ALL_VALID, best)!, picked: null };
+}
+
 /** The design for a segmented algorithm, which takes segments in their order, a thread or more each, by classes or all alike. */
 function segmentedDesign(view: RunView, device: Device, { row, picked }: PickedRow): Result<PickedRow> {
   const isSegmented =
@@ -153,6 +167,7 @@ function segmentedDesign(view: RunView, device: Device, { row, picked }: PickedR
   const kinds = axes.balancing.map((text) => unwrap(parseBalancing(text)).kind);
   const positions = {
     [AXIS.device]: new Set([view.devices.indexOf(device)]),
+    [AXIS.blockWidth]: rowsOnly(view),
     [AXIS.loop]: new Set([axes.loop.indexOf('nested')]),
     [AXIS.balancing]: new Set(kinds.flatMap((kind, at) => (kind === 'mixed' || kind === 'none' ? [at] : []))),
   };
@@ -168,7 +183,16 @@ function segmentedDesign(view: RunView, device: Device, { row, picked }: PickedR
 /** Says that the design asked for is faster than the one of a document, whose form cannot express it; empty where it is not. */
 function fasterText(asked: RankRow, { timeMs }: RankRow, format: ExportFormat): string {
   if (asked.timeMs >= timeMs) return '';
-  const form = format === 'cub' ? "CUB's segmented reduction" : isTuner(format) ? TUNER_NAMES[format] : 'Code for GPUs';
+  const form =
+    format === 'cub'
+      ? "CUB's segmented reduction"
+      : format === 'kokkos'
+        ? 'Kokkos'
+        : format === 'sycl'
+          ? 'SYCL'
+          : isTuner(format)
+            ? TUNER_NAMES[format]
+            : 'Code for GPUs';
   return `${form} cannot express the faster design ${asked.designIndex} (${designText(asked.design)}, on ${asked.device}): ${ms(asked.timeMs)} ms, against ${ms(timeMs)} ms here.`;
 }
 

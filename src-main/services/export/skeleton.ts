@@ -39,7 +39,8 @@ export function cudaKernel(source: CodeSource, row: RankRow, width: number): str
   const fetches = balancing.kind === 'dynamic-fetch';
   const cuts = cutsUnits(balancing);
   const several = cuts || most > width;
-  return `${cudaHeader(source, row)}
+  const isTiled = design.blockWidth !== undefined;
+  const text = `${cudaHeader(source, row)}
 #include <algorithm>
 #include <cstddef>
 #include <numeric>
@@ -88,7 +89,7 @@ using host_lists = lists_of<std::vector<unsigned>, std::vector<unsigned long lon
 using device_lists = lists_of<const unsigned*, const unsigned long long*>;
 
 ${prepare(design.classes !== undefined, balancing, bucketEnds(source, design, balancing, width))}
-/// Lanes of the thread group that share a unit with this one.
+${LANES}
 template <unsigned U>
 __device__ unsigned long long lanes_of_unit() {
   constexpr unsigned OWN = U < group_width ? U : group_width;
@@ -117,7 +118,7 @@ __device__ void run_unit(const Work& work, unsigned unit, unsigned padded) {
   if (rank % group_width == 0u) work.end(unit, sum);
 }
 
-/// first, units: the units of this launch, by their places in the order. counter: one word, 0 before the launch; of launches that fetch.
+${isTiled ? IN_TILES : ''}/// first, units: the units of this launch, by their places in the order. counter: one word, 0 before the launch; of launches that fetch.
 template <unsigned U, class Work>
 __global__ void ${`LOCKSTEP_${name.toUpperCase()}_BOUNDS`} run_units(Work work, device_lists lists, [[maybe_unused]] unsigned first, unsigned units,
                          [[maybe_unused]] unsigned* counter) {
@@ -125,13 +126,63 @@ __global__ void ${`LOCKSTEP_${name.toUpperCase()}_BOUNDS`} run_units(Work work, 
   [[maybe_unused]] const unsigned rank = threadIdx.x % U;
   [[maybe_unused]] const unsigned slot = threadIdx.x / U;
   [[maybe_unused]] const unsigned place = lists.blocks ? lists.blocks[blockIdx.x] : blockIdx.x;
-  [[maybe_unused]] const auto unit_at = [&](unsigned long long at) { return lists.order ? lists.order[first + at] : static_cast<unsigned>(first + at); };
+  [[maybe_unused]] const auto unit_at = [&](unsigned long long at) { ${isTiled ? 'return work.unit_at(at);' : 'return lists.order ? lists.order[first + at] : static_cast<unsigned>(first + at);'} };
 ${fetches ? fetching(balancing, most > width) : cuts ? evenShares(balancing.kind === 'merge-path') : design.loop === 'flattened' ? DEALT_FLATTENED : dealt(balancing)}}
 
-${launch(design.classes !== undefined, source.isGridFixed)}
+${isTiled ? LAUNCH_TILES : launch(design.classes !== undefined, source.isGridFixed)}
 }  // namespace lockstep_${name}
 `;
+  return isTiled
+    ? text.replaceAll('threadIdx.x', 'thread_of_block()').replace(LANES, (lanes) => `${THREAD}${lanes}`)
+    : text;
 }
+
+const LANES = '/// Lanes of the thread group that share a unit with this one.';
+const THREAD = `/// Number of this thread in its block of two dimensions, row by row.
+__device__ inline unsigned thread_of_block() { return threadIdx.y * blockDim.x + threadIdx.x; }
+
+`;
+
+/** Units by tiles: the loops run over places of tiles, of which those beyond the edges of an image have no unit. */
+const IN_TILES = `/// Stands for the unit of a place beyond the edges of an image.
+constexpr unsigned no_unit = 0xffffffffu;
+
+/// The work of the places of tiles: row by row in a tile, tiles row by row over an image, one image after another.
+template <class Work>
+struct in_tiles {
+  using value = typename Work::value;
+  Work work;
+  unsigned units;
+  __device__ unsigned unit_at(unsigned long long place) const {
+    constexpr unsigned slots = block_threads / threads_per_unit, across = block_width / threads_per_unit;
+    const unsigned tile = static_cast<unsigned>(place / slots), slot = static_cast<unsigned>(place % slots);
+    const unsigned inside = tile % tiles_per_image;
+    const unsigned x = inside % tiles_across * across + slot % across;
+    const unsigned y = inside / tiles_across * block_height + slot / across;
+    const unsigned long long own = static_cast<unsigned long long>(y) * image_width + x;
+    const unsigned long long unit = static_cast<unsigned long long>(tile / tiles_per_image) * image_units + own;
+    return x < image_width && own < image_units && unit < units ? static_cast<unsigned>(unit) : no_unit;
+  }
+  __device__ unsigned iterations(unsigned unit) const { return unit == no_unit ? 0u : work.iterations(unit); }
+  __device__ value step(unsigned unit, unsigned i) const { return work.step(unit, i); }
+  __device__ void end(unsigned unit, value sum) const {
+    if (unit != no_unit) work.end(unit, sum);
+  }
+};
+
+`;
+
+const LAUNCH_TILES = `/// Launches all units, in as many blocks as the lists were prepared for: grid_blocks, or grid_for of another number of units.
+template <class Work>
+LOCKSTEP_ERROR launch(Work work, const unsigned*, unsigned units, device_lists lists, unsigned* counter = nullptr, LOCKSTEP_STREAM stream = nullptr,
+                      unsigned grid = grid_blocks) {
+  in_tiles<Work> tiles{work, units};
+  unsigned first = 0;
+  unsigned places = (units + image_units - 1u) / image_units * tiles_per_image * (block_threads / threads_per_unit);
+  void* arguments[] = {&tiles, &lists, &first, &places, &counter};
+  return LOCKSTEP_LAUNCH(run_units<threads_per_unit, in_tiles<Work>>, dim3(grid), dim3(block_width, block_height), arguments, 0, stream);
+}
+`;
 
 /** What a balancing needs, made on the host from the lengths of the units. */
 function prepare(isMixed: boolean, balancing: Balancing, buckets: readonly number[] | null): string {

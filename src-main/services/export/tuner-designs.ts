@@ -41,10 +41,13 @@ export function tunerDesigns(
     const groups = threads / threadGroupWidth(device);
     return tuner !== 'triton' || (groups >= 1 && Number.isInteger(Math.log2(groups))) ? [at] : [];
   });
+  const widths = axes.blockWidth ?? [null];
+  const rows = widths.flatMap((width, at) => (width === null ? [at] : []));
   const positions: Record<number, ReadonlySet<number>> = {
     [AXIS.device]: new Set([view.devices.indexOf(device)]),
     [AXIS.balancing]: new Set(balancings),
     [AXIS.blockThreads]: new Set(blocks),
+    [AXIS.blockWidth]: new Set(rows),
   };
   const isLaunchable = (design: number): boolean =>
     Object.entries(positions).every(([axis, at]) => at.has(axisPosition(ranking, Number(axis), design)));
@@ -54,7 +57,12 @@ export function tunerDesigns(
       'conflict',
       `Run ${view.run.id} has no design on ${device.name} that ${TUNER_NAMES[tuner]} can launch. ${LAUNCHABLE[tuner]}`,
     );
-  let leftOut = balancings.length < axes.balancing.length ? 'Mixed designs, of several launches, are left out.' : '';
+  let leftOut = [
+    balancings.length < axes.balancing.length ? 'Mixed designs, of several launches, are left out.' : '',
+    rows.length < widths.length ? 'Designs whose blocks are tiles are left out.' : '',
+  ]
+    .filter(Boolean)
+    .join(' ');
   if (tuner === 'triton') {
     const like = isLaunchable(chosen.designIndex) ? chosen.designIndex : launchable[0];
     for (const axis of [AXIS.implementation, AXIS.loop, AXIS.balancing])
@@ -88,7 +96,7 @@ export const TUNER_NAMES = { triton: 'Triton', 'kernel-tuner': 'Kernel Tuner', o
 const LAUNCHABLE = {
   triton: 'Its blocks have 1, 2, 4, 8, 16 or 32 thread groups, and a mixed design is several launches.',
   'kernel-tuner': 'A mixed design is several launches.',
-  optuna: '',
+  optuna: 'Blocks are of one row.',
 } as const;
 
 export function threadGroupWidth(device: Device): number {

@@ -2,7 +2,7 @@ import { parseBalancing } from '../../../src-workers/domain/balancing.ts';
 import type { Balancing } from '../../../src-workers/domain/design.ts';
 import { unwrap } from '../../../src-workers/domain/result.ts';
 import type { RankRow } from '../../contract/api.ts';
-import { wgslConstants, type CodeSource } from './code.ts';
+import { wgslConstants, workgroupSize, type CodeSource } from './code.ts';
 import { bucketEnds, cutsUnits, padsUnits } from './skeleton.ts';
 
 /**
@@ -44,6 +44,11 @@ export function wgslKernel(source: CodeSource, row: RankRow, width: number): str
   let slots_of_group = WORKGROUP_SIZE / u;
   let rank = thread % u;
 ${fetches ? fetching(typeof balancing.fetch === 'number' ? balancing.fetch : 1, isWide) : dealing(balancing, design.loop === 'flattened', isPlaced)}`;
+  const isTiled = design.blockWidth !== undefined;
+  const inTiles = (text: string): string =>
+    text
+      .replaceAll('unit_iterations(unit)', 'iterations_of(unit)')
+      .replaceAll('unit_end(unit, sum)', 'end_unit(unit, sum)');
   return `${byGroup ? SUBGROUPS : ''}${wgslConstants(source, row)}${
     buckets
       ? `// Longest length of each bucket, iterations; the last has all that are longer.\nconst BUCKET_UP_TO = array(${buckets.map((to) => `${to}u`).join(', ')});\n`
@@ -58,8 +63,8 @@ ${cuts ? '' : '//   fn unit_iterations(unit: u32) -> u32           how long the 
 // A launch takes \`units\` units from place \`first\` of the order on, in \`workgroups\` workgroups.${isMixed ? ' Launch each class, `which`.' : ''}
 struct Launch { first: u32, units: u32, workgroups: u32, which: u32 }
 @group(3) @binding(0) var<uniform> launch: Launch;
-${bindings.join('')}${cuts ? '' : unitAt(isOrdered)}${wholeUnits ? runUnit(isPadded) : ''}${isWide ? SHARED : ''}
-@compute @workgroup_size(WORKGROUP_SIZE)
+${bindings.join('')}${isTiled ? TILES : cuts ? '' : unitAt(isOrdered)}${wholeUnits ? (isTiled ? inTiles : String)(runUnit(isPadded)) : ''}${isWide ? SHARED : ''}
+@compute @workgroup_size(${workgroupSize(design)})
 fn run_units(
   @builtin(workgroup_id) id: vec3<u32>,
   @builtin(num_workgroups) groups: vec3<u32>,
@@ -67,8 +72,8 @@ fn run_units(
 ) {
   let group = id.y * groups.x + id.x;
   if (group >= launch.workgroups) { return; }
-  let units = launch.units;
-${body}}
+  let units = ${isTiled ? '(launch.units + IMAGE_UNITS - 1u) / IMAGE_UNITS * TILES_PER_IMAGE * (WORKGROUP_SIZE / THREADS_PER_UNIT)' : 'launch.units'};
+${isTiled ? inTiles(body) : body}}
 `;
 }
 
@@ -86,6 +91,33 @@ var<workgroup> remaining: u32;
 const unitAt = (isOrdered: boolean): string => `
 fn unit_at(at: u32) -> u32 {
   return ${isOrdered ? 'order[launch.first + at]' : 'launch.first + at'};
+}
+`;
+
+/** Units by tiles: the loops run over places of tiles, of which those beyond the edges of an image have no unit. */
+const TILES = `
+const NO_UNIT: u32 = 0xffffffffu;
+
+// The unit of a place: row by row in a tile, tiles row by row over an image, one image after another.
+fn unit_at(place: u32) -> u32 {
+  let slots = WORKGROUP_SIZE / THREADS_PER_UNIT;
+  let across = BLOCK_WIDTH / THREADS_PER_UNIT;
+  let tile = place / slots;
+  let slot = place % slots;
+  let inside = tile % TILES_PER_IMAGE;
+  let x = inside % TILES_ACROSS * across + slot % across;
+  let y = inside / TILES_ACROSS * BLOCK_HEIGHT + slot / across;
+  let own = y * IMAGE_WIDTH + x;
+  let unit = tile / TILES_PER_IMAGE * IMAGE_UNITS + own;
+  let has_unit = x < IMAGE_WIDTH && own < IMAGE_UNITS && unit < launch.units;
+  return select(NO_UNIT, launch.first + unit, has_unit);
+}
+fn iterations_of(unit: u32) -> u32 {
+  if (unit == NO_UNIT) { return 0u; }
+  return unit_iterations(unit);
+}
+fn end_unit(unit: u32, sum: Value) {
+  if (unit != NO_UNIT) { unit_end(unit, sum); }
 }
 `;
 

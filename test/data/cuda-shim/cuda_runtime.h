@@ -260,13 +260,14 @@ inline bool releaseActive() {
 }
 
 /// One block, from `startClock` on; when it ends. Sets `machine.fault` where it cannot.
-inline long long runBlock(unsigned threads, long long startClock) {
+inline long long runBlock(dim3 block, long long startClock) {
+  const unsigned threads = block.x * block.y;
   machine.lanes.assign(threads, Lane());
   if (machine.stacks.size() < threads * STACK_BYTES) machine.stacks.resize(threads * STACK_BYTES);
   for (unsigned i = 0; i < threads; ++i) {
     Lane& lane = machine.lanes[i];
     lane.number = i;
-    lane.index = dim3(i, 0, 0);
+    lane.index = dim3(i % block.x, i / block.x, 0);
     lane.clock = startClock;
     getcontext(&lane.context);
     lane.context.uc_stack.ss_sp = machine.stacks.data() + i * STACK_BYTES;
@@ -437,7 +438,7 @@ cudaError_t cudaLaunchKernel(void (*kernel)(Parameters...), dim3 grid, dim3 bloc
   using namespace cuda_shim;
   if (machine.sticky != cudaSuccess) return machine.sticky;
   const auto limit = machine.sharedLimits.find(reinterpret_cast<const void*>(kernel));
-  const unsigned resident = residentBlocks(block.x, sharedBytes);
+  const unsigned resident = residentBlocks(block.x * block.y, sharedBytes);
   if (resident == 0 || grid.x < 1 || grid.x > GRID_X || grid.y < 1 || grid.y > GRID_Y || grid.z < 1 || grid.z > GRID_Z)
     return answer(cudaErrorInvalidConfiguration);
   if (sharedBytes > (limit == machine.sharedLimits.end() ? SHARED_BYTES : limit->second)) return answer(cudaErrorInvalidValue);
@@ -459,7 +460,7 @@ cudaError_t cudaLaunchKernel(void (*kernel)(Parameters...), dim3 grid, dim3 bloc
         blockIdx = dim3(x, y, z);
         const size_t slot = static_cast<size_t>(std::min_element(freeAt.begin(), freeAt.end()) - freeAt.begin());
         machine.multiprocessor = static_cast<unsigned>(slot) % MULTIPROCESSORS;
-        freeAt[slot] = runBlock(block.x, freeAt[slot]);
+        freeAt[slot] = runBlock(block, freeAt[slot]);
         if (machine.fault) {
           std::fprintf(stderr, "CPU emulation of CUDA: %s\n", machine.fault);
           machine.sticky = cudaErrorLaunchFailure;

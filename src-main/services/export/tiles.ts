@@ -1,0 +1,38 @@
+import { rowsOf } from '../../../src-workers/predict/dealing/tiles.ts';
+import type { SweepPlan } from '../../../src-workers/predict/plan.ts';
+import type { RankRow } from '../../contract/api.ts';
+
+/** Units in rows of which the blocks of a design take tiles. */
+export interface ImageOfUnits {
+  /** Units of a row, and rows. */
+  readonly width: number;
+  readonly height: number;
+  /** Units of an image: fewer than width × height where the last row is not full. More units are further images. */
+  readonly units: number;
+}
+
+/** The image of a plan's units; `null` where they are in no rows. */
+export function imageOf({ width, units, ordered }: SweepPlan): ImageOfUnits | null {
+  if (width === undefined) return null;
+  const length = ordered?.iterations.length ?? units;
+  return { width, height: rowsOf(length, units, width), units: Math.min(length, units) };
+}
+
+/** Numbers of a design whose blocks take tiles, by name, with what they mean; none of other designs. */
+export function tileNumbers(
+  { design: { blockThreads, blockWidth, threadsPerUnit } }: RankRow,
+  image: ImageOfUnits | null,
+): readonly (readonly [name: string, value: number, about: string])[] {
+  if (blockWidth === undefined || image === null) return [];
+  const across = Math.ceil((image.width * threadsPerUnit) / blockWidth);
+  const down = Math.ceil((image.height * blockWidth) / blockThreads);
+  return [
+    ['block_width', blockWidth, 'Threads of a block side by side: it takes a tile of the units.'],
+    ['block_height', blockThreads / blockWidth, 'Rows of these threads, above one another.'],
+    ['image_width', image.width, 'Units of a row.'],
+    ['image_height', image.height, 'Rows of an image.'],
+    ['image_units', image.units, 'Units of an image; more units are further images.'],
+    ['tiles_across', across, 'Tiles side by side in an image.'],
+    ['tiles_per_image', across * down, 'Tiles of an image, each for a block in one round.'],
+  ];
+}
