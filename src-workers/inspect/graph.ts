@@ -103,8 +103,11 @@ export interface Loop {
   refill: ReadonlySet<number>;
 }
 
-/** Whether every way to the second block passes the first: it is in its part of the tree of dominators. */
-function dominance(graph: Graph): (one: number, other: number) => boolean {
+/** Whether every way to the second block passes the first. */
+export type Dominance = (one: number, other: number) => boolean;
+
+/** Made from the tree of dominators: the second block is in the part below the first. */
+export function dominance(graph: Graph): Dominance {
   const over = dominators(graph);
   const size = new Int32Array(over.length).fill(1);
   for (let block = over.length - 1; block > 0; block--) size[over[block]] += size[block];
@@ -120,8 +123,7 @@ function dominance(graph: Graph): (one: number, other: number) => boolean {
 }
 
 /** All loops and which is in which, in the order of their heads, the outer of two with one head first. */
-export function loopsOf(graph: Graph): readonly Loop[] {
-  const passes = dominance(graph);
+export function loopsOf(graph: Graph, passes: Dominance): readonly Loop[] {
   const tails = new Map<number, number[]>();
   graph.after.forEach((all, block) => {
     for (const next of all) {
@@ -204,7 +206,7 @@ const MAX_REFILLED = { blocks: 1000, instructions: 5000 };
  * The blocks of a loop over all iterations of a thread's units that are executed only where the unit changes: a thread writes the result of
  * one unit, to a place that follows from its index, and then changes the index, on which the end of the loop depends.
  */
-function refillOf(graph: Graph, loop: Loop, passes: (one: number, other: number) => boolean): ReadonlySet<number> {
+function refillOf(graph: Graph, loop: Loop, passes: Dominance): ReadonlySet<number> {
   const { code, to, after, before } = graph;
   const { blocks, own, tails } = loop;
   const all = [...instructionsIn(graph, blocks)].map((at) => code[at]);

@@ -1,10 +1,10 @@
 import { parsePtxas } from '../bench/cuda/ptxas.ts';
-import type { Inspection, InspectedLoop } from '../domain/inspection.ts';
+import type { Inspection } from '../domain/inspection.ts';
 import { fail, ok, type Result } from '../domain/result.ts';
 import { parseCubin } from './cubin.ts';
 import { LOOP_MARK, type KernelCode } from './instruction.ts';
 import { fitLengths } from './lengths.ts';
-import { chooseLoop, findLoops, type FoundLoops } from './loops.ts';
+import { findLoops, type FoundLoops } from './loops.ts';
 import type { KernelPhases } from './phases.ts';
 import { parseProfile } from './profile.ts';
 import { parsePtx } from './ptx.ts';
@@ -29,6 +29,8 @@ export interface Asked {
   readonly arch?: string | undefined;
   /** The loop that counts, from 1, instead of the one that is chosen. */
   readonly loop?: number | undefined;
+  /** Iterations of the source in a pass of it, instead of what is found. */
+  readonly iterationsPerLoop?: number | undefined;
   /** Mean length of the units, for a law of their lengths. */
   readonly meanLength?: number | undefined;
 }
@@ -76,12 +78,10 @@ export function inspectKernel(label: string, texts: KernelTexts, asked: Asked): 
   const measured = of(profile.value);
 
   const notes: string[] = [];
-  const found = loopsOf(of(ptx), of(sass), notes);
+  const found = loopsOf(of(ptx), of(sass), asked, notes);
   if (!found.ok) return fail(found.error.code, `${label}: ${found.error.message}`);
-  const { loops, phasesAround } = found.value;
-  const chosen = chosenLoop(label, loops, asked);
-  if (!chosen.ok) return chosen;
-  const around = chosen.value && phasesAround(chosen.value.loop);
+  const { loops, chosen, around } = found.value;
+  notes.push(...found.value.notes);
   if (around) notes.push(...notesOf(around));
   const caps = (texts.capped ?? []).flatMap(({ cap, log }) => {
     const one = parsePtxas(log).find(({ kernel }) => kernel === entry);
@@ -107,7 +107,7 @@ export function inspectKernel(label: string, texts: KernelTexts, asked: Asked): 
     spillStoreBytes: usage?.spillStoreBytes ?? null,
     spillLoadBytes: usage?.spillLoadBytes ?? null,
     loops,
-    chosen: chosen.value,
+    chosen,
     phases: around?.phases ?? {},
     sharing: around?.sharing ?? null,
     accesses: around?.accesses ?? [],
@@ -161,28 +161,30 @@ function oneKernel(label: string, known: readonly Named[], { entry, arch }: Aske
 }
 
 /** Of machine code where there is some, with the marks that only PTX has. */
-function loopsOf(ptx: KernelCode | undefined, sass: KernelCode | undefined, notes: string[]): Result<FoundLoops> {
-  const before = ptx ? findLoops(ptx) : ok(NO_LOOPS);
+function loopsOf(
+  ptx: KernelCode | undefined,
+  sass: KernelCode | undefined,
+  { loop, iterationsPerLoop: iterations }: Asked,
+  notes: string[],
+): Result<FoundLoops> {
   const code = sass ?? ptx;
-  if (!code || !before.ok) return before;
-  const found = sass ? findLoops(sass) : before;
-  if (!found.ok) return found;
-  const lines = new Set(before.value.loops.flatMap(({ marked, line }) => (marked && line !== null ? [line] : [])));
-  const loops = found.value.loops.map((loop) =>
-    loop.line !== null && lines.has(loop.line) ? { ...loop, marked: true } : loop,
-  );
+  if (!code) return ok(NO_LOOPS);
   if (code.instructions.some(({ calls }) => calls))
     notes.push('It calls functions, which are counted as one instruction each.');
   if (code.instructions.some(({ expands }) => expands))
     notes.push('PTX counts a division, a remainder or an exact root as one instruction; the machine executes several.');
-  if (sass && lines.size > 0 && loops.every(({ marked }) => !marked))
+  if (!sass) return findLoops(code, { loop, iterations });
+  const before = ptx ? findLoops(ptx, {}) : ok(NO_LOOPS);
+  if (!before.ok) return before;
+  const lines = before.value.loops.flatMap(({ marked, line }) => (marked && line !== null ? [line] : []));
+  const found = findLoops(sass, { loop, iterations, markedLines: new Set(lines) });
+  if (found.ok && lines.length > 0 && found.value.loops.every(({ marked }) => !marked))
     notes.push(
       `The mark (${LOOP_MARK}) is on no line of the machine code. Compile with -lineinfo and list it with nvdisasm -c -g.`,
     );
-  return ok({ ...found.value, loops });
+  return found;
 }
-const NO_LOOPS: FoundLoops = { loops: [], phasesAround: () => NO_PHASES };
-const NO_PHASES: KernelPhases = { phases: {}, sharing: 'deal', accesses: [], threadsPerUnit: 1, others: [] };
+const NO_LOOPS: FoundLoops = { loops: [], chosen: null, notes: [], around: null };
 
 function notesOf({ threadsPerUnit, others }: KernelPhases): readonly string[] {
   const places = listed(others.map((at) => String(at + 1)));
@@ -190,13 +192,4 @@ function notesOf({ threadsPerUnit, others }: KernelPhases): readonly string[] {
     ...(threadsPerUnit > 1 ? [`Its tree of shuffles combines ${threadsPerUnit} threads per unit.`] : []),
     ...(others.length > 0 ? [`No phase counts what these loops do: ${places}.`] : []),
   ];
-}
-
-function chosenLoop(label: string, loops: readonly InspectedLoop[], { loop }: Asked): Result<Inspection['chosen']> {
-  if (loop === undefined) return ok(chooseLoop(loops));
-  if (loop >= 1 && loop <= loops.length) return ok({ loop: loop - 1, why: 'as asked' });
-  return fail(
-    'not-found',
-    loops.length === 0 ? `${label} has no loops.` : `${label} has loops 1 to ${loops.length}, not ${loop}.`,
-  );
 }

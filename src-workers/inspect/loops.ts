@@ -2,13 +2,17 @@ import {
   INSTRUCTION_CLASSES,
   type ClassCounts,
   type InspectedLoop,
+  type Inspection,
   type InstructionClass,
 } from '../domain/inspection.ts';
 import { fail, ok, type Result } from '../domain/result.ts';
 import { chainOf } from './chain.ts';
-import { blocksOf, leaves, loopsOf, type Graph, type Loop } from './graph.ts';
+import { LANE } from './accesses.ts';
+import { isConstant, sumsOf, writersOf, type Sums } from './affine.ts';
+import { blocksOf, dominance, instructionsIn, leaves, loopsOf, type Graph, type Loop } from './graph.ts';
 import { MAX_INSTRUCTIONS, type KernelCode } from './instruction.ts';
 import { loopRegion, phasesAround, type KernelPhases } from './phases.ts';
+import { comparisonsAt, unrollingOf, workOf, type Comparison, type Unrolling } from './unrolling.ts';
 
 /** What one iteration of each loop of a kernel holds, and which of them counts. The same for PTX and machine code. */
 
@@ -20,12 +24,18 @@ const MAX_WORDS = 2 ** 24;
 export interface FoundLoops {
   /** In the order of their code. */
   readonly loops: readonly InspectedLoop[];
-  /** What stands around one of them, by its place in the list. */
-  readonly phasesAround: (loop: number) => KernelPhases;
+  readonly chosen: Inspection['chosen'];
+  /** What is to know of its figures. */
+  readonly notes: readonly string[];
+  /** What stands around it; null: there are no loops. */
+  readonly around: KernelPhases | null;
 }
 
-/** The loops of a kernel. Fails with `unsupported` where it is larger than any kernel that is known. */
-export function findLoops({ entry, instructions, labels }: KernelCode): Result<FoundLoops> {
+/**
+ * The loops of a kernel, and what is said of those that are found. Fails with `unsupported` where it is larger than
+ * any kernel that is known.
+ */
+export function findLoops({ entry, instructions, labels }: KernelCode, asked: AskedLoop = {}): Result<FoundLoops> {
   const tooLarge = (what: string): Result<never> =>
     fail(
       'unsupported',
@@ -34,24 +44,57 @@ export function findLoops({ entry, instructions, labels }: KernelCode): Result<F
   if (instructions.length > MAX_INSTRUCTIONS) return tooLarge(`more than ${MAX_INSTRUCTIONS} instructions`);
   const graph = blocksOf(instructions, labels);
   if (graph.after.length > MAX_BLOCKS) return tooLarge(`more than ${MAX_BLOCKS} blocks of instructions`);
-  const loops = loopsOf(graph);
-  const differs = loops.length === 0 ? new Set<number>() : differingBranches(graph);
+  const passes = dominance(graph);
+  const loops = loopsOf(graph, passes);
+  const differs = loops.length === 0 ? NONE_DIFFER : differingBranches(graph);
   if (!differs) return tooLarge(`${graph.after.length} blocks of instructions, and too many registers to follow`);
-  const found = withUnrolling(loops.map((loop) => describe(graph, loop, differs)));
-  return ok({
-    loops: found.map(({ loop: _loop, marks: _marks, counted: _counted, ...described }) => described),
-    phasesAround: (at) => phasesAround(graph, loops, at, found),
+  const writers = writersOf(graph, passes);
+  const described = loops.map((loop) => {
+    const one = describe(graph, loop, sumsOf(graph, loop, writers), differs);
+    return one.line !== null && asked.markedLines?.has(one.line) ? { ...one, marked: true } : one;
   });
+  const found = described.map((one) => perIteration(one, iterationsOf(one)));
+  const rests = restsOf(graph, found);
+  const chosen: Inspection['chosen'] =
+    asked.loop === undefined ? chooseLoop(found, rests) : { loop: asked.loop - 1, why: 'as asked' };
+  if (chosen && described[chosen.loop] === undefined)
+    return fail(
+      'not-found',
+      loops.length === 0 ? `${entry} has no loops.` : `${entry} has loops 1 to ${loops.length}, not ${asked.loop}.`,
+    );
+  if (chosen && asked.iterations !== undefined)
+    found[chosen.loop] = perIteration(described[chosen.loop], asked.iterations);
+  return ok({
+    loops: found.map(
+      ({ loop: _loop, marks: _marks, unrolling: _unrolling, trips: _trips, accesses: _accesses, ...one }) => one,
+    ),
+    chosen,
+    notes: chosen ? notesOf(found, rests, chosen.loop) : [],
+    around: chosen && phasesAround(graph, loops, chosen.loop, found, rests, sumsOf(graph, loops[chosen.loop], writers)),
+  });
+}
+
+/** What a person says of the loop that counts. */
+export interface AskedLoop {
+  /** From 1. */
+  readonly loop?: number | undefined;
+  /** Iterations of the source in a pass of it. */
+  readonly iterations?: number | undefined;
+  /** Lines of loops that are marked elsewhere. */
+  readonly markedLines?: ReadonlySet<number> | undefined;
 }
 
 interface Found extends InspectedLoop {
   readonly loop: Loop;
   readonly marks: number;
-  /** What unrolling repeats: all but counters, addresses and branches. */
-  readonly counted: number;
+  readonly unrolling: Unrolling;
+  /** Whether it accesses device memory. */
+  readonly accesses: boolean;
+  /** Passes, where its ends say them: `fixed` where only a thread's index is not known. */
+  readonly trips: number | 'fixed' | null;
 }
 
-function describe(graph: Graph, loop: Loop, differs: ReadonlySet<number>): Found {
+function describe(graph: Graph, loop: Loop, sums: Sums, differs: Differing): Found {
   const { code, from, to } = graph;
   const counts: Record<InstructionClass, number> = { fp32: 0, integer: 0, fp64: 0, special: 0, memory: 0, control: 0 };
   let marks = 0;
@@ -60,17 +103,20 @@ function describe(graph: Graph, loop: Loop, differs: ReadonlySet<number>): Found
       counts[code[at].class]++;
       marks += code[at].marks;
     }
-  let divergent = false;
-  for (const block of loop.blocks) if (leaves(graph, loop.blocks, block) && differs.has(block)) divergent = true;
+  const ends = [...loop.blocks]
+    .filter((block) => leaves(graph, loop.blocks, block))
+    .map((block) => ({ block, compared: comparisonsAt(graph, block, sums) }));
   const chain = chainOf(graph, loopRegion(graph, loop), true);
   const tail = code[to[loop.tails.at(-1)!] - 1];
-  const all = INSTRUCTION_CLASSES.reduce((sum, name) => sum + counts[name], 0);
+  const compared = ends.flatMap((end) => end.compared);
   return {
     loop,
     marks,
-    counted: all - counts.integer - counts.control,
+    unrolling: unrollingOf(graph, loop, sums, compared),
+    accesses: [...instructionsIn(graph, loop.own)].some((at) => code[at].access !== null),
+    trips: tripsOf(compared, sums),
     line: tail.line,
-    instructionsPerIteration: all,
+    instructionsPerIteration: INSTRUCTION_CLASSES.reduce((sum, name) => sum + counts[name], 0),
     byClass: counts,
     chainInstructions: chain.instructions,
     dependentExchanges: chain.exchanges,
@@ -78,9 +124,40 @@ function describe(graph: Graph, loop: Loop, differs: ReadonlySet<number>): Found
     shortestPath: shortestPath(graph, loop),
     unrolled: 1,
     depth: loop.depth,
-    divergent,
+    divergent: ends.some(
+      (end) => differs.byData.has(end.block) || (differs.byIndex.has(end.block) && !isStrided(end.compared)),
+    ),
     marked: marks > 0,
   };
+}
+
+/** Lanes that go on side by side: those of a thread group. */
+const SIDE_BY_SIDE = 32;
+
+/**
+ * Whether threads begin side by side and go on by so many places that all end after the same number of passes, or one
+ * earlier.
+ */
+function isStrided(compared: readonly Comparison[]): boolean {
+  return (
+    compared.length > 0 &&
+    compared.every(
+      ({ growth }) => growth !== null && (!isConstant(growth) || Math.abs(growth.constant) >= SIDE_BY_SIDE),
+    )
+  );
+}
+
+function tripsOf(compared: readonly Comparison[], sums: Sums): Found['trips'] {
+  if (compared.length === 0) return null;
+  let trips: number | 'fixed' = Infinity;
+  for (const { difference, growth } of compared) {
+    if (!growth || !isConstant(growth) || growth.constant === 0) return null;
+    const { constant, terms } = sums.before(difference);
+    if (![...terms.keys()].every((name) => LANE.test(name))) return null;
+    if (terms.size > 0) trips = 'fixed';
+    else if (trips !== 'fixed') trips = Math.min(trips, Math.abs(constant / growth.constant));
+  }
+  return trips;
 }
 
 /** The fewest instructions from the head to a branch back. */
@@ -96,12 +173,34 @@ function shortestPath(graph: Graph, loop: Loop): number {
   return loop.tails.reduce((found, block) => Math.min(found, fewest.get(block) ?? Infinity), Infinity);
 }
 
+/** Blocks whose branch depends on values that differ between threads. */
+interface Differing {
+  readonly byIndex: ReadonlySet<number>;
+  /** On what is loaded from an address that differs, or on the result of an atomic. */
+  readonly byData: ReadonlySet<number>;
+}
+const NONE_DIFFER: Differing = { byIndex: new Set(), byData: new Set() };
+
 /**
- * Blocks whose branch depends on values that differ between threads: on a thread's index, on what is loaded from an address that differs, or
- * on the result of an atomic. Through values alone, not through what is assigned on either side of a branch. Null where the kernel is too large.
+ * Through values alone, not through what is assigned on either side of a branch. Null where the kernel is too large.
  */
-function differingBranches(graph: Graph): ReadonlySet<number> | null {
+function differingBranches(graph: Graph): Differing | null {
+  const { code } = graph;
+  const byIndex = dependentBranches(graph, (at) => code[at].differs);
+  if (!byIndex) return null;
+  const isData = (at: number): boolean =>
+    code[at].class === 'memory' && code[at].exchange !== 'shuffle' && byIndex.instructions.has(at);
+  const byData = dependentBranches(graph, isData);
+  return byData && { byIndex: byIndex.blocks, byData: byData.blocks };
+}
+
+/** Blocks whose branch depends on the results of some instructions, and all instructions that do. */
+function dependentBranches(
+  graph: Graph,
+  isSource: (at: number) => boolean,
+): { readonly blocks: ReadonlySet<number>; readonly instructions: ReadonlySet<number> } | null {
   const { code, from, to, after } = graph;
+  const instructions = new Set<number>();
   const numbers = new Map<string, number>();
   const numberOf = (name: string): number => {
     const known = numbers.get(name);
@@ -113,7 +212,7 @@ function differingBranches(graph: Graph): ReadonlySet<number> | null {
   const words = (numbers.size + 31) >>> 5;
   if (words * after.length > MAX_WORDS) return null;
   const entering = after.map(() => new Uint32Array(words));
-  const found = new Set<number>();
+  const blocks = new Set<number>();
   const waiting = new Uint8Array(after.length).fill(1);
   const state = new Uint32Array(words);
   for (let again = true; again;) {
@@ -125,12 +224,13 @@ function differingBranches(graph: Graph): ReadonlySet<number> | null {
       let last = false;
       for (let at = from[block]; at < to[block]; at++) {
         const { reads, writes } = uses[at];
-        last = code[at].differs || reads.some((name) => (state[name >>> 5] & (1 << (name & 31))) !== 0);
+        last = isSource(at) || reads.some((name) => (state[name >>> 5] & (1 << (name & 31))) !== 0);
+        if (last) instructions.add(at);
         for (const name of writes)
           if (last) state[name >>> 5] |= 1 << (name & 31);
           else if (!code[at].guarded) state[name >>> 5] &= ~(1 << (name & 31));
       }
-      if (last) found.add(block);
+      if (last) blocks.add(block);
       for (const next of after[block]) {
         let changed = false;
         const into = entering[next];
@@ -146,58 +246,117 @@ function differingBranches(graph: Graph): ReadonlySet<number> | null {
       }
     }
   }
-  return found;
+  return { blocks, instructions };
+}
+
+const iterationsOf = ({ marks, unrolling }: Found): number => (marks > 1 ? marks : unrolling.iterations);
+
+/** A pass that holds several iterations of the source, as one of them. */
+function perIteration(one: Found, times: number): Found {
+  if (times <= 1) return one;
+  const per = (count: number): number => Number((count / times).toPrecision(6));
+  return {
+    ...one,
+    unrolled: times,
+    instructionsPerIteration: per(one.instructionsPerIteration),
+    byClass: Object.fromEntries(INSTRUCTION_CLASSES.map((name) => [name, per(one.byClass[name])])) as ClassCounts,
+    chainInstructions: per(one.chainInstructions),
+    dependentExchanges: per(one.dependentExchanges),
+    dependentLoads: per(one.dependentLoads),
+    shortestPath: per(one.shortestPath),
+  };
 }
 
 /**
- * Where a compiler unrolled a loop, says by how much, and divides: by the marks in its body, or beside a loop of the same line that does the
- * rest of the iterations and holds a whole part of what the other holds.
+ * Loops that do the iterations that an unrolled one leaves: of its line, or with work of the same kinds. By their
+ * places, with its place.
  */
-function withUnrolling(found: readonly Found[]): readonly Found[] {
-  return found.map((one) => {
-    const rest = found.filter(
-      (other) =>
-        other.line !== null && other.line === one.line && other.loop.parent === one.loop.parent && other.counted > 0,
-    );
-    const least = Math.min(one.counted, ...rest.map(({ counted }) => counted));
-    const times = one.marks > 1 ? one.marks : least > 0 && one.counted % least === 0 ? one.counted / least : 1;
-    if (times <= 1) return one;
-    const per = (count: number): number => Number((count / times).toPrecision(6));
-    return {
-      ...one,
-      unrolled: times,
-      instructionsPerIteration: per(one.instructionsPerIteration),
-      byClass: Object.fromEntries(INSTRUCTION_CLASSES.map((name) => [name, per(one.byClass[name])])) as ClassCounts,
-      chainInstructions: per(one.chainInstructions),
-      dependentExchanges: per(one.dependentExchanges),
-      dependentLoads: per(one.dependentLoads),
-      shortestPath: per(one.shortestPath),
-    };
+function restsOf(graph: Graph, found: readonly Found[]): ReadonlyMap<number, number> {
+  const kinds = found.map(({ loop }) =>
+    [...new Set([...instructionsIn(graph, loop.own)].flatMap((at) => workOf(graph.code[at]) ?? []))].sort().join(),
+  );
+  const rests = new Map<number, number>();
+  found.forEach((one, at) => {
+    if (one.unrolled <= 1) return;
+    found.forEach((other, rest) => {
+      if (other.loop.parent !== one.loop.parent || other.unrolled >= one.unrolled) return;
+      const same = one.line === null ? kinds[rest] === kinds[at] : other.line === one.line;
+      const known = rests.get(rest);
+      if (same && (known === undefined || found[known].unrolled < one.unrolled)) rests.set(rest, at);
+    });
   });
+  return rests;
 }
 
-/** The loop that counts, and why: the marked one, else the innermost whose end differs between threads, else the innermost. */
-export function chooseLoop(loops: readonly InspectedLoop[]): { readonly loop: number; readonly why: string } | null {
-  const places = loops.map((_, at) => at);
+/** Loops of fewer passes, whose number is in the code, are a part of what is around them. */
+const SHORT = 8;
+
+/**
+ * The loop that counts, and why: a marked one, else one whose end differs between threads, else any; of those the
+ * innermost, before others one whose passes the code does not say, that accesses device memory, and that does most.
+ * Never one that does what an unrolled one leaves.
+ */
+function chooseLoop(found: readonly Found[], rests: ReadonlyMap<number, number>): Inspection['chosen'] {
   const choose = (among: readonly number[], why: string): { readonly loop: number; readonly why: string } => {
-    const deepest = Math.max(...among.map((at) => loops[at].depth));
-    // Of a loop that is unrolled and its rest, the rest is the iteration; else the one with most to do.
-    const [loop] = among
-      .filter((at) => loops[at].depth === deepest)
-      .sort(
-        (a, b) =>
-          Number(loops[a].unrolled > 1) - Number(loops[b].unrolled > 1) ||
-          loops[b].instructionsPerIteration - loops[a].instructionsPerIteration ||
-          a - b,
-      );
+    const rank = (at: number): readonly number[] => [
+      found[at].depth,
+      Number(found[at].trips === null),
+      Number(found[at].accesses),
+      found[at].instructionsPerIteration,
+    ];
+    const [loop] = among.toSorted((a, b) => {
+      const other = rank(b);
+      return rank(a).reduce((sign, value, place) => sign || other[place] - value, 0) || a - b;
+    });
     return { loop, why };
   };
-  const marked = places.filter((at) => loops[at].marked);
+  const main = [...found.keys()].filter((at) => !rests.has(at));
+  const marked = main.filter((at) => found[at].marked);
   if (marked.length > 0) return choose(marked, 'marked in the source');
-  const divergent = places.filter((at) => loops[at].divergent);
+  const long = main.filter((at) => !(typeof found[at].trips === 'number' && found[at].trips <= SHORT));
+  const differing = new Set(found.filter(({ divergent }) => divergent).map(({ loop }) => loop));
+  const divergent = long.filter((at) => {
+    for (let around: Loop | null = found[at].loop; around !== null; around = around.parent)
+      if (differing.has(around)) return true;
+    return false;
+  });
   if (divergent.length > 0)
     return choose(divergent, 'the innermost loop whose end depends on data that differs between threads');
-  if (places.length > 0)
-    return choose(places, 'the innermost loop; the end of none depends on data that differs between threads');
+  if (main.length > 0)
+    return choose(
+      long.length > 0 ? long : main,
+      'the innermost loop; the end of none depends on data that differs between threads',
+    );
   return null;
+}
+
+/** A body with this many times the instructions of its shortest way is one whose branches decide its time. */
+const MANY_WAYS = 2;
+
+function notesOf(found: readonly Found[], rests: ReadonlyMap<number, number>, at: number): readonly string[] {
+  const { unrolled, unrolling, shortestPath, instructionsPerIteration } = found[at];
+  // The last of them runs single iterations.
+  const rest = [...rests].findLast(([, main]) => main === at)?.[0];
+  const asked = unrolled !== iterationsOf(found[at]);
+  return [
+    ...(unrolled > 1 ? [`A pass of loop ${at + 1} is ${unrolled} iterations, and figures are of one.`] : []),
+    ...(rest === undefined
+      ? []
+      : [
+          `Iterations that are left, and units of fewer, run in loop ${rest + 1} ` +
+            `at ${found[rest].instructionsPerIteration} instructions each.`,
+        ]),
+    ...(unrolled === 1 && !asked && unrolling.repeats > 1
+      ? [
+          `Its body holds a group of instructions ${unrolling.repeats} times. ` +
+            `If a unit counts those groups, say so (--iterations-per-loop ${unrolling.repeats}).`,
+        ]
+      : []),
+    ...(instructionsPerIteration >= MANY_WAYS * shortestPath
+      ? [
+          `Branches in its body decide what an iteration executes: ${instructionsPerIteration} instructions ` +
+            `on all ways, ${shortestPath} on the shortest.`,
+        ]
+      : []),
+  ];
 }

@@ -1,9 +1,11 @@
 import { INSTRUCTION_CLASSES, type InspectedPhases, type InstructionClass } from '../domain/inspection.ts';
 import type { MemoryAccess, Phase, Sharing } from '../domain/kernel.ts';
 import { accessesOf, addressesOf, type Addresses } from './accesses.ts';
+import type { Sums } from './affine.ts';
 import { chainOf, type Region } from './chain.ts';
 import { instructionsIn, without, type Graph, type Loop } from './graph.ts';
 import { splitOperands, type Instruction } from './instruction.ts';
+import { workOf } from './unrolling.ts';
 
 /** What stands around the loop over the iterations of a unit, and how threads share a unit. */
 export interface KernelPhases {
@@ -41,12 +43,14 @@ export function phasesAround(
   graph: Graph,
   loops: readonly Loop[],
   chosen: number,
-  described: readonly { readonly unrolled: number; readonly line: number | null }[],
+  described: readonly { readonly unrolled: number }[],
+  rests: ReadonlyMap<number, number>,
+  sums: Sums,
 ): KernelPhases {
   const { code, after } = graph;
   const loop = loops[chosen];
   const unitLoop = loop.parent;
-  const addresses = addressesOf(graph, loop);
+  const addresses = addressesOf(code, sums);
   const everything = new Set(after.keys());
   const outside = new Set(everything);
   for (const one of loops) for (const block of one.blocks) outside.delete(block);
@@ -65,14 +69,16 @@ export function phasesAround(
     around = { blocks, head: blocks[0], repeats: false };
   } else {
     const order = [...instructionsIn(graph, everything)];
-    const start = order.findIndex((at) => (once.has(at) ? code[at].access !== null : addresses.inLoop(at)));
+    const start = order.findIndex((at) => (once.has(at) ? code[at].access !== null : sums.inLoop(at)));
     const before = new Set(order.slice(0, start));
     unit = without(once, before);
     once = without(once, unit);
     around = { blocks: [...everything], head: 0, repeats: false };
   }
-  const tree = treeOf(code, [...instructionsIn(graph, around.blocks)], unit);
   const own = instructionsIn(graph, loop.own);
+  const { unrolled } = described[chosen];
+  if (unrolled > 1) unit = without(unit, straightRest(graph, unit, own));
+  const tree = treeOf(code, [...instructionsIn(graph, around.blocks)], unit);
   const sharing = cooperates(code, own) ? 'split' : 'deal';
   // Where iterations are split, another loop with exchanges may be the same one, unrolled.
   const treeLoop =
@@ -89,7 +95,6 @@ export function phasesAround(
       : treeLoop >= 0
         ? phase(instructionsIn(graph, loops[treeLoop].own), { ...loopRegion(graph, loops[treeLoop]), repeats: true })
         : null;
-  const { unrolled, line } = described[chosen];
   const known = new Set([chosen, treeLoop, unitLoop === null ? -1 : loops.indexOf(unitLoop)]);
   return {
     phases: {
@@ -100,9 +105,41 @@ export function phasesAround(
     sharing,
     accesses: accessesOf(graph.code, addresses, own, unrolled, 2 ** tree.steps),
     threadsPerUnit: 2 ** tree.steps,
-    // A loop of the same line does other iterations of the unit: one of the two is unrolled.
-    others: [...loops.keys()].filter((at) => !known.has(at) && (line === null || described[at].line !== line)),
+    // What an unrolled loop leaves are other iterations of the unit.
+    others: [...loops.keys()].filter((at) => !known.has(at) && (rests.get(at) ?? at) !== (rests.get(chosen) ?? chosen)),
   };
+}
+
+/**
+ * What an unrolled loop leaves and a compiler executes without a loop: stretches of code whose work is of the lines
+ * and kinds of the loop's.
+ */
+function straightRest(
+  { code, from, to, before, after }: Graph,
+  unit: ReadonlySet<number>,
+  own: ReadonlySet<number>,
+): ReadonlySet<number> {
+  const named = (at: number): string | null => {
+    const kind = workOf(code[at]);
+    return kind === null || code[at].line === null ? null : `${code[at].line} ${kind}`;
+  };
+  const inLoop = new Set([...own].map(named).filter((one) => one !== null));
+  const rest = new Set<number>();
+  const seen = new Set<number>();
+  for (const start of after.keys()) {
+    if (seen.has(start) || !unit.has(from[start])) continue;
+    const stretch: number[] = [];
+    for (let block = start; ;) {
+      seen.add(block);
+      for (let at = from[block]; at < to[block]; at++) stretch.push(at);
+      const [next] = after[block];
+      if (after[block].length !== 1 || before[next].length !== 1 || seen.has(next) || !unit.has(from[next])) break;
+      block = next;
+    }
+    const work = stretch.filter((at) => workOf(code[at]) !== null);
+    if (work.length > 1 && work.every((at) => inLoop.has(named(at) ?? ''))) for (const at of stretch) rest.add(at);
+  }
+  return rest;
 }
 
 /** Whether threads wait for one another in it, or exchange values. */

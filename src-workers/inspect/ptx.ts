@@ -133,9 +133,11 @@ function instruction(text: string, line: number | null, marks: number): Instruct
   const ends = operation === 'ret' || operation === 'exit' || operation === 'trap';
   const targets = branches ? (names.at(-1) ?? []) : [];
   const near = NEAR.test(name);
+  const kind = classOf(operation, name);
   return {
     text,
-    class: classOf(operation, name),
+    class: kind,
+    bytes: kind === 'memory' ? bytesOf(name) : 0,
     reads: [
       ...(guard ? [guard[1]] : []),
       ...(branches ? names.slice(0, -1) : results.length > 0 ? names.slice(1) : names).flat(),

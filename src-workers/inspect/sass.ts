@@ -70,13 +70,15 @@ function instruction(text: string, line: number | null): Instruction {
   const results =
     isBranch || ends || NO_RESULT.test(operation) || CONTROL.test(operation) ? 0 : resultCount(name, operands);
   const wide = widthOf(name, operation);
+  const kind = classOf(operation);
   const guarded = guard !== null && guard[1] !== 'PT' && guard[1] !== 'UPT';
   const reads = operands
     .slice(results)
     .flatMap((operand, at) => registers(operand, readWidth(operation, name, operand, at)));
   return {
     text,
-    class: classOf(operation),
+    class: kind,
+    bytes: kind === 'memory' ? bytesOf(name) : 0,
     reads: guarded ? [guard[1], ...reads] : reads,
     writes: operands.slice(0, results).flatMap((operand) => registers(operand, wide)),
     guarded,
@@ -120,6 +122,8 @@ function resultCount(name: string, operands: readonly string[]): number {
   let count = 0;
   while (isPredicate(operands[count]) && count < 2) count++;
   if (!isRegister(operands[count])) return count;
+  // `FCHK P0, R4, R5` reads two registers; a shuffle, an atomic or a load has its value behind its predicate.
+  if (count > 0 && !/^(SHFL|MATCH|\w*ATOM|LD)/.test(name)) return count;
   count++;
   const carries = /^U?(IADD3|LEA|IMAD)/.test(name) ? 2 : /^U?(VOTE|MATCH)/.test(name) ? 1 : 0;
   for (let left = carries; left > 0 && isPredicate(operands[count]); left--) count++;

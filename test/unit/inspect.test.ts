@@ -20,26 +20,6 @@ describe('loops of PTX', () => {
   // Each instruction of one iteration as the listing has it, in its class; the numbers are theirs alone.
   it.each([
     [
-      'csr',
-      10,
-      {
-        memory: ['ld.global.nc.u32 %r19, [%rd42]', 'ld.global.nc.f32 %f12, [%rd27]', 'ld.global.nc.f32 %f13, [%rd41]'],
-        fp32: ['fma.rn.f32 %f29, %f13, %f12, %f29'],
-        integer: [
-          'mul.wide.s32 %rd26, %r19, 4',
-          'add.s64 %rd27, %rd1, %rd26',
-          'add.s32 %r28, %r28, 1',
-          'add.s64 %rd42, %rd42, 4',
-          'add.s64 %rd41, %rd41, 4',
-          'add.s32 %r27, %r27, -1',
-          'setp.ne.s32 %p4, %r27, 0',
-        ],
-        control: ['@%p4 bra $L__BB0_4'],
-      },
-      // The column, then the element of x at it.
-      2,
-    ],
-    [
       'collatz',
       18,
       {
@@ -93,16 +73,23 @@ describe('loops of PTX', () => {
     expect(loop.byClass).toEqual({ ...none, ...counted });
   });
 
-  it('divides an unrolled loop by what its remainder holds, and by its marks', () => {
-    const [rest, main] = read({ ptx: PTX }, { entry: 'csr' }).loops;
-    expect([rest.unrolled, main.unrolled, main.byClass.fp32, main.dependentLoads]).toEqual([1, 4, 1, 0.5]);
+  it('divides an unrolled loop by the step of its counter, or as asked, and by its marks', () => {
+    const csr = read({ ptx: PTX }, { entry: 'csr' });
+    const main = chosenOf(csr);
+    // Of four iterations 12 loads, as many multiplications with them, the counters of two arrays, two comparisons and the branch.
+    expect([main.instructionsPerIteration, main.unrolled, main.byClass.fp32, main.dependentLoads]).toEqual([
+      7.25, 4, 1, 0.5,
+    ]);
+    expect(csr.notes.join(' ')).toContain('loop 1 at 12 instructions');
+    const asked = chosenOf(read({ ptx: PTX }, { entry: 'csr', iterationsPerLoop: 2 }));
+    expect([asked.instructionsPerIteration, asked.unrolled]).toEqual([14.5, 2]);
     const marked = read({ ptx: PTX }, { entry: 'marked' });
     expect(marked.chosen!.why).toContain('marked');
     expect(chosenOf(marked)).toMatchObject({
       marked: true,
       divergent: false,
-      unrolled: 1,
-      instructionsPerIteration: 11,
+      unrolled: 4,
+      instructionsPerIteration: 8.25,
     });
     expect(
       marked.loops

@@ -1,0 +1,306 @@
+import { instructionsIn, type Dominance, type Graph, type Loop } from './graph.ts';
+import { splitOperands, type Instruction } from './instruction.ts';
+
+/** A sum: a constant and multiples of values that are not followed further, by their names. */
+export interface Sum {
+  readonly constant: number;
+  readonly terms: ReadonlyMap<string, number>;
+}
+
+/**
+ * The values of registers as sums, seen from one loop: of what it starts a pass with, of what stays, and of what is
+ * not followed.
+ */
+export interface Sums {
+  readonly inLoop: (at: number) => boolean;
+  /** What an operand of an instruction stands for. */
+  readonly operand: (text: string, at: number) => Sum;
+  /** The low half of the address that an instruction accesses; null: it has none. */
+  readonly address: (at: number) => Sum | null;
+  /**
+   * By how much a sum grows with each pass: a constant, and multiples of values that stay the same in the loop. Null:
+   * it changes in another way, or not in every pass.
+   */
+  readonly growth: (sum: Sum) => Sum | null;
+  /** A sum as it is when the loop begins. */
+  readonly before: (sum: Sum) => Sum;
+  /** Whether a sum depends on a thread's index as the loop begins, other than by what is loaded. */
+  readonly ofThread: (sum: Sum) => boolean;
+  /** What wrote a register last before an instruction, in the order of the code. */
+  readonly last: (name: string, at: number) => number | undefined;
+  /** What wrote it in the pass before, where this pass does not write it before the instruction. */
+  readonly carried: (name: string, at: number) => number | undefined;
+}
+
+const ZERO: Sum = { constant: 0, terms: new Map() };
+const named = (name: string): Sum => ({ constant: 0, terms: new Map([[name, 1]]) });
+const constant = (value: number): Sum => ({ constant: value, terms: ZERO.terms });
+const START = 'start of a pass: ';
+
+export function plus(one: Sum, other: Sum, times = 1): Sum {
+  const terms = new Map(one.terms);
+  for (const [name, count] of other.terms) {
+    const sum = (terms.get(name) ?? 0) + times * count;
+    if (sum === 0) terms.delete(name);
+    else terms.set(name, sum);
+  }
+  return { constant: one.constant + times * other.constant, terms };
+}
+const scaled = (sum: Sum, by: number): Sum => plus(ZERO, sum, by);
+export const isConstant = ({ terms }: Sum): boolean => terms.size === 0;
+
+/** Larger sums are not followed: an address of a kernel has a few terms. */
+const MAX_TERMS = 24;
+/** Steps back from a register; deeper, the value is taken as it is. */
+const MAX_DEPTH = 200;
+
+export function operationOf(text: string): { readonly name: string; readonly operands: readonly string[] } {
+  const [, name = '', rest = ''] = /^(?:@\S+\s+)?(\S+)\s*(.*)$/.exec(text) ?? [];
+  return { name, operands: splitOperands(rest) };
+}
+
+/** Where registers are written: the same for all loops of a kernel. */
+export interface Writers {
+  readonly passes: Dominance;
+  /** The block of an instruction. */
+  readonly block: ReadonlyMap<number, number>;
+  /** What writes a register, in the order of the code. */
+  readonly all: ReadonlyMap<string, readonly number[]>;
+  readonly last: (name: string, at: number) => number | undefined;
+}
+
+export function writersOf(graph: Graph, passes: Dominance): Writers {
+  const { code } = graph;
+  const order = [...instructionsIn(graph, graph.after.keys())];
+  const place = new Map(order.map((at, index) => [at, index]));
+  const block = new Map<number, number>();
+  for (const one of graph.after.keys()) for (let at = graph.from[one]; at < graph.to[one]; at++) block.set(at, one);
+  const writers = new Map<string, number[]>();
+  for (const at of order)
+    for (const name of code[at].writes) {
+      const known = writers.get(name);
+      if (known) known.push(at);
+      else writers.set(name, [at]);
+    }
+  const last = (name: string, at: number): number | undefined => {
+    const all = writers.get(name) ?? [];
+    let [low, high] = [0, all.length];
+    while (low < high) {
+      const middle = (low + high) >>> 1;
+      if (place.get(all[middle])! < place.get(at)!) low = middle + 1;
+      else high = middle;
+    }
+    return all[low - 1];
+  };
+  return { passes, block, all: writers, last };
+}
+
+/**
+ * Follows registers back to what wrote them last, in the order of the code. A value that is written on one of several
+ * ways only is not followed further.
+ */
+export function sumsOf(graph: Graph, loop: Loop, { passes, block, all: writers, last }: Writers): Sums {
+  const { code } = graph;
+  const looped = instructionsIn(graph, loop.blocks);
+  const inLoop = (at: number): boolean => looped.has(at);
+  const lastInLoop = (name: string): number | undefined => writers.get(name)?.findLast(inLoop);
+  const carried = (name: string, at: number): number | undefined => {
+    const before = last(name, at);
+    if (!inLoop(at) || (before !== undefined && inLoop(before))) return undefined;
+    return lastInLoop(name);
+  };
+
+  const known = new Map<string, Sum>();
+  let depth = 0;
+  const valueOf = (name: string, at: number): Sum => {
+    const writer = last(name, at);
+    if (inLoop(at) && (writer === undefined || !inLoop(writer)) && lastInLoop(name) !== undefined)
+      return named(START + name);
+    return writer === undefined ? named(name) : writtenBy(writer, name, block.get(at)!);
+  };
+  const writtenBy = (writer: number, name: string, reader: number): Sum => {
+    const key = `${name}@${writer}`;
+    if (!passes(block.get(writer)!, reader)) return named(key);
+    const found = known.get(key);
+    if (found) return found;
+    known.set(key, named(key));
+    const one = code[writer];
+    depth++;
+    const sum =
+      one.guarded || one.writes[0] !== name || depth > MAX_DEPTH
+        ? null
+        : result(one, (text) => operand(text, writer), `${writer}*`);
+    depth--;
+    const value = sum === null || sum.terms.size > MAX_TERMS ? named(key) : sum;
+    known.set(key, value);
+    return value;
+  };
+  const operand = (text: string, at: number): Sum => {
+    const plain = text.replace(/\.(reuse|64)$/, '');
+    if (/^-?(0x[0-9a-f]+|\d+)$/i.test(plain)) return constant(integer(plain));
+    if (plain.startsWith('-')) return scaled(operand(plain.slice(1), at), -1);
+    if (/^U?RZ$/.test(plain)) return ZERO;
+    if (/^(U?R\d+|%[\w$]+)$/.test(plain)) return valueOf(plain, at);
+    // What a kernel is launched with, and a thread's place: one value, wherever it is read.
+    if (
+      /^c\[0x[0-9a-f]+\]\[(0x[0-9a-f]+|RZ)\]$|^%[\w$.]+$|^SR_[\w.]+$|^\[[\w$]+(\+\d+)?\]$|^[A-Za-z_$][\w$]*$/.test(
+        plain,
+      )
+    )
+      return named(plain);
+    return named(`${text}@${at}`);
+  };
+  const address = (at: number): Sum | null => {
+    const inner = [...code[at].text.matchAll(/(desc)?\[([^[\]]*)\]/g)].findLast(([, descriptor]) => !descriptor);
+    if (!inner) return null;
+    return inner[2]
+      .split(/\+/)
+      .filter((part) => part.trim() !== '')
+      .reduce((sum, part) => plus(sum, operand(part.trim(), at)), ZERO);
+  };
+
+  const grown = new Map<string, Sum | null>();
+  /** Whether a value is the same in all passes. */
+  const stays = (name: string): boolean => {
+    if (name.startsWith(START)) return false;
+    const written = /(\d+)\*?$/.exec(name.includes('@') || name.endsWith('*') ? name : '');
+    return written === null || !inLoop(Number(written[1]));
+  };
+  const growthOf = (name: string): Sum | null => {
+    const start = START + name;
+    const found = grown.get(name);
+    if (found !== undefined) return found;
+    grown.set(name, null);
+    const writer = lastInLoop(name)!;
+    if (!loop.tails.every((tail) => passes(block.get(writer)!, tail))) return null;
+    const by = plus(writtenBy(writer, name, block.get(writer)!), named(start), -1);
+    const value = [...by.terms.keys()].every(stays) ? by : null;
+    grown.set(name, value);
+    return value;
+  };
+  const growth = (sum: Sum): Sum | null => {
+    let all: Sum = ZERO;
+    for (const [name, times] of sum.terms) {
+      if (stays(name)) continue;
+      const by = name.startsWith(START) ? growthOf(name.slice(START.length)) : null;
+      if (by === null) return null;
+      all = plus(all, by, times);
+    }
+    return all;
+  };
+  const head = graph.from[loop.head];
+  const before = (sum: Sum): Sum => {
+    let all: Sum = constant(sum.constant);
+    for (const [name, times] of sum.terms) {
+      const register = name.startsWith(START) ? name.slice(START.length) : null;
+      const writer = register === null ? undefined : last(register, head);
+      const value =
+        register === null
+          ? named(name)
+          : writer === undefined || inLoop(writer)
+            ? named(register)
+            : writtenBy(writer, register, loop.head);
+      all = plus(all, value, times);
+    }
+    return all;
+  };
+  const ofThread = (sum: Sum): boolean => {
+    const waiting = new Set(before(sum).terms.keys());
+    for (const name of waiting) {
+      if (waiting.size > MAX_DEPTH || /^(%tid|%laneid|SR_TID|SR_LANEID)/.test(name)) return true;
+      const written = /(\d+)\*?$/.exec(name.includes('@') || name.endsWith('*') ? name : '');
+      if (written === null) continue;
+      const at = Number(written[1]);
+      if (code[at].class === 'memory' && !/LDC/.test(code[at].text)) continue;
+      for (const read of code[at].reads) for (const term of operand(read, at).terms.keys()) waiting.add(term);
+      if (code[at].differs) return true;
+    }
+    return false;
+  };
+  return { inLoop, operand, address, growth, before, ofThread, last, carried };
+}
+
+/** Of 32 bits, `0xffffffe0` is -32. */
+function integer(text: string): number {
+  const value = text.startsWith('-') ? -Number(text.slice(1)) : Number(text);
+  return value > 0x7fffffff && value <= 0xffffffff ? value - 2 ** 32 : value;
+}
+
+const isPredicate = (operand: string): boolean => /^!?U?P(\d|T)$/.test(operand);
+
+/** What an instruction makes of its operands; null: no sum. */
+function result({ text }: Instruction, value: (operand: string) => Sum, product: string): Sum | null {
+  const { name, operands } = operationOf(text);
+  const [operation, ...kinds] = name.split('.');
+  const sources = operands.slice(1).filter((one) => !isPredicate(one));
+  const times = (one: Sum, other: Sum): Sum =>
+    isConstant(one) ? scaled(other, one.constant) : isConstant(other) ? scaled(one, other.constant) : named(product);
+  const shift = (one: Sum, by: Sum): Sum | null => (isConstant(by) ? scaled(one, 2 ** by.constant) : null);
+  const all = (): Sum[] => sources.map(value);
+  // Carries and high halves are no part of a sum, and floats are none.
+  if (kinds.some((kind) => /^(X|HI|b?f\d+x?\d*)$/.test(kind)) || text.includes('{')) return null;
+  switch (operation) {
+    case 'mov':
+    case 'cvta':
+    case 'cvt':
+    case 'MOV':
+    case 'UMOV':
+    case 'R2UR':
+    case 'S2R':
+    case 'S2UR':
+    case 'LDC':
+    case 'ULDC':
+      return value(sources[0] ?? '');
+    case 'CS2R':
+      return sources[0] === 'SRZ' ? ZERO : null;
+    case 'ld':
+      return kinds[0] === 'param' ? value(sources[0] ?? '') : null;
+    case 'add':
+    case 'IADD':
+    case 'IADD3':
+    case 'UIADD3':
+    case 'VIADD':
+      return all().reduce((one, other) => plus(one, other));
+    case 'sub':
+      return plus(value(sources[0]), value(sources[1]), -1);
+    case 'neg':
+      return scaled(value(sources[0]), -1);
+    case 'shl':
+    case 'SHL':
+      return shift(value(sources[0]), value(sources[1]));
+    case 'SHF':
+    case 'USHF':
+      return kinds[0] === 'L' && /^U?RZ$/.test(sources[2]) ? shift(value(sources[0]), value(sources[1])) : null;
+    case 'LEA':
+    case 'ULEA': {
+      const moved = shift(value(sources[0]), value(sources[2] ?? '0x0'));
+      return moved && plus(moved, value(sources[1]));
+    }
+    case 'mul':
+    case 'mad':
+    case 'IMAD':
+    case 'UIMAD': {
+      const [one, other, added = ZERO] = all();
+      if (kinds.includes('MOV')) return added;
+      return kinds.includes('hi') ? null : plus(times(one, other), added);
+    }
+    case 'or':
+      return joined(value(sources[0]), value(sources[1]));
+    case 'HFMA2': {
+      // Small integers are made as the bits of two halves, from no registers.
+      const [high, low] = operands.slice(-2).map(Number);
+      return /RZ, *RZ\b/.test(text.replaceAll('-', '')) && high === 0 && low >= 0 && low < 2 ** -14
+        ? constant(Math.round(low * 2 ** 24))
+        : null;
+    }
+    default:
+      return null;
+  }
+}
+
+/** An `or` with bits that the other sum cannot have is an addition. */
+function joined(one: Sum, other: Sum): Sum | null {
+  if (!isConstant(other) || other.constant < 0) return null;
+  const above = 2 ** Math.ceil(Math.log2(other.constant + 1));
+  return [one.constant, ...one.terms.values()].every((count) => count % above === 0) ? plus(one, other) : null;
+}

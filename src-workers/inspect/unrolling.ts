@@ -1,0 +1,153 @@
+import { isConstant, operationOf, plus, type Sum, type Sums } from './affine.ts';
+import { instructionsIn, type Graph, type Loop } from './graph.ts';
+import type { Instruction } from './instruction.ts';
+
+/** Iterations of the source in one pass of a loop. */
+export interface Unrolling {
+  readonly iterations: number;
+  /**
+   * How often the body repeats a group of instructions in an iteration, as where a person unrolled it; 1: it does not.
+   */
+  readonly repeats: number;
+}
+
+/** Loops are unrolled up to so many times. */
+const MAX_UNROLLED = 256;
+/**
+ * A pass holds its iterations' work and little else: a load may be moved out of some, a sum may be begun beside them.
+ */
+const LEAST_WORK = 0.85;
+
+/**
+ * Finds by what a compiler unrolled a loop: the step of what is compared at its end is a multiple of it, each kind of
+ * its work stands as many times in the body, and the addresses that grow step through as many places in a pass.
+ */
+export function unrollingOf(graph: Graph, loop: Loop, sums: Sums, compared: readonly Comparison[]): Unrolling {
+  const { code } = graph;
+  const own = instructionsIn(graph, loop.own);
+  // An assembler joins four accesses to one of 16 bytes.
+  const byKind = new Map<string, number>();
+  for (const at of own) {
+    const kind = workOf(code[at]);
+    if (kind !== null) byKind.set(kind, (byKind.get(kind) ?? 0) + (code[at].bytes === 16 ? 4 : 1));
+  }
+  const counts = [...byKind.values()];
+  const total = counts.reduce((sum, count) => sum + count, 0);
+  const repeated = (times: number): boolean =>
+    counts.reduce((sum, count) => sum + times * Math.floor(count / times), 0) >= LEAST_WORK * total && total >= times;
+  const repeatedExactly = (times: number): boolean => total >= times && counts.every((count) => count % times === 0);
+  const streams = streamsOf(code, own, sums);
+  const steps = compared.flatMap(({ growth }) => (growth && wholeStep(growth)) ?? []);
+  // Threads that share iterations take as many steps at once as they are.
+  const byThreads = compared.some(({ difference, growth }) => growth !== null && sums.ofThread(difference));
+  const step = steps.length === 0 ? null : Math.min(...steps);
+  // A step in bytes is no multiple of the iterations: then each stream has an access for each.
+  const inBytes = streams.some((one) => one.step === step);
+  const stepThrough = (times: number): boolean =>
+    streams.every((one) => one.span >= ((times - 1) / times) * one.step && (!inBytes || one.places.size >= times));
+  if (step !== null)
+    for (let times = Math.min(step, MAX_UNROLLED); times > 1; times--) {
+      if (step % times !== 0) continue;
+      if (streams.length > 0 && repeated(times) && stepThrough(times)) return { iterations: times, repeats: 1 };
+      // Without streams, or with one of which the code does not say where it begins, the step and what is repeated must
+      // agree.
+      const alone = streams.length === 0 ? repeated(times) : !inBytes && repeatedExactly(times);
+      if (times === step && !byThreads && alone) return { iterations: times, repeats: 1 };
+    }
+  let repeats = 1;
+  for (let times = 2; times <= MAX_UNROLLED; times++) if (repeatedExactly(times)) repeats = times;
+  const several = counts.length > 1 || (step !== null && step > 1 && step % repeats === 0);
+  return { iterations: 1, repeats: several && repeats >= LEAST_ALONE ? repeats : 1 };
+}
+
+/** A body of fewer equal groups may be one iteration. */
+const LEAST_ALONE = 4;
+
+/** The kind of what unrolling repeats; null of counters, addresses, moves and branches. */
+export function workOf({ class: kind, moves, text }: Instruction): string | null {
+  if (moves || kind === 'integer' || kind === 'control') return null;
+  return /^(@\S+ +)?(U?LDC|HFMA2\S* +\S+ -RZ, RZ,|ld\.param)/.test(text) ? null : operationOf(text).name;
+}
+
+interface Stream {
+  /** By how many bytes its addresses grow in a pass. */
+  readonly step: number;
+  /** Bytes from the first to behind the last of a pass. */
+  readonly span: number;
+  readonly places: ReadonlySet<number>;
+}
+
+/** Accesses whose addresses differ by constants and grow by a constant. */
+function streamsOf(code: readonly Instruction[], own: ReadonlySet<number>, sums: Sums): readonly Stream[] {
+  const streams = new Map<string, { readonly step: number; low: number; high: number; readonly places: Set<number> }>();
+  for (const at of own) {
+    if (code[at].class !== 'memory') continue;
+    const address = sums.address(at);
+    const grown = address && sums.growth(address);
+    if (!grown || !isConstant(grown) || grown.constant === 0) continue;
+    // Two registers may step through one array, one behind the other.
+    const first = sums.before(address);
+    const key = [grown.constant, ...[...first.terms].map(([name, times]) => `${times}*${name}`).sort()].join();
+    const high = first.constant + code[at].bytes;
+    const known = streams.get(key);
+    if (!known)
+      streams.set(key, {
+        step: Math.abs(grown.constant),
+        low: first.constant,
+        high,
+        places: new Set([first.constant]),
+      });
+    else {
+      known.places.add(first.constant);
+      known.low = Math.min(known.low, first.constant);
+      known.high = Math.max(known.high, high);
+    }
+  }
+  return [...streams.values()].map(({ step, low, high, places }) => ({ step, span: high - low, places }));
+}
+
+/** A constant step, or as many times one that stays the same: `k += 4 * blockDim.x`. */
+function wholeStep(grown: Sum): number | null {
+  const times = [...grown.terms.values()];
+  const step = isConstant(grown)
+    ? Math.abs(grown.constant)
+    : grown.constant === 0 && times.length === 1
+      ? Math.abs(times[0])
+      : 0;
+  return Number.isInteger(step) && step > 0 ? step : null;
+}
+
+/** Comparisons that a predicate is made from, at most. */
+const MAX_COMPARED = 16;
+const COMPARES = /^(setp|U?ISETP)\b/;
+
+/** What is compared where a loop is left, and by how much it grows in each pass. */
+export interface Comparison {
+  readonly difference: Sum;
+  /** Null: not by the same in each. */
+  readonly growth: Sum | null;
+}
+
+/** The comparisons of whole numbers that decide whether a loop is left at the end of a block. */
+export function comparisonsAt(graph: Graph, block: number, sums: Sums): readonly Comparison[] {
+  const { code, to } = graph;
+  const found = new Set<number>();
+  const end = to[block] - 1;
+  const makers = (names: readonly string[], at: number): readonly number[] =>
+    names.flatMap((name) => sums.carried(name, at) ?? sums.last(name, at) ?? []);
+  const waiting = new Set(makers(code[end].reads, end));
+  for (const at of waiting) {
+    if (waiting.size > MAX_COMPARED) break;
+    // The upper halves of a comparison of 64 bits read what the lower ones say.
+    const { name } = operationOf(code[at].text);
+    if (COMPARES.test(name) && !name.includes('.EX')) found.add(at);
+    else
+      for (const one of makers(code[at].reads, at)) if (/^(%p|U?P\d)/.test(code[one].writes[0] ?? '')) waiting.add(one);
+  }
+  return [...found].map((at) => {
+    const { name, operands } = operationOf(code[at].text);
+    const [one, other] = name.startsWith('setp') ? operands.slice(1, 3) : operands.slice(2, 4);
+    const difference = plus(sums.operand(one, at), sums.operand(other, at), -1);
+    return { difference, growth: sums.growth(difference) };
+  });
+}
