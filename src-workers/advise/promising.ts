@@ -8,8 +8,8 @@ import { spread } from './coarse.ts';
  */
 
 /** Groups slower than the best by more than this factor are not looked at, and at most so many are. */
-const HOPELESS = 10;
-const MAX_GROUPS = 96;
+const HOPELESS = 6;
+const MAX_GROUPS = 64;
 /** Block sizes and launches that stand for those of a group that leads. */
 const BLOCKS = 6;
 const LAUNCHES = 5;

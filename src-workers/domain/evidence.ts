@@ -199,6 +199,8 @@ export interface ChoiceEvidence {
   readonly bestFixed: { readonly name: string; readonly regret: number } | null;
   /** Of the choice by the fit of four numbers; `null` where there is none. */
   readonly fourNumbersRegret: number | null;
+  /** Of a random one of the designs that the model does not tell apart from the fastest (80 % of pairs); left out where that was not looked at. */
+  readonly randomRegret?: number;
 }
 
 export interface GpuEvidence {

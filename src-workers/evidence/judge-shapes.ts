@@ -105,7 +105,24 @@ function shapeChoice(families: readonly ShapeFamily[]): ChoiceEvidence {
     hitRate: own.filter((ratio) => ratio === 1).length / own.length,
     bestFixed: bestFixed(families),
     fourNumbersRegret: null,
+    randomRegret: randomRegret(families),
   };
+}
+
+/** Designs are told apart where their predicted times differ by more than the errors of four of five pairs. */
+const TOLD_APART_QUANTILE = 0.8;
+
+function randomRegret(families: readonly ShapeFamily[]): number {
+  const errors = families.flatMap(({ predicted, measured }) => {
+    const logs = predicted.map((time, i) => Math.log(time / measured[i]));
+    return [...logs].flatMap((one, a) => Array.from(logs.subarray(a + 1), (other) => Math.abs(one - other)));
+  });
+  const band = Math.exp(sortedQuantile(Float64Array.from(errors).sort(), TOLD_APART_QUANTILE));
+  const means = families.map(({ predicted, measured }) => {
+    const alike = measured.filter((_, i) => predicted[i] <= Math.min(...predicted) * band);
+    return geometricMean(alike.map((time) => time / Math.min(...measured)));
+  });
+  return geometricMean(Float64Array.from(means));
 }
 
 /** The label that is best for all families, among those that all have. */

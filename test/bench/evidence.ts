@@ -132,7 +132,7 @@ function sayGpu({ device, column, implementations, choice: all, choiceLarge }: G
 function sayLaunches({ device, column, implementations, choice }: GpuEvidence): void {
   for (const { name, count, medianError, p90Error, spearman } of implementations)
     say(
-      `${column} (${device}), ${name}: ${count}, median ${(medianError * 100).toFixed(1)} %, p90 ${(p90Error * 100).toFixed(0)} %, Spearman ${spearman.toFixed(3)}, choice ${figure(choice?.regret ?? null)}`,
+      `${column} (${device}), ${name}: ${count}, median ${(medianError * 100).toFixed(1)} %, p90 ${(p90Error * 100).toFixed(0)} %, Spearman ${spearman.toFixed(3)}, choice ${figure(choice?.regret ?? null)}, a random one of those not told apart ${figure(choice?.randomRegret ?? null)}`,
     );
 }
 

@@ -2,6 +2,7 @@ import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
 import { ASSUMED_LAWS, unknownOf } from '../../src-main/services/advice/unknown.ts';
+import { designsToMeasure, notToldApart, withErrors } from '../../src-workers/advise/separation.ts';
 import { gainOfKnowing, regretsOf } from '../../src-workers/advise/uncertainty.ts';
 import { drawnKernel, drawnPlan, drawsOf, quantileOf, unknownPaths } from '../../src-workers/advise/unknown.ts';
 import type { GpuDevice } from '../../src-workers/domain/device.ts';
@@ -161,5 +162,34 @@ describe('knowing registers, instructions per iteration and lengths alone', () =
     const chosen = regrets.reduce((best, one, at) => (one!.expected < regrets[best]!.expected ? at : best), 0);
     const cycles = own.map((launch) => Number(launch.at(-1)));
     expect(cycles[chosen] / Math.min(...cycles)).toBeLessThan(1.25);
+  });
+});
+
+describe('errors of pairs', () => {
+  const parts = (shared: string, own: string) => ({ texts: [shared, own], widths: [0.3, 0.05] });
+  const samples = withErrors(
+    [Float64Array.of(1, 1.02, 1.02, 2)],
+    [parts('a', '0'), parts('a', '1'), parts('b', '2'), parts('a', '3')],
+    2000,
+  );
+  const spread = (one: number, other: number): number => {
+    const logs = samples.map((times) => Math.log(times[one] / times[other]));
+    const mean = logs.reduce((sum, log) => sum + log, 0) / logs.length;
+    return Math.sqrt(logs.reduce((sum, log) => sum + (log - mean) ** 2, 0) / logs.length);
+  };
+
+  it('are as wide as what two designs differ in', () => {
+    expect(spread(0, 1)).toBeCloseTo(0.05 * Math.SQRT2, 2);
+    expect(spread(0, 2)).toBeCloseTo(Math.sqrt(2 * (0.3 ** 2 + 0.05 ** 2)), 1);
+  });
+
+  it('leave designs together that they do not tell apart, and say how many to measure', () => {
+    expect(notToldApart(samples, 0)).toEqual([0, 1, 2]);
+    const one = designsToMeasure(samples, [0, 1, 2], 1, 3);
+    expect(one.designs).toHaveLength(1);
+    const close = designsToMeasure(samples, [0, 1, 2], 0.02, 3);
+    expect(close.designs.length).toBeGreaterThan(1);
+    expect(close.regret).toBeLessThan(0.02);
+    expect(designsToMeasure(samples, [0, 1, 2], 0, 3).regret).toBeCloseTo(0, 12);
   });
 });

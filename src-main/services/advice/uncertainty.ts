@@ -1,7 +1,9 @@
 import { pickDesign } from '../../../src-workers/advise/pick.ts';
 import { bestOfGroups, groupOf, variantsOf } from '../../../src-workers/advise/promising.ts';
+import { designsToMeasure, notToldApart, withErrors, type ErrorParts } from '../../../src-workers/advise/separation.ts';
 import { gainOfKnowing, GOOD_FRACTION, regretsOf, type DesignRegret } from '../../../src-workers/advise/uncertainty.ts';
 import { drawsOf, unknownPaths, type Draw, type Unknown } from '../../../src-workers/advise/unknown.ts';
+import { normalQuantile } from '../../../src-workers/models/workload/normal.ts';
 import { ok, type Result } from '../../../src-workers/domain/result.ts';
 import { describeDesign } from '../../../src-workers/predict/designs.ts';
 import { axisCounts } from '../../../src-workers/space/axes.ts';
@@ -22,11 +24,15 @@ export interface UncertaintyOptions {
 }
 
 /** Draws under which groups and their variants compete for a place among the designs that meet all draws. */
-const FIRST_DRAWS = 8;
+const FIRST_DRAWS = 6;
+/** Groups that are expected to lose more than this over the least under these draws, and lead in none, are left out. */
+const FAR = Math.log(1.5);
 /** Groups that lead, of which other block sizes and launches are tried; and of these the best of each draw so many. */
 const LEADING = 4;
 const VARIANTS_OF_DRAW = 3;
 const MAX_LISTED = 40;
+/** Designs of the fastest time that compete. */
+const MAX_EQUAL = 16;
 /** Gains below this are not worth a line. */
 const LEAST_GAIN = 0.001;
 
@@ -51,15 +57,20 @@ export async function uncertainty(
   const groups = bestOfGroups(device.plan.axes, near, nearMs);
   const draws = isOpen ? drawsOf(unknown, DRAWS) : [{}];
   const asked = (options.designs ?? []).map((design) => design - device.firstDesign);
-  const variants = isOpen ? await promisingVariants(device, groups, draws, times) : [];
+  const promising = await promisingDesigns(device, groups, draws, times);
   const designs = Uint32Array.from(
-    new Set([picked, ...prediction.equal.slice(0, MAX_LISTED), ...groups, ...variants, ...asked]),
+    new Set([picked, ...prediction.equal.slice(0, MAX_EQUAL), ...promising, ...asked]),
   ).filter((design) => design >= 0 && design < device.size);
   const [middleMs] = await times(designs, [{}]);
   const timeMs = isOpen ? await times(designs, draws) : [middleMs];
-  const regrets = regretsOf(timeMs);
-
-  const chosen = choose(device, designs, regrets) ?? picked;
+  const byInputs = regretsOf(timeMs);
+  const chosen = isOpen ? (choose(device, designs, byInputs) ?? picked) : picked;
+  const samples = withErrors(timeMs, errorParts(device, designs), Math.ceil(SAMPLES / draws.length));
+  const regrets = regretsOf(samples).map((one, entry) => {
+    const own = byInputs[entry];
+    // Errors of pairs say how designs compare, not how long they take.
+    return one && own && { ...one, meanMs: own.meanMs, lowMs: own.lowMs, highMs: own.highMs };
+  });
   const at = new Map(Array.from(designs, (design, entry) => [design, entry]));
   const described = (design: number): UncertainDesign =>
     describe(device, design, middleMs[at.get(design)!], regrets[at.get(design)!]);
@@ -76,9 +87,65 @@ export async function uncertainty(
     point: described(picked),
     designs: listed.map(described),
     worthKnowing: isOpen ? worthKnowing(study, device, unknown, draws, timeMs, at.get(chosen)!) : [],
-    separation: null,
+    separation: separationOf(device, designs, samples, at.get(chosen)!),
     elapsedMs: performance.now() - start,
   });
+}
+
+/** Samples of the errors, with those of the inputs. */
+const SAMPLES = 256;
+/** Standard deviation of ln(time) between launches of one block size: 80 % of the pairs of Hasan's Table 2 err by less than 2.9 %. */
+const LAUNCH_WIDTH = Math.log1p(0.029) / normalQuantile(0.9) / Math.SQRT2;
+
+/** The parts of the errors of designs: how they take their work, their block size within a group, and their launch. */
+function errorParts({ plan, ties }: AdvisedDevice, designs: Uint32Array): readonly ErrorParts[] {
+  const group = groupOf({ counts: axisCounts(plan.axes) });
+  const blocks = plan.axes.blockThreads.length;
+  const variance = (fraction: number): number => (Math.log1p(fraction) / normalQuantile(0.9)) ** 2 / 2;
+  return Array.from(designs, (design) => {
+    const place = ties.placeOf[Math.floor(design / ties.perFamily)];
+    const own = variance(ties.fractions[place * ties.places + place]);
+    const others = Array.from({ length: ties.places }, (_, other) => ties.fractions[place * ties.places + other]);
+    const apart = others.filter((_, other) => other !== place);
+    const between = apart.reduce((sum, fraction) => sum + Math.max(0, variance(fraction) - own), 0);
+    return {
+      texts: [`place ${place}`, `block ${group(design)} ${design % blocks}`, `design ${design}`],
+      widths: [Math.sqrt(between / Math.max(1, apart.length)), Math.sqrt(own), LAUNCH_WIDTH],
+    };
+  });
+}
+
+/** Measuring ends within this of the best, or after so many designs. */
+const GOOD_ENOUGH = 0.02;
+const MOST_MEASURED = 12;
+
+/** What the model does not tell apart from the chosen design, and what to do about it; null where that is told apart from all others. */
+function separationOf(
+  device: AdvisedDevice,
+  designs: Uint32Array,
+  samples: readonly Float64Array[],
+  chosen: number,
+): Uncertainty['separation'] {
+  const alike = notToldApart(samples, chosen);
+  // Where little is lost at worst, there is nothing to measure.
+  const alone = designsToMeasure(samples, [chosen, ...alike.slice(1)], GOOD_ENOUGH, 1);
+  if (alike.length === 1 || (alone.designs[0] === chosen && alone.regret <= GOOD_ENOUGH)) return null;
+  const described = alike.map((at) => describeDesign(device.predictor(), designs[at]).design);
+  const differ = (of: (design: (typeof described)[number]) => unknown): number => new Set(described.map(of)).size;
+  const structures = differ(({ implementation, threadsPerUnit, loop, balancing, registerCap }) =>
+    [implementation, threadsPerUnit, loop, balancing, registerCap].join(' '),
+  );
+  const blocks = differ(({ blockThreads }) => blockThreads);
+  const [count, what] = structures === 1 && blocks > 1 ? [blocks, 'block sizes'] : [alike.length, 'designs'];
+  const { designs: measured, regret } = designsToMeasure(samples, alike, GOOD_ENOUGH, MOST_MEASURED);
+  return {
+    count,
+    what,
+    measure: measured.length,
+    within: regret,
+    designs: measured.map((at) => device.firstDesign + designs[at]),
+    sentence: `The model does not separate these ${count} ${what}; measuring ${measured.length} of them is expected to end within ${percent(Math.max(0.001, regret))}.`,
+  };
 }
 
 type TimesUnder = (designs: Uint32Array, draws: readonly Draw[]) => Promise<readonly Float64Array[]>;
@@ -100,15 +167,15 @@ function timesUnder(pool: Pool, { plan, key }: AdvisedDevice, unknown: Unknown, 
   };
 }
 
-/** Other block sizes and launches of the groups that lead under some draws. */
-async function promisingVariants(
+/** The groups that can lead under some draw, and other block sizes and launches of those that do. */
+async function promisingDesigns(
   { plan }: AdvisedDevice,
   groups: readonly number[],
   draws: readonly Draw[],
   times: TimesUnder,
 ): Promise<readonly number[]> {
-  const step = draws.length / FIRST_DRAWS;
-  const first = Array.from({ length: FIRST_DRAWS }, (_, at) => draws[Math.floor(at * step)]);
+  const step = Math.max(1, draws.length / FIRST_DRAWS);
+  const first = draws.filter((_draw, at) => Math.floor(at / step) > Math.floor((at - 1) / step));
   const groupMs = await times(Uint32Array.from(groups), first);
   const regrets = regretsOf(groupMs);
   const order = [...groups.keys()].sort(
@@ -120,15 +187,21 @@ async function promisingVariants(
   const few = first.filter((_, at) => at % 2 === 0);
   const ms = await times(variants, few);
   const group = groupOf({ counts: axisCounts(plan.axes) });
-  // Of each draw the fastest, and of each group of it.
-  const kept = new Set<number>();
+  // Of each draw the fastest, of each group its best, and of the best group that of each block size.
+  const least = regrets[order[0]]?.expected ?? Infinity;
+  const near = order.filter((at) => (regrets[at]?.expected ?? Infinity) <= least + FAR);
+  const kept = new Set<number>([...near, ...winners].map((at) => groups[at]));
+  const blocks = plan.axes.blockThreads.length;
   for (const own of ms) {
     const best = [...variants.keys()].filter((at) => !Number.isNaN(own[at])).sort((a, b) => own[a] - own[b]);
     for (const at of best.slice(0, VARIANTS_OF_DRAW)) kept.add(variants[at]);
-    const seen = new Set<number>();
+    const seen = new Set<string>();
     for (const at of best) {
-      if (seen.has(group(variants[at]))) continue;
-      seen.add(group(variants[at]));
+      const own = group(variants[at]);
+      const isBest = own === group(variants[best[0]]);
+      const key = isBest ? `${own} ${variants[at] % blocks}` : `${own}`;
+      if (seen.has(key)) continue;
+      seen.add(key);
       kept.add(variants[at]);
     }
   }

@@ -1,0 +1,90 @@
+import { mersenneTwister } from '../numeric/random.ts';
+
+/*
+ * What measurements of pairs of designs say of predicted times: how far the errors of two predictions differ goes by what the designs differ in
+ * (`sweep/ties.ts`). Errors are drawn so that pairs differ as they were measured to, and all designs meet the same draws.
+ */
+
+/** What the error of a design is made of: parts that it shares with the designs of the same text, each with its standard deviation (of ln time). */
+export interface ErrorParts {
+  readonly texts: readonly string[];
+  readonly widths: readonly number[];
+}
+
+/**
+ * Times with errors, by sample, then design.
+ * @param timeMs by draw of the inputs, then design
+ * @param repeats samples of each draw
+ */
+export function withErrors(
+  timeMs: readonly Float64Array[],
+  parts: readonly ErrorParts[],
+  repeats: number,
+): readonly Float64Array[] {
+  const uniform = mersenneTwister(1);
+  const normal = (): number => Math.sqrt(-2 * Math.log(1 - uniform())) * Math.cos(2 * Math.PI * uniform());
+  return timeMs.flatMap((times) =>
+    Array.from({ length: repeats }, () => {
+      const known = new Map<string, number>();
+      const errorOf = (text: string): number => {
+        let error = known.get(text);
+        if (error === undefined) known.set(text, (error = normal()));
+        return error;
+      };
+      return times.map((time, design) => {
+        const { texts, widths } = parts[design];
+        return time * Math.exp(texts.reduce((sum, text, at) => sum + widths[at] * errorOf(text), 0));
+      });
+    }),
+  );
+}
+
+/** Designs are told apart where one is the faster in at least so much of the samples. */
+export const TOLD_APART = 0.9;
+
+/** The designs that the chosen one is not told apart from, by their places, itself first. */
+export function notToldApart(samples: readonly Float64Array[], chosen: number): readonly number[] {
+  const others = [...samples[0].keys()].filter((design) => {
+    if (design === chosen || samples.some((times) => Number.isNaN(times[design]))) return false;
+    const faster = samples.filter((times) => times[chosen] < times[design]).length;
+    return faster < TOLD_APART * samples.length;
+  });
+  return [chosen, ...others];
+}
+
+export interface Measuring {
+  /** The designs to measure, in their order. */
+  readonly designs: readonly number[];
+  /** Mean of ln(the best measured time / the best of all). */
+  readonly regret: number;
+}
+
+/**
+ * The fewest designs of a list whose best is expected to be near the best of all, each the one that gains most once those before it are
+ * measured. Measurements are taken to be exact.
+ */
+export function designsToMeasure(
+  samples: readonly Float64Array[],
+  among: readonly number[],
+  within: number,
+  most: number,
+): Measuring {
+  const best = samples.map((times) => among.reduce((least, design) => Math.min(least, times[design]), Infinity));
+  const reached = samples.map(() => Infinity);
+  const designs: number[] = [];
+  let regret = Infinity;
+  while (designs.length < Math.min(most, among.length) && regret > within) {
+    let next = -1;
+    regret = Infinity;
+    for (const design of among) {
+      if (designs.includes(design)) continue;
+      const then =
+        samples.reduce((sum, times, at) => sum + Math.log(Math.min(reached[at], times[design]) / best[at]), 0) /
+        samples.length;
+      if (then < regret) [next, regret] = [design, then];
+    }
+    designs.push(next);
+    samples.forEach((times, at) => (reached[at] = Math.min(reached[at], times[next])));
+  }
+  return { designs, regret };
+}
