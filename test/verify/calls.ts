@@ -27,7 +27,7 @@ const heapBytes = (): number => {
 };
 
 /** Procedures that start programs, or compute for seconds, whatever they are given: less often. */
-const SLOW: readonly ProcedureName[] = ['bench.start', 'bench.probe', 'bench.targets', 'bench.bundle', 'app.doctor', 'advice.sensitivity', 'advice.robust', 'advice.recommend', 'simulations.start', 'runs.wait', 'models.reproduce', 'evidence.judge', 'evidence.devices']; // prettier-ignore
+const SLOW: readonly ProcedureName[] = ['bench.start', 'bench.probe', 'bench.targets', 'bench.bundle', 'app.doctor', 'advice.sensitivity', 'advice.robust', 'advice.recommend', 'advice.uncertainty', 'simulations.start', 'runs.wait', 'models.reproduce', 'evidence.judge', 'evidence.devices']; // prettier-ignore
 const SLOW_SHARE = 0.02;
 
 /** Texts by the field that they are for: what gets further than letters at random. */
