@@ -50,7 +50,7 @@ export interface RunDraft {
   readonly enumeratedCount: number;
   /** Descriptions of the devices used, in order. */
   readonly devices: readonly Device[];
-  /** Of a sweep that keeps so many of its designs, the best: a number ≥ 1. All are saved where this is left out. */
+  /** How many of its best designs a sweep keeps, ≥ 1. All are saved where this is left out. */
   readonly bestWanted?: number | undefined;
   /** How many implementations the study names; 1 where this is left out. */
   readonly implementations?: number;
@@ -77,7 +77,7 @@ export interface RunSummary {
   readonly enumeratedCount: number;
   readonly validCount: number;
   readonly invalidCount: number;
-  /** Of a sweep that keeps the best designs alone; null where all are predicted and saved. */
+  /** How many designs a sweep keeps; null where all are predicted and saved. */
   readonly kept: KeptDesigns | null;
   /** The fastest saved design when the execution ended; `null` before that, or where none was valid. */
   readonly best: BestDesign | null;
@@ -160,7 +160,7 @@ export type { PredictionChunk, PredictionColumns };
  */
 export interface RunColumns extends PredictionColumns {
   readonly count: number;
-  /** Of a run of the best designs: their design indices, ascending; null where all designs have an entry. */
+  /** Design indices of a run of the best designs, ascending; null where all designs have an entry. */
   readonly designs: Uint32Array | null;
 }
 

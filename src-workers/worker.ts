@@ -194,7 +194,7 @@ export function partBounds({
   return shortestOfParts(predictorOf(plan), parts);
 }
 
-/** Of the designs of a part that are not slower than a limit, the fastest ones, and how many were predicted. */
+/** The fastest designs of a part that are not slower than a limit, and how many were predicted. */
 export function searchBest({
   plan,
   part,
@@ -322,7 +322,7 @@ export function explain({
   designs,
 }: {
   readonly plan: SweepPlan;
-  /** Of plans made for advice. */
+  /** Key of a plan that was made for advice. */
   readonly key?: string;
   readonly designs: readonly number[];
 }): readonly (Breakdown | null)[] {

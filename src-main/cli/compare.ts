@@ -46,7 +46,7 @@ export async function compareRunsCommand(
   return slower || lost ? EXIT_FAILED : EXIT_OK;
 }
 
-/** Of every design and the fastest of each run, or of the latter alone. */
+/** Compares every design and the fastest of each run, or the latter alone. */
 function verdictsOf({ runs, designs }: RunsComparison, best: boolean): readonly Verdict[] {
   const all = [...runs.map((run) => run.againstFirst), ...(best ? [] : designs.flatMap(({ against }) => against))];
   return all.flatMap((one) => (one ? [one.verdict] : []));

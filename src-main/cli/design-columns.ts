@@ -8,7 +8,7 @@ import { say, type Terminal } from './output.ts';
 /** Columns that every table of designs has, and a design's cells in them. */
 export const DESIGN_HEAD = ['threads/unit', 'units/thread', 'balancing', 'block', 'grid'] as const;
 
-/** Of a CPU's design its partition and cores: it has no blocks. */
+/** A CPU's design shows its partition and cores: it has no blocks. */
 export function designCells(design: Design): readonly (string | number)[] {
   const { threadsPerUnit, unitsPerThread, balancing, loop, gridBlocks } = design;
   if (isCpuDesign(design)) return ['–', '–', balancing, '–', coresText(gridBlocks)];

@@ -67,7 +67,7 @@ export interface Recommendation {
   /** Designs predicted, or found too slow at best, of how many of the devices that were asked for: equal where exact. */
   readonly predicted: number;
   readonly of: number;
-  /** Of `predicted`, designs that cannot run. */
+  /** How many of `predicted` cannot run. */
   readonly invalid: number;
   readonly elapsedMs: number;
 }

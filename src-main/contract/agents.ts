@@ -9,7 +9,7 @@ export type AgentsState =
       readonly kind: 'connected';
       /** Address of the Redis, without a secret. */
       readonly place: string;
-      /** Of this program and its models: agents must have the same. */
+      /** Versions of this program and its models: agents must have the same. */
       readonly versions: string;
       readonly agents: readonly Agent[];
       /** Tasks that no agent has taken yet, and those under way, of all runs. */

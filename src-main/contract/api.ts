@@ -86,11 +86,11 @@ export interface RunSummary {
   readonly elapsedMs: number;
   /** The sweep whose designs a run simulates or measures; null where there is none. */
   readonly sourceRunId: number | null;
-  /** Of a run of kind `simulate`, `bench` or `import`: the designs or cases it was asked for. */
+  /** Designs or cases that a run of kind `simulate`, `bench` or `import` was asked for. */
   readonly enumerated: number;
-  /** Of a run of kind `simulate`: the designs that are done. Of `bench` and `import`: the cases that have a result. */
+  /** Designs that a run of kind `simulate` has done, or cases of `bench` and `import` that have a result. */
   readonly valid: number;
-  /** Of `bench` and `import`: the cases that failed. */
+  /** Cases of `bench` and `import` that failed. */
   readonly invalid: number;
   /**
    * Of a sweep that keeps its best designs alone: how many at most, and how many were predicted to find them, null until they are
@@ -259,7 +259,7 @@ export interface BestDesigns {
   readonly tieFraction: number;
   readonly tieBand: TieBand;
   readonly rows: readonly BestRow[];
-  /** Of each row: how many designs it stands for; null where equal designs are not grouped. */
+  /** How many designs each row stands for; null where equal designs are not grouped. */
   readonly equal: readonly number[] | null;
   /** The best design of every device that has a valid one: fastest first, ranked among the designs of all. */
   readonly ofDevices: readonly BestRow[];
@@ -325,7 +325,7 @@ export interface RankPage {
   readonly outdated: boolean;
   readonly offset: number;
   readonly rows: readonly RankRow[];
-  /** Of each row: how many designs it stands for; 0 of a row that is listed because another was opened. */
+  /** How many designs each row stands for; 0 for a row that is listed because another was opened. */
   readonly equal: readonly number[];
   /** Number of designs (whatever the filter) that cannot be distinguished from the fastest, and the band of those that differ from it in shape alone. */
   readonly ties: number;
@@ -351,7 +351,7 @@ export interface Histogram {
 export interface LandscapeGrid {
   readonly xAxis: string;
   readonly yAxis: string;
-  /** Of launches those that the device has, where devices of one kind are looked at: grids, or cores. */
+  /** Only launches that the device has, where devices of one kind are looked at: grids, or cores. */
   readonly xValues: readonly string[];
   readonly yValues: readonly string[];
   /** Row-major (y, x): time ms, NaN where no valid design. */
@@ -471,7 +471,7 @@ export type ExportFormat = (typeof EXPORT_FORMATS)[number];
 /** Designs that a table can list. */
 export const MAX_LISTED = 2_000_000;
 
-/** Of `pdf` the text is the page to print: each host has it printed where it saves it. */
+/** For `pdf` the text is the page to print; each host prints it where it saves it. */
 export interface ExportDocument {
   readonly fileName: string;
   readonly mediaType: string;
@@ -479,14 +479,14 @@ export interface ExportDocument {
   readonly text: string;
   /** Where the text is longer: its next part, for `export.next`. */
   readonly next?: number;
-  /** Of a table of designs: how many it lists, the best first, of how many that are valid. */
+  /** For a table of designs: how many it lists, the best first, and how many are valid. */
   readonly designs?: {
     readonly listed: number;
     readonly of: number;
     /** What such a file lists at most; without it there is no such limit. */
     readonly most?: number;
   };
-  /** Of code: that the design asked for is faster, but cannot be expressed in its form. */
+  /** For code: that the design asked for is faster, but cannot be expressed in this form. */
   readonly note?: string;
 }
 

@@ -37,7 +37,7 @@ interface Fault {
 /** Where a text stops being JSON, and what should have stood there. Engines word this differently, or not at all. */
 function firstFault(text: string): Fault | null {
   const open: ('{' | '[')[] = [];
-  /** Of each open object, the fields so far; a list has none. */
+  /** Fields so far of each open object; a list has none. */
   const fields: Set<string>[] = [];
   let offset = 0;
   let state: 'value' | 'first' | 'key' | 'firstKey' | 'colon' | 'after' = 'value';

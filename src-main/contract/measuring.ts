@@ -30,7 +30,7 @@ export interface MeasuringTarget {
 
 /** A measurement packed for another machine. */
 export interface Bundle {
-  /** Of the archive that the files make. */
+  /** File name of the archive that the files make. */
   readonly fileName: string;
   readonly cases: number;
   /** What the cache held before each launch, on a CUDA device. */
@@ -96,7 +96,7 @@ export interface MeasuringProposal extends MeasuringProbe {
   readonly repeats: number;
 }
 
-/** Of a probe that the engine ran, or of one that a page must run. */
+/** A probe that the engine ran, or one that a page must run. */
 export type ProbeAnswer =
   /** `proposal`: null where no launch of the probe gave a time, so that nothing is known. */
   | { readonly kind: 'done'; readonly proposal: MeasuringProposal | null }
@@ -187,7 +187,7 @@ export interface MeasuredCase {
   readonly measured: MeasuredTime | null;
   /** Against the CPU's result; null where it was not checked. */
   readonly correct: boolean | null;
-  /** Of the result, where designs were compared by one. */
+  /** Digest of the result, where designs were compared by one. */
   readonly digest?: string;
   readonly failure: string | null;
   /** Clocks, power, temperature while it was measured; absent where nothing was read. */
@@ -352,7 +352,7 @@ export interface SavedProfile {
 
 /** What a person must say of a file before it can be imported. */
 export interface ImportQuestions {
-  /** Of a storage of Optuna with several studies, their names. */
+  /** Names of the studies, for an Optuna storage with several. */
   readonly studies: readonly string[];
   /** Whether its times have no unit. */
   readonly needsUnit: boolean;

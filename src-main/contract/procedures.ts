@@ -163,7 +163,7 @@ const measuringInput = {
   repeats: v.optional(whole(1, 1000), 15),
   warmUps: v.optional(whole(0, 100), 3),
   caseTimeLimitMs: v.optional(whole(100, 3_600_000), 60_000),
-  /** Of a CUDA device: what its cache holds before each launch. Default: `warm`. */
+  /** What the cache of a CUDA device holds before each launch. Default: `warm`. */
   cache: v.exactOptional(v.picklist(CACHE_STATES)),
 };
 
@@ -180,7 +180,7 @@ const probeTimes = v.strictObject({
 });
 
 const commandLine = v.pipe(v.string(), v.minLength(1), v.maxLength(MAX_COMMAND_CHARACTERS));
-/** Of the target `program` alone: the person's own program. Only the command line may start one. */
+/** The person's own program, for the target `program` alone. Only the command line may start one. */
 const ownProgram = v.optional(
   v.strictObject({
     /** Runs it once; with placeholders such as `{blockThreads}`. No shell reads it. */
@@ -199,7 +199,7 @@ const ownProgram = v.optional(
 const ownKernel = v.optional(v.strictObject({ file: v.pipe(v.string(), v.minLength(1), v.maxLength(4096)) }));
 
 const maxThreads = v.optional(v.nullable(whole(1, 2 ** 31)), null);
-/** Of the target `webgpu-page` alone: what the page knows of its own GPU. Null: no bound is known. */
+/** What the page knows of its own GPU, for the target `webgpu-page` alone. Null: no bound is known. */
 const pageLimits = v.optional(
   v.strictObject({
     threadsPerUnit: maxThreads,
@@ -518,7 +518,7 @@ export const procedures = {
       ...measuringInput,
       /** For all designs together. */
       timeLimitMs: v.optional(whole(1000, 86_400_000), DEFAULT_TIME_LIMIT_MS),
-      /** Of the target `webgpu-page` alone: times of the rounds so far. */
+      /** Times of the rounds so far, for the target `webgpu-page` alone. */
       rounds: v.optional(v.pipe(v.array(probeTimes), v.maxLength(10)), []),
       client: v.optional(shortText),
     }),
@@ -577,7 +577,7 @@ export const procedures = {
       threshold: v.optional(v.pipe(v.number(), v.minValue(0), v.maxValue(1)), 0.02),
     }),
   ).returns<RunsComparison>(),
-  /** Of a run of the suite `contention`. */
+  /** For a run of the suite `contention`. */
   'bench.contention': procedure(byId).returns<ContentionFindings>(),
   /**
    * Imports a file of results (a bundle's), a Kernel Tuner cache or T4 file, measured loops, or measured times of designs (CSV), as a run
@@ -733,7 +733,7 @@ export const procedures = {
         truncation: workloadSchema.entries.truncation,
       }),
       n: v.optional(list(whole(1, 1_000_000), 1000, 'units per group'), [2, 4, 8, 16, 32]),
-      /** Of the loss: they take up to half a second for each n. */
+      /** Quantiles of the loss take up to half a second for each n. */
       quantiles: v.optional(v.boolean(), true),
       folder: v.optional(folder),
     }),

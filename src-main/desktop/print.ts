@@ -4,7 +4,7 @@ import { BrowserWindow, session } from 'electron';
 import { unwrap } from '../../src-workers/domain/result.ts';
 import { inTemporaryFolder } from '../services/app/temporary-folder.ts';
 
-/** Of the session of pages that are printed; without `persist:` it is kept in memory. */
+/** Name of the session of printed pages; without `persist:` it is kept in memory. */
 const PARTITION = 'print';
 
 /** A page as a PDF, printed by a window that is never shown and reaches no other page. Throws where it cannot be printed. */

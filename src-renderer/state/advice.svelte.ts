@@ -58,7 +58,7 @@ export class Advice {
     if (!study || studyId === null) return null;
     const { deviceId } = this;
     const designs = axisCounts(study).reduce((size, { count }) => size * count, 1);
-    // Of the device that is advised on, as far as that is known.
+    // The device that is advised on, as far as that is known.
     const device = study.devices.indexOf(deviceId ?? this.#answer?.device.id ?? '');
     const pinned = pinnedOn(this.#baselines, designs, study.devices.length, device);
     return {

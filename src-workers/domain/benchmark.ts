@@ -71,7 +71,7 @@ export interface UnitLoopWorkload {
   readonly label: string;
   /** Iterations of unit 0, 1, 2, … */
   readonly lengths: Uint32Array;
-  /** Of no meaning where no GPU runs the loop. */
+  /** Has no meaning where no GPU runs the loop. */
   readonly profile: UnitLoopProfile | FirstUnitLoopProfile;
   /**
    * What a CPU moves in place of the loop, since its prediction counts nothing else. Where a plan for a CPU has lengths of bundles
@@ -187,9 +187,9 @@ export interface BenchPlan {
   readonly caseTimeLimitMs: number;
   /** Lanes of the thread groups of a HIP device, which its program is compiled for. */
   readonly threadGroupWidth?: number;
-  /** Of a CUDA or HIP device: cases whose launches alternate, in random order. One after another where absent. */
+  /** Cases whose launches alternate in random order, on a CUDA or HIP device. One after another where absent. */
   readonly alternating?: number;
-  /** Of a CUDA or HIP device: what the cache holds before a launch. `warm` where absent. */
+  /** What the cache of a CUDA or HIP device holds before a launch. `warm` where absent. */
   readonly cache?: CacheState;
   /** Present where there are unit loops; of the backend `program` where it reads their lengths. */
   readonly workload: UnitLoopWorkload | null;
@@ -313,7 +313,7 @@ export interface Conditions {
   readonly powerW?: number;
   /** Highest. */
   readonly temperatureC?: number;
-  /** Of any launch: bits as NVML has them. Absent where they were not read. */
+  /** Why clocks were lowered during any launch, bits as NVML has them. Absent where they were not read. */
   readonly throttleReasons?: number;
 }
 
@@ -339,7 +339,7 @@ export interface CaseResult {
   readonly compiled: Omit<Extract<BenchRecord, { readonly type: 'compiled' }>, 'type' | 'case'> | null;
   /** Whether the result equals the CPU's, or that of other designs; `null` where it was not checked. */
   readonly correct: boolean | null;
-  /** Of the result, where it was compared by one. */
+  /** Digest of the result, where it was compared by one. */
   readonly digest?: string;
   /** What the check said where the result is wrong; empty otherwise. */
   readonly checkMessage: string;
@@ -359,7 +359,7 @@ export const NOTHING_MEASURED: Omit<CaseResult, 'case'> = {
   values: {},
 };
 
-/** Of two measurements of one thing, as of the later one. */
+/** On duplicates, the later one wins. */
 export type Verdict = 'same' | 'faster' | 'slower' | 'cannot-tell';
 
 export interface TimeRatio {

@@ -101,7 +101,7 @@ export interface CalibrationProfile {
   readonly version: 1;
   readonly deviceId: string;
   readonly deviceName: string;
-  /** Of the device that measured; see `MeasuringDevice`. */
+  /** Fingerprint of the device that measured; see `MeasuringDevice`. */
   readonly fingerprint: string;
   readonly backend: MeasuringDevice['backend'];
   readonly parameters: CalibratedParameters;

@@ -120,7 +120,7 @@ export interface Design {
   readonly gridBlocks: number;
   /** Registers per thread the compiler is held to; `null` where nothing caps it. */
   readonly registerCap: number | null;
-  /** Of a mixed design its classes, the shortest first: each is a launch of its own. */
+  /** Classes of a mixed design, the shortest first: each is a launch of its own. */
   readonly classes?: readonly DesignClass[];
 }
 

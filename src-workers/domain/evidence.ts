@@ -157,9 +157,9 @@ export interface ImplementationEvidence {
   /** |predicted / measured − 1|. */
   readonly medianError: number;
   readonly p90Error: number;
-  /** Of predicted and measured times, −1…1. */
+  /** Rank correlation of predicted and measured times, −1…1. */
   readonly spearman: number;
-  /** Of matrices with at least 10⁶ non-zeros, whose time is not that of a launch; `null` where there are none. */
+  /** The same for matrices with at least 10⁶ non-zeros, whose time is not that of a launch; `null` without any. */
   readonly large: {
     readonly count: number;
     readonly medianError: number;
@@ -197,7 +197,7 @@ export interface ChoiceEvidence {
   readonly hitRate: number;
   /** The one implementation that is best for all, among those measured of every matrix. `null` where there is none. */
   readonly bestFixed: { readonly name: string; readonly regret: number } | null;
-  /** Of the choice by the fit of four numbers; `null` where there is none. */
+  /** Regret of the choice by the fit of four numbers; `null` where there is none. */
   readonly fourNumbersRegret: number | null;
   /** Of a random one of the designs that the model does not tell apart from the fastest (80 % of pairs); left out where that was not looked at. */
   readonly randomRegret?: number;
@@ -210,7 +210,7 @@ export interface GpuEvidence {
   readonly implementations: readonly ImplementationEvidence[];
   /** `null` where no matrix has two measured implementations. */
   readonly choice: ChoiceEvidence | null;
-  /** Of matrices with at least 10⁶ non-zeros; `null` where there are none. */
+  /** The same for matrices with at least 10⁶ non-zeros; `null` where there are none. */
   readonly choiceLarge: ChoiceEvidence | null;
 }
 
@@ -220,7 +220,7 @@ export interface UnseenEvidence {
   readonly count: number;
   readonly medianError: number;
   readonly regret: number;
-  /** Of matrices with at least 10⁶ non-zeros, whose time is not that of a launch. */
+  /** The same for matrices with at least 10⁶ non-zeros, whose time is not that of a launch. */
   readonly medianErrorLarge: number | null;
   readonly regretLarge: number | null;
 }
@@ -249,7 +249,7 @@ export type EvidenceAxis = 'nonzeros' | 'skewness' | 'blocks';
 /** Times of one implementation, one by one, for plots. */
 export interface EvidencePoints {
   readonly names: readonly string[];
-  /** Of times: `µs`, `ms`; empty where losses are compared. */
+  /** Unit of times, `µs` or `ms`; empty where losses are compared. */
   readonly unit: string;
   readonly over: Readonly<Partial<Record<EvidenceAxis, Float64Array>>>;
   readonly measured: Float64Array;

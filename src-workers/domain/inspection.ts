@@ -52,7 +52,7 @@ export interface ProfiledLaunch {
   readonly launches: number;
   readonly blockThreads: number | null;
   readonly gridBlocks: number | null;
-  /** Of all launches. */
+  /** Time of all launches together. */
   readonly durationMs: number | null;
   readonly dramBytes: number | null;
   /** Mean of the lanes that execute an instruction, 1…32, weighted by the launches' durations where they are known. */
@@ -63,7 +63,7 @@ export interface ProfiledLaunch {
 export interface FittedLengths {
   /** As a study names them. */
   readonly lengths: string;
-  /** Of groups of 32: measured, which the law meets. */
+  /** Measured loss of groups of 32, which the law meets. */
   readonly aggregateLoss: number;
   readonly mean: number;
   /** What it is fitted on. */

@@ -76,7 +76,7 @@ export interface KernelTask {
   readonly manifest: KernelManifest;
   /** Absolute path of the manifest, beside which its files are. */
   readonly file: string;
-  /** Of the manifest, its sources and the files of its arguments: a measurement is resumed only with the same. */
+  /** Digest of the manifest, its sources and the files of its arguments: only the same ones resume a measurement. */
   readonly digest: string;
   /** Units of the study. */
   readonly units: number;

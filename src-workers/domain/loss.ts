@@ -15,11 +15,11 @@ export interface LossReport {
   readonly rows: readonly {
     /** Units per group. */
     readonly n: number;
-    /** Of groups of n independent units: the mean of the loss, its standard deviation, and total time over total work; all ≥ 1 but the deviation. */
+    /** For groups of n independent units: mean and standard deviation of the loss, and total time over total work. */
     readonly meanLoss: number;
     readonly standardDeviationLoss: number;
     readonly aggregateLoss: number;
-    /** Of groups of n consecutive units in the order of the workload, exact; `null` where it has none. */
+    /** For groups of n consecutive units in the order of the workload, exact; `null` where it has none. */
     readonly givenOrder: GivenLoss | null;
     /** `null` where they were not asked for. */
     readonly quantiles: { readonly p50: number; readonly p95: number; readonly p99: number } | null;

@@ -6,7 +6,7 @@ export interface DrawnTimeline {
   readonly residentBlocks: number;
   /** Thread groups of a block. */
   readonly groupsPerBlock: number;
-  /** Of all launches; a block is numbered on from the launches before its own. */
+  /** Blocks of all launches; numbers continue from the launches before. */
   readonly gridBlocks: number;
   /** Launches follow one another: several where a mixed design has one for each class of its units. */
   readonly launchStartMs: Float64Array;

@@ -3,7 +3,7 @@
  * for ends between two steps, so that the tables of its thread stay.
  */
 
-/** Of a thread: steps done, and whether its task shall end. */
+/** Steps that a thread has done, and whether its task shall end. */
 const CELLS = 2;
 const THREADS = 512;
 

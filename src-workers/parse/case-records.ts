@@ -13,7 +13,7 @@ type Readings = Readonly<Record<(typeof READINGS)[number], number[]>>;
 export interface GatheredCase {
   readonly timesMs: number[];
   readonly warmUpMs: number[];
-  /** Of the launches that count, those that were read. */
+  /** What was read during the launches that count. */
   readonly readings: Readings;
   compiled: CaseResult['compiled'];
   correct: boolean | null;

@@ -27,7 +27,7 @@ export interface KernelTunerFile {
 export interface FileSweep {
   readonly runId: number;
   readonly study: string;
-  /** Of the study; `null` where the file does not say. */
+  /** Seed of the study; `null` where the file does not say. */
   readonly seed: number | null;
 }
 

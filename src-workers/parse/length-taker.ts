@@ -24,7 +24,7 @@ export interface ReadLengths {
   readonly units: number | null;
   /** In the order of the units; `null` where the file has none, and beyond `MAX_ORDERED_LENGTHS` units. */
   readonly lengths: Float64Array | null;
-  /** Of a sparse matrix, whose rows are the units: how many elements the vector has that it is multiplied by. */
+  /** Columns of a sparse matrix, whose rows are the units: elements of the vector it is multiplied by. */
   readonly matrixColumns?: number;
   /** What was read, where a person could expect something else: which array, which end of an edge, that the order is lost. */
   readonly note?: string;
@@ -120,7 +120,7 @@ export function takeLengths(
  * that the file does not name.
  */
 function takeEdges(label: string, place: (at: number, isTarget: boolean) => Place, undirected: boolean): LengthTaker {
-  /** Of each vertex its degree and 1; 0 where it does not occur. */
+  /** Degree of each vertex, plus 1; 0 where it does not occur. */
   let degreesAndOne = new Uint32Array(1024);
   let vertices = 0;
   const count = (vertex: number, edges: number, at: number, isTarget: boolean): void => {

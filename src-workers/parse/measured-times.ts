@@ -118,7 +118,7 @@ export function parseMeasuredTimes(source: ByteSource, label: string, kernel: st
 const NO_CAP: ReadonlySet<string> = new Set(DESIGN_NAMES.registerCap);
 
 interface Columns {
-  /** Of the times. */
+  /** Column of the times. */
   readonly at: number;
   readonly toMs: (time: number) => number;
   readonly parameters: readonly { readonly name: string; readonly place: number }[];

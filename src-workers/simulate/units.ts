@@ -17,7 +17,7 @@ export interface WorkloadLaunch extends Dealing {
   readonly given?: Float64Array | null;
   /** Any but `dynamic-fetch`, whose units are not dealt out: see `prepareFetchingDevice`. */
   readonly balancing: Exclude<LockstepBalancing, { kind: 'dynamic-fetch' }>;
-  /** Of every group besides its items, where slots take even shares of them. */
+  /** Iterations that each group spends on search and carry, where slots take even shares. */
   readonly overheadIterations?: number;
 }
 

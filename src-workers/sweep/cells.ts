@@ -10,7 +10,7 @@ export interface CellAxis {
 }
 
 export interface BestOfCells {
-  /** Of each cell, ms; NaN where no design is valid. */
+  /** Best time of each cell, ms; NaN where no design is valid. */
   readonly timeMs: Float64Array;
   /** The first of the fastest, in the order of the designs; NO_DESIGN where none is valid. */
   readonly designIndex: Uint32Array;

@@ -99,7 +99,7 @@ export function firstEquals(ranking: ComparedDesigns, registersPerThread: number
 /** A list of designs in which equal ones are one row, and how many each row stands for. */
 export interface GroupedList {
   readonly list: Uint32Array;
-  /** Of each row: designs of the original list that it stands for; 0 of a row that was listed by opening another. */
+  /** How many designs of the original list each row stands for; 0 for a row that another, opened, shows. */
   readonly counts: Uint32Array;
 }
 

@@ -55,7 +55,7 @@ export interface Ranking {
   readonly lists: Map<string, Uint32Array>;
   /** Which entries pass a filter's positions and ranges (1), by the filter's identity. */
   readonly masks: Map<string, Uint8Array>;
-  /** Of each entry the first of those that differ from it in nothing that matters, once they have been found. */
+  /** For each entry, the first that differs from it in nothing that matters, once they have been found. */
   firstEquals: Uint32Array | null;
 }
 

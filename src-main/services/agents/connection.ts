@@ -12,7 +12,7 @@ export interface RedisSettings {
   readonly url: string;
   /** A file whose first line is the password. Without one the environment says it, where there is any. */
   readonly passwordFile?: string | undefined;
-  /** Of all keys. Several groups of machines can share one Redis. */
+  /** Prefix of all keys. Several groups of machines can share one Redis. */
   readonly prefix?: string | undefined;
 }
 

@@ -154,7 +154,7 @@ export async function linkDesigns(
     return fail('conflict', `All times are predictions of run ${view.run.id}, unchanged. Import measured times.`);
   const [chosen] = most;
 
-  // Of one design the fastest, before those without a time.
+  // The fastest result of a design comes before those without a time.
   const best = new Map<number, number>();
   const timeOf = (at: number): number => {
     const { timesMs, correct } = linked[at]!.result;

@@ -179,9 +179,9 @@ interface ImportInput {
   readonly openRunId?: number | undefined;
   /** Fields of designs by the file's own names of parameters; with those kept from earlier imports of the same study. */
   readonly parameters?: NamedParameters | undefined;
-  /** Of times that have none in the file. */
+  /** Unit of times that have none in the file. */
   readonly timeUnit?: TimeUnit | undefined;
-  /** Of a file with several. */
+  /** Which one, for a file with several. */
   readonly studyName?: string | undefined;
 }
 

@@ -115,7 +115,7 @@ function apply(operation: Fields, studies: (Study | null)[], trials: Trial[]): v
         setParameter(trial, String(operation.param_name), operation.param_value_internal, operation.distribution);
       return;
     case STATE:
-      // Of several workers the first one ends a trial.
+      // Where several workers end a trial, the first one counts.
       if (trial && ![COMPLETE, PRUNED, FAILED].includes(trial.state))
         setState(trial, Number(operation.state), operation.values);
       return;

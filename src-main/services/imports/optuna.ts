@@ -80,7 +80,7 @@ export async function readOptunaStudy(
     if (slice.isOver) await slice.next();
     const value = values[at];
     const isTime = !failed && typeof value === 'number' && value > 0 && value < Infinity;
-    // Of a trial that failed before it had parameters nothing can be said.
+    // Nothing can be said of a trial that failed before it had parameters.
     const configuration = isConfiguration(mark) ? mark : parameters;
     if (!isTime && (!failed || Object.keys(configuration).length === 0)) {
       without += 1;

@@ -36,7 +36,7 @@ export async function compareRuns(
   const key = await keyOf(context, measured);
   if (!key.ok) return key;
 
-  // Of several cases of one design in a run the fastest counts.
+  // Where a run has several cases of one design, the fastest counts.
   const rows = new Map<string, (TimedCase | null)[]>();
   for (const [at, { cases }] of measured.entries())
     for (const one of cases) {

@@ -111,7 +111,7 @@ export function isDone({ measured, failure, values }: MeasuredCase): boolean {
   return measured !== null || failure !== null || Object.keys(values).length > 0;
 }
 
-/** Of several cases the number, of one its label. */
+/** Several cases are counted; one is named by its label. */
 function counted(cases: readonly string[]): string {
   return cases.length === 1 ? cases[0] : `${cases.length} cases`;
 }

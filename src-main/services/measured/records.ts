@@ -24,7 +24,7 @@ export type MeasuredCaseDetail = Omit<CaseResult, 'timesMs' | 'correct' | 'failu
 /** Where the designs of a measured run came from, and who measured them. */
 export interface MeasuredOrigin {
   readonly sourceRunId: number | null;
-  /** Of the sweep, where the designs come from one; otherwise the name of the device that measured. */
+  /** Name of the sweep that the designs come from; without one, the device that measured. */
   readonly deviceId: string;
   readonly backend: string;
 }

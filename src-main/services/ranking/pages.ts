@@ -87,7 +87,7 @@ export function rankPage(view: RunView, input: ProcedureArguments<'ranking.page'
   } else designs = rankedDesigns(view.ranking, filter.value, column);
   const groups = input.groups ? grouping(view, designs, descending, input.opened) : null;
   const list = groups?.list ?? designs;
-  // Of equal designs one that was measured or simulated stands for them, unless all are listed.
+  // One of several equal designs that was measured or simulated stands for them, unless all are listed.
   const known = new Map<number, number>();
   const equalOf = groups ? equalsOf(view) : Number;
   if (groups) {

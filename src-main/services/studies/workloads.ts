@@ -33,7 +33,7 @@ export async function digestOf(...parts: readonly Uint8Array[]): Promise<string>
   return hash.digest('hex');
 }
 
-/** Of millions of lengths, so many are converted before other calls are answered. */
+/** Lengths that are converted before other calls are answered. */
 const LENGTHS_STEP = 2 ** 20;
 
 /** The same law over shared memory: workers then read it without a copy. */

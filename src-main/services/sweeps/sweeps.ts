@@ -240,7 +240,7 @@ interface BestFound {
   readonly designIndex: number;
 }
 
-/** Of equally fast designs the first is the best, whichever worker was quicker. */
+/** The first of equally fast designs is the best, whichever worker was quicker. */
 function isBetter(found: BestFound, best: BestFound | null): boolean {
   return !best || found.timeMs < best.timeMs || (found.timeMs === best.timeMs && found.designIndex < best.designIndex);
 }

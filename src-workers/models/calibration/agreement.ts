@@ -62,7 +62,7 @@ export interface Agreement {
   readonly spearman: Estimate;
   /** τ-b. */
   readonly kendall: Estimate;
-  /** Of the logarithms. */
+  /** Pearson correlation of the logarithms. */
   readonly pearson: Estimate;
   /** Median of measured/predicted: the best single factor on the predictions. */
   readonly scale: Estimate;
@@ -252,7 +252,7 @@ function shortlist(
   const bestMs = bestOfFirst(predicted, measured, k);
   let withinNoise: boolean | null = null;
   if (halfWidth) {
-    // Of an expectation over ties, the interval of the nearest design that is no faster.
+    // An expectation over ties takes the interval of the nearest design that is no faster.
     const found = sorted.find((time) => time >= bestMs) ?? sorted[sorted.length - 1];
     const foundHalf = halfWidth[measured.indexOf(found)];
     const bestHalf = halfWidth[measured.indexOf(sorted[0])];

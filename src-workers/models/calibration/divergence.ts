@@ -10,7 +10,7 @@ export interface DivergentRun {
 }
 
 export interface DivergenceFit {
-  /** Of the run without divergence, by kernel; `null` of one that was not measured. */
+  /** Cycles of the run without divergence, by kernel; `null` where none was measured. */
   readonly baseCycles: Readonly<Record<LoopKernel, number | null>>;
   readonly cyclesPerDivergentBranch: number;
   readonly branchStandardError: number | null;

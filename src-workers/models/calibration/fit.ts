@@ -41,7 +41,7 @@ export interface FittedParameters {
   /** In units of the parameters; `null` where one was held, or only a bound on it is known. */
   readonly standardErrors: readonly (number | null)[];
   readonly held: readonly boolean[];
-  /** Of all designs, those left out of the fit too, ms. */
+  /** Times of all designs, those left out of the fit too, ms. */
   readonly predictedMs: Float64Array;
 }
 

@@ -1,7 +1,7 @@
 import type { TimeRatio, Verdict } from '../../domain/benchmark.ts';
 import { median, medianInterval } from '../../numeric/statistics.ts';
 
-/** Of each median, so that both are within their intervals with 95 %. */
+/** Confidence of each median's interval, so that both hold with 95 %. */
 const COVERAGE = Math.sqrt(0.95);
 
 /** Fewest repeats of each side for a verdict. */

@@ -27,7 +27,7 @@ export interface ContentionStep {
   readonly fromMs: number;
   readonly toMs: number;
   readonly activeCores: number;
-  /** Of all active cores together. */
+  /** Bandwidth of all active cores together. */
   readonly bandwidthGbS: number;
 }
 

@@ -13,7 +13,7 @@ export interface SampledLoss {
   readonly groups: number;
   readonly meanLoss: Estimate;
   readonly aggregateLoss: Estimate;
-  /** Of the sampled X_W(n). */
+  /** Standard deviation of the sampled X_W(n). */
   readonly standardDeviationLoss: number;
 }
 

@@ -9,7 +9,7 @@ export interface LaunchDataset {
   readonly decides: boolean;
   /** Whether predictions are in proportion only: a factor per family is taken from its other designs. */
   readonly proportional: boolean;
-  /** Of what is measured: `µs`, `ms`, or a plain number. */
+  /** Unit of what is measured: `µs`, `ms`, or empty for a plain number. */
   readonly unit: string;
   readonly gpus: readonly LaunchGpu[];
 }
@@ -17,7 +17,7 @@ export interface LaunchDataset {
 export interface LaunchGpu {
   /** As the source names it. */
   readonly column: string;
-  /** Of the catalogue. */
+  /** Its id in the catalogue. */
   readonly device: string;
   readonly implementation: string;
   readonly takes: string;

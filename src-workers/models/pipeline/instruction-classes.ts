@@ -8,7 +8,7 @@ export interface ClassLanes {
   readonly fp64: number;
   /** Reciprocal, square root, exponential, sine. */
   readonly special: number;
-  /** Of all classes together: what the schedulers issue. */
+  /** All classes together: what the schedulers issue. */
   readonly issue: number;
 }
 

@@ -2,7 +2,7 @@
 export interface MeasuredGpu {
   /** As the source names it. */
   readonly column: string;
-  /** Of the catalogue. */
+  /** Its id in the catalogue. */
   readonly device: string;
   readonly implementations: readonly MeasuredImplementation[];
   /** Names among which a person chooses: the library's own choice stands for those that it chooses from. */

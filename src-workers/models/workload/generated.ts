@@ -59,7 +59,7 @@ const SHORT_LENGTHS = 65_536;
 /** How often each length occurs. */
 export function countLengths(lengths: Float64Array): Map<number, number> {
   const counts = new Map<number, number>();
-  // Of millions of lengths most are short: an array counts them in a tenth of the time.
+  // Most of millions of lengths are short: an array counts them in a tenth of the time.
   const short = new Uint32Array(Math.min(lengths.length, SHORT_LENGTHS));
   for (let unit = 0; unit < lengths.length; unit += 1) {
     const length = lengths[unit];
