@@ -166,6 +166,7 @@ class Tuning(TypedDict):
     failed: int
     best: Optional[Dict[str, Any]]  # designIndex, design, measuredMs, expectedMs, predictedMs
     expectedRegret: Optional[float]
+    skill: Optional[float]  # rank correlation of predicted and measured times
     stopped: str  # within, budget or all-measured
     history: List[Dict[str, Any]]  # designIndex, design, runId, predictedMs, measuredMs: what was measured, in order
     steps: List[Dict[str, Any]]  # runId, designs, failures of measure (by design), and what was known then

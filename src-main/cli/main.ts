@@ -605,11 +605,11 @@ i in run j, and a comparison is {ratio, interval: {low, high}, verdict}.`,
     .addHelpText(
       'after',
       `
-Measures a few designs, corrects the predictions of all others by them, and chooses the next few, until the design that it found is expected
+Measures a few designs spread over the sweep, then those that promise most by all measurements and the prediction, until the design that it found is expected
 to be within --within of the fastest of the sweep, or the budget is spent. Each step is a measurement of the run. All measurements of the run
 on this target count, with this program: the same command continues after it was stopped.
 With --json: {runId, deviceId, considered, measured, failed, best: {designIndex, design, measuredMs, expectedMs, predictedMs}, expectedRegret,
-  within, stopped, elapsedMs, steps: [{runId, designs, measured, failed, best, expectedRegret}]}; stopped is within, budget, all-measured or all-failed;
+  skill (rank correlation of predicted and measured times), within, stopped, elapsedMs, steps: [{runId, designs, measured, failed, best, expectedRegret}]}; stopped is within, budget, all-measured or all-failed;
   times include what ordering the units takes, as predicted.`,
     )
     .action((run: string, options: GlobalOptions & TuneOptions) =>

@@ -2,7 +2,7 @@ import { fail, ok, type Result } from '../../src-workers/domain/result.ts';
 import type { TuningStep } from '../contract/measuring.ts';
 import { validate } from '../contract/parse.ts';
 import { procedures } from '../contract/procedures.ts';
-import { DESIGNS_PER_STEP, failureReasons, triedDesigns, tune } from '../contract/tuning.ts';
+import { DESIGNS_PER_STEP, failureReasons, skillText, triedDesigns, tune } from '../contract/tuning.ts';
 import type { Engine } from '../services/engine.ts';
 import { agentTarget } from './agent.ts';
 import { launchInput, measuringTarget, type BenchOptions } from './bench.ts';
@@ -106,7 +106,7 @@ const STOPPED = {
 
 function report(
   terminal: Terminal,
-  { best, measured, considered, expectedRegret, history }: Omit<TuningStep, 'next'>,
+  { best, measured, considered, expectedRegret, skill, history }: Omit<TuningStep, 'next'>,
   stopped: keyof typeof STOPPED,
   within: number,
 ): void {
@@ -132,6 +132,8 @@ function report(
     terminal,
     `Measured ${measured} of ${designs(considered)}. ${STOPPED[stopped](within)} By the measurements, this design is expected to be ${percent(expectedRegret)} slower than the fastest of all.`,
   );
+  const note = skillText({ skill, measured });
+  if (note) say(terminal, note);
 }
 
 /** `60s`, `5m`, or a number of designs. */

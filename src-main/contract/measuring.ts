@@ -145,8 +145,17 @@ export interface TuningStep {
     readonly expectedMs: number;
     readonly predictedMs: number;
   } | null;
-  /** exp(E[ln(time of `best` over that of the fastest design of all)]) − 1; null where nothing is measured. */
+  /**
+   * exp(E[ln(time of `best` over that of the fastest design of all)]) − 1, no less than what the last two thirds of
+   * the measurements gained; null
+   * where nothing is measured.
+   */
   readonly expectedRegret: number | null;
+  /**
+   * Spearman's rank correlation of predicted and measured times, −1…1; null with fewer than 12 measured, or all
+   * predicted alike.
+   */
+  readonly skill: number | null;
   /** What was measured, in order. */
   readonly history: readonly TunedDesign[];
   /** Expected best time, ms, of 1, 2, … of the designs considered, drawn at random, by the corrected predictions; empty where nothing is measured. */

@@ -20,6 +20,16 @@ export function failureReasons({ history }: Pick<TuningStep, 'history'>): readon
   return [...new Set(history.toReversed().flatMap(({ failure }) => failure ?? []))];
 }
 
+/** Below this rank correlation with the measured times, a prediction is said to be of little help. */
+const LITTLE_SKILL = 0.2;
+
+/** What the measurements say of the prediction, in a sentence; empty where they agree, or say nothing yet. */
+export function skillText({ skill, measured }: Pick<TuningStep, 'skill' | 'measured'>): string {
+  if (skill === null || skill >= LITTLE_SKILL) return '';
+  const says = skill < -LITTLE_SKILL ? 'contradicts' : 'does not follow';
+  return `The measured order ${says} the prediction (rank correlation ${skill.toFixed(2).replace('-', '−')} over ${measured} designs): designs are chosen by the measurements.`;
+}
+
 /** Designs that were measured or could not be. */
 export const triedDesigns = (step: TuningStep): number => step.measured + step.failed;
 

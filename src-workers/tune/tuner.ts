@@ -1,46 +1,47 @@
-import { normalUpperTail } from '../models/workload/normal.ts';
-import { arbitraryOrder, mersenneTwister, standardNormal, type UniformSource } from '../numeric/random.ts';
+import { normalQuantile, normalUpperTail } from '../models/workload/normal.ts';
+import { arbitraryOrder, mersenneTwister, standardNormal } from '../numeric/random.ts';
+import { firstIndex } from '../numeric/search.ts';
+import { sortedQuantile, spearman } from '../numeric/statistics.ts';
 import { choleskyFactor } from '../numeric/symmetric.ts';
+import { axisOf, createProcess, fitWidths, widthsOf, type Field, type Process } from './process.ts';
 
 /**
- * Which designs to measure next, and when to stop: a Gaussian process over the error of the prediction.
+ * Which designs to measure next, and when to stop.
  *
- *     ln(time measured of design i) = ln(time predicted of i) + y(i) + noise
- *     y(i) = c + b·(ln predicted(i) − ln least predicted) + Σₐ fₐ(xᵢₐ) + g(xᵢ) + e(i)
+ * The first designs are spread over the space, those of the best predictions among them: a search that begins in one
+ * place stays there. Then a Gaussian process over the measured times (`process.ts`) has the prediction as one input of
+ * several, with a weight that the measurements decide: where they contradict it, it counts for little. Times become
+ * values of a spread of 1 that resolve the fast half and say no more than the order of the slow one (half-rank
+ * warping: Song et al., The Vizier Gaussian Process Bandit Algorithm, 2024, doi:10.48550/arXiv.2408.11527): otherwise
+ * designs that are 30 times too slow decide the widths.
  *
- * c is the scale common to all designs; b says that a prediction stretches or shrinks differences; fₐ is a correction by the value of one
- * coordinate (additive Gaussian process, Duvenaud, Nickisch and Rasmussen, NIPS 2011); g is one of all sets of coordinates (the product over
- * coordinates of 1 − w + w·k, the same source); e is of each design alone. k is exp(−|Δ|/range) (Rasmussen and Williams, Gaussian Processes
- * for Machine Learning, 2006, §4.2.1). All widths but that of c are in proportion to the error of a prediction that evidence lets expect; by
- * which factor, and how much of it is e, has weights by the marginal likelihood (§5.4.1 there) over a small grid.
+ * The next design has the greatest expected improvement over the best measured one (Jones, Schonlau and Welch, J.
+ * Global Optim. 13 (1998), doi:10.1023/A:1008306431147). The designs of one batch are chosen as if each of those
+ * before had been measured as expected (kriging believer: Ginsbourg, Le Riche and Carraro, 2010,
+ * doi:10.1007/978-3-642-10701-6_6), the fourth of four as if the process were less certain than it says, since nothing
+ * else finds where it is wrong.
  *
- * Where a space varies far more than the grid allows (the convolution on the MI250X: by a factor of 30, without skill of the prediction),
- * the posterior is too narrow. The expected regret therefore widens it by what was measured: each measurement was predicted from those before
- * it alone, and the mean square of these held-out errors over their expected width is the factor on the variance (the posterior mean of a
- * variance factor with an inverse-gamma prior at 1, which counts as one measurement). The choice of designs keeps the narrow widths: wide ones
- * explore without end, and need more measurements on both convolutions. `npm run bench -- tune` reports what is expected and what is true.
- *
- * The next design has the greatest expected improvement over the best measured one (Jones, Schonlau and Welch, J. Global Optim. 13
- * (1998), doi:10.1023/A:1008306431147), averaged over the grid (Snoek, Larochelle and Adams, NIPS 2012). The designs of one batch are
- * chosen as if each of those before had been measured as expected (kriging believer: Ginsbourg, Le Riche and Carraro, 2010,
- * doi:10.1007/978-3-642-10701-6_6): they spread over what is uncertain.
+ * The expected regret is the greater of two: by the process, and by the record of the search. A process knows nothing
+ * of designs unlike all that it has seen; what the last two thirds of the measurements have gained, those to come may
+ * gain as well. `npm run bench -- tuning` reports how often it is right.
  */
 
 /** What designs are told apart by: an axis, or something that follows from several. */
 export interface Coordinate {
   /** One per design. */
   readonly values: Float64Array;
-  /** Distance at which corrections keep 1/e of their correlation; 0 where values are names, and none is near another. */
+  /** 0 where values are names, and none is near another. */
   readonly range: number;
-  /** Standard deviation of the correction by this coordinate alone, of ln(time). */
-  readonly deviation: number;
 }
 
 export interface TuningSpace {
   /** All positive. */
   readonly predictedMs: Float64Array;
   readonly coordinates: readonly Coordinate[];
-  /** Standard deviation of the error of a prediction, of ln(time), as evidence lets expect it. */
+  /**
+   * Standard deviation of the error of a prediction, of ln(time), as evidence lets expect it: the least spread of
+   * times that is expected.
+   */
   readonly deviation: number;
 }
 
@@ -59,7 +60,10 @@ export interface TuningEstimate {
   readonly design: number;
   /** Expected time of it, ms, by its own measurement and those of others. */
   readonly timeMs: number;
-  /** exp(E[ln(its time over that of the fastest design of the space)]) − 1, by the posterior, widened by its errors so far. */
+  /**
+   * exp(E[ln(its time over that of the fastest design of the space)]) − 1, no less than what the last two thirds of
+   * the measurements gained.
+   */
   readonly expectedRegret: number;
 }
 
@@ -79,275 +83,294 @@ export interface Tuner {
   expectedTimes(): Float64Array;
 }
 
-/** Standard deviation of the common scale, of ln(time), about that of the first measurement: wide. */
-const SCALE_DEVIATION = 1;
-/** Of the stretch b, over the expected error of a prediction. */
-const STRETCH = 4;
-/** Of the variance that is not of one coordinate: the part of each design alone. */
-const OWN_PARTS = [0.05, 0.4];
-/** Factors on the expected error, and the width of their prior, of ln(factor). */
-const FACTORS = [0.25, 0.5, 1, 2, 4];
-const FACTOR_DEVIATION = Math.log(3);
 /**
- * How far g goes by a difference in one coordinate, 0…1: it is a sum over all sets of coordinates, and each coordinate more counts less. The
- * middle of its range, not fitted: on two spaces of a convolution, values from 0.25 to 0.7 need numbers of measurements within a factor of two,
- * and neither a mixture of values by their marginal likelihood nor other widths of b need fewer.
+ * Designs that are spread over the space before the process chooses; of them the first, spread over the best
+ * predictions.
  */
-const INTERACTION = 0.5;
-/** How many measurements the prior of the widening counts as. */
-const WIDENING_PRIOR = 1;
-/** Of a measurement that is still to come. */
-const COMING_NOISE = 0.01;
+const SPREAD = 12;
+const SPREAD_BY_PREDICTION = 4;
+/** The best predictions: one design of so many, and at least so many. */
+const BEST_SHARE = 50;
+const LEAST_BEST = 8;
+/**
+ * Designs drawn at random for each that is spread over them: the farthest of all would be corners of the space alone.
+ */
+const DRAWN = 20;
+/** The widths are fitted again when the measurements are so many times as many. */
+const GROWTH = 1.2;
+/** Widths are fitted to so many measurements: half of them the fastest, the others evenly among the rest. */
+const MAX_FITTED = 160;
+/**
+ * Between 0.5 and 0.7 it makes no difference; with 1, as in most tuners, the convolutions need many times the
+ * measurements.
+ */
+const INTERACTION = 0.6;
+/** Values of the prediction that are told apart as a coordinate. */
+const LEVELS = 48;
+/** Every so many designs of a batch, one is chosen with a process so many times as wide. */
+const WIDE_EVERY = 4;
+const WIDER = 2;
+/**
+ * The expected regret takes the process to be at least so many times as wide as it says, since its widths are the most
+ * probable ones only. Chosen on five of the nine measured spaces that the bench replays.
+ */
+const LEAST_WIDENING = 1.5;
 /** The expected regret looks at so many designs, the most promising ones, and as many draws of all their times. */
 const JUDGED_DESIGNS = 128;
-const DRAWS = 512;
-
-/** One point of the grid: the posterior of y at all designs, extended by one row of the Cholesky factor per measurement. */
-interface Process {
-  readonly variance: number;
-  readonly ownPart: number;
-  logWeight: number;
-  /** Sum of squares of the errors of measurements, each predicted from those before it, over their expected widths. */
-  heldOut: number;
-  readonly rows: Float64Array[];
-  readonly mean: Float64Array;
-  /** Of y at each design. */
-  spread: Float64Array;
-}
+const DRAWS = 128;
 
 /** @param seed decides between designs that are equally promising, and draws the times behind the expected regret */
 export function createTuner({ predictedMs, coordinates, deviation }: TuningSpace, seed: number): Tuner {
   const count = predictedMs.length;
   const order = arbitraryOrder(count, seed);
-  const logMs = predictedMs.map(Math.log);
-  const leastLog = logMs.reduce((least, value) => Math.min(least, value), Infinity);
-  const axes = coordinates.map(correlations);
-  const alone = axes.reduce((sum, axis) => sum + axis.variance, 0);
-  /** Variance by the scale, and by what the error is in proportion to, before the factor; the latter without b. */
-  const scaleVariance = SCALE_DEVIATION ** 2;
-  const joint = deviation ** 2;
-  const known = new Set<number>();
-  const rejected = new Set<number>();
-  let first: number | null = null;
-  const processes = FACTORS.flatMap((factor) =>
-    OWN_PARTS.map((ownPart): Process => {
-      const variance = factor ** 2;
-      const stretch = (STRETCH * deviation) ** 2;
-      return {
-        variance,
-        ownPart,
-        logWeight: -0.5 * (Math.log(factor) / FACTOR_DEVIATION) ** 2,
-        heldOut: 0,
-        rows: [],
-        mean: new Float64Array(count),
-        spread: logMs.map((log) => scaleVariance + variance * (stretch * (log - leastLog) ** 2 + alone + joint)),
-      };
-    }),
-  );
-
-  /** Covariances of y at one design and at others, before anything was measured, without scale and factor: what e has no part in, and g. */
-  function priorRow(
-    design: number,
-    others: ArrayLike<number> | null,
-  ): { additive: Float64Array; together: Float64Array } {
-    const length = others?.length ?? count;
-    const stretch = (STRETCH * deviation) ** 2 * (logMs[design] - leastLog);
-    const additive = new Float64Array(length);
-    const together = new Float64Array(length).fill(joint);
-    for (let at = 0; at < length; at += 1) additive[at] = stretch * (logMs[others ? others[at] : at] - leastLog);
-    for (const { codes, table, values, variance } of axes) {
-      const from = codes[design] * values;
-      for (let at = 0; at < length; at += 1) {
-        const correlation = table[from + codes[others ? others[at] : at]];
-        additive[at] += variance * correlation;
-        together[at] *= 1 - INTERACTION + INTERACTION * correlation;
-      }
-    }
-    return { additive, together };
-  }
-
-  /** Posterior covariances of y at one design and at others. */
-  function covariances(
-    { variance, ownPart, rows }: Process,
-    design: number,
-    others: ArrayLike<number> | null,
-    { additive, together } = priorRow(design, others),
-  ): Float64Array {
-    const out = additive.map((value, at) => scaleVariance + variance * (value + (1 - ownPart) * together[at]));
-    for (const row of rows) {
-      const weight = row[design];
-      for (let at = 0; at < out.length; at += 1) out[at] -= weight * row[others ? others[at] : at];
-    }
-    const self = others ? Array.prototype.indexOf.call(others, design) : design;
-    if (self >= 0) out[self] += variance * ownPart * joint;
-    return out;
-  }
-
-  /** Conditions a process on y at a design. @param surprise y less what was expected of it. Returns it over its expected width. */
-  function condition(process: Process, design: number, noise: number, row: Float64Array, surprise: number): number {
-    const { rows, mean, spread } = process;
-    const total = Math.sqrt(row[design] + noise ** 2);
-    const step = surprise / total;
-    for (let at = 0; at < count; at += 1) {
-      row[at] /= total;
-      mean[at] += row[at] * step;
-      spread[at] = Math.max(0, spread[at] - row[at] ** 2);
-    }
-    rows.push(row);
-    process.logWeight -= 0.5 * step ** 2 + Math.log(total);
-    return step;
-  }
-
-  function weights(): readonly number[] {
-    const greatest = Math.max(...processes.map(({ logWeight }) => logWeight));
-    const each = processes.map(({ logWeight }) => Math.exp(logWeight - greatest));
-    const sum = each.reduce((total, weight) => total + weight, 0);
-    return each.map((weight) => weight / sum);
-  }
-
-  const expectedLog = (share: readonly number[], design: number): number =>
-    processes.reduce((sum, { mean }, at) => sum + share[at] * mean[design], logMs[design]);
-
-  /** The design with the least value, the first in `order` among equals. */
-  function leastOf(designs: Iterable<number>, value: (design: number) => number): number | null {
-    let [best, least]: [number | null, number] = [null, Infinity];
-    for (const design of designs) if (value(design) < least) [best, least] = [design, value(design)];
-    return best;
-  }
-
-  const free = (taken: ReadonlySet<number>): number[] =>
-    Array.from(order).filter((design) => !known.has(design) && !rejected.has(design) && !taken.has(design));
-
-  function next(taken: ReadonlySet<number>): number | null {
-    const candidates = free(taken);
-    const share = weights();
-    const best = leastOf([...known, ...taken], (design) => expectedLog(share, design));
-    if (best === null) return leastOf(candidates, (design) => logMs[design]);
-    const improvement = new Float64Array(count);
-    const ofBest = priorRow(best, null);
-    processes.forEach((process, at) => {
-      if (share[at] < 1e-3) return;
-      const withBest = covariances(process, best, null, ofBest);
-      const { mean, spread } = process;
-      for (const design of candidates) {
-        const gain = logMs[best] + mean[best] - logMs[design] - mean[design];
-        const width = Math.sqrt(Math.max(1e-12, spread[design] + spread[best] - 2 * withBest[design]));
-        const z = gain / width;
-        if (z < -6) continue;
-        const density = Math.exp(-0.5 * z * z) / Math.sqrt(2 * Math.PI);
-        improvement[design] += share[at] * (gain * normalUpperTail(-z) + width * density);
-      }
-    });
-    // Where nothing promises an improvement, the fastest as expected.
-    return leastOf(candidates, (design) =>
-      improvement[design] > 1e-12 ? -improvement[design] : expectedLog(share, design) + 1e6,
+  const byPrediction = order.toSorted((one, other) => predictedMs[one] - predictedMs[other]);
+  const isPredicted = predictedMs[byPrediction[0]] < predictedMs[byPrediction[count - 1]];
+  const axes = coordinates.map(({ values, range }) => axisOf(values, range === 0));
+  const logPredicted = predictedMs.map(Math.log);
+  const line = isPredicted ? logPredicted.map(halfRanks(logPredicted, deviation).toValue) : new Float64Array(count);
+  if (isPredicted) {
+    const [low, high] = [line[byPrediction[0]], line[byPrediction[count - 1]]];
+    axes.push(
+      axisOf(
+        line.map((value) => Math.round((LEVELS * (value - low)) / (high - low))),
+        false,
+      ),
     );
+  }
+  const field: Field = { line, axes, interaction: INTERACTION };
+  const pool = order.subarray(0, SPREAD * DRAWN);
+  const best = byPrediction.subarray(0, Math.max(LEAST_BEST, Math.ceil(count / BEST_SHARE)));
+  const known: number[] = [];
+  const logMs: number[] = [];
+  const noises: number[] = [];
+  const tried = new Set<number>();
+  const rejected = new Set<number>();
+  let current: { readonly fittedTo: number; readonly process: Process; readonly noise: (at: number) => number } | null =
+    null;
+  let added = 0;
+
+  /** The process with the widths of the measurements so far, all of them added. */
+  function processNow() {
+    let fittedTo = 1;
+    while (Math.ceil(GROWTH * fittedTo) <= known.length) fittedTo = Math.ceil(GROWTH * fittedTo);
+    if (current?.fittedTo !== fittedTo) {
+      const scale = halfRanks(Float64Array.from(logMs.slice(0, fittedTo)), deviation);
+      const noise = (at: number): number => (noises[at] / scale.unit) ** 2;
+      const some = fittedAmong(logMs.slice(0, fittedTo));
+      const widths = fitWidths(field, {
+        designs: some.map((at) => known[at]),
+        z: Float64Array.from(some, (at) => scale.toValue(logMs[at])),
+        noise: Float64Array.from(some, noise),
+      });
+      current = { fittedTo, process: createProcess(field, widths), noise };
+      added = 0;
+    }
+    for (; added < known.length; added += 1) current.process.add(known[added], current.noise(added));
+    return current;
+  }
+
+  /** All that the measurements say: values of designs, and how they become times. */
+  function posterior() {
+    const { process, noise } = processNow();
+    const scale = halfRanks(Float64Array.from(logMs), deviation);
+    const z = Float64Array.from(logMs, scale.toValue);
+    const { mean, errors, pulls } = process.expect(z);
+    const expected = z.map((value, at) => value - noise(at) * pulls[at]);
+    const least = expected.indexOf(expected.reduce((one, other) => Math.min(one, other)));
+    return { process, scale, mean, errors, expected, least };
+  }
+
+  const distance = (one: number, other: number): number =>
+    field.axes.reduce((sum, { codes, size, apart }) => sum + apart[codes[one] * size + codes[other]], 0);
+
+  /** The design farthest from all that were taken before, the first among equals; null where none is free. */
+  function farthest(among: ArrayLike<number>, taken: ReadonlySet<number>): number | null {
+    let [found, most]: [number | null, number] = [null, -1];
+    for (const design of Array.from(among)) {
+      if (taken.has(design)) continue;
+      let near = Infinity;
+      for (const other of taken) near = Math.min(near, distance(design, other));
+      if (near > most) [found, most] = [design, near];
+    }
+    return found;
+  }
+
+  /** The next of the designs that are spread, before the process chooses. */
+  function nextSpread(taken: ReadonlySet<number>): number | null {
+    const isBest = isPredicted && taken.size < SPREAD_BY_PREDICTION;
+    return (isBest ? farthest(best, taken) : null) ?? farthest(pool, taken) ?? farthest(order, taken);
+  }
+
+  /** Designs that the process chooses. */
+  function chosen(wanted: number, taken: Set<number>): void {
+    const { process, mean, expected, least } = posterior();
+    let bound = expected[least];
+    const before = taken.size;
+    while (taken.size < wanted) {
+      const wider = (taken.size - before) % WIDE_EVERY === WIDE_EVERY - 1 ? WIDER : 1;
+      let [next, most]: [number | null, number] = [null, -Infinity];
+      for (const design of order) {
+        if (taken.has(design)) continue;
+        const width = wider * Math.sqrt(Math.max(1e-12, process.spread[design]));
+        const gain = logImprovement(bound - mean[design], width);
+        if (gain > most) [next, most] = [design, gain];
+      }
+      if (next === null) break;
+      taken.add(next);
+      bound = Math.min(bound, mean[next]);
+      if (taken.size < wanted) process.add(next, 0);
+    }
+    process.keep(known.length);
+  }
+
+  /**
+   * By how much the process is too narrow for what was not seen, a factor: the more widths are fitted to few
+   * measurements (Akaike, Ann. Inst. Stat. Math. 21, 1969), and the more it was wrong about the designs that became
+   * the best, which are like those that still could.
+   * @param errors of the measurements, each expected by those before it
+   */
+  function widening(errors: Float64Array): number {
+    let [best, squares, records] = [Infinity, 1, 1];
+    logMs.forEach((log, at) => {
+      if (at >= SPREAD && log < best) [squares, records] = [squares + errors[at] ** 2, records + 1];
+      best = Math.min(best, log);
+    });
+    return Math.max(LEAST_WIDENING, Math.sqrt(squares / records)) * Math.sqrt(1 + widthsOf(field) / known.length);
+  }
+
+  /** E[ln(best measured over the least of all)], by the process: draws of the designs that are the most promising. */
+  function processRegret({ process, scale, mean, errors, expected, least }: ReturnType<typeof posterior>): number {
+    const wider = widening(errors);
+    const promise = mean.map(
+      (value, at) => value - 2 * wider * Math.sqrt(Math.max(0, process.spread[at]) + process.own),
+    );
+    const judged = Array.from(order)
+      .filter((design) => !tried.has(design))
+      .sort((one, other) => promise[one] - promise[other])
+      .slice(0, JUDGED_DESIGNS);
+    const lower = choleskyFactor(process.covariances(judged));
+    const uniform = mersenneTwister(seed);
+    const own = Math.sqrt(process.own);
+    let sum = 0;
+    for (let draw = 0; draw < DRAWS; draw += 1) {
+      const drawn = Float64Array.from(judged, () => standardNormal(uniform));
+      let lowest = expected[least];
+      judged.forEach((design, at) => {
+        let error = own * standardNormal(uniform);
+        for (let k = 0; k <= at; k += 1) error += lower[at][k] * drawn[k];
+        lowest = Math.min(lowest, mean[design] + wider * error);
+      });
+      sum += expected[least] - lowest;
+    }
+    return (scale.unit * sum) / DRAWS;
+  }
+
+  /** ln(best of the first third of the measurements over the best of all). */
+  function recentGain(): number {
+    const least = (times: readonly number[]): number => times.reduce((one, other) => Math.min(one, other), Infinity);
+    return least(logMs.slice(0, Math.ceil(logMs.length / 3))) - least(logMs);
   }
 
   return {
     observe(design, timeMs, noise) {
-      if (known.has(design) || rejected.has(design)) throw new Error(`Design ${design} was given before.`);
-      const y = Math.log(timeMs) - logMs[design];
-      first ??= y;
-      const prior = priorRow(design, null);
-      for (const process of processes) {
-        const row = covariances(process, design, null, prior);
-        const error = condition(process, design, noise, row, y - first - process.mean[design]);
-        process.heldOut += error ** 2;
-      }
-      known.add(design);
+      if (tried.has(design)) throw new Error(`Design ${design} was given before.`);
+      tried.add(design);
+      known.push(design);
+      logMs.push(Math.log(timeMs));
+      noises.push(noise);
     },
     reject(design) {
+      tried.add(design);
       rejected.add(design);
     },
     propose(wanted) {
-      const before = processes.map(({ spread, logWeight }) => ({ spread: spread.slice(), logWeight }));
-      const taken = new Set<number>();
-      while (taken.size < wanted) {
-        const design = next(taken);
-        if (design === null) break;
-        taken.add(design);
-        if (taken.size === wanted) break;
-        const prior = priorRow(design, null);
-        processes.forEach((process, at) => {
-          condition(process, design, COMING_NOISE, covariances(process, design, null, prior), 0);
-          process.logWeight = before[at].logWeight;
-        });
+      const taken = new Set(tried);
+      const until = tried.size + wanted;
+      // Designs that failed say nothing, so that as many others are spread.
+      while (taken.size < until && (known.length === 0 || taken.size - rejected.size < SPREAD)) {
+        const next = nextSpread(taken);
+        if (next === null) break;
+        taken.add(next);
       }
-      processes.forEach((process, at) => {
-        process.rows.length = known.size;
-        process.spread = before[at].spread;
-      });
-      return [...taken];
+      if (taken.size < until && taken.size < count) chosen(until, taken);
+      return [...taken].slice(tried.size);
     },
     estimate() {
-      const share = weights();
-      const design = leastOf(known, (one) => expectedLog(share, one));
-      if (design === null) return null;
-      const uniform = mersenneTwister(seed);
-      const logRegret = processes.reduce((sum, process, at) => {
-        const draws = Math.round(share[at] * DRAWS);
-        return draws === 0 ? sum : sum + share[at] * logRegretOf(process, design, draws, uniform);
-      }, 0);
+      if (known.length === 0) return null;
+      const now = posterior();
       return {
-        design,
-        timeMs: Math.exp(expectedLog(share, design) + first!),
-        expectedRegret: Math.expm1(logRegret),
+        design: known[now.least],
+        timeMs: Math.exp(now.scale.toLog(now.expected[now.least])),
+        expectedRegret: Math.expm1(Math.max(recentGain(), tried.size < count ? processRegret(now) : 0)),
       };
     },
     expectedTimes() {
-      const scale = first;
-      if (scale === null) return new Float64Array();
-      const share = weights();
+      if (known.length === 0) return new Float64Array();
+      const { mean, scale } = posterior();
       return Float64Array.from(
         order.filter((one) => !rejected.has(one)),
-        (one) => Math.exp(expectedLog(share, one) + scale),
+        (one) => Math.exp(scale.toLog(mean[one])),
       );
     },
   };
-
-  /** By how much the posterior of a process is too narrow, a factor ≥ 1. The first measurement sets the scale alone, with an error of 0. */
-  function widening({ heldOut, rows }: Process): number {
-    return Math.sqrt(Math.max(1, (WIDENING_PRIOR + heldOut) / (WIDENING_PRIOR + Math.max(0, rows.length - 1))));
-  }
-
-  /** E[ln(time of the design over the least of all)], over draws of the times of the designs that are the most promising. */
-  function logRegretOf(process: Process, design: number, draws: number, uniform: UniformSource): number {
-    const { mean, spread } = process;
-    const wider = widening(process);
-    const bound = logMs.map((log, at) => log + mean[at] - 2 * wider * Math.sqrt(spread[at]));
-    const designs = Array.from(order)
-      .filter((one) => !rejected.has(one) && one !== design)
-      .sort((a, b) => bound[a] - bound[b])
-      .slice(0, JUDGED_DESIGNS - 1);
-    const judged = [design, ...designs];
-    const lower = choleskyFactor(judged.map((one) => covariances(process, one, judged)));
-    const drawn = new Float64Array(judged.length);
-    let sum = 0;
-    for (let draw = 0; draw < draws; draw += 1) {
-      for (let at = 0; at < drawn.length; at += 1) drawn[at] = standardNormal(uniform);
-      let [own, least] = [0, Infinity];
-      judged.forEach((one, at) => {
-        let log = logMs[one] + mean[one];
-        for (let k = 0; k <= at; k += 1) log += wider * lower[at][k] * drawn[k];
-        if (at === 0) own = log;
-        least = Math.min(least, log);
-      });
-      sum += own - least;
-    }
-    return sum / draws;
-  }
 }
 
-/** Designs by the number of their value, and the correlation of any two values. */
-function correlations({ values, range, deviation }: Coordinate) {
-  const distinct = [...new Set(values)];
-  const number = new Map(distinct.map((value, at) => [value, at]));
-  const near = (a: number, b: number): number => (a === b ? 1 : range === 0 ? 0 : Math.exp(-Math.abs(a - b) / range));
-  return {
-    codes: Int32Array.from(values, (value) => number.get(value)!),
-    table: Float64Array.from(distinct.flatMap((a) => distinct.map((b) => near(a, b)))),
-    values: distinct.length,
-    variance: deviation ** 2,
+/**
+ * Spearman's rank correlation of predicted and measured times, −1…1; null where too few are measured, or predicted
+ * alike.
+ */
+export function shownSkill(predicted: readonly number[], measured: readonly number[]): number | null {
+  const skill = measured.length < SPREAD ? NaN : spearman(Float64Array.from(predicted), Float64Array.from(measured));
+  return Number.isNaN(skill) ? null : skill;
+}
+
+/** Positions of the times to which widths are fitted. */
+function fittedAmong(logMs: readonly number[]): readonly number[] {
+  const byTime = [...logMs.keys()].sort((one, other) => logMs[one] - logMs[other]);
+  const half = MAX_FITTED / 2;
+  if (byTime.length <= MAX_FITTED) return byTime;
+  const others = byTime.length - half;
+  return [
+    ...byTime.slice(0, half),
+    ...Array.from({ length: half }, (_, at) => byTime[half + Math.floor((at * others) / half)]),
+  ];
+}
+
+/**
+ * ln(E[max(0, gain + width·N(0, 1))]); far from any gain by its asymptote, where the difference of two equal numbers
+ * is left.
+ */
+export function logImprovement(gain: number, width: number): number {
+  const z = gain / width;
+  if (z < -5) return Math.log(width) - 0.5 * z * z - 2 * Math.log(-z) - 0.5 * Math.log(2 * Math.PI);
+  return Math.log(width * (z * normalUpperTail(-z) + Math.exp(-0.5 * z * z) / Math.sqrt(2 * Math.PI)));
+}
+
+/**
+ * Values of logarithms of times: 0 at their median, linear below it with a spread of 1; above it, normal quantiles of
+ * their ranks.
+ * @param least the spread of the faster half counts as this where nothing is known of it
+ */
+function halfRanks(logs: Float64Array, least: number) {
+  const sorted = logs.toSorted();
+  const count = sorted.length;
+  const middle = sortedQuantile(sorted, 0.5);
+  const faster = sorted.filter((value) => value <= middle);
+  const squares = faster.reduce((sum, value) => sum + (value - middle) ** 2, least ** 2);
+  const unit = Math.sqrt(squares / (faster.length + 1));
+  const toValue = (log: number): number => {
+    if (log <= middle) return (log - middle) / unit;
+    const rank = firstIndex(0, count, (at) => sorted[at] >= log);
+    return Math.min((log - middle) / unit, normalQuantile(Math.min(1 - 0.5 / count, (rank + 0.5) / count)));
   };
+  const values = sorted.map(toValue);
+  /** Linear between the values. */
+  const toLog = (value: number): number => {
+    if (value <= 0) return middle + unit * value;
+    const above = firstIndex(0, count, (at) => values[at] >= value);
+    if (above === count) return sorted[count - 1];
+    const part = (value - values[above - 1]) / (values[above] - values[above - 1]);
+    return sorted[above - 1] + part * (sorted[above] - sorted[above - 1]);
+  };
+  return { unit, toValue, toLog };
 }

@@ -25,7 +25,7 @@ const BENCHES = [
   'estimates',
   'advice',
   'evidence',
-  'tune',
+  'tuning',
   'python',
 ];
 /** Benchmarks that run more than once. */

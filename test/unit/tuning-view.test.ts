@@ -1,7 +1,8 @@
 import { describe, expect, it } from 'vitest';
 import { randomEquivalent, tuningCurves, tuningSteps, tuningVerdict } from '../../src-renderer/views/measure/tuning.ts';
 import type { TuningStep } from '../../src-main/contract/measuring.ts';
-import { failureReasons, triedDesigns, tune } from '../../src-main/contract/tuning.ts';
+import { failureReasons, skillText, triedDesigns, tune } from '../../src-main/contract/tuning.ts';
+import { consideredAmong } from '../../src-main/services/measuring/tune.ts';
 import { ok, unwrap } from '../../src-workers/domain/result.ts';
 import { runOutcome } from '../../src-renderer/format/run-outcome.ts';
 import { sampleDesign } from './measure-samples.ts';
@@ -31,6 +32,7 @@ function stepAfter(
     failed: times.length - known.length,
     best: known.length === 0 ? null : best,
     expectedRegret: known.length === 0 ? null : expectedRegret,
+    skill: null,
     history,
     randomMs: known.length === 0 ? [] : [9, 6, 5, 4, 3.5],
     next,
@@ -74,6 +76,33 @@ describe('plot of a tuning', () => {
       'All 3 designs failed: The compiler is missing. Mend that, or choose another target; Continue tries the next designs.',
     );
     expect(tuningVerdict(stepAfter([], 0), { running: false, stopped: null }, limits)).toBe('');
+  });
+});
+
+describe('what is said of the prediction', () => {
+  const says = (skill: number | null): string => skillText({ skill, measured: 16 });
+  it('is said where the measured order does not follow it, and nothing where it does or is unknown', () => {
+    expect(says(-0.41)).toBe(
+      'The measured order contradicts the prediction (rank correlation −0.41 over 16 designs): designs are chosen by the measurements.',
+    );
+    expect(says(0.1)).toMatch(/^The measured order does not follow the prediction/);
+    expect(says(0.5) + says(null)).toBe('');
+    const step = { ...stepAfter([8, 4], 0.125), skill: -0.41 };
+    const verdict = tuningVerdict(step, { running: true, stopped: null }, { budget: 4, within: 0.03 });
+    expect(verdict).toMatch(/fastest of all\. The measured order contradicts .* measurements\. Measuring the next/);
+  });
+});
+
+describe('designs that a tuning considers', () => {
+  const list = Uint32Array.from({ length: 1000 }, (_, at) => at + 5);
+  it('are all where they are few, else a share of the best and an even sample of the rest', () => {
+    expect(consideredAmong(list, 0.5, 1000)).toEqual([...list]);
+    const half = consideredAmong(list, 0.5, 100);
+    expect(half.slice(0, 50)).toEqual([...list.subarray(0, 50)]);
+    expect(new Set(half).size).toBe(100);
+    expect(half.at(-1)!).toBeGreaterThan(950);
+    expect(consideredAmong(list, -0.4, 100)[1]).toBe(15);
+    expect(consideredAmong(list, 1, 100)).toEqual([...list.subarray(0, 100)]);
   });
 });
 

@@ -162,5 +162,5 @@ export const TAKEN_P90_ERROR = sortedQuantile(
 export function errorWidths(device: Device): ErrorWidths {
   const widthOf = (fraction: number): number =>
     Math.log1p(fraction) / normalQuantile((1 + kept.quantile) / 2) / Math.SQRT2;
-  return { shapes: widthOf(tieBand(device).fraction), kinds: widthOf(TAKEN.kinds.fraction) };
+  return { shapes: widthOf(tieBand(device).fraction) };
 }

@@ -5,7 +5,7 @@ import { AXIS } from '../../../src-workers/domain/space.ts';
 import { describeDesign } from '../../../src-workers/predict/designs.ts';
 import { axisPosition, entryOf, timeOf } from '../../../src-workers/sweep/ranking.ts';
 import { tuningSpace } from '../../../src-workers/tune/space.ts';
-import type { KnownDesign } from '../../../src-workers/tune/tuner.ts';
+import { shownSkill, type KnownDesign } from '../../../src-workers/tune/tuner.ts';
 import type { TuningStep } from '../../contract/measuring.ts';
 import type { ProcedureArguments } from '../../contract/procedures.ts';
 import type { Context } from '../context.ts';
@@ -24,8 +24,10 @@ import { checkLimits, targetAbility, targetBackend, type Targets } from './targe
  * the same way, so that a tuning that was stopped goes on by being asked again.
  */
 
-/** Designs that are considered, the best by prediction; the time of a step is in proportion to them. */
-const MAX_CONSIDERED = 4096;
+/** Designs that are considered; the time of a step is in proportion to them. */
+const MAX_CONSIDERED = 16_384;
+/** Of them the share of the best by prediction, as long as nothing shows its skill. */
+const BEST_SHARE = 0.5;
 /** Standard deviation of ln(time): the least that repeats within a minute can show, and that of a single launch. */
 const MIN_NOISE = 0.01;
 const UNKNOWN_NOISE = 0.03;
@@ -64,10 +66,17 @@ export async function nextDesigns(
       'unsupported',
       `The target ${target} can run none of the ${found.designs} designs of run ${runId} on ${deviceId.value}. Specify another target or device.`,
     );
-  const considered = [...new Set([...list.subarray(0, MAX_CONSIDERED), ...known.value.map(({ design }) => design)])];
+  const predictedMs = (design: number): number => timeOf(view.ranking, design);
+  const timed = known.value.filter((one) => one.timeMs !== null);
+  const skill = shownSkill(
+    timed.map(({ design }) => predictedMs(design)),
+    timed.map(({ timeMs }) => timeMs!),
+  );
+  const considered = [
+    ...new Set([...consideredAmong(list, skill ?? BEST_SHARE), ...known.value.map(({ design }) => design)]),
+  ];
   const place = new Map(considered.map((design, at) => [design, at]));
   const { residentBlocks } = view.ranking.columns;
-  const predictedMs = (design: number): number => timeOf(view.ranking, design);
   const device = view.ranking.axes.devices[axisPosition(view.ranking, AXIS.device, considered[0])];
   const answer = await context.pool.run('tune', {
     space: tuningSpace(
@@ -88,7 +97,7 @@ export async function nextDesigns(
     seed: view.run.seed ?? 0,
   });
   const { next, estimate, randomMs } = answer;
-  const measured = known.value.filter((one) => one.timeMs !== null).length;
+  const measured = timed.length;
   const best = estimate && considered[estimate.design];
   return ok({
     runId,
@@ -107,6 +116,7 @@ export async function nextDesigns(
             predictedMs: predictedMs(best),
           },
     expectedRegret: estimate?.expectedRegret ?? null,
+    skill,
     history: known.value.map(({ design, runId: measuredBy, timeMs: measuredMs, failure }) => ({
       designIndex: design,
       design: describeDesign(view.predictor, design).design,
@@ -118,6 +128,20 @@ export async function nextDesigns(
     randomMs: [...randomMs],
     next: next.map((at) => considered[at]),
   });
+}
+
+/**
+ * The designs to choose among: a share of the best by prediction, and the others evenly from all the rest, since a
+ * prediction without skill
+ * has its best anywhere.
+ * @param list in the order of predictions
+ * @param bestShare 0…1, at most; the skill of the prediction
+ */
+export function consideredAmong(list: Uint32Array, bestShare: number, most = MAX_CONSIDERED): readonly number[] {
+  if (list.length <= most) return [...list];
+  const best = Math.round(Math.max(0, bestShare) * most);
+  const others = (list.length - best) / (most - best);
+  return Array.from({ length: most }, (_, at) => list[at < best ? at : best + Math.floor((at - best) * others)]);
 }
 
 /**

@@ -1,5 +1,5 @@
 import type { TunedDesign, TuningStep } from '../../../src-main/contract/measuring.ts';
-import { failureReasons, type TuningStop } from '../../../src-main/contract/tuning.ts';
+import { failureReasons, skillText, type TuningStop } from '../../../src-main/contract/tuning.ts';
 import type { Curve } from '../../charts/curves.ts';
 import { counted, percent } from '../../format/numbers.ts';
 
@@ -67,10 +67,11 @@ export function tuningVerdict(
 ): string {
   if (!step || step.history.length === 0) return '';
   const { expectedRegret, next, measured } = step;
+  const note = skillText(step);
   const regret =
     expectedRegret === null
       ? ''
-      : `By the measurements, the best found is expected to be ${percent(expectedRegret)} slower than the fastest of all. `;
+      : `By the measurements, the best found is expected to be ${percent(expectedRegret)} slower than the fastest of all. ${note && `${note} `}`;
   if (state.running) return `${regret}Measuring the next ${counted(next.length, 'design')}.`;
   if (measured === 0) {
     const [reason, ...others] = failureReasons(step);

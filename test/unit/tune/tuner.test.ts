@@ -1,7 +1,7 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { mersenneTwister } from '../../../src-workers/numeric/random.ts';
-import { createTuner, type TuningSpace } from '../../../src-workers/tune/tuner.ts';
+import { createTuner, shownSkill, type TuningSpace } from '../../../src-workers/tune/tuner.ts';
 
 /** Times that rise with the distance from one design in a grid of sizes; `wrong` is the error by the first coordinate, of ln(time). */
 function grid(side: number, wrong: number): { readonly space: TuningSpace; readonly trueMs: Float64Array } {
@@ -77,6 +77,30 @@ describe('createTuner', () => {
     for (const { expected } of found) expect(expected).toBeGreaterThan(0.03);
   });
 
+  it('finds the best design where the prediction is the reverse of the truth', () => {
+    const { space } = grid(16, 0);
+    const trueMs = space.predictedMs.map((time) => 1 / time);
+    for (const seed of [1, 2, 3]) {
+      const { measured } = tuned({ space, trueMs }, 32, { seed, step: 4 });
+      expect(measured).toContain(bestOf(trueMs));
+    }
+  });
+
+  it('begins with the best prediction, and spreads others over a space', () => {
+    const { space } = grid(16, 0);
+    const first = createTuner(space, 1).propose(12);
+    expect(first[0]).toBe(bestOf(space.predictedMs));
+    const [high, low] = [first.filter((one) => one >= 128), first.filter((one) => one < 128)];
+    expect(Math.min(high.length, low.length)).toBeGreaterThanOrEqual(3);
+  });
+
+  it('expects no less regret than what the last two thirds of the measurements gained', () => {
+    const { space } = grid(8, 0);
+    const tuner = createTuner(space, 1);
+    Array.from({ length: 30 }, (_, at) => tuner.observe(at, at < 20 ? 10 : 8, 0.01));
+    expect(tuner.estimate()!.expectedRegret).toBeGreaterThan(0.2);
+  });
+
   it('estimates the time of the design that it names', () => {
     const { estimate } = tuned(grid(6, 0.3), 15);
     const { trueMs } = grid(6, 0.3);
@@ -135,5 +159,15 @@ describe('createTuner', () => {
     const tuner = createTuner(space, 1);
     tuner.observe(4, 1, 0.01);
     expect(() => tuner.observe(4, 1, 0.01)).toThrow('Design 4');
+  });
+});
+
+describe('shownSkill', () => {
+  it('is the rank correlation, once there are enough measurements', () => {
+    const times = Array.from({ length: 12 }, (_, at) => at + 1);
+    expect(shownSkill(times, times)).toBeCloseTo(1);
+    expect(shownSkill(times, times.toReversed())).toBeCloseTo(-1);
+    expect(shownSkill(times.slice(1), times.slice(1))).toBeNull();
+    expect(shownSkill(new Array<number>(12).fill(1), times)).toBeNull();
   });
 });

@@ -1,0 +1,274 @@
+import { choleskyFactor } from '../numeric/symmetric.ts';
+
+/**
+ * A Gaussian process over the designs of a space (Rasmussen and Williams, Gaussian Processes for Machine Learning,
+ * 2006):
+ *
+ *     z(x) = c + b·line(x) + g(x) + e(x)
+ *
+ * c is one for all designs; b·line is in proportion to one given value of each design; g is smooth along the axes,
+ * with the covariance s²·Πₐ (1 − w + w·kₐ), the sum over all sets of axes (Duvenaud, Nickisch and Rasmussen, Additive
+ * Gaussian Processes, NIPS 2011); e is of each design alone. kₐ is Matérn's with ν = 5/2 over the length of axis a
+ * (§4.2.1 of the book): a long length switches an axis off. The widths (of g, e, b, and the lengths) are the most
+ * probable ones (§5.4.1 there), with priors for values z of a spread of about 1.
+ */
+
+/** The values of designs along one axis, as numbers of its distinct values. */
+export interface Axis {
+  readonly codes: Uint16Array;
+  readonly size: number;
+  /** Distance of each two values, 0…1; a matrix, row after row. */
+  readonly apart: Float64Array;
+}
+
+export interface Field {
+  readonly axes: readonly Axis[];
+  readonly line: Float64Array;
+  /**
+   * w, above 0, at most 1: how much of the covariance goes by each axis. With 1, designs that differ along one axis
+   * alone can have nothing in common.
+   */
+  readonly interaction: number;
+}
+
+/** Values of designs that were measured, with the variance of each measurement. */
+export interface Measured {
+  readonly designs: readonly number[];
+  readonly z: Float64Array;
+  readonly noise: Float64Array;
+}
+
+/** @param isNamed whether values are names, none of which is near another */
+export function axisOf(values: Float64Array, isNamed: boolean): Axis {
+  const distinct = Float64Array.from(new Set(values)).sort();
+  const number = new Map(Array.from(distinct, (value, at) => [value, at]));
+  const span = distinct.at(-1)! - distinct[0] || 1;
+  const apart = (one: number, other: number): number =>
+    isNamed ? Number(one !== other) : Math.abs(one - other) / span;
+  return {
+    codes: Uint16Array.from(values, (value) => number.get(value)!),
+    size: distinct.length,
+    apart: Float64Array.from(Array.from(distinct).flatMap((one) => Array.from(distinct, (other) => apart(one, other)))),
+  };
+}
+
+/** Variance of c. */
+const COMMON = 1;
+/** Keeps the factor of designs that are all but equal from failing. */
+const JITTER = 1e-6;
+/** Natural logarithms of widths: means and deviations of their priors. The order is that of `Widths`. */
+const PRIOR = {
+  smooth: [0, 0.7],
+  own: [Math.log(0.03), 1],
+  line: [Math.log(0.5), 1],
+  length: [Math.log(0.5), 1],
+} as const;
+/** Natural logarithms of: width of g, of e, of b, then the length of each axis. */
+export type Widths = Float64Array;
+const [SMOOTH, OWN, LINE, LENGTHS] = [0, 1, 2, 3];
+
+/** How many widths a field has. */
+export const widthsOf = ({ axes }: Field): number => LENGTHS + axes.length;
+
+/** Correlation along an axis by the codes of two designs, and the derivative of its logarithm by that of the length. */
+function correlations(
+  { apart }: Axis,
+  logLength: number,
+  interaction: number,
+): { readonly table: Float64Array; readonly slope: Float64Array } {
+  const table = new Float64Array(apart.length);
+  const slope = new Float64Array(apart.length);
+  const rate = Math.sqrt(5) / Math.exp(logLength);
+  apart.forEach((distance, at) => {
+    const r = rate * distance;
+    const decay = Math.exp(-r);
+    table[at] = 1 - interaction + interaction * (1 + r + (r * r) / 3) * decay;
+    slope[at] = (interaction * ((r * r) / 3) * (1 + r) * decay) / table[at];
+  });
+  return { table, slope };
+}
+
+/** Negative logarithm of the probability of widths, but for a constant; writes its gradient. */
+function improbability(
+  { axes, line, interaction }: Field,
+  { designs, z, noise }: Measured,
+  widths: Widths,
+  gradient: Float64Array,
+): number {
+  const n = designs.length;
+  const each = axes.map((axis, a) => ({ ...axis, ...correlations(axis, widths[LENGTHS + a], interaction) }));
+  const [smooth, own, slope] = [SMOOTH, OWN, LINE].map((at) => Math.exp(2 * widths[at]));
+  const product = designs.map((one, i) =>
+    Float64Array.from({ length: i + 1 }, (_, j) =>
+      each.reduce((value, { codes, size, table }) => value * table[codes[one] * size + codes[designs[j]]], smooth),
+    ),
+  );
+  const lower = choleskyFactor(
+    product.map((row, i) =>
+      row.map(
+        (value, j) =>
+          value + COMMON + slope * line[designs[i]] * line[designs[j]] + (i === j ? own + noise[i] + JITTER : 0),
+      ),
+    ),
+  );
+  // The inverse of the factor, then that of the covariance, and the covariance's inverse times z.
+  const inverse: Float64Array[] = [];
+  const solved = new Float64Array(n);
+  let value = 0;
+  for (let i = 0; i < n; i += 1) {
+    const row = new Float64Array(i + 1);
+    for (let j = 0; j <= i; j += 1) {
+      let sum = i === j ? 1 : 0;
+      for (let k = j; k < i; k += 1) sum -= lower[i][k] * inverse[k][j];
+      row[j] = sum / lower[i][i];
+    }
+    inverse.push(row);
+    const whitened = row.reduce((sum, factor, j) => sum + factor * z[j], 0);
+    row.forEach((factor, j) => (solved[j] += factor * whitened));
+    value += 0.5 * whitened ** 2 + Math.log(lower[i][i]);
+  }
+  gradient.fill(0);
+  for (let i = 0; i < n; i += 1)
+    for (let j = 0; j <= i; j += 1) {
+      let precision = 0;
+      for (let k = i; k < n; k += 1) precision += inverse[k][i] * inverse[k][j];
+      const weight = (precision - solved[i] * solved[j]) * (i === j ? 0.5 : 1);
+      const ofSmooth = weight * product[i][j];
+      gradient[SMOOTH] += 2 * ofSmooth;
+      gradient[LINE] += 2 * weight * slope * line[designs[i]] * line[designs[j]];
+      if (i === j) gradient[OWN] += 2 * weight * own;
+      else
+        each.forEach(({ codes, size, slope: along }, a) => {
+          gradient[LENGTHS + a] += ofSmooth * along[codes[designs[i]] * size + codes[designs[j]]];
+        });
+    }
+  widths.forEach((width, at) => {
+    const [mean, deviation] = priorOf(at);
+    value += 0.5 * ((width - mean) / deviation) ** 2;
+    gradient[at] += (width - mean) / deviation ** 2;
+  });
+  return value;
+}
+
+const priorOf = (at: number): readonly [number, number] =>
+  at < LENGTHS ? [PRIOR.smooth, PRIOR.own, PRIOR.line][at] : PRIOR.length;
+
+const FIT_STEPS = 40;
+
+/**
+ * The most probable widths: steps by the sign of the gradient (Riedmiller and Braun, Rprop, 1993), which need no scale
+ * of their own.
+ */
+export function fitWidths(field: Field, measured: Measured): Widths {
+  const widths = Float64Array.from({ length: widthsOf(field) }, (_, at) => priorOf(at)[0]);
+  const gradient = new Float64Array(widths.length);
+  const before = new Float64Array(widths.length);
+  const step = new Float64Array(widths.length).fill(0.2);
+  let best = widths.slice();
+  let least = Infinity;
+  for (let round = 0; round < FIT_STEPS; round += 1) {
+    const value = improbability(field, measured, widths, gradient);
+    if (value < least) [least, best] = [value, widths.slice()];
+    for (let at = 0; at < widths.length; at += 1) {
+      const turned = gradient[at] * before[at];
+      if (turned > 0) step[at] = Math.min(1, 1.2 * step[at]);
+      if (turned < 0) step[at] *= 0.5;
+      before[at] = turned < 0 ? 0 : gradient[at];
+      widths[at] -= Math.sign(before[at]) * step[at];
+    }
+  }
+  return best;
+}
+
+/** What measurements say of all designs of a field. */
+export interface Process {
+  /** Variance of e. */
+  readonly own: number;
+  /** Variances of z less e at all designs. */
+  readonly spread: Float64Array;
+  /** Adds a design to those that are known, with the variance of its measurement. Its value is not needed yet. */
+  add: (design: number, noise: number) => void;
+  /** Forgets all but the first designs. */
+  keep: (count: number) => void;
+  expect: (z: Float64Array) => {
+    /** Expected values of all designs, by those of the known ones. */
+    readonly mean: Float64Array;
+    /** Errors of the known ones, each expected by those before it, over their deviations. */
+    readonly errors: Float64Array;
+    /** Errors of measuring the known ones, over the variances of their noise. */
+    readonly pulls: Float64Array;
+  };
+  /** Covariances of z less e at some designs: the lower triangle. */
+  covariances: (designs: readonly number[]) => readonly Float64Array[];
+}
+
+export function createProcess({ axes, line, interaction }: Field, widths: Widths): Process {
+  const count = line.length;
+  const tables = axes.map((axis, a) => ({
+    ...axis,
+    table: correlations(axis, widths[LENGTHS + a], interaction).table,
+  }));
+  const [smooth, own, slope] = [SMOOTH, OWN, LINE].map((at) => Math.exp(2 * widths[at]));
+  const known: number[] = [];
+  /** Rows of the Cholesky factor, continued to all designs; its diagonal, with noise and e. */
+  const rows: Float64Array[] = [];
+  const pivots: number[] = [];
+  const spread = line.map((value) => smooth + COMMON + slope * value * value);
+
+  return {
+    own,
+    spread,
+    add(design, noise) {
+      const row = new Float64Array(count).fill(smooth);
+      for (const { codes, size, table } of tables) {
+        const from = codes[design] * size;
+        for (let at = 0; at < count; at += 1) row[at] *= table[from + codes[at]];
+      }
+      const steep = slope * line[design];
+      for (let at = 0; at < count; at += 1) row[at] += COMMON + steep * line[at];
+      for (const before of rows) {
+        const weight = before[design];
+        for (let at = 0; at < count; at += 1) row[at] -= weight * before[at];
+      }
+      const pivot = Math.sqrt(Math.max(0, row[design]) + own + noise + JITTER);
+      for (let at = 0; at < count; at += 1) {
+        row[at] /= pivot;
+        spread[at] -= row[at] ** 2;
+      }
+      known.push(design);
+      rows.push(row);
+      pivots.push(pivot);
+    },
+    keep(kept) {
+      for (const row of rows.splice(kept)) for (let at = 0; at < count; at += 1) spread[at] += row[at] ** 2;
+      known.length = kept;
+      pivots.length = kept;
+    },
+    expect(z) {
+      const mean = new Float64Array(count);
+      const pulls = new Float64Array(rows.length);
+      rows.forEach((row, i) => {
+        const step = (z[i] - mean[known[i]]) / pivots[i];
+        for (let at = 0; at < count; at += 1) mean[at] += step * row[at];
+        pulls[i] = step;
+      });
+      const errors = pulls.slice();
+      for (let i = rows.length - 1; i >= 0; i -= 1) {
+        for (let k = i + 1; k < rows.length; k += 1) pulls[i] -= rows[i][known[k]] * pulls[k];
+        pulls[i] /= pivots[i];
+      }
+      return { mean, errors, pulls };
+    },
+    covariances: (designs) =>
+      designs.map((one, i) =>
+        Float64Array.from({ length: i + 1 }, (_, j) => {
+          const other = designs[j];
+          let value = smooth;
+          for (const { codes, size, table } of tables) value *= table[codes[one] * size + codes[other]];
+          value += COMMON + slope * line[one] * line[other] + (i === j ? JITTER : 0);
+          for (const row of rows) value -= row[one] * row[other];
+          return value;
+        }),
+      ),
+  };
+}

@@ -1,0 +1,383 @@
+import { readFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { gunzipSync } from 'node:zlib';
+import { parse } from 'csv-parse/sync';
+import type { StudyFile } from '../../src-main/contract/study.ts';
+import { errorWidths } from '../../src-main/services/evidence/tie-band.ts';
+import { NO_KERNEL, predictedMs } from '../../src-workers/evidence/shapes.ts';
+import type { GpuDevice } from '../../src-workers/domain/device.ts';
+import { unwrap } from '../../src-workers/domain/result.ts';
+import { evenChanceMeasurements } from '../../src-workers/models/calibration/search.ts';
+import { constantLaw } from '../../src-workers/models/workload/laws.ts';
+import {
+  arbitraryOrder,
+  mersenneTwister,
+  standardNormal,
+  type UniformSource,
+} from '../../src-workers/numeric/random.ts';
+import { mean, median, spearman } from '../../src-workers/numeric/statistics.ts';
+import { describeDesign } from '../../src-workers/predict/designs.ts';
+import type { SweepPlan } from '../../src-workers/predict/plan.ts';
+import { setupIterationsOf, withSetupIterations } from '../../src-workers/domain/provenance.ts';
+import { pipelineOf, createPredictor } from '../../src-workers/predict/predictor.ts';
+import { predictRanges } from '../../src-workers/predict/ranges.ts';
+import { spaceSize } from '../../src-workers/space/axes.ts';
+import { tuningSpace } from '../../src-workers/tune/space.ts';
+import { axisOf, createProcess, fitWidths, type Process } from '../../src-workers/tune/process.ts';
+import { createTuner, logImprovement, type Tuner, type TuningSpace } from '../../src-workers/tune/tuner.ts';
+import { gpu, planOf } from '../unit/sweep-plans.ts';
+
+/*
+ * `npm run bench -- tuning [SPACE …]`: how many designs the tuner measures until one of them is within 3 % of the best
+ * of the space, and how often that is true when it says so. On spaces that were measured in full, with the prediction
+ * and without, and on spaces that the predictor makes with other parameters. It never sees a time that it did not ask
+ * for. Beside it: a plain Gaussian process with expected improvement, with the same budget and seeds, and random
+ * search (the number at which its chance to have found one is even).
+ */
+const WITHIN = 1.03;
+const SEEDS = Number(process.env.SEEDS ?? 30);
+const STEP = 4;
+const BUDGET = 120;
+/** Claims to be within 3 % that are to be kept, on each space and on all of them. */
+const MIN_KEPT = { each: 0.75, all: 0.9 };
+
+const ROOT = join(import.meta.dirname, '../..');
+const print = (line: string): void => void process.stdout.write(`${line}\n`);
+
+/** A space to be tuned, and its true times, ms. */
+interface Replay {
+  readonly space: TuningSpace;
+  readonly trueMs: Float64Array;
+  /** Standard deviation of ln(time) of one measurement. */
+  readonly noise: number;
+}
+
+type Search = Pick<Tuner, 'observe' | 'propose'> & Partial<Pick<Tuner, 'estimate'>>;
+
+interface Found {
+  /** Measurements until a design within 3 % of the best was measured; infinite where the budget does not do. */
+  readonly measured: number;
+  /** Measurements when it says to be within 3 %, and the true regret then; null where it never says so. */
+  readonly claim: { readonly measured: number; readonly regret: number } | null;
+}
+
+function search({ trueMs, noise }: Replay, seed: number, { propose, observe, estimate }: Search): Found {
+  const least = trueMs.reduce((one, other) => Math.min(one, other));
+  const uniform = mersenneTwister(seed);
+  let [measured, found] = [0, Infinity];
+  let claim: Found['claim'] = null;
+  while (measured < BUDGET && (found === Infinity || (estimate && !claim))) {
+    const designs = propose(Math.min(STEP, BUDGET - measured));
+    if (designs.length === 0) break;
+    for (const design of designs) {
+      measured += 1;
+      if (trueMs[design] <= WITHIN * least) found = Math.min(found, measured);
+      observe(design, trueMs[design] * Math.exp(noise * standardNormal(uniform)), Math.max(noise, 0.01));
+    }
+    if (claim) continue;
+    const now = estimate?.();
+    if (now && now.expectedRegret <= WITHIN - 1) claim = { measured, regret: trueMs[now.design] / least - 1 };
+  }
+  return { measured: found, claim };
+}
+
+// -- A plain Gaussian process --------------------------------------------------------------------------------------------
+
+/** Designs drawn at random before it begins. */
+const PLAIN_START = 12;
+
+/**
+ * What most tuners do: a Matérn kernel with a length per coordinate, standardised logarithms, expected improvement, no
+ * prediction.
+ */
+function plainSearch({ coordinates, predictedMs }: TuningSpace, seed: number): Search {
+  const count = predictedMs.length;
+  const axes = coordinates.map(({ values, range }) => axisOf(values, range === 0));
+  const field = { axes, line: new Float64Array(count), interaction: 1 };
+  const start = arbitraryOrder(count, seed).slice(0, PLAIN_START);
+  const known: number[] = [];
+  const logMs: number[] = [];
+  let process: Process | null = null;
+  let fittedTo = 0;
+  let added = 0;
+  return {
+    observe(design, timeMs) {
+      known.push(design);
+      logMs.push(Math.log(timeMs));
+    },
+    propose(wanted) {
+      if (known.length < PLAIN_START) return [...start.slice(known.length, known.length + wanted)];
+      const middle = mean(Float64Array.from(logMs));
+      const unit = Math.sqrt(mean(Float64Array.from(logMs, (log) => (log - middle) ** 2))) || 1;
+      const z = Float64Array.from(logMs, (log) => (log - middle) / unit);
+      if (!process || known.length >= 1.2 * fittedTo) {
+        const noise = new Float64Array(known.length);
+        process = createProcess(field, fitWidths(field, { designs: known, z, noise }));
+        [fittedTo, added] = [known.length, 0];
+      }
+      for (; added < known.length; added += 1) process.add(known[added], 0);
+      const expected = process.expect(z).mean;
+      const taken = new Set(known);
+      let best = z.reduce((one, other) => Math.min(one, other));
+      while (taken.size < known.length + wanted) {
+        let [next, most] = [-1, -Infinity];
+        for (let design = 0; design < count; design += 1) {
+          if (taken.has(design)) continue;
+          const width = Math.sqrt(Math.max(1e-12, process.spread[design]));
+          const gain = logImprovement(best - expected[design], width);
+          if (gain > most) [next, most] = [design, gain];
+        }
+        if (next < 0) break;
+        taken.add(next);
+        best = Math.min(best, expected[next]);
+        process.add(next, 0);
+      }
+      process.keep(known.length);
+      return [...taken].slice(known.length);
+    },
+  };
+}
+
+// -- Spaces that were measured in full -------------------------------------------------------------------------------------
+
+/** Parameters that are names; the others are sizes. */
+const NAMES = /^(read_only|use_|tile_stride|SA$|SB$|between_method)/;
+/** Registers of a thread, and of each of its outputs: assumed. */
+const [REGISTERS, REGISTERS_PER_OUTPUT] = [32, 2];
+
+/** Units before tiling, iterations of each, and instructions of an iteration for each output of a thread. */
+interface TiledKernel {
+  readonly units: number;
+  readonly iterations: number;
+  readonly instructions: number;
+}
+const CONVOLUTION: TiledKernel = { units: 4096 ** 2, iterations: 15 ** 2, instructions: 2 };
+const DEDISPERSION: TiledKernel = { units: 25_000 * 2048, iterations: 1536, instructions: 3 };
+const PNPOLY: TiledKernel = { units: 2e7, iterations: 600, instructions: 10 };
+
+/** File, column of a device in it, kernel, and device of the catalogue; without these two, no prediction. */
+const MEASURED: readonly (readonly [string, string | null, TiledKernel | null, string])[] = [
+  ['convold-RTX_3090', null, CONVOLUTION, 'nvidia-rtx-3090'],
+  ['convolution-A4000', null, CONVOLUTION, 'nvidia-rtx-a4000'],
+  ['convolution-W7800', null, CONVOLUTION, 'amd-rx-7800-xt'],
+  ['convolution', 'A100', CONVOLUTION, 'nvidia-a100-pcie-40gb'],
+  ['convolution', 'MI250X', CONVOLUTION, 'amd-mi250x-gcd'],
+  ['dedispersion-MI250X', null, DEDISPERSION, 'amd-mi250x-gcd'],
+  ['dedispersion-W6600', null, DEDISPERSION, 'amd-rx-6600'],
+  ['gemm-RTX_3090', null, null, 'nvidia-rtx-3090'],
+  ['pnpoly-RTX_3090', null, PNPOLY, 'nvidia-rtx-3090'],
+];
+
+type Row = Readonly<Record<string, string>>;
+
+/** All configurations that ran; variants that the model does not know have the prediction of the plain kernel. */
+function measuredSpace([name, column, kernel, id]: (typeof MEASURED)[number], isPredicted: boolean): Replay {
+  const file = column === null ? `test/data/spaces/${name}.csv.gz` : `db/evidence/${name}.csv.gz`;
+  const all: readonly Row[] = parse(gunzipSync(readFileSync(join(ROOT, file))), { columns: true });
+  const rows = all.filter((row) => row.time_ms !== '' && (column === null || row.device === column));
+  const columns = Object.keys(rows[0]).filter((key) => key !== 'device' && key !== 'time_ms');
+  const values = (key: string): Float64Array => Float64Array.from(rows, (row) => Number(row[key]));
+  return {
+    space: {
+      predictedMs:
+        isPredicted && kernel ? tiledTimes(name, rows, kernel, gpu(id)) : new Float64Array(rows.length).fill(1),
+      coordinates: columns.map((key) =>
+        NAMES.test(key) ? { values: values(key), range: 0 } : { values: values(key).map(Math.log2), range: 1 },
+      ),
+      deviation: errorWidths(gpu(id)).shapes,
+    },
+    trueMs: values('time_ms'),
+    noise: 0,
+  };
+}
+
+/**
+ * Predicted times of designs whose threads compute a tile each, ms; twice the longest where the predicted kernel
+ * cannot run.
+ */
+function tiledTimes(name: string, rows: readonly Row[], kernel: TiledKernel, device: GpuDevice): Float64Array {
+  const product = (row: Row, key: RegExp): number =>
+    Object.keys(row).reduce((value, each) => (key.test(each) ? value * Number(row[each]) : value), 1);
+  const times = new Float64Array(rows.length);
+  for (const [tile, members] of Map.groupBy(rows.keys(), (at) => product(rows[at], /^tile_size/))) {
+    const designs = members.map((at) => ({
+      threadsPerUnit: 1,
+      loop: 'nested' as const,
+      balancing: 'none',
+      unitsPerThread: 1,
+      blockThreads: product(rows[at], /^block_size/),
+    }));
+    const profile = {
+      ...NO_KERNEL,
+      name,
+      registersPerThread: REGISTERS + REGISTERS_PER_OUTPUT * tile,
+      instructionsPerIteration: kernel.instructions * tile,
+    };
+    const law = unwrap(constantLaw(kernel.iterations));
+    const work = { law, units: Math.ceil(kernel.units / tile), kernel: profile };
+    predictedMs(`${name} ${device.id} ${tile}`, device, designs, work).forEach((time, i) => (times[members[i]] = time));
+  }
+  const longest = times.reduce((one, other) => Math.max(one, other));
+  return times.map((time) => (time > 0 ? time : 2 * longest));
+}
+
+// -- Spaces of the predictor ---------------------------------------------------------------------------------------------
+
+const MAX_DESIGNS = 1500;
+
+/** Predicted times of designs, ms; NaN of invalid ones. */
+function timesOf(plan: SweepPlan, designs: readonly number[]): Float64Array {
+  const ranges = designs.map((first) => ({ first, count: 1 }));
+  return Float64Array.from(predictRanges(createPredictor(plan), ranges), ({ timeMs }) => timeMs[0]);
+}
+
+/** Log-uniform within a factor. */
+const about = (uniform: UniformSource, factor: number): number => factor ** (2 * uniform() - 1);
+
+/**
+ * Another truth than the study's: σ, κ, traffic, instructions, set-up and latency are the study's times factors of up
+ * to 2 (latency and the knee as in the usual ranges of assumed inputs).
+ */
+function otherTruth(plan: SweepPlan, device: GpuDevice, uniform: UniformSource): SweepPlan {
+  const { kernel } = plan;
+  const changed = {
+    ...kernel,
+    serialFraction: Math.min(1, (kernel.serialFraction + 0.01) * about(uniform, 2)),
+    cooperationCost: (kernel.cooperationCost + 0.005) * about(uniform, 2),
+    bytesPerIteration: kernel.bytesPerIteration * about(uniform, 1.5),
+    instructionsPerIteration: kernel.instructionsPerIteration * about(uniform, 1.5),
+  };
+  const setup = (setupIterationsOf(kernel) + 0.5) * about(uniform, 2);
+  const other = {
+    ...plan,
+    id: `${plan.id} other ${uniform()}`,
+    kernel: withSetupIterations(changed, setup),
+    pipeline: {},
+  };
+  const derived = pipelineOf(other, device, null, changed.bytesPerIteration);
+  const { latencyCycles, issueCycles, kneeSoftness, schedulers } = derived;
+  return {
+    ...other,
+    pipeline: {
+      [device.id]: {
+        latencyCycles: latencyCycles * about(uniform, 1.5),
+        issueCycles,
+        kneeSoftness: kneeSoftness * about(uniform, 1.5),
+        schedulers,
+      },
+    },
+  };
+}
+
+async function example(name: string, id: string): Promise<(seed: number) => Replay> {
+  const study = JSON.parse(readFileSync(join(ROOT, `db/examples/${name}.json`), 'utf8')) as StudyFile;
+  const device = gpu(id);
+  const plan = await planOf({ ...study, devices: [id] }, [device]);
+  const predictor = createPredictor(plan);
+  const size = spaceSize(plan.axes);
+  const [own] = predictRanges(predictor, [{ first: 0, count: size }]);
+  const valid = Array.from({ length: size }, (_, at) => at).filter((at) => own.timeMs[at] > 0);
+  return (seed) => {
+    const uniform = mersenneTwister(1000 + seed);
+    // As many as are soon replayed, drawn without regard to their times.
+    const drawn = valid.filter(() => uniform() < MAX_DESIGNS / valid.length);
+    const truth = timesOf(otherTruth(plan, device, uniform), drawn);
+    const kept = drawn.filter((_, i) => truth[i] > 0);
+    const designs = kept.map((at) => ({
+      design: describeDesign(predictor, at).design,
+      timeMs: own.timeMs[at],
+      residentBlocks: own.residentBlocks[at],
+    }));
+    return {
+      space: tuningSpace(device, designs, errorWidths(device)),
+      trueMs: truth.filter((time) => time > 0),
+      noise: 0.05,
+    };
+  };
+}
+
+// -- SwiftShader's record ------------------------------------------------------------------------------------------------
+
+function swiftshader(): Replay {
+  const { rows } = JSON.parse(readFileSync(join(ROOT, 'test/data/measured/swiftshader-ranking.json'), 'utf8')) as {
+    rows: { design: Parameters<typeof tuningSpace>[1][number]['design']; measuredMs: number; predictedMs: number }[];
+  };
+  const device = gpu('software-swiftshader');
+  const designs = rows.map(({ design, predictedMs: timeMs }) => ({ design, timeMs, residentBlocks: 1 }));
+  return {
+    space: tuningSpace(device, designs, errorWidths(device)),
+    trueMs: Float64Array.from(rows, ({ measuredMs }) => measuredMs),
+    noise: 0,
+  };
+}
+
+// ------------------------------------------------------------------------------------------------------------------------
+
+const totals = { claims: 0, kept: 0 };
+
+function report(label: string, replayOf: (seed: number) => Replay): void {
+  const seeds = Array.from({ length: SEEDS }, (_, seed) => seed);
+  const tuned = seeds.map((seed) => {
+    const one = replayOf(seed);
+    return search(one, seed, createTuner(one.space, seed));
+  });
+  const plain = seeds.map((seed) => {
+    const one = replayOf(seed);
+    return search(one, seed, plainSearch(one.space, seed));
+  });
+  const { space, trueMs } = replayOf(0);
+  const least = trueMs.reduce((one, other) => Math.min(one, other));
+  const random = evenChanceMeasurements(trueMs.toSorted(), WITHIN * least);
+  const middle = (some: readonly Found[]): number =>
+    median(Float64Array.from(some, ({ measured }) => Math.min(measured, BUDGET + 1)));
+  const foundText = (some: readonly Found[]): string =>
+    `${middle(some) > BUDGET ? `> ${BUDGET}` : middle(some)} (${some.filter(({ measured }) => measured <= BUDGET).length} of ${SEEDS})`;
+  const claims = tuned.flatMap(({ claim }) => claim ?? []);
+  const kept = claims.filter(({ regret }) => regret <= WITHIN - 1).length;
+  totals.claims += claims.length;
+  totals.kept += kept;
+  const ends = median(Float64Array.from(claims, ({ measured }) => measured));
+  const worst = Math.max(...claims.map(({ regret }) => regret));
+  const isFewer = middle(tuned) < middle(plain);
+  const isKept = kept >= MIN_KEPT.each * claims.length;
+  const skill = spearman(space.predictedMs, trueMs);
+  print(
+    `${isFewer && isKept ? 'ok    ' : 'below '} ${label}${Number.isNaN(skill) ? '' : ` (rank correlation ${skill.toFixed(2)})`}: ${foundText(tuned)}; plain ${foundText(plain)}; random ${random}; ` +
+      (claims.length === 0
+        ? `no claim in ${BUDGET}`
+        : `claims kept ${kept} of ${claims.length}, after ${ends}, worst regret ${(100 * worst).toFixed(1)} %`),
+  );
+}
+
+const asked = process.argv.slice(2);
+const spaces: readonly (readonly [string, () => Promise<(seed: number) => Replay>])[] = [
+  ...[false, true].flatMap((isPredicted) =>
+    MEASURED.filter(([, , kernel]) => kernel || !isPredicted).map((one) => {
+      const [name, column] = one;
+      const label = `${name}${column ? `-${column}` : ''}${isPredicted ? ', predicted' : ''}`;
+      return [
+        label,
+        async () =>
+          (
+            (space) => () =>
+              space
+          )(measuredSpace(one, isPredicted)),
+      ] as const;
+    }),
+  ),
+  ['swiftshader', async () => swiftshader],
+  ...(
+    [
+      ['geometric', 'nvidia-a100-sxm4-40gb'],
+      ['acts', 'nvidia-rtx-4090'],
+      ['spmv-skewed', 'nvidia-h100-sxm5-80gb'],
+      ['software', 'software-swiftshader'],
+    ] as const
+  ).map(([name, id]) => [`${name} on ${id}`, () => example(name, id)] as const),
+];
+print(`Measurements until within 3 % (found of ${SEEDS}), at most ${BUDGET}, ${STEP} at a time:`);
+for (const [label, open] of spaces)
+  if (asked.length === 0 || asked.some((one) => label.startsWith(one))) report(label, await open());
+print(
+  `Claims kept: ${totals.kept} of ${totals.claims}${totals.kept >= MIN_KEPT.all * totals.claims ? '' : ', below 90 %'}.`,
+);
