@@ -1,6 +1,6 @@
 import type { InputSensitivity, Recommendation, Takeover } from '../../src-main/contract/advice.ts';
 import { parseBalancing } from '../../src-workers/domain/balancing.ts';
-import { isCpuDesign, type Design } from '../../src-workers/domain/design.ts';
+import { blockText, isCpuDesign, type Design } from '../../src-workers/domain/design.ts';
 import { assumedFacts, ORIGINS, type InputFact } from '../../src-workers/domain/provenance.ts';
 import type { Term } from '../../src-workers/domain/terms.ts';
 import { NBSP, change, count, counted, milliseconds, plain, signed } from '../format/numbers.ts';
@@ -49,7 +49,7 @@ export function balancingWords(text: string): string {
 
 /** A design in words: what decides most first, then the rest of it. */
 export function designWords(design: Design, say: Term): { readonly main: string; readonly rest: string } {
-  const { threadsPerUnit, unitsPerThread, blockThreads, gridBlocks, loop, balancing, registerCap } = design;
+  const { threadsPerUnit, unitsPerThread, gridBlocks, loop, balancing, registerCap } = design;
   const named = design.implementation === undefined ? '' : `${design.implementation}, `;
   if (isCpuDesign(design)) return { main: `${named}${counted(gridBlocks, 'core')}`, rest: balancingWords(balancing) };
   const threads = say('thread', threadsPerUnit === 1 ? 'one' : 'many');
@@ -57,7 +57,7 @@ export function designWords(design: Design, say: Term): { readonly main: string;
   // A kernel that is named after its balancing says it once.
   const order = words === design.implementation?.toLowerCase() ? '' : words;
   return {
-    main: `${named}${threadsPerUnit} ${threads} per unit, ${say('block', 'many')} of ${count(blockThreads)}${order && `, ${order}`}`,
+    main: `${named}${threadsPerUnit} ${threads} per unit, ${say('block', 'many')} of ${blockText(design)}${order && `, ${order}`}`,
     rest: [
       counted(gridBlocks, say('block'), say('block', 'many')),
       `${counted(unitsPerThread, 'unit')} per slot`,

@@ -47,6 +47,7 @@ export function fieldLabel(path: string, { say, devices }: FieldWords): string {
     threadsPerUnit: `${sentenceCase(threads)} per unit`,
     unitsPerThread: `Units per ${say('thread')}`,
     blockThreads: `${sentenceCase(say('block'))} size`,
+    blockWidth: `${sentenceCase(say('block'))} width`,
     gridBlocks: `${sentenceCase(say('block', 'many'))} of the ${say('grid')}`,
     blocksPerMultiprocessor: `${sentenceCase(say('block', 'many'))} per ${say('multiprocessor', 'short')}`,
     registerCap: `${sentenceCase(say('register'))} cap`,
@@ -57,6 +58,7 @@ export function fieldLabel(path: string, { say, devices }: FieldWords): string {
   const others: Readonly<Record<string, string>> = {
     'workload.lengths': 'Lengths',
     'workload.units': 'Units',
+    'workload.width': 'Units of a row',
     'workload.truncation': 'Probability cut',
     'kernel.name': 'Kernel name',
     'kernel.serialFraction': 'Serial fraction σ',
@@ -116,6 +118,7 @@ function valueText(path: string, value: unknown, words: FieldWords): string {
   if (path === 'implementations' && Array.isArray(value))
     return value.map(({ name }: { readonly name: string }) => name).join(', ');
   if (path.endsWith('kernel.accesses')) return accessesText(value as MemoryAccess[]);
+  if (path.endsWith('axes.blockWidth') && Array.isArray(value)) return printCaps(value as (number | null)[], 'row');
   if (path.endsWith('axes.registerCap') && Array.isArray(value)) return printCaps(value as (number | null)[]);
   if (Array.isArray(value))
     return value.every((each) => typeof each === 'number') ? printAxis(value) : value.map(String).join(', ');

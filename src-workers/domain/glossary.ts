@@ -9,7 +9,7 @@ export interface GlossaryEntry {
 
 const IDS = [
   'unit', 'length', 'distribution', 'lane', 'threadGroup', 'depth', 'loss', 'design', 'designSpace', 'threadsPerUnit', 'unitsPerThread',
-  'block', 'launch', 'wave', 'occupancy', 'loop', 'balancing', 'dynamicFetch', 'evenShare', 'padding', 'blockReduction', 'sorting', 'buckets', 'registerCap', 'serialFraction',
+  'block', 'blockWidth', 'launch', 'wave', 'occupancy', 'loop', 'balancing', 'dynamicFetch', 'evenShare', 'padding', 'blockReduction', 'sorting', 'buckets', 'registerCap', 'serialFraction',
   'cooperation', 'setup', 'dependentLoad', 'spill', 'latencyFloor', 'knee', 'tail', 'baseline', 'tie', 'regime', 'assumed', 'calibration',
   'simulation', 'spearman', 'cores',
 ] as const; // prettier-ignore
@@ -38,6 +38,7 @@ export function glossary(say: Term): readonly GlossaryEntry[] {
     threadsPerUnit: [`${threads} per unit`, `How many ${threads} share one unit, up to the whole ${block}. More of them shorten a unit and make the group less uneven. Its iterations are dealt to them, ⌈length / u⌉ to each, or every iteration is split among them; combining their results costs.`],
     unitsPerThread: [`units per ${thread}`, `How many units each ${thread} (or the ${threads} that share one) processes, one after another.`],
     block: [block, `${sentenceCase(threads)} that are launched together on one ${multiprocessor}.`],
+    blockWidth: [`${block} width`, `Where units are an image or a grid: how many ${threads} of a ${block} lie side by side. The others lie above them, so that the ${block} takes a tile of the units. It decides which units share a ${group}, and so what its ${lanes} lose by waiting.`],
     launch: ['launch', `How many ${blocks} run: given as units per ${thread}, as a grid, or per ${multiprocessor}.`],
     wave: ['wave', `As many ${blocks} as the device holds at once. A launch of 1.1 waves takes nearly as long as one of 2.`],
     occupancy: ['occupancy', `${sentenceCase(say('threadGroup', 'many'))} that a ${multiprocessor} holds, as a part of what it could: limited by ${say('register', 'many')}, ${say('sharedMemory')} and ${block} size.`],

@@ -258,7 +258,7 @@ export function axisTexts(view: RunView, axis: number): readonly string[] {
     case 'implementation':
       return axes.implementations?.map(({ name }) => name) ?? [view.study.study.kernel.name];
     case 'blockWidth':
-      return (axes.blockWidth ?? [null]).map((width) => (width === null ? 'one row' : String(width)));
+      return (axes.blockWidth ?? [null]).map((width) => (width === null ? 'row' : String(width)));
     case 'threadsPerUnit':
       return axes.threadsPerUnit.map(String);
     case 'loop':

@@ -2,7 +2,7 @@ import { kindsText } from '../../../src-workers/domain/evidence.ts';
 import { ACCURACY_TEXT, contradictionText, isContradicted } from '../../../src-main/contract/accuracy.ts';
 import type { DeviceBest } from '../../../src-main/contract/api.ts';
 import type { Study } from '../../../src-main/contract/study.ts';
-import type { Design } from '../../../src-workers/domain/design.ts';
+import { blockText, type Design } from '../../../src-workers/domain/design.ts';
 import { estimatesIn, type CpuDevice, type Device, type GpuDevice } from '../../../src-workers/domain/device.ts';
 import { kernelOf } from '../../../src-workers/domain/provenance.ts';
 import { sentenceCase, type Term, type TermKey } from '../../../src-workers/domain/terms.ts';
@@ -162,7 +162,7 @@ export function compareRows(
     }),
     row('block', 'result', sentenceCase(`${term('block')} size`), {
       unit: term('thread', 'many'),
-      text: (best) => onGpu(best, () => count(best.design.blockThreads)),
+      text: (best) => onGpu(best, () => blockText(best.design)),
     }),
     row('grid', 'result', sentenceCase(term('block', 'many')), {
       unit: `per ${sm}`,

@@ -45,7 +45,9 @@ const shortText = (text: string) => text.replace('dynamic-fetch', 'fetch');
 /** The number that a value of an axis is; `none`, of caps, is more than any. */
 function numbersOf(id: string, categories: readonly string[]): readonly number[] {
   return axisLabels(id, categories).map((text) =>
-    text === 'none' && id === 'registerCap' ? Infinity : Number(text.replaceAll(',', '')),
+    (text === 'none' && id === 'registerCap') || (text === 'row' && id === 'blockWidth')
+      ? Infinity
+      : Number(text.replaceAll(',', '')),
   );
 }
 
@@ -68,6 +70,8 @@ export function axisNarrowing(
       };
     case 'threadsPerUnit':
       return { threadsPerUnit: chosen.map((i) => numbers[i]) };
+    case 'blockWidth':
+      return { blockWidth: chosen.map((i) => (categories[i] === 'row' ? null : Number(categories[i]))) };
     case 'registerCap':
       return { registerCap: chosen.map((i) => (categories[i] === 'none' ? null : Number(categories[i]))) };
     default:

@@ -55,5 +55,9 @@ export function chooseRoles(axes: readonly Axis[], asked: Roles): Roles {
   const x = pick(asked.x, ['blockThreads']);
   const y = pick(asked.y, ['launch']);
   if (asked.facet === '-') return { x, y, facet: null };
-  return { x, y, facet: pick(asked.facet, ['implementation', 'threadsPerUnit', 'registerCap', 'balancing']) };
+  return {
+    x,
+    y,
+    facet: pick(asked.facet, ['implementation', 'blockWidth', 'threadsPerUnit', 'registerCap', 'balancing']),
+  };
 }

@@ -1,4 +1,4 @@
-import type { Design } from '../../../src-workers/domain/design.ts';
+import { blockText, type Design } from '../../../src-workers/domain/design.ts';
 import { sentenceCase, type Term } from '../../../src-workers/domain/terms.ts';
 import { count } from '../../format/numbers.ts';
 import type { DesignField } from './rows.ts';
@@ -7,7 +7,7 @@ import type { DesignField } from './rows.ts';
 export function designText(design: Design): string {
   return [
     `u=${design.threadsPerUnit}`,
-    `block=${design.blockThreads}`,
+    `block=${blockText(design).replaceAll(' ', '')}`,
     `grid=${count(design.gridBlocks)}`,
     ...(design.registerCap === null ? [] : [`cap=${design.registerCap}`]),
     `order=${design.balancing}`,

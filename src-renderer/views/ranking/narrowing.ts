@@ -69,6 +69,8 @@ export function filterChips(
       filter.launch.length > 4 ? `${filter.launch.length} of the launches` : filter.launch.join(', '),
     );
   if (filter.registerCap) add('registerCap', 'cap', filter.registerCap.map((cap) => cap ?? 'none').join(', '));
+  if (filter.blockWidth)
+    add('blockWidth', `${words.block} width`, filter.blockWidth.map((width) => width ?? 'row').join(', '));
   if (filter.blockThreads) add('blockThreads', `${words.block} size`, range(filter.blockThreads, '', count));
   if (filter.gridBlocks) add('gridBlocks', 'grid', range(filter.gridBlocks, '', count));
   if (filter.timeMs)

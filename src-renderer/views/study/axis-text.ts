@@ -76,23 +76,29 @@ export function parseAxis(text: string): Result<CountAxis> {
 }
 
 /** A register cap list: as `parseAxis`, with `none` for no cap. */
-export function parseCaps(text: string): Result<(number | null)[]> {
-  const none = /\bnone\b/i.test(text);
-  const rest = text.replaceAll(/\bnone\b/gi, ' ').replaceAll(/^[\s,]+|[\s,]+$/g, '');
-  if (!rest) return none ? ok([null]) : fail('bad-input', `${EXPECTED}, or none`);
+export const parseCaps = (text: string): Result<(number | null)[]> => parseWith(text, 'none', 'cap');
+
+/** Widths of blocks: as `parseAxis`, with `row` for blocks of one row. */
+export const parseWidths = (text: string): Result<(number | null)[]> => parseWith(text, 'row', 'width');
+
+function parseWith(text: string, word: string, what: string): Result<(number | null)[]> {
+  const words = new RegExp(`\\b${word}\\b`, 'gi');
+  const none = text.search(words) >= 0;
+  const rest = text.replaceAll(words, ' ').replaceAll(/^[\s,]+|[\s,]+$/g, '');
+  if (!rest) return none ? ok([null]) : fail('bad-input', `${EXPECTED}, or ${word}`);
   const axis = parseAxis(rest);
   if (!axis.ok) return axis;
   const values = axisValues(axis.value);
   if (values.some((value) => value > 1024))
-    return fail('bad-input', `A cap of ${count(Math.max(...values))} exceeds the limit of 1,024`);
+    return fail('bad-input', `A ${what} of ${count(Math.max(...values))} exceeds the limit of 1,024`);
   return values.length > 64
-    ? fail('bad-input', `${values.length} caps exceed the limit of 64`)
+    ? fail('bad-input', `${values.length} ${what}s exceed the limit of 64`)
     : ok(none ? [null, ...values] : values);
 }
 
-export function printCaps(caps: readonly (number | null)[]): string {
+export function printCaps(caps: readonly (number | null)[], none = 'none'): string {
   const numbers = caps.filter((cap) => cap !== null);
-  return [caps.includes(null) ? 'none' : '', numbers.length > 0 ? printAxis(numbers) : ''].filter(Boolean).join(', ');
+  return [caps.includes(null) ? none : '', numbers.length > 0 ? printAxis(numbers) : ''].filter(Boolean).join(', ');
 }
 
 /** Words of a list. A comma groups digits (`1,024`) where that is the only way to read it, and separates otherwise. */

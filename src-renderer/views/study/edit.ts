@@ -191,8 +191,17 @@ export function withoutImplementation(study: Study, at: number): Study {
   const allowed = tidy(only.axes ?? {}) as Partial<Study['axes']>;
   return { ...rest, kernel: implementationKernel(rest.kernel, only), axes: { ...rest.axes, ...allowed } };
 }
+/** Other lengths have rows of their own, or none, and blocks take tiles where there are rows alone. */
 export function withWorkload(study: Study, change: Partial<Study['workload']>): Study {
-  return { ...study, workload: { ...study.workload, ...change } };
+  const before = study.workload;
+  const areOther = change.lengths !== undefined && change.lengths !== before.lengths;
+  const { width, ...workload } = { ...before, ...(areOther && { width: undefined }), ...change };
+  const next = { ...study, workload: { ...workload, ...(width !== undefined && { width }) } };
+  return hasRows(next.workload) ? next : withAxis(next, 'blockWidth', undefined);
+}
+/** Whether units are an image or a grid, in rows: those of the example say how wide themselves. */
+export function hasRows({ lengths, width }: Study['workload']): boolean {
+  return width !== undefined || lengths.startsWith('example:mandelbrot');
 }
 /** The study with an axis replaced, or taken out where the value is undefined. */
 export function withAxis<Name extends keyof Study['axes']>(

@@ -6,6 +6,7 @@ import {
   axisValues,
   parseAxis,
   parseCaps,
+  parseWidths,
   printAxis,
   printCaps,
 } from '../../../src-renderer/views/study/axis-text.ts';
@@ -72,6 +73,9 @@ describe('axis text', () => {
     expect(unwrap(parseCaps('none, 48 64'))).toEqual([null, 48, 64]);
     expect(unwrap(parseCaps('32 … 64, step 16'))).toEqual([32, 48, 64]);
     expect(parseCaps('2048').ok).toBe(false);
+    expect(unwrap(parseWidths('row, 8 16'))).toEqual([null, 8, 16]);
+    expect(printCaps([null, 8, 16], 'row')).toBe('row, 8 16');
+    expect(parseWidths('none').ok).toBe(false);
     expect(printCaps([null, 64, 56, 48])).toBe('none, 64 56 48');
   });
 });

@@ -11,7 +11,7 @@ import { originText } from '../../../src-renderer/format/origins.ts';
 import { studyName } from '../../../src-main/contract/new-study.ts';
 import { changeByFile } from '../../../src-renderer/shell/new-study.ts';
 import type { App } from '../../../src-renderer/state/app.svelte.ts';
-import { asOwn, withFound, withGiven, withWorkload } from '../../../src-renderer/views/study/edit.ts';
+import { asOwn, withAxis, withFound, withGiven, withWorkload } from '../../../src-renderer/views/study/edit.ts';
 
 const examples = join(import.meta.dirname, '..', '..', '..', 'db', 'examples');
 function example(name: string): Study {
@@ -119,6 +119,19 @@ describe('a file that is imported into an example', () => {
     expect(studies.get(1)).toMatchObject({ name: 'mine', workload: { lengths: 'constant(3)' } });
     state.undo!();
     expect(studies.get(1)).toEqual(own);
+  });
+
+  it('has blocks of two dimensions as long as its units are in rows', () => {
+    const image = example('mandelbrot');
+    expect(withWorkload(image, { units: 5 }).axes.blockWidth).toEqual(image.axes.blockWidth);
+    const other = withWorkload(image, { lengths: 'example:collatz' });
+    expect(other.axes).not.toHaveProperty('blockWidth');
+    const own = withWorkload(other, { lengths: 'file:heights.csv' });
+    const grid = withAxis(withWorkload(own, { width: 640 }), 'blockWidth', [16]);
+    expect(withWorkload(grid, { units: 7 })).toEqual({ ...grid, workload: { ...grid.workload, units: 7 } });
+    // Another file has rows of its own.
+    expect(withWorkload(grid, { lengths: 'file:others.csv' }).workload).not.toHaveProperty('width');
+    expect(withWorkload(grid, { width: undefined }).axes).not.toHaveProperty('blockWidth');
   });
 
   it('is named by the file', () => {
