@@ -16,6 +16,11 @@ export interface MemoryAccess {
   readonly footprintBytes?: number | undefined;
   /** 0…1, of a gather: the part of its reads that need a sector of their own from device memory, beyond what fits the caches. Assumed where left out. */
   readonly missFraction?: number | undefined;
+  /**
+   * Each element is read once, and `footprintBytes` are all that the launch reads so: what fits the level-2 cache is
+   * there from a launch before, as where a measurement repeats one.
+   */
+  readonly isWarm?: boolean | undefined;
 }
 
 /**

@@ -11,7 +11,7 @@ import { SPMV_IMPLEMENTATIONS, type SpmvImplementation } from './spmv-designs.ts
 import { SPMV_PARAMETERS, type SpmvParameters } from './spmv-parameters.ts';
 
 /** Matrices that a fit is made on, spread over those measured: each takes a prediction, and a few parameters need no more. */
-const FITTED_MATRICES = 160;
+const FITTED_MATRICES = 120;
 /** Step of the derivatives, in logarithms: above the steps on which the prediction keeps its laws. */
 const STEP = 0.05;
 /** Residuals beyond this count linearly (Huber 1981, doi:10.1002/0471725250), ln units. */
@@ -70,9 +70,8 @@ class Fit {
     return { residuals, slopes };
   }
 
-  /** Moves to the least cost that steps find; the last linearisation, at the values. */
-  descend(iterations: number): Linearised {
-    let now = this.linearised();
+  /** Moves to the least cost that steps find. */
+  descend(iterations: number, now = this.linearised()): void {
     for (let i = 0; i < iterations; i += 1) {
       const direction = step(now);
       let part = 1;
@@ -87,11 +86,9 @@ class Fit {
         residuals = null;
       }
       if (!residuals) break;
-      const isDone = cost(residuals) > 0.999 * cost(now.residuals);
+      if (i + 1 === iterations || cost(residuals) > 0.999 * cost(now.residuals)) break;
       now = this.linearised(residuals);
-      if (isDone) break;
     }
-    return now;
   }
 }
 
@@ -138,6 +135,26 @@ function errorsOf(linearised: Linearised): readonly number[] {
   });
 }
 
+/** A fit from the start. */
+function fitFrom(implementation: SpmvImplementation, device: GpuDevice, sample: MeasuredTimes) {
+  const quickest = sortedQuantile(sample.microseconds.slice().sort(), 0.02);
+  const initial = implementation.parameters.map((name) =>
+    name === 'startMicroseconds' ? 0.8 * quickest : SPMV_PARAMETERS[name].initial,
+  );
+  const fit = new Fit(device, implementation, sample, initial);
+  fit.descend(ITERATIONS);
+  return { fit, end: fit.linearised() };
+}
+
+/** Parameters fitted to these times alone. */
+export function fitOnly(
+  { implementation }: MeasuredImplementation,
+  device: GpuDevice,
+  times: MeasuredTimes,
+): SpmvParameters {
+  return fitFrom(SPMV_IMPLEMENTATIONS.get(implementation)!, device, sampleOf(times)).fit.named();
+}
+
 /** What is kept of an implementation on a device: fits on all matrices, and without each fold. */
 export function fitFolds(
   { implementation: id }: MeasuredImplementation,
@@ -146,17 +163,16 @@ export function fitFolds(
 ): Result<FittedImplementation> {
   const implementation = SPMV_IMPLEMENTATIONS.get(id)!;
   const sample = sampleOf(times);
-  const quickest = sortedQuantile(times.microseconds.slice().sort(), 0.02);
-  const initial = implementation.parameters.map((name) =>
-    name === 'startMicroseconds' ? 0.8 * quickest : SPMV_PARAMETERS[name].initial,
-  );
-  const all = new Fit(device, implementation, sample, initial);
-  const end = all.descend(ITERATIONS);
+  const { fit: all, end } = fitFrom(implementation, device, sample);
   const errors = errorsOf(end);
   const folds = Array.from({ length: FOLDS }, (_, fold) => {
     // Nothing of the fold is left in a fit that begins where the fit on all ended and takes two steps without it.
-    const part = new Fit(device, implementation, without(sample, fold), all.values.map(Math.exp));
-    part.descend(2);
+    const kept = outsideFold(sample, fold);
+    const part = new Fit(device, implementation, pick(sample, kept), all.values.map(Math.exp));
+    part.descend(2, {
+      residuals: Float64Array.from(kept, (at) => end.residuals[at]),
+      slopes: end.slopes.map((slope) => Float64Array.from(kept, (at) => slope[at])),
+    });
     return part.named();
   });
   const fourNumbers = fitFourNumbers(id, device, times);
@@ -180,11 +196,8 @@ function sampleOf({ matrices, microseconds }: MeasuredTimes): MeasuredTimes {
   return pick({ matrices, microseconds }, chosen);
 }
 
-function without(times: MeasuredTimes, fold: number): MeasuredTimes {
-  return pick(
-    times,
-    [...times.matrices.keys()].filter((at) => foldOf(times.matrices[at].name) !== fold),
-  );
+function outsideFold({ matrices }: MeasuredTimes, fold: number): readonly number[] {
+  return [...matrices.keys()].filter((at) => foldOf(matrices[at].name) !== fold);
 }
 
 function pick({ matrices, microseconds }: MeasuredTimes, chosen: readonly number[]): MeasuredTimes {

@@ -8,6 +8,7 @@ import {
 } from '../domain/design.ts';
 import type { RegimeId } from '../domain/regime.ts';
 import type { GpuDevice } from '../domain/device.ts';
+import type { LengthLaw } from '../domain/workload.ts';
 import { deviceStack, divergenceCycles } from '../models/divergence/costs.ts';
 import { expectedDivergence } from '../models/divergence/expected.ts';
 import { lossMoments } from '../models/imbalance/closed-form.ts';
@@ -477,9 +478,14 @@ function evenShareDepths(predictor: Predictor, candidate: Candidate, balancing: 
   return { means, scale: 1, laws, shorter: null, fullerBlocks: 0, timeScale: 1, searchShare };
 }
 
-function shareStartsOf({ plan, shareStarts }: Predictor, balancing: EvenShareBalancing): ShareStarts {
-  let starts = shareStarts.get(balancing.kind);
-  if (!starts) shareStarts.set(balancing.kind, (starts = startsOfShares(plan.law, balancing)));
+/** By law, so that predictors of the same units share them. */
+const knownStarts = new WeakMap<LengthLaw, Map<EvenShareBalancing['kind'], ShareStarts>>();
+
+function shareStartsOf({ plan: { law } }: Predictor, balancing: EvenShareBalancing): ShareStarts {
+  let ofLaw = knownStarts.get(law);
+  if (!ofLaw) knownStarts.set(law, (ofLaw = new Map()));
+  let starts = ofLaw.get(balancing.kind);
+  if (!starts) ofLaw.set(balancing.kind, (starts = startsOfShares(law, balancing)));
   return starts;
 }
 

@@ -92,7 +92,6 @@ function predictorOf(plan: SweepPlan, caches: Caches, allowed: Allowed | null, i
     classes: new Map(),
     givenOrders: new Map(),
     fetchedOrders: new Map(),
-    shareStarts: new Map(),
     sharedUnits: new Map(),
     stackFactors: new Map(),
     caches,

@@ -7,7 +7,6 @@ import type { SharedUnits } from './dealing/even-share.ts';
 import type { KnownLaunch } from './time/known-launch.ts';
 import type { GivenOrder } from './dealing/given.ts';
 import type { DepthTable } from './depth/depth-table.ts';
-import type { ShareStarts } from './depth/even-share.ts';
 import type { FetchedOrder } from './depth/fetched.ts';
 import type { DepthMeans } from './depth/means.ts';
 import type { Shape } from './design/shapes.ts';
@@ -59,8 +58,7 @@ export interface Predictor {
   readonly givenOrders: Map<number, GivenOrder>;
   /** Of units in a given order: by units per fetch and lanes of a group. */
   readonly fetchedOrders: Map<number, FetchedOrder>;
-  /** Of units that are cut into even shares: as draws, and in a given order. */
-  readonly shareStarts: Map<EvenShareBalancing['kind'], ShareStarts>;
+  /** Of units in a given order that are cut into even shares. */
   readonly sharedUnits: Map<EvenShareBalancing['kind'], SharedUnits>;
   /** `stackFactor` by device and units per group. */
   readonly stackFactors: Map<number, number>;

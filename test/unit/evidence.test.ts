@@ -184,9 +184,9 @@ describe('judging', () => {
     expect(implementations.find(({ name }) => name === 'merge_path')!.large!.count).toBe(large);
     // What decides small matrices is not in the figures of a matrix: the model orders large ones better.
     for (const { spearman, large: big } of implementations) expect(big!.spearman).toBeGreaterThan(spearman);
-    // The nearest matrices order better in one column alone, whose thread groups add single products by atomics.
-    const better = implementations.filter(({ spearman, nearest }) => nearest!.spearman > spearman + 0.03);
-    expect(better.map(({ name }) => name)).toEqual(['group_mapped']);
+    // In no column do the nearest matrices order better.
+    for (const { name, spearman, nearest } of implementations)
+      expect(nearest!.spearman, name).toBeLessThan(spearman + 0.03);
   });
 
   it('has a median error above 20 % in these columns, and costs more than 1.05, or 1.08 of loops, on these GPUs', () => {
@@ -199,22 +199,16 @@ describe('judging', () => {
           .map(({ name, medianError }) => [`${column} ${name}`, (100 * medianError).toFixed(1)]),
       ),
     ).toEqual([
-      ['K40m csri', '20.2'],
-      ['MI100 coo', '22.8'],
-      ['MI100 csr', '22.6'],
-      ['MI100 ell', '23.5'],
-      ['unnamed group_mapped', '29.9'],
+      ['MI100 coo', '23.2'],
+      ['MI100 hybrid', '20.8'],
     ]);
     expect(
       gpus
         .filter(({ column, choice }) => choice!.regret > (column === 'unnamed' ? 1.08 : 1.05))
         .map(({ column, choice }) => [column, choice!.regret.toFixed(3)]),
     ).toEqual([
-      ['K40m', '1.058'],
-      ['V100-SXM2', '1.064'],
-      ['MI100', '1.118'],
-      ['MI250X', '1.051'],
-      ['unnamed', '1.104'],
+      ['V100-SXM2', '1.055'],
+      ['MI100', '1.076'],
     ]);
   });
 

@@ -40,10 +40,25 @@ describe('bytes of an iteration', () => {
     expect(bytesOfIteration(A100, { bytesPerIteration: 12 })).toBe(12);
   });
 
-  it('along a unit are a sector that its threads share, where nothing is reused', () => {
+  it('along a unit are the sectors that its threads share, where nothing is reused', () => {
+    // u elements that begin anywhere in sectors of 8 touch (u + 7)/8 of these on average.
     const each = [1, 2, 4, 8, 32, 256].map((threadsPerUnit) => bytes(K20, [along(4)], { threadsPerUnit }));
-    expect(each).toEqual([32, 16, 8, 4, 4, 4]);
+    expect(each).toEqual([1, 2, 4, 8, 32, 256].map((u) => (4 * (u + 7)) / u));
     expect(bytes(K20, [along(8), along(4)])).toBe(64);
+  });
+
+  it('along a unit lose fewer sectors where iterations wait for their loads together', () => {
+    const of = (dependentLoadsPerIteration: number): number =>
+      bytesOfIteration(A100, { accesses: [along(4)], bytesPerIteration: 0, dependentLoadsPerIteration });
+    expect(of(2)).toBe(of(1));
+    expect(of(0.25) - 4).toBeCloseTo((of(1) - 4) / 4, 12);
+  });
+
+  it('of a launch that was repeated come from the level-2 cache as far as they fit', () => {
+    const warm = (footprintBytes: number): number =>
+      bytes(A100, [{ pattern: 'across-lanes', elementBytes: 4, footprintBytes, isWarm: true }]);
+    expect(warm(1)).toBeCloseTo(4 / 2.3, 9);
+    expect(warm(100 * A100.l2Bytes)).toBeCloseTo(4, 4);
   });
 
   it('along a unit are the element where sectors stay in the first-level cache', () => {
@@ -75,8 +90,8 @@ describe('bytes of an iteration', () => {
   it('scattered are those of the gathers that miss, two in five where the kernel does not say', () => {
     expect(bytes(K20, [gather(8)])).toBeCloseTo(0.4 * 32, 12);
     expect(bytes(K20, [gather(8, { missFraction: 0.05 })])).toBeCloseTo(
-      // The level-2 cache serves √0.05 of the gathers at twice the bandwidth of device memory: it runs out first.
-      (Math.sqrt(0.05) * 32) / 2,
+      // The level-2 cache serves √0.05 of the gathers at 2.3 times the bandwidth of device memory: it runs out first.
+      (Math.sqrt(0.05) * 32) / 2.3,
       12,
     );
     expect(bytes(K20, [gather(8, { missFraction: 0 })])).toBe(0);
@@ -84,10 +99,10 @@ describe('bytes of an iteration', () => {
 
   it('of an array that is read again are those of the cache that holds it', () => {
     const of = (footprintBytes: number): MemoryAccess => gather(8, { footprintBytes, missFraction: 1 });
-    // What hits the level-2 cache has twice the bandwidth of device memory.
-    expect(bytes(K20, [of(1)])).toBeCloseTo(16, 9);
+    // What hits the level-2 cache has 2.3 times the bandwidth of device memory.
+    expect(bytes(K20, [of(1)])).toBeCloseTo(32 / 2.3, 9);
     // Half of that cache is kept for the array: one as large hits ∛½, so that the cache still runs out first.
-    expect(bytes(K20, [of(K20.l2Bytes / 2)])).toBeCloseTo(16, 9);
+    expect(bytes(K20, [of(K20.l2Bytes / 2)])).toBeCloseTo(32 / 2.3, 9);
     // One four times as large hits 1/∛65, and device memory runs out first.
     expect(bytes(K20, [of(K20.l2Bytes * 2)])).toBeCloseTo(32 * (1 - 1 / Math.cbrt(65)), 9);
     // The caches hold their part of an array of any size.
@@ -148,11 +163,13 @@ async function predicted(kernel: Partial<StudyFile['kernel']>, axes: Partial<Stu
 
 /**
  * Bytes of `ACCESSES` on full multiprocessors of an A100, by a thread and by 32 threads a unit. 2,048 threads touch two lines each along the unit,
- * and by gathers √0.4 of one, of a cache of 1,536 lines; 32 threads need each element alone. Two in five gathers miss.
+ * and by gathers √0.4 of one, of a cache of 1,536 lines; 32 threads touch 31 elements and a sector. Two in five gathers
+ * miss.
  */
 const REUSED = 1 / (1 + ((4 / 3) * (2 + Math.sqrt(0.4))) ** 3);
 const BY_THREAD = REUSED * (8 + 4) + (1 - REUSED) * (32 + 32) + 0.4 * 32;
-const BY_GROUP = 8 + 4 + 0.4 * 32;
+const REUSED_BY_GROUP = 1 / (1 + ((8 + 4 + 128 * Math.sqrt(0.4)) / 96) ** 3);
+const BY_GROUP = REUSED_BY_GROUP * (8 + 4) + ((1 - REUSED_BY_GROUP) * (31 * (8 + 4) + 2 * 32)) / 32 + 0.4 * 32;
 
 describe('a sweep', () => {
   it('has a thread per unit lose to a group per unit through coalescing alone', async () => {

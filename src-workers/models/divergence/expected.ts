@@ -19,7 +19,8 @@ import { PUBLISHED_STACK, type StackShape } from './emulator.ts';
  */
 export function expectedDivergence(law: LengthLaw, lanes: number, shape: StackShape = PUBLISHED_STACK): Divergence {
   let distinct = 0;
-  for (const f of law.probability) distinct += -Math.expm1(lanes * Math.log1p(-f));
+  // Rounding may leave a little more than 1 of a law of one length.
+  for (const f of law.probability) distinct += -Math.expm1(lanes * Math.log1p(-Math.min(1, f)));
   let spills = 0;
   distinctLengths(law, lanes).forEach((probability, d) => {
     spills += probability * Math.max(0, Math.ceil((d - shape.fastEntries) / shape.chunkEntries));

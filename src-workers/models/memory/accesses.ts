@@ -43,15 +43,16 @@ function fullMultiprocessors({ limits, threadGroupWidth }: GpuDevice): Accessing
  */
 export function bytesOfIteration(
   device: GpuDevice,
-  { accesses, bytesPerIteration }: Pick<KernelProfile, 'accesses' | 'bytesPerIteration'>,
+  kernel: Pick<KernelProfile, 'accesses' | 'bytesPerIteration'> &
+    Partial<Pick<KernelProfile, 'dependentLoadsPerIteration'>>,
   taking: Partial<AccessingThreads> = {},
 ): number {
+  const { accesses, bytesPerIteration } = kernel;
   if (!accesses) return bytesPerIteration;
   const threads = { ...fullMultiprocessors(device), ...taking };
   const sector = sectorBytes(device);
   const cache = firstLevelCacheBytes(device, threads.sharedMemoryBytes);
-  const touched = accesses.reduce((sum, access) => sum + touchedBytes(access, threads, lineBytes(device)), 0);
-  const reuseFraction = hitFraction(touched, cache);
+  const reuseFraction = reuseOf(device, kernel, threads, cache);
   // Bytes that leave device memory, and that leave the level-2 cache: two resources, of which one runs out first.
   let far = 0;
   let near = 0;
@@ -64,8 +65,11 @@ export function bytesOfIteration(
   return Math.max(far, near / CACHE_BANDWIDTH_RATIO);
 }
 
-/** Bandwidth of the level-2 cache over that of device memory. Assumed; data in the cache are rarely bound by it. */
-const CACHE_BANDWIDTH_RATIO = 2;
+/**
+ * Bandwidth of the level-2 cache over that of device memory: 2,155 over 900 GB/s on a V100, 1,622 over 732 on a P100
+ * (Jia et al., 2018, arXiv:1804.06826). Assumed for every device.
+ */
+const CACHE_BANDWIDTH_RATIO = 2.3;
 
 /**
  * Part of the gathers that need a sector of their own from device memory. Assumed, and chosen with the products of `test/data/cycle-sim` in view, whose
@@ -79,16 +83,36 @@ const GATHER_MISS_FRACTION = 0.4;
  */
 function missesOf(
   { l2Bytes }: GpuDevice,
-  { pattern, footprintBytes, missFraction = GATHER_MISS_FRACTION }: MemoryAccess,
+  { pattern, footprintBytes, missFraction = GATHER_MISS_FRACTION, isWarm = false }: MemoryAccess,
   cache: number,
 ): { readonly beyondFirst: number; readonly beyondSecond: number } {
   const each = pattern === 'scattered' ? Math.sqrt(missFraction) : 1;
   if (footprintBytes === undefined) return { beyondFirst: each, beyondSecond: each };
+  if (isWarm) return { beyondFirst: 1, beyondSecond: 1 - hitFraction(footprintBytes, l2Bytes) };
   const kept = (cacheBytes: number): number => {
     const room = cacheBytes * GATHER_SHARE_OF_CACHE;
     return pattern === 'scattered' ? randomHitFraction(footprintBytes, room) : hitFraction(footprintBytes, room);
   };
   return { beyondFirst: each * (1 - kept(cache)), beyondSecond: each * (1 - kept(l2Bytes)) };
+}
+
+/**
+ * Part of the sectors of runs that an iteration finds in the first-level cache because the iteration before needed
+ * them. Others touch theirs while a thread group waits for a load: iterations of an unrolled loop that wait together
+ * lose nothing to them.
+ */
+function reuseOf(
+  device: GpuDevice,
+  {
+    accesses = [],
+    dependentLoadsPerIteration: loads = 0,
+  }: Partial<Pick<KernelProfile, 'accesses' | 'dependentLoadsPerIteration'>>,
+  threads: AccessingThreads,
+  cache: number,
+): number {
+  const touched = accesses.reduce((sum, access) => sum + touchedBytes(access, threads, lineBytes(device)), 0);
+  const waits = loads > 0 ? Math.min(1, loads) : 1;
+  return 1 - waits * (1 - hitFraction(touched, cache));
 }
 
 /** What all resident threads touch of an array in one iteration, bytes: a cache keeps whole lines, also where it has fetched one sector of them. */
@@ -134,7 +158,7 @@ function wholeSectors(bytes: number, sector: number): number {
  * Latency of a load that hits the level-2 cache over that of one from device memory: 193 of 434 cycles on a V100, 200 of 552 on an A100 (Jia et
  * al., 2018, arXiv:1804.06826; Abdelkhalik et al., 2022, arXiv:2208.11174). Assumed for every device, as the next.
  */
-const LEVEL_2_LATENCY = 0.42;
+export const LEVEL_2_LATENCY = 0.42;
 /**
  * The same of a load from device memory whose page is known: the latency of a device is that at random addresses in 1 GB, which also waits for the
  * translation of the address. 296 of 496 cycles on Turing (Jia et al., 2019, arXiv:1903.07486; sources of the catalogue). Assumed for every device.
@@ -159,8 +183,7 @@ export function loadLatencyCycles(
   const threads = { ...fullMultiprocessors(device), ...taking };
   const sector = sectorBytes(device);
   const cache = firstLevelCacheBytes(device, threads.sharedMemoryBytes);
-  const touched = accesses.reduce((sum, access) => sum + touchedBytes(access, threads, lineBytes(device)), 0);
-  const reuse = hitFraction(touched, cache);
+  const reuse = reuseOf(device, { accesses, dependentLoadsPerIteration }, threads, cache);
   const latencies = accesses
     .map((access) => {
       const { beyondFirst: share, beyondSecond } = missesOf(device, access, cache);

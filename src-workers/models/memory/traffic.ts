@@ -48,8 +48,9 @@ export function randomHitFraction(footprintBytes: number, cacheBytes: number): n
 }
 
 /**
- * Bytes that one element costs where each lane walks along its own run (a thread per CSR row): lanes share sectors only as far as
- * runs are shorter than a sector, and a sector serves the next iterations only where it stays in the first-level cache.
+ * Bytes that one element costs where each lane walks along its own run (a thread per CSR row), or some threads
+ * together: what they read begins anywhere in a sector, whose other elements serve the lanes beside them where runs are
+ * short, and the next iterations only where the sector stays in the first-level cache.
  * @param elementBytes size of an element
  * @param runElements mean elements of a run
  * @param reuseFraction share of sectors that stay until they are used up, 0…1
@@ -64,7 +65,10 @@ export function bytesAlongRun(
   sector: number,
   threads = 1,
 ): number {
-  const alone = Math.max(elementBytes, Math.min(sector, elementBytes * Math.max(1, runElements)) / threads);
+  const run = Math.max(1, runElements);
+  const together = Math.min(threads, run);
+  const touched = elementBytes * together + Math.max(0, sector - elementBytes);
+  const alone = Math.max(elementBytes, Math.min(touched, elementBytes * run) / together);
   return reuseFraction * elementBytes + (1 - reuseFraction) * alone;
 }
 

@@ -68,6 +68,8 @@ export const SPMV_DATASETS: readonly SpmvDataset[] = [
       'csrc on the K40m, P100 and TITAN V fits the kernel of Ginkgo 1.0, a thread per row; on the Radeon VII it fits a group of threads per row.',
       'The start of a launch as timed differs with driver and method, from 2 µs (V100) to 38 µs (Radeon VII). No data sheet gives it, and half of the matrices take little longer.',
       'Columns of a row decide how far gathers miss the cache. Figures of row lengths do not know them.',
+      'Nor do they know runs of empty rows, which csri walks one by one.',
+      'A product is timed several times in a row, so that a matrix which fits the level-2 cache is found there.',
     ],
     gpus: [
       ginkgoGpu('K40m', 'nvidia-k40m', [...CSR_BY_HAND, 'hybrid'], 'csr-thread'),
@@ -88,6 +90,7 @@ export const SPMV_DATASETS: readonly SpmvDataset[] = [
     licence: 'Apache-2.0 (times), CC-BY 4.0 (summaries)',
     notes: [
       'The source does not name the GPU (compute capability ≥ 7.0). The data sheet of a V100 is assumed, whose bandwidth the times come close to.',
+      'The file does not say how alike neighbouring rows are: as usual among those of Ginkgo is assumed.',
     ],
     gpus: [
       {

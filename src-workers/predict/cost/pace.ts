@@ -1,7 +1,8 @@
 import { isEvenShare, isPadded, type LockstepBalancing } from '../../domain/design.ts';
 import type { GpuDevice } from '../../domain/device.ts';
 import type { KernelProfile, PipelineParameters } from '../../domain/kernel.ts';
-import { bytesOfIteration, LEVEL_1_LATENCY, loadLatencyCycles } from '../../models/memory/accesses.ts';
+import { bytesOfIteration, LEVEL_1_LATENCY, LEVEL_2_LATENCY, loadLatencyCycles } from '../../models/memory/accesses.ts';
+import { firstLevelCacheBytes } from '../../models/memory/first-level-cache.ts';
 import { sectorBytes } from '../../models/memory/traffic.ts';
 import { bytesPerMultiprocessorCycle, pipelineParameters, type Demand } from '../../models/pipeline/derive.ts';
 import { cyclesWithTraffic, cycleTable, marginalCycles } from '../../models/pipeline/soft-saturation.ts';
@@ -243,6 +244,7 @@ function missShare(
   if (read === 0 || balancing.kind === 'dynamic-fetch') return 1;
   const sectors = (lanes * read) / sectorBytes(device);
   const misses = Math.min(1, isSingle ? Math.max(1, sectors) / starts : sectors);
-  const later = misses + (1 - misses) * LEVEL_1_LATENCY;
+  const hits = firstLevelCacheBytes(device, 0) > 0 ? LEVEL_1_LATENCY : LEVEL_2_LATENCY;
+  const later = misses + (1 - misses) * hits;
   return isSingle ? later : (1 + (rounds - 1) * later) / rounds;
 }

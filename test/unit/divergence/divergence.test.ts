@@ -140,6 +140,16 @@ describe('expected divergence', () => {
     expect(Math.abs(distinctLengths(law, 2)[1] - (1 - differ))).toBeLessThan(6 * Number.EPSILON);
   });
 
+  it('is nothing for one length whose probability rounding left above 1', () => {
+    const law = {
+      label: '',
+      support: Float64Array.of(3),
+      probability: Float64Array.of(1 + 2 ** -52),
+      truncatedMass: 0,
+    };
+    expect(expectedDivergence(law, 32)).toEqual({ divergentBranches: 0, spills: 0 });
+  });
+
   it('is nothing for equal lengths, and at most one branch less than lanes', () => {
     const constant = {
       label: 'constant(5)',
