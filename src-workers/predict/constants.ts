@@ -257,8 +257,8 @@ export const WIDE_COMBINE: Phase = { instructions: 15, dependentExchanges: 4 };
 export const LAUNCH_FLOOR_MS = 0.0025;
 
 /**
- * Bandwidth that a kernel achieves over that of the data sheet. Assumed for every device: fits to the SpMV times of `db/evidence` have a median of
- * 0.71 over kernels and GPUs (0.25 to 1).
+ * Bandwidth that a kernel achieves over that of the data sheet. Assumed for every device: 41 fits to the SpMV times of
+ * `db/evidence` have a median of 0.63 over kernels and GPUs, four of five are from 0.38 to 0.92.
  */
 export const ACHIEVED_BANDWIDTH = 0.7;
 

@@ -73,7 +73,7 @@ const CACHE_BANDWIDTH_RATIO = 2.3;
 
 /**
  * Part of the gathers that need a sector of their own from device memory. Assumed, and chosen with the products of `test/data/cycle-sim` in view, whose
- * columns are random. Fits to the SpMV times of `db/evidence` have a median of 0.1: neighbours in a row and rows beside one another share sectors.
+ * columns are random. Fits to the SpMV times of `db/evidence` have a median of 0.13 (four of five 0.02 to 0.25): rows and neighbours share sectors.
  */
 const GATHER_MISS_FRACTION = 0.4;
 
