@@ -1,10 +1,14 @@
 import { basename, dirname, resolve } from 'node:path';
+import type { Device } from '../../src-workers/domain/device.ts';
 import {
+  fieldsFor,
   INSTRUCTION_CLASSES,
   inspectedFields,
   inspectedLabel,
   inspectedText,
+  kernelFileKind,
   MAX_KERNEL_FILE_BYTES,
+  unknownOf,
   withInspected,
   INSPECTED_FROM,
   type InspectedField,
@@ -14,16 +18,18 @@ import {
 import type { Phase } from '../../src-workers/domain/kernel.ts';
 import { accessesText } from '../../src-workers/domain/provenance.ts';
 import { fail, ok, type Result } from '../../src-workers/domain/result.ts';
-import { readBytes } from '../services/app/files.ts';
+import { parseJson } from '../contract/json.ts';
+import { readBytes, readText } from '../services/app/files.ts';
 import type { Engine } from '../services/engine.ts';
 import { EXIT_OK, printJson, printTable, reportFailure, say, type Terminal } from './output.ts';
-import { changeStudyFile } from './study-file.ts';
+import { completeStudyFile } from './study-file.ts';
 
 export interface InspectOptions {
   readonly json?: boolean;
   readonly entry?: string;
   readonly arch?: string;
   readonly loop?: number;
+  readonly iterationsPerLoop?: number;
   readonly mean?: number;
   readonly caps?: readonly number[];
   readonly nvcc?: readonly string[];
@@ -39,7 +45,10 @@ export async function inspectCommand(
 ): Promise<number> {
   const bytes = await readBytes(file, MAX_KERNEL_FILE_BYTES, 'a CUDA source (.cu) or what was compiled from one');
   if (!bytes.ok) return reportFailure(terminal, bytes.error);
-  const { entry, arch, loop, mean, caps, nvcc, into } = options;
+  const { entry, loop, iterationsPerLoop, mean, caps, nvcc, into } = options;
+  const devices = into === undefined ? [] : await devicesOf(engine, into);
+  const compiled = kernelFileKind(file, bytes.value) === 'source';
+  const arch = options.arch ?? (compiled ? archOf(devices) : undefined);
   const found = await engine.call('kernel.inspect', {
     fileName: basename(file),
     bytes: bytes.value,
@@ -47,38 +56,87 @@ export async function inspectCommand(
     ...(entry === undefined ? {} : { entry }),
     ...(arch === undefined ? {} : { arch }),
     ...(loop === undefined ? {} : { loop }),
+    ...(iterationsPerLoop === undefined ? {} : { iterationsPerLoop }),
     ...(mean === undefined ? {} : { meanLength: mean }),
     ...(caps === undefined ? {} : { caps: [...caps] }),
-    ...(nvcc === undefined ? {} : { flags: nvcc.map(fromHere) }),
+    ...(nvcc === undefined ? {} : { flags: joinedFlags(nvcc).map(fromHere) }),
   });
   if (!found.ok) return reportFailure(terminal, found.error);
+  const fields = fieldsFor(
+    inspectedFields(found.value),
+    devices.some(({ kind }) => kind === 'cpu'),
+  );
+  const unknown = into === undefined ? [] : unknownOf(fields);
   if (into !== undefined) {
-    const written = await writeIntoStudy(into, found.value);
+    const written = await writeIntoStudy(into, fields, found.value.name);
     if (!written.ok) return reportFailure(terminal, written.error);
   }
-  if (options.json) printJson(terminal, { ...found.value, study: into ?? null });
-  else print(terminal, found.value, into ?? null);
+  if (options.json) {
+    printJson(terminal, { ...found.value, study: into ?? null, unknown });
+    return EXIT_OK;
+  }
+  print(terminal, found.value);
+  if (into === undefined) return EXIT_OK;
+  const texts = (Object.entries(fields) as [InspectedField, InspectedFields[InspectedField]][]).map(
+    ([field, value]) => `${inspectedLabel(field)} ${inspectedText(value!)}`,
+  );
+  say(terminal, `Wrote into ${into}: ${texts.join('; ')}.`);
+  if (unknown.length > 0) say(terminal, 'The code does not say:');
+  for (const one of unknown) say(terminal, `- ${one}`);
   return EXIT_OK;
 }
 
-/** A folder of headers is meant as seen from where the command is given. */
-const fromHere = (flag: string): string =>
-  flag.startsWith('-I') ? `-I${resolve(flag.slice(2)).replaceAll('\\', '/')}` : flag;
+/** Flags with their values: `-I include` and `-include common.h` are two words. */
+function joinedFlags(words: readonly string[]): readonly string[] {
+  const flags: string[] = [];
+  for (const word of words) {
+    const before = flags.at(-1);
+    if (before === '-include') flags[flags.length - 1] = `-include=${word}`;
+    else if (before === '-I' || before === '-D' || before === '-U') flags[flags.length - 1] = before + word;
+    else flags.push(word);
+  }
+  return flags;
+}
 
-async function writeIntoStudy(file: string, inspection: Inspection): Promise<Result<null>> {
-  const fields = inspectedFields(inspection);
-  if (Object.keys(fields).length === 0)
-    return fail('unsupported', `Nothing of ${inspection.entry} is known that a study holds.`);
-  return changeStudyFile(file, (_, written) => ok({ ...written, kernel: withInspected(written.kernel, fields) }));
+/** A header and a folder of headers are meant as seen from where the command is given. */
+function fromHere(flag: string): string {
+  const [, name, path] = /^(-I|-include=)(.*)$/.exec(flag) ?? [];
+  return name === undefined ? flag : name + resolve(path).replaceAll('\\', '/');
+}
+
+/** What a study file says of its devices: all that are known, in the order of the file. */
+async function devicesOf(engine: Engine, file: string): Promise<readonly Device[]> {
+  const text = await readText(file, 'a study file (JSON)');
+  const written = text.ok ? parseJson(text.value, file) : text;
+  const named = written.ok ? (written.value as { readonly devices?: unknown } | null)?.devices : null;
+  const ids = Array.isArray(named) ? named.filter((id) => typeof id === 'string') : [];
+  const known = await Promise.all(ids.map((id) => engine.call('devices.get', { ids: [id] })));
+  return known.flatMap((one) => (one.ok ? one.value : []));
+}
+
+/** What a source is compiled for where nobody says it: the first NVIDIA GPU of the study that it goes into. */
+function archOf(devices: readonly Device[]): string | undefined {
+  for (const device of devices)
+    if (device.kind === 'gpu' && device.occupancy.family === 'nvidia')
+      return `sm_${device.occupancy.computeCapability.replace('.', '')}`;
+  return undefined;
+}
+
+async function writeIntoStudy(file: string, fields: InspectedFields, name: string): Promise<Result<null>> {
+  if (Object.keys(fields).length === 0) return fail('unsupported', `Nothing of ${name} is known that a study holds.`);
+  return completeStudyFile(file, (written) => {
+    const kernel = typeof written['kernel'] === 'object' && written['kernel'] !== null ? written['kernel'] : { name };
+    return ok({ ...written, kernel: withInspected(kernel, fields) });
+  });
 }
 
 const shown = (value: number | null): string =>
   value === null ? '–' : value.toLocaleString('en', { maximumSignificantDigits: 5 });
 
-function print(terminal: Terminal, inspection: Inspection, into: string | null): void {
-  const { entry, arch, registersPerThread, sharedMemoryBytesPerBlock, spillStoreBytes, spillLoadBytes } = inspection;
+function print(terminal: Terminal, inspection: Inspection): void {
+  const { name, arch, registersPerThread, sharedMemoryBytesPerBlock, spillStoreBytes, spillLoadBytes } = inspection;
   const { loops, chosen, caps, launch, lengths, notes } = inspection;
-  say(terminal, `${entry}${arch === null ? '' : ` for ${arch}`}, from ${INSPECTED_FROM[inspection.from]}`);
+  say(terminal, `${name}${arch === null ? '' : ` for ${arch}`}, from ${INSPECTED_FROM[inspection.from]}`);
   say(
     terminal,
     `Registers per thread ${shown(registersPerThread)}, shared memory ${shown(sharedMemoryBytesPerBlock)} B per block, spills ${shown(spillStoreBytes)} B stored, ${shown(spillLoadBytes)} B loaded.`,
@@ -133,10 +191,6 @@ function print(terminal: Terminal, inspection: Inspection, into: string | null):
       `Lengths with that loss (${lengths.aggregateLoss}): ${lengths.lengths}, mean ${lengths.mean}; ${lengths.note}.`,
     );
   for (const note of notes) say(terminal, note);
-  if (into === null) return;
-  const fields = Object.entries(inspectedFields(inspection)) as [InspectedField, InspectedFields[InspectedField]][];
-  const texts = fields.map(([field, value]) => `${inspectedLabel(field)} ${inspectedText(value!)}`);
-  say(terminal, `Wrote into ${into}: ${texts.join('; ')}.`);
 }
 
 const PHASE_TEXT = {

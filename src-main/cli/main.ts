@@ -649,6 +649,11 @@ function kernelCommands(program: Command, cli: CommandLine): void {
     .option('--entry <name>', 'kernel, where the file has several')
     .option('--arch <name>', 'what a source is compiled for, as in sm_90; of a file for several architectures, which')
     .option('--loop <number>', 'the loop that counts, as listed, instead of the one chosen', positive)
+    .option(
+      '--iterations-per-loop <number>',
+      'iterations of a unit in one pass of that loop, where the code does not say how it is unrolled',
+      positive,
+    )
     .addOption(
       new Option('--caps <list>', 'registers and spills under these register caps, as in 32,40,64').argParser(sizes),
     )
@@ -663,13 +668,14 @@ function kernelCommands(program: Command, cli: CommandLine): void {
 The kind of FILE is detected from its content: a CUDA source (.cu, compiled by nvcc), PTX, a cubin, a listing of nvdisasm -c -g or cuobjdump
 -sass, a log of nvcc -Xptxas -v, or a table of Nsight Compute (ncu --csv). Loops are read from machine code where nvdisasm or cuobjdump is
 there, from PTX otherwise. The loop that counts is the one marked by asm volatile("// lockstep:loop"); in its body, else the innermost one
-whose end depends on data that differs between threads. The next loop around it is taken to be the one over units; without one, what is
+whose end depends on data that differs between threads. Its figures are of one iteration: an unrolled loop is divided by the iterations in a
+pass, which the step of its counter and its addresses say. The next loop around it is taken to be the one over units; without one, what is
 before the first access to memory counts for the thread and the rest for the unit.
-With --json: {entry, arch, entries, registersPerThread, sharedMemoryBytesPerBlock, spillStoreBytes, spillLoadBytes, loops: [{line,
+With --json: {entry, name, arch, entries, registersPerThread, sharedMemoryBytesPerBlock, spillStoreBytes, spillLoadBytes, loops: [{line,
   instructionsPerIteration, byClass: {fp32, integer, fp64, special, memory, control}, dependentLoads,
   dependentExchanges, chainInstructions, shortestPath, unrolled, depth, divergent, marked}], chosen: {loop, why}, phases: {prologue, unit,
   combine, refill}, sharing, accesses: [{pattern, elementBytes}], from, caps: [{cap, registersPerThread, spillStoreBytes,
-  spillLoadBytes}], launch, lengths, notes, study}; null is what the file does not say. from is sass, ptx, ptxas, cubin or ncu; loop
+  spillLoadBytes}], launch, lengths, notes, study, unknown}; null is what the file does not say. from is sass, ptx, ptxas, cubin or ncu; loop
   counts from 0. A phase is {instructions, integerShare, fp64Share, specialShare, chainInstructions, dependentExchanges, dependentLoads,
   bytes}, without what is 0: of prologue for a thread, of combine for a step of the tree, of unit and refill for a unit. sharing is deal
   or split.`,

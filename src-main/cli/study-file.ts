@@ -15,13 +15,34 @@ export async function changeStudyFile(
   file: string,
   change: (study: Study, written: WrittenStudy) => Result<WrittenStudy>,
 ): Promise<Result<null>> {
+  return changeFile(file, (text, written) => {
+    const study = parseStudy(text, file);
+    return study.ok ? change(study.value, written as WrittenStudy) : study;
+  });
+}
+
+/** As `changeStudyFile`, of a file that may become a study by the change: it may lack what is filled in. */
+export async function completeStudyFile(
+  file: string,
+  change: (written: Readonly<Record<string, unknown>>) => Result<WrittenStudy>,
+): Promise<Result<null>> {
+  return changeFile(file, (text, written) => {
+    if (typeof written === 'object' && written !== null && !Array.isArray(written))
+      return change(written as Readonly<Record<string, unknown>>);
+    const study = parseStudy(text, file);
+    return study.ok ? fail('bad-input', `${file} is no study.`) : study;
+  });
+}
+
+async function changeFile(
+  file: string,
+  change: (text: string, written: unknown) => Result<WrittenStudy>,
+): Promise<Result<null>> {
   const text = await readText(file, 'a study file (JSON)');
   if (!text.ok) return text;
-  const study = parseStudy(text.value, file);
-  if (!study.ok) return study;
   const written = parseJson(text.value, file);
   if (!written.ok) return written;
-  const changed = change(study.value, written.value as WrittenStudy);
+  const changed = change(text.value, written.value);
   if (!changed.ok) return changed;
   const result = `${JSON.stringify(changed.value, null, 2)}\n`;
   const after = parseStudy(result, file);

@@ -115,8 +115,8 @@ const compilerFlag = v.pipe(
   v.string(),
   v.maxLength(1000),
   v.regex(
-    /^-[DU]\w+(=[\w.+-]*)?$|^-I[\p{L}\p{N}_./:+@-]+$|^--?(use_fast_math|(ftz|fmad|prec-div|prec-sqrt)=(true|false)|std=[\w+]+|expt-relaxed-constexpr|extended-lambda)$/u,
-    'must be one of -DNAME, -DNAME=VALUE, -UNAME, -IFOLDER, -std=…, -use_fast_math, -ftz=…, -fmad=…, -prec-div=…, -prec-sqrt=…, --expt-relaxed-constexpr, --extended-lambda, of letters, digits and . / : + - @',
+    /^-[DU]\w+(=[\w.+:,-]*)?$|^-(I|include=)[\p{L}\p{N}_./:+@-]+$|^--?(use_fast_math|(ftz|fmad|prec-div|prec-sqrt)=(true|false)|std=[\w+]+|expt-relaxed-constexpr|extended-lambda)$/u,
+    'must be one of -DNAME, -DNAME=VALUE, -UNAME, -IFOLDER, -include=FILE, -std=…, -use_fast_math, -ftz=…, -fmad=…, -prec-div=…, -prec-sqrt=…, --expt-relaxed-constexpr, --extended-lambda, of letters, digits and . / : + - @',
   ),
 );
 const whole = (from: number, to: number) => v.pipe(v.number(), v.integer(), v.minValue(from), v.maxValue(to));
@@ -606,7 +606,7 @@ export const procedures = {
 
   /**
    * What a file says of a kernel: a CUDA source (compiled here by nvcc), a cubin, PTX, a listing of machine code, a log of `ptxas -v`, or a
-   * table of Nsight Compute. `arch`: what a source is compiled for. `folder`: where its own headers are. A newer call of the same `client`
+   * table of Nsight Compute. `arch`: what a source is compiled for. `folder`: where the file is, and its own headers. A newer call of the same `client`
    * takes the place of an older one, and `kernel.cancelInspect` ends it; it then fails with `cancelled`.
    */
   'kernel.inspect': procedure(
@@ -616,6 +616,7 @@ export const procedures = {
       entry: v.optional(v.pipe(v.string(), v.maxLength(4096))),
       arch: v.optional(v.pipe(v.string(), v.regex(/^sm_\d{2,3}[a-z]?$/, 'must be an architecture such as sm_90'))),
       loop: v.optional(whole(1, 1000)),
+      iterationsPerLoop: v.optional(whole(1, 4096)),
       meanLength: v.optional(v.pipe(v.number(), v.gtValue(1), v.maxValue(1e5))),
       caps: v.optional(v.pipe(v.array(whole(16, 255)), v.maxLength(16)), []),
       flags: v.optional(v.pipe(v.array(compilerFlag), v.maxLength(64)), []),

@@ -84,6 +84,8 @@ export type InspectedPhases = Readonly<Partial<Record<'prologue' | 'unit' | 'com
 
 export interface Inspection {
   readonly entry: string;
+  /** The entry as its source has it: `step<float>` of `_Z4stepIfEvPT_`. */
+  readonly name: string;
   /** Such as `sm_90`; null where the file does not say. */
   readonly arch: string | null;
   /** All kernels of the file. */
@@ -177,6 +179,62 @@ export function inspectedFields(inspection: Inspection): InspectedFields {
     ...(sharing && { sharing }),
     ...phases,
   };
+}
+
+/**
+ * The fields as a study with a CPU takes them: it counts the bytes of an iteration, since no lanes read side by side
+ * there.
+ */
+export function fieldsFor(fields: InspectedFields, hasCpu: boolean): InspectedFields {
+  if (!hasCpu || !fields.accesses) return fields;
+  const { accesses, ...others } = fields;
+  return { ...others, bytesPerIteration: accesses.reduce((sum, { elementBytes }) => sum + elementBytes, 0) };
+}
+
+/** What the code of a kernel does not say, each with what it means for advice. */
+export function unknownOf({
+  accesses,
+  bytesPerIteration,
+  sharing,
+  combine,
+  refill,
+  ...fields
+}: InspectedFields): string[] {
+  return [
+    ...(fields.registersPerThread === undefined
+      ? ['Registers per thread: how many blocks fit a multiprocessor follows from those of the study.']
+      : []),
+    ...(accesses?.some(({ pattern }) => pattern === 'scattered')
+      ? [
+          'How large the arrays are that it reads at scattered places (footprintBytes): each such read is taken to come ' +
+            'from device memory, which favours designs that wait less.',
+        ]
+      : []),
+    ...(bytesPerIteration === 0
+      ? [
+          'Traffic of an iteration: it reads nothing that differs between units, so that device memory never limits it. ' +
+            'Add bytesPerIteration if its data does not stay in the caches.',
+        ]
+      : []),
+    ...(sharing === 'split'
+      ? [
+          'How much faster an iteration is when threads share it (serialFraction, cooperationCost): what the study says ' +
+            'of it decides between numbers of threads per unit.',
+        ]
+      : []),
+    ...(sharing === 'deal' && !combine
+      ? [
+          'What it costs to combine the results of threads that share a unit, since here none do: several threads per ' +
+            'unit are predicted without it.',
+        ]
+      : []),
+    ...(refill
+      ? []
+      : [
+          'What one loop over all units adds (refill): flattened loops and fetched units are predicted from its other phases.',
+        ]),
+    'The lengths of its units, and how much data of a unit a sort has to move (bytesPerUnit): they decide whether sorting pays.',
+  ];
 }
 
 /**

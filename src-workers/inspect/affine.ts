@@ -226,6 +226,14 @@ function integer(text: string): number {
   return value > 0x7fffffff && value <= 0xffffffff ? value - 2 ** 32 : value;
 }
 
+/** A name for a product of values that are the same wherever it is made; null: they are not. */
+function productOf(...factors: readonly Sum[]): string | null {
+  const names = factors.map(({ constant, terms }) =>
+    [constant, ...[...terms].map(([name, times]) => `${times}·${name}`)].join('+'),
+  );
+  return names.some((name) => /@|\*|start of a pass/.test(name)) ? null : `(${names.sort().join(')(')})`;
+}
+
 const isPredicate = (operand: string): boolean => /^!?U?P(\d|T)$/.test(operand);
 
 /** What an instruction makes of its operands; null: no sum. */
@@ -234,7 +242,11 @@ function result({ text }: Instruction, value: (operand: string) => Sum, product:
   const [operation, ...kinds] = name.split('.');
   const sources = operands.slice(1).filter((one) => !isPredicate(one));
   const times = (one: Sum, other: Sum): Sum =>
-    isConstant(one) ? scaled(other, one.constant) : isConstant(other) ? scaled(one, other.constant) : named(product);
+    isConstant(one)
+      ? scaled(other, one.constant)
+      : isConstant(other)
+        ? scaled(one, other.constant)
+        : named(productOf(one, other) ?? product);
   const shift = (one: Sum, by: Sum): Sum | null => (isConstant(by) ? scaled(one, 2 ** by.constant) : null);
   const all = (): Sum[] => sources.map(value);
   // Carries and high halves are no part of a sum, and floats are none.

@@ -2,6 +2,7 @@ import { parsePtxas } from '../bench/cuda/ptxas.ts';
 import type { Inspection } from '../domain/inspection.ts';
 import { fail, ok, type Result } from '../domain/result.ts';
 import { parseCubin } from './cubin.ts';
+import { demangled, lastName } from './demangle.ts';
 import { LOOP_MARK, type KernelCode } from './instruction.ts';
 import { fitLengths } from './lengths.ts';
 import { findLoops, type FoundLoops } from './loops.ts';
@@ -36,21 +37,18 @@ export interface Asked {
 }
 
 /** A kernel's name in the source: `csr` of `_ZN4spmv3csrIfEEvPKf` and of `void csr<float>(const float *)`. */
-export function sourceName(name: string): string {
-  if (!name.startsWith('_Z')) {
-    const before = name.split(/[<(]/, 1)[0].trim();
-    return before.slice(Math.max(before.lastIndexOf(' '), before.lastIndexOf(':')) + 1);
-  }
-  let at = name[2] === 'N' ? 3 : 2;
-  let last = name;
-  for (let digits; (digits = /^L?(\d{1,4})/.exec(name.slice(at, at + 6))) !== null;) {
-    const from = at + digits[0].length;
-    last = name.slice(from, from + Number(digits[1]));
-    at = from + Number(digits[1]);
-    if (name[2] !== 'N') break;
-  }
-  return last;
+export const sourceName = (name: string): string => lastName(demangled(name));
+
+/** Whether a person means this kernel: by its mangled name, or as the source has it, with or without what it is in. */
+function isMeant(name: string, asked: string): boolean {
+  const plain = (text: string): string => text.replaceAll(/\s/g, '');
+  const whole = plain(demangled(name));
+  return [whole, whole.split('<', 1)[0], sourceName(name), plain(sourceName(name) + templateOf(name))].includes(
+    plain(asked),
+  );
 }
+/** `<float>` of `spmv::csr<float>`. */
+const templateOf = (name: string): string => /<.*>$/.exec(demangled(name))?.[0] ?? '';
 
 /** @param label names the file in failures */
 export function inspectKernel(label: string, texts: KernelTexts, asked: Asked): Result<Inspection> {
@@ -99,6 +97,7 @@ export function inspectKernel(label: string, texts: KernelTexts, asked: Asked): 
   if (!usage && file) notes.push('An object file does not say what is spilled; a log of ptxas -v does.');
   return ok({
     entry,
+    name: demangled(entry),
     arch,
     entries: [...new Set(known.map((one) => one.entry))].slice(0, MAX_ENTRIES),
     registersPerThread: usage?.registersPerThread ?? file?.registersPerThread ?? measured?.registersPerThread ?? null,
@@ -142,19 +141,21 @@ function oneKernel(label: string, known: readonly Named[], { entry, arch }: Aske
   if (names.length === 0)
     return fail('bad-input', `${label} names no kernel. Specify a file with a __global__ function.`);
   const exact = names.filter((name) => entry === undefined || name === entry);
-  const wanted = exact.length > 0 ? exact : names.filter((name) => sourceName(name) === entry);
-  if (wanted.length === 0) return fail('not-found', `${label} has no kernel ${entry}. It has ${listed(names)}.`);
+  const wanted = exact.length > 0 ? exact : names.filter((name) => entry === undefined || isMeant(name, entry));
+  if (wanted.length === 0)
+    return fail('not-found', `${label} has no kernel ${entry}. It has ${listed(names.map(demangled))}.`);
   if (wanted.length > 1)
     return fail(
       'bad-input',
-      `${label} has ${wanted.length} kernels${entry === undefined ? '' : ` named ${entry}`}: ${listed(wanted)}. Specify one (--entry).`,
+      `${label} has ${wanted.length} kernels${entry === undefined ? '' : ` named ${entry}`}: ` +
+        `${listed(wanted.map(demangled))}. Specify one (--entry).`,
       { entries: wanted.slice(0, MAX_ENTRIES).join('\n') },
     );
   const archs = [...new Set(known.filter((one) => one.entry === wanted[0]).flatMap((one) => one.arch ?? []))];
   if (arch !== undefined && archs.length > 0 && !archs.includes(arch))
-    return fail('not-found', `${label} has ${wanted[0]} for ${listed(archs)}, not for ${arch}.`);
+    return fail('not-found', `${label} has ${demangled(wanted[0])} for ${listed(archs)}, not for ${arch}.`);
   if (arch === undefined && archs.length > 1)
-    return fail('bad-input', `${label} has ${wanted[0]} for ${listed(archs)}. Specify one (--arch).`, {
+    return fail('bad-input', `${label} has ${demangled(wanted[0])} for ${listed(archs)}. Specify one (--arch).`, {
       archs: archs.join('\n'),
     });
   return ok({ entry: wanted[0], arch: arch ?? archs[0] ?? null });

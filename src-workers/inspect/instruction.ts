@@ -31,6 +31,11 @@ export interface Instruction {
   readonly leaves: boolean;
   /** Ends the thread. */
   readonly ends: boolean;
+  /**
+   * Executed by tensor cores, or on halves of 16 bits, one or two at once: none has figures of its own in a
+   * prediction.
+   */
+  readonly unit: 'matrix' | 'half' | 'two halves' | null;
   /** Calls a function, which is not followed. */
   readonly calls: boolean;
   /** Stands for several instructions of the machine. */

@@ -8,9 +8,9 @@ import {
 import { fail, ok, type Result } from '../domain/result.ts';
 import { chainOf } from './chain.ts';
 import { LANE } from './accesses.ts';
-import { isConstant, sumsOf, writersOf, type Sums } from './affine.ts';
+import { isConstant, operationOf, sumsOf, writersOf, type Sums } from './affine.ts';
 import { blocksOf, dominance, instructionsIn, leaves, loopsOf, type Graph, type Loop } from './graph.ts';
-import { MAX_INSTRUCTIONS, type KernelCode } from './instruction.ts';
+import { MAX_INSTRUCTIONS, type Instruction, type KernelCode } from './instruction.ts';
 import { loopRegion, phasesAround, type KernelPhases } from './phases.ts';
 import { comparisonsAt, unrollingOf, workOf, type Comparison, type Unrolling } from './unrolling.ts';
 
@@ -69,7 +69,7 @@ export function findLoops({ entry, instructions, labels }: KernelCode, asked: As
       ({ loop: _loop, marks: _marks, unrolling: _unrolling, trips: _trips, accesses: _accesses, ...one }) => one,
     ),
     chosen,
-    notes: chosen ? notesOf(found, rests, chosen.loop) : [],
+    notes: chosen ? [...notesOf(found, rests, chosen.loop), ...unitNotes(graph, found[chosen.loop])] : [],
     around: chosen && phasesAround(graph, loops, chosen.loop, found, rests, sumsOf(graph, loops[chosen.loop], writers)),
   });
 }
@@ -88,8 +88,8 @@ interface Found extends InspectedLoop {
   readonly loop: Loop;
   readonly marks: number;
   readonly unrolling: Unrolling;
-  /** Whether it accesses device memory. */
-  readonly accesses: boolean;
+  /** 2: it loads from device memory; 1: it only stores there. */
+  readonly accesses: number;
   /** Passes, where its ends say them: `fixed` where only a thread's index is not known. */
   readonly trips: number | 'fixed' | null;
 }
@@ -113,7 +113,10 @@ function describe(graph: Graph, loop: Loop, sums: Sums, differs: Differing): Fou
     loop,
     marks,
     unrolling: unrollingOf(graph, loop, sums, compared),
-    accesses: [...instructionsIn(graph, loop.own)].some((at) => code[at].access !== null),
+    accesses: [...instructionsIn(graph, loop.own)].reduce(
+      (most, at) => Math.max(most, Number(code[at].access !== null) + Number(code[at].loads)),
+      0,
+    ),
     trips: tripsOf(compared, sums),
     line: tail.line,
     instructionsPerIteration: INSTRUCTION_CLASSES.reduce((sum, name) => sum + counts[name], 0),
@@ -288,7 +291,7 @@ function restsOf(graph: Graph, found: readonly Found[]): ReadonlyMap<number, num
   return rests;
 }
 
-/** Loops of fewer passes, whose number is in the code, are a part of what is around them. */
+/** Loops of at most so many iterations, whose number is in the code, are a part of what is around them. */
 const SHORT = 8;
 
 /**
@@ -301,7 +304,7 @@ function chooseLoop(found: readonly Found[], rests: ReadonlyMap<number, number>)
     const rank = (at: number): readonly number[] => [
       found[at].depth,
       Number(found[at].trips === null),
-      Number(found[at].accesses),
+      found[at].accesses,
       found[at].instructionsPerIteration,
     ];
     const [loop] = among.toSorted((a, b) => {
@@ -313,7 +316,10 @@ function chooseLoop(found: readonly Found[], rests: ReadonlyMap<number, number>)
   const main = [...found.keys()].filter((at) => !rests.has(at));
   const marked = main.filter((at) => found[at].marked);
   if (marked.length > 0) return choose(marked, 'marked in the source');
-  const long = main.filter((at) => !(typeof found[at].trips === 'number' && found[at].trips <= SHORT));
+  const long = main.filter((at) => {
+    const { trips, unrolled } = found[at];
+    return typeof trips !== 'number' || trips * unrolled > SHORT;
+  });
   const differing = new Set(found.filter(({ divergent }) => divergent).map(({ loop }) => loop));
   const divergent = long.filter((at) => {
     for (let around: Loop | null = found[at].loop; around !== null; around = around.parent)
@@ -356,6 +362,30 @@ function notesOf(found: readonly Found[], rests: ReadonlyMap<number, number>, at
       ? [
           `Branches in its body decide what an iteration executes: ${instructionsPerIteration} instructions ` +
             `on all ways, ${shortestPath} on the shortest.`,
+        ]
+      : []),
+  ];
+}
+
+/** What of an iteration is executed by units that a prediction knows nothing of. */
+function unitNotes(graph: Graph, { loop, unrolled }: Found): readonly string[] {
+  const own = [...instructionsIn(graph, loop.own)].map((at) => graph.code[at]);
+  const perIteration = (kind: Instruction['unit']): number =>
+    Number((own.filter(({ unit }) => unit === kind).length / unrolled).toPrecision(4));
+  const matrix = own.filter(({ unit }) => unit === 'matrix');
+  const [halves, pairs] = [perIteration('half'), perIteration('two halves')];
+  const names = [...new Set(matrix.map(({ text }) => operationOf(text).name))];
+  return [
+    ...(matrix.length > 0
+      ? [
+          `An iteration has ${perIteration('matrix')} matrix instructions of tensor cores (${names.join(', ')}). They ` +
+            'count as one instruction each, and no prediction knows how long tensor cores need: do not trust its times.',
+        ]
+      : []),
+    ...(halves + pairs > 0
+      ? [
+          `An iteration has ${halves + pairs} instructions on halves of 16 bits, ${pairs} of them on two at once. ` +
+            'They count as FP32.',
         ]
       : []),
   ];

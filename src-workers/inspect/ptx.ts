@@ -124,7 +124,8 @@ function instruction(text: string, line: number | null, marks: number): Instruct
   const body = guard ? text.slice(guard[0].length) : text;
   const space = body.search(/\s/);
   const name = space < 0 ? body : body.slice(0, space);
-  const operation = name.split('.', 1)[0];
+  // The pieces of matrices for tensor cores are loaded and stored as any data.
+  const [operation] = name.replace(/^wmma\.(load|store)/, (_, what) => (what === 'load' ? 'ld' : 'st')).split('.', 1);
   const operands = splitOperands(space < 0 ? '' : body.slice(space));
   const names = operands.map((operand) => operand.match(/[%$A-Za-z_][\w$.]*/g) ?? []);
   // `call (result), function, (arguments)` has a result; what it reads is in parameters.
@@ -161,6 +162,16 @@ function instruction(text: string, line: number | null, marks: number): Instruct
     targets,
     leaves: guard === null && (branches || ends),
     ends,
+    unit:
+      /^(mma|wgmma|tcgen05)$/.test(operation) || /^wmma\.mma\b/.test(name)
+        ? 'matrix'
+        : kind === 'memory' || operation === 'mov'
+          ? null
+          : /\.b?f16x2\b/.test(name)
+            ? 'two halves'
+            : /\.b?f16\b/.test(name) && operation !== 'cvt'
+              ? 'half'
+              : null,
     calls: operation === 'call',
     expands: /^(div|rem)$/.test(operation) || /^(sqrt|rcp)\.r[nzmp]/.test(name),
     line,
@@ -168,8 +179,17 @@ function instruction(text: string, line: number | null, marks: number): Instruct
   };
 }
 
-/** Bytes that an access moves: `ld.global.v2.u32` eight. */
+/** Lanes that share a piece of a matrix. */
+const LANES = 32;
+
+/** Bytes that an access moves: `ld.global.v2.u32` eight, a piece of a matrix its part of one lane. */
 function bytesOf(name: string): number {
+  const piece = /^wmma\.(?:load|store)\.([abcd])\..*\.m(\d+)n(\d+)k(\d+)\b/.exec(name);
+  if (piece) {
+    const [m, n, k] = piece.slice(2).map(Number);
+    const elements = { a: m * k, b: k * n, c: m * n, d: m * n }[piece[1] as 'a' | 'b' | 'c' | 'd'];
+    return (elements * Number(/\.(?:b?f|[busf]|tf)(\d+)$/.exec(name)?.[1] ?? 32)) / 8 / LANES;
+  }
   const bits = [...name.matchAll(/\.b?[busf](\d+)/g)].at(-1)?.[1] ?? '32';
   return (Number(/\.v(\d)\b/.exec(name)?.[1] ?? 1) * Number(bits)) / 8;
 }

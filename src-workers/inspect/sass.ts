@@ -56,6 +56,8 @@ const SPECIAL = /^(MUFU|I2F|F2I|FRND|F2F)$/;
 /** `LD` is a generic load; LDS, LDL, LDC and LDSM stay on the multiprocessor. */
 const LOADS = /^(LD|LDG|TEX|TLD|TLD4|TXD|SULD|ATOM|ATOMG|SUATOM)$/;
 const ACCESSES = /^(LD|LDG|ST|STG|ATOM|ATOMG|RED|REDG)$/;
+/** Tensor cores: HMMA, IMMA, BMMA, DMMA, QMMA, and those of a group of warps. */
+const MATRIX = /^([HIBDQO]MMA|[HIBQ]GMMA|UTC\w*MMA)$/;
 const NO_RESULT = /^(ST|STG|STS|STL|STSM|RED|REDG|SUST|CCTL|LDGSTS)$/;
 
 function instruction(text: string, line: number | null): Instruction {
@@ -65,12 +67,17 @@ function instruction(text: string, line: number | null): Instruction {
   const name = space < 0 ? body : body.slice(0, space);
   const operation = name.split('.', 1)[0];
   const operands = splitOperands(space < 0 ? '' : body.slice(space));
-  const isBranch = /^(BRA|BRX|JMP|JMX)U?$/.test(operation);
+  // Up to compute capability 8.x, a loop is also left by a call to a place in the kernel that never returns.
+  const jumps = name === 'CALL.REL.NOINC' && (/`\(\.L/.test(body) || (guard !== null && !body.includes('`')));
+  const isBranch = jumps || /^(BRA|BRX|JMP|JMX)U?$/.test(operation);
   const ends = /^(EXIT|RET|KILL)$/.test(operation);
   const results =
     isBranch || ends || NO_RESULT.test(operation) || CONTROL.test(operation) ? 0 : resultCount(name, operands);
   const wide = widthOf(name, operation);
-  const kind = classOf(operation);
+  // A constant is made as two halves, from no registers.
+  const moves =
+    operation === 'MOV' || name.startsWith('IMAD.MOV') || (operation === 'HFMA2' && /^-?RZ$/.test(operands[1] ?? ''));
+  const kind = moves ? 'integer' : classOf(operation);
   const guarded = guard !== null && guard[1] !== 'PT' && guard[1] !== 'UPT';
   const reads = operands
     .slice(results)
@@ -94,14 +101,15 @@ function instruction(text: string, line: number | null): Instruction {
         : /^(LDS|LDSM|LDL|ATOMS)$/.test(operation)
           ? 'near'
           : null,
-    moves: operation === 'MOV' || name.startsWith('IMAD.MOV'),
+    moves,
     differs:
       /^(ATOM|SUATOM)/.test(operation) || /\bSR_(TID|LANEID|LANEMASK|EQMASK|LTMASK|LEMASK|GTMASK|GEMASK)/.test(text),
     targets: isBranch ? (/`\((\.[\w$.]+)\)/.exec(body)?.slice(1) ?? hexadecimal(operands.at(-1) ?? '')) : [],
     // `@!PT` never executes, as in padding.
     leaves: (isBranch || ends) && !guarded && !text.startsWith('@!'),
     ends,
-    calls: operation === 'CALL',
+    unit: MATRIX.test(operation) ? 'matrix' : !moves && /^H\w*2$/.test(operation) ? 'two halves' : null,
+    calls: operation === 'CALL' && !jumps,
     expands: false,
     line,
     marks: 0,

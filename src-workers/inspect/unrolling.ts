@@ -25,11 +25,12 @@ const LEAST_WORK = 0.85;
 export function unrollingOf(graph: Graph, loop: Loop, sums: Sums, compared: readonly Comparison[]): Unrolling {
   const { code } = graph;
   const own = instructionsIn(graph, loop.own);
-  // An assembler joins four accesses to one of 16 bytes.
+  // An assembler joins four loads from shared memory to one of 16 bytes.
   const byKind = new Map<string, number>();
   for (const at of own) {
     const kind = workOf(code[at]);
-    if (kind !== null) byKind.set(kind, (byKind.get(kind) ?? 0) + (code[at].bytes === 16 ? 4 : 1));
+    if (kind !== null)
+      byKind.set(kind, (byKind.get(kind) ?? 0) + (kind.startsWith('LDS') && code[at].bytes === 16 ? 4 : 1));
   }
   const counts = [...byKind.values()];
   const total = counts.reduce((sum, count) => sum + count, 0);
@@ -41,11 +42,13 @@ export function unrollingOf(graph: Graph, loop: Loop, sums: Sums, compared: read
   // Threads that share iterations take as many steps at once as they are.
   const byThreads = compared.some(({ difference, growth }) => growth !== null && sums.ofThread(difference));
   const step = steps.length === 0 ? null : Math.min(...steps);
+  // A person's step through matrices is one of as many elements as their pieces have.
+  const matrices = [...own].some((at) => code[at].unit === 'matrix');
   // A step in bytes is no multiple of the iterations: then each stream has an access for each.
   const inBytes = streams.some((one) => one.step === step);
   const stepThrough = (times: number): boolean =>
     streams.every((one) => one.span >= ((times - 1) / times) * one.step && (!inBytes || one.places.size >= times));
-  if (step !== null)
+  if (step !== null && !matrices)
     for (let times = Math.min(step, MAX_UNROLLED); times > 1; times--) {
       if (step % times !== 0) continue;
       if (streams.length > 0 && repeated(times) && stepThrough(times)) return { iterations: times, repeats: 1 };
@@ -66,7 +69,7 @@ const LEAST_ALONE = 4;
 /** The kind of what unrolling repeats; null of counters, addresses, moves and branches. */
 export function workOf({ class: kind, moves, text }: Instruction): string | null {
   if (moves || kind === 'integer' || kind === 'control') return null;
-  return /^(@\S+ +)?(U?LDC|HFMA2\S* +\S+ -RZ, RZ,|ld\.param)/.test(text) ? null : operationOf(text).name;
+  return /^(@\S+ +)?(U?LDC|ld\.param)/.test(text) ? null : operationOf(text).name;
 }
 
 interface Stream {

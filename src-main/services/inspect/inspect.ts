@@ -1,5 +1,5 @@
 import { readFile, symlink, writeFile } from 'node:fs/promises';
-import { join } from 'node:path';
+import { basename, extname, join } from 'node:path';
 import { cudaFolders, findNvcc } from '../../../src-workers/bench/cuda/toolkit.ts';
 import { firstError } from '../../../src-workers/bench/cuda/ptxas.ts';
 import { findProgram, runTool } from '../../../src-workers/bench/tool.ts';
@@ -23,7 +23,7 @@ const NO_COMPILER =
  * `unsupported` with the compiler's words or after the time limit.
  */
 export async function inspectFile(context: Context, input: Input, cancel: AbortSignal): Promise<Result<Inspection>> {
-  const { fileName, bytes, entry, arch, loop, meanLength } = input;
+  const { fileName, bytes, entry, arch, loop, iterationsPerLoop, meanLength } = input;
   if (bytes.length > MAX_KERNEL_FILE_BYTES)
     return fail(
       'bad-input',
@@ -38,7 +38,7 @@ export async function inspectFile(context: Context, input: Input, cancel: AbortS
     const { notes, ...read } = texts.value.value;
     const found = await context.pool.run(
       'inspect',
-      { label: fileName, texts: read, asked: { entry, arch, loop, meanLength } },
+      { label: fileName, texts: read, asked: { entry, arch, loop, iterationsPerLoop, meanLength } },
       { signal },
     );
     return found.ok ? ok({ ...found.value, notes: [...found.value.notes, ...notes] }) : found;
@@ -69,7 +69,11 @@ class Tools {
     const { code, stdout, stderr } = ended.value;
     if (code === 0) return ok(stdout + stderr);
     const error = firstError(stderr + stdout);
-    return fail('unsupported', source === '' ? error : error.replaceAll(source, this.fileName));
+    // Headers beside the file are named as the file includes them.
+    return fail(
+      'unsupported',
+      source === '' ? error : error.replaceAll(source, this.fileName).replaceAll(`${OWN}/`, ''),
+    );
   }
 
   /** The machine code of a cubin, by the disassembler that is there; null: none is. */
@@ -130,6 +134,11 @@ async function disassembled(tools: Tools, without: string | null): Promise<Pick<
   return { notes: note === null ? [] : [note] };
 }
 
+/** The name that a person's folder has in that of an inspection. */
+const OWN = 'own';
+/** Names that no shell reads as more than a name. */
+const PLAIN_NAME = /^[\w+@][\w.+@-]*$/;
+
 async function compiledSource(
   { fileName, bytes, arch, caps, flags, folder }: Input,
   tools: Tools,
@@ -137,10 +146,13 @@ async function compiledSource(
   const nvcc = await findNvcc(process.env, arch);
   if (!nvcc.ok) return fail(nvcc.error.code, `${fileName} must be compiled: ${nvcc.error.message}. ${NO_COMPILER}`);
   if (arch === undefined) return fail('bad-input', `Specify what ${fileName} is compiled for, as in --arch sm_90.`);
-  await writeFile(join(tools.folder, 'kernel.cu'), bytes);
-  // nvcc hands its arguments to a shell, which must not read the name of a person's folder.
-  if (folder !== undefined) await symlink(folder, join(tools.folder, 'own'), 'junction');
-  const own = folder === undefined ? [] : ['-I', 'own'];
+  // It is compiled where it is, under its own name: it may include its neighbours, one of them called kernel.cu.
+  // nvcc hands its arguments to a shell, which must not read the names of a person's folders.
+  if (folder !== undefined) await symlink(folder, join(tools.folder, OWN), 'junction');
+  const there = folder === undefined ? null : await readFile(join(folder, fileName)).catch(() => null);
+  const inPlace = there !== null && there.equals(bytes) && PLAIN_NAME.test(fileName);
+  const source = inPlace ? `${OWN}/${fileName}` : PLAIN_NAME.test(fileName) ? fileName : 'inspected.cu';
+  if (!inPlace) await writeFile(join(tools.folder, source), bytes);
   const log = await tools.run(
     nvcc.value,
     [
@@ -149,7 +161,7 @@ async function compiledSource(
       '-Xptxas',
       '-v',
       `-arch=${arch}`,
-      ...own,
+      ...(folder === undefined ? [] : ['-I', OWN]),
       ...flags,
       '--keep',
       '--keep-dir',
@@ -157,9 +169,10 @@ async function compiledSource(
       '-cubin',
       '-o',
       'kernel.cubin',
-      'kernel.cu',
+      ...(/\.cu$/.test(source) ? [] : ['-x', 'cu']),
+      source,
     ],
-    'kernel.cu',
+    source,
   );
   if (!log.ok) {
     const header =
@@ -169,10 +182,11 @@ async function compiledSource(
       : '';
     return fail(log.error.code, `nvcc refused: ${log.error.message}${advice}`, log.error.context);
   }
+  const ptx = await readFile(join(tools.folder, `${basename(source, extname(source))}.ptx`), 'utf8');
+  await writeFile(join(tools.folder, 'kernel.ptx'), ptx);
   const capped = await underCaps(nvcc.value, arch, caps, tools);
   if (!capped.ok) return capped;
   const code = await disassembled(tools, null);
-  const ptx = await readFile(join(tools.folder, 'kernel.ptx'), 'utf8');
   return ok({ log: log.value, ptx, capped: capped.value, ...code });
 }
 

@@ -1,0 +1,112 @@
+import { readFileSync } from 'node:fs';
+import { describe, expect, it } from 'vitest';
+import { fieldsFor, inspectedFields, unknownOf, type Inspection } from '../../src-workers/domain/inspection.ts';
+import { unwrap } from '../../src-workers/domain/result.ts';
+import { demangled } from '../../src-workers/inspect/demangle.ts';
+import { inspectKernel, type Asked, type KernelTexts } from '../../src-workers/inspect/inspect.ts';
+
+const listing = (name: string): string => readFileSync(`test/data/inspect/unrolled.${name}`, 'utf8');
+const CODES: Readonly<Record<string, KernelTexts>> = {
+  ptx: { ptx: listing('ptx') },
+  sm_80: { sass: listing('sm_80.sass') },
+  sm_90: { sass: listing('sm_90.sass') },
+};
+const read = (code: string, entry: string, asked: Asked = {}): Inspection =>
+  unwrap(inspectKernel('file', CODES[code], { ...asked, entry }));
+const chosenOf = ({ loops, chosen }: Inspection) => loops[chosen!.loop];
+
+describe('loops that compilers unrolled, and those that they left', () => {
+  // Instructions from the head of the loop to its branch back, counted in the listings, and the iterations that they are.
+  it.each([
+    ['row', 16, { ptx: [29, 4], sm_80: [87, 16], sm_90: [88, 16] }],
+    ['column', 25, { ptx: [68, 4], sm_80: [72, 4], sm_90: [73, 4] }],
+    // A person's four steps.
+    ['steps', 37, { ptx: [40, 4], sm_80: [39, 4], sm_90: [39, 4] }],
+    // Not the loop that joins the bins, which does more in a pass.
+    ['bins', 55, { ptx: [17, 1], sm_80: [13, 1], sm_90: [12, 1] }],
+    ['bodies', 76, { ptx: [1411, 32], sm_80: [996, 32], sm_90: [996, 32] }],
+    ['lanes', 91, { ptx: [12, 4], sm_80: [15, 4], sm_90: [15, 4] }],
+    ['halves', 99, { ptx: [6, 1], sm_80: [9, 1], sm_90: [9, 1] }],
+    ['tensor', 109, { ptx: [8, 1], sm_80: [23, 1], sm_90: [24, 1] }],
+  ] as const)('%s: as counted by hand', (entry, line, byHand: Readonly<Record<string, readonly number[]>>) => {
+    for (const [code, [instructions, iterations]] of Object.entries(byHand)) {
+      const loop = chosenOf(read(code, entry));
+      expect([code, loop.line, loop.unrolled]).toEqual([code, line, iterations]);
+      expect(loop.instructionsPerIteration * iterations).toBeCloseTo(instructions, 2);
+    }
+  });
+
+  it.each([
+    ['row', ['along-unit 4', 'along-unit 4', 'scattered 4'], 12],
+    ['column', ['across-lanes 4', 'across-lanes 4', 'across-lanes 4', 'across-lanes 4'], 8],
+    ['bins', ['across-lanes 4'], 0],
+  ])('%s: machine code and PTX agree on what an iteration and a unit access', (entry, accesses, unitBytes) => {
+    for (const code of Object.keys(CODES)) {
+      const { accesses: found, phases } = read(code, entry);
+      expect(found.map(({ pattern, elementBytes }) => `${pattern} ${elementBytes}`)).toEqual(accesses);
+      // What is left of the iterations without a loop belongs to them.
+      expect(phases.unit?.bytes ?? 0).toBe(unitBytes);
+    }
+  });
+
+  it('tells ends that differ by data from strides over all threads', () => {
+    for (const code of Object.keys(CODES))
+      expect([code, ...['row', 'steps', 'bins'].map((entry) => chosenOf(read(code, entry)).divergent)]).toEqual([
+        code,
+        true,
+        true,
+        false,
+      ]);
+  });
+
+  it('takes another number of iterations where it is given', () => {
+    const loop = chosenOf(read('sm_90', 'row', { iterationsPerLoop: 8 }));
+    expect([loop.unrolled, loop.instructionsPerIteration]).toEqual([8, 11]);
+  });
+
+  it('names tensor cores and halves, and counts them', () => {
+    for (const code of ['sm_80', 'sm_90'])
+      expect(read(code, 'tensor').notes.join(' ')).toMatch(
+        /2 matrix instructions of tensor cores \(HMMA\.16816\.F32\)/,
+      );
+    expect(read('ptx', 'tensor').notes.join(' ')).toContain('1 matrix instructions of tensor cores');
+    for (const code of Object.keys(CODES))
+      expect(read(code, 'halves').notes.join(' ')).toContain('1 instructions on halves of 16 bits, 1 of them on two');
+  });
+
+  it('says what the code does not say, and what a study with a CPU takes instead of accesses', () => {
+    const fields = inspectedFields(read('sm_90', 'row'));
+    expect(unknownOf(fields).join(' ')).toMatch(/Registers.*footprintBytes.*combine.*refill.*lengths/);
+    expect(unknownOf(inspectedFields(read('sm_90', 'steps'))).join(' ')).toContain('bytesPerIteration');
+    expect(fieldsFor(fields, false)).toBe(fields);
+    expect(fieldsFor(fields, true)).toMatchObject({ bytesPerIteration: 12 });
+    expect(fieldsFor(fields, true)).not.toHaveProperty('accesses');
+  });
+});
+
+describe('names of kernels', () => {
+  it.each([
+    ['csr', 'csr'],
+    ['_Z3csrPKi', 'csr'],
+    ['_ZN5walks4walkIiEEvPKT_PS1_i', 'walks::walk<int>'],
+    ['_Z13MatrixMulCUDAILi32EEvPfS0_S0_ii', 'MatrixMulCUDA<32>'],
+    ['_Z22spmv_csr_scalar_kernelIf11texReaderSPEvPKT_PKiS5_iPS1_', 'spmv_csr_scalar_kernel<float, texReaderSP>'],
+    ['_Z1kIPKdLb1ELin3EEvv', 'k<double const*, true, -3>'],
+    ['_Z1kISaIiEEvv', 'k<…>'],
+    ['_ZN', '_ZN'],
+    ['_Z99k', '_Z99k'],
+  ])('%s is %s', (mangled, name) => expect(demangled(mangled)).toBe(name));
+
+  it('are accepted as the source has them, and told apart by their templates', () => {
+    const kernels = ['_ZN1n4stepIfEEvv', '_ZN1n4stepIdEEvv'].map((name) => `.entry ${name}()\n{\nret;\n}\n`).join('');
+    const ptx = `.version 9.0\n.target sm_90\n${kernels}`;
+    for (const entry of ['n::step<double>', 'step<double>', 'step< double >', '_ZN1n4stepIdEEvv'])
+      expect(unwrap(inspectKernel('file', { ptx }, { entry }))).toMatchObject({
+        entry: '_ZN1n4stepIdEEvv',
+        name: 'n::step<double>',
+      });
+    const several = inspectKernel('file', { ptx }, { entry: 'step' });
+    expect(several).toMatchObject({ ok: false, error: { context: { entries: '_ZN1n4stepIfEEvv\n_ZN1n4stepIdEEvv' } } });
+    expect(JSON.stringify(several)).toContain('2 kernels named step: n::step<float>, n::step<double>');
+  });
+});
