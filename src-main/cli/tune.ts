@@ -130,7 +130,7 @@ function report(
   );
   say(
     terminal,
-    `Measured ${measured} of ${designs(considered)}. ${STOPPED[stopped](within)} By the measurements, this design is expected to be ${percent(expectedRegret)} slower than the fastest of all.`,
+    `Measured ${measured} of ${designs(considered)}. ${STOPPED[stopped](within)} By the measurements, with nine chances in ten this design is at most ${percent(expectedRegret)} slower than the fastest of all.`,
   );
   const note = skillText({ skill, measured });
   if (note) say(terminal, note);

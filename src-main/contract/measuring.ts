@@ -146,9 +146,8 @@ export interface TuningStep {
     readonly predictedMs: number;
   } | null;
   /**
-   * exp(E[ln(time of `best` over that of the fastest design of all)]) − 1, no less than what the last two thirds of
-   * the measurements gained; null
-   * where nothing is measured.
+   * By how much `best` is slower than the fastest design of all, as a fraction: the expectation, or what is not exceeded with nine chances in
+   * ten where that is more; no less than what the last two thirds of the measurements gained. Null where nothing is measured.
    */
   readonly expectedRegret: number | null;
   /**

@@ -71,7 +71,7 @@ export function tuningVerdict(
   const regret =
     expectedRegret === null
       ? ''
-      : `By the measurements, the best found is expected to be ${percent(expectedRegret)} slower than the fastest of all. ${note && `${note} `}`;
+      : `By the measurements, with nine chances in ten the best found is at most ${percent(expectedRegret)} slower than the fastest of all. ${note && `${note} `}`;
   if (state.running) return `${regret}Measuring the next ${counted(next.length, 'design')}.`;
   if (measured === 0) {
     const [reason, ...others] = failureReasons(step);
