@@ -47,6 +47,10 @@ export function plus(one: Sum, other: Sum, times = 1): Sum {
   return { constant: one.constant + times * other.constant, terms };
 }
 const scaled = (sum: Sum, by: number): Sum => plus(ZERO, sum, by);
+const isSame = (one: Sum, other: Sum): boolean => {
+  const { constant: rest, terms } = plus(one, other, -1);
+  return rest === 0 && terms.size === 0;
+};
 export const isConstant = ({ terms }: Sum): boolean => terms.size === 0;
 
 /** Larger sums are not followed: an address of a kernel has a few terms. */
@@ -173,8 +177,16 @@ export function sumsOf(graph: Graph, loop: Loop, { passes, block, all: writers, 
     grown.set(name, null);
     const writer = lastInLoop(name)!;
     if (!loop.tails.every((tail) => passes(block.get(writer)!, tail))) return null;
-    const by = plus(writtenBy(writer, name, block.get(writer)!), named(start), -1);
-    const value = [...by.terms.keys()].every(stays) ? by : null;
+    const end = writtenBy(writer, name, block.get(writer)!);
+    const by = plus(end, named(start), -1);
+    // An index of 64 bits is made anew from one of 32 bits in each pass: both begin and end every pass alike.
+    const [twin] = [...end.terms.keys()].filter((one) => one.startsWith(START) && one !== start);
+    const wrote = twin === undefined ? undefined : lastInLoop(twin.slice(START.length));
+    const alike =
+      wrote !== undefined &&
+      isSame(end, writtenBy(wrote, twin.slice(START.length), block.get(wrote)!)) &&
+      isSame(before(named(start)), before(named(twin)));
+    const value = alike ? growthOf(twin.slice(START.length)) : [...by.terms.keys()].every(stays) ? by : null;
     grown.set(name, value);
     return value;
   };

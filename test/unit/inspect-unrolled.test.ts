@@ -49,6 +49,17 @@ describe('loops that compilers unrolled, and those that they left', () => {
     }
   });
 
+  it('follows an index of 64 bits that each pass makes of one of 32', () => {
+    const ptx = `.version 9.0\n.target sm_90\n.entry k()\n{
+mad.lo.s32 %r1, %ctaid.x, %ntid.x, %tid.x;\nmul.lo.s32 %r2, %nctaid.x, %ntid.x;\ncvt.s64.s32 %rd1, %r1;
+$L_1:\nshl.b64 %rd2, %rd1, 2;\nadd.s64 %rd3, %rd4, %rd2;\nld.global.u32 %r3, [%rd3];
+add.s32 %r1, %r1, %r2;\ncvt.s64.s32 %rd1, %r1;\nsetp.lt.u64 %p1, %rd1, %rd5;\n@%p1 bra $L_1;\nret;\n}`;
+    const found = unwrap(inspectKernel('file', { ptx }, {}));
+    expect(found.accesses).toEqual([{ pattern: 'across-lanes', elementBytes: 4 }]);
+    // Each thread begins one place beside the next and goes on by all of them.
+    expect(chosenOf(found).divergent).toBe(false);
+  });
+
   it('tells ends that differ by data from strides over all threads', () => {
     for (const code of Object.keys(CODES))
       expect([code, ...['row', 'steps', 'bins'].map((entry) => chosenOf(read(code, entry)).divergent)]).toEqual([
