@@ -1,18 +1,22 @@
-import type { FirstUnitLoopProfile, UnitLoopProfile } from '../domain/benchmark.ts';
+import type {
+  AnyUnitLoopProfile,
+  FirstUnitLoopProfile,
+  SecondUnitLoopProfile,
+  UnitLoopProfile,
+} from '../domain/benchmark.ts';
 import type { KernelProfile } from '../domain/kernel.ts';
+import { kernelPhase } from '../domain/provenance.ts';
 import { fail, type Result } from '../domain/result.ts';
 import type { SweepPlan } from '../predict/plan.ts';
 import { SECTOR_WORDS } from './unit-loop.ts';
 
 /**
- * The loop that stands in for a kernel: the profile that it can have, the instructions of a pass, and the kernel that its times are
- * predicted by. What a pass needs beside its steps is counted in the machine code of compute capabilities 8.0 to 12.0
- * (test/integration/bench-cuda-nvcc.slow.test.ts).
+ * The loop that stands in for a kernel: the profile that it is to have, the instructions of its parts, and the kernel that its times are
+ * predicted by, which is what it executes. What a pass needs beside its steps is counted in the machine code of compute capabilities 8.0
+ * to 12.0 (test/integration/stand-in-nvcc.slow.test.ts).
  */
 
-/** Most iterations of one pass: what a pass needs beside its steps is then needed once for all of them. */
-const MAX_ITERATIONS = { cuda: 8, webgpu: 1 } as const;
-type StandInBackend = keyof typeof MAX_ITERATIONS;
+type StandInBackend = 'cuda' | 'webgpu';
 
 const SECTOR_BYTES = 4 * SECTOR_WORDS;
 /** 128 MiB: the most a WebGPU buffer holds by default. */
@@ -23,7 +27,6 @@ const MAX_THREADS_PER_UNIT = 32;
 
 /** What a pass consists of. Loads: in every pass, and in how many of 2³² passes there is one more. */
 export interface UnitLoopShape {
-  readonly iterations: number;
   readonly floats: number;
   readonly integers: number;
   readonly doubles: number;
@@ -36,9 +39,12 @@ export interface UnitLoopShape {
   /** Machine instructions of the pass: all, and those of integers and logic. */
   readonly instructions: number;
   readonly integerInstructions: number;
+  /** Steps once a unit, and in each step that combines results. */
+  readonly unitSteps: number;
+  readonly combineSteps: number;
 }
 
-/** Refuses to run the loop of version 1. */
+/** Refuses to run the loop of an older version. */
 export function oldUnitLoop(): Result<never> {
   return fail(
     'unsupported',
@@ -46,9 +52,9 @@ export function oldUnitLoop(): Result<never> {
   );
 }
 
-/** φ(u): the part of an iteration that each of u threads does which share a unit. */
-function shareOf({ serialFraction: σ, cooperationCost: κ }: UnitLoopProfile, u: number): number {
-  return (1 - σ) / u + σ + κ * Math.log2(u);
+/** The part of an iteration that is in a pass of u threads. */
+function shareOf({ sharing, serialFraction: σ, cooperationCost: κ }: UnitLoopProfile, u: number): number {
+  return sharing === 'deal' ? 1 : (1 - σ) / u + σ + κ * Math.log2(u);
 }
 
 /** Lanes for which a dependent load brings one sector, so that loads bring no more bytes than the profile says, where that can be. */
@@ -77,82 +83,64 @@ function inPasses(mean: number): { readonly each: number; readonly rate: number 
   return { each, rate: Math.round(Math.max(0, mean - each) * 2 ** 22) * 2 ** 10 };
 }
 
+/** Exchanges of a pass: half of what cooperation costs, one in each step at most. None where units are dealt. */
+function exchangesOf({ sharing, instructionsPerIteration, cooperationCost }: UnitLoopProfile, u: number): number {
+  if (sharing === 'deal') return 0;
+  const steps = Math.log2(u);
+  return Math.min(steps, Math.round((instructionsPerIteration * cooperationCost * steps) / 2));
+}
+
 /** What a pass needs beside its steps: instructions in all, and of integers and logic. */
-function overhead(profile: UnitLoopProfile, u: number, iterations: number, exchanges: number) {
-  const mean = iterations * shareOf(profile, u);
-  const loads = inPasses(mean * profile.dependentLoadsPerIteration);
-  const streamed = inPasses(mean * streamedSectors(profile));
+function overhead(profile: UnitLoopProfile, u: number) {
+  const share = shareOf(profile, u);
+  const exchanges = exchangesOf(profile, u);
+  const loads = inPasses(share * profile.dependentLoadsPerIteration);
+  const streamed = inPasses(share * streamedSectors(profile));
   const loadCount = loads.each + Math.sign(loads.rate);
   const streamedCount = streamed.each + Math.sign(streamed.rate);
   const integers =
-    // Updating the result; in a pass of several iterations also the comparison whether this one counts, which ends a pass of one.
-    (iterations > 1 ? 2 * iterations : 1) +
-    // Counting iterations down; with several threads also asking all lanes, and a copy or a minimum.
-    (u === 1 ? 2 : 4) +
+    // Adding to the result, counting down to no less than 0, and of dealt units the place of the lane's iteration.
+    (u === 1 ? OWN.one : profile.sharing === 'deal' ? OWN.dealt : OWN.split) +
     exchanges +
     // An address of 64 bits for each, and two links of the chain; whether this pass has one more.
     (loadCount > 0 ? loadCount + 2 : 0) +
     (loads.rate > 0 ? 3 : 0) +
     // An address, its advance and wrap, and a link.
     4 * streamedCount +
-    (streamed.rate > 0 ? 4 : 0);
-  return { loads, streamed, integers, instructions: integers + exchanges + loadCount + streamedCount + 1 };
+    (streamed.rate > 0 ? 2 : 0);
+  return { exchanges, loads, streamed, integers, instructions: integers + exchanges + loadCount + streamedCount + 1 };
 }
 
-/**
- * Exchanges of a pass: half of what cooperation costs, one in each step of each iteration at most, and one in each step at least. None
- * where threads share nothing of an iteration.
- */
-function exchangesOf(
-  { instructionsPerIteration, cooperationCost, serialFraction }: UnitLoopProfile,
-  u: number,
-  iterations: number,
-): number {
-  const steps = serialFraction < 1 ? Math.log2(u) : 0;
-  const wanted = Math.round((iterations * instructionsPerIteration * cooperationCost * steps) / 2);
-  return Math.min(iterations * steps, Math.max(steps, wanted));
-}
+/** Integer instructions of a pass beside all steps, by how its threads share units. */
+const OWN = { one: 4, split: 6, dealt: 8 } as const;
+/** Instructions that change a unit, without its steps: in the nested form, and in one loop over all units. */
+const UNIT_INSTRUCTIONS = 38;
+const REFILL_INSTRUCTIONS = 26;
+/** Where loads of a unit begin, in the nested form. */
+const START_INSTRUCTIONS = 9;
+/** What one loop over all units adds to each pass. */
+const FLATTENED_INSTRUCTIONS = 3;
+/** Of a combining step: the exchange and the sum. */
+const COMBINE_INSTRUCTIONS = 2;
 
-/** Links between steps of two classes, and a step. */
-const LEAST_STEPS = 2;
-
-function least(profile: UnitLoopProfile, u: number, iterations: number): number {
-  return overhead(profile, u, iterations, exchangesOf(profile, u, iterations)).instructions + LEAST_STEPS;
-}
-
-/** Iterations of a pass: as few as have room for what it needs beside its steps. */
-export function iterationsOfPass(profile: UnitLoopProfile, u: number, backend: StandInBackend): number {
-  const most = Math.min(u, MAX_ITERATIONS[backend]);
-  for (let iterations = 1; iterations < most; iterations *= 2)
-    if (least(profile, u, iterations) <= iterations * profile.instructionsPerIteration * shareOf(profile, u))
-      return iterations;
-  return most;
-}
-
-/** The pass of u threads that share a unit, of so many iterations. */
-export function unitLoopShape(profile: UnitLoopProfile, u: number, iterations: number): UnitLoopShape {
+/** The parts of the loop where u threads share a unit: as near to the profile as its own needs allow, and none of its classes is lost. */
+export function unitLoopShape(profile: UnitLoopProfile, u: number): UnitLoopShape {
   const { instructionsPerIteration, integerShare, fp64Share, specialShare } = profile;
-  const all = iterations * instructionsPerIteration * shareOf(profile, u);
-  const exchanges = exchangesOf(profile, u, iterations);
-  const { loads, streamed, ...needed } = overhead(profile, u, iterations, exchanges);
-  let room = Math.max(0, Math.round(all - needed.instructions));
-  /** Steps of a class with a link in and one out, as far as there is room; a single one would be mostly links. */
-  const linkedSteps = (wanted: number): number => {
-    const steps = Math.min(Math.round(wanted), room - 2);
-    if (steps < LEAST_STEPS) return 0;
-    room -= steps + 2;
-    return steps;
-  };
-  const doubles = linkedSteps(fp64Share * all);
-  const specials = linkedSteps(specialShare * all);
+  const all = instructionsPerIteration * shareOf(profile, u);
+  const { exchanges, loads, streamed, ...needed } = overhead(profile, u);
+  const stepsOf = (share: number): number => (share > 0 ? Math.max(1, Math.round(share * all)) : 0);
+  const doubles = stepsOf(fp64Share);
+  const specials = stepsOf(specialShare);
+  // Each class has a link in and one out.
   const linksBefore = 2 * (Math.sign(doubles) + Math.sign(specials));
-  // Integers need a link out, FP32 one in and one out.
-  const integersWanted = Math.round(integerShare * all - needed.integers - linksBefore - 3);
-  const floats = linkedSteps(room - 2 - (integersWanted > 0 ? integersWanted + 1 : 0));
-  const integers = Math.max(0, room - 1);
+  const room = Math.max(0, Math.round(all - needed.instructions) - doubles - specials - linksBefore);
+  const integersWanted = Math.max(0, Math.round(integerShare * all - needed.integers - linksBefore - 2));
+  const floatsLeft = room - 2 - (integersWanted > 0 ? integersWanted + 1 : 0);
+  const isFloat = integerShare + fp64Share + specialShare < 1;
+  const floats = isFloat ? Math.max(1, floatsLeft) : 0;
+  const integers = Math.max(0, isFloat ? Math.min(integersWanted, room - floats - 3) : room - 1);
   const linked = linksBefore + 2 * Math.sign(floats) + Math.sign(integers);
   return {
-    iterations,
     floats,
     integers,
     doubles,
@@ -164,8 +152,17 @@ export function unitLoopShape(profile: UnitLoopProfile, u: number, iterations: n
     streamRate: streamed.rate,
     instructions: needed.instructions + linked + integers + floats + doubles + specials,
     integerInstructions: needed.integers + linked + integers,
+    unitSteps: stepsBeside(profile.unitInstructions, unitOverhead(profile)),
+    combineSteps: stepsBeside(profile.combineInstructions, COMBINE_INSTRUCTIONS),
   };
 }
+
+const unitOverhead = (profile: UnitLoopProfile): number =>
+  UNIT_INSTRUCTIONS + (hasTable(profile) ? START_INSTRUCTIONS : 0);
+
+/** Steps that make up for what is wanted beside what is there; they need two links. */
+const stepsBeside = (wanted: number, own: number): number => Math.max(0, Math.round(wanted) - own - 2);
+const withSteps = (own: number, steps: number): number => own + steps + 2 * Math.sign(steps);
 
 /** Registers that the steps of a pass go round in. */
 export function heldRegisters(profile: UnitLoopProfile, { floats, integers }: UnitLoopShape) {
@@ -177,82 +174,83 @@ export function heldRegisters(profile: UnitLoopProfile, { floats, integers }: Un
   return { floats: Math.max(1, Math.min(floats, room - heldIntegers)), integers: heldIntegers };
 }
 
-const AXIS_OF_THREADS = [1, 2, 4, 8, 16, 32] as const;
-
-/**
- * The loop that stands in for a kernel: what the kernel does, as near as the loop's own needs allow. A short iteration becomes as long as
- * a pass has to be, and the serial fraction of a loop whose passes have to be longer than the kernel's is larger.
- */
+/** What the loop that stands in for a kernel is to do. */
 export function unitLoopProfile(kernel: KernelProfile, backend: StandInBackend): UnitLoopProfile {
-  const { integerShare = 0, fp64Share = 0, specialShare = 0, accesses } = kernel;
+  const { integerShare = 0, fp64Share = 0, specialShare = 0, accesses, sharing = 'split' } = kernel;
   const bytesOf = ({ pattern, elementBytes }: NonNullable<typeof accesses>[number]): number =>
     pattern === 'scattered' ? SECTOR_BYTES : elementBytes;
   const bytesPerIteration = accesses ? accesses.reduce((sum, one) => sum + bytesOf(one), 0) : kernel.bytesPerIteration;
   const { dependentLoadsPerIteration } = kernel;
-  // WGSL has no FP64.
-  const doubles = backend === 'cuda' ? fp64Share : 0;
-  const wanted: UnitLoopProfile = {
-    version: 2,
+  return {
+    version: 3,
     instructionsPerIteration: kernel.instructionsPerIteration,
     integerShare,
-    fp64Share: doubles,
+    // WGSL has no FP64.
+    fp64Share: backend === 'cuda' ? fp64Share : 0,
     specialShare,
+    sharing,
     serialFraction: kernel.serialFraction,
     cooperationCost: kernel.cooperationCost,
+    unitInstructions: kernel.unit?.instructions ?? 0,
+    combineInstructions: kernelPhase(kernel, 'combine')?.instructions ?? 0,
     dependentLoadsPerIteration,
     bytesPerIteration,
     registersPerThread: kernel.registersPerThread,
     tableWords: dependentLoadsPerIteration > 0 || bytesPerIteration > 0 ? TABLE_WORDS : SECTOR_WORDS,
   };
-  const instructionsPerIteration = Math.max(wanted.instructionsPerIteration, least(wanted, 1, 1));
-  let own: UnitLoopProfile = { ...wanted, instructionsPerIteration };
-  // A larger share of an iteration means more loads in a pass, which need more themselves.
-  for (let before: UnitLoopProfile | null = null; before?.serialFraction !== own.serialFraction;) {
-    before = own;
-    own = withRoom(own, backend);
-  }
-  return { ...own, integerShare: integerShareOf(own) };
-}
-
-/** With σ, and where that is not enough κ, for which the longest passes have room for what they need beside their steps. */
-function withRoom(profile: UnitLoopProfile, backend: StandInBackend): UnitLoopProfile {
-  const shares = AXIS_OF_THREADS.slice(1).map((u) => {
-    const iterations = Math.min(u, MAX_ITERATIONS[backend]);
-    return { u, share: least(profile, u, iterations) / iterations / profile.instructionsPerIteration };
-  });
-  const cooperationCost = Math.max(
-    profile.cooperationCost,
-    ...shares.map(({ u, share }) => (share - 1) / Math.log2(u)),
-  );
-  const serialFraction = Math.max(
-    profile.serialFraction,
-    ...shares.map(({ u, share }) => (share - cooperationCost * Math.log2(u) - 1 / u) / (1 - 1 / u)),
-  );
-  return { ...profile, cooperationCost, serialFraction: Math.min(1, serialFraction) };
-}
-
-/** Of the loop itself, on one thread per unit. */
-function integerShareOf(profile: UnitLoopProfile): number {
-  const { integerInstructions, instructions } = unitLoopShape(profile, 1, 1);
-  return Math.max(profile.integerShare, integerInstructions / instructions);
 }
 
 /** Instructions of a step, of a dependent load and of the turn of version 1, whose measurements are kept. */
 const FIRST = { step: 6, load: 6, turn: 5 } as const;
-/** Instructions that change a unit in the loop, and what the flattened form adds to each pass. */
-const SETUP_INSTRUCTIONS = 24;
-const FLATTENED_INSTRUCTIONS = 8;
 
-/**
- * The kernel that a stand-in is, for predicting its times: its own profile. Registers, and so the blocks that are resident, stay those of
- * the kernel it stands in for, to which launches are held.
- */
-export function standInKernel(kernel: KernelProfile, profile: UnitLoopProfile | FirstUnitLoopProfile): KernelProfile {
+/** What versions 1 and 2 were taken to add to a unit, and to a pass of one loop over all units. */
+const OLD = { unit: 24, flattened: 8 } as const;
+
+/** What of a kernel is not that of its stand-in. Registers, and so the blocks that are resident, stay, to which launches are held. */
+const NOT_OWN = {
+  accesses: undefined,
+  prologue: undefined,
+  refill: undefined,
+  combine: undefined,
+  chainInstructions: undefined,
+  dependentExchanges: undefined,
+} as const;
+
+/** The kernel that a stand-in of u threads per unit is, for predicting its times: what it executes. */
+export function standInKernel(kernel: KernelProfile, profile: UnitLoopProfile, u: number): KernelProfile {
+  const shape = unitLoopShape(profile, u);
+  const { instructions } = shape;
+  const loads = shape.loads + shape.loadRate / 2 ** 32;
+  const sectors = loads / lanesPerSector(profile) + shape.streamed + shape.streamRate / 2 ** 32;
+  return {
+    ...kernel,
+    ...NOT_OWN,
+    instructionsPerIteration: instructions,
+    integerShare: shape.integerInstructions / instructions,
+    fp64Share: shape.doubles / instructions,
+    specialShare: shape.specials / instructions,
+    sharing: profile.sharing,
+    // These instructions are what a pass of so many threads has.
+    serialFraction: 1,
+    cooperationCost: 0,
+    dependentLoadsPerIteration: loads,
+    bytesPerIteration: SECTOR_BYTES * sectors,
+    unit: { instructions: withSteps(unitOverhead(profile), shape.unitSteps) },
+    refill: { instructions: withSteps(REFILL_INSTRUCTIONS, shape.unitSteps) },
+    ...(profile.sharing === 'deal' && {
+      combine: { instructions: withSteps(COMBINE_INSTRUCTIONS, shape.combineSteps), dependentExchanges: 1 },
+    }),
+    flattenedCost: FLATTENED_INSTRUCTIONS / instructions,
+  };
+}
+
+/** The kernel that a stand-in of version 1 or 2 was taken to be, on any number of threads per unit. */
+function oldStandInKernel(kernel: KernelProfile, profile: SecondUnitLoopProfile | FirstUnitLoopProfile): KernelProfile {
   const own = profile.version === 2 ? profile : firstKernel(profile);
   const { instructionsPerIteration: all } = own;
   return {
     ...kernel,
-    accesses: undefined,
+    ...NOT_OWN,
     instructionsPerIteration: all,
     integerShare: own.integerShare,
     fp64Share: own.fp64Share,
@@ -262,13 +260,8 @@ export function standInKernel(kernel: KernelProfile, profile: UnitLoopProfile | 
     dependentLoadsPerIteration: own.dependentLoadsPerIteration,
     bytesPerIteration: own.bytesPerIteration,
     sharing: 'split',
-    prologue: undefined,
-    unit: { instructions: SETUP_INSTRUCTIONS },
-    combine: undefined,
-    refill: undefined,
-    chainInstructions: undefined,
-    dependentExchanges: undefined,
-    flattenedCost: Math.max(kernel.flattenedCost ?? 0, FLATTENED_INSTRUCTIONS / all),
+    unit: { instructions: OLD.unit },
+    flattenedCost: Math.max(kernel.flattenedCost ?? 0, OLD.flattened / all),
   };
 }
 
@@ -277,7 +270,7 @@ function firstKernel({
   parallelSteps,
   serialSteps,
   dependentLoads,
-}: FirstUnitLoopProfile): Omit<UnitLoopProfile, 'version' | 'registersPerThread' | 'tableWords'> {
+}: FirstUnitLoopProfile): Omit<SecondUnitLoopProfile, 'version' | 'registersPerThread' | 'tableWords'> {
   const { step, load, turn } = FIRST;
   const serial = serialSteps * step + dependentLoads * load + turn;
   const all = serial + parallelSteps * step;
@@ -294,7 +287,9 @@ function firstKernel({
 }
 
 /** A plan that predicts the times of the stand-in, and not those of the kernel: what was measured of the kernel is left out. */
-export function standInPlan(plan: SweepPlan, profile: UnitLoopProfile | FirstUnitLoopProfile): SweepPlan {
-  const kernel = standInKernel(plan.kernel, profile);
-  return { ...plan, id: `${plan.id} stand-in ${JSON.stringify(profile)}`, kernel, pipeline: {} };
+export function standInPlan(plan: SweepPlan, profile: AnyUnitLoopProfile): SweepPlan {
+  const own = { ...plan, id: `${plan.id} stand-in ${JSON.stringify(profile)}`, pipeline: {} };
+  if (profile.version !== 3) return { ...own, kernel: oldStandInKernel(plan.kernel, profile) };
+  const kernels = plan.axes.threadsPerUnit.map((u) => [u, standInKernel(plan.kernel, profile, u)] as const);
+  return { ...own, kernel: standInKernel(plan.kernel, profile, 1), kernelsByThreads: Object.fromEntries(kernels) };
 }

@@ -182,20 +182,10 @@ export function ringTable(words: number): Uint32Array {
   return table;
 }
 
-/** An iteration: x·0x2c9277b5 + 0xac564b05. */
-const ITERATION = { factor: 0x2c9277b5, addend: 0xac564b05 } as const;
-
-/** What every design must leave in result[unit], for lengths of unit 0, 1, 2, … Time: the logarithms of the lengths. */
+/** What every design must leave in result[unit], for lengths of unit 0, 1, 2, …: f · (1 + 1 + 2 + … + length), of f = mix(unit + 1) | 1. */
 export function referenceResults(lengths: Uint32Array): Uint32Array {
   return lengths.map((length, unit) => {
-    let x = mix(unit + 1);
-    let { factor, addend }: { factor: number; addend: number } = ITERATION;
-    // x·a + c, twice: x·a² + (c·a + c).
-    for (let left = length; left > 0; left >>>= 1) {
-      if (left & 1) x = Math.imul(x, factor) + addend;
-      addend = (Math.imul(addend, factor) + addend) | 0;
-      factor = Math.imul(factor, factor);
-    }
-    return x;
+    const [half, other] = length % 2 === 0 ? [length / 2, length + 1] : [(length + 1) / 2, length];
+    return Math.imul(mix(unit + 1) | 1, 1 + Math.imul(half, other));
   });
 }

@@ -1,3 +1,4 @@
+import type { Sharing } from './kernel.ts';
 import type { Design } from './design.ts';
 import type { KernelTask } from './kernel-manifest.ts';
 
@@ -24,13 +25,23 @@ export function isStandIn(backend: BenchBackend | 'external'): boolean {
 }
 
 /**
- * The unit loop that stands in for a kernel on a GPU: what one iteration of one thread does, in the terms of a kernel profile. A pass of
- * u threads that share a unit issues I·φ(u) instructions, φ(u) = (1 − σ)/u + σ + κ·log₂u, in one chain of dependencies, and does φ(u)
- * times the loads. What it computes on the way changes nothing: a unit starts with x = mix(unit + 1), every iteration sets
- * x = x·0x2c9277b5 + 0xac564b05, and x stands in result[unit] after `length` iterations, all in 32-bit integers. So every backend must
- * find the same bits for every design.
+ * The unit loop that stands in for a kernel on a GPU: what it is to do, in the terms of a kernel profile. Where units are dealt, u threads
+ * do ⌈length / u⌉ passes, and combine their results; where they are split, `length` passes of I·φ(u) instructions,
+ * φ(u) = (1 − σ)/u + σ + κ·log₂u. Instructions are one chain of dependencies. A pass cannot have fewer than it needs itself: what it has,
+ * and is predicted by, `unitLoopShape` of bench/stand-in.ts says. What it computes on the way changes nothing: iteration k of a unit, from
+ * 1 on, adds k·f to a sum that begins with f = mix(unit + 1) | 1 and stands in result[unit] at last, all in 32-bit integers. So every
+ * backend must find the same bits for every design.
  */
-export interface UnitLoopProfile {
+export interface UnitLoopProfile extends Omit<SecondUnitLoopProfile, 'version'> {
+  readonly version: 3;
+  readonly sharing: Sharing;
+  /** Of the kernel's phases: instructions once a unit, and in each step that combines the results of its threads. */
+  readonly unitInstructions: number;
+  readonly combineInstructions: number;
+}
+
+/** The loop of version 2, whose passes did several iterations; all units were split. It is not run any more; its measurements can be read. */
+export interface SecondUnitLoopProfile {
   readonly version: 2;
   /** I: machine instructions of an iteration of one thread, with its loads and the turn of the loop. */
   readonly instructionsPerIteration: number;
@@ -60,6 +71,8 @@ export interface FirstUnitLoopProfile {
   readonly tableWords: number;
 }
 
+export type AnyUnitLoopProfile = UnitLoopProfile | SecondUnitLoopProfile | FirstUnitLoopProfile;
+
 /** Memory traffic that the prediction of a CPU counts, bytes. */
 export interface UnitTraffic {
   readonly bytesPerIteration: number;
@@ -72,7 +85,7 @@ export interface UnitLoopWorkload {
   /** Iterations of unit 0, 1, 2, … */
   readonly lengths: Uint32Array;
   /** Has no meaning where no GPU runs the loop. */
-  readonly profile: UnitLoopProfile | FirstUnitLoopProfile;
+  readonly profile: AnyUnitLoopProfile;
   /**
    * What a CPU moves in place of the loop, since its prediction counts nothing else. Where a plan for a CPU has lengths of bundles
    * of units, or of a part of them, it is that of one entry. `null`: not known, as in a plan of an older version.

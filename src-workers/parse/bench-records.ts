@@ -1,6 +1,7 @@
 import * as v from 'valibot';
 import { BENCH_BACKENDS, CACHE_STATES, type BenchCase, type BenchRecord, type PlanLine } from '../domain/benchmark.ts';
 import type { Design } from '../domain/design.ts';
+import { SHARINGS } from '../domain/kernel.ts';
 import type { KernelManifest } from '../domain/kernel-manifest.ts';
 import { fail, ok, type Result } from '../domain/result.ts';
 import { MAX_COMMAND_CHARACTERS } from '../domain/program.ts';
@@ -115,6 +116,19 @@ const benchCase = v.variant(
 /** As many as `bench.start` takes, and room for suites. */
 const MAX_CASES = 100_000;
 
+const unitLoop = {
+  instructionsPerIteration: number(0),
+  integerShare: number(0),
+  fp64Share: number(0),
+  specialShare: number(0),
+  serialFraction: number(0),
+  cooperationCost: number(0),
+  dependentLoadsPerIteration: number(0),
+  bytesPerIteration: number(0),
+  registersPerThread: whole(1),
+  tableWords: whole(1),
+};
+
 const planLine = v.object({
   type: v.literal('plan'),
   plan: v.object({
@@ -136,18 +150,13 @@ const planLine = v.object({
         profile: v.union(
           [
             v.object({
-              version: v.literal(2),
-              instructionsPerIteration: number(0),
-              integerShare: number(0),
-              fp64Share: number(0),
-              specialShare: number(0),
-              serialFraction: number(0),
-              cooperationCost: number(0),
-              dependentLoadsPerIteration: number(0),
-              bytesPerIteration: number(0),
-              registersPerThread: whole(1),
-              tableWords: whole(1),
+              ...unitLoop,
+              version: v.literal(3),
+              sharing: v.picklist(SHARINGS, `one of ${SHARINGS.join(', ')}`),
+              unitInstructions: number(0),
+              combineInstructions: number(0),
             }),
+            v.object({ ...unitLoop, version: v.literal(2) }),
             v.object({
               version: v.optional(v.undefined()),
               parallelSteps: whole(0),
@@ -156,7 +165,7 @@ const planLine = v.object({
               tableWords: whole(1),
             }),
           ],
-          'a unit loop of version 1 or 2',
+          'a unit loop of version 1 to 3',
         ),
         // Absent in files of older versions.
         traffic: v.optional(v.nullable(v.object({ bytesPerIteration: number(0), bytesPerUnit: number(0) })), null),

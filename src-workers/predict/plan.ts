@@ -19,6 +19,13 @@ export interface SweepPlan {
   /** Units of a row, where they are an image or a grid. */
   readonly width?: number | undefined;
   readonly kernel: KernelProfile;
+  /**
+   * Where what is executed depends on the threads that share a unit, as of the loop that stands in for a kernel: the kernel for each number
+   * of them.
+   */
+  readonly kernelsByThreads?: Readonly<Record<number, KernelProfile>>;
+  /** The kernel of which pipeline parameters were measured; `kernel` where left out. */
+  readonly pipelineKernel?: KernelProfile;
   readonly constraints: readonly SpaceConstraint[];
   /** Measured pipeline parameters by device id; they replace the ones derived from the device's data sheet. */
   readonly pipeline: Readonly<

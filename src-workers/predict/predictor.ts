@@ -106,10 +106,15 @@ function predictorOf(plan: SweepPlan, caches: Caches, allowed: Allowed | null, i
  * @param threadsAt the place of the threads per unit on their axis
  */
 export function dealtPredictor(predictor: Predictor, threadsAt: number): Predictor {
-  const { plan, dealt } = predictor;
-  const threads = plan.axes.threadsPerUnit[threadsAt];
-  if (plan.kernel.sharing !== 'deal' || threads === 1) return predictor;
+  const { dealt } = predictor;
+  const threads = predictor.plan.axes.threadsPerUnit[threadsAt];
+  const own = predictor.plan.kernelsByThreads?.[threads];
+  const plan = own ? { ...predictor.plan, kernel: own, pipelineKernel: predictor.plan.kernel } : predictor.plan;
+  const isDealt = plan.kernel.sharing === 'deal' && threads > 1;
+  if (!isDealt && !own) return predictor;
   let found = dealt.get(threadsAt);
+  if (!found && !isDealt)
+    dealt.set(threadsAt, (found = predictorOf(plan, predictor.caches, predictor.allowed, predictor.isClass)));
   if (!found) {
     const lane = (length: number): number => Math.ceil(length / threads);
     const ordered = plan.ordered && {
@@ -119,9 +124,9 @@ export function dealtPredictor(predictor: Predictor, threadsAt: number): Predict
     const law = keptFor(laneLaws, plan.law, threads, (whole) => mappedLaw(whole, lane));
     // Implementations of one workload share the laws of its lanes.
     const { caches } = predictor;
-    let own = caches.dealt.get(threads);
-    if (!own) caches.dealt.set(threads, (own = createCaches(caches.limits)));
-    const lanes = predictorOf({ ...plan, law, ordered }, own, predictor.allowed, predictor.isClass);
+    let ofLanes = caches.dealt.get(threads);
+    if (!ofLanes) caches.dealt.set(threads, (ofLanes = createCaches(caches.limits)));
+    const lanes = predictorOf({ ...plan, law, ordered }, ofLanes, predictor.allowed, predictor.isClass);
     const { shapes, elements, cpuLoads } = predictor;
     dealt.set(threadsAt, (found = { ...lanes, shapes, elements, cpuLoads }));
   }
@@ -181,8 +186,9 @@ export function pipelineOf(
   const derived = pipelineParameters(device, plan.kernel, { spilledRegisters: spilled(plan, cap), bytesPerIteration });
   const measured = plan.pipeline[device.id];
   if (!measured) return derived;
-  // A measurement is of the kernel as compiled; a cap adds what the derivation says its spills add.
-  const uncapped = pipelineParameters(device, plan.kernel, { spilledRegisters: 0, bytesPerIteration });
+  // A measurement is of the kernel as compiled; a cap, or other threads per unit, change it as the derivation says.
+  const measuredKernel = plan.pipelineKernel ?? plan.kernel;
+  const uncapped = pipelineParameters(device, measuredKernel, { spilledRegisters: 0, bytesPerIteration });
   return {
     latencyCycles: measured.latencyCycles * (derived.latencyCycles / uncapped.latencyCycles),
     issueCycles: measured.issueCycles * (derived.issueCycles / uncapped.issueCycles),

@@ -71,7 +71,10 @@ function measureInPage(page: Page, ending: Ending): Promise<BenchRecord[]> {
           label: 'page',
           lengths: Uint32Array.from({ length: 1200 }, (_, unit) => (unit * 7919) % 40),
           profile: {
-            version: 2,
+            version: 3,
+            sharing: 'split',
+            unitInstructions: 0,
+            combineInstructions: 0,
             instructionsPerIteration: 40,
             integerShare: 0.5,
             fp64Share: 0,

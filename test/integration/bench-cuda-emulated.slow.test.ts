@@ -435,7 +435,7 @@ describe('conditions of a launch', () => {
 
 describe('iterations of every shape', () => {
   it.each<UnitLoopProfile>([
-    // Several iterations a pass where threads share a unit, none of it steps; and one a pass.
+    // As few steps as there can be, and many; units that are dealt to their threads.
     {
       ...PROFILE,
       instructionsPerIteration: 12,
@@ -450,6 +450,7 @@ describe('iterations of every shape', () => {
       dependentLoadsPerIteration: 2.5,
       bytesPerIteration: 0,
     },
+    { ...PROFILE, sharing: 'deal', unitInstructions: 50, combineInstructions: 9 },
   ])('leave what the reference leaves: %j', async (profile) => {
     const workload = { label: '', lengths: Uint32Array.of(3, 0, 1, 29, 5), profile, traffic: null };
     const cases = UNITS.flatMap((threadsPerUnit) => [

@@ -54,9 +54,17 @@ export function deviceCode(object: Buffer): readonly ReadonlyMap<string, readonl
 }
 
 /** Instructions of the longest innermost loop of a kernel. NOPs are not counted: compute capability 12.0 needs four after each FP64. */
-export interface InnerLoop {
+export interface InnerLoop extends Counts {
+  /** The same of the longest loop around it, or of itself. */
+  readonly outer: Counts;
+}
+export interface Counts {
   readonly instructions: number;
   readonly fp32: number;
+  readonly fp64: number;
+  readonly special: number;
+  readonly loads: number;
+  readonly shuffles: number;
   /** Loads and stores of local memory, which is where registers are spilled. */
   readonly local: number;
 }
@@ -132,14 +140,24 @@ function innerLoop(code: Buffer): InnerLoop | null {
   );
   const [longest] = inner.sort((a, b) => b.to - b.from - (a.to - a.from));
   if (!longest) return null;
-  let [instructions, fp32, local] = [0, 0, 0];
-  for (let at = longest.from; at <= longest.to; at += INSTRUCTION_BYTES) {
-    const found = operation(at);
-    instructions += Number(found !== NOP);
-    fp32 += Number(OPERATIONS[found]?.startsWith('float') ?? false);
-    local += Number(LOCAL.has(found));
-  }
-  return { instructions, fp32, local };
+  const counts = ({ from, to }: { readonly from: number; readonly to: number }): Counts => {
+    const found = { instructions: 0, fp32: 0, fp64: 0, special: 0, loads: 0, shuffles: 0, local: 0 };
+    for (let at = from; at <= to; at += INSTRUCTION_BYTES) {
+      const code = operation(at);
+      const name = OPERATIONS[code] as Operation | undefined;
+      found.instructions += Number(code !== NOP);
+      found.fp32 += Number(name?.startsWith('float') ?? false);
+      found.fp64 += Number(name === 'double-multiply-add');
+      found.special += Number(name === 'special');
+      found.loads += Number(name === 'load');
+      found.shuffles += Number(name === 'shuffle');
+      found.local += Number(LOCAL.has(code));
+    }
+    return found;
+  };
+  const around = loops.filter(({ from, to }) => from <= longest.from && to >= longest.to);
+  const [outer] = around.sort((a, b) => b.to - b.from - (a.to - a.from));
+  return { ...counts(longest), outer: counts(outer) };
 }
 
 /** From the end of a branch to its target, bytes: 48 bits from bit 34 on, and before them, on newer devices, 8 from bit 16 on. */

@@ -5,7 +5,7 @@ import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { COMPILE_FLAGS, cudaPlan, LINK_FLAGS, type CudaObject } from '../../src-workers/bench/cuda/cuda-plan.ts';
 import { parsePtxas, type KernelUsage } from '../../src-workers/bench/cuda/ptxas.ts';
-import { iterationsOfPass, unitLoopProfile, unitLoopShape } from '../../src-workers/bench/stand-in.ts';
+import { unitLoopProfile } from '../../src-workers/bench/stand-in.ts';
 import type { KernelProfile } from '../../src-workers/domain/kernel.ts';
 import { KERNEL_DEFAULTS } from '../../src-workers/domain/provenance.ts';
 import { unwrap } from '../../src-workers/domain/result.ts';
@@ -131,17 +131,6 @@ describe.skipIf(lacks('nvcc'))('the CUDA sources under nvcc', () => {
     expect(programs.length).toBe(LOOP_ARCHITECTURES.length);
     return programs.map((loops) => [...loops].find(([kernel]) => NESTED.test(kernel))![1]);
   };
-
-  it.each(THREADS)('stand in with the instructions of their own profile, with %d threads per unit', (u) => {
-    const { serialFraction: σ, cooperationCost: κ, instructionsPerIteration } = PROFILE;
-    const expected = instructionsPerIteration * ((1 - σ) / u + σ + κ * Math.log2(u));
-    const iterations = iterationsOfPass(PROFILE, u, 'cuda');
-    const { floats } = unitLoopShape(PROFILE, u, iterations);
-    for (const [at, { instructions, fp32 }] of nestedLoops(`unit-loop-u${u}`).entries()) {
-      expect(Math.abs(instructions / iterations / expected - 1), LOOP_ARCHITECTURES[at]).toBeLessThan(0.1);
-      expect(fp32, LOOP_ARCHITECTURES[at]).toBe(floats);
-    }
-  });
 
   it('spill nothing where cycles are counted', () => {
     for (const { kernel, spillStoreBytes, spillLoadBytes } of kernels.get('main')!)

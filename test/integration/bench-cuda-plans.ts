@@ -29,7 +29,10 @@ export const NO_FILES: WorkloadContext = {
 
 /** A loop of everything: steps of every class, dependent loads and a stream, on a small table. */
 export const PROFILE: UnitLoopProfile = {
-  version: 2,
+  version: 3,
+  sharing: 'split',
+  unitInstructions: 0,
+  combineInstructions: 0,
   instructionsPerIteration: 60,
   integerShare: 0.4,
   fp64Share: 0.05,

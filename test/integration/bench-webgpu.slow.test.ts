@@ -7,7 +7,7 @@ import { writePlanFolder } from '../../src-workers/bench/plan-files.ts';
 import { unitLoopShape } from '../../src-workers/bench/stand-in.ts';
 import { unitLoopShader } from '../../src-workers/bench/webgpu/unit-loop-shader.ts';
 import { softwareDriver, softwareEnvironment } from '../../src-workers/bench/webgpu/node.ts';
-import type { BenchCase, BenchPlan, BenchRecord } from '../../src-workers/domain/benchmark.ts';
+import type { BenchCase, BenchPlan, BenchRecord, UnitLoopProfile } from '../../src-workers/domain/benchmark.ts';
 import type { Design } from '../../src-workers/domain/design.ts';
 import { unwrap } from '../../src-workers/domain/result.ts';
 import { geometricLaw } from '../../src-workers/models/workload/laws.ts';
@@ -78,41 +78,50 @@ describe.skipIf(lacks('swiftshader'))('WebGPU under Node', () => {
   const of = (records: readonly BenchRecord[], id: string): BenchRecord[] =>
     records.filter((record) => 'case' in record && record.case === id);
 
-  it('finds the bits that the CPU finds, whatever the design', async () => {
-    const cases = [1, 2, 4].flatMap((threadsPerUnit) =>
-      (['nested', 'flattened'] as const).flatMap((loop) =>
-        [
-          'none',
-          'best-buckets(3)',
-          'window-sort(100)',
-          'full-sort',
-          'dynamic-fetch',
-          'dynamic-fetch(3)',
-          'dynamic-fetch(group)',
-        ].map((balancing, i) =>
-          unitLoop(`u${threadsPerUnit}-${loop}-${i}`, {
-            threadsPerUnit,
-            loop,
-            balancing,
-            // Also blocks that end within a thread group, and one round or many.
-            ...(i % 2 === 0 ? { blockThreads: 20, gridBlocks: 3 } : { blockThreads: 64, gridBlocks: 80 }),
-          }),
+  it.each(['split', 'deal'] as const)(
+    'finds the bits that the CPU finds, whatever the design, units are %s',
+    async (sharing) => {
+      const cases = [1, 2, 4].flatMap((threadsPerUnit) =>
+        (['nested', 'flattened'] as const).flatMap((loop) =>
+          [
+            'none',
+            'best-buckets(3)',
+            'window-sort(100)',
+            'full-sort',
+            'dynamic-fetch',
+            'dynamic-fetch(3)',
+            'dynamic-fetch(group)',
+          ].map((balancing, i) =>
+            unitLoop(`u${threadsPerUnit}-${loop}-${i}`, {
+              threadsPerUnit,
+              loop,
+              balancing,
+              // Also blocks that end within a thread group, and one round or many.
+              ...(i % 2 === 0 ? { blockThreads: 20, gridBlocks: 3 } : { blockThreads: 64, gridBlocks: 80 }),
+            }),
+          ),
         ),
-      ),
-    );
-    const records = await run({ cases });
-    expect(records[0]).toMatchObject({ type: 'device', backend: 'webgpu', threadGroupWidth: 4, timer: 'device' });
-    for (const { id } of cases) {
-      const [warmUp, first, second, check, ...more] = of(records, id);
-      expect(more, id).toEqual([]);
-      expect(warmUp, id).toMatchObject({ type: 'sample', warmUp: true, repeat: 0 });
-      expect(first, id).toMatchObject({ type: 'sample', warmUp: false, repeat: 0 });
-      expect(second, id).toMatchObject({ type: 'sample', warmUp: false, repeat: 1 });
-      expect((second as { timeNs: number }).timeNs).toBeGreaterThan(0);
-      expect(check, id).toMatchObject({ type: 'check', correct: true });
-    }
-    expect(records.at(-1)!.type).toBe('done');
-  });
+      );
+      const profile = {
+        ...PLAN.workload!.profile,
+        sharing,
+        unitInstructions: 50,
+        combineInstructions: 9,
+      } as UnitLoopProfile;
+      const records = await run({ cases, workload: { ...PLAN.workload!, profile } });
+      expect(records[0]).toMatchObject({ type: 'device', backend: 'webgpu', threadGroupWidth: 4, timer: 'device' });
+      for (const { id } of cases) {
+        const [warmUp, first, second, check, ...more] = of(records, id);
+        expect(more, id).toEqual([]);
+        expect(warmUp, id).toMatchObject({ type: 'sample', warmUp: true, repeat: 0 });
+        expect(first, id).toMatchObject({ type: 'sample', warmUp: false, repeat: 0 });
+        expect(second, id).toMatchObject({ type: 'sample', warmUp: false, repeat: 1 });
+        expect((second as { timeNs: number }).timeNs).toBeGreaterThan(0);
+        expect(check, id).toMatchObject({ type: 'check', correct: true });
+      }
+      expect(records.at(-1)!.type).toBe('done');
+    },
+  );
 
   it('repeats the published benchmarks', async () => {
     const matrix = (id: string, execution: 'lockstep' | 'independent', synchronised: boolean): BenchCase => ({
@@ -248,7 +257,7 @@ describe('the shader of a unit loop', () => {
 
   it('writes few steps out and loops over many', () => {
     const shader = unitLoopShader({ profile, threadsPerUnit: 1, blockThreads: 32, form: 'flattened' });
-    const { floats } = unitLoopShape(profile, 1, 1);
+    const { floats } = unitLoopShape(profile, 1);
     expect(floats).toBeGreaterThan(64);
     expect(shader.match(/f \* launch\.floatZero/g)).toHaveLength(64 + (floats % 64));
     expect(shader).toContain(`k < ${Math.floor(floats / 64)}u`);

@@ -67,7 +67,10 @@ export async function measureLoss(text: string, rounds: number): Promise<{ rows:
     registerCap: null,
   });
   const profile: UnitLoopProfile = {
-    version: 2,
+    version: 3,
+    sharing: 'split',
+    unitInstructions: 0,
+    combineInstructions: 0,
     instructionsPerIteration: INSTRUCTIONS,
     integerShare: 1,
     fp64Share: 0,

@@ -1,13 +1,13 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import {
-  iterationsOfPass,
   lanesPerSector,
   standInKernel,
+  standInPlan,
   unitLoopProfile,
   unitLoopShape,
 } from '../../src-workers/bench/stand-in.ts';
-import type { UnitLoopProfile } from '../../src-workers/domain/benchmark.ts';
+import type { SweepPlan } from '../../src-workers/predict/plan.ts';
 import type { KernelProfile } from '../../src-workers/domain/kernel.ts';
 import { KERNEL_DEFAULTS } from '../../src-workers/domain/provenance.ts';
 
@@ -21,6 +21,7 @@ const kernels = fc
     cooperationCost: fc.double({ min: 0, max: 0.5, noNaN: true }),
     dependentLoadsPerIteration: fc.constantFrom(0, 0.5, 1, 2, 3.3),
     bytesPerIteration: fc.constantFrom(0, 4, 8, 12, 40, 100),
+    sharing: fc.constantFrom('deal' as const, 'split' as const),
   })
   .map(({ shares: [integerShare, fp64Share, specialShare], ...rest }) => ({
     ...KERNEL,
@@ -30,74 +31,74 @@ const kernels = fc
     ...rest,
   }));
 
-/** φ(u) of the model. */
-const shareOf = ({ serialFraction: σ, cooperationCost: κ }: UnitLoopProfile, u: number): number =>
-  (1 - σ) / u + σ + κ * Math.log2(u);
-
 describe('the loop that stands in for a kernel', () => {
-  it('issues what its own profile says, on any number of threads per unit', () => {
+  it('is predicted by the instructions and loads of its own passes, whose classes are those of the kernel', () => {
     fc.assert(
-      fc.property(kernels, fc.constantFrom('cuda', 'webgpu'), (kernel, backend) => {
+      fc.property(kernels, fc.constantFrom('cuda', 'webgpu'), fc.constantFrom(...THREADS), (kernel, backend, u) => {
         const profile = unitLoopProfile(kernel, backend);
-        for (const u of THREADS) {
-          const iterations = iterationsOfPass(profile, u, backend);
-          const { instructions, integerInstructions, floats, integers } = unitLoopShape(profile, u, iterations);
-          const expected = iterations * profile.instructionsPerIteration * shareOf(profile, u);
-          // Whole instructions; links of classes with few steps are not known before.
-          expect(Math.abs(instructions - expected), `${u} threads`).toBeLessThanOrEqual(4 + 0.01 * expected);
-          expect(integerInstructions).toBeLessThanOrEqual(instructions);
-          expect(Math.min(floats, integers)).toBeGreaterThanOrEqual(0);
+        const shape = unitLoopShape(profile, u);
+        const own = standInKernel(kernel, profile, u);
+        const { serialFraction: σ, cooperationCost: κ, instructionsPerIteration, sharing } = kernel;
+        const wanted = instructionsPerIteration * (sharing === 'deal' ? 1 : (1 - σ) / u + σ + κ * Math.log2(u));
+        expect(own.instructionsPerIteration).toBe(shape.instructions);
+        // Whole instructions, as many as wanted where they are enough for what a pass needs itself.
+        const least = shape.integerInstructions + shape.exchanges + shape.loads + shape.streamed + 4 + shape.doubles + shape.specials; // prettier-ignore
+        expect(shape.instructions).toBeGreaterThanOrEqual(Math.floor(Math.min(wanted, least)) - 2);
+        if (wanted > 2 * least) expect(Math.abs(shape.instructions - wanted)).toBeLessThanOrEqual(4);
+        for (const [share, steps] of [
+          [profile.fp64Share, shape.doubles],
+          [profile.specialShare, shape.specials],
+        ] as const) {
+          expect(steps > 0).toBe(share > 0);
+          if (share * wanted > 1) expect(Math.abs(steps - share * wanted)).toBeLessThanOrEqual(0.5 + 1e-9);
         }
+        const counted = own.integerShare! + own.fp64Share! + own.specialShare!;
+        expect(counted).toBeLessThanOrEqual(1 + 1e-9);
+        expect(own.fp64Share! * shape.instructions).toBeCloseTo(shape.doubles, 9);
+        expect(Math.min(shape.floats, shape.integers)).toBeGreaterThanOrEqual(0);
+        const share = wanted / instructionsPerIteration;
+        expect(own.dependentLoadsPerIteration).toBeCloseTo(share * kernel.dependentLoadsPerIteration, 2);
+        // Where loads are many, each brings a lane a sector's part, which may be more than the profile says.
+        const bytes = Math.max((32 * kernel.dependentLoadsPerIteration) / 32, kernel.bytesPerIteration);
+        expect(Math.abs(own.bytesPerIteration - share * bytes)).toBeLessThanOrEqual(0.05 + 0.01 * share * bytes);
+        expect(lanesPerSector(profile)).toBeLessThanOrEqual(32);
       }),
     );
   });
 
-  it('has the profile of the kernel where its own needs allow it', () => {
-    const long = {
+  it('deals units where the kernel does, and has its phases', () => {
+    const kernel: KernelProfile = {
       ...KERNEL,
-      instructionsPerIteration: 400,
-      integerShare: 0.3,
-      serialFraction: 0.05,
-      cooperationCost: 0.05,
-      dependentLoadsPerIteration: 1,
-      bytesPerIteration: 8,
+      sharing: 'deal',
+      unit: { instructions: 90 },
+      combine: { instructions: 12 },
     };
-    for (const backend of ['cuda', 'webgpu'] as const) {
-      const { instructionsPerIteration, serialFraction, cooperationCost, integerShare } = unitLoopProfile(
-        long,
-        backend,
-      );
-      expect([instructionsPerIteration, serialFraction, cooperationCost, integerShare]).toEqual([400, 0.05, 0.05, 0.3]);
+    const profile = unitLoopProfile(kernel, 'cuda');
+    for (const u of THREADS) {
+      expect(unitLoopShape(profile, u).exchanges).toBe(0);
+      expect(standInKernel(kernel, profile, u)).toMatchObject({
+        sharing: 'deal',
+        instructionsPerIteration: 40,
+        unit: { instructions: 90 },
+        combine: { instructions: 12 },
+      });
     }
-    const short = unitLoopProfile({ ...KERNEL, instructionsPerIteration: 4, serialFraction: 0 }, 'cuda');
-    expect(short.instructionsPerIteration).toBeGreaterThan(4);
-    expect(short.serialFraction).toBeGreaterThan(0);
   });
 
-  it('loads what the profile says, once for all threads of a unit', () => {
-    fc.assert(
-      fc.property(kernels, (kernel) => {
-        const profile = unitLoopProfile(kernel, 'cuda');
-        for (const u of THREADS) {
-          const iterations = iterationsOfPass(profile, u, 'cuda');
-          const { loads, loadRate, streamed, streamRate } = unitLoopShape(profile, u, iterations);
-          const share = iterations * shareOf(profile, u);
-          const [walked, read] = [loads + loadRate / 2 ** 32, streamed + streamRate / 2 ** 32];
-          expect(walked).toBeCloseTo(share * profile.dependentLoadsPerIteration, 2);
-          const bytes = 32 * (walked / lanesPerSector(profile) + read);
-          // Where loads are many, each brings a lane a sector's part, which may be more than the profile says.
-          const least = (32 * profile.dependentLoadsPerIteration) / 32;
-          expect(bytes).toBeCloseTo(share * Math.max(least, kernel.bytesPerIteration), 0);
-        }
-      }),
-    );
-  });
-
-  it('is predicted by its own kernel, of either version', () => {
-    const own = standInKernel(KERNEL, unitLoopProfile({ ...KERNEL, integerShare: 0.5 }, 'cuda'));
-    expect(own).toMatchObject({ name: 'k', registersPerThread: 40, instructionsPerIteration: 40, integerShare: 0.5 });
-    const first = standInKernel(KERNEL, { parallelSteps: 8, serialSteps: 2, dependentLoads: 1, tableWords: 2 ** 25 });
-    expect(first).toMatchObject({ instructionsPerIteration: 71, integerShare: 1, bytesPerIteration: 32 });
-    expect(first.serialFraction).toBeCloseTo(23 / 71, 12);
+  it('is predicted by another kernel for each number of threads per unit, and older loops by one', () => {
+    const kernel = { ...KERNEL, fp64Share: 0.5, serialFraction: 0.1, instructionsPerIteration: 60 };
+    const plan = { id: 'p', kernel, axes: { threadsPerUnit: [1, 32] } } as unknown as SweepPlan;
+    const { kernelsByThreads } = standInPlan(plan, unitLoopProfile(kernel, 'cuda'));
+    expect(kernelsByThreads![1].instructionsPerIteration).toBe(60);
+    const wide = kernelsByThreads![32];
+    expect(wide.instructionsPerIteration).toBeLessThan(30);
+    expect(wide.fp64Share! * wide.instructionsPerIteration).toBeGreaterThanOrEqual(1);
+    const first = standInPlan(plan, { parallelSteps: 8, serialSteps: 2, dependentLoads: 1, tableWords: 2 ** 25 });
+    expect(first.kernel).toMatchObject({ instructionsPerIteration: 71, integerShare: 1, bytesPerIteration: 32 });
+    expect(first.kernel.serialFraction).toBeCloseTo(23 / 71, 12);
+    const { sharing: _sharing, unitInstructions: _unit, combineInstructions: _combine, ...numbers } = unitLoopProfile(kernel, 'cuda'); // prettier-ignore
+    const second = standInPlan(plan, { ...numbers, version: 2 });
+    expect(second.kernel).toMatchObject({ instructionsPerIteration: 60, fp64Share: 0.5, serialFraction: 0.1, unit: { instructions: 24 } }); // prettier-ignore
+    expect([first.kernelsByThreads, second.kernelsByThreads]).toEqual([undefined, undefined]);
   });
 });

@@ -139,12 +139,20 @@ describe('the unit loop', () => {
       fc.property(fc.array(fc.integer({ min: 0, max: 70 }), { minLength: 1, maxLength: 20 }), (lengths) => {
         const results = referenceResults(Uint32Array.from(lengths));
         lengths.forEach((length, unit) => {
-          let x = wideMix(BigInt(unit + 1));
-          for (let i = 0; i < length; i++) x = word(x * 0x2c9277b5n + 0xac564b05n);
+          const factor = wideMix(BigInt(unit + 1)) | 1n;
+          let x = factor;
+          for (let i = 1; i <= length; i++) x = word(x + BigInt(i) * factor);
           expect(results[unit]).toBe(Number(x));
         });
       }),
     );
+  });
+
+  it('finds the same for the longest unit that there can be', () => {
+    const length = 2 ** 32 - 1;
+    const factor = wideMix(1n) | 1n;
+    const places = (BigInt(length) * BigInt(length + 1)) / 2n;
+    expect(referenceResults(Uint32Array.of(length))[0]).toBe(Number(word(factor * (1n + places))));
   });
 
   it('mixes whole words', () => {

@@ -96,7 +96,7 @@ function standInProfile({ study }: RunRecord): UnitLoopWorkload['profile'] | nul
   const { bench, file } = study as { bench?: PlanLine; file?: { head?: Pick<PlanLine['plan'], 'workload'> | null } };
   const profile = (bench?.plan.workload ?? file?.head?.workload)?.profile;
   if (!profile) return null;
-  return profile.version === 2 || profile.parallelSteps + profile.serialSteps > 0 ? profile : null;
+  return profile.version !== undefined || profile.parallelSteps + profile.serialSteps > 0 ? profile : null;
 }
 
 export interface ComparableDesign extends MeasuredDesign {

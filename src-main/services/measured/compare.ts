@@ -144,9 +144,11 @@ function basisWarnings(
 ): readonly string[] {
   const warnings: string[] = [];
   if (standIn) {
-    const { instructionsPerIteration, serialFraction } = view.predictor.plan.kernel;
+    const { kernel, kernelsByThreads = {} } = view.predictor.plan;
+    const counts = [kernel, ...Object.values(kernelsByThreads)].map((one) => one.instructionsPerIteration);
+    const [least, most] = [Math.min(...counts).toFixed(0), Math.max(...counts).toFixed(0)];
     warnings.push(
-      `Measured is ${standIn.version === 2 ? 'a' : 'an older'} loop that stands in for the kernel, and predicted is that loop: ${instructionsPerIteration.toFixed(0)} instructions per iteration, serial fraction ${serialFraction.toFixed(3)}. Measure your kernel with lockstep bench --exec or --kernel.`,
+      `Measured is ${standIn.version === 3 ? 'a' : 'an older'} loop that stands in for the kernel, and predicted is that loop: ${least === most ? least : `${least} to ${most}`} instructions per iteration${least === most ? '' : ', by threads per unit'}. Measure your kernel with lockstep bench --exec or --kernel.`,
     );
   }
   if (!profile) {

@@ -307,7 +307,7 @@ export async function restoredPlan(
 ): Promise<Result<BenchPlan>> {
   const { workload } = line.plan;
   if (!workload) return ok({ ...line.plan, workload: null });
-  if (!line.plan.kernel && ['cuda', 'webgpu'].includes(line.plan.backend) && workload.profile.version !== 2)
+  if (!line.plan.kernel && ['cuda', 'webgpu'].includes(line.plan.backend) && workload.profile.version !== 3)
     return oldUnitLoop();
   if (!study) return fail('storage', 'the study whose units were measured is missing from the run');
   const units = await measuredUnits(context, study, line.plan.backend, seed, workload.units);

@@ -8,14 +8,7 @@ import { parseBalancing } from '../../domain/balancing.ts';
 import { cumulative } from '../../models/workload/laws.ts';
 import { mersenneTwister } from '../../numeric/random.ts';
 import { resolveWorkload, type WorkloadContext } from '../../parse/grammar.ts';
-import {
-  heldRegisters,
-  iterationsOfPass,
-  lanesPerSector,
-  oldUnitLoop,
-  unitLoopShape,
-  type UnitLoopShape,
-} from '../stand-in.ts';
+import { heldRegisters, lanesPerSector, oldUnitLoop, unitLoopShape } from '../stand-in.ts';
 import { blockOrder, noStandIn, referenceResults, slotLayout, unitOrder } from '../unit-loop.ts';
 import { wordBytes } from '../words.ts';
 
@@ -190,7 +183,7 @@ class PlanWriter {
     const order = this.orderFile(balancing.value, layout.value.unitsPerGroup);
     if (!order.ok) return order;
     const { profile } = workload;
-    if (profile.version !== 2) return oldUnitLoop();
+    if (profile.version !== 3) return oldUnitLoop();
     this.unitLoopObject(profile, u, registerCap);
     return ok({
       u,
@@ -265,33 +258,28 @@ class PlanWriter {
 }
 
 /** Macros of unit-loop.cu. */
-function unitLoopDefinitions(profile: UnitLoopProfile, u: number): readonly string[] {
-  const whole = unitLoopShape(profile, u, iterationsOfPass(profile, u, 'cuda'));
-  const held = heldRegisters(profile, whole);
+export function unitLoopDefinitions(profile: UnitLoopProfile, u: number): readonly string[] {
+  const shape = unitLoopShape(profile, u);
+  const held = heldRegisters(profile, shape);
   const macros = {
     THREADS_PER_UNIT: u,
+    DEALS: profile.sharing === 'deal' ? 1 : 0,
     HELD_FLOATS: held.floats,
     HELD_INTEGERS: held.integers,
     LANES_PER_SECTOR: lanesPerSector(profile),
-    ...shapeMacros('SINGLE', unitLoopShape(profile, u, 1)),
-    ...shapeMacros('WHOLE', whole),
+    UNIT_STEPS: shape.unitSteps,
+    COMBINE_STEPS: shape.combineSteps,
+    FLOATS: shape.floats,
+    INTEGERS: shape.integers,
+    DOUBLES: shape.doubles,
+    SPECIALS: shape.specials,
+    EXCHANGES: shape.exchanges,
+    LOADS: shape.loads,
+    LOAD_RATE: `${shape.loadRate}u`,
+    STREAMED: shape.streamed,
+    STREAM_RATE: `${shape.streamRate}u`,
   };
   return Object.entries(macros).map(([name, value]) => `-DLOCKSTEP_${name}=${value}`);
-}
-
-function shapeMacros(of: 'SINGLE' | 'WHOLE', shape: UnitLoopShape): Readonly<Record<string, number | string>> {
-  return {
-    [`${of}_ITERATIONS`]: shape.iterations,
-    [`${of}_FLOATS`]: shape.floats,
-    [`${of}_INTEGERS`]: shape.integers,
-    [`${of}_DOUBLES`]: shape.doubles,
-    [`${of}_SPECIALS`]: shape.specials,
-    [`${of}_EXCHANGES`]: shape.exchanges,
-    [`${of}_LOADS`]: shape.loads,
-    [`${of}_LOAD_RATE`]: `${shape.loadRate}u`,
-    [`${of}_STREAMED`]: shape.streamed,
-    [`${of}_STREAM_RATE`]: `${shape.streamRate}u`,
-  };
 }
 
 /** How slots come by their units, and the units of one fetch. */

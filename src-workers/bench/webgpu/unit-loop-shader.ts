@@ -29,7 +29,8 @@ const LOAD_STATE = ['ring', 'stream', 'streamed', 'loadPhase', 'streamPhase']
 
 /** One iteration of one unit: the same steps as `pass` of unit-loop.cu. */
 function iteration({ profile, threadsPerUnit: u }: UnitLoopShader): string {
-  const shape = unitLoopShape(profile, u, 1);
+  const shape = unitLoopShape(profile, u);
+  const rank = deals(profile, u) ? `thread % ${u}u` : '0u';
   const load = 'ring = table[after(ring, x)];\nx = after(x, ring);';
   const next = `x += streamed * launch.zero;\nstreamed = table[stream];\nstream = (stream + ${STREAM_WORDS}u) & ${profile.tableWords - 1}u;`;
   const sometimes = (phase: string, rate: number, body: string): string =>
@@ -41,7 +42,7 @@ function iteration({ profile, threadsPerUnit: u }: UnitLoopShader): string {
     (_, k) => `x &= subgroupShuffleXor(x, ${u >> ((k % Math.log2(u)) + 1)}u);`,
   );
   return `fn after(x: u32, y: u32) -> u32 { return (x & launch.ones) | (y & ~launch.ones); }
-fn iteration(before: u32) -> u32 {
+fn iteration(before: u32, left: u32, factor: u32, thread: u32) -> u32 {
 var x = before;
 ${repeated(shape.streamed, 'k', () => next)}
 ${sometimes('streamPhase', shape.streamRate, next)}
@@ -51,8 +52,20 @@ ${shape.integers > 0 ? `var v = x;\n${integers}\n${shape.integers % 2 === 1 ? 'v
 ${shape.floats > 0 ? `var f = bitcast<f32>(after(bitcast<u32>(launch.floatZero), x));\n${floats}\nx = after(x, bitcast<u32>(f));` : ''}
 ${shape.specials > 0 ? `var special = bitcast<f32>(after(bitcast<u32>(1.0 + launch.floatZero), x));\n${repeated(shape.specials, 'k', () => 'special = inverseSqrt(special);')}\nx = after(x, bitcast<u32>(special));` : ''}
 ${exchanges.join('\n')}
-return x * 0x2c9277b5u + 0xac564b05u;
+return x + factor * (max(left, ${rank}) - ${rank});
 }`;
+}
+const deals = ({ sharing }: UnitLoopProfile, u: number): boolean => sharing === 'deal' && u > 1;
+
+/** What is done once a unit with its sum, by all its lanes. */
+function ending({ profile, threadsPerUnit: u }: UnitLoopShader): string {
+  const { unitSteps, combineSteps } = unitLoopShape(profile, u);
+  const floats = (count: number): string =>
+    count === 0
+      ? ''
+      : `f = bitcast<f32>(after(bitcast<u32>(launch.floatZero), x));\n${repeated(count, 'k', () => 'f = f * launch.floatZero + launch.floatZero;')}\nx = after(x, bitcast<u32>(f));`;
+  const steps = deals(profile, u) ? Array.from({ length: Math.log2(u) }, (_, k) => `${floats(combineSteps)}\nx += subgroupShuffleXor(x, ${u >> (k + 1)}u);`) : []; // prettier-ignore
+  return `fn ending(sum: u32) -> u32 {\nvar x = sum;\nvar f = 0.0;\n${floats(unitSteps)}\n${steps.join('\n')}\nreturn x;\n}`;
 }
 /** Words from a lane's sector of the stream to its next: 32 lanes read sectors side by side. */
 const STREAM_WORDS = 32 * SECTOR_WORDS;
@@ -70,15 +83,17 @@ function beginAt({ profile }: UnitLoopShader, round: string): string {
 const ONE_UNIT = `
 let unit = order[position];
 var left = lengths[unit];
-var x = mix(unit + 1u);
+let factor = mix(unit + 1u) | 1u;
+var x = FIRST;
 BEGIN
 if (left > 0u) {
   loop {
-    x = iteration(x);
-    left--;
+    x = iteration(x, left, factor, thread);
+    left = max(left, PASSEDu) - PASSEDu;
     continuing { break if left == 0u; }
   }
 }
+x = ending(x);
 if (rank == 0u) { result[unit] = x; }`;
 
 const NESTED = `
@@ -108,21 +123,24 @@ NEXT
 if (position >= UNITS) { return; }
 var unit = order[position];
 var left = lengths[unit];
-var x = mix(unit + 1u);
+var factor = mix(unit + 1u) | 1u;
+var x = FIRST;
 var more = true;
 loop {
   if (left > 0u) {
-    x = iteration(x);
-    left--;
+    x = iteration(x, left, factor, thread);
+    left = max(left, PASSEDu) - PASSEDu;
   }
   if (left == 0u) {
+    x = ending(x);
     if (rank == 0u) { result[unit] = x; }
     NEXT
     more = position < UNITS;
     if (more) {
       unit = order[position];
       left = lengths[unit];
-      x = mix(unit + 1u);
+      factor = mix(unit + 1u) | 1u;
+      x = FIRST;
     }
   }
   continuing { break if !more; }
@@ -165,6 +183,7 @@ fn mix(value: u32) -> u32 {
 }
 ${LOAD_STATE}
 ${iteration(shader)}
+${ending(shader)}
 @compute @workgroup_size(${blockThreads})
 fn main(
   @builtin(workgroup_id) group: vec3<u32>,
@@ -182,7 +201,9 @@ fn main(
   ${body
     .replace('ONE_UNIT', ONE_UNIT)
     .replace('BEGIN', beginAt(shader, `position - thread / ${u}u`))
-    .replaceAll('UNITS', 'launch.units')}
+    .replaceAll('UNITS', 'launch.units')
+    .replaceAll('PASSED', String(deals(profile, u) ? u : 1))
+    .replaceAll('FIRST', deals(profile, u) ? 'select(0u, factor, rank == 0u)' : 'factor')}
 }
 `;
 }

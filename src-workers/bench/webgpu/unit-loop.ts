@@ -26,7 +26,7 @@ export async function unitLoopBuffers(
   workload: UnitLoopWorkload,
 ): Promise<Result<UnitLoopBuffers>> {
   const { lengths, profile } = workload;
-  if (profile.version !== 2) return oldUnitLoop();
+  if (profile.version !== 3) return oldUnitLoop();
   return ok({
     workload,
     profile,

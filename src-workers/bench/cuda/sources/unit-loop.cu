@@ -3,8 +3,9 @@
 //   LOCKSTEP_THREADS_PER_UNIT, LOCKSTEP_REGISTER_CAP (what --maxrregcount was, 0 for none)
 //   LOCKSTEP_HELD_FLOATS, LOCKSTEP_HELD_INTEGERS: registers that steps go round in
 //   LOCKSTEP_LANES_PER_SECTOR: lanes that a dependent load brings one sector for
-// and of a pass of one iteration (LOCKSTEP_SINGLE_…) and of a pass of as many as it says (LOCKSTEP_WHOLE_…):
-//   ITERATIONS
+//   LOCKSTEP_DEALS: 1 where the iterations of a unit are dealt to its threads, 0 where all of them do every iteration
+//   LOCKSTEP_UNIT_STEPS, LOCKSTEP_COMBINE_STEPS: once a unit, and in each step that combines the results of its threads
+// and of a pass, which is an iteration:
 //   FLOATS, INTEGERS, DOUBLES, SPECIALS: steps, an instruction each
 //   EXCHANGES: between the lanes of a unit
 //   LOADS, LOAD_RATE: dependent loads, and in how many of 2^32 passes there is one more
@@ -23,21 +24,18 @@ constexpr int FLOATS = LOCKSTEP_HELD_FLOATS;
 constexpr int INTEGERS = LOCKSTEP_HELD_INTEGERS;
 
 struct Shape {
-  uint32_t iterations;
   int floats, integers, doubles, specials;
-  unsigned exchanges;
+  int exchanges;
   int loads;
   uint32_t loadRate;
   int streamed;
   uint32_t streamRate;
 };
-#define LOCKSTEP_SHAPE(OF)                                                                                             \
-  {LOCKSTEP_##OF##_ITERATIONS, LOCKSTEP_##OF##_FLOATS,    LOCKSTEP_##OF##_INTEGERS, LOCKSTEP_##OF##_DOUBLES,            \
-   LOCKSTEP_##OF##_SPECIALS,   LOCKSTEP_##OF##_EXCHANGES, LOCKSTEP_##OF##_LOADS,    LOCKSTEP_##OF##_LOAD_RATE,          \
-   LOCKSTEP_##OF##_STREAMED,   LOCKSTEP_##OF##_STREAM_RATE}
-constexpr Shape SINGLE = LOCKSTEP_SHAPE(SINGLE);
-constexpr Shape WHOLE = LOCKSTEP_SHAPE(WHOLE);
-constexpr uint32_t CHUNK = WHOLE.iterations;
+constexpr Shape SHAPE = {LOCKSTEP_FLOATS, LOCKSTEP_INTEGERS, LOCKSTEP_DOUBLES, LOCKSTEP_SPECIALS,   LOCKSTEP_EXCHANGES,
+                         LOCKSTEP_LOADS,  LOCKSTEP_LOAD_RATE, LOCKSTEP_STREAMED, LOCKSTEP_STREAM_RATE};
+constexpr bool DEALS = LOCKSTEP_DEALS != 0;
+/// Iterations of a unit that a pass of its threads does.
+constexpr uint32_t PASSED = DEALS ? U : 1;
 
 template <class To, class From>
 __device__ __forceinline__ To bits(From from) {
@@ -61,8 +59,17 @@ __device__ __forceinline__ uint32_t loaded(const uint32_t* address, bool active,
 
 /// `x`, after `y` is known.
 __device__ __forceinline__ uint32_t after(uint32_t x, uint32_t y, const Neutral& neutral) {
+#ifdef LOCKSTEP_PTX
+  uint32_t result;
+  asm("lop3.b32 %0, %1, %2, %3, 0xe4;" : "=r"(result) : "r"(x), "r"(y), "r"(neutral.ones));
+  return result;
+#else
   return (x & neutral.ones) | (y & ~neutral.ones);
+#endif
 }
+
+/// `x`, which the compiler does not compute anew in every pass.
+__device__ __forceinline__ uint32_t kept(uint32_t x, const Neutral& neutral) { return multiplyAdd(x, 1, neutral.zero); }
 
 /// Whether one of the passes that something happens in `rate` of 2^32 times.
 __device__ __forceinline__ bool isDue(uint32_t& phase, uint32_t rate) {
@@ -87,6 +94,8 @@ struct Held {
   /// What the stream brought last: needed when it brings the next.
   uint32_t streamed;
   uint32_t loadPhase, streamPhase;
+  /// Of the lane among the threads of its unit, where they are dealt its iterations.
+  uint32_t rank;
 
   __device__ __forceinline__ explicit Held(const UnitLoopArguments& call) {
     const Neutral& neutral = call.neutral;
@@ -95,6 +104,7 @@ struct Held {
     wide = 1 + neutral.doubleZero;
     special = 1 + neutral.floatZero;
     loadPhase = streamPhase = 0;
+    rank = DEALS ? kept(threadIdx.x % U, neutral) : 0;
     streamed = 0;
     const uint32_t thread = blockIdx.x * blockDim.x + threadIdx.x;
     stream = ((mix(thread / GROUP_WIDTH + 1) * GROUP_WIDTH + thread % GROUP_WIDTH) * SECTOR_WORDS) & call.tableMask;
@@ -122,11 +132,23 @@ struct Held {
   }
 };
 
+/// So many steps in single precision, each waiting for the one before.
+template <int STEPS>
+__device__ __forceinline__ uint32_t floatSteps(uint32_t x, Held& held, const Neutral& neutral) {
+  if constexpr (STEPS > 0) {
+    float v = bits<float>(after(bits<uint32_t>(held.floats[FLOATS - 1]), x, neutral));
+#pragma unroll
+    for (int k = 0; k < STEPS; ++k)
+      v = held.floats[k % FLOATS] = fmaf(v, neutral.floatZero, held.floats[k % FLOATS]);
+    x = after(x, bits<uint32_t>(v), neutral);
+  }
+  return x;
+}
+
 /// One pass for a unit that is shared by U threads, with x as it is after. `left`: iterations that the unit has left; `active`: whether
-/// it has any.
-template <bool IS_WHOLE>
-__device__ __forceinline__ uint32_t pass(uint32_t x, uint32_t left, bool active, Held& held, const UnitLoopArguments& call) {
-  constexpr Shape SHAPE = IS_WHOLE ? WHOLE : SINGLE;
+/// it has any; `factor`: of the unit.
+__device__ __forceinline__ uint32_t pass(uint32_t x, uint32_t left, uint32_t factor, bool active, Held& held,
+                                         const UnitLoopArguments& call) {
   const Neutral& neutral = call.neutral;
 #pragma unroll
   for (int k = 0; k < SHAPE.streamed; ++k) x = held.nextOfStream(x, active, call);
@@ -144,13 +166,7 @@ __device__ __forceinline__ uint32_t pass(uint32_t x, uint32_t left, bool active,
     if constexpr (SHAPE.integers % 2 == 1) v &= neutral.zero;
     x = after(x, v, neutral);
   }
-  if constexpr (SHAPE.floats > 0) {
-    float v = bits<float>(after(bits<uint32_t>(held.floats[FLOATS - 1]), x, neutral));
-#pragma unroll
-    for (int k = 0; k < SHAPE.floats; ++k)
-      v = held.floats[k % FLOATS] = fmaf(v, neutral.floatZero, held.floats[k % FLOATS]);
-    x = after(x, bits<uint32_t>(v), neutral);
-  }
+  x = floatSteps<SHAPE.floats>(x, held, neutral);
   if constexpr (SHAPE.doubles > 0) {
     const uint64_t wide = bits<uint64_t>(held.wide);
     held.wide = bits<double>(wide >> 32 << 32 | after(static_cast<uint32_t>(wide), x, neutral));
@@ -167,15 +183,30 @@ __device__ __forceinline__ uint32_t pass(uint32_t x, uint32_t left, bool active,
   // All lanes of a unit have the same x. One that had another would spoil it.
   if constexpr (U > 1) {
 #pragma unroll
-    for (unsigned k = 0, distance = U / 2; k < SHAPE.exchanges; ++k, distance = distance > 1 ? distance / 2 : U / 2)
-      x &= __shfl_xor_sync(ALL_LANES, x, static_cast<int>(distance));
+    for (int k = 0, distance = U / 2; k < SHAPE.exchanges; ++k, distance = distance > 1 ? distance / 2 : U / 2)
+      x &= __shfl_xor_sync(ALL_LANES, x, distance);
   }
-  if (active) x = iterated(x);
+  // The places of the iterations in the unit, counted from its end: a lane that has none adds nothing.
+  return multiplyAdd(max(left, held.rank) - held.rank, factor, x);
+}
+
+__device__ __forceinline__ uint32_t afterPass(uint32_t left) { return left > PASSED ? left - PASSED : 0; }
+
+/// What is done once a unit, with x as it is after; all lanes of a group call it.
+__device__ __forceinline__ uint32_t ended(uint32_t x, Held& held, const Neutral& neutral) {
+  x = floatSteps<LOCKSTEP_UNIT_STEPS>(x, held, neutral);
+  if constexpr (DEALS) {
 #pragma unroll
-  for (uint32_t iteration = 1; iteration < SHAPE.iterations; ++iteration)
-    if (left > iteration) x = iterated(x);
+    for (unsigned distance = U / 2; distance > 0; distance /= 2) {
+      x = floatSteps<LOCKSTEP_COMBINE_STEPS>(x, held, neutral);
+      x += __shfl_xor_sync(ALL_LANES, x, static_cast<int>(distance));
+    }
+  }
   return x;
 }
+
+/// What a lane adds up to begin with, so that a unit without iterations has a result, too.
+__device__ __forceinline__ uint32_t firstSum(uint32_t factor) { return DEALS && threadIdx.x % U > 0 ? 0 : factor; }
 
 /// The first position of the block's slot, or `units` where it has none: positions of a large grid do not fit in 32 bits.
 __device__ __forceinline__ uint32_t firstPosition(const UnitLoopArguments& call, unsigned slot) {
@@ -209,26 +240,19 @@ __device__ __forceinline__ void rounds(const UnitLoopArguments& call) {
       unit = call.order[position];
       left = call.lengths[position];
     }
-    uint32_t x = mix(unit + 1);
+    const uint32_t factor = kept(unitFactor(unit), call.neutral);
+    uint32_t x = firstSum(factor);
     held.beginAt(first, call);
-    if constexpr (CHUNK > 1) {
-      if (any(left >= CHUNK)) {
-#pragma unroll 1
-        do {
-          x = pass<true>(x, left, left > 0, held, call);
-          left -= left < CHUNK ? left : CHUNK;
-        } while (any(left >= CHUNK));
-      }
-    }
     bool active = left > 0;
     if (any(active)) {
 #pragma unroll 1
       do {
-        x = pass<false>(x, left, active, held, call);
-        if (active) --left;
+        x = pass(x, left, factor, active, held, call);
+        left = afterPass(left);
         active = left > 0;
       } while (any(active));
     }
+    x = ended(x, held, call.neutral);
     if (exists && lane % U == 0) call.results[unit] = x;
     first = FETCH ? fetch() : first + call.stride;
   }
@@ -259,33 +283,36 @@ __device__ __forceinline__ void oneLoop(const UnitLoopArguments& call) {
     unit = call.order[position];
     left = call.lengths[position];
   }
-  uint32_t x = mix(unit + 1);
+  uint32_t factor = kept(unitFactor(unit), call.neutral);
+  uint32_t x = firstSum(factor);
   held.beginAt(blockIdx.x * blockDim.x + threadIdx.x - lane, call);
   bool more = any(busy);
 #pragma unroll 1
   while (more) {
     const bool active = left > 0;
-    x = pass<false>(x, left, active, held, call);
-    if (active) --left;
-    const bool ended = busy && left == 0;
-    if (any(ended)) {
-      if (ended && leads) call.results[unit] = x;
+    x = pass(x, left, factor, active, held, call);
+    left = afterPass(left);
+    const bool ends = busy && left == 0;
+    if (any(ends)) {
+      const uint32_t sum = ended(x, held, call.neutral);
+      if (ends && leads) call.results[unit] = sum;
       if constexpr (FETCH) {
-        const bool ready = ended && fetched == 1;
-        if (ended && !ready) {
+        const bool ready = ends && fetched == 1;
+        if (ends && !ready) {
           ++position;
           --fetched;
         }
         if (any(ready)) position = fetch(ready, position);
         if (ready) fetched = call.stride;
-      } else if (ended) {
+      } else if (ends) {
         position += call.stride;
       }
       busy = position < call.units;
-      if (ended && busy) {
+      if (ends && busy) {
         unit = call.order[position];
         left = call.lengths[position];
-        x = mix(unit + 1);
+        factor = kept(unitFactor(unit), call.neutral);
+        x = firstSum(factor);
       }
       more = any(busy);
     }

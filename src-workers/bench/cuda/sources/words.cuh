@@ -23,8 +23,8 @@ __host__ __device__ inline uint32_t mix(uint32_t v) {
   return v ^ (v >> 15);
 }
 
-/// A unit's result after one more iteration.
-__host__ __device__ inline uint32_t iterated(uint32_t x) { return x * 0x2c9277b5u + 0xac564b05u; }
+/// A unit's result is this, and each of its places in the unit times this.
+__host__ __device__ inline uint32_t unitFactor(uint32_t unit) { return mix(unit + 1) | 1; }
 
 /// The word of the sector after the one at `word`, in a ring of all sectors of a table of `words`, a power of two: a linear congruence,
 /// whose period is full (Hull and Dobell 1962, doi:10.1137/1004061).

@@ -1,0 +1,152 @@
+import { mkdtempSync, readFileSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { unitLoopDefinitions } from '../../src-workers/bench/cuda/cuda-plan.ts';
+import { standInKernel, unitLoopProfile, unitLoopShape } from '../../src-workers/bench/stand-in.ts';
+import type { KernelProfile } from '../../src-workers/domain/kernel.ts';
+import { KERNEL_DEFAULTS } from '../../src-workers/domain/provenance.ts';
+import { findTool, lacks } from '../tools.mjs';
+import { innerLoops, type InnerLoop } from './bench-cuda-machine-code.ts';
+import { runToEnd, SOURCES } from './bench-cuda-plans.ts';
+
+// The kernel that a stand-in is predicted by is what it executes: counted in its own PTX, and in the machine code made of that.
+
+const THREADS = [1, 2, 4, 8, 16, 32];
+const ARCHITECTURES = [80, 90, 120];
+const MIXES: readonly Partial<KernelProfile>[] = [
+  {},
+  { fp64Share: 0.5 },
+  { specialShare: 0.3, integerShare: 0.2 },
+  { integerShare: 0.6, dependentLoadsPerIteration: 1 },
+  { fp64Share: 0.1, specialShare: 0.05, integerShare: 0.3, dependentLoadsPerIteration: 1.5, bytesPerIteration: 40 },
+  { integerShare: 0.25, bytesPerIteration: 12, unit: { instructions: 60 }, combine: { instructions: 9 } },
+  { fp64Share: 0.05, dependentLoadsPerIteration: 0.5, serialFraction: 0.4 },
+  { specialShare: 0.02, integerShare: 0.9 },
+];
+const INSTRUCTIONS = [60, 24, 130, 40, 300, 90, 16];
+/** Each mix in both ways to share a unit, on every architecture, with other threads per unit and lengths each time. */
+const CASES = MIXES.flatMap((mix, at) =>
+  (['deal', 'split'] as const).flatMap((sharing, way) =>
+    ARCHITECTURES.map((architecture, place) => ({
+      threads: THREADS[(at + 3 * way + 2 * place) % THREADS.length],
+      architecture,
+      kernel: {
+        ...KERNEL_DEFAULTS,
+        name: 'k',
+        registersPerThread: 32 + 8 * (at % 3),
+        instructionsPerIteration: INSTRUCTIONS[(2 * at + way + 3 * place) % INSTRUCTIONS.length],
+        serialFraction: 0.1,
+        cooperationCost: 0.03,
+        sharing,
+        ...mix,
+      } satisfies KernelProfile,
+    })),
+  ),
+);
+
+describe.skipIf(lacks('nvcc'))('the loop that stands in for a kernel, as nvcc compiles it', () => {
+  const folder = mkdtempSync(join(tmpdir(), 'lockstep-stand-in-'));
+  afterAll(() => rmSync(folder, { recursive: true, force: true }));
+
+  const compiled: { readonly nested: InnerLoop; readonly flattened: InnerLoop; readonly ptx: string }[] = [];
+  beforeAll(async () => {
+    const object = join(folder, 'loop.o');
+    for (const { kernel, threads, architecture } of CASES) {
+      const flags = [
+        ...[
+          '-std=c++17',
+          '-O3',
+          '-gencode',
+          `arch=compute_${architecture},code=[sm_${architecture},compute_${architecture}]`,
+        ],
+        ...['--no-compress', ...unitLoopDefinitions(unitLoopProfile(kernel, 'cuda'), threads)],
+        '-DLOCKSTEP_REGISTER_CAP=0',
+      ];
+      const ended = await runToEnd(findTool('nvcc')!, [...flags, '-c', 'unit-loop.cu', '-o', object], SOURCES);
+      expect(ended.stderr).toBe('');
+      const bytes = readFileSync(object);
+      const [kernels] = innerLoops(bytes);
+      const loop = (name: string): InnerLoop => [...kernels].find(([entry]) => entry.includes(`${name}E`))![1];
+      const text = bytes.toString('latin1');
+      const ptx = /\.entry [^(]*[0-9]nestedE[^]*?\n}/.exec(text.slice(text.indexOf('\n.version')))![0];
+      compiled.push({ nested: loop('6nested'), flattened: loop('9flattened'), ptx });
+    }
+  }, 1_200_000);
+
+  it('is compiled for every number of threads per unit on every architecture', () => {
+    expect(CASES.length).toBeGreaterThanOrEqual(40);
+    expect(new Set(CASES.map(({ threads, architecture }) => `${threads} ${architecture}`)).size).toBe(18);
+  });
+
+  it.each(CASES.map((one, at) => [at, one.threads, `sm_${one.architecture}`, one.kernel.sharing] as const))(
+    'executes what it is predicted by: case %d, %d threads per unit, %s, %s',
+    (at, threads) => {
+      const { kernel } = CASES[at];
+      const { nested, flattened, ptx } = compiled[at];
+      const profile = unitLoopProfile(kernel, 'cuda');
+      const shape = unitLoopShape(profile, threads);
+      const own = standInKernel(kernel, profile, threads);
+      const all = own.instructionsPerIteration;
+      /** Within a tenth, or so many instructions: the assembler chooses some itself. */
+      const near = (what: string, found: number, predicted: number, few: number): void =>
+        expect(Math.abs(found - predicted), `${what}: ${found}, predicted ${predicted}`).toBeLessThanOrEqual(
+          Math.max(few, 0.1 * predicted),
+        );
+      // No class of the kernel is lost.
+      for (const share of ['fp64Share', 'specialShare'] as const)
+        expect(own[share]! > 0).toBe((kernel[share] ?? 0) > 0);
+      const loads = shape.loads + Math.sign(shape.loadRate) + shape.streamed + Math.sign(shape.streamRate);
+      const counted = { fp32: shape.floats, fp64: own.fp64Share! * all, special: own.specialShare! * all };
+      const { fp32, fp64, special } = nested;
+      for (const [name, count] of Object.entries({ fp32, fp64, special }))
+        expect(count, name).toBeCloseTo(counted[name as keyof typeof counted], 6);
+      expect([nested.loads, nested.shuffles]).toEqual([loads, shape.exchanges]);
+      near('pass', nested.instructions, all, 1);
+      const integers = nested.instructions - fp32 - fp64 - special - nested.loads - nested.shuffles - 1;
+      near('integers', integers, own.integerShare! * all, 3);
+
+      const combining = kernel.sharing === 'deal' ? Math.log2(threads) * own.combine!.instructions : 0;
+      // What changes a unit differs from one architecture to another.
+      near('unit', nested.outer.instructions, all + own.unit!.instructions + combining, 15);
+      const inOneLoop = all * (1 + own.flattenedCost!) + own.refill!.instructions + combining;
+      near('one loop', flattened.outer.instructions, inOneLoop, 1);
+      const combined = kernel.sharing === 'deal' ? Math.log2(threads) * shape.combineSteps : 0;
+      expect(flattened.outer.fp32).toBe(shape.floats + shape.unitSteps + combined);
+      expect([flattened.outer.fp64, flattened.outer.special]).toEqual([fp64, special]);
+
+      const body = innerLoopOf(ptx);
+      const times = (pattern: RegExp): number => body.filter((line) => pattern.test(line)).length;
+      expect([
+        times(/^fma\.rn\.f32/),
+        times(/^fma\.rn\.f64/),
+        times(/rsqrt/),
+        times(/ld\.global/),
+        times(/^shfl/),
+      ]).toEqual([fp32, fp64, special, loads, shape.exchanges]);
+      // Addresses and predicates of loads are more in PTX than in machine code.
+      near('PTX', body.length - 5 * loads, all, 1 + 5 * loads);
+    },
+  );
+});
+
+/** The instructions of the longest loop without another in it: copies and conversions that no machine executes are left out. */
+function innerLoopOf(ptx: string): readonly string[] {
+  const lines = ptx.split('\n').map((line) => line.trim());
+  const labels = new Map(
+    lines.flatMap((line, at) => (/^\$\w+:$/.test(line) ? [[line.slice(0, -1), at] as const] : [])),
+  );
+  const loops = lines.flatMap((line, to) => {
+    const from = labels.get(/\bbra(?:\.uni)? +\t?(\$\w+)/.exec(line)?.[1] ?? '') ?? Infinity;
+    return from < to ? [{ from, to }] : [];
+  });
+  const inner = loops.filter(
+    (one) => !loops.some((other) => other !== one && other.from >= one.from && other.to <= one.to),
+  );
+  const [longest] = inner.sort((a, b) => b.to - b.from - (a.to - a.from));
+  return lines
+    .slice(longest.from, longest.to + 1)
+    .flatMap((line) => line.replace(/^\{ \.reg \.pred p; /, '').split(/; (?=@)/))
+    .map((line) => line.replace(/^@!?%?\w+\s+/, ''))
+    .filter((line) => /^[a-z]/.test(line) && !/^(?:mov|cvt|cvta)\b/.test(line));
+}
