@@ -254,7 +254,8 @@ function traceCommands(program: Command, cli: CommandLine): void {
   lockstep trace -o lengths.csv -- ./app --its-own-options
 
 In the kernel: LOCKSTEP_UNIT(i); where unit i begins, LOCKSTEP_STEP(); in its loop, LOCKSTEP_END(); where it ends. On the host,
-before the first launch: LOCKSTEP_TRACE_UNITS(units);. Without -DLOCKSTEP_TRACE these are empty. What stands behind -- is run
+before the first launch: LOCKSTEP_TRACE_UNITS(units);. Where the loop is in another __device__ function, the header
+says how to hand the unit over. Without -DLOCKSTEP_TRACE these are empty. What stands behind -- is run
 without a shell, in a process group of its own; what it prints goes to standard error. A study names the lengths, as file:lengths.csv.
 With --json: {file, units, meanLength, maxLength, computed: {unitsPerGroup, aggregateLoss, meanLoss},
   measured: {threadGroupWidth, threadGroups, meanActiveLanes, aggregateLoss, meanLoss}}; measured is null for WGSL.`,
