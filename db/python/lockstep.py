@@ -107,6 +107,7 @@ class Design(TypedDict, total=False):
     loop: str
     balancing: str
     blockThreads: int
+    blockWidth: int  # threads side by side, where a block takes a tile of an image
     gridBlocks: int
     registerCap: Optional[int]
 

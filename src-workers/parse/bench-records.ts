@@ -45,6 +45,7 @@ const design = v.object({
     v.check((balancing) => parseBalancing(balancing).ok, 'a balancing such as none or window-sort(4096)'),
   ),
   blockThreads: whole(1),
+  blockWidth: v.exactOptional(whole(1)),
   gridBlocks: whole(1),
   registerCap: v.nullable(whole(1)),
   classes: v.exactOptional(

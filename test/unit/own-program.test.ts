@@ -1,3 +1,5 @@
+import { kernelAbility } from '../../src-main/services/measuring/own-kernel.ts';
+import { abilityOf } from '../../src-workers/domain/ability.ts';
 import { describe, expect, it } from 'vitest';
 import {
   checkCommands,
@@ -34,6 +36,12 @@ describe('a command line', () => {
     expect(refusal(splitCommand(line))).toMatch(words);
   });
 
+  it('alone runs blocks that are tiles: kernels and stand-ins have blocks of one row', () => {
+    const can = (['program', 'cuda', 'hip', 'webgpu', 'cpu'] as const).filter((name) => abilityOf(name, null).tiles);
+    expect(can).toEqual(['program']);
+    expect(kernelAbility(abilityOf('program', null)).tiles).toBe(false);
+  });
+
   it('is filled with the values of a design, which are never split', () => {
     const design: Design = {
       implementation: 'two words; rm',
@@ -42,6 +50,7 @@ describe('a command line', () => {
       loop: 'nested',
       balancing: 'window-sort(4096)',
       blockThreads: 128,
+      blockWidth: 32,
       gridBlocks: 16,
       registerCap: null,
       classes: [{ upTo: null, threadsPerUnit: 4, units: 7, gridBlocks: 16 }],
@@ -58,11 +67,12 @@ describe('a command line', () => {
     const ofUnits = { lengthsFile: '/tmp/l.u32', orderFile: '/tmp/o.u32', launches: '0:7:4:16' };
     const values = valuesOf(design, 5, task, ofUnits);
     const line =
-      'p {implementation} -b={blockThreads}x{gridBlocks} {threadsPerUnit} {unitsPerThread} {registerCap} {balancing} {loop} {classes} {design} {units} {device} {lengthsFile} {orderFile} {launches} {{units}} {"a":{"b":1}}';
+      'p {implementation} -b={blockThreads}x{gridBlocks} {blockWidth} {threadsPerUnit} {unitsPerThread} {registerCap} {balancing} {loop} {classes} {design} {units} {device} {lengthsFile} {orderFile} {launches} {{units}} {"a":{"b":1}}';
     expect(unwrap(splitCommand(line)).map((word) => substituted(word, values))).toEqual([
       'p',
       'two words; rm',
       '-b=128x16',
+      '32',
       '4',
       '2',
       '0',

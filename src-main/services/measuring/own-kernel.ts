@@ -42,7 +42,7 @@ export function kernelBackend(
 
 /** What a target can run of a kernel, by what its stand-in loop can: the kernel says itself how it takes units. */
 export function kernelAbility(ability: Ability): Ability {
-  return { ...ability, threadsPerUnit: null, bestBuckets: true, wholeUnits: false };
+  return { ...ability, threadsPerUnit: null, bestBuckets: true, wholeUnits: false, tiles: false };
 }
 
 /** The kernel that a request names, for a measurement of a sweep's device. Its files are checked. */
