@@ -21,8 +21,6 @@ export default defineConfig<object, { packed: boolean }>({
   use: {
     actionTimeout: 30_000,
     trace: 'on-first-retry',
-    // Where the recommendation is folded to a line, the engine is not asked what would change it, a second of two cores on every
-    // page. Tests of the whole card use `WIDE`.
     viewport: { width: 1280, height: 860 },
     // A new context costs most of a second; a used one is emptied of all that a test left: pages, storage, permissions.
     reuseContext: true,

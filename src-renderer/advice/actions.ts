@@ -1,4 +1,3 @@
-import type { Recommendation, Sensitivity } from '../../src-main/contract/advice.ts';
 import type { RunSummary } from '../../src-main/contract/api.ts';
 import { assumedFacts } from '../../src-workers/domain/provenance.ts';
 import { bytes, counted } from '../format/numbers.ts';
@@ -93,11 +92,4 @@ export async function measure(app: App, { answer }: Advice, others: readonly num
   if (!run) return;
   app.location.openRun(run.id, 'measure');
   app.location.go('measure', { choose: 'named', designs: designs.join(','), device: answer.device.id, tab: 'setup' });
-}
-
-/** A second design whose time, beside that of the recommended one, settles an assumption: what would take over, else another tied one. */
-export function rivalOf({ designIndex, ties }: Recommendation, sensitivity: Sensitivity | null): number | null {
-  const takeovers = (sensitivity?.inputs ?? []).flatMap(({ below, above }) => [below, above]);
-  const rival = takeovers.find((takeover) => takeover !== null && takeover.designIndex !== designIndex);
-  return rival?.designIndex ?? ties.designs.find((design) => design !== designIndex) ?? null;
 }

@@ -3,7 +3,7 @@ import { parseBalancing } from '../../src-workers/domain/balancing.ts';
 import { blockText, isCpuDesign, type Design } from '../../src-workers/domain/design.ts';
 import { assumedFacts, ORIGINS, type InputFact } from '../../src-workers/domain/provenance.ts';
 import type { Term } from '../../src-workers/domain/terms.ts';
-import { NBSP, change, count, counted, milliseconds, plain, signed } from '../format/numbers.ts';
+import { NBSP, change, count, counted, factor, plain, signed, timeRange, timeText } from '../format/numbers.ts';
 import { ORIGIN_NAMES, rangeText } from '../format/origins.ts';
 
 /** How units are balanced, as one says it: `dynamic fetch`, `4 quantile buckets`; empty where nothing is done to them. */
@@ -68,9 +68,25 @@ export function designWords(design: Design, say: Term): { readonly main: string;
   };
 }
 
+/** How a baseline is named in a sentence: a design of one thread per unit is what one would write without any of this. */
+function againstText({ chosen }: NonNullable<Recommendation['baseline']>, design: Design, say: Term): string {
+  if (chosen) return 'the baseline';
+  return isCpuDesign(design) || design.threadsPerUnit === 1 ? 'a plain design' : `a ${say('thread', 'one')} per unit`;
+}
+
+/** The answer in a sentence: `4 threads per unit, blocks of 128: 1.26 × as fast as a thread per unit.` */
+export function headline({ row: { design }, time, baseline }: Recommendation, say: Term): string {
+  const { main } = designWords(design, say);
+  if (!baseline) return `${main}.`;
+  const against = againstText(baseline, design, say);
+  const ratio = baseline.ms / time.ms;
+  if (Math.abs(ratio - 1) < 0.005) return `${main}: as fast as ${against}.`;
+  return `${main}: ${ratio > 1 ? `${factor(ratio)} as fast as` : `${factor(1 / ratio)} the time of`} ${against}.`;
+}
+
 /** `11.9 to 12.8 ms`. */
 export function intervalText({ lowMs, highMs }: Recommendation['time']): string {
-  return `${milliseconds(lowMs)} to ${milliseconds(highMs)}${NBSP}ms`;
+  return timeRange(lowMs, highMs);
 }
 
 /**
@@ -93,7 +109,7 @@ export function changeText({ ms }: Recommendation['time'], baseline: NonNullable
 export function lineText({ device, row, time, baseline, ties }: Recommendation, say: Term): string {
   const { main, rest } = designWords(row.design, say);
   const against = baseline ? `, ${changeText(time, baseline)} against ${baselineName(baseline)}` : '';
-  return `${device.name}: ${main}, ${rest}; ${milliseconds(time.ms)}${NBSP}ms, ${intervalText(time)}${against}; ${tieText(ties)}`;
+  return `${device.name}: ${main}, ${rest}; ${timeText(time.ms)}, ${intervalText(time)}${against}; ${tieText(ties)}`;
 }
 
 export function baselineName({ chosen }: NonNullable<Recommendation['baseline']>): string {

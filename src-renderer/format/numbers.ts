@@ -1,5 +1,7 @@
 /** How numbers are written: true minus, digits grouped by commas, a no-break space before units. */
 
+export { timeIn, timeRange, timeText, timeUnit, type TimeUnit } from '../../src-workers/domain/times.ts';
+
 const MINUS = '\u2212';
 export const NBSP = '\u00a0';
 
@@ -66,13 +68,9 @@ export function percent(fraction: number, decimals = 1): string {
   return Number.isFinite(fraction) ? `${fixed(fraction * 100, decimals)}${NBSP}%` : '–';
 }
 
-/** Milliseconds with four significant digits, without unit: `4.118`, `0.0312`, `1,204`. */
-export function milliseconds(timeMs: number): string {
-  if (!Number.isFinite(timeMs)) return '–';
-  const size = Math.abs(timeMs);
-  if (size === 0) return '0';
-  const decimals = Math.max(0, Math.min(7, 3 - Math.floor(Math.log10(size))));
-  return fixed(timeMs, decimals);
+/** How many times as fast: `1.26 ×`, `12.4 ×`, `130 ×`. */
+export function factor(ratio: number): string {
+  return `${fixed(ratio, ratio < 9.995 ? 2 : ratio < 99.95 ? 1 : 0)}${NBSP}×`;
 }
 
 /** A wall-clock duration for people: `80 ms`, `0.12 s`, `3.4 s`, `2 min 05 s`. */

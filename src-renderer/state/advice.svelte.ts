@@ -11,8 +11,6 @@ import { CoarseFirst } from './coarse-first.ts';
 
 type Asked = ProcedureInput<'advice.recommend'> & { readonly study: Study };
 
-/** From this width on, the Study view has room for the whole recommendation beside the inputs. */
-const ROOM_PX = 1300;
 /** Nobody edits for so long: time to find what would change the advice. */
 const IDLE_MS = 500;
 const SLOW_AFTER_MS = 250;
@@ -37,7 +35,6 @@ export class Advice {
   #sensitivityFailure = $state.raw<Failure | null>(null);
   #sensitive = $state(false);
   #baselines = $state.raw<StoredBaselines | null>(null);
-  #room = $state(true);
   #ask = (): void => {};
   #vary = (): void => {};
   /** Whether the folded line is open. */
@@ -50,8 +47,8 @@ export class Advice {
   readonly study: Study | null = $derived.by(() =>
     this.#app.editor.id === this.#app.location.studyId ? this.#app.editor.study : null,
   );
-  /** The whole recommendation stands beside the inputs; else it is a line under the header of the view. */
-  readonly docked: boolean = $derived.by(() => this.#app.location.view === 'study' && this.#room);
+  /** The whole recommendation is the first thing in the Study view; in others it is a line under the header. */
+  readonly docked: boolean = $derived.by(() => this.#app.location.view === 'study');
   readonly #input: Asked | null = $derived.by(() => {
     const { study } = this;
     const studyId = this.#app.editor.id;
@@ -72,9 +69,6 @@ export class Advice {
   constructor(app: App) {
     this.#app = app;
     const { engine } = app;
-    const room = window.matchMedia(`(min-width: ${ROOM_PX}px)`);
-    this.#room = room.matches;
-    room.addEventListener('change', () => (this.#room = room.matches));
     $effect(() => void this.#readBaseline(app.location.studyId));
 
     const calls = new CoarseFirst<Asked, Recommendation>({

@@ -1,4 +1,5 @@
 import type { RegimeInfo } from './regime.ts';
+import { timeText } from './times.ts';
 
 /** Where the predicted time of a design goes, ms; the parts add up to `timeMs`. Fixed order, as drawn. */
 export const BREAKDOWN_PARTS = [
@@ -84,5 +85,5 @@ export function longestUnitText({ longestUnit, timeMs }: Breakdown): string {
     longestUnit.timeMs <= timeMs
       ? `${Math.round((100 * longestUnit.timeMs) / timeMs)} % of the time`
       : 'more than the time, which is a mean over launches with and without one that long';
-  return `The longest unit, ${length} iterations, takes ${longestUnit.timeMs.toPrecision(3)} ms even alone on its multiprocessor, ${share}: no block size or grid makes that shorter.`;
+  return `The longest unit, ${length} iterations, takes ${timeText(longestUnit.timeMs)} even alone on its multiprocessor, ${share}: no block size or grid makes that shorter.`;
 }

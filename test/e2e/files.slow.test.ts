@@ -3,6 +3,7 @@ import { join } from 'node:path';
 import type { Locator, Page } from '@playwright/test';
 import { expect, open, test } from './fixtures/browser.ts';
 import { optunaStorage } from '../optuna-storage.ts';
+import { theory } from './fixtures/newcomer.ts';
 import { drop, offered, predicted, statusBar } from './fixtures/page.ts';
 import { ROOT } from './fixtures/program.ts';
 
@@ -215,6 +216,7 @@ test('a hostile study file is refused at its field, and opens nothing', async ({
 
 test('a chart is saved as PNG, as SVG and as its numbers', async ({ page, host, complaints }) => {
   await open(page, host);
+  await theory(page).click();
   const chart = page.getByRole('figure', { name: /^Performance loss/ });
   const save = async (item: string) => {
     await chart.hover();

@@ -1,5 +1,5 @@
 import { expect, open, test } from './fixtures/browser.ts';
-import { expectReport, lengths, losses, textOf, unwantedDevices } from './fixtures/newcomer.ts';
+import { expectReport, lengths, losses, textOf, theory, unwantedDevices } from './fixtures/newcomer.ts';
 import { WIDE, isOutlined, offered, predicted, rankRows, readCount, statusBar, tabTo } from './fixtures/page.ts';
 
 // The first use of Lockstep by keys alone; newcomer.test.ts has it by pointer.
@@ -11,6 +11,8 @@ test('by keys alone: the same, with the focus in sight', async ({ page, own, com
   const keys = page.keyboard;
   await expect(lengths(page)).toHaveAccessibleName(/mean 38\.6/);
   const whole = await offered(page);
+  await tabTo(theory(page));
+  await keys.press('Enter');
 
   await tabTo(page.getByRole('radio', { name: 'File' }));
   await keys.press('ArrowLeft');

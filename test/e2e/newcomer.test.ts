@@ -1,6 +1,6 @@
 import { join } from 'node:path';
 import { expect, startHost, test } from './fixtures/browser.ts';
-import { expectReport, lengths, losses, textOf, unwantedDevices } from './fixtures/newcomer.ts';
+import { expectReport, lengths, losses, textOf, theory, unwantedDevices } from './fixtures/newcomer.ts';
 import { WIDE, offered, predicted, rankRows, readCount, statusBar } from './fixtures/page.ts';
 import { temporaryFolder } from './fixtures/program.ts';
 
@@ -28,6 +28,7 @@ test('by pointer: example, workload, prediction, ranking, landscape, comparison,
   // Another workload: the law, its picture and the loss follow the slider.
   await page.getByRole('radio', { name: 'Distribution' }).click();
   await expect(lengths(page)).toHaveAccessibleName(/geometric\(0\.05\): mean 20\.0/);
+  await theory(page).click();
   const loss = await losses(page).getAttribute('aria-label');
   const picture = await lengths(page).screenshot();
   const slider = page.getByRole('slider', { name: /^p: chance/ });
@@ -40,7 +41,11 @@ test('by pointer: example, workload, prediction, ranking, landscape, comparison,
   await expect(lengths(page)).not.toHaveAccessibleName(/mean 20\.0/);
   expect((await lengths(page).screenshot()).equals(picture)).toBe(false);
 
-  for (const device of unwantedDevices) await page.getByRole('checkbox', { name: device }).click({ force: true });
+  for (const device of unwantedDevices) {
+    const box = page.getByRole('checkbox', { name: device });
+    await box.evaluate((element) => element.closest('tr')!.scrollIntoView({ block: 'center' }));
+    await box.click({ force: true });
+  }
   await expect.poll(() => offered(page)).toBeLessThan(whole / 2);
   const fewer = await offered(page);
   await page.getByRole('button', { name: /^Predict [\d,]+ designs/ }).click();

@@ -344,7 +344,7 @@ describe('runs and ranks', () => {
     const [fastest, other] = swept.bestOfDevices;
     const text = (await run(['export', '1', '--format', 'markdown', '--device', other.device, '--db', db])).out;
     expect(text).toMatch(/, rank \d+ of \d+ valid designs/);
-    expect(text).toMatch(/^- Assumed: .*Once a unit 0 instructions/m);
+    expect(text).toMatch(/^\| Once a unit \|.*\| 0 instructions \|/m);
     const wrong = [
       'export',
       '1',

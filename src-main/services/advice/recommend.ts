@@ -11,7 +11,8 @@ import { wavesOf } from '../../../src-workers/advise/survey.ts';
 import type { Recommendation } from '../../contract/advice.ts';
 import type { Context } from '../context.ts';
 import { deviceEvidence, TAKEN_P90_ERROR, tieBand } from '../evidence/tie-band.ts';
-import { ms, percent } from '../export/text.ts';
+import { timeText } from '../../../src-workers/domain/times.ts';
+import { percent } from '../export/text.ts';
 import { designText } from '../ranking/design-text.ts';
 import { pickRule } from '../ranking/recommended.ts';
 import { predictedRow } from '../ranking/rows.ts';
@@ -253,7 +254,7 @@ function whySentence(
   const gap = Math.abs(baseline.ms * baseline.change);
   const said = causes.filter((cause) => Math.abs(cause.ms) >= WORTH_SAYING * gap).slice(0, MAX_CAUSES);
   const text = said
-    .map((cause) => `${ms(Math.abs(cause.ms))} ms ${cause.ms < 0 ? 'less' : 'more'} ${cause.label.toLowerCase()}`)
+    .map((cause) => `${timeText(Math.abs(cause.ms))} ${cause.ms < 0 ? 'less' : 'more'} ${cause.label.toLowerCase()}`)
     .join(', ');
   const change =
     Math.abs(baseline.change) < 0.0005

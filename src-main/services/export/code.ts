@@ -1,13 +1,14 @@
 import { tieBandText, type TieBand } from '../../../src-workers/domain/evidence.ts';
 import type { DesignClass } from '../../../src-workers/domain/design.ts';
 import { assumedFacts, factText, trafficPhrase, type InputFact } from '../../../src-workers/domain/provenance.ts';
+import { timeText } from '../../../src-workers/domain/times.ts';
 import type { LengthLaw } from '../../../src-workers/domain/workload.ts';
 import type { RankRow } from '../../contract/api.ts';
 import type { Study } from '../../contract/study.ts';
 import { designText, layoutSentences } from '../ranking/design-text.ts';
 import { APP_VERSION } from '../app/version.ts';
 import { tileNumbers, type ImageOfUnits } from './tiles.ts';
-import { comment, counted, identifier, ms } from './text.ts';
+import { comment, counted, identifier } from './text.ts';
 
 /** The chosen design as code. Only checked numbers and cleaned names reach the text. */
 
@@ -46,7 +47,7 @@ export function head(
   const traffic = trafficPhrase(inputs, row);
   return [
     `${comment(study.name)}`,
-    `On ${comment(row.device)}: predicted ${ms(row.timeMs)} ms${rank}.`,
+    `On ${comment(row.device)}: predicted ${comment(timeText(row.timeMs))}${rank}.`,
     `${comment(designText(row.design))}`,
     `Lockstep ${APP_VERSION}, model ${comment(model)}, ${from}, design ${row.designIndex}.`,
     ...(pick === '' ? [] : [comment(pick)]),

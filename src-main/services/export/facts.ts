@@ -7,8 +7,9 @@ import {
 } from '../../../src-workers/domain/breakdown.ts';
 import { blockText, LIMITING_FACTORS } from '../../../src-workers/domain/design.ts';
 import type { CpuDevice, Device } from '../../../src-workers/domain/device.ts';
-import { assumedPhrase, kernelOf, trafficPhrase } from '../../../src-workers/domain/provenance.ts';
+import { assumedFacts, kernelOf, trafficPhrase } from '../../../src-workers/domain/provenance.ts';
 import { evidenceGaps, evidenceText, tieBandText, type TieBand } from '../../../src-workers/domain/evidence.ts';
+import { timeText } from '../../../src-workers/domain/times.ts';
 import { ok, type Result } from '../../../src-workers/domain/result.ts';
 import { AXIS } from '../../../src-workers/domain/space.ts';
 import { saturatingCores } from '../../../src-workers/models/contention/bandwidth.ts';
@@ -16,7 +17,7 @@ import { moments } from '../../../src-workers/models/workload/laws.ts';
 import { explainDesign } from '../../../src-workers/predict/explain.ts';
 import { rankedDesigns, type RankingFilter } from '../../../src-workers/sweep/ranking.ts';
 import { AGREEMENT_FRACTION } from '../../../src-workers/sweep/ties.ts';
-import { ACCURACY_TEXT, contradictionText, isContradicted } from '../../contract/accuracy.ts';
+import { contradictionText, isContradicted } from '../../contract/accuracy.ts';
 import type { DeviceBest, Histogram, RankRow } from '../../contract/api.ts';
 import { countsText, partialText } from '../../contract/counts.ts';
 import { compareDevices } from '../ranking/compare.ts';
@@ -30,7 +31,15 @@ import type { RunView } from '../runs/run-view.ts';
 import { runSummary } from '../runs/runs.ts';
 import { APP_VERSION, MODEL_VERSION } from '../app/version.ts';
 import { pickText } from './code.ts';
-import { counted, ms, percent, whole } from './text.ts';
+import { counted, percent, whole } from './text.ts';
+
+/** An input of the prediction that nobody gave: what was taken, the usual values, and where it comes from. */
+interface AssumedInput {
+  readonly label: string;
+  readonly value: string;
+  readonly usual: string;
+  readonly note: string;
+}
 
 /** What both reports say: numbers and sentences, not yet escaped. */
 export interface ReportFacts {
@@ -39,10 +48,10 @@ export interface ReportFacts {
   readonly chosen: RankRow;
   /** The design in words. */
   readonly recommendation: string;
-  /** How units are laid out, in sentences; empty on a CPU. */
-  readonly layout: readonly string[];
-  /** Why it is this design, in sentences. */
+  /** Why it is this design: at most three reasons with their figures, the most telling first. */
   readonly reasons: readonly string[];
+  /** What nobody gave, measured or imported. */
+  readonly assumed: readonly AssumedInput[];
   /** Why the fastest device wins, and what was not measured; empty for a run on one device. */
   readonly deviceReasons: readonly string[];
   readonly breakdown: Breakdown;
@@ -57,6 +66,8 @@ export interface ReportFacts {
   readonly histogram: Histogram;
   readonly basis: readonly { readonly label: string; readonly text: string }[];
 }
+
+const MAX_REASONS = 3;
 
 /** Rows of the near-tie table. */
 const MAX_ROWS = 20;
@@ -94,25 +105,24 @@ export function reportFacts(
   const traffic = trafficPhrase(inputs, chosen);
   const gap = evidenceGaps(timedDevices(view));
   const gaps = gap ? [gap.text] : [];
+  const entry = compared.value.devices.find(({ device: { id } }) => id === device.id)!;
+  const layout = layoutSentences(chosen.design);
   const cut = law.truncatedMass > 0 ? `; ${law.truncatedMass.toExponential(1)} of the probability cut` : '';
   return ok({
     title: study.study.name,
     description: study.study.description,
     chosen,
-    recommendation: cpu ? coresSentence(chosen, cpu, list.length) : designSentence(chosen, list.length),
-    layout: layoutSentences(chosen.design),
+    recommendation: cpu ? coresSentence(chosen, cpu, list.length) : designSentence(chosen, entry, list.length),
     reasons: [
       ...simulationReasons(view, chosen),
-      ...(cpu
-        ? coresReasons(view, chosen, cpu, breakdown)
-        : designReasons(
-            chosen,
-            breakdown,
-            compared.value.devices.find(({ device: { id } }) => id === device.id)!,
-          )),
-      [regimeText(breakdown.regime), orderText(breakdown)].filter(Boolean).join(' '),
-      ...(pick ? [pick] : []),
-    ],
+      ...(cpu ? coresReasons(view, chosen, cpu, breakdown) : designReasons(chosen, breakdown, entry)),
+    ].slice(0, MAX_REASONS),
+    assumed: assumedFacts(inputs).map(({ label, value, unit, usual, note }) => ({
+      label,
+      value: `${typeof value === 'number' ? Number(value.toPrecision(4)) : value}${unit && ` ${unit}`}`,
+      usual: usual ? `${usual[0]} to ${usual[1]}` : '–',
+      note,
+    })),
     deviceReasons: [...compared.value.reasons, ...(view.devices.length > 1 ? gaps : [])],
     breakdown,
     ties,
@@ -133,13 +143,16 @@ export function reportFacts(
       },
       { label: 'Kernel', text: `${kernel.name}, ${counted(kernel.registersPerThread, 'register')} per thread` },
       ...(traffic === null ? [] : [{ label: 'Traffic', text: traffic }]),
-      { label: 'Assumed', text: assumedPhrase(inputs) },
       {
         label: 'Designs',
         text: run.kept
           ? countsText(runSummary(run, 0))
           : `${whole(run.enumeratedCount)} enumerated, ${whole(run.validCount)} valid`,
       },
+      ...(layout.length === 0 ? [] : [{ label: 'Layout', text: layout.join(' ') }]),
+      ...(cpu ? [] : [{ label: 'Lockstep', text: lockstepText(chosen) }]),
+      { label: 'Method', text: [regimeText(breakdown.regime), orderText(breakdown)].filter(Boolean).join(' ') },
+      ...(pick ? [{ label: 'Choice', text: pick }] : []),
       { label: 'Evidence', text: designEvidence(view, device, chosen) },
       { label: 'Model', text: `${run.modelVersions.prediction ?? MODEL_VERSION}; a prediction, not a measurement` },
       { label: 'Made by', text: `Lockstep ${APP_VERSION}, run ${run.id} of ${run.startedAt}` },
@@ -153,26 +166,26 @@ export function designEvidence(view: RunView, device: Device, { designIndex, kin
   return [
     evidenceText(deviceEvidence(device), [kind]),
     measured &&
-      `Run ${measured.runId} measured ${ms(measured.medianMs)} ms for the kernel of this design, on ${measured.measuredOn}.`,
+      `Run ${measured.runId} measured ${timeText(measured.medianMs)} for the kernel of this design, on ${measured.measuredOn}.`,
     partialText(runSummary(view.run, 0)),
   ]
     .filter(Boolean)
     .join(' ');
 }
 
-/** The best time of an implementation on a device, ms, beside that of the fastest there. */
+/** The best time of an implementation on a device, beside that of the fastest there. */
 function implementationCell(name: string, [fastest, ...others]: readonly RankRow[]): string {
-  if (fastest?.design.implementation === name) return `${ms(fastest.timeMs)}, fastest`;
+  if (fastest?.design.implementation === name) return `${timeText(fastest.timeMs)}, fastest`;
   const own = others.find(({ design }) => design.implementation === name);
   if (!own) return '–';
-  return `${ms(own.timeMs)}, ${own.tied ? 'tied' : `+${percent(own.timeMs / fastest.timeMs - 1, 0)}`}`;
+  return `${timeText(own.timeMs)}, ${own.tied ? 'tied' : `+${percent(own.timeMs / fastest.timeMs - 1, 0)}`}`;
 }
 
 /** @param isCpu whether the best is of a CPU, whose time is not simulated */
 function tieSentence(ties: number, tieBand: TieBand, isCpu: boolean): string {
   const band = `${counted(ties, 'design is', 'designs are')} tied with the best: ${tieBandText(tieBand)}`;
   const choice = `. Choose among them for other reasons, or ${isCpu ? 'measure' : 'simulate or measure'} them`;
-  return `${band}${ties > 1 ? choice : ''}.${isCpu ? '' : ` ${ACCURACY_TEXT}`}`;
+  return `${band}${ties > 1 ? choice : ''}.`;
 }
 
 /** Says where the simulation of the chosen design contradicts its prediction. */
@@ -180,17 +193,30 @@ function simulationReasons(view: RunView, { designIndex, predictedMs }: RankRow)
   const simulated = view.simulated.times.get(designIndex);
   if (!simulated || !isContradicted(predictedMs, simulated)) return [];
   const text = contradictionText(predictedMs, simulated);
-  return [`Played event by event it takes ${ms(simulated.meanMs)} ms, ${text}: trust the simulation more, or measure.`];
+  return [
+    `Played event by event it takes ${timeText(simulated.meanMs)}, ${text}: trust the simulation more, or measure.`,
+  ];
 }
 
-function designSentence({ design, device, timeMs, rank }: RankRow, valid: number): string {
+function designSentence(
+  { design, device, timeMs, rank }: RankRow,
+  { byThreadsPerUnit }: DeviceBest,
+  valid: number,
+): string {
   const shared =
     design.threadsPerUnit === 1 ? 'one thread per unit' : `${design.threadsPerUnit} threads share each unit`;
   const cap = design.registerCap === null ? '' : `, registers capped at ${design.registerCap}`;
   const order = design.balancing === 'none' ? 'units in the order they come' : `balancing by ${design.balancing}`;
   const flattened = design.loop === 'flattened' ? ', loops flattened' : '';
   const written = design.implementation === undefined ? '' : `${design.implementation}, `;
-  return `On ${device}: ${written}${shared}, blocks of ${blockText(design)} threads, ${counted(design.gridBlocks, 'block')}, ${order}${flattened}${cap}. Predicted ${ms(timeMs)} ms${placeAmong(rank, valid)}.`;
+  const one = byThreadsPerUnit.find(({ threadsPerUnit }) => threadsPerUnit === 1)?.timeMs ?? NaN;
+  const gain = design.threadsPerUnit > 1 && one > timeMs ? `${fasterText(one / timeMs)} as one thread per unit: ` : '';
+  return `On ${device}: ${written}${shared}, blocks of ${blockText(design)} threads, ${counted(design.gridBlocks, 'block')}, ${order}${flattened}${cap}. Predicted ${gain}${timeText(timeMs)}${placeAmong(rank, valid)}.`;
+}
+
+/** 1.26 → `1.26 × as fast`. */
+function fasterText(ratio: number): string {
+  return `${ratio.toFixed(2)}\u00a0× as fast`;
 }
 
 function placeAmong(rank: number, valid: number): string {
@@ -198,7 +224,7 @@ function placeAmong(rank: number, valid: number): string {
 }
 
 function coresSentence({ design, device, timeMs, rank }: RankRow, cpu: CpuDevice, valid: number): string {
-  return `On ${device}: ${whole(design.gridBlocks)} of ${counted(cpu.cores, 'core')}, units shared out by ${design.balancing}. Predicted ${ms(timeMs)} ms${placeAmong(rank, valid)}.`;
+  return `On ${device}: ${whole(design.gridBlocks)} of ${counted(cpu.cores, 'core')}, units shared out by ${design.balancing}. Predicted ${timeText(timeMs)}${placeAmong(rank, valid)}.`;
 }
 
 /** Differences of time below this fraction are not reported. */
@@ -254,8 +280,6 @@ function designReasons(
           )
           .join(', then ')}.`,
   );
-  const longest = longestUnitText(breakdown);
-  if (longest !== '') sentences.push(longest);
   const against = (timeMs: number): string =>
     timeMs >= row.timeMs ? `${percent(timeMs / row.timeMs - 1)} slower` : `${percent(1 - timeMs / row.timeMs)} faster`;
   const others = byThreadsPerUnit.filter(
@@ -273,12 +297,15 @@ function designReasons(
       `With ${next.threadsPerUnit} ${next.threadsPerUnit === 1 ? 'thread' : 'threads'} per unit instead of ${design.threadsPerUnit}, the best design is ${against(next.timeMs)}${one && one !== next ? `; with one thread per unit, ${against(one.timeMs)}` : ''}.`,
     );
   }
-  sentences.push(
-    `A group of units in lockstep takes ${row.aggregateLoss.toFixed(3)} times the work it does (aggregate loss; the mean over groups is ${row.meanLoss.toFixed(3)}).`,
-  );
+  const longest = longestUnitText(breakdown);
+  if (longest !== '') sentences.push(longest);
   const limits = LIMITING_FACTORS.filter(({ code }) => row.limitedBy.includes(code)).map(({ text }) => text);
   sentences.push(
     `${counted(row.residentBlocks, 'block')} of it ${row.residentBlocks === 1 ? 'is' : 'are'} resident on a multiprocessor, ${percent(row.occupancyFraction)} of its thread-group slots${limits.length > 0 ? `; ${limits.join(' and ')} ${limits.length > 1 || limits[0] !== 'shared memory' ? 'allow' : 'allows'} no more` : ''}. The launch takes ${row.waves.toFixed(2)} waves.`,
   );
   return sentences;
+}
+
+function lockstepText({ aggregateLoss, meanLoss }: RankRow): string {
+  return `A group of units in lockstep takes ${aggregateLoss.toFixed(3)} times the work it does (aggregate loss; the mean over groups is ${meanLoss.toFixed(3)}).`;
 }

@@ -1,3 +1,4 @@
+import { timeText } from '../../../src-workers/domain/times.ts';
 import { createHash } from 'node:crypto';
 import { AXIS, AXIS_ORDER } from '../../../src-workers/domain/space.ts';
 import { axisPosition } from '../../../src-workers/sweep/ranking.ts';
@@ -6,7 +7,7 @@ import type { RankRow } from '../../contract/api.ts';
 import { landscapeAxes, landscapeGrid } from '../ranking/landscape.ts';
 import { axisTexts } from '../ranking/rows.ts';
 import type { RunView } from '../runs/run-view.ts';
-import { html, ms } from './text.ts';
+import { html } from './text.ts';
 
 /** The interactive landscape of the HTML report: data in an attribute, and one script that knows nothing but how to draw it. */
 
@@ -103,6 +104,10 @@ const mix = (stops, place) => {
 };
 const best = () => Math.min(...map.timeMs.filter((ms) => ms !== null));
 const number = (value) => value.toLocaleString('en-US', { maximumSignificantDigits: 4 });
+const time = (ms) => {
+  const [unit, per] = [['s', 1e-3], ['ms', 1], ['µs', 1e3]].find(([, per]) => ms * per >= 1) ?? ['ns', 1e6];
+  return number(ms * per) + ' ' + unit;
+};
 const size = () => [(canvas.clientWidth - LEFT) / map.x.texts.length, (canvas.clientHeight - TOP - BOTTOM) / map.y.texts.length];
 const cell = (index) => {
   const [w, h] = size(), nx = map.x.texts.length;
@@ -149,7 +154,7 @@ function say() {
   if (shown < 0) return (said.textContent = '');
   const nx = map.x.texts.length, ms = map.timeMs[shown], low = best();
   const place = map.y.label + ' ' + map.y.texts[Math.floor(shown / nx)] + ', ' + map.x.label.toLowerCase() + ' ' + map.x.texts[shown % nx];
-  said.textContent = place + ': ' + (ms === null ? 'no valid design' : number(ms) + ' ms, +' + number(100 * (ms / low - 1)) + ' % to the best of this device' + (map.settings[map.setting[shown]] ? '. ' + map.settings[map.setting[shown]] : ''));
+  said.textContent = place + ': ' + (ms === null ? 'no valid design' : time(ms) + ', +' + number(100 * (ms / low - 1)) + ' % to the best of this device' + (map.settings[map.setting[shown]] ? '. ' + map.settings[map.setting[shown]] : ''));
 }
 function show(index) {
   at = index;
@@ -189,7 +194,7 @@ export function mapSection(view: RunView, chosen: RankRow): string {
     .sort((a, b) => Number(b.chosen >= 0) - Number(a.chosen >= 0));
   if (maps.length === 0) return '';
   const options = maps.map(({ device }) => `<option>${html(device)}</option>`).join('');
-  const label = `Predicted time over ${maps[0].x.label.toLowerCase()} and ${maps[0].y.label.toLowerCase()} on ${maps[0].device}; the chosen design takes ${ms(chosen.timeMs)} ms. Arrow keys move over the map.`;
+  const label = `Predicted time over ${maps[0].x.label.toLowerCase()} and ${maps[0].y.label.toLowerCase()} on ${maps[0].device}; the chosen design takes ${timeText(chosen.timeMs)}. Arrow keys move over the map.`;
   return [
     '<h2>Landscape</h2>',
     '<p>The best predicted time of each pair of values, over all others. Dark is fast in the light theme, light in the dark one; ringed: the chosen design.</p>',

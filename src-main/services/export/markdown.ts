@@ -1,9 +1,10 @@
-import { BREAKDOWN_PARTS, partDecimals } from '../../../src-workers/domain/breakdown.ts';
+import { BREAKDOWN_PARTS } from '../../../src-workers/domain/breakdown.ts';
 import { coresText } from '../../../src-workers/domain/terms.ts';
+import { timeIn, timeText, timeUnit } from '../../../src-workers/domain/times.ts';
 import { blockText, isCpuDesign } from '../../../src-workers/domain/design.ts';
 import { designText } from '../ranking/design-text.ts';
 import type { ReportFacts } from './facts.ts';
-import { markdown, ms, percent, whole } from './text.ts';
+import { markdown, percent, whole } from './text.ts';
 
 type Cell = string | number;
 
@@ -18,6 +19,7 @@ const sentences = (lines: readonly string[]): string => lines.map(markdown).join
 export function markdownReport(facts: ReportFacts): string {
   const { chosen, breakdown, rows, devices } = facts;
   const best = rows[0].timeMs;
+  const unit = timeUnit(best);
   const named = facts.implementations.length > 0;
   const fastest = Math.min(...devices.flatMap((entry) => (entry.best ? [entry.best.timeMs] : [])));
   const sections = [
@@ -26,15 +28,25 @@ export function markdownReport(facts: ReportFacts): string {
     '## Recommendation',
     `**${markdown(facts.recommendation)}**`,
     `\`${designText(chosen.design)}\``,
-    sentences(facts.layout),
     '## Why',
-    sentences(facts.reasons),
+    facts.reasons.map((reason, at) => `${at + 1}. ${markdown(reason)}`).join('\n'),
+    ...(facts.assumed.length === 0
+      ? []
+      : [
+          '## What is assumed',
+          table(
+            ['Input', 'Where it comes from', 'Value', 'Usual'],
+            2,
+            facts.assumed.map(({ label, note, value, usual }) => [label, note, value, usual].map(markdown)),
+          ),
+        ]),
+    '## Where the time goes',
     table(
-      ['Part', 'ms', 'Share'],
+      ['Part', unit.name, 'Share'],
       1,
       BREAKDOWN_PARTS.filter(({ id }) => breakdown.parts[id] > 0).map(({ id, label }) => [
         label,
-        breakdown.parts[id].toFixed(partDecimals(breakdown.parts[id], 4)),
+        timeIn(unit, breakdown.parts[id]),
         percent(breakdown.parts[id] / breakdown.timeMs),
       ]),
     ),
@@ -43,12 +55,12 @@ export function markdownReport(facts: ReportFacts): string {
           '## Devices',
           sentences(facts.deviceReasons),
           table(
-            ['Device', 'Best design', 'ms', 'To fastest'],
+            ['Device', 'Best design', 'Time', 'To fastest'],
             2,
             devices.map(({ device, best: own }) => [
               markdown(device.name),
               own ? `\`${designText(own.design)}\`` : 'no valid design',
-              own ? ms(own.timeMs) : '–',
+              own ? timeText(own.timeMs) : '–',
               own ? `+${percent(own.timeMs / fastest - 1)}` : '–',
             ]),
           ),
@@ -59,7 +71,7 @@ export function markdownReport(facts: ReportFacts): string {
           '## Implementations',
           sentences(facts.choice),
           table(
-            ['Best time, ms', ...devices.map(({ device }) => markdown(device.name))],
+            ['Best time', ...devices.map(({ device }) => markdown(device.name))],
             1,
             facts.implementations.map(({ name, cells }) => [markdown(name), ...cells]),
           ),
@@ -79,7 +91,7 @@ export function markdownReport(facts: ReportFacts): string {
         'Block',
         'Grid',
         'Cap',
-        'ms',
+        unit.name,
         'To best',
       ],
       named ? 4 : 3,
@@ -94,7 +106,7 @@ export function markdownReport(facts: ReportFacts): string {
         isCpuDesign(row.design) ? '–' : blockText(row.design),
         isCpuDesign(row.design) ? coresText(row.design.gridBlocks) : whole(row.design.gridBlocks),
         row.design.registerCap ?? '–',
-        ms(row.timeMs),
+        timeIn(unit, row.timeMs),
         `+${percent(row.timeMs / best - 1)}`,
       ]),
     ),

@@ -1,12 +1,13 @@
-import { BREAKDOWN_PARTS, partDecimals } from '../../../src-workers/domain/breakdown.ts';
+import { BREAKDOWN_PARTS } from '../../../src-workers/domain/breakdown.ts';
 import { coresText } from '../../../src-workers/domain/terms.ts';
+import { timeIn, timeText, timeUnit } from '../../../src-workers/domain/times.ts';
 import { blockText, isCpuDesign } from '../../../src-workers/domain/design.ts';
 import { designText } from '../ranking/design-text.ts';
 import type { Histogram, RankRow } from '../../contract/api.ts';
 import { MAP_SCRIPT_HASH, MAP_STYLE } from './map.ts';
 import type { ReportFacts } from './facts.ts';
 import { compositionLegend, compositionPlot, distributionPlot, granularityPlot, type DrawChart } from './plots.ts';
-import { html, ms, percent, whole } from './text.ts';
+import { html, percent, whole } from './text.ts';
 
 /** Same colours as the application's tokens. */
 const STYLE = `
@@ -21,9 +22,9 @@ body{max-width:800px;margin:0 auto;padding:32px 16px 48px;background:var(--bg);c
 h1{margin:0;font-size:15px;line-height:20px;font-weight:600}
 h2{margin:28px 0 6px;padding-top:12px;border-top:1px solid var(--line);font-size:13px;line-height:20px;font-weight:600}
 h3{margin:16px 0 4px;font-size:12px;font-weight:600}
-p{margin:4px 0 8px;max-width:640px}
+p{margin:4px 0 8px;max-width:640px}ol{margin:4px 0 8px;padding-left:20px;max-width:640px}li+li{margin-top:4px}
 .lead{color:var(--text-2)}
-.recommendation{margin:12px 0 8px;font-weight:550}
+.recommendation{margin:12px 0 8px;font-size:18px;line-height:26px;font-weight:550}
 code{padding:2px 6px;border-radius:4px;background:var(--sunken);font:11.5px/18px 'JetBrains Mono Variable','JetBrains Mono',ui-monospace,monospace;overflow-wrap:anywhere}
 svg{display:block;width:100%;height:auto;margin:8px 0;font-size:11px}
 ${BREAKDOWN_PARTS.map(({ id }) => `.part-${id}{background:var(--${id})}`).join('')}
@@ -43,6 +44,8 @@ dl{display:grid;grid-template-columns:max-content 1fr;gap:2px 16px;margin:4px 0}
 interface Column<Row> {
   readonly head: string;
   readonly word?: boolean;
+  /** Long words, on several lines. */
+  readonly wrap?: boolean;
   readonly cell: (row: Row) => string | number;
 }
 
@@ -52,7 +55,7 @@ function table<Row>(
   rows: readonly Row[],
   rowClass: (row: Row) => string = () => '',
 ): string {
-  const name = (column: Column<Row>): string => (column.word ? ' class="word"' : '');
+  const name = (column: Column<Row>): string => (column.word ? ` class="word${column.wrap ? ' wrap' : ''}"` : '');
   const head = columns.map((column) => `<th scope="col"${name(column)}>${html(column.head)}</th>`).join('');
   const body = rows.map((row) => {
     const cells = columns.map((column) => `<td${name(column)}>${html(String(column.cell(row)))}</td>`).join('');
@@ -73,22 +76,34 @@ const paragraph = (sentences: readonly string[]): string =>
 export function htmlReport(facts: ReportFacts, draw: DrawChart, map: string): string {
   const { chosen, breakdown, rows, devices } = facts;
   const best = rows[0].timeMs;
+  const unit = timeUnit(best);
   const named = facts.implementations.length > 0;
   const fastest = Math.min(...devices.flatMap((entry) => (entry.best ? [entry.best.timeMs] : [])));
   const body = [
     `<h1>${html(facts.title)}</h1>`,
-    facts.description ? `<p class="lead">${html(facts.description)}</p>` : '',
     `<p class="recommendation">${html(facts.recommendation)}</p>`,
     `<p><code>${html(designText(chosen.design))}</code></p>`,
-    paragraph(facts.layout),
+    facts.description ? `<p class="lead">${html(facts.description)}</p>` : '',
     '<h2>Why</h2>',
-    paragraph(facts.reasons),
+    `<ol>${facts.reasons.map((reason) => `<li>${html(reason)}</li>`).join('')}</ol>`,
+    facts.assumed.length === 0
+      ? ''
+      : `<h2>What is assumed</h2>${table(
+          [
+            { head: 'Input', word: true, cell: ({ label }) => label },
+            { head: 'Value', cell: ({ value }) => value },
+            { head: 'Usual', cell: ({ usual }) => usual },
+            { head: 'Where it comes from', word: true, wrap: true, cell: ({ note }) => note },
+          ],
+          facts.assumed,
+        )}`,
+    '<h2>Where the time goes</h2>',
     table(
       [
         { head: 'Part', word: true, cell: ({ label }) => label },
-        { head: 'ms', cell: ({ id }) => breakdown.parts[id].toFixed(partDecimals(breakdown.parts[id], 4)) },
+        { head: unit.name, cell: ({ id }) => timeIn(unit, breakdown.parts[id]) },
         { head: 'Share', cell: ({ id }) => percent(breakdown.parts[id] / breakdown.timeMs) },
-        { head: 'What it is', word: true, cell: ({ hint }) => hint },
+        { head: 'What it is', word: true, wrap: true, cell: ({ hint }) => hint },
       ],
       BREAKDOWN_PARTS.filter(({ id }) => breakdown.parts[id] > 0),
     ),
@@ -96,7 +111,7 @@ export function htmlReport(facts: ReportFacts, draw: DrawChart, map: string): st
     `<h2>All designs on ${html(chosen.device)}</h2>`,
     draw(distributionPlot(facts.histogram, chosen.timeMs)),
     notDrawn(facts.histogram),
-    `<h2>${devices.length > 1 ? 'Devices' : 'Where the time goes'}</h2>`,
+    devices.length > 1 ? '<h2>Devices</h2>' : '',
     paragraph(facts.deviceReasons),
     draw(compositionPlot(devices)),
     compositionLegend(devices),
@@ -109,7 +124,7 @@ export function htmlReport(facts: ReportFacts, draw: DrawChart, map: string): st
               word: true,
               cell: ({ best: own }) => (own ? designText(own.design) : 'no valid design'),
             },
-            { head: 'ms', cell: ({ best: own }) => (own ? ms(own.timeMs) : '–') },
+            { head: 'Time', cell: ({ best: own }) => (own ? timeText(own.timeMs) : '–') },
             { head: 'To fastest', cell: ({ best: own }) => (own ? `+${percent(own.timeMs / fastest - 1)}` : '–') },
           ],
           devices,
@@ -122,7 +137,7 @@ export function htmlReport(facts: ReportFacts, draw: DrawChart, map: string): st
           paragraph(facts.choice),
           table(
             [
-              { head: 'Best time, ms', word: true, cell: ({ name }) => name },
+              { head: 'Best time', word: true, cell: ({ name }) => name },
               ...devices.map(({ device }, at) => ({
                 head: device.name,
                 cell: ({ cells }: ReportFacts['implementations'][number]) => cells[at],
@@ -149,7 +164,7 @@ export function htmlReport(facts: ReportFacts, draw: DrawChart, map: string): st
           cell: (row) => (isCpuDesign(row.design) ? coresText(row.design.gridBlocks) : whole(row.design.gridBlocks)),
         },
         { head: 'Cap', cell: (row) => row.design.registerCap ?? '–' },
-        { head: 'ms', cell: (row) => ms(row.timeMs) },
+        { head: unit.name, cell: (row) => timeIn(unit, row.timeMs) },
         { head: 'To best', cell: (row) => `+${percent(row.timeMs / best - 1)}` },
       ],
       rows,
@@ -177,12 +192,12 @@ export function htmlReport(facts: ReportFacts, draw: DrawChart, map: string): st
 
 function notDrawn({ beyond, edgesMs }: Histogram): string {
   const last = edgesMs[edgesMs.length - 1];
-  return beyond > 0 ? `<p class="note">${whole(beyond)} designs slower than ${ms(last)} ms are not drawn.</p>` : '';
+  return beyond > 0 ? `<p class="note">${whole(beyond)} designs slower than ${timeText(last)} are not drawn.</p>` : '';
 }
 
 function granularitySection({ devices }: ReportFacts, draw: DrawChart): string {
   const plot = granularityPlot(devices);
   return plot === null
     ? ''
-    : `<h2>Threads per unit</h2><p>Best predicted time of each number of threads per unit, ms; ringed: the fastest of a device.</p>${draw(plot)}`;
+    : `<h2>Threads per unit</h2><p>Best predicted time of each number of threads per unit; ringed: the fastest of a device.</p>${draw(plot)}`;
 }

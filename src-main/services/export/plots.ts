@@ -1,8 +1,9 @@
+import { timeRange, timeText, timeUnit, type TimeUnit } from '../../../src-workers/domain/times.ts';
 import type { EChartsOption } from 'echarts';
 import { BREAKDOWN_PARTS } from '../../../src-workers/domain/breakdown.ts';
 import { logTicks, multiples, niceStep, spreadLabels } from '../../../src-workers/numeric/ticks.ts';
 import type { DeviceBest, Histogram } from '../../contract/api.ts';
-import { html, ms, whole } from './text.ts';
+import { html, whole } from './text.ts';
 
 /**
  * Charts of the HTML report, as ECharts draws them without a page. Colours are the custom properties of the report's style
@@ -105,6 +106,12 @@ const rule = (x: number, top: number, bottom: number, name: string, style: objec
   style: { stroke: colour(name), ...style },
 });
 
+/** Ticks of times, ms, in a unit. */
+const inUnit =
+  ({ perMs }: TimeUnit) =>
+  (timeMs: number): string =>
+    String(Number((timeMs * perMs).toPrecision(4)));
+
 /** All designs of the chosen device by predicted time. */
 export function distributionPlot({ edgesMs, counts, best, median }: Histogram, chosenMs: number): ReportChart {
   const [first, last] = [edgesMs[0], edgesMs[edgesMs.length - 1]];
@@ -113,18 +120,19 @@ export function distributionPlot({ edgesMs, counts, best, median }: Histogram, c
   const at = (timeMs: number): number =>
     box.left + (Math.log(timeMs / first) / Math.log(last / first)) * (box.right - box.left);
   const filled = Array.from(counts, (n, i) => [i, n] as const).filter(([, n]) => n > 0);
+  const unit = timeUnit(best);
   const isApart = chosenMs > best * 1.001 && chosenMs <= last;
   return {
-    label: `Distribution of the predicted time of all designs; best ${ms(best)} ms, median ${ms(median)} ms`,
+    label: `Distribution of the predicted time of all designs; best ${timeText(best)}, median ${timeText(median)}`,
     height: 194,
     title: (_, index) => {
       const [i, n] = filled[index];
-      return `${ms(edgesMs[i])} – ${ms(edgesMs[i + 1])} ms: ${whole(n)}`;
+      return `${timeRange(edgesMs[i], edgesMs[i + 1])}: ${whole(n)}`;
     },
     option: {
       ...axes(
         box,
-        { low: first, high: last, log: true, ticks: logTicks(first, last, { max: 8 }), text: String },
+        { low: first, high: last, log: true, ticks: logTicks(first, last, { max: 8 }), text: inUnit(unit) },
         { low: 0, high: most, log: false, ticks: multiples(0, most, Math.max(1, niceStep(most, 3))), text: whole },
       ),
       series: [
@@ -144,15 +152,15 @@ export function distributionPlot({ edgesMs, counts, best, median }: Histogram, c
         },
       ] as never,
       graphic: [
-        words(box.right, box.bottom + 27, 'predicted time, ms, logarithmic', { align: 'right' }),
+        words(box.right, box.bottom + 27, `predicted time, ${unit.name}, logarithmic`, { align: 'right' }),
         rule(at(median), box.top - 6, box.bottom, 'text-2', { lineDash: [3, 3] }),
-        words(at(median) + 4, box.top - 4, `median ${ms(median)}`),
+        words(at(median) + 4, box.top - 4, `median ${timeText(median)}`),
         rule(at(best), box.top - 16, box.bottom, 's1', { lineWidth: 1.75 }),
-        words(at(best) + 4, box.top - 14, `best ${ms(best)}`, { strong: true }),
+        words(at(best) + 4, box.top - 14, `best ${timeText(best)}`, { strong: true }),
         ...(isApart
           ? [
               rule(at(chosenMs), box.top - 16, box.bottom, 's2', { lineWidth: 1.75 }),
-              words(at(chosenMs) + 4, box.top + 8, `this design ${ms(chosenMs)}`, { strong: true }),
+              words(at(chosenMs) + 4, box.top + 8, `this design ${timeText(chosenMs)}`, { strong: true }),
             ]
           : []),
       ],
@@ -248,7 +256,7 @@ export function compositionPlot(devices: readonly DeviceBest[]): ReportChart {
   return {
     label: 'Where the time of the best design of each device goes',
     height: shown.length * row + 4,
-    title: (series, index) => `${parts[series].label}: ${ms(shown[index].breakdown!.parts[parts[series].id])} ms`,
+    title: (series, index) => `${parts[series].label}: ${timeText(shown[index].breakdown!.parts[parts[series].id])}`,
     option: {
       grid: { left, top: 0, width: WIDTH - left - 70, height: shown.length * row, outerBoundsMode: 'none' },
       xAxis: { type: 'value', min: 0, max: most, show: false },
@@ -263,7 +271,7 @@ export function compositionPlot(devices: readonly DeviceBest[]): ReportChart {
       })),
       graphic: shown.flatMap((entry, i) => [
         words(0, (i + 0.5) * row, entry.device.name, { strong: true }),
-        words(left + drawnMs(entry) * scale + 8, (i + 0.5) * row, ms(entry.best!.timeMs)),
+        words(left + drawnMs(entry) * scale + 8, (i + 0.5) * row, timeText(entry.best!.timeMs)),
       ]),
     },
   };

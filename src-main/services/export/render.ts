@@ -1,3 +1,4 @@
+import { timeText } from '../../../src-workers/domain/times.ts';
 import { parseBalancing } from '../../../src-workers/domain/balancing.ts';
 import { fail, ok, unwrap, type Result } from '../../../src-workers/domain/result.ts';
 import { AXIS } from '../../../src-workers/domain/space.ts';
@@ -25,7 +26,7 @@ import { threadGroupWidth, TUNER_NAMES, tunerDesigns, unitsTable } from './tuner
 import { imageOf } from './tiles.ts';
 import { launchTrace } from './trace.ts';
 import { kernelTunerScript, optunaModule, tritonModule, type TunerSource } from './tuners.ts';
-import { joined, ms } from './text.ts';
+import { joined } from './text.ts';
 
 /** Media type of a page that is to be printed. */
 const PDF = 'application/pdf';
@@ -193,7 +194,7 @@ function fasterText(asked: RankRow, { timeMs }: RankRow, format: ExportFormat): 
           : isTuner(format)
             ? TUNER_NAMES[format]
             : 'Code for GPUs';
-  return `${form} cannot express the faster design ${asked.designIndex} (${designText(asked.design)}, on ${asked.device}): ${ms(asked.timeMs)} ms, against ${ms(timeMs)} ms here.`;
+  return `${form} cannot express the faster design ${asked.designIndex} (${designText(asked.design)}, on ${asked.device}): ${timeText(asked.timeMs)}, against ${timeText(timeMs)} here.`;
 }
 
 const isTuner = (format: ExportFormat): format is (typeof TUNER_FORMATS)[number] =>

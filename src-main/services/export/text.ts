@@ -16,7 +16,7 @@ export function markdown(text: string): string {
     .replace(/(\w):\/\//g, '$1\\://');
 }
 
-const GREEK: Readonly<Record<string, string>> = { σ: 'sigma', τ: 'tau', κ: 'kappa' };
+const GREEK: Readonly<Record<string, string>> = { σ: 'sigma', τ: 'tau', κ: 'kappa', µ: 'u' };
 
 /**
  * Text in a one-line comment of C++, WGSL or Python: printable ASCII that can neither end the comment nor continue its line, by a
@@ -24,7 +24,7 @@ const GREEK: Readonly<Record<string, string>> = { σ: 'sigma', τ: 'tau', κ: 'k
  */
 export function comment(text: string): string {
   return oneLine(text)
-    .replace(/[στκ]/g, (letter) => GREEK[letter])
+    .replace(/[στκµ]/g, (letter) => GREEK[letter])
     .replace(/[^\x20-\x7e]/g, ' ')
     .replaceAll('*/', '* /')
     .replaceAll('/*', '/ *')
@@ -106,13 +106,6 @@ function isGenerator(value: unknown): value is Iterable<unknown> | AsyncIterable
 
 export function whole(value: number): string {
   return value.toLocaleString('en-US', { maximumFractionDigits: 0 });
-}
-
-/** Four significant digits, in plain decimals. */
-export function ms(value: number): string {
-  if (!Number.isFinite(value)) return '–';
-  const decimals = value === 0 ? 0 : Math.max(0, Math.min(7, 3 - Math.floor(Math.log10(Math.abs(value)))));
-  return value.toLocaleString('en-US', { minimumFractionDigits: decimals, maximumFractionDigits: decimals });
 }
 
 /** 0.131 → `13.1 %`, with a no-break space. */

@@ -3,7 +3,7 @@ import type { EChartsOption } from '../../charts/echarts.ts';
 import { CHARACTER_PX, fitTexts } from '../../charts/labels.ts';
 import { axisTitles, plane, planeAxes, tooltip, tooltipBody, words, type ChartSize } from '../../charts/parts.ts';
 import type { ChartTheme } from '../../charts/theme.svelte.ts';
-import { NBSP, milliseconds, plain } from '../../format/numbers.ts';
+import { plain, timeText } from '../../format/numbers.ts';
 import { seriesOf } from './series.ts';
 
 export interface GranularityCurve {
@@ -66,7 +66,7 @@ export function granularityChart(
           '',
           drawn.flatMap(({ short, points }) => {
             const here = points.find((point) => point.threadsPerUnit === threadsPerUnit);
-            return here ? [{ label: short, value: `${milliseconds(here.timeMs)}${NBSP}ms` }] : [];
+            return here ? [{ label: short, value: timeText(here.timeMs) }] : [];
           }),
         );
       },

@@ -1,5 +1,5 @@
 import { kindsText } from '../../../src-workers/domain/evidence.ts';
-import { ACCURACY_TEXT, contradictionText, isContradicted } from '../../../src-main/contract/accuracy.ts';
+import { contradictionText, isContradicted } from '../../../src-main/contract/accuracy.ts';
 import type { DeviceBest } from '../../../src-main/contract/api.ts';
 import type { Study } from '../../../src-main/contract/study.ts';
 import { blockText, type Design } from '../../../src-workers/domain/design.ts';
@@ -10,7 +10,7 @@ import { CPU_METRICS } from '../../../src-workers/models/contention/cpu-metrics.
 import { DEVICE_METRICS, type DeviceMetric } from '../../../src-workers/models/occupancy/device-metrics.ts';
 import { pipelineParameters } from '../../../src-workers/models/pipeline/derive.ts';
 import { limitWords } from '../../format/limits.ts';
-import { change, count, fixed, milliseconds, percent, plain } from '../../format/numbers.ts';
+import { change, count, fixed, percent, plain, timeText } from '../../format/numbers.ts';
 
 export type RowGroup = 'result' | 'implementations' | 'why' | 'limits';
 
@@ -117,21 +117,19 @@ export function compareRows(
   const finite = (value: number): number | null => (Number.isFinite(value) ? value : null);
   return [
     row('time', 'result', 'Time', {
-      unit: 'ms',
       better: 'lower',
       value: (best) => best.timeMs,
-      format: milliseconds,
+      format: timeText,
       hint: 'Predicted time of the whole workload',
     }),
     ...(compared.some(({ entry }) => entry?.best?.simulated)
       ? [
           row('simulated', 'result', 'Simulated', {
-            unit: 'ms',
             better: 'lower',
             value: (best) => best.simulated?.meanMs ?? null,
             text: ({ simulated, predictedMs }) =>
               simulated
-                ? `${milliseconds(simulated.meanMs)}${isContradicted(predictedMs, simulated) ? `, ${contradictionText(predictedMs, simulated)}` : ''}`
+                ? `${timeText(simulated.meanMs)}${isContradicted(predictedMs, simulated) ? `, ${contradictionText(predictedMs, simulated)}` : ''}`
                 : '–',
             hint: 'Mean time of the replications of the event simulation, and what it says of a prediction that it contradicts by more than 10 %; – where the design was not simulated',
           }),
@@ -197,7 +195,7 @@ export function compareRows(
       : [
           row('ties', 'result', 'Tied designs', {
             text: (_, { ties }) => count(ties),
-            hint: `Designs too close to the best to choose by predicted time. ${ACCURACY_TEXT}`,
+            hint: 'Designs too close to the best to choose by predicted time',
           }),
           row('tieBand', 'result', 'Tie band', {
             text: (_, { tieBand }) => percent(tieBand.fraction),
@@ -279,7 +277,7 @@ function implementationRow(name: string, compared: readonly Compared[]): Compare
     hint: '',
     better: 'none',
     values: own.map((row) => row?.timeMs ?? null),
-    texts: own.map((row, at) => (row ? milliseconds(row.timeMs) : compared[at].entry ? '–' : '')),
+    texts: own.map((row, at) => (row ? timeText(row.timeMs) : compared[at].entry ? '–' : '')),
     estimates: compared.map(() => ''),
     beside: own.map((row, at) => {
       const [fastest] = compared[at].entry?.byImplementation ?? [];

@@ -2,7 +2,7 @@ import type { MeasuredTime } from '../../../src-main/contract/measuring.ts';
 import type { EChartsOption } from '../../charts/echarts.ts';
 import { plane, planeAxes, stroke, tooltip, tooltipBody, words, type ChartSize } from '../../charts/parts.ts';
 import type { ChartTheme } from '../../charts/theme.svelte.ts';
-import { NBSP, change, count, milliseconds } from '../../format/numbers.ts';
+import { NBSP, change, count, timeText } from '../../format/numbers.ts';
 import { launchRange, launches } from './repeats.ts';
 
 /** Every launch of a case in order, on the median of those that count and its interval; those out of reach as arrows. */
@@ -41,7 +41,7 @@ export function repeatsChart(time: MeasuredTime, theme: ChartTheme, size: ChartS
         const warmUps = time.warmUpMs.length;
         const title = each.order < warmUps ? `Warm-up ${each.order + 1}` : `Repeat ${each.order - warmUps + 1}`;
         return tooltipBody(title, each.kind === 'outlier' ? 'outlier' : '', [
-          { label: 'Time', value: `${milliseconds(each.timeMs)}${NBSP}ms` },
+          { label: 'Time', value: timeText(each.timeMs) },
           { label: 'to median', value: `${change(each.timeMs, time.medianMs)}${NBSP}%` },
         ]);
       },
@@ -92,12 +92,12 @@ export function repeatsChart(time: MeasuredTime, theme: ChartTheme, size: ChartS
             words(theme, area.left, area.bottom + 10, 'warm-up'),
           ]
         : []),
-      words(theme, area.left - 8, median, milliseconds(time.medianMs), { colour: 'text', bold: true, align: 'right' }),
+      words(theme, area.left - 8, median, timeText(time.medianMs), { colour: 'text', bold: true, align: 'right' }),
       ...(area.bottom - median > 18
-        ? [words(theme, area.left - 8, area.bottom - 4, milliseconds(range.lowMs), { align: 'right' })]
+        ? [words(theme, area.left - 8, area.bottom - 4, timeText(range.lowMs), { align: 'right' })]
         : []),
       ...(median - area.top > 18
-        ? [words(theme, area.left - 8, area.top + 4, milliseconds(range.highMs), { align: 'right' })]
+        ? [words(theme, area.left - 8, area.top + 4, timeText(range.highMs), { align: 'right' })]
         : []),
       words(theme, Math.max(first, area.left + 52), area.bottom + 10, '1'),
       words(theme, area.right, area.bottom + 10, count(time.repeats), { align: 'right' }),

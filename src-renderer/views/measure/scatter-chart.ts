@@ -12,7 +12,7 @@ import {
   type Plane,
 } from '../../charts/parts.ts';
 import type { ChartTheme } from '../../charts/theme.svelte.ts';
-import { NBSP, fixed, milliseconds, plain, signed } from '../../format/numbers.ts';
+import { NBSP, fixed, plain, signed, timeText } from '../../format/numbers.ts';
 import type { MeasuredPoint } from './points.ts';
 import { residualPercent } from './residuals.ts';
 import { labelPlaces, lineInFrame, type ScatterFrame } from './scatter.ts';
@@ -100,8 +100,8 @@ export function scatterChart(
       formatter: (params: unknown) => {
         const p = points[(params as { dataIndex: number }).dataIndex];
         return tooltipBody(describe(p), `rank ${p.predictedRank}`, [
-          { label: 'Predicted', value: `${milliseconds(p.predictedMs)}${NBSP}ms` },
-          { label: 'Measured', value: `${milliseconds(p.medianMs)}${NBSP}ms` },
+          { label: 'Predicted', value: timeText(p.predictedMs) },
+          { label: 'Measured', value: timeText(p.medianMs) },
           ...(p.lowMs !== null && p.highMs !== null
             ? [{ label: '95 % interval', value: `±${fixed(((p.highMs - p.lowMs) / 2 / p.medianMs) * 100, 2)}${NBSP}%` }]
             : []),

@@ -3,6 +3,7 @@ import {
   assumptions,
   balancingWords,
   designWords,
+  headline,
   factValue,
   lineText,
   originsText,
@@ -11,9 +12,8 @@ import {
   swingText,
   whisker,
 } from '../../../src-renderer/advice/words.ts';
-import { rivalOf } from '../../../src-renderer/advice/actions.ts';
 import { originText } from '../../../src-renderer/format/origins.ts';
-import type { InputSensitivity, Recommendation, Sensitivity } from '../../../src-main/contract/advice.ts';
+import type { InputSensitivity, Recommendation } from '../../../src-main/contract/advice.ts';
 import type { Design } from '../../../src-workers/domain/design.ts';
 import type { InputFact, Origin } from '../../../src-workers/domain/provenance.ts';
 import { term } from '../../../src-workers/domain/terms.ts';
@@ -159,10 +159,20 @@ describe('the recommendation in one line', () => {
     );
   });
 
-  it('is settled by measuring what would take over, or else another tied design', () => {
-    const inputs = [sensitivity('x', [1], TAKEOVER)];
-    expect(rivalOf(answer, { inputs } as unknown as Sensitivity)).toBe(40);
-    expect(rivalOf(answer, null)).toBe(9);
-    expect(rivalOf({ ...answer, ties: { ...answer.ties, designs: [7] } }, null)).toBeNull();
+  it('says how many times as fast, and as what', () => {
+    const compared = (threadsPerUnit: number, ms: number, chosen = false) =>
+      headline(
+        {
+          ...answer,
+          row: { ...answer.row, design: { ...DESIGN, threadsPerUnit } },
+          time: { ...answer.time, ms: 1 },
+          baseline: { designIndex: 1, text: '', ms, change: 1 / ms - 1, chosen },
+        },
+        cuda,
+      );
+    expect(compared(4, 1.26)).toBe('4 threads per unit, blocks of 128: 1.26\u00a0× as fast as a thread per unit.');
+    expect(compared(1, 2)).toMatch(/: 2\.00\u00a0× as fast as a plain design\.$/);
+    expect(compared(4, 0.5, true)).toMatch(/: 2\.00\u00a0× the time of the baseline\.$/);
+    expect(compared(4, 1.001)).toMatch(/: as fast as a thread per unit\.$/);
   });
 });

@@ -5,14 +5,18 @@ import {
   change,
   count,
   duration,
+  factor,
   fixed,
-  milliseconds,
   memorySize,
   parseMemorySize,
   parseNumber,
   percent,
   plain,
   signed,
+  timeIn,
+  timeRange,
+  timeText,
+  timeUnit,
 } from '../../../src-renderer/format/numbers.ts';
 
 describe('numbers as they are written', () => {
@@ -24,13 +28,7 @@ describe('numbers as they are written', () => {
   });
 
   it('writes a number of hundreds of digits in a few', () => {
-    for (const write of [
-      count,
-      (value: number) => fixed(value, 3),
-      plain,
-      milliseconds,
-      (value: number) => percent(value),
-    ])
+    for (const write of [count, (value: number) => fixed(value, 3), plain, (value: number) => percent(value)])
       for (const value of [1e308, -1e308, 1e22, Number.MAX_VALUE]) expect(write(value).length).toBeLessThan(12);
     expect([count(1e308), plain(-2.5e20), parseNumber(count(1e308))]).toEqual(['1.00e308', '−2.50e20', 1e308]);
     expect(count(2 ** 53)).toBe('9,007,199,254,740,992');
@@ -56,10 +54,20 @@ describe('numbers as they are written', () => {
     expect(plain(2e-7)).toBe('2.0e−7');
   });
 
-  it('gives times four digits at any size', () => {
-    expect(milliseconds(4.1184)).toBe('4.118');
-    expect(milliseconds(0.031234)).toBe('0.03123');
-    expect(milliseconds(1204.4)).toBe('1,204');
+  it('gives times four digits, in the unit that suits their size', () => {
+    const cases = [
+      [4.1184, '4.118 ms'], [0.031234, '31.23 µs'], [1204.4, '1.204 s'], [0.00152, '1.520 µs'], [1e-5, '10.00 ns'],
+      [0.99999, '1.000 ms'], [-0.25, '−250.0 µs'], [3_600_000, '3,600 s'], [NaN, '–'], [0, '0 ms'],
+    ] as const; // prettier-ignore
+    for (const [timeMs, text] of cases) expect(timeText(timeMs)).toBe(text.replace(' ', '\u00a0'));
+    expect(timeRange(0.6, 0.9)).toBe('600.0 to 900.0\u00a0µs');
+    expect(timeRange(0.6, 4)).toBe('600.0\u00a0µs to 4.000\u00a0ms');
+    // A table writes all of its times in one unit.
+    expect(timeIn(timeUnit(0.9), 1.25)).toBe('1,250');
+  });
+
+  it('writes how many times as fast with two to three digits', () => {
+    expect([1.256, 12.44, 130.2].map(factor)).toEqual(['1.26\u00a0×', '12.4\u00a0×', '130\u00a0×']);
   });
 
   it('writes durations and sizes in the unit a person would', () => {

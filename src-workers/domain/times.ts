@@ -1,0 +1,50 @@
+/** How times are written, in a unit that suits their size. */
+
+const NBSP = '\u00a0';
+
+/** A unit of time. */
+export interface TimeUnit {
+  readonly name: 's' | 'ms' | 'µs' | 'ns';
+  /** So many of it are a millisecond. */
+  readonly perMs: number;
+}
+const UNITS: readonly TimeUnit[] = [
+  { name: 's', perMs: 1e-3 },
+  { name: 'ms', perMs: 1 },
+  { name: 'µs', perMs: 1e3 },
+  { name: 'ns', perMs: 1e6 },
+];
+
+/** The largest unit of which a time, ms, is at least one: a table takes that of its smallest time. Of no time: ms. */
+export function timeUnit(timeMs: number): TimeUnit {
+  if (!Number.isFinite(timeMs) || timeMs === 0) return UNITS[1];
+  // A time that is written as 1,000 of a unit takes the next one.
+  return UNITS.find(({ perMs }) => Math.abs(timeMs) * perMs >= 0.99995) ?? UNITS[3];
+}
+
+/** A time, ms, in a unit, with four significant digits, without the unit: `4.118`, `0.03120`, `1,204`. Not finite: an en dash. */
+export function timeIn(unit: TimeUnit, timeMs: number): string {
+  if (!Number.isFinite(timeMs)) return '–';
+  const value = timeMs * unit.perMs;
+  // Of a number that large nobody knows the digits.
+  if (Math.abs(value) >= 1e16) return value.toExponential(2).replace('e+', 'e').replace('-', '\u2212');
+  const size = Math.log10(Number(Math.abs(value).toPrecision(4)));
+  const decimals = value === 0 ? 0 : Math.max(0, Math.min(7, 3 - Math.floor(size)));
+  const text = Math.abs(value).toLocaleString('en-US', {
+    minimumFractionDigits: decimals,
+    maximumFractionDigits: decimals,
+  });
+  return value < 0 ? `\u2212${text}` : text;
+}
+
+/** A time, ms, with four significant digits: `4.118 ms`, `31.20 µs`, `1.520 µs`. */
+export function timeText(timeMs: number): string {
+  const unit = timeUnit(timeMs);
+  return Number.isFinite(timeMs) ? `${timeIn(unit, timeMs)}${NBSP}${unit.name}` : '–';
+}
+
+/** Both ends of a range of times, ms: `607.1 to 898.0 µs`, `607.1 µs to 3.989 ms`. */
+export function timeRange(lowMs: number, highMs: number): string {
+  const unit = timeUnit(lowMs);
+  return `${unit === timeUnit(highMs) ? timeIn(unit, lowMs) : timeText(lowMs)} to ${timeText(highMs)}`;
+}
