@@ -1,10 +1,10 @@
-import type { InputSensitivity, Recommendation, Takeover } from '../../src-main/contract/advice.ts';
+import type { Recommendation, Uncertainty, WorthKnowing } from '../../src-main/contract/advice.ts';
 import { parseBalancing } from '../../src-workers/domain/balancing.ts';
 import { blockText, isCpuDesign, type Design } from '../../src-workers/domain/design.ts';
 import { assumedFacts, ORIGINS, type InputFact } from '../../src-workers/domain/provenance.ts';
 import type { Term } from '../../src-workers/domain/terms.ts';
-import { NBSP, change, count, counted, factor, plain, signed, timeRange, timeText } from '../format/numbers.ts';
-import { ORIGIN_NAMES, rangeText } from '../format/origins.ts';
+import { NBSP, change, count, counted, factor, plain, timeRange, timeText, percent } from '../format/numbers.ts';
+import { ORIGIN_NAMES } from '../format/origins.ts';
 
 /** How units are balanced, as one says it: `dynamic fetch`, `4 quantile buckets`; empty where nothing is done to them. */
 export function balancingWords(text: string): string {
@@ -74,18 +74,34 @@ function againstText({ chosen }: NonNullable<Recommendation['baseline']>, design
   return isCpuDesign(design) || design.threadsPerUnit === 1 ? 'a plain design' : `a ${say('thread', 'one')} per unit`;
 }
 
-/** The answer in a sentence: `4 threads per unit, blocks of 128: 1.26 × as fast as a thread per unit.` */
-export function headline({ row: { design }, time, baseline }: Recommendation, say: Term): string {
+/**
+ * The answer in a sentence: `4 threads per unit, blocks of 128: 1.26 × as fast as a thread per unit, 80 % sure to be within 3 % of the
+ * best; decided by cooperation step κ, which is assumed.`
+ */
+export function headline(
+  { row: { design }, time, baseline }: Recommendation,
+  known: Uncertainty | null,
+  say: Term,
+): string {
+  const said: string[] = [];
+  if (baseline) {
+    const against = againstText(baseline, design, say);
+    const ratio = baseline.ms / time.ms;
+    if (Math.abs(ratio - 1) < 0.005) said.push(`as fast as ${against}`);
+    else said.push(`${ratio > 1 ? `${factor(ratio)} as fast as` : `${factor(1 / ratio)} the time of`} ${against}`);
+  }
+  if (known) said.push(sureText(known));
+  const worth = known?.worthKnowing.at(0);
+  const decided =
+    worth && worth.gain >= WORTH_DOING
+      ? `; decided by ${worth.input.label[0].toLowerCase()}${worth.input.label.slice(1)}, which is assumed`
+      : '';
   const { main } = designWords(design, say);
-  if (!baseline) return `${main}.`;
-  const against = againstText(baseline, design, say);
-  const ratio = baseline.ms / time.ms;
-  if (Math.abs(ratio - 1) < 0.005) return `${main}: as fast as ${against}.`;
-  return `${main}: ${ratio > 1 ? `${factor(ratio)} as fast as` : `${factor(1 / ratio)} the time of`} ${against}.`;
+  return `${main}${said.length > 0 ? `: ${said.join(', ')}` : ''}${decided}.`;
 }
 
 /** `11.9 to 12.8 ms`. */
-export function intervalText({ lowMs, highMs }: Recommendation['time']): string {
+export function intervalText({ lowMs, highMs }: Pick<Recommendation['time'], 'lowMs' | 'highMs'>): string {
   return timeRange(lowMs, highMs);
 }
 
@@ -140,73 +156,45 @@ export function factValue({ value, unit: long }: Pick<InputFact, 'value' | 'unit
   return unit === '' ? text : `${text}${NBSP}${unit}`;
 }
 
-/** A bar of the tornado: how far the time of the recommended design goes either way while one input takes its values. */
-export interface Swing {
-  readonly field: string;
-  readonly label: string;
-  /** Time at its shortest and longest over the present time, less 1; 0 where it does not move. */
-  readonly low: number;
-  readonly high: number;
-  /** `0.01 to 0.25`: the values tried. */
-  readonly range: string;
-  /** What takes over beyond which value; empty where the advice holds over all of them. */
-  readonly takeovers: readonly string[];
-  readonly spoken: string;
-}
-
-/** The bars of a tornado, in the order given, of inputs that decide or move the time at all. */
-export function swings(inputs: readonly InputSensitivity[], timeMs: number): readonly Swing[] {
-  return inputs
-    .map(({ input, values, recommendedMs, below, above }) => {
-      const changes = recommendedMs.filter((time) => Number.isFinite(time)).map((time) => time / timeMs - 1);
-      const low = Math.min(0, ...changes);
-      const high = Math.max(0, ...changes);
-      const unit = shortUnit(input.unit);
-      const range = rangeText([values[0], values.at(-1)!], unit);
-      const takeovers = [
-        ...(below ? [takeoverText('below', below, unit)] : []),
-        ...(above ? [takeoverText('above', above, unit)] : []),
-      ];
-      const spoken = `${input.label} from ${range}: time ${swingText({ low, high })}. ${takeovers.length === 0 ? 'The advice holds.' : `It decides: ${takeovers.join('; ')}.`}`;
-      return { field: input.field, label: input.label, low, high, range, takeovers, spoken };
-    })
-    .filter(({ low, high, takeovers }) => takeovers.length > 0 || high - low >= SMALLEST_SWING);
-}
-/** Moves of less are below what the model can say. */
-const SMALLEST_SWING = 0.0005;
-
-/** `below 0.027 → 8 threads per unit, blocks of 896 threads (−12 %)`. */
-function takeoverText(side: 'below' | 'above', { at, text, gain }: Takeover, unit: string): string {
-  const place = `${side} ${plain(Number(at.toPrecision(3)))}${unit && `${NBSP}${unit}`}`;
-  if (gain >= 1) return `${place} it cannot run; then ${text}`;
-  return `${place} → ${text}${gain >= SMALLEST_SWING ? ` (${swingText({ low: -gain, high: 0 })})` : ''}`;
-}
-
-/** `−12 / +34 %`; one number where it goes one way only. */
-export function swingText({ low, high }: Pick<Swing, 'low' | 'high'>): string {
-  const write = (value: number): string => signed(value * 100, Math.abs(value) < 0.0995 ? 1 : 0);
-  const parts = [low, high].filter((value) => Math.abs(value) >= SMALLEST_SWING).map(write);
-  return parts.length === 0 ? `±0.0${NBSP}%` : `${parts.join(' / ')}${NBSP}%`;
-}
-
-/** Bars of a tornado are drawn by the logarithm of the time, and end at half and at twice the present one. */
-export const SWING_LIMIT = 2;
-/** Where a change is drawn, −1 at half the time to 1 at twice. */
-export function swingPlace(change: number): number {
-  return Math.min(1, Math.max(-1, Math.log(1 + change) / Math.log(SWING_LIMIT)));
-}
-
-/** Assumed inputs, those that decide first, then those that move the time most, then the others as they come. */
-export function assumptions(
-  inputs: readonly InputFact[],
-  sensitivities: readonly InputSensitivity[],
-): readonly InputFact[] {
-  const order = sensitivities.map(({ input }) => input.field);
+/** Assumed inputs, those worth knowing first, then the others as they come. */
+export function assumptions(inputs: readonly InputFact[], worth: readonly WorthKnowing[]): readonly InputFact[] {
+  const order = worth.map(({ input }) => input.field);
   const place = ({ field }: InputFact): number => (order.includes(field) ? order.indexOf(field) : order.length);
   return assumedFacts(inputs)
     .map((input, at) => ({ input, at }))
     .sort((a, b) => place(a.input) - place(b.input) || a.at - b.at)
     .map(({ input }) => input);
+}
+
+/** What to do next: what lessens the expected loss most, or else to take the design as it is. */
+export type NextStep =
+  | { readonly kind: 'copy' }
+  | { readonly kind: 'learn'; readonly worth: WorthKnowing }
+  | { readonly kind: 'measure'; readonly designs: readonly number[]; readonly sentence: string };
+
+/** Gains below this part of the time are not worth anybody's while. */
+const WORTH_DOING = 0.01;
+
+export function nextStep(known: Uncertainty | null): NextStep {
+  if (!known) return { kind: 'copy' };
+  const { robust, separation } = known;
+  const worth = known.worthKnowing.at(0);
+  const measured = separation ? robust.expectedRegret - separation.within : 0;
+  if (worth && worth.gain >= Math.max(WORTH_DOING, measured)) return { kind: 'learn', worth };
+  if (separation && measured >= WORTH_DOING)
+    return {
+      kind: 'measure',
+      designs: separation.designs.slice(0, separation.measure),
+      sentence: separation.sentence,
+    };
+  return { kind: 'copy' };
+}
+
+/** `80 % sure to be within 3 % of the best`; where that is less likely than not, what is expected to be lost. */
+export function sureText({ robust, within }: Uncertainty): string {
+  if (robust.chanceBest >= 0.5)
+    return `${percent(robust.chanceBest, 0)} sure to be within ${percent(within, 0)} of the best`;
+  return `expected ${percent(Math.expm1(robust.expectedRegret), 0)} over the best`;
 }
 
 /** `14 inputs: 5 given, 1 imported, 8 assumed`. */

@@ -1,5 +1,5 @@
 import { multiples, niceBounds, stepDecimals } from '../../src-workers/numeric/ticks.ts';
-import { NBSP, change, fixed } from '../format/numbers.ts';
+import { NBSP, change, fixed, inColumn, type TimeColumn } from '../format/numbers.ts';
 import type { EChartsOption } from './echarts.ts';
 import { CHARACTER_PX, fitTexts, freePlace, labelled, labelStride } from './labels.ts';
 import { plane, planeAxes, stroke, tooltip, tooltipBody, words, type ChartSize } from './parts.ts';
@@ -13,10 +13,10 @@ export interface SliceInput {
   /** Position of the design. */
   readonly at: number;
   readonly baselineMs: number | null;
-  readonly decimals: number;
+  readonly times: TimeColumn;
   /** Said under the axis, at its right end. */
   readonly axisTitle: string;
-  /** Times above this many times the fastest are cut, and said to be. */
+  /** Times above this many all the fastest are cut, and said to be. */
   readonly clip: number;
   readonly labelBaseline: boolean;
 }
@@ -32,14 +32,14 @@ export function areNames(values: readonly string[]): boolean {
 
 /** Predicted time along one axis of the space through a design: a line over numbers, dots over names. */
 export function sliceChart(
-  { values, timeMs, at, baselineMs, decimals, axisTitle, clip, labelBaseline }: SliceInput,
+  { values, timeMs, at, baselineMs, times, axisTitle, clip, labelBaseline }: SliceInput,
   theme: ChartTheme,
   size: ChartSize,
 ): EChartsOption {
-  const times = Array.from(timeMs);
-  const finite = times.filter((value) => Number.isFinite(value));
+  const all = Array.from(timeMs);
+  const finite = all.filter((value) => Number.isFinite(value));
   const best = Math.min(...finite);
-  const here = times[at];
+  const here = all[at];
   const named = areNames(values);
   // Each name is a dot of its own, which has a place whatever the others do; numbers are a line that a far end would flatten.
   const limit = named ? Infinity : Math.max(best * clip, Number.isFinite(here) ? here : 0);
@@ -49,10 +49,10 @@ export function sliceChart(
     Math.min(best, baseline ?? Infinity),
     Math.max(...finite.filter((value) => value <= limit), baseline ?? 0),
   );
-  const tickDecimals = stepDecimals(bounds.step);
+  const tick = (ms: number): string => fixed(ms * times.unit.perMs, stepDecimals(bounds.step * times.unit.perMs));
   const ticks = multiples(bounds.low, bounds.high, bounds.step);
   // Room for the longest tick label; labels of usual length leave plots above each other with one left edge.
-  const left = Math.max(34, 10 + CHARACTER_PX * Math.max(...ticks.map((ms) => fixed(ms, tickDecimals).length)));
+  const left = Math.max(34, 10 + CHARACTER_PX * Math.max(...ticks.map((ms) => tick(ms).length)));
   // Names stand in the middle of bands of their own.
   const ends = named || values.length < 2 ? [-0.5, values.length - 0.5] : [0, values.length - 1];
   const area = plane(size, { left, right: RIGHT, top: 6, bottom: 32 }, { low: ends[0], high: ends[1] }, bounds);
@@ -62,16 +62,16 @@ export function sliceChart(
   const blue = theme.series[0];
   const { baseY, place } = {
     baseY: baseline === null ? 0 : area.y(baseline),
-    place: `baseline ${fixed(baseline ?? 0, decimals)}`,
+    place: `baseline ${inColumn(baseline ?? 0, times)}`,
   };
   const free = freePlace(
-    times.map((ms, i) => [area.x(i), area.y(ms)]),
+    all.map((ms, i) => [area.x(i), area.y(ms)]),
     baseY,
     { left: area.left, right: area.right, top: 4, widthPx: place.length * CHARACTER_PX },
   );
   const axes = planeAxes(theme, area, {
     x: { ticks: [], format: String },
-    y: { ticks, format: (ms) => fixed(ms, tickDecimals) },
+    y: { ticks, format: tick },
   });
   return {
     ...axes,
@@ -82,7 +82,7 @@ export function sliceChart(
       formatter: (params: unknown) => {
         const [i, ms] = (params as readonly { value: readonly [number, number] }[])[0].value;
         return tooltipBody(`${values[i]}`, axisTitle, [
-          { label: 'Predicted', value: `${fixed(ms, decimals)}${NBSP}ms` },
+          { label: 'Predicted', value: `${inColumn(ms, times)}${NBSP}${times.unit.name}` },
           { label: 'to best here', value: `${change(ms, best)}${NBSP}%` },
           ...(baselineMs !== null && baselineMs > 0
             ? [{ label: 'to baseline', value: `${change(ms, baselineMs)}${NBSP}%` }]
@@ -93,13 +93,13 @@ export function sliceChart(
     series: [
       {
         type: 'line',
-        data: times.map((ms, i) => [i, Number.isFinite(ms) ? ms : '-']),
+        data: all.map((ms, i) => [i, Number.isFinite(ms) ? ms : '-']),
         clip: true,
         symbol: 'circle',
         showSymbol: values.length <= MAX_DOTS,
         showAllSymbol: true,
         symbolSize: (_: unknown, { dataIndex }: { dataIndex: number }) =>
-          dataIndex === at || times[dataIndex] > limit ? 0 : named ? 6 : 3.2,
+          dataIndex === at || all[dataIndex] > limit ? 0 : named ? 6 : 3.2,
         itemStyle: { color: blue },
         lineStyle: { color: blue, width: named ? 0 : 1.5, join: 'round' },
         emphasis: { scale: false, lineStyle: { width: named ? 0 : 1.5 } },

@@ -1,6 +1,16 @@
 /** How numbers are written: true minus, digits grouped by commas, a no-break space before units. */
 
-export { timeIn, timeRange, timeText, timeUnit, type TimeUnit } from '../../src-workers/domain/times.ts';
+import type { TimeColumn } from '../../src-workers/domain/times.ts';
+
+export {
+  timeColumn,
+  timeIn,
+  timeRange,
+  timeText,
+  timeUnit,
+  type TimeColumn,
+  type TimeUnit,
+} from '../../src-workers/domain/times.ts';
 
 const MINUS = '\u2212';
 export const NBSP = '\u00a0';
@@ -66,6 +76,11 @@ export function signed(value: number, decimals = 1): string {
 /** 0.131 → `13.1 %`. */
 export function percent(fraction: number, decimals = 1): string {
   return Number.isFinite(fraction) ? `${fixed(fraction * 100, decimals)}${NBSP}%` : '–';
+}
+
+/** A time, ms, as a list writes it, without its unit; `more` decimals, or fewer. */
+export function inColumn(timeMs: number, { unit, decimals }: TimeColumn, more = 0): string {
+  return fixed(timeMs * unit.perMs, Math.max(0, decimals + more));
 }
 
 /** How many times as fast: `1.26 ×`, `12.4 ×`, `130 ×`. */

@@ -1,5 +1,5 @@
 import { createContext, tick, untrack } from 'svelte';
-import type { Recommendation, Sensitivity } from '../../src-main/contract/advice.ts';
+import type { Recommendation, Uncertainty } from '../../src-main/contract/advice.ts';
 import type { ProcedureInput } from '../../src-main/contract/procedures.ts';
 import type { Study } from '../../src-main/contract/study.ts';
 import type { Failure } from '../../src-workers/domain/result.ts';
@@ -11,8 +11,8 @@ import { CoarseFirst } from './coarse-first.ts';
 
 type Asked = ProcedureInput<'advice.recommend'> & { readonly study: Study };
 
-/** Nobody edits for so long: time to find what would change the advice. */
-const IDLE_MS = 500;
+/** Nobody edits for so long: time to find how sure the advice is. */
+const IDLE_MS = 150;
 const SLOW_AFTER_MS = 250;
 /** An answer to another question is dimmed once no newer one has come for so long: at once to the eye, but not while a slider's keep up. */
 const DIM_AFTER_MS = 100;
@@ -31,12 +31,12 @@ export class Advice {
   #outdated = $state(false);
   #oldMaps = $state(false);
   #answeredQuestion = $state('');
-  #sensitivity = $state.raw<Sensitivity | null>(null);
-  #sensitivityFailure = $state.raw<Failure | null>(null);
-  #sensitive = $state(false);
+  #uncertainty = $state.raw<Uncertainty | null>(null);
+  #uncertaintyFailure = $state.raw<Failure | null>(null);
+  /** The answer that the uncertainty is of. */
+  #weighed = $state.raw<Recommendation | null>(null);
   #baselines = $state.raw<StoredBaselines | null>(null);
   #ask = (): void => {};
-  #vary = (): void => {};
   /** Whether the folded line is open. */
   open = $state(false);
   /** The whole card, and the line that it folds to, where they are on screen. */
@@ -141,49 +141,54 @@ export class Advice {
       const timer = setTimeout(() => (this.#slow = true), SLOW_AFTER_MS);
       return () => clearTimeout(timer);
     });
-    this.#followSensitivity();
+    this.#followUncertainty();
   }
 
-  /** What would change the advice, asked for once an exact answer rests and the card is in sight. */
-  #followSensitivity(): void {
-    let done: unknown = null;
+  /**
+   * What is known of the advice where inputs are assumed, asked for once an exact answer rests. Where another design is expected to lose
+   * less than the fastest by the assumed values, the answer becomes that one.
+   */
+  #followUncertainty(): void {
     $effect(() => {
-      const shown = this.docked || this.open;
       const answer = this.#answer;
       const asked = this.#asked;
       // Maps and ties come first.
-      if (!shown || this.#state !== 'exact' || !answer || answer.ties.count === null || !asked) return;
-      if (done === answer) this.#sensitive = true;
+      if (this.#state !== 'exact' || !answer || answer.ties.count === null || !asked) return;
+      if (this.#weighed === answer) return;
       let left = false;
-      const vary = (background: boolean): void => {
-        const { studyId, study } = asked;
-        void this.#app.engine
-          .call('advice.sensitivity', {
-            ...(studyId === undefined ? {} : { studyId }),
-            study,
-            deviceId: answer.device.id,
-            designIndex: answer.designIndex,
-            client: PAGE_ID,
-            background,
-          })
-          .then((result) => {
-            // Another call took its place.
-            if (left || (!result.ok && result.error.code === 'cancelled')) return;
-            done = answer;
-            this.#sensitivity = result.ok ? result.value : null;
-            this.#sensitivityFailure = result.ok ? null : result.error;
-            this.#sensitive = true;
-          });
+      const weigh = async (): Promise<void> => {
+        const { engine } = this.#app;
+        const client = `${PAGE_ID} robust`;
+        const { baseline, ...input } = { ...asked, deviceId: answer.device.id };
+        const known = await engine.call('advice.uncertainty', { ...input, client });
+        if (left || (!known.ok && known.error.code === 'cancelled')) return;
+        const design = known.ok ? known.value.robust.designIndex : answer.designIndex;
+        const explained =
+          design === answer.designIndex
+            ? null
+            : await engine.call('advice.recommend', {
+                ...input,
+                ...(baseline === undefined ? {} : { baseline }),
+                design,
+                client,
+              });
+        if (left) return;
+        const chosen = explained?.ok ? withMaps(explained.value, answer) : answer;
+        this.#answer = {
+          ...chosen,
+          devices: answer.devices,
+          predicted: answer.predicted,
+          of: answer.of,
+          invalid: answer.invalid,
+        };
+        this.#weighed = this.#answer;
+        this.#uncertainty = known.ok ? known.value : null;
+        this.#uncertaintyFailure = known.ok ? null : known.error;
       };
-      this.#vary = () => {
-        this.#sensitivityFailure = null;
-        vary(false);
-      };
-      const timer = setTimeout(() => done !== answer && vary(true), IDLE_MS);
+      const timer = setTimeout(() => void weigh(), IDLE_MS);
       return () => {
         left = true;
         clearTimeout(timer);
-        this.#sensitive = false;
       };
     });
   }
@@ -198,11 +203,6 @@ export class Advice {
   askAgain(): void {
     this.#ask();
   }
-  /** Asks again what would change the advice, without the limit of time that it has in the background. */
-  varyAgain(): void {
-    this.#vary();
-  }
-
   /** Opens or closes the card where it is folded, and moves the focus with it; where it is not, the focus goes to it. */
   toggle(): void {
     if (this.docked) return this.card?.focus();
@@ -216,8 +216,8 @@ export class Advice {
     this.#asked = null;
     this.#failure = null;
     this.#state = 'none';
-    this.#sensitivity = null;
-    this.#sensitivityFailure = null;
+    this.#uncertainty = null;
+    this.#uncertaintyFailure = null;
   }
 
   /** The newest answer: of the study as it is, or as it was a moment ago. */
@@ -250,15 +250,12 @@ export class Advice {
   get slow(): boolean {
     return this.#slow;
   }
-  get sensitivity(): Sensitivity | null {
-    return this.#sensitivity;
+  /** How sure the advice is, of the answer on screen; null before that is known. */
+  get uncertainty(): Uncertainty | null {
+    return this.#weighed === this.#answer ? this.#uncertainty : null;
   }
-  get sensitivityFailure(): Failure | null {
-    return this.#sensitivityFailure;
-  }
-  /** Whether it is of the answer on screen. */
-  get sensitive(): boolean {
-    return this.#sensitive;
+  get uncertaintyFailure(): Failure | null {
+    return this.#weighed === this.#answer ? this.#uncertaintyFailure : null;
   }
   /** The device that is advised on; null: the fastest of the study. */
   get deviceId(): string | null {

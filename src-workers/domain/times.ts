@@ -37,6 +37,19 @@ export function timeIn(unit: TimeUnit, timeMs: number): string {
   return value < 0 ? `\u2212${text}` : text;
 }
 
+/** How a list writes its times: in one unit, with the same decimals. */
+export interface TimeColumn {
+  readonly unit: TimeUnit;
+  readonly decimals: number;
+}
+
+/** Four significant digits for the best time of a list, ms, and the same decimals for the others. */
+export function timeColumn(bestMs: number): TimeColumn {
+  const unit = timeUnit(bestMs);
+  const size = bestMs > 0 && Number.isFinite(bestMs) ? Math.floor(Math.log10(bestMs * unit.perMs)) : 0;
+  return { unit, decimals: Math.max(0, 3 - size) };
+}
+
 /** A time, ms, with four significant digits: `4.118 ms`, `31.20 µs`, `1.520 µs`. */
 export function timeText(timeMs: number): string {
   const unit = timeUnit(timeMs);

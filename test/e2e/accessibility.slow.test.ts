@@ -227,7 +227,7 @@ test('what opens over the views, in both themes', async ({ page, host }) => {
   await expect(page.getByRole('menu')).toBeVisible();
   await both('where a value comes from', '[role=menu]');
   await keys.press('Escape');
-  await expect(page.getByRole('list', { name: 'What would change the advice' })).toBeVisible({ timeout: 90_000 });
+  await expect(page.getByRole('list', { name: 'Inputs worth knowing' })).toBeVisible({ timeout: 90_000 });
   await both('the whole recommendation', 'section[aria-label=Recommendation]');
 
   for (const name of ['Details', 'Add devices', 'Balancing: none']) {

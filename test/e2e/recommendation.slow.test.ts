@@ -159,7 +159,7 @@ test('a small map opens as the whole one, with the best time that it named', asy
   await page.keyboard.press('ArrowRight');
   const chosen = maps.locator(':focus');
   await expect(recommended).not.toBeFocused();
-  const said = /^(?<u>\d+) threads per unit, best (?<best>[\d.]+) [mµ]s$/.exec(
+  const said = /^(?<u>\d+) threads per unit, best (?<best>[\d.]+)\s[mµ]s$/.exec(
     (await chosen.getAttribute('aria-label'))!,
   )!;
   await page.keyboard.press('Enter');

@@ -156,8 +156,8 @@ describe('the table of a comparison', () => {
     const devices = [simulated(a, 14.4), simulated(b, 1.1), simulated(c, 0.7)];
     const compared = devices.map((entry) => ({ device: entry.device, entry }));
     const { texts } = compareRows(compared, study!, false, cuda).find(({ id }) => id === 'simulated')!;
-    expect(texts[0]).toMatch(/^[\d.,]+, 14\.4 times as long as predicted$/);
-    expect(texts[1]).toMatch(/^[\d.,]+$/);
+    expect(texts[0]).toMatch(/^[\d.,]+\s[µm]s, 14\.4 times as long as predicted$/);
+    expect(texts[1]).toMatch(/^[\d.,]+\s[µm]s$/);
     expect(texts[2]).toMatch(/^[\d.,]+, 30 % shorter than predicted$/);
     expect(contradictions(devices)).toEqual([
       `On ${a.device.name} the simulation contradicts the prediction, 14.4 times as long as predicted: trust the simulation more, or measure.`,

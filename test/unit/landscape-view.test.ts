@@ -30,6 +30,7 @@ import {
 } from '../../src-renderer/views/landscape/map-zoom.ts';
 import { chooseRoles, designAt, movedAlong, positionsOf, type Axis } from '../../src-renderer/views/landscape/space.ts';
 import { projector, surfaceFacets, surfaceReach } from '../../src-renderer/views/landscape/surface.ts';
+import { timeColumn } from '../../src-renderer/format/numbers.ts';
 
 function grid(
   nx: number,
@@ -272,7 +273,7 @@ describe('parallel coordinates', () => {
     designIndex: Float64Array.of(7),
     sampledFrom: 100,
   };
-  const [cap, block, time] = parallelAxes(sample, 4, 3).map(({ axis }) => axis);
+  const [cap, block, time] = parallelAxes(sample, 4, timeColumn(4)).map(({ axis }) => axis);
 
   it('put no cap above every cap, and the fastest on top', () => {
     expect([2, 1, 0].map((category) => cap.place(category))).toEqual([0, 0.5, 1]);

@@ -5,12 +5,7 @@ import { regimeInfo } from '../../src-workers/domain/regime.ts';
 import { BREAKDOWN_PARTS, type Breakdown } from '../../src-workers/domain/breakdown.ts';
 import { term } from '../../src-workers/domain/terms.ts';
 import { pinnedOn, readBaselines } from '../../src-renderer/state/baselines.ts';
-import {
-  availableColumns,
-  isShownAtFirst,
-  placeColumns,
-  timeDecimals,
-} from '../../src-renderer/views/ranking/columns.ts';
+import { availableColumns, isShownAtFirst, placeColumns } from '../../src-renderer/views/ranking/columns.ts';
 import { logPlace, logValue } from '../../src-renderer/views/ranking/distribution.ts';
 import { filterChips, passingText, rangeOf, toggled, UNBOUNDED } from '../../src-renderer/views/ranking/narrowing.ts';
 import {
@@ -26,6 +21,9 @@ import {
   wantedPages,
 } from '../../src-renderer/views/ranking/paging.ts';
 import { waterfall } from '../../src-renderer/views/ranking/waterfall.ts';
+import { timeColumn } from '../../src-renderer/format/numbers.ts';
+
+const IN_MS = { ...timeColumn(1), decimals: 4 };
 
 const geometries = fc.record({
   rowPx: fc.constantFrom(26, 30),
@@ -163,7 +161,7 @@ describe('columns', () => {
 
   it('say of a CPU’s design its cores and partition, and no blocks or threads', () => {
     const design = { threadsPerUnit: 1, unitsPerThread: 20, blockThreads: 1, gridBlocks: 42, balancing: 'row-split' };
-    const context = { baseline: null, decimals: 4, invalidTexts: {}, simulated: new Map(), stripScale: null };
+    const context = { baseline: null, times: IN_MS, invalidTexts: {}, simulated: new Map(), stripScale: null };
     const texts = (balancing: string) =>
       Object.fromEntries(
         availableColumns({ ...world, varies: new Set(['balancing']), cores: true })
@@ -177,10 +175,12 @@ describe('columns', () => {
   });
 
   it('write times of one list with the same decimals', () => {
-    expect([0.8334, 4.118, 41.2, 412, 9999].map(timeDecimals)).toEqual([4, 3, 2, 1, 0]);
+    expect([0.8334, 4.118, 41.2, 412, 9999].map((ms) => [timeColumn(ms).unit.name, timeColumn(ms).decimals])).toEqual([
+      ['µs', 1], ['ms', 3], ['ms', 2], ['ms', 1], ['s', 3],
+    ]); // prettier-ignore
     const time = availableColumns({ ...world, varies: new Set() }).find(({ id }) => id === 'timeMs')!;
     const row = { designIndex: 3, timeMs: 11, predictedMs: 12.5, invalid: null } as RankRow;
-    const context = { baseline: null, decimals: 4, invalidTexts: {}, simulated: new Map(), stripScale: null };
+    const context = { baseline: null, times: IN_MS, invalidTexts: {}, simulated: new Map(), stripScale: null };
     expect(time.text(row, context)).toBe('12.5000');
   });
 
@@ -193,7 +193,13 @@ describe('columns', () => {
     expect(columns.find(({ id }) => id === 'replications')?.head).toBe('9 seeds');
     const row = (designIndex: number) => ({ designIndex, predictedMs: 12.5, invalid: null }) as RankRow;
     const times = new Map([1, 2].map((design) => [design, { meanMs: 10 * design } as SimulatedTime]));
-    const context = { baseline: row(2), decimals: 1, invalidTexts: {}, simulated: times, stripScale: null };
+    const context = {
+      baseline: row(2),
+      times: { ...IN_MS, decimals: 1 },
+      invalidTexts: {},
+      simulated: times,
+      stripScale: null,
+    };
     expect(simulated.text(row(1), context)).toBe('10.0');
     expect(difference.text(row(1), context)).toBe('−50.0');
     expect(simulated.text(row(3), context)).toBe('not run');
@@ -220,7 +226,13 @@ describe('measured times', () => {
     const [value, difference] = (['measuredMs', 'measuredChange'] as const).map((id) =>
       all.find((column) => column.id === id)!,
     );
-    const context = { baseline: row(1, 8), decimals: 2, invalidTexts: {}, simulated: new Map(), stripScale: null };
+    const context = {
+      baseline: row(1, 8),
+      times: { ...IN_MS, decimals: 2 },
+      invalidTexts: {},
+      simulated: new Map(),
+      stripScale: null,
+    };
     expect([value.text(row(2, 6), context), difference.text(row(2, 6), context)]).toEqual(['6.00', '−25.0']);
     expect([value.text(row(3, null), context), difference.text(row(3, null), context)]).toEqual(['not run', '']);
     expect(difference.text(row(2, 6), { ...context, baseline: row(1, null) })).toBe('–');

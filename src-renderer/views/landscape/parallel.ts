@@ -1,3 +1,4 @@
+import { inColumn, type TimeColumn } from '../../format/numbers.ts';
 import type { ParallelSample } from '../../../src-main/contract/api.ts';
 import { isLabelled, labelStride } from '../../charts/labels.ts';
 import type { Narrowing } from '../ranking/address.ts';
@@ -122,17 +123,17 @@ function categoryAxis(id: string, label: string, categories: readonly string[]):
 }
 
 /** A logarithmic axis of times, the fastest on top; what takes more than twice the best is at the bottom. */
-function timeAxis(bestMs: number, decimals: number): ParallelAxis {
+function timeAxis(bestMs: number, times: TimeColumn): ParallelAxis {
   const place = (value: number) => 1 - Math.min(1, Math.max(0, Math.log(value / bestMs) / Math.LN2));
   const value = (at: number) => bestMs * 2 ** (1 - at);
   const round = (ms: number) => Number(ms.toPrecision(4));
   return {
     id: 'timeMs',
-    label: 'Predicted, ms',
+    label: `Predicted, ${times.unit.name}`,
     place,
     parts: PARTS,
-    text: (at) => (at <= 0 ? 'the slowest' : `${value(at).toFixed(decimals)}\u00a0ms`),
-    ticks: [1, 0.5, 0].map((at) => ({ at, text: `${value(at).toFixed(Math.max(1, decimals - 2))}${at === 0 ? '+' : ''}` })),
+    text: (at) => (at <= 0 ? 'the slowest' : `${inColumn(value(at), times)}\u00a0${times.unit.name}`),
+    ticks: [1, 0.5, 0].map((at) => ({ at, text: `${inColumn(value(at), times, -2)}${at === 0 ? '+' : ''}` })),
     narrow: (low, high) => ({ timeMs: { from: high >= 0.995 ? 0 : round(value(high)), to: low <= 0.005 ? 1e15 : round(value(low)) } }),
     brushed: ({ timeMs }) =>
       timeMs ? { low: timeMs.to > 1e14 ? 0 : place(timeMs.to), high: timeMs.from <= 0 ? 1 : place(timeMs.from) } : null,
@@ -160,13 +161,13 @@ const occupancyAxis: ParallelAxis = {
 export function parallelAxes(
   sample: ParallelSample,
   bestMs: number,
-  decimals: number,
+  times: TimeColumn,
 ): readonly { readonly axis: ParallelAxis; readonly column: Float64Array }[] {
   return sample.axes.flatMap(({ id, label, categories }, i) => {
     if (id === 'device') return [];
     const axis =
       id === 'timeMs'
-        ? timeAxis(bestMs, decimals)
+        ? timeAxis(bestMs, times)
         : id === 'occupancyFraction'
           ? occupancyAxis
           : categoryAxis(id, label, categories ?? []);

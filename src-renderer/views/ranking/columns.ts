@@ -3,7 +3,7 @@ import { blockText, isCpuDesign } from '../../../src-workers/domain/design.ts';
 import type { Term } from '../../../src-workers/domain/terms.ts';
 import { sentenceCase } from '../../../src-workers/domain/terms.ts';
 import { shortDeviceName } from '../../format/devices.ts';
-import { change, count, counted, fixed, signed, widthPx } from '../../format/numbers.ts';
+import { change, count, counted, fixed, signed, widthPx, inColumn, type TimeColumn } from '../../format/numbers.ts';
 import type { Mode } from './address.ts';
 import type { SimulatedTimes, StripScale } from './simulated.ts';
 
@@ -19,7 +19,7 @@ export type ColumnId =
 export interface CellContext {
   readonly baseline: RankRow | null;
   /** Decimals of times: the same in the whole column. */
-  readonly decimals: number;
+  readonly times: TimeColumn;
   /** Registers a thread has where nothing caps it. */
   readonly invalidTexts: Readonly<Record<string, string>>;
   /** What the simulator found, by design. */
@@ -104,12 +104,12 @@ export function availableColumns({
     { id: 'gridBlocks', head: sentenceCase(term('grid')), title: `${sentenceCase(term('block', 'many'))} launched${cores ? '; of a CPU the cores in use' : ''}`, width: Math.max(cores ? 76 : 56, roomFor(units)), sort: 'gridBlocks', kind: 'value', align: 'right', drop: 6, text: (row) => (row.design.gridBlocks > 0 ? (isCpuDesign(row.design) ? counted(row.design.gridBlocks, 'core') : count(row.design.gridBlocks)) : '–') },
     { id: 'residentBlocks', head: 'Resident', name: `Resident ${term('block', 'many')} per ${term('multiprocessor', 'short')}`, title: `${sentenceCase(term('block', 'many'))} that fit on one ${term('multiprocessor')} at a time`, width: 66, sort: 'residentBlocks', kind: 'value', align: 'right', drop: 5, text: onGpu((row) => (row.residentBlocks > 0 ? count(row.residentBlocks) : '–')) },
     { id: 'registerCap', head: 'Cap', name: 'Register cap', title: `${sentenceCase(term('register', 'many'))} per ${term('thread')} that the compiler may use`, width: 44, sort: 'registerCap', kind: 'value', align: 'right', drop: 1, when: varies.has('registerCap'), text: (row) => (row.design.registerCap === null ? 'none' : count(row.design.registerCap)) },
-    { id: 'timeMs', head: 'Predicted', title: 'Predicted time, ms', width: 82, sort: 'timeMs', kind: 'value', align: 'right', drop: 0, text: (row, { decimals }) => (row.invalid === null ? fixed(row.predictedMs, decimals) : EMPTY) },
+    { id: 'timeMs', head: 'Predicted', title: 'Predicted time', width: 82, sort: 'timeMs', kind: 'value', align: 'right', drop: 0, text: (row, { times }) => (row.invalid === null ? inColumn(row.predictedMs, times) : EMPTY) },
     { id: 'timeChange', head: 'Δ %', title: 'Predicted time against the baseline, %', width: 54, sort: 'timeMs', kind: 'difference', align: 'right', drop: 0, text: (row, { baseline }) => (row.invalid === null && baseline ? change(row.predictedMs, baseline.predictedMs) : '–') },
-    { id: 'simulatedMs', head: 'Simulated', title: 'Simulated time, ms: mean of the replications; off: more than 10 % from the prediction, beyond its own interval', width: 80, sort: 'simulatedMs', kind: 'value', align: 'right', drop: 17, when: replications !== null, text: (row, { decimals, simulated }) => (row.invalid === null ? (simulated.has(row.designIndex) ? fixed(simulated.get(row.designIndex)!.meanMs, decimals) : NOT_RUN) : EMPTY) },
+    { id: 'simulatedMs', head: 'Simulated', title: 'Simulated time: mean of the replications; off: more than 10 % from the prediction, beyond its own interval', width: 80, sort: 'simulatedMs', kind: 'value', align: 'right', drop: 17, when: replications !== null, text: (row, { times, simulated }) => (row.invalid === null ? (simulated.has(row.designIndex) ? inColumn(simulated.get(row.designIndex)!.meanMs, times) : NOT_RUN) : EMPTY) },
     { id: 'simulatedChange', head: 'Δ %', title: 'Simulated time against the baseline’s, %', width: 54, sort: 'simulatedMs', kind: 'difference', align: 'right', drop: 22, when: replications !== null, text: (row, { baseline, simulated }) => { const [here, base] = [simulated.get(row.designIndex), baseline && simulated.get(baseline.designIndex)]; return here ? (base ? change(here.meanMs, base.meanMs) : '–') : EMPTY; } },
     { id: 'replications', head: replications ?? EMPTY, title: 'Times of the replications, each with a seed of its own; bar: median, triangle: prediction; one scale in the column', width: 64, sort: 'simulatedMs', kind: 'mark', align: 'left', drop: 21, when: replications !== null, text: () => EMPTY },
-    { id: 'measuredMs', head: 'Measured', title: 'Measured time, ms: median of the repeats on the device of the row', width: 86, sort: 'measuredMs', kind: 'value', align: 'right', drop: 9, when: measured, text: (row, { decimals }) => (row.invalid === null ? (row.measured ? fixed(row.measured.medianMs, decimals) : NOT_RUN) : EMPTY) },
+    { id: 'measuredMs', head: 'Measured', title: 'Measured time: median of the repeats on the device of the row', width: 86, sort: 'measuredMs', kind: 'value', align: 'right', drop: 9, when: measured, text: (row, { times }) => (row.invalid === null ? (row.measured ? inColumn(row.measured.medianMs, times) : NOT_RUN) : EMPTY) },
     { id: 'measuredChange', head: 'Δ %', title: 'Measured time against the baseline’s, %', width: 54, sort: 'measuredMs', kind: 'difference', align: 'right', drop: 9, when: measured, text: (row, { baseline }) => (row.measured ? (baseline?.measured ? change(row.measured.medianMs, baseline.measured.medianMs) : '–') : EMPTY) },
     { id: 'aggregateLoss', head: 'Agg. loss', name: 'Aggregate loss', title: 'Aggregate loss: total lockstep time over total work', width: 66, sort: 'aggregateLoss', kind: 'value', align: 'right', drop: 11, text: number((row) => row.aggregateLoss, (value) => fixed(value, 3)) },
     { id: 'meanLoss', head: 'Mean loss', title: 'Mean loss: average over work groups of lockstep cost over ideal cost', width: 66, sort: 'meanLoss', kind: 'value', align: 'right', drop: 12, text: number((row) => row.meanLoss, (value) => fixed(value, 3)) },
@@ -169,10 +169,4 @@ export function placeColumns(
   const spare = Math.max(0, availablePx - total());
   const sum = Math.max(1, total());
   return kept.map((column) => ({ column, widthPx: column.width + Math.floor((spare * column.width) / sum) }));
-}
-
-/** Decimals that give the fastest time of a list four significant digits. */
-export function timeDecimals(bestMs: number): number {
-  if (!(bestMs > 0) || !Number.isFinite(bestMs)) return 3;
-  return Math.max(0, Math.min(7, 3 - Math.floor(Math.log10(bestMs))));
 }

@@ -3,7 +3,7 @@ import { logTicks } from '../../../src-workers/numeric/ticks.ts';
 import type { EChartsOption } from '../../charts/echarts.ts';
 import { plane, planeAxes, stroke, tooltip, tooltipBody, words, type ChartSize } from '../../charts/parts.ts';
 import type { ChartTheme } from '../../charts/theme.svelte.ts';
-import { NBSP, count, fixed, percent, plain } from '../../format/numbers.ts';
+import { NBSP, count, percent, plain, inColumn, type TimeColumn } from '../../format/numbers.ts';
 
 export interface DistributionInput {
   readonly histogram: Histogram;
@@ -11,7 +11,7 @@ export interface DistributionInput {
   readonly baseline: { readonly timeMs: number; readonly rank: number } | null;
   /** Part of the axis that is selected, 0…1. */
   readonly brush: { readonly from: number; readonly to: number } | null;
-  readonly decimals: number;
+  readonly times: TimeColumn;
   /** A filter is in force: what it leaves out is pale, instead of what is slower than the baseline. */
   readonly narrowed: boolean;
 }
@@ -33,7 +33,7 @@ function countStep(most: number): number {
 
 /** How many designs take how long, on a logarithmic axis; those slower than the baseline are pale. */
 export function distributionChart(
-  { histogram, baseline, brush, decimals, narrowed }: DistributionInput,
+  { histogram, baseline, brush, times, narrowed }: DistributionInput,
   theme: ChartTheme,
   size: ChartSize,
 ): EChartsOption {
@@ -86,7 +86,7 @@ export function distributionChart(
     ) ?? LINES[2];
   return {
     ...planeAxes(theme, area, {
-      x: { ticks: logTicks(low, high, { apartFraction: 42 / widthPx }), format: (ms) => plain(ms) },
+      x: { ticks: logTicks(low, high, { apartFraction: 42 / widthPx }), format: (ms) => plain(ms * times.unit.perMs) },
       y: { ticks: [0, step, 2 * step].filter((n) => n <= most * 1.02), format: count },
     }),
     tooltip: {
@@ -131,7 +131,7 @@ export function distributionChart(
     ] as never,
     graphic: [
       stroke([[bestX + 0.5, 4], [bestX + 0.5, area.bottom]], colour.accent, { width: 2, z: 5 }), // prettier-ignore
-      mark(bestX, LINES[0], 'best', fixed(best, decimals), false),
+      mark(bestX, LINES[0], 'best', inColumn(best, times), false),
       ...(baseX !== null && baseline
         ? [
             stroke([[baseX, 4], [baseX, area.bottom]], colour['text-2'], { z: 5 }), // prettier-ignore
@@ -139,7 +139,7 @@ export function distributionChart(
               baseX,
               baseLine,
               'baseline',
-              `${fixed(baseline.timeMs, decimals)}${baseline.rank > 0 ? `, rank ${count(baseline.rank)}` : ''}`,
+              `${inColumn(baseline.timeMs, times)}${baseline.rank > 0 ? `, rank ${count(baseline.rank)}` : ''}`,
               baseX > size.width - 190,
             ),
           ]
@@ -151,7 +151,7 @@ export function distributionChart(
               medianX,
               medianLine,
               'median',
-              fixed(median, decimals),
+              inColumn(median, times),
               medianX > size.width - 120 || (isBeforeBase && medianX - bestX > 2 * LABEL_PX),
             ),
           ]

@@ -6,7 +6,7 @@ import type {
   SimulatedDesign,
   SimulatedTime,
 } from '../../../src-main/contract/api.ts';
-import { count, duration, fixed } from '../../format/numbers.ts';
+import { count, duration, inColumn, type TimeColumn } from '../../format/numbers.ts';
 
 /** What the simulator found of a run's designs, by design. */
 export type SimulatedTimes = ReadonlyMap<number, SimulatedTime>;
@@ -85,12 +85,12 @@ export function isOnScale({ medianMs }: SimulatedTime, { lowMs, highMs }: StripS
 }
 
 /** The 95 % confidence interval of the mean: `4.155 to 4.168`. */
-export function intervalText({ lowMs, highMs }: SimulatedTime, decimals: number): string {
-  return `${fixed(lowMs, decimals)} to ${fixed(highMs, decimals)}`;
+export function intervalText({ lowMs, highMs }: SimulatedTime, times: TimeColumn): string {
+  return `${inColumn(lowMs, times)} to ${inColumn(highMs, times)}`;
 }
 
 /** How sure a measured median is: `3.980–4.011, 21 repeats`. */
-export function measuredText({ lowMs, highMs, repeats }: MeasuredDesignTime, decimals: number): string {
-  const interval = lowMs === null || highMs === null ? '' : `${fixed(lowMs, decimals)}–${fixed(highMs, decimals)}, `;
+export function measuredText({ lowMs, highMs, repeats }: MeasuredDesignTime, times: TimeColumn): string {
+  const interval = lowMs === null || highMs === null ? '' : `${inColumn(lowMs, times)}–${inColumn(highMs, times)}, `;
   return `${interval}${count(repeats)} repeats`;
 }

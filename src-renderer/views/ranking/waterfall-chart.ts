@@ -2,7 +2,7 @@ import type { Breakdown } from '../../../src-workers/domain/breakdown.ts';
 import type { EChartsOption } from '../../charts/echarts.ts';
 import { plane, planeAxes, stroke, tooltip, tooltipBody, words, type ChartSize } from '../../charts/parts.ts';
 import type { ChartTheme } from '../../charts/theme.svelte.ts';
-import { NBSP, fixed, percent, signed, widthPx } from '../../format/numbers.ts';
+import { NBSP, percent, signed, widthPx, inColumn, type TimeColumn } from '../../format/numbers.ts';
 import { waterfall } from './waterfall.ts';
 
 /** Height of a line of the chart, px: its caller makes room for all, which are two more than the steps. */
@@ -15,15 +15,11 @@ const VALUE_GAP_PX = 8;
 export interface WaterfallInput {
   readonly from: Breakdown;
   readonly to: Breakdown;
-  readonly decimals: number;
+  readonly times: TimeColumn;
 }
 
 /** How the baseline's time becomes the design's: a bar for each part that changes, hung where the one before ends. */
-export function waterfallChart(
-  { from, to, decimals }: WaterfallInput,
-  theme: ChartTheme,
-  size: ChartSize,
-): EChartsOption {
+export function waterfallChart({ from, to, times }: WaterfallInput, theme: ChartTheme, size: ChartSize): EChartsOption {
   const { colour } = theme;
   const ideal = theme.part('idealWork');
   const steps = waterfall(from, to);
@@ -31,7 +27,7 @@ export function waterfallChart(
     label,
     fromMs: 0,
     toMs: timeMs,
-    value: fixed(timeMs, decimals),
+    value: inColumn(timeMs, times),
     fill,
     mark: null as string | null,
   });
@@ -41,7 +37,7 @@ export function waterfallChart(
       label,
       fromMs,
       toMs,
-      value: signed(changeMs, decimals),
+      value: signed(changeMs * times.unit.perMs, times.decimals),
       fill: changeMs < 0 ? colour.faster : colour.slower,
       mark: theme.part(id),
     })),
@@ -74,7 +70,7 @@ export function waterfallChart(
                 { label: 'of the baseline', value: percent(Math.abs(bar.toMs - bar.fromMs) / from.timeMs) },
               ]
             : []),
-          { label: bar.mark ? 'Time so far' : 'Time', value: `${fixed(bar.toMs, decimals)}${NBSP}ms` },
+          { label: bar.mark ? 'Time so far' : 'Time', value: `${inColumn(bar.toMs, times)}${NBSP}${times.unit.name}` },
         ]);
       },
     },

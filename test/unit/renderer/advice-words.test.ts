@@ -6,14 +6,12 @@ import {
   headline,
   factValue,
   lineText,
+  nextStep,
   originsText,
-  swingPlace,
-  swings,
-  swingText,
   whisker,
 } from '../../../src-renderer/advice/words.ts';
 import { originText } from '../../../src-renderer/format/origins.ts';
-import type { InputSensitivity, Recommendation } from '../../../src-main/contract/advice.ts';
+import type { Recommendation, Uncertainty, WorthKnowing } from '../../../src-main/contract/advice.ts';
 import type { Design } from '../../../src-workers/domain/design.ts';
 import type { InputFact, Origin } from '../../../src-workers/domain/provenance.ts';
 import { term } from '../../../src-workers/domain/terms.ts';
@@ -60,32 +58,15 @@ describe('a design in words', () => {
 function fact(field: string, origin: Origin, value: number | string = 1, unit = ''): InputFact {
   return { field, label: field, value, unit, origin, note: '', usual: null };
 }
-function sensitivity(
-  field: string,
-  recommendedMs: readonly number[],
-  above: InputSensitivity['above'] = null,
-): InputSensitivity {
-  return {
-    input: fact(field, 'assumed'),
-    values: recommendedMs.map((_, at) => at),
-    recommendedMs,
-    bestMs: recommendedMs,
-    designs: recommendedMs.map(() => 0),
-    holds: [null, null],
-    below: null,
-    above,
-    sentence: '',
-  };
-}
-
 describe('inputs', () => {
-  it('lists assumed ones, what decides or moves most first', () => {
+  it('lists assumed ones, those worth knowing first', () => {
     const inputs = [fact('a', 'assumed'), fact('b', 'given'), fact('c', 'assumed'), fact('d', 'assumed')];
-    expect(assumptions(inputs, [sensitivity('d', []), sensitivity('c', [])]).map(({ field }) => field)).toEqual([
-      'd',
-      'c',
-      'a',
-    ]);
+    expect(
+      assumptions(
+        inputs,
+        ['d', 'c'].map((field) => ({ input: fact(field, 'assumed') }) as WorthKnowing),
+      ).map(({ field }) => field),
+    ).toEqual(['d', 'c', 'a']);
     expect(originsText(inputs)).toBe('4 inputs: 1 given, 3 assumed');
   });
 
@@ -99,33 +80,6 @@ describe('inputs', () => {
   it('says what is usual of assumed values alone', () => {
     expect(originText('assumed', [0.01, 0.25])).toContain('Usual: 0.01 to 0.25.');
     expect(originText('given', [0.01, 0.25])).not.toContain('Usual');
-  });
-});
-
-const TAKEOVER = { at: 0.0271, designIndex: 40, text: '8 threads per unit', gain: 0.12 };
-
-describe('the tornado', () => {
-  it('has a bar from the shortest to the longest time, the present one between them', () => {
-    const [bar] = swings([sensitivity('x', [8, 10, 13])], 10);
-    expect(bar.low).toBeCloseTo(-0.2, 12);
-    expect(bar.high).toBeCloseTo(0.3, 12);
-    expect(swingText(bar)).toBe('−20 / +30\u00a0%');
-    expect(swingText({ low: 0, high: 0.042 })).toBe('+4.2\u00a0%');
-  });
-
-  it('leaves out what neither decides nor moves the time, and times of launches that cannot run', () => {
-    const bars = swings([sensitivity('flat', [10, 10]), sensitivity('decides', [10, 10], TAKEOVER), sensitivity('part', [NaN, 11])], 10); // prettier-ignore
-    expect(bars.map(({ field, high }) => [field, Number(high.toFixed(3))])).toEqual([
-      ['decides', 0],
-      ['part', 0.1],
-    ]);
-    expect(bars[0].takeovers).toEqual(['above 0.0271 → 8 threads per unit (−12\u00a0%)']);
-    expect(bars[1].takeovers).toEqual([]);
-  });
-
-  it('is drawn by the logarithm, and ends at half and at twice the time', () => {
-    expect([-0.9, -0.5, 0, 1, 7].map(swingPlace)).toEqual([-1, -1, 0, 1, 1]);
-    expect(swingPlace(Math.SQRT2 - 1)).toBeCloseTo(0.5, 12);
   });
 });
 
@@ -168,11 +122,51 @@ describe('the recommendation in one line', () => {
           time: { ...answer.time, ms: 1 },
           baseline: { designIndex: 1, text: '', ms, change: 1 / ms - 1, chosen },
         },
+        null,
         cuda,
       );
     expect(compared(4, 1.26)).toBe('4 threads per unit, blocks of 128: 1.26\u00a0× as fast as a thread per unit.');
     expect(compared(1, 2)).toMatch(/: 2\.00\u00a0× as fast as a plain design\.$/);
     expect(compared(4, 0.5, true)).toMatch(/: 2\.00\u00a0× the time of the baseline\.$/);
     expect(compared(4, 1.001)).toMatch(/: as fast as a thread per unit\.$/);
+  });
+
+  const worth = (gain: number) =>
+    ({
+      input: { label: 'Cooperation step κ', field: 'k' },
+      gain,
+      learn: 'ask',
+      how: '',
+      sentence: 'Learn it.',
+    }) as const;
+  const known = (change: object) =>
+    ({
+      within: 0.03,
+      robust: { chanceBest: 0.8, expectedRegret: 0.04 },
+      worthKnowing: [],
+      separation: null,
+      ...change,
+    }) as unknown as Uncertainty;
+
+  it('says how sure it is and what decides it, and without a good chance what is expected to be lost', () => {
+    const said = (change: object) => headline(answer, known(change), cuda).replaceAll('\u00a0', ' ');
+    expect(said({ worthKnowing: [worth(0.05)] })).toBe(
+      '4 threads per unit, blocks of 128: 1.62 × as fast as a thread per unit, 80 % sure to be within 3 % of the best; decided by cooperation step κ, which is assumed.',
+    );
+    expect(said({ robust: { chanceBest: 0.2, expectedRegret: 0.0392 } })).toMatch(/, expected 4 % over the best\.$/);
+    // What gains nothing decides nothing.
+    expect(said({ worthKnowing: [worth(0.002)] })).toMatch(/of the best\.$/);
+  });
+
+  it('is followed by what lessens the expected loss most', () => {
+    const separation = { count: 40, what: 'block sizes', measure: 2, within: 0.01, designs: [5, 6, 7], sentence: '' };
+    expect(nextStep(null).kind).toBe('copy');
+    expect(nextStep(known({})).kind).toBe('copy');
+    expect(nextStep(known({ worthKnowing: [worth(0.05)], separation })).kind).toBe('learn');
+    expect(nextStep(known({ worthKnowing: [worth(0.02)], separation }))).toMatchObject({
+      kind: 'measure',
+      designs: [5, 6],
+    });
+    expect(nextStep(known({ worthKnowing: [worth(0.005)] })).kind).toBe('copy');
   });
 });

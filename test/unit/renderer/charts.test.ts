@@ -11,10 +11,12 @@ import {
 } from '../../../src-renderer/views/measure/residuals-chart.ts';
 import { distributionChart, type DistributionInput } from '../../../src-renderer/views/ranking/distribution-chart.ts';
 import { waterfallChart } from '../../../src-renderer/views/ranking/waterfall-chart.ts';
-import { widthPx } from '../../../src-renderer/format/numbers.ts';
+import { widthPx, timeColumn } from '../../../src-renderer/format/numbers.ts';
 import { BREAKDOWN_PARTS, type Breakdown, type BreakdownPart } from '../../../src-workers/domain/breakdown.ts';
 import { regimeInfo } from '../../../src-workers/domain/regime.ts';
 import { countOf, drawn, wordsOf } from './chart-drawing.ts';
+
+const IN_MS = { ...timeColumn(1), decimals: 2 };
 
 const SIZE = { width: 480, height: 250 };
 
@@ -64,7 +66,7 @@ describe('slices', () => {
     timeMs: [4, 2, 1, 40],
     at: 1,
     baselineMs: 3,
-    decimals: 2,
+    times: IN_MS,
     axisTitle: 'block size',
     clip: 6,
     labelBaseline: true,
@@ -98,7 +100,7 @@ describe('the distribution of all designs', () => {
     drawn(
       (theme, size) =>
         distributionChart(
-          { histogram, baseline: { timeMs: 3, rank: 12 }, brush: null, decimals: 2, narrowed: false, ...change },
+          { histogram, baseline: { timeMs: 3, rank: 12 }, brush: null, times: IN_MS, narrowed: false, ...change },
           theme,
           size,
         ),
@@ -140,7 +142,7 @@ describe('the waterfall', () => {
   };
 
   it('leads from the baseline to the design, faster parts first, each in the colour of its direction', () => {
-    const svg = drawn((theme, size) => waterfallChart({ from, to, decimals: 1 }, theme, size), {
+    const svg = drawn((theme, size) => waterfallChart({ from, to, times: { ...IN_MS, decimals: 1 } }, theme, size), {
       width: 260,
       height: 100,
     });
@@ -152,7 +154,10 @@ describe('the waterfall', () => {
   it('ends its longest bar before the widest value, sign and all', () => {
     const width = 260;
     for (const decimals of [1, 4, 6]) {
-      const svg = drawn((theme, size) => waterfallChart({ from, to, decimals }, theme, size), { width, height: 100 });
+      const svg = drawn((theme, size) => waterfallChart({ from, to, times: { ...IN_MS, decimals } }, theme, size), {
+        width,
+        height: 100,
+      });
       const [, x, barWidth] = /<path d="M([\d.]+) [\d.]+l([\d.]+) [^"]*" fill="base"/.exec(svg)!;
       expect(Number(x) + Number(barWidth)).toBeLessThanOrEqual(width - 8 - widthPx(`−3.${'0'.repeat(decimals)}`));
     }

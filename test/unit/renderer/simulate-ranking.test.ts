@@ -9,6 +9,9 @@ import {
   simulationCost,
   stripScale,
 } from '../../../src-renderer/views/ranking/simulated.ts';
+import { timeColumn } from '../../../src-renderer/format/numbers.ts';
+
+const IN_MS = { ...timeColumn(1), decimals: 3 };
 
 const time = (timesMs: readonly number[]): SimulatedTime => {
   const sorted = [...timesMs].sort((a, b) => a - b);
@@ -79,5 +82,5 @@ describe('strip plots', () => {
 });
 
 test('an interval has the decimals of its column', () => {
-  expect(intervalText({ ...time([4]), lowMs: 4.155, highMs: 4.1684 }, 3)).toBe('4.155 to 4.168');
+  expect(intervalText({ ...time([4]), lowMs: 4.155, highMs: 4.1684 }, IN_MS)).toBe('4.155 to 4.168');
 });
