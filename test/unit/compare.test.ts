@@ -158,7 +158,7 @@ describe('the table of a comparison', () => {
     const { texts } = compareRows(compared, study!, false, cuda).find(({ id }) => id === 'simulated')!;
     expect(texts[0]).toMatch(/^[\d.,]+\s[µm]s, 14\.4 times as long as predicted$/);
     expect(texts[1]).toMatch(/^[\d.,]+\s[µm]s$/);
-    expect(texts[2]).toMatch(/^[\d.,]+, 30 % shorter than predicted$/);
+    expect(texts[2]).toMatch(/^[\d.,]+\s[µm]s, 30 % shorter than predicted$/);
     expect(contradictions(devices)).toEqual([
       `On ${a.device.name} the simulation contradicts the prediction, 14.4 times as long as predicted: trust the simulation more, or measure.`,
       `On ${c.device.name} the simulation contradicts the prediction, 30 % shorter than predicted: trust the simulation more, or measure.`,
