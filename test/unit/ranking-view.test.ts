@@ -1,3 +1,4 @@
+import type { UncertainDesign } from '../../src-main/contract/advice.ts';
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import type { RankRow, SimulatedTime } from '../../src-main/contract/api.ts';
@@ -172,6 +173,24 @@ describe('columns', () => {
       );
     expect(texts('row-split')).toEqual({ threadsPerUnit: '–', unitsPerThread: '–', balancing: 'row-split', blockThreads: '–', gridBlocks: '42 cores' }); // prettier-ignore
     expect(texts('none')).toEqual({ threadsPerUnit: '1', unitsPerThread: '20', balancing: 'none', blockThreads: '1', gridBlocks: '42' }); // prettier-ignore
+  });
+
+  it('write what a design is expected to lose, where it was weighed', () => {
+    const all = availableColumns({ ...world, varies: new Set(), uncertain: true });
+    const known = { expectedRegret: Math.log(1.04), chanceBest: 0.8 } as UncertainDesign;
+    const context = {
+      baseline: null,
+      times: IN_MS,
+      invalidTexts: {},
+      simulated: new Map(),
+      stripScale: null,
+      uncertain: new Map([[7, known]]),
+    };
+    const written = (designIndex: number) =>
+      ['regret', 'chance'].map((id) => all.find((each) => each.id === id)!.text({ designIndex } as RankRow, context));
+    expect(written(7)).toEqual(['4.0', '80']);
+    expect(written(8)).toEqual(['–', '–']);
+    expect(availableColumns({ ...world, varies: new Set() }).some(({ id }) => id === 'regret')).toBe(false);
   });
 
   it('write times of one list with the same decimals', () => {

@@ -1,3 +1,4 @@
+import type { UncertainDesign } from '../../../src-main/contract/advice.ts';
 import type { RankColumn, RankRow } from '../../../src-main/contract/api.ts';
 import { blockText, isCpuDesign } from '../../../src-workers/domain/design.ts';
 import type { Term } from '../../../src-workers/domain/terms.ts';
@@ -13,7 +14,7 @@ export type ColumnId =
   | 'rank' | 'equal' | 'device' | 'implementation' | 'threadsPerUnit' | 'unitsPerThread' | 'loop' | 'balancing' | 'blockThreads' | 'gridBlocks'
   | 'residentBlocks' | 'registerCap' | 'timeMs' | 'timeChange' | 'meanLoss' | 'aggregateLoss' | 'waves' | 'occupancyFraction'
   | 'occupancyChange' | 'split' | 'alongBlock' | 'reason' | 'simulatedMs' | 'simulatedChange' | 'replications' | 'measuredMs'
-  | 'measuredChange'; // prettier-ignore
+  | 'measuredChange' | 'regret' | 'chance'; // prettier-ignore
 
 /** What a cell's text may depend on beside its row. */
 export interface CellContext {
@@ -24,6 +25,8 @@ export interface CellContext {
   readonly invalidTexts: Readonly<Record<string, string>>;
   /** What the simulator found, by design. */
   readonly simulated: SimulatedTimes;
+  /** What designs are expected to lose, by design, where that is known. */
+  readonly uncertain?: ReadonlyMap<number, UncertainDesign>;
   /** One scale for all strip plots. */
   readonly stripScale: StripScale | null;
 }
@@ -61,6 +64,8 @@ export interface ColumnWorld {
   readonly units?: number;
   /** Whether a CPU is among the devices, whose designs have cores and neither blocks nor threads that share a unit. */
   readonly cores?: boolean;
+  /** Whether it is known what designs are expected to lose. */
+  readonly uncertain?: boolean;
 }
 
 /** Shown unless a person chose otherwise. */
@@ -90,6 +95,7 @@ export function availableColumns({
   ranked = 0,
   units = 0,
   cores = false,
+  uncertain = false,
 }: ColumnWorld): readonly Column[] {
   const columns: (Column & { readonly when?: boolean })[] = [
     { id: 'rank', head: 'Rank', title: 'Rank by predicted time among all designs of the device, or of all devices where all are shown', width: Math.max(60, roomFor(ranked)), sort: null, kind: 'value', align: 'right', drop: 0, text: (row) => (row.rank > 0 ? count(row.rank) : '–') },
@@ -106,6 +112,8 @@ export function availableColumns({
     { id: 'registerCap', head: 'Cap', name: 'Register cap', title: `${sentenceCase(term('register', 'many'))} per ${term('thread')} that the compiler may use`, width: 44, sort: 'registerCap', kind: 'value', align: 'right', drop: 1, when: varies.has('registerCap'), text: (row) => (row.design.registerCap === null ? 'none' : count(row.design.registerCap)) },
     { id: 'timeMs', head: 'Predicted', title: 'Predicted time', width: 82, sort: 'timeMs', kind: 'value', align: 'right', drop: 0, text: (row, { times }) => (row.invalid === null ? inColumn(row.predictedMs, times) : EMPTY) },
     { id: 'timeChange', head: 'Δ %', title: 'Predicted time against the baseline, %', width: 54, sort: 'timeMs', kind: 'difference', align: 'right', drop: 0, text: (row, { baseline }) => (row.invalid === null && baseline ? change(row.predictedMs, baseline.predictedMs) : '–') },
+    { id: 'regret', head: 'Loses %', name: 'Expected loss', title: 'Time over the best that is expected, on average over what is not known, %; – where it was not weighed', width: 56, sort: null, kind: 'value', align: 'right', drop: 8, when: uncertain, text: (row, context) => { const known = context.uncertain?.get(row.designIndex); return known ? fixed(100 * Math.expm1(known.expectedRegret), 1) : '–'; } },
+    { id: 'chance', head: 'Best %', name: 'Chance to be the best', title: 'Chance of being within 3 % of the best, %; – where it was not weighed', width: 50, sort: null, kind: 'value', align: 'right', drop: 7, when: uncertain, text: (row, context) => { const known = context.uncertain?.get(row.designIndex); return known ? fixed(100 * known.chanceBest, 0) : '–'; } },
     { id: 'simulatedMs', head: 'Simulated', title: 'Simulated time: mean of the replications; off: more than 10 % from the prediction, beyond its own interval', width: 80, sort: 'simulatedMs', kind: 'value', align: 'right', drop: 17, when: replications !== null, text: (row, { times, simulated }) => (row.invalid === null ? (simulated.has(row.designIndex) ? inColumn(simulated.get(row.designIndex)!.meanMs, times) : NOT_RUN) : EMPTY) },
     { id: 'simulatedChange', head: 'Δ %', title: 'Simulated time against the baseline’s, %', width: 54, sort: 'simulatedMs', kind: 'difference', align: 'right', drop: 22, when: replications !== null, text: (row, { baseline, simulated }) => { const [here, base] = [simulated.get(row.designIndex), baseline && simulated.get(baseline.designIndex)]; return here ? (base ? change(here.meanMs, base.meanMs) : '–') : EMPTY; } },
     { id: 'replications', head: replications ?? EMPTY, title: 'Times of the replications, each with a seed of its own; bar: median, triangle: prediction; one scale in the column', width: 64, sort: 'simulatedMs', kind: 'mark', align: 'left', drop: 21, when: replications !== null, text: () => EMPTY },
