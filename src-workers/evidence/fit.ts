@@ -11,7 +11,7 @@ import { SPMV_IMPLEMENTATIONS, type SpmvImplementation } from './spmv-designs.ts
 import { SPMV_PARAMETERS, type SpmvParameters } from './spmv-parameters.ts';
 
 /** Matrices that a fit is made on, spread over those measured: each takes a prediction, and a few parameters need no more. */
-const FITTED_MATRICES = 120;
+const FITTED_MATRICES = 160;
 /** Step of the derivatives, in logarithms: above the steps on which the prediction keeps its laws. */
 const STEP = 0.05;
 /** Residuals beyond this count linearly (Huber 1981, doi:10.1002/0471725250), ln units. */
