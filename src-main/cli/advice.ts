@@ -3,6 +3,7 @@ import { evidenceGaps, evidenceText, tieBandText } from '../../src-workers/domai
 import { newerInput } from '../contract/older-kernels.ts';
 import { assumedPhrase, VARIED_INPUTS, type VariedInput } from '../../src-workers/domain/provenance.ts';
 import { fail, ok, type Result } from '../../src-workers/domain/result.ts';
+import { timeRange, timeText } from '../../src-workers/domain/times.ts';
 import type {
   InputSensitivity,
   Recommendation,
@@ -15,7 +16,8 @@ import type { Study } from '../contract/study.ts';
 import type { Engine } from '../services/engine.ts';
 import { pickText } from '../services/export/code.ts';
 import { designFields } from '../services/export/tables.ts';
-import { designText } from '../services/ranking/design-text.ts';
+import { counted } from '../services/export/text.ts';
+import { designText, designWords } from '../services/ranking/design-text.ts';
 import { readStudyFile } from '../services/studies/studies.ts';
 import { runId } from './follow.ts';
 import { EXIT_OK, percent, printJson, printTable, reportFailure, say, type Terminal } from './output.ts';
@@ -23,6 +25,8 @@ import { EXIT_OK, percent, printJson, printTable, reportFailure, say, type Termi
 interface Options {
   readonly json?: boolean;
   readonly device?: string;
+  /** Also says what the answer rests on. */
+  readonly verbose?: boolean;
 }
 
 /** A run by its number, or a study by its file; where a part of a device is asked for, on that instead of the study's devices. */
@@ -72,50 +76,56 @@ export async function recommendCommand(
       worthKnowing: worthKnowing.map((one) => ({ ...one, input: one.input.field, label: one.input.label })),
       separation,
     });
-  else {
-    sayRecommendation(terminal, found.value);
-    sayUncertainty(terminal, uncertain.value, found.value.designIndex);
-  }
+  else sayRecommendation(terminal, found.value, uncertain.value, options);
   return EXIT_OK;
 }
 
 const listedDesign = (one: UncertainDesign) => ({ ...one, design: designFields(one.design) });
 
-function sayRecommendation(terminal: Terminal, advice: Recommendation): void {
+/** The answer, how sure it is and what would make it surer; with `verbose` all that it rests on. */
+function sayRecommendation(
+  terminal: Terminal,
+  advice: Recommendation,
+  uncertain: Uncertainty,
+  { verbose = false }: Options,
+): void {
   const { device, row, designIndex, time, ties, baseline, why, inputs } = advice;
-  say(terminal, `${device.name}: ${designText(row.design)} (design ${designIndex})`);
-  say(
-    terminal,
-    `Predicted ${time.ms.toPrecision(4)} ms, expected from ${time.lowMs.toPrecision(4)} to ${time.highMs.toPrecision(4)} ms. ${time.basis}`,
-  );
+  const { draws, unknown, robust, point, designs, worthKnowing, separation, within } = uncertain;
+  say(terminal, `${device.name}: ${designWords(row.design)} (design ${designIndex}: ${designText(row.design)})`);
+  const ratio = baseline ? baseline.ms / time.ms : 1;
+  const against = baseline ? `, ${ratio.toPrecision(3)} × as fast as ${baseline.text} (${timeText(baseline.ms)})` : '';
+  say(terminal, `Predicted ${timeText(time.ms)}${against}; 90 % range ${timeRange(time.lowMs, time.highMs)}.`);
+  const shown = designs.find((one) => one.designIndex === designIndex);
+  if (draws > 1 && shown) {
+    say(
+      terminal,
+      `${percent(shown.chanceBest)} sure to be within ${percent(within)} of the best, ${percent(shown.expectedRegret)} over it on average, over ${draws} draws of ${counted(unknown.length, 'input')} that nobody gave.`,
+    );
+    if (robust.designIndex !== designIndex)
+      say(
+        terminal,
+        `${robust.text} (design ${robust.designIndex}) loses less: ${percent(robust.expectedRegret)} on average.`,
+      );
+    for (const { sentence } of worthKnowing.slice(0, verbose ? Infinity : MAX_WORTH)) say(terminal, sentence);
+  }
+  if (separation) say(terminal, separation.sentence);
+  if (!verbose) return;
   say(terminal, why);
-  if (baseline) say(terminal, `Baseline, ${baseline.text}: ${baseline.ms.toPrecision(4)} ms.`);
+  say(terminal, time.basis);
+  if (draws > 1) {
+    say(terminal, `Not known: ${unknown.map(({ input }) => input.label).join(', ')}.`);
+    if (point.designIndex !== designIndex)
+      say(
+        terminal,
+        `By the study's own values the fastest is ${point.text}, which loses ${percent(point.expectedRegret)}.`,
+      );
+  }
   const pick = pickText(ties.count ?? 0, ties.band, ties.rule);
   if (pick !== '') say(terminal, pick);
   say(terminal, evidenceText(device.evidence, [row.kind]));
   say(terminal, `Assumed: ${assumedPhrase(inputs)}.`);
 }
 
-function sayUncertainty(
-  terminal: Terminal,
-  { draws, unknown, robust, point, worthKnowing, separation, within }: Uncertainty,
-  shown: number,
-): void {
-  if (draws > 1) {
-    const name = robust.designIndex === shown ? 'this design' : `${robust.text} (design ${robust.designIndex})`;
-    say(
-      terminal,
-      `Not known: ${unknown.map(({ input }) => input.label).join(', ')}. Over ${draws} draws of them ${name} loses least: it takes ${percent(robust.expectedRegret)} more than the best on average, at most ${percent(robust.worst90)} in nine of ten, and is within ${percent(within)} of it in ${percent(robust.chanceBest)}.`,
-    );
-    if (robust.designIndex !== point.designIndex)
-      say(
-        terminal,
-        `By the study's own values the fastest is ${point.text}, which loses ${percent(point.expectedRegret)}.`,
-      );
-    for (const { sentence } of worthKnowing.slice(0, MAX_WORTH)) say(terminal, sentence);
-  }
-  if (separation) say(terminal, separation.sentence);
-}
 /** Inputs worth knowing that are printed. */
 const MAX_WORTH = 3;
 

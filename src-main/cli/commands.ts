@@ -1,8 +1,9 @@
 import { stat } from 'node:fs/promises';
 import { isCpuDesign } from '../../src-workers/domain/design.ts';
 import { evidenceGaps, tieBandText } from '../../src-workers/domain/evidence.ts';
-import { assumedPhrase, trafficPhrase } from '../../src-workers/domain/provenance.ts';
+import { assumedFacts, assumedPhrase, trafficPhrase } from '../../src-workers/domain/provenance.ts';
 import { fail, ok, unwrap, type Result } from '../../src-workers/domain/result.ts';
+import { timeText } from '../../src-workers/domain/times.ts';
 import { ACCURACY_TEXT } from '../contract/accuracy.ts';
 import { countsText } from '../contract/counts.ts';
 import type { BestDesigns, BestRow, ExportDocument, ExportFormat, RunSummary } from '../contract/api.ts';
@@ -12,10 +13,10 @@ import { deviceRows } from '../services/devices/compare.ts';
 import { MAX_DESIGNS } from '../contract/study.ts';
 import type { Engine } from '../services/engine.ts';
 import { plainRow } from '../services/export/tables.ts';
-import { jsonParts } from '../services/export/text.ts';
+import { counted, jsonParts } from '../services/export/text.ts';
 import { writeFor } from '../services/app/files.ts';
 import { printedPage } from '../services/app/print.ts';
-import { designText } from '../services/ranking/design-text.ts';
+import { designWords } from '../services/ranking/design-text.ts';
 import { fileKind, readImportFile } from '../services/imports/imports.ts';
 import { reproduction } from '../services/models/reproduction.ts';
 import { readStudyFile } from '../services/studies/studies.ts';
@@ -37,6 +38,8 @@ import {
 
 interface Options {
   readonly json?: boolean;
+  /** Also says what the answer rests on. */
+  readonly verbose?: boolean;
 }
 
 /** A row of `--json`. */
@@ -101,12 +104,15 @@ function sayUnmeasured(terminal: Terminal, { devices, partial }: BestDesigns, de
   if (gaps) say(terminal, gaps.text);
 }
 
-/** @param legend whether to say under the table what its marks mean */
+/** What is said under a table: nothing, what its marks mean, or also how far its times can be trusted. */
+type Legend = 'none' | 'marks' | 'whole';
+const legendFor = ({ verbose }: Options): Legend => (verbose ? 'whole' : 'marks');
+
 function printDesigns(
   terminal: Terminal,
   rows: readonly BestRow[],
   { tieBand, equal }: BestDesigns,
-  legend = true,
+  legend: Legend,
 ): void {
   const simulated = rows.some((row) => row.simulated);
   const measured = rows.some((row) => row.measured);
@@ -150,7 +156,7 @@ function printDesigns(
     ...(contradicted ? [contradictedCell(row)] : []),
   ]);
   printTable(terminal, head, cells);
-  if (!legend) return;
+  if (legend === 'none') return;
   if (balanced)
     say(
       terminal,
@@ -162,8 +168,9 @@ function printDesigns(
       fidelities === ''
         ? ''
         : `, or ${fidelities} times whose intervals overlap with that of the fastest ${fidelities} one`;
-    say(terminal, `Ranks with = are ties with the first: predictions ${tieBandText(tieBand)}${found}.`);
-    if (rows.some(({ design }) => !isCpuDesign(design))) say(terminal, ACCURACY_TEXT);
+    const within = legend === 'whole' ? tieBandText(tieBand) : `within ${(100 * tieBand.fraction).toFixed(0)} %`;
+    say(terminal, `Ranks with = cannot be told from the first: predictions ${within}${found}.`);
+    if (legend === 'whole' && rows.some(({ design }) => !isCpuDesign(design))) say(terminal, ACCURACY_TEXT);
   }
   sayContradicted(terminal, rows);
 }
@@ -195,42 +202,60 @@ async function reportSweep(
     await printParts(terminal, document);
     return EXIT_OK;
   }
+  const { rows, equal } = await allOf(found.value);
+  if (recommended) sayRecommended(terminal, recommended.row);
   say(
     terminal,
     `Run ${runId}, ${study}: ${countsText({ enumerated, valid, kept })}, in ${(elapsedMs / 1000).toFixed(2)} s.`,
   );
-  if (invalid > 0) {
+  if (invalid > 0 && (options.verbose || valid === 0)) {
     const reasons = found.value.invalid.map(({ text, count }) => `${count.toLocaleString('en')} ${text}`);
     say(terminal, `Not valid: ${reasons.join('; ')}.`);
   }
-  const { rows, equal } = await allOf(found.value);
-  if (rows.length > 0) printDesigns(terminal, rows, { ...found.value, equal });
+  if (rows.length > 0) {
+    say(terminal, '');
+    printDesigns(terminal, rows, { ...found.value, equal }, legendFor(options));
+  }
   if (ofImplementations.length > 0) {
     say(terminal, '');
     say(terminal, 'The best design of each implementation:');
-    printDesigns(terminal, ofImplementations, found.value, false);
+    printDesigns(terminal, ofImplementations, found.value, 'none');
   }
   if (devices.length > 1 && rows.length > 0) {
     say(terminal, '');
     say(terminal, 'The best design of each device:');
-    printDesigns(terminal, ofDevices, found.value, false);
+    printDesigns(terminal, ofDevices, found.value, 'none');
     const without = devices.filter(({ id }) => ofDevices.every(({ deviceId }) => deviceId !== id));
     const what = kept ? 'Without a design among the best' : 'Without a valid design';
     if (without.length > 0) say(terminal, `${what}: ${without.map(({ name }) => name).join(', ')}.`);
   }
-  if (rows.length > 0) sayUnmeasured(terminal, found.value);
-  if (recommended) {
-    const { row, ties, rule } = recommended;
-    if (ties > 1)
+  if (rows.length > 0) {
+    say(terminal, '');
+    sayUnmeasured(terminal, found.value);
+  }
+  if (!recommended) return EXIT_OK;
+  const assumed = assumedFacts(recommended.inputs);
+  if (!options.verbose) {
+    if (assumed.length > 0)
       say(
         terminal,
-        `Recommended: design ${row.designIndex} on ${row.device}, ${designText(row.design)}, ${row.predictedMs.toPrecision(4)} ms. ${rule}`,
+        `${counted(assumed.length, 'input is', 'inputs are')} assumed. lockstep recommend STUDY says which design holds whatever they are; --verbose lists them.`,
       );
-    const traffic = trafficPhrase(recommended.inputs, row);
-    if (traffic !== null) say(terminal, `Traffic: ${traffic}.`);
-    say(terminal, `Assumed for ${row.device}: ${assumedPhrase(recommended.inputs)}.`);
+    return EXIT_OK;
   }
+  if (recommended.ties > 1) say(terminal, recommended.rule);
+  const traffic = trafficPhrase(recommended.inputs, recommended.row);
+  if (traffic !== null) say(terminal, `Traffic: ${traffic}.`);
+  say(terminal, `Assumed for ${recommended.row.device}: ${assumedPhrase(recommended.inputs)}.`);
   return EXIT_OK;
+}
+
+/** The answer in one line, before all that it rests on. */
+function sayRecommended(terminal: Terminal, row: BestRow): void {
+  say(
+    terminal,
+    `Recommended on ${row.device}: ${designWords(row.design)} (design ${row.designIndex}), predicted ${timeText(row.predictedMs)}.`,
+  );
 }
 
 /** Predicts a study from a file. */
@@ -313,7 +338,7 @@ export async function rankCommand(
         ...evidenceFields(found.value),
       });
     else {
-      printDesigns(terminal, rows, { ...found.value, equal: null });
+      printDesigns(terminal, rows, { ...found.value, equal: null }, 'whole');
       sayUnmeasured(terminal, found.value, options.device);
     }
     return EXIT_OK;
@@ -325,7 +350,7 @@ export async function rankCommand(
     );
   else {
     const { rows, equal } = await allOf(found.value);
-    printDesigns(terminal, rows, { ...found.value, equal });
+    printDesigns(terminal, rows, { ...found.value, equal }, 'whole');
     sayUnmeasured(terminal, found.value, options.device);
   }
   return EXIT_OK;

@@ -338,6 +338,8 @@ function occupancyCommand(program: Command, cli: CommandLine): void {
     );
 }
 
+const VERBOSE = 'also say what the answer rests on';
+
 /** From a study to a ranking: predict, rank, simulate. */
 function sweepCommands(program: Command, cli: CommandLine): void {
   const { terminal, places, withEngine, withRuns } = cli;
@@ -363,6 +365,7 @@ With --json: {study, units, mean, max}.`,
       (text: string) => wholeFrom(1, text, MAX_BEST),
     )
     .option('--device <ids...>', 'these devices instead of those of the study; ID:66 for 66 multiprocessors of one')
+    .option('--verbose', VERBOSE, false)
     .action((study: string, options: GlobalOptions & { top: number; best?: number; device?: string[] }) =>
       withEngine(options, (engine) => sweepCommand(engine, terminal, study, options)),
     )
@@ -397,6 +400,7 @@ the last one kept are not predicted. What is kept is exactly the first of the ra
 
   command(program, 'recommend <study-or-run>', 'one design for a study (a file) or a run (its number), and why')
     .option('--device <id>', 'only this device; ID:66 for 66 multiprocessors of one, where a study is given')
+    .option('--verbose', VERBOSE, false)
     .action((what: string, options: GlobalOptions & { device?: string }) =>
       (runId(what).ok ? withRuns : withEngine)(options, (engine) => recommendCommand(engine, terminal, what, options)),
     )

@@ -28,6 +28,22 @@ export function designText(design: Design): string {
   return `${named}u=${threadsPerUnit} m=${unitsPerThread} block=${block} grid=${gridBlocks} order=${balancing}${flattened}${cap}`;
 }
 
+/** A design in words: `4 threads per unit, blocks of 64 threads, 3,584 blocks, window-sort(256)`. */
+export function designWords(design: Design): string {
+  const { threadsPerUnit, gridBlocks, balancing, loop, registerCap, classes } = design;
+  const named = implementationText(design);
+  if (isCpuDesign(design)) return `${named}${gridBlocks} ${gridBlocks === 1 ? 'core' : 'cores'}, ${balancing}`;
+  const threads = classes ? [] : [`${threadsPerUnit} ${threadsPerUnit === 1 ? 'thread' : 'threads'} per unit`];
+  return `${named}${[
+    ...threads,
+    `blocks of ${blockText(design)} threads`,
+    `${gridBlocks.toLocaleString('en')} ${gridBlocks === 1 ? 'block' : 'blocks'}`,
+    ...(balancing === 'none' ? [] : [balancing]),
+    ...(loop === 'flattened' ? ['one loop over all units'] : []),
+    ...(registerCap === null ? [] : [`registers capped at ${registerCap}`]),
+  ].join(', ')}`;
+}
+
 /** A design in one line, with its launch as the study gives it: the same text on every device, whatever the number of blocks. */
 export function launchedText(design: Design, axes: SpaceAxes, index: number): string {
   const counts = axisCounts(axes);
