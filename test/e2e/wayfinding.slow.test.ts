@@ -59,10 +59,10 @@ test('an export is of the device that the views are about', async ({ page, host,
   await expect(python).toContainText('Export as Python');
   await page.keyboard.press('Enter');
   await expect(page).toHaveURL(/#\/export.*device=nvidia-a100-sxm4-40gb/);
-  await expect(page.getByText(/On A100 SXM4 40 GB: predicted [\d.]+ ms/)).toBeVisible();
+  await expect(page.getByText(/On A100 SXM4 40 GB: predicted [\d.]+ [mu]s/)).toBeVisible();
   // And the other way round.
   await choose(/^H100 SXM5 80 GB/);
-  await expect(page.getByText(/On H100 SXM5 80 GB: predicted [\d.]+ ms/)).toBeVisible();
+  await expect(page.getByText(/On H100 SXM5 80 GB: predicted [\d.]+ [mu]s/)).toBeVisible();
   await page.keyboard.press('3');
   await expect(device).toHaveAccessibleName(/H100 SXM5/);
   expect(complaints).toEqual([]);
@@ -154,7 +154,7 @@ test('a new study is begun in four steps by keys, from a table to its answer', a
   await expect(guide.getByRole('checkbox').first()).toBeVisible();
   await page.keyboard.press('Enter');
   const answer = guide.getByLabel('Recommendation').and(page.locator('[aria-busy=false]'));
-  await expect(answer.getByText(/^[\d.,]+ ms/)).toBeVisible();
+  await expect(answer.getByText(/^[\d.,]+.[mµ]s/)).toBeVisible();
   await expectNoAxe(page, 'guide, answer');
   await page.keyboard.press('Enter');
   await predicted(page, 2);

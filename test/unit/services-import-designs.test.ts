@@ -141,7 +141,7 @@ describe('configurations of a kernel of one’s own', () => {
     const header = await call<ExportDocument>('export.render', { runId: sweepId, format: 'cuda', designIndex });
     expect(header.text).toMatch(
       new RegExp(
-        `^// .* Run ${imported.runId} measured [\\d.]+ ms for the kernel of this design, on .*RTX 4090\\.$`,
+        `^// .* Run ${imported.runId} measured [\\d.]+ [mu]s for the kernel of this design, on .*RTX 4090\\.$`,
         'm',
       ),
     );
