@@ -158,6 +158,7 @@ class Recommendation(TypedDict):
     causes: List[Dict[str, Any]]
     why: str
     inputs: List[Dict[str, Any]]
+    uncertainty: Dict[str, Any]  # of a study alone: robust, point, designs, unknown, worthKnowing, separation
 
 
 class Tuning(TypedDict):
@@ -282,15 +283,22 @@ class Lockstep:
     def recommend(self, what: Union[Study, Run], *, device: Optional[str] = None) -> Recommendation:
         """One design for a study or a run, why, its expected time and what it assumes. Nothing is saved.
 
+        Of a study it is the one that loses least whatever the inputs are that nobody gave: "uncertainty" says how sure that is, and what
+        is worth knowing. A run has the design that its ranking names.
+
         device: only this one; of a study also a part, as in ``nvidia-h100-sxm5-80gb:66``.
         """
         if _is_run(what):
             about: Dict[str, Any] = {"runId": _run_id(what)}
         else:
             about = self._study(what, [device] if device is not None and ":" in device else None)
-        answer = self.call("advice.recommend", **about, **_given(deviceId=device))
+        about.update(_given(deviceId=device))
+        uncertainty = None if _is_run(what) else self.call("advice.uncertainty", **about)
+        if uncertainty and uncertainty["robust"]["designIndex"] != uncertainty["point"]["designIndex"]:
+            about["design"] = uncertainty["robust"]["designIndex"]
+        answer = self.call("advice.recommend", **about)
         del answer["landscape"]
-        return answer
+        return answer if uncertainty is None else {**answer, "uncertainty": uncertainty}
 
     def tune(
         self,

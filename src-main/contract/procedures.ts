@@ -230,7 +230,70 @@ const advisedInput = {
 /** Lengths that a call may have: as many as a file of which the order is kept. */
 const MAX_LENGTHS = 2 ** 25;
 
-export const procedures = {
+const advice = {
+  /**
+   * The recommendation for a device of a study on screen, or of a saved run, or for the fastest device where none is named. Of a study all
+   * designs of the devices are predicted, with `coarse` a few hundred of each; of a run its own predictions count. A newer call of the
+   * same `client` takes the place of an older one, which fails with `cancelled`. `baseline`: the design to compare with, in the study's
+   * space; a plain one without it. `design`: the design to explain instead of the one that the rule picks.
+   */
+  'advice.recommend': procedure(
+    v.strictObject({
+      ...advisedInput,
+      baseline: v.optional(v.nullable(index)),
+      design: v.optional(index),
+      look: v.optional(v.picklist(['coarse', 'fastest', 'all']), 'all'),
+    }),
+  ).returns<Recommendation>(),
+  /**
+   * What would change the advice: each input over its usual range, the others as they are, on one device. Without a device it is the
+   * fastest, without a design the recommended one. `inputs`: only these. `background`: it gives way to other work, and fails with `unsupported`
+   * after five minutes of computing.
+   */
+  'advice.sensitivity': procedure(
+    v.strictObject({
+      ...advisedInput,
+      designIndex: v.optional(index),
+      inputs: v.optional(v.array(variedInput)),
+      background: v.optional(v.boolean(), false),
+    }),
+  ).returns<Sensitivity>(),
+  /**
+   * The recommendation where some inputs are not known: the design with the least expected regret under draws of their laws, and which input is
+   * worth knowing. Of the fastest device, where none is named. `designs`: these are listed too.
+   */
+  'advice.uncertainty': procedure(
+    v.strictObject({ ...advisedInput, designs: v.optional(v.pipe(v.array(index), v.maxLength(64)), []) }),
+  ).returns<Uncertainty>(),
+  /**
+   * One design for all: every device of every run is a scenario (`deviceIds`: these alone), or with `vary` each with each value of an
+   * input. Designs are the same where the values of all axes are.
+   */
+  'advice.robust': procedure(
+    v.strictObject({
+      runIds: v.pipe(v.array(id), v.minLength(1), v.maxLength(64)),
+      deviceIds: v.optional(v.pipe(v.array(shortText), v.minLength(1), v.maxLength(64))),
+      vary: v.optional(
+        v.pipe(
+          v.array(v.strictObject({ input: variedInput, values: v.pipe(v.array(v.number()), v.maxLength(64)) })),
+          v.maxLength(16),
+        ),
+        [],
+      ),
+    }),
+  ).returns<Robust>(),
+  /** The code of a design of a study that need not be saved: as `export.render` writes that of a run. */
+  'advice.code': procedure(
+    v.strictObject({
+      ...unsavedStudy,
+      deviceId: shortText,
+      designIndex: index,
+      format: v.picklist(CODE_FORMATS),
+    }),
+  ).returns<ExportDocument>(),
+} as const;
+
+const others = {
   'app.info': procedure(nothing).returns<AppInfo>(),
   'app.doctor': procedure(nothing).returns<readonly DoctorCheck[]>(),
   'settings.get': procedure(v.strictObject({ key: shortText })).returns<unknown>(),
@@ -292,67 +355,6 @@ export const procedures = {
   'devices.delete': procedure(v.strictObject({ id: shortText })).returns<null>(),
 
   'space.size': procedure(v.strictObject({ studyId: v.optional(id), study: studySchema })).returns<SpaceSize>(),
-
-  /**
-   * The recommendation for a device of a study on screen, or of a saved run, or for the fastest device where none is named. Of a study all
-   * designs of the devices are predicted, with `coarse` a few hundred of each; of a run its own predictions count. A newer call of the
-   * same `client` takes the place of an older one, which fails with `cancelled`. `baseline`: the design to compare with, in the study's
-   * space; a plain one without it. `design`: the design to explain instead of the one that the rule picks.
-   */
-  'advice.recommend': procedure(
-    v.strictObject({
-      ...advisedInput,
-      baseline: v.optional(v.nullable(index)),
-      design: v.optional(index),
-      look: v.optional(v.picklist(['coarse', 'fastest', 'all']), 'all'),
-    }),
-  ).returns<Recommendation>(),
-  /**
-   * What would change the advice: each input over its usual range, the others as they are, on one device. Without a device it is the
-   * fastest, without a design the recommended one. `inputs`: only these. `background`: it gives way to other work, and fails with `unsupported`
-   * after five minutes of computing.
-   */
-  'advice.sensitivity': procedure(
-    v.strictObject({
-      ...advisedInput,
-      designIndex: v.optional(index),
-      inputs: v.optional(v.array(variedInput)),
-      background: v.optional(v.boolean(), false),
-    }),
-  ).returns<Sensitivity>(),
-  /**
-   * The recommendation where some inputs are not known: the design with the least expected regret under draws of their laws, and which input is
-   * worth knowing. Of the fastest device, where none is named. `designs`: these are listed too.
-   */
-  'advice.uncertainty': procedure(
-    v.strictObject({ ...advisedInput, designs: v.optional(v.pipe(v.array(index), v.maxLength(64)), []) }),
-  ).returns<Uncertainty>(),
-  /**
-   * One design for all: every device of every run is a scenario (`deviceIds`: these alone), or with `vary` each with each value of an
-   * input. Designs are the same where the values of all axes are.
-   */
-  'advice.robust': procedure(
-    v.strictObject({
-      runIds: v.pipe(v.array(id), v.minLength(1), v.maxLength(64)),
-      deviceIds: v.optional(v.pipe(v.array(shortText), v.minLength(1), v.maxLength(64))),
-      vary: v.optional(
-        v.pipe(
-          v.array(v.strictObject({ input: variedInput, values: v.pipe(v.array(v.number()), v.maxLength(64)) })),
-          v.maxLength(16),
-        ),
-        [],
-      ),
-    }),
-  ).returns<Robust>(),
-  /** The code of a design of a study that need not be saved: as `export.render` writes that of a run. */
-  'advice.code': procedure(
-    v.strictObject({
-      ...unsavedStudy,
-      deviceId: shortText,
-      designIndex: index,
-      format: v.picklist(CODE_FORMATS),
-    }),
-  ).returns<ExportDocument>(),
 
   /**
    * Starts a sweep: of a saved study, or of `study` itself, whose relative files are in `folder`. With `best`, only so many designs are kept,
@@ -759,6 +761,9 @@ export const procedures = {
     v.strictObject({ dataset: shortText, gpu: shortText, implementation: shortText }),
   ).returns<GpuDetail>(),
 } as const;
+
+/** In two parts: TypeScript declares no type as large as that of all (TS7056). */
+export const procedures: typeof advice & typeof others = { ...advice, ...others };
 
 export type Procedures = typeof procedures;
 export type ProcedureName = keyof Procedures;

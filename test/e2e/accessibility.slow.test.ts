@@ -143,7 +143,7 @@ test('what changes is heard, and the focus stays where one is', async ({ page, o
   await map.focus();
   await keys.press('ArrowRight');
   await keys.press('Enter');
-  await expectSaid(/Predicted [\d.]+\sms, .*; selected$/);
+  await expectSaid(/Predicted [\d.]+\s[mµ]s, .*; selected$/);
 
   // Where the focus stays, the view that a key leads to is said.
   await page.getByRole('button', { name: 'Settings' }).focus();

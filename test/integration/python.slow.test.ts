@@ -137,11 +137,24 @@ describe.skipIf(lacks('python3'))('lockstep.py', () => {
       rank: __,
       implementationKind,
       hasEvidence,
+      robust,
+      point,
+      designs,
+      unknown,
+      worthKnowing,
+      separation,
       ...rest
     } = await json('recommend', at('study.json'));
     const row = { design, kind: implementationKind, hasEvidence };
     expect(said.recommend).toMatchObject({ ...rest, row });
-    expect(said.ofRun).toMatchObject({ row, designIndex: said.recommend.designIndex });
+    const { uncertainty } = said.recommend as Fields & { readonly uncertainty: Fields };
+    expect(uncertainty).toMatchObject({ unknown, separation });
+    expect(uncertainty['robust']).toMatchObject({ designIndex: (robust as Fields)['designIndex'] });
+    expect([uncertainty['designs'], uncertainty['worthKnowing']]).toMatchObject([
+      (designs as readonly Fields[]).map(({ designIndex }) => ({ designIndex })),
+      (worthKnowing as readonly Fields[]).map(({ gain }) => ({ gain })),
+    ]);
+    expect(said.ofRun).toMatchObject({ designIndex: (point as Fields)['designIndex'] });
   });
 
   it('gives the simulated times', async () => {
