@@ -37,12 +37,6 @@ export interface Breakdown {
   readonly longestUnit?: LongestUnit;
 }
 
-/** Decimals of one part, ms, beside others that have `decimals`: at least two digits of its own, and none where it is nothing. */
-export function partDecimals(ms: number, decimals: number): number {
-  const size = Math.abs(ms);
-  return size < 5e-8 ? 0 : Math.min(7, Math.max(decimals, 1 - Math.floor(Math.log10(size))));
-}
-
 /** Those of the workload in its order, or in one that the balancing makes of it; or independent draws from the law. */
 export type UnitsOrder = 'given' | 'independent';
 

@@ -15,8 +15,6 @@ export interface Launch {
   readonly gridBlocks: number;
   /** t(w): cycles of one iteration of every active thread group; index w = 0 … R·W_b, t(0) unused. */
   readonly cyclesPerIteration: Float64Array;
-  /** Cycles between a block's dispatch and its first iteration; it holds its slot meanwhile. */
-  readonly launchOverheadCycles: number;
 }
 
 /** What happened on the device, for a Gantt chart. Struct of arrays. */
@@ -67,9 +65,6 @@ export function checkLaunch(launch: Launch): Result<Launch> {
       `cyclesPerIteration has ${launch.cyclesPerIteration.length} entries instead of ${groups + 1} (0 to R·W_b groups)`,
     );
   }
-  if (!(launch.launchOverheadCycles >= 0 && launch.launchOverheadCycles < Infinity)) {
-    return fail('bad-input', `launchOverheadCycles is ${launch.launchOverheadCycles}; it must be a finite number ≥ 0`);
-  }
   return ok(launch);
 }
 
@@ -94,7 +89,6 @@ export function prepareDevice(launch: Launch, source: BlockSource, cancelled?: (
   const R = launch.residentBlocks;
   const W = launch.groupsPerBlock;
   const G = launch.gridBlocks;
-  const overhead = launch.launchOverheadCycles;
   const rate = launch.cyclesPerIteration;
   const heapCapacity = R * W;
 
@@ -108,11 +102,6 @@ export function prepareDevice(launch: Launch, source: BlockSource, cancelled?: (
   const slotBlock = new Int32Array(M * R);
   const freeSlots = new Int32Array(M * R);
   const freeCount = new Int32Array(M);
-  // Blocks that were dispatched and wait for their launch overhead: a ring per multiprocessor, in order of time.
-  const pendingSlot = new Int32Array(M * R);
-  const pendingTime = new Float64Array(M * R);
-  const pendingHead = new Int32Array(M);
-  const pendingCount = new Int32Array(M);
   // Multiprocessors by the time of their next block end.
   const queue = indexedQueue(time);
   const depths = new Float64Array(W);
@@ -166,8 +155,6 @@ export function prepareDevice(launch: Launch, source: BlockSource, cancelled?: (
       time.fill(0);
       virtual.fill(0);
       active.fill(0);
-      pendingHead.fill(0);
-      pendingCount.fill(0);
       queue.clear();
       lastDispatchCycles = 0;
       for (let s = 0; s < M; s++) {
@@ -196,33 +183,14 @@ export function prepareDevice(launch: Launch, source: BlockSource, cancelled?: (
           timeline.blockMultiprocessor[block] = s;
           timeline.blockStartCycles[block] = time[s];
         }
-        if (overhead === 0) {
-          startBlock(s, slot);
-        } else {
-          const at = s * R + ((pendingHead[s] + pendingCount[s]++) % R);
-          pendingSlot[at] = slot;
-          pendingTime[at] = time[s] + overhead;
-        }
+        startBlock(s, slot);
       }
 
       /** Runs a multiprocessor to its next block end; false where nothing is left on it. */
       function advance(s: number): boolean {
+        if (active[s] === 0) return false;
+        const base = s * heapCapacity;
         for (;;) {
-          if (pendingCount[s] > 0) {
-            const at = s * R + pendingHead[s];
-            const idle = active[s] === 0;
-            const next = idle ? Infinity : time[s] + (heapEnd[s * heapCapacity] - virtual[s]) * rate[active[s]];
-            if (pendingTime[at] <= next) {
-              if (!idle) virtual[s] += (pendingTime[at] - time[s]) / rate[active[s]];
-              time[s] = pendingTime[at];
-              pendingHead[s] = (pendingHead[s] + 1) % R;
-              pendingCount[s]--;
-              startBlock(s, pendingSlot[at]);
-              continue;
-            }
-          }
-          if (active[s] === 0) return false;
-          const base = s * heapCapacity;
           const end = heapEnd[base];
           if (end > virtual[s]) {
             time[s] += (end - virtual[s]) * rate[active[s]];

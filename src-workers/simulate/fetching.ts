@@ -60,12 +60,6 @@ export function prepareFetchingDevice(launch: Launch, work: FetchedWork, cancell
   if (!(Number.isSafeInteger(chunk) && chunk >= 1)) {
     return fail('bad-input', `fetch is ${chunk}; it must be an integer ≥ 1 or group`);
   }
-  if (launch.launchOverheadCycles !== 0) {
-    return fail(
-      'unsupported',
-      `launch overhead of ${launch.launchOverheadCycles} cycles with fetched work; it must be 0`,
-    );
-  }
   const slotsPerBlock = work.lanesPerBlock ?? work.lanesPerGroup * W;
   const draw = indexSampler(work.law.probability);
   const { support } = work.law;

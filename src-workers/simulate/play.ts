@@ -32,7 +32,6 @@ export function playLaunch(law: LengthLaw, request: PlayRequest): Result<PlayedL
     groupsPerBlock,
     gridBlocks,
     cyclesPerIteration: cycleTable(pipeline, residentBlocks * groupsPerBlock),
-    launchOverheadCycles: 0,
   };
   const device = prepareDevice(launch, independentGroups(depth));
   if (!device.ok) return device;

@@ -102,7 +102,6 @@ function prepare({ predictor: { plan }, design }: PlayableLaunch): Result<Prepar
     groupsPerBlock,
     gridBlocks,
     cyclesPerIteration: design.cyclesPerIteration,
-    launchOverheadCycles: 0,
   };
   const { setupIterations, overheadIterations } = design;
   const given = givenOrderOf(plan);

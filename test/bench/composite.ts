@@ -48,7 +48,6 @@ function compare(design: RandomDesign, seed: number): Row & { readonly groupEnds
         groupsPerBlock,
         gridBlocks,
         cyclesPerIteration,
-        launchOverheadCycles: 0,
       },
       independentGroups(design.depth),
     ),

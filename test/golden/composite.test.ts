@@ -22,7 +22,7 @@ describe('the composite prediction against the event simulation', () => {
       // Without imbalance both are exact (test/property/composite.test.ts): not to be counted here.
       if (design.label.startsWith('constant')) continue;
       const groups = gridBlocks * groupsPerBlock;
-      const launch = { multiprocessors, residentBlocks, groupsPerBlock, gridBlocks, launchOverheadCycles: 0 };
+      const launch = { multiprocessors, residentBlocks, groupsPerBlock, gridBlocks };
       const device = unwrap(prepareDevice({ ...launch, cyclesPerIteration }, independentGroups(design.depth)));
       const times = unwrap(
         replicate(device, {
@@ -53,7 +53,7 @@ describe('the composite prediction against the event simulation', () => {
     const draw = indexSampler(survival.map((above, i) => (i === 0 ? 1 : survival[i - 1]) - above));
     const cyclesPerIteration = kneeRate(400, 60, 4, 4, 16);
     for (const gridBlocks of [40, 160, 800]) {
-      const launch = { multiprocessors: 20, residentBlocks: 4, groupsPerBlock, gridBlocks, launchOverheadCycles: 0 };
+      const launch = { multiprocessors: 20, residentBlocks: 4, groupsPerBlock, gridBlocks };
       const device = prepareDevice({ ...launch, cyclesPerIteration }, (uniform) => (out) => {
         out.fill(depth.values[draw(uniform)]);
       });
@@ -105,7 +105,7 @@ describe('the composite prediction against the event simulation', () => {
     const depth = unsortedDepth(unwrap(law), n);
     const cyclesPerIteration = kneeRate(knee[0], knee[1], knee[2], knee[3], R * W);
     for (const gridBlocks of grids) {
-      const launch = { multiprocessors: M, residentBlocks: R, groupsPerBlock: W, gridBlocks, launchOverheadCycles: 0 };
+      const launch = { multiprocessors: M, residentBlocks: R, groupsPerBlock: W, gridBlocks };
       const device = unwrap(prepareDevice({ ...launch, cyclesPerIteration }, independentGroups(depth)));
       const { meanCycles } = unwrap(
         replicate(device, { seed: 1, atLeast: 60, atMost: 200, relativeStandardError: 0.01 }),
@@ -129,7 +129,7 @@ describe('the composite prediction against the event simulation', () => {
       const depth = groupDepthLaw(law, 1, { kind: 'none' }, 'nested', rounds, { setupIterations: 0 });
       const cyclesPerIteration = kneeRate(2240, 300, 6.5, 4, residentBlocks * groupsPerBlock);
       const gridBlocks = waves * residentBlocks * multiprocessors;
-      const launch = { multiprocessors, residentBlocks, groupsPerBlock, gridBlocks, launchOverheadCycles: 0 };
+      const launch = { multiprocessors, residentBlocks, groupsPerBlock, gridBlocks };
       const device = prepareDevice({ ...launch, cyclesPerIteration }, independentGroups(depth));
       const options = { seed: 1, atLeast: 16, atMost: 64, relativeStandardError: 0.005 };
       const { meanCycles } = unwrap(replicate(unwrap(device), options));

@@ -33,7 +33,7 @@ it.each([
     const depth = unsortedDepth(LAWS[law], 32);
     const launch = { multiprocessors: M, residentBlocks: 1, groupsPerBlock: 32, gridBlocks };
     const cyclesPerIteration = kneeRate(572, 45.5, 3.5, 4, 32);
-    const device = { ...launch, cyclesPerIteration, launchOverheadCycles: 0 };
+    const device = { ...launch, cyclesPerIteration };
     const prepared = unwrap(prepareDevice(device, independentGroups(depth)));
     const times = unwrap(replicate(prepared, { seed: 1, atLeast: 30, atMost: 300, relativeStandardError: 0.004 }));
     const predicted = predictCycles({ ...launch, depth, cyclesPerIteration });

@@ -95,7 +95,7 @@ describe('the composite prediction', () => {
               length *
               cyclesPerIteration[residentBlocks * groupsPerBlock] +
             length * cyclesPerIteration[rest * groupsPerBlock];
-          const launch = { multiprocessors, residentBlocks, groupsPerBlock, gridBlocks, launchOverheadCycles: 0 };
+          const launch = { multiprocessors, residentBlocks, groupsPerBlock, gridBlocks };
           const device = prepareDevice({ ...launch, cyclesPerIteration }, independentGroups(depth));
           expect(unwrap(device).run(seededRandom(1))).toBe(expected);
           expect(predict({ label: '', depth, cyclesPerIteration, ...launch })).toBe(expected);

@@ -48,7 +48,6 @@ describe('launches of known blocks', () => {
             groupsPerBlock,
             gridBlocks,
             cyclesPerIteration: rate,
-            launchOverheadCycles: 0,
           },
           () => (out) => {
             out.set(depths.subarray(order[b] * groupsPerBlock, (order[b] + 1) * groupsPerBlock));

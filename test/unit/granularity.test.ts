@@ -1,8 +1,7 @@
 import { readFileSync } from 'node:fs';
 import { describe, expect, it } from 'vitest';
 import { unwrap } from '../../src-workers/domain/result.ts';
-import { costFactor, granularityCurve, laneLaw } from '../../src-workers/models/granularity/granularity.ts';
-import { lossMoments } from '../../src-workers/models/imbalance/closed-form.ts';
+import { costFactor, granularityCurve } from '../../src-workers/models/granularity/granularity.ts';
 import { categoricalLaw, geometricLaw } from '../../src-workers/models/workload/laws.ts';
 
 /** Steps per particle in the Acts propagation; source in db/examples/README.md. */
@@ -42,15 +41,6 @@ describe('granularity', () => {
     // A whole thread group on one unit loses nothing to imbalance and everything to the serial part.
     expect(rows[5]).toMatchObject({ meanLoss: 1, aggregateLoss: 1 });
     expect(Math.abs(rows[5].laneCostMean - 32 * costFactor(32, 1 / 21, 0))).toBeLessThan(1e-14);
-  });
-
-  it('keeps the loss of nested loops and lowers that of flattened ones', () => {
-    const law = unwrap(geometricLaw(0.05));
-    expect(laneLaw(law, 64, 'nested')).toBe(law);
-    const losses = [1, 4, 16, 64].map((m) => lossMoments(laneLaw(law, m, 'flattened'), [32])[0].aggregateLoss);
-    for (let i = 1; i < losses.length; i++) expect(losses[i]).toBeLessThan(losses[i - 1]);
-    // Central limit: E[max of 32] − mean ≈ 2.07 standard deviations, and the spread of 64 units is 1/8 of their mean.
-    expect(Math.abs(losses[3] - (1 + (2.07 * 0.975) / 8))).toBeLessThan(0.03);
   });
 
   it('refuses a thread group that cannot be halved', () => {

@@ -19,7 +19,6 @@ function launchOf(change: Partial<Launch>): Launch {
     groupsPerBlock: 1,
     gridBlocks: 1,
     cyclesPerIteration: RATE,
-    launchOverheadCycles: 0,
     ...change,
   };
 }
@@ -81,17 +80,6 @@ describe('a launch by hand', () => {
     expect([...timeline.blockMultiprocessor]).toEqual([0, 1, 0, 1, 0, 1]);
   });
 
-  it('holds the slot during the launch overhead', () => {
-    const launch = launchOf({ gridBlocks: 3, launchOverheadCycles: 100 });
-    expect(cyclesOf(launch, depthsOf([2], [3], [4]))).toBe(300 + 9 * RATE[1]);
-    // The neighbour runs alone during the overhead of a block that starts beside it: 100 of its 140 cycles.
-    const pair = launchOf({ residentBlocks: 2, gridBlocks: 3, launchOverheadCycles: 70 });
-    expect(cyclesOf(pair, depthsOf([10], [30], [5]))).toBeCloseTo(
-      70 + 10 * RATE[2] + 10 * RATE[1] + 5 * RATE[2] + 5 * RATE[1],
-      9,
-    );
-  });
-
   it('lets empty groups and blocks pass in no time', () => {
     const launch = launchOf({ groupsPerBlock: 2, gridBlocks: 3 });
     expect(cyclesOf(launch, depthsOf([0, 0], [0, 3], [0, 0]))).toBe(3 * RATE[1]);
@@ -134,7 +122,6 @@ describe('a launch by hand', () => {
     expect(failure({ multiprocessors: 0 })).toBe('multiprocessors is 0; it must be an integer ≥ 1');
     expect(failure({ gridBlocks: 1.5 })).toBe('gridBlocks is 1.5; it must be an integer ≥ 0');
     expect(failure({ residentBlocks: 9 })).toContain('has 9 entries instead of 10');
-    expect(failure({ launchOverheadCycles: -1 })).toContain('launchOverheadCycles is -1');
   });
 });
 

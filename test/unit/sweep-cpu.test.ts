@@ -6,9 +6,10 @@ import { packLengths, unpackLengths } from '../../src-main/services/studies/work
 import { INVALID_REASONS } from '../../src-workers/domain/design.ts';
 import { unwrap } from '../../src-workers/domain/result.ts';
 import { maxRateCurve } from '../../src-workers/models/contention/bandwidth.ts';
-import { cpuSweep } from '../../src-workers/models/contention/cores.ts';
+import { CPU_PARTITIONS, coreSweep, partitionLoads } from '../../src-workers/models/contention/cores.ts';
 import { amdahlLoads, triangularLoads } from '../../src-workers/models/contention/loads.ts';
 import { LANGGUTH_AMDAHL, LANGGUTH_CPUS } from '../../src-workers/models/contention/langguth-figures.ts';
+import { loadImbalance } from '../../src-workers/models/partition/partition.ts';
 import { staircaseMs, twoPhases } from '../../src-workers/models/contention/time.ts';
 import { spaceSize } from '../../src-workers/space/axes.ts';
 import { coreLoads, createCpuLoads } from '../../src-workers/predict/cpu.ts';
@@ -54,14 +55,16 @@ describe('designs of a CPU', () => {
     'are those of the contention models on %s',
     async (id, device) => {
       const { plan, columns, predictor } = whole(await planOf(onCpus({ devices: [id] })));
-      const expected = cpuSweep(device, plan.ordered!.iterations, { bytesPerNonZero: 12, bytesPerRow: 20 });
-      expected.partitions.forEach(({ timeMs, imbalance, bestCores }, p) => {
+      CPU_PARTITIONS.forEach(({ split }, p) => {
+        const traffic = { bytesPerNonZero: 12, bytesPerRow: 20 };
+        const loadsOf = (cores: number) => partitionLoads(split(plan.ordered!.iterations, cores), traffic);
+        const { timeMs, bestCores } = coreSweep(maxRateCurve(device, device.cores), loadsOf);
         const times = Array.from(columns.timeMs.subarray(p * 72, p * 72 + device.cores));
         times.forEach((time, c) => {
           // The same sums in the same order, but for a factor of 1.
           expect(Math.abs(time / timeMs[c] - 1)).toBeLessThanOrEqual(8 * EPS);
           const design = p * 72 + c;
-          expect(columns.aggregateLoss[design]).toBe(Math.fround(imbalance[c]));
+          expect(columns.aggregateLoss[design]).toBe(Math.fround(loadImbalance(loadsOf(c + 1))));
           expect(columns.occupancyFraction[design]).toBe(Math.fround((c + 1) / device.cores));
           expect(describeDesign(predictor, design)).toMatchObject({
             invalid: null,

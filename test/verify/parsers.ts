@@ -23,7 +23,7 @@ import { inspectLengths, readLengths } from '../../src-workers/parse/length-file
 import { parseLoopTimes } from '../../src-workers/parse/loops.ts';
 import { parseMatrixMarket } from '../../src-workers/parse/matrix-market.ts';
 import { parseMeasuredTimes } from '../../src-workers/parse/measured-times.ts';
-import { parseSmiteGroups, parseSmiteMeans } from '../../src-workers/parse/smite.ts';
+import { parseSmiteMeans } from '../../src-workers/parse/smite.ts';
 import { bytesSource } from '../../src-workers/parse/source.ts';
 import { inspectTable } from '../../src-workers/parse/table.ts';
 import { parseTrace } from '../../src-workers/parse/trace.ts';
@@ -426,11 +426,6 @@ export const PARSERS: readonly Parser[] = [
     name: 'mean losses',
     files: filesOf(MEANS_TOKENS, sample('test/data/smite/measured-means.csv')),
     read: async (bytes, size) => soundOrRefused(await parseSmiteMeans(chunks(bytes, size), 'hostile'), soundCases),
-  },
-  {
-    name: 'losses of groups',
-    files: filesOf(CSV_TOKENS, sample('test/data/smite/measured-geo_005-n32-first4096.csv.gz')),
-    read: async (bytes, size) => soundOrRefused(await parseSmiteGroups(chunks(bytes, size), 'hostile'), anything),
   },
   {
     name: 'measured times',

@@ -1,5 +1,4 @@
 import type { CpuDevice } from '../../domain/device.ts';
-import { fail, ok, type Result } from '../../domain/result.ts';
 
 /** β and ρ of a machine; a `CpuDevice` is one. */
 export type MemorySystem = Pick<CpuDevice, 'singleCoreBandwidthGbS' | 'fullBandwidthGbS'>;
@@ -22,23 +21,6 @@ export function maxRateCurve(memory: MemorySystem, cores: number): BandwidthCurv
   return Float64Array.from({ length: cores + 1 }, (_, i) =>
     Math.min(i * memory.singleCoreBandwidthGbS, memory.fullBandwidthGbS),
   );
-}
-
-/**
- * A curve from measurements.
- *
- * @param measuredGbS bandwidth of 1, 2, 3, … active cores, GB/s; without gaps
- * @returns the curve, or `bad-input` naming the first entry that is no positive number
- */
-export function measuredCurve(measuredGbS: readonly number[]): Result<BandwidthCurve> {
-  if (measuredGbS.length === 0)
-    return fail('bad-input', 'the bandwidth curve is empty. It needs one entry per active core');
-  const bad = measuredGbS.findIndex((value) => !(value > 0 && Number.isFinite(value)));
-  if (bad >= 0) {
-    const message = `the bandwidth with ${bad + 1} active cores must be a positive number of GB/s, not ${measuredGbS[bad]}`;
-    return fail('bad-input', message, { activeCores: bad + 1 });
-  }
-  return ok(Float64Array.of(0, ...measuredGbS));
 }
 
 /** Milliseconds to move `bytes` at `gbPerSecond` (10⁹ bytes). */

@@ -1,6 +1,5 @@
-import type { CpuDevice } from '../../domain/device.ts';
-import { evenNonZeros, evenRows, loadImbalance, mergePath, type Partition } from '../partition/partition.ts';
-import { maxRateCurve, type BandwidthCurve } from './bandwidth.ts';
+import { evenNonZeros, evenRows, mergePath, type Partition } from '../partition/partition.ts';
+import type { BandwidthCurve } from './bandwidth.ts';
 import { staircaseMs } from './time.ts';
 
 /** Predicted time for every number of cores. */
@@ -54,60 +53,9 @@ export interface SparseTraffic {
   readonly bytesPerRow: number;
 }
 
-/**
- * Compressed rows in double precision, the input vector in cache: 8 bytes of value and 4 of column index per entry; 4 of row
- * offset and 8 of result, written once and read once before it is written, per row.
- */
-export const COMPRESSED_ROW_TRAFFIC: SparseTraffic = { bytesPerNonZero: 12, bytesPerRow: 20 };
-
-export interface PartitionSweep extends CoreSweep {
-  readonly partition: CpuPartition;
-  /** Entry c − 1: largest over mean load of c cores, ≥ 1. */
-  readonly imbalance: Float64Array;
-}
-
-export interface CpuSweep {
-  /** In the order of `CPU_PARTITIONS`. */
-  readonly partitions: readonly PartitionSweep[];
-  /** The smallest time; of equal ones that with the fewest cores, then the simplest partition. */
-  readonly best: { readonly partition: CpuPartition; readonly cores: number; readonly timeMs: number };
-}
-
 /** Bytes that each worker of a partition moves. */
 export function partitionLoads(partition: Partition, traffic: SparseTraffic): Float64Array {
   return partition.nonZeros.map(
     (nonZeros, w) => nonZeros * traffic.bytesPerNonZero + partition.rows[w] * traffic.bytesPerRow,
   );
-}
-
-/**
- * Predicted time of one pass over a sparse matrix on a CPU, with contention, for every partition and every number of cores.
- *
- * @param rowLengths non-zeros of each row
- * @param curve bandwidth by active cores up to `device.cores`, when it has been measured
- */
-export function cpuSweep(
-  device: CpuDevice,
-  rowLengths: Float64Array,
-  traffic: SparseTraffic = COMPRESSED_ROW_TRAFFIC,
-  curve: BandwidthCurve = maxRateCurve(device, device.cores),
-): CpuSweep {
-  const partitions = CPU_PARTITIONS.map(({ id, split }): PartitionSweep => {
-    const loads = Array.from({ length: device.cores }, (_, i) => partitionLoads(split(rowLengths, i + 1), traffic));
-    return {
-      partition: id,
-      imbalance: Float64Array.from(loads, loadImbalance),
-      ...coreSweep(curve, (cores) => loads[cores - 1]),
-    };
-  });
-  const candidates = partitions.map(({ partition, bestCores, timeMs }) => ({
-    partition,
-    cores: bestCores,
-    timeMs: timeMs[bestCores - 1],
-  }));
-  const least = candidates.reduce((a, { timeMs }) => Math.min(a, timeMs), Infinity);
-  const best = candidates
-    .filter(({ timeMs }) => timeMs <= least * (1 + SAME_FRACTION))
-    .reduce((a, b) => (b.cores < a.cores ? b : a));
-  return { partitions, best };
 }

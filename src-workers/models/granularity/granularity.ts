@@ -1,6 +1,4 @@
-import type { LoopForm } from '../../domain/kernel.ts';
 import type { LengthLaw } from '../../domain/workload.ts';
-import { sumLaw } from '../../numeric/fold.ts';
 import { lossMoments } from '../imbalance/closed-form.ts';
 
 /** One choice of threads per unit. */
@@ -30,24 +28,9 @@ export function costFactor(threadsPerUnit: number, serialFraction: number, coope
 }
 
 /**
- * Law of what one lane runs between two lockstep points when it owns m units. Nested loops meet after every unit, so the law
- * stays; a flattened loop meets after all m, so it becomes that of their sum and the loss falls as m grows.
- *
- * @param unitsPerThread m, integer ≥ 1.
- */
-export function laneLaw(law: LengthLaw, unitsPerThread: number, loop: LoopForm): LengthLaw {
-  switch (loop) {
-    case 'nested':
-      return law;
-    case 'flattened':
-      return sumLaw(law, unitsPerThread);
-  }
-}
-
-/**
  * Lane cost loss(n)·u·φ(u), n = ω/u, of every power-of-two number of threads per unit up to the thread-group width ω.
  *
- * @param law of what one lane runs; see `laneLaw`.
+ * @param law of what one lane runs between two lockstep points.
  * @param threadGroupWidth ω, a power of two; a RangeError otherwise.
  * @returns rows by increasing threads per unit.
  */

@@ -263,15 +263,6 @@ export function cumulative(law: LengthLaw): Float64Array {
   return out;
 }
 
-/** P(W ≤ length). */
-export function cdf(law: LengthLaw, length: number): number {
-  const last = law.support.length - 1;
-  if (length >= law.support[last]) return 1;
-  let sum = 0;
-  for (let i = 0; i < last && law.support[i] <= length; i++) sum += law.probability[i];
-  return Math.min(1, sum);
-}
-
 /**
  * The smallest length whose cumulative probability reaches q, 0 ≤ q ≤ 1 (clamped). A sum that falls short of q by no
  * more than its own rounding has reached it: the 0.8 quantile of uniform(1, 10) is 8.

@@ -1,8 +1,7 @@
-import { readFileSync } from 'node:fs';
 import { describe, expect, it } from 'vitest';
 import type { CpuDevice } from '../../../src-workers/domain/device.ts';
-import { maxRateCurve, measuredCurve, saturatingCores } from '../../../src-workers/models/contention/bandwidth.ts';
-import { coreSweep, cpuSweep, partitionLoads } from '../../../src-workers/models/contention/cores.ts';
+import { maxRateCurve, saturatingCores } from '../../../src-workers/models/contention/bandwidth.ts';
+import { coreSweep, partitionLoads } from '../../../src-workers/models/contention/cores.ts';
 import {
   amdahlLoads,
   indivisibleTaskLoads,
@@ -94,17 +93,6 @@ describe('two phases', () => {
   });
 });
 
-describe('measured curves', () => {
-  it('are taken as measured, or refused by name', () => {
-    expect(measuredCurve([10, 18])).toEqual({ ok: true, value: Float64Array.of(0, 10, 18) });
-    expect(measuredCurve([10, -1])).toMatchObject({
-      ok: false,
-      error: { message: 'the bandwidth with 2 active cores must be a positive number of GB/s, not -1' },
-    });
-    expect(measuredCurve([])).toMatchObject({ ok: false });
-  });
-});
-
 describe('number of cores', () => {
   it('finds that fewer cores are faster when one task cannot be divided', () => {
     // 40 MB in one task, 40 MB to spread. On 2 cores both run at their own 10 GB/s.
@@ -124,38 +112,9 @@ describe('number of cores', () => {
     expect(sweep.timeMs[7]).toBeCloseTo(2, 12);
   });
 
-  it('prefers the balanced partition on a skewed matrix, and gives bytes their weights', () => {
-    const rows = Float64Array.from({ length: 1000 }, (_, i) => (i < 10 ? 5000 : 5));
-    const sweep = cpuSweep(cpu, rows);
-    const [evenRows, evenNonZeros, mergePath] = sweep.partitions;
-    expect(sweep.best.partition).not.toBe('even-rows');
-    expect(evenRows.imbalance[7]).toBeGreaterThan(5);
-    expect(mergePath.imbalance[7]).toBeLessThan(1.1);
-    expect(evenNonZeros.timeMs[7]).toBeLessThan(evenRows.timeMs[7]);
-    // One core does all of it, whatever the partition.
-    const bytes = 54950 * 12 + 1000 * 20;
-    for (const partition of sweep.partitions) expect(partition.timeMs[0]).toBeCloseTo(bytes / 10e6, 12);
-    const whole = { rows: Float64Array.of(1000), nonZeros: Float64Array.of(54950) };
-    expect([...partitionLoads(whole, { bytesPerNonZero: 12, bytesPerRow: 20 })]).toEqual([bytes]);
-  });
-
-  it('does not let rounding choose: equal times go to the fewest cores and the simplest partition', () => {
-    // 64 equal rows: on 4 cores the memory is saturated, and every partition is even.
-    const sweep = cpuSweep(cpu, new Float64Array(64).fill(10), { bytesPerNonZero: 0.1, bytesPerRow: 0 });
-    expect(sweep.best).toMatchObject({ partition: 'even-rows', cores: 4 });
-  });
-
-  it('runs on every CPU of the catalogue', () => {
-    const cpus = JSON.parse(
-      readFileSync(new URL('../../../db/devices/cpus.json', import.meta.url), 'utf8'),
-    ) as CpuDevice[];
-    const rows = Float64Array.from({ length: 500 }, (_, i) => 2 * i + 1);
-    for (const device of cpus) {
-      const { best, partitions } = cpuSweep(device, rows);
-      expect(best.timeMs).toBeGreaterThan(0);
-      expect(best.cores).toBeLessThanOrEqual(device.cores);
-      for (const partition of partitions) expect(partition.timeMs).toHaveLength(device.cores);
-    }
+  it('gives the rows and the non-zeros of a partition their bytes', () => {
+    const partition = { rows: Float64Array.of(1000, 2), nonZeros: Float64Array.of(54950, 3) };
+    expect([...partitionLoads(partition, { bytesPerNonZero: 12, bytesPerRow: 20 })]).toEqual([679_400, 76]);
   });
 });
 

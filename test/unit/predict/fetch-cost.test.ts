@@ -107,7 +107,6 @@ describe('playing a launch that fetches', () => {
     groupsPerBlock: 2,
     gridBlocks: 4,
     cyclesPerIteration: Float64Array.of(1, 1, 2, 3, 4),
-    launchOverheadCycles: 0,
   };
   const play = (fetch: number | 'group', units: number, support = [3], setupIterations = 1) =>
     unwrap(

@@ -291,7 +291,7 @@ describe('threads per unit beyond a thread group', () => {
   it('plays thread groups that share a unit as one: the same time as all of them in step', () => {
     const cycles = Float64Array.from({ length: 65 }, (_, w) => 400 + 12 * w + (w > 20 ? 3 * (w - 20) : 0));
     for (const spans of [2, 4, 8]) {
-      const launch = { multiprocessors: 5, residentBlocks: 3, gridBlocks: 47, launchOverheadCycles: 0 };
+      const launch = { multiprocessors: 5, residentBlocks: 3, gridBlocks: 47 };
       const depths = (random: () => number) => Math.floor(1 + 50 * random());
       const wide = unwrap(
         prepareDevice(

@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import { drawnMs, isRecomputedApart } from '../../../src-renderer/format/breakdowns.ts';
-import { partDecimals, regimeText } from '../../../src-workers/domain/breakdown.ts';
+import { regimeText } from '../../../src-workers/domain/breakdown.ts';
 import { REGIME_INFO, regimeInfo } from '../../../src-workers/domain/regime.ts';
 import { REGIMES } from '../../../src-workers/predict/time/regimes.ts';
 import type { RankRow } from '../../../src-main/contract/api.ts';
@@ -54,14 +54,5 @@ describe('the regime that gave a time', () => {
   it('is listed in the order in which they are tried', () => {
     const ids = REGIME_INFO.map(({ id }) => id);
     expect(ids.slice(0, REGIMES.length)).toEqual(REGIMES.map(({ id }) => id));
-  });
-});
-
-describe('a part of a time', () => {
-  it('has at least two digits of its own, and none where it is nothing', () => {
-    const written = (ms: number) => ms.toFixed(partDecimals(ms, 4));
-    expect([0.0002, 0.00021, 0.1234, 12, 0, -0.00003, 1e-9].map(written)).toEqual(
-      ['0.00020', '0.00021', '0.1234', '12.0000', '0', '-0.000030', '0'], // prettier-ignore
-    );
   });
 });
