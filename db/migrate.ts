@@ -27,7 +27,10 @@ export function userVersion(db: Database): number {
   return db.pragma('user_version', { simple: true }) as number;
 }
 
-/** Whether a database has the tables, columns and indexes that the migrations up to a version make; it may have others beside them. */
+/**
+ * Whether a database has the tables, columns and indexes that the migrations up to a version make; it may have others
+ * beside them.
+ */
 export function hasTablesOf(db: Database, version: number, migrations: readonly Migration[]): boolean {
   const known = new Set<string>();
   const empty = new SQLite(':memory:');

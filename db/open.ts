@@ -12,7 +12,9 @@ import { hasTablesOf, migrate, readMigrations, userVersion } from './migrate.ts'
 /** `LKST`: says in the header of a file that it is ours. */
 export const APPLICATION_ID = 0x4c4b5354;
 
-/** Files up to this size are read through when opened (tens of milliseconds); larger ones have only their ends checked. */
+/**
+ * Files up to this size are read through when opened (tens of milliseconds); larger ones have only their ends checked.
+ */
 const QUICK_CHECK_BYTES = 16 * 2 ** 20;
 
 export interface OpenOptions {
@@ -60,7 +62,10 @@ export function openDatabase(options: OpenOptions): Result<Database.Database> {
 
 const RETRY_MS = 10;
 
-/** SQLite does not wait for a lock when it changes the journal mode, but fails at once: where several create a file together. */
+/**
+ * SQLite does not wait for a lock when it changes the journal mode, but fails at once: where several create a file
+ * together.
+ */
 function untilUnlocked(timeoutMs: number, body: () => void): void {
   const end = performance.now() + timeoutMs;
   for (;;) {
@@ -74,7 +79,10 @@ function untilUnlocked(timeoutMs: number, body: () => void): void {
   }
 }
 
-/** Says whether a database could be opened, without writing: its bytes, null where there is none yet; refused as by `openDatabase`. */
+/**
+ * Says whether a database could be opened, without writing: its bytes, null where there is none yet; refused as by
+ * `openDatabase`.
+ */
 export function inspectDatabase({ file, migrationsFolder }: OpenOptions): Result<{ readonly bytes: number | null }> {
   const migrations = readMigrations(migrationsFolder);
   return attempt(file, () => {
@@ -85,8 +93,8 @@ export function inspectDatabase({ file, migrationsFolder }: OpenOptions): Result
 
 /**
  * Refuses what is not a sound database of ours, without writing. Returns whether there is nothing there yet.
- * @param undoTimeoutMs how long to wait where what a killed process did not finish is undone first, which writes; null: it is not, and
- * the file is not looked through then
+ * @param undoTimeoutMs how long to wait where what a killed process did not finish is undone first, which writes; null:
+ *   it is not, and the file is not looked through then
  */
 function inspectFile(file: string, migrations: readonly Migration[], undoTimeoutMs: number | null): boolean {
   const folder = dirname(file);
@@ -129,8 +137,8 @@ function inspectFile(file: string, migrations: readonly Migration[], undoTimeout
 }
 
 /**
- * SQLite undoes by its journal what a process did that was killed as it switched to the log, or before; a connection that cannot write
- * fails instead.
+ * SQLite undoes by its journal what a process did that was killed as it switched to the log, or before; a connection
+ * that cannot write fails instead.
  */
 function undoUnfinished(file: string, timeout: number): void {
   const db = new Database(file, { timeout, fileMustExist: true });

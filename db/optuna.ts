@@ -61,8 +61,9 @@ interface ValueRow {
 const ROWS_OF_STEP = 100;
 
 /**
- * Reads all studies of a storage, a few rows in each step. A categorical parameter is stored as the place of its choice, and comes out as
- * the choice. Nothing in the file is run: its tables must be plain tables, so that a file cannot bring a query of its own.
+ * Reads all studies of a storage, a few rows in each step. A categorical parameter is stored as the place of its
+ * choice, and comes out as the choice. Nothing in the file is run: its tables must be plain tables, so that a file
+ * cannot bring a query of its own.
  *
  * @param file the storage alone, no log beside it; its header is changed to say so
  */
@@ -81,7 +82,10 @@ export function* readOptuna(file: string, label: string): Generator<void, Result
   }
 }
 
-/** Sets the versions of the format, which say whether there is a log (https://www.sqlite.org/fileformat.html, 1.3.3), to no log. */
+/**
+ * Sets the versions of the format, which say whether there is a log (https://www.sqlite.org/fileformat.html, 1.3.3), to
+ * no log.
+ */
 function withoutLog(file: string): void {
   const open = openSync(file, 'r+');
   try {
@@ -207,7 +211,10 @@ function valueOf(
   return choiceOf(value, known.get(text));
 }
 
-/** The value of a parameter that a storage keeps as a number; of a categorical one the choice. `null` where it is none. @param of the distribution, as JSON or its text */
+/**
+ * The value of a parameter that a storage keeps as a number; of a categorical one the choice. `null` where it is none.
+ * @param of the distribution, as JSON or its text
+ */
 export function choiceOf(value: unknown, of: unknown): number | string | boolean | null {
   if (typeof value !== 'number') return null;
   const distribution = (typeof of === 'string' ? json(of) : of) as {

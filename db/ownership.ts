@@ -5,7 +5,10 @@ import { hostname } from 'node:os';
 import type { Statements } from './statements.ts';
 import { now } from './statements.ts';
 
-/** Interval of the heartbeat of a store with running runs, and the longest silence after which it counts as dead, milliseconds. */
+/**
+ * Interval of the heartbeat of a store with running runs, and the longest silence after which it counts as dead,
+ * milliseconds.
+ */
 export const HEARTBEAT_MS = 5_000;
 const SILENCE_MS = 45_000;
 
@@ -17,10 +20,10 @@ interface OwnerRow {
 }
 
 /**
- * Distinguishes a running run from an interrupted one when several processes share a database. The owner of a run is one opening
- * of the store, known by a token. It is dead when its process is, or when its heartbeat has stopped for long: then the process
- * id has gone to another process. Taking a run from a live owner by mistake (a machine that slept) harms nothing: each
- * chunk is saved only while its store owns the run.
+ * Distinguishes a running run from an interrupted one when several processes share a database. The owner of a run is
+ * one opening of the store, known by a token. It is dead when its process is, or when its heartbeat has stopped for
+ * long: then the process id has gone to another process. Taking a run from a live owner by mistake (a machine that
+ * slept) harms nothing: each chunk is saved only while its store owns the run.
  */
 export interface Ownership {
   readonly token: string;
@@ -28,7 +31,10 @@ export interface Ownership {
   claim(): void;
   /** Writes the heartbeat, if this store has running runs. */
   beat(): void;
-  /** Marks the running runs of dead owners as interrupted, and removes their unfinished imports. Returns how many were marked. */
+  /**
+   * Marks the running runs of dead owners as interrupted, and removes their unfinished imports. Returns how many were
+   * marked.
+   */
   markInterrupted(): number;
   /** Marks this store's own running runs as interrupted, since it stops working on them. */
   release(): void;
@@ -93,7 +99,10 @@ export function ownershipOf(statements: Statements): Ownership {
   };
 }
 
-/** Whether a process with this id works on this machine. One that has ended does not, even before its parent collects it. */
+/**
+ * Whether a process with this id works on this machine. One that has ended does not, even before its parent collects
+ * it.
+ */
 export function processLives(pid: number): boolean {
   try {
     process.kill(pid, 0);
@@ -104,7 +113,9 @@ export function processLives(pid: number): boolean {
   }
 }
 
-/** Whether Linux keeps a process only until its parent asks for its exit code (a zombie). Elsewhere that cannot be read. */
+/**
+ * Whether Linux keeps a process only until its parent asks for its exit code (a zombie). Elsewhere that cannot be read.
+ */
 function hasEnded(pid: number): boolean {
   try {
     // proc_pid_stat(5): the state stands behind the name, which may hold anything.

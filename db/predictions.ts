@@ -8,8 +8,8 @@ import { refuse } from './failure.ts';
 import type { BestDesigns, CommittedChunk, PredictionChunk, PredictionColumns, RunColumns } from './records.ts';
 
 /**
- * Beside the packed columns of a chunk, their CRC-32 by this name: SQLite notices no bit that flips inside a value. Chunks saved
- * before there were digests have none.
+ * Beside the packed columns of a chunk, their CRC-32 by this name: SQLite notices no bit that flips inside a value.
+ * Chunks saved before there were digests have none.
  */
 const DIGEST = 'crc32';
 
@@ -27,8 +27,8 @@ export interface PredictionTable {
   /** Reads the best designs of a run, so many. Refuses with `storage` where they are not all there. */
   loadBest(runId: number, count: number): RunColumns;
   /**
-   * Reads all chunks of a run. Chunks whose packed columns are missing, of the wrong size or not those that were written are read
-   * from the rows. Refuses with `storage` where these are not all there.
+   * Reads all chunks of a run. Chunks whose packed columns are missing, of the wrong size or not those that were
+   * written are read from the rows. Refuses with `storage` where these are not all there.
    */
   load(
     runId: number,

@@ -15,8 +15,8 @@ export type RunState = 'running' | 'complete' | 'cancelled' | 'failed' | 'interr
 
 export type AxisValue = string | number | null;
 /**
- * Values of each axis in order of position; the space is their product, times the implementations and widths of blocks that the study names.
- * Between the device and the other axes, these leave positions as they are.
+ * Values of each axis in order of position; the space is their product, times the implementations and widths of blocks
+ * that the study names. Between the device and the other axes, these leave positions as they are.
  */
 export type RunAxes = Readonly<Record<StoredAxis, readonly AxisValue[]>>;
 export type StoredAxis = Exclude<AxisName, 'implementation' | 'blockWidth'>;
@@ -155,8 +155,8 @@ export interface CommittedChunk {
 export type { PredictionChunk, PredictionColumns };
 
 /**
- * The predictions of a run, `count` of them: of all its designs by design index, where those that were not saved have invalidReason `NOT_SAVED`;
- * or of some.
+ * The predictions of a run, `count` of them: of all its designs by design index, where those that were not saved have
+ * invalidReason `NOT_SAVED`; or of some.
  */
 export interface RunColumns extends PredictionColumns {
   readonly count: number;

@@ -49,8 +49,8 @@ export interface Store {
    */
   savePredictionChunk(runId: number, chunk: PredictionChunk): Result<null>;
   /**
-   * Saves the best designs of a run that keeps them alone, in one transaction, in place of any that it saved before. `conflict` where they are
-   * more than it keeps.
+   * Saves the best designs of a run that keeps them alone, in one transaction, in place of any that it saved before.
+   * `conflict` where they are more than it keeps.
    */
   saveBestDesigns(runId: number, best: BestDesigns): Result<null>;
   /** Also counts the records, as valid, in a run that simulates. */

@@ -107,8 +107,8 @@ const lengthLaws: LengthLaw[] = [];
 const lengthOrders: OrderedLengths[] = [];
 
 /**
- * The plan with the objects that stood for its law and for its order before. Every task brings a copy of them, while what is computed of
- * them once for all devices and edits is kept with the object.
+ * The plan with the objects that stood for its law and for its order before. Every task brings a copy of them, while
+ * what is computed of them once for all devices and edits is kept with the object.
  */
 function withKnownLengths(plan: SweepPlan): SweepPlan {
   return {
@@ -262,7 +262,10 @@ export function vary({
   );
 }
 
-/** Used once and then forgotten: only what it shares with the plan as it is stays, and laws of its own are few at a time. */
+/**
+ * Used once and then forgotten: only what it shares with the plan as it is stays, and laws of its own are few at a
+ * time.
+ */
 function changedPredictor(plan: SweepPlan, key: string, change: InputChange): Predictor {
   const own = advisorOf(plan, key);
   return createPredictor(changedPlan(own.plan, change), changesLengths(change) ? createCaches() : own.caches);
@@ -415,8 +418,8 @@ const LAWS_ALONE = {
 };
 
 /**
- * Lengths of the units of a measurement: as they stand where their order is known, otherwise drawn from the law. The digest is
- * SHA-256 of them as little-endian 32-bit integers, hexadecimal.
+ * Lengths of the units of a measurement: as they stand where their order is known, otherwise drawn from the law. The
+ * digest is SHA-256 of them as little-endian 32-bit integers, hexadecimal.
  */
 export function unitLengths({
   law,
@@ -445,7 +448,10 @@ export function unitLengths({
   return handedOver({ lengths, digest }, [lengths]);
 }
 
-/** A workload as its text says: its files are read here, its examples computed. Lengths in their order come in shared memory. */
+/**
+ * A workload as its text says: its files are read here, its examples computed. Lengths in their order come in shared
+ * memory.
+ */
 export async function workload(asked: Parameters<typeof workloadWithFiles>[0]): ReturnType<typeof workloadWithFiles> {
   const resolved = await workloadWithFiles(asked);
   if (!resolved.ok) return resolved;
@@ -583,8 +589,8 @@ export function inspect({
 const MIN_RANDOM_DRAWS = 100;
 
 /**
- * So many designs to measure next, by all that is known, and what is expected of the best. `randomMs`: expected best time of 1, 2, … designs drawn
- * at random, by the corrected predictions; empty where nothing is measured.
+ * So many designs to measure next, by all that is known, and what is expected of the best. `randomMs`: expected best
+ * time of 1, 2, … designs drawn at random, by the corrected predictions; empty where nothing is measured.
  */
 export function tune({
   space,

@@ -26,8 +26,8 @@ export function changedFiles() {
 }
 
 /**
- * The quick tests among the changed files, and for each other file those that import it; where none does, those that import
- * what imports it, and so on. The tests named after a changed file come first.
+ * The quick tests among the changed files, and for each other file those that import it; where none does, those that
+ * import what imports it, and so on. The tests named after a changed file come first.
  * @param {readonly string[]} changed
  * @returns {string[]} paths from the root
  */

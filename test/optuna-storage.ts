@@ -13,7 +13,9 @@ interface StoredStudy {
 }
 
 const CHOICES = ['none', 'dynamic-fetch'];
-/** A storage as Optuna 4 writes it (optuna/storages/_rdb/models.py): a categorical parameter by the place of its choice. */
+/**
+ * A storage as Optuna 4 writes it (optuna/storages/_rdb/models.py): a categorical parameter by the place of its choice.
+ */
 export function optunaStorage(studies: readonly StoredStudy[], more = ''): Uint8Array {
   const database = new Database(':memory:');
   database.exec(`

@@ -1,7 +1,7 @@
-// The checks and tests of the project. The last line says how many passed, failed and were skipped, in one total: a static
-// check and the build count as one each. Programs that tests start and the machine lacks are fetched first; the tests of one
-// that cannot be had are skipped, and with CI=true that is a failure. Plain JavaScript for any Node from 20 on: what it runs
-// runs on the locked Node.
+// The checks and tests of the project. The last line says how many passed, failed and were skipped, in one total: a
+// static check and the build count as one each. Programs that tests start and the machine lacks are fetched first; the
+// tests of one that cannot be had are skipped, and with CI=true that is a failure. Plain JavaScript for any Node from
+// 20 on: what it runs runs on the locked Node.
 //
 //   npm run check       lint, format, types and the nearest tests of the changed files
 //   npm test            the static checks, and every test file that is not named *.slow.test.ts

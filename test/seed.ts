@@ -10,7 +10,8 @@ if (!/^-?\d{1,9}$/.test(given))
   throw new Error(`LOCKSTEP_TEST_SEED is "${given}"; expected an integer of up to nine digits.`);
 fc.configureGlobal({ seed: Number(given) });
 
-// Without this a regular expression inside toMatchObject matches every text, since it has no keys of its own to compare.
+// Without this a regular expression inside toMatchObject matches every text, since it has no keys of its own to
+// compare.
 expect.addEqualityTesters([
   (found: unknown, wanted: unknown) =>
     wanted instanceof RegExp && typeof found === 'string' ? wanted.test(found) : undefined,

@@ -1,12 +1,15 @@
-// The programs that tests start and a machine may lack: where each is, what it is for, and how to get it. Plain JavaScript:
-// npm test looks for them on any Node.
+// The programs that tests start and a machine may lack: where each is, what it is for, and how to get it. Plain
+// JavaScript: npm test looks for them on any Node.
 import { spawnSync } from 'node:child_process';
 import { existsSync } from 'node:fs';
 import { createRequire } from 'node:module';
 import { delimiter, dirname, join } from 'node:path';
 import { CHROMIUM_NAMES } from '../src-main/services/app/chromium.mjs';
 
-/** @typedef {'chromium' | 'swiftshader' | 'g++' | 'shellcheck' | 'sqlite3' | 'redis-server' | 'openssl' | 'python3' | 'kokkos' | 'nvcc' | 'hipcc'} ToolName */
+/**
+ * @typedef {'chromium' | 'swiftshader' | 'g++' | 'shellcheck' | 'sqlite3' | 'redis-server' | 'openssl' | 'python3' |
+ *   'kokkos' | 'nvcc' | 'hipcc'} ToolName
+ */
 
 /** @param {readonly string[]} names */
 function inPath(names) {
@@ -37,8 +40,10 @@ function swiftShader() {
 }
 
 /**
- * `debian`: the package that has it, which npm test installs where it may. `needs`: a tool without which it does nothing.
- * @type {Readonly<Record<ToolName, { use: string, get: string, debian: string | null, needs?: ToolName, find: () => string | null }>>}
+ * `debian`: the package that has it, which npm test installs where it may. `needs`: a tool without which it does
+ * nothing.
+ * @type {Readonly<Record<ToolName, { use: string, get: string, debian: string | null, needs?: ToolName, find: () =>
+ *   string | null }>>}
  */
 export const TOOLS = {
   chromium: {

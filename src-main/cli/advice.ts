@@ -29,7 +29,10 @@ interface Options {
   readonly verbose?: boolean;
 }
 
-/** A run by its number, or a study by its file; where a part of a device is asked for, on that instead of the study's devices. */
+/**
+ * A run by its number, or a study by its file; where a part of a device is asked for, on that instead of the study's
+ * devices.
+ */
 async function advised(
   what: string,
   device: string | undefined,

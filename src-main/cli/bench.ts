@@ -182,7 +182,10 @@ export async function benchCommand(
   return done.ok ? reportMeasurement(engine, terminal, done.value.id, options) : reportFailure(terminal, done.error);
 }
 
-/** What a probe changes of a request, so that it fits the time; says what it reduces. Nothing of a suite, which has no units. */
+/**
+ * What a probe changes of a request, so that it fits the time; says what it reduces. Nothing of a suite, which has no
+ * units.
+ */
 async function fittedToTime(
   engine: Engine,
   terminal: Terminal,
@@ -208,8 +211,8 @@ function leftOutLine(leftOut: RunnableDesigns | null | undefined): string {
 }
 
 /**
- * A run that a page measures cannot be resumed without a page. Prints the commands and the kernel that a resumed run will start: they come
- * from the database, and not from who types.
+ * A run that a page measures cannot be resumed without a page. Prints the commands and the kernel that a resumed run
+ * will start: they come from the database, and not from who types.
  */
 export async function checkResumable(engine: Engine, terminal: Terminal, id: number): Promise<Result<null>> {
   const run = await engine.call('runs.get', { id });

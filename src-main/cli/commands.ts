@@ -97,7 +97,9 @@ function evidenceFields({ tieBand, devices, partial }: BestDesigns) {
   return { tieBand, partial, evidence: Object.fromEntries(devices.map(({ id, evidence }) => [id, evidence])) };
 }
 
-/** Says that designs are missing, and of which devices and kinds of implementations no public measurements are known. */
+/**
+ * Says that designs are missing, and of which devices and kinds of implementations no public measurements are known.
+ */
 function sayUnmeasured(terminal: Terminal, { devices, partial }: BestDesigns, deviceId?: string): void {
   if (partial !== null) say(terminal, partial);
   const gaps = evidenceGaps(devices.filter(({ id }) => (deviceId ?? id) === id));
@@ -584,7 +586,9 @@ export async function exportCommand(
 /** The largest file that can be a study or a device. */
 const MAX_OWN_BYTES = 4_000_000;
 
-/** Whether a file stands where a document is to be written. Fails on a study or a device, which no document is worth. */
+/**
+ * Whether a file stands where a document is to be written. Fails on a study or a device, which no document is worth.
+ */
 async function replaceable(path: string): Promise<Result<boolean>> {
   const info = await stat(path).catch(() => null);
   if (!info?.isFile()) return ok(false);

@@ -21,7 +21,10 @@ interface CompareOptions {
   readonly best?: boolean;
 }
 
-/** Compares measured runs with the first. Exits 1 where a design is slower or lost, so that a build can hold a kernel to its record. */
+/**
+ * Compares measured runs with the first. Exits 1 where a design is slower or lost, so that a build can hold a kernel to
+ * its record.
+ */
 export async function compareRunsCommand(
   engine: Engine,
   terminal: Terminal,

@@ -9,7 +9,10 @@ import type { Engine } from '../services/engine.ts';
 import { readImportFile } from '../services/imports/imports.ts';
 import { EXIT_OK, percent, printJson, printTable, reportFailure, say, type Terminal } from './output.ts';
 
-/** Which of the devices of some designs of a sweep, and which kinds, have no public measurements. `null` where all have, or no sweep is left. */
+/**
+ * Which of the devices of some designs of a sweep, and which kinds, have no public measurements. `null` where all have,
+ * or no sweep is left.
+ */
 export async function evidenceGapsOf(
   engine: Engine,
   sweep: number | null,

@@ -20,8 +20,8 @@ export interface ImportOptions {
 }
 
 /**
- * Imports a file by what it holds: measurements become a run, a study is saved beside its folder (so that it finds its files),
- * a device goes into the person's catalogue.
+ * Imports a file by what it holds: measurements become a run, a study is saved beside its folder (so that it finds its
+ * files), a device goes into the person's catalogue.
  */
 export async function importCommand(
   engine: Engine,
@@ -119,7 +119,10 @@ async function importDevice(engine: Engine, file: string, bytes: Uint8Array): Pr
   });
 }
 
-/** What `devices show` adds to a device: whether it is the user's own, which fields are estimates, and what was measured of it. */
+/**
+ * What `devices show` adds to a device: whether it is the user's own, which fields are estimates, and what was measured
+ * of it.
+ */
 function withoutNotes(device: unknown): unknown {
   if (typeof device !== 'object' || device === null || !('own' in device)) return device;
   const { own: _own, estimates: _estimates, evidence: _evidence, ...rest } = device as Record<string, unknown>;

@@ -10,9 +10,9 @@ import { MAX_REQUEST_BYTES, serveConnection, type EngineDoor } from '../contract
 import { linesOf } from '../services/app/lines.ts';
 
 /**
- * The contract over standard streams, for programs in other languages: one JSON object a line, `{"id", "call", "arguments"}` in and
- * `{"id", "result"}` or `{"id", "error"}` out, in the order in which calls end. Bytes are `{"base64": "…"}` both ways, other arrays of
- * numbers are lists, and a number that is not finite is `null`.
+ * The contract over standard streams, for programs in other languages: one JSON object a line, `{"id", "call",
+ * "arguments"}` in and `{"id", "result"}` or `{"id", "error"}` out, in the order in which calls end. Bytes are
+ * `{"base64": "…"}` both ways, other arrays of numbers are lists, and a number that is not finite is `null`.
  */
 
 const requestSchema = v.strictObject({
@@ -38,7 +38,10 @@ export interface RpcOptions {
   readonly maxLineBytes?: number;
 }
 
-/** Answers the calls of `input` on `output`. Resolves once the input has ended and its calls are answered, or 10 seconds after its end. */
+/**
+ * Answers the calls of `input` on `output`. Resolves once the input has ended and its calls are answered, or 10 seconds
+ * after its end.
+ */
 export async function serveLines(
   engine: EngineDoor,
   input: AsyncIterable<unknown>,

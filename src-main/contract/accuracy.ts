@@ -1,8 +1,9 @@
 import type { SimulatedTime } from './api.ts';
 
 /**
- * How far predictions are from the event simulation, for people who are to trust them. By `node test/bench/composite.ts` (random
- * designs, units unsorted) and `node test/bench/balancing.ts` (sorted and bucketed units).
+ * How far predictions are from the event simulation, for people who are to trust them. By `node
+ * test/bench/composite.ts` (random designs, units unsorted) and `node test/bench/balancing.ts` (sorted and bucketed
+ * units).
  */
 export const ACCURACY_TEXT =
   'Against the event simulation, half of the predictions of unsorted units are within 0.4 % and 95 % within 4 %; of sorted, bucketed or ' +
@@ -13,13 +14,19 @@ export const CONTRADICTION_FRACTION = 0.1;
 
 type Simulated = Pick<SimulatedTime, 'meanMs' | 'lowMs' | 'highMs'>;
 
-/** Whether a simulation contradicts the prediction: it lies outside the interval of the mean by more than 10 % of the mean. */
+/**
+ * Whether a simulation contradicts the prediction: it lies outside the interval of the mean by more than 10 % of the
+ * mean.
+ */
 export function isContradicted(predictedMs: number, { meanMs, lowMs, highMs }: Simulated): boolean {
   const beyond = Math.max(lowMs - predictedMs, predictedMs - highMs);
   return beyond > CONTRADICTION_FRACTION * meanMs;
 }
 
-/** What a simulation says of the prediction that it contradicts: `14.4 times as long as predicted`, `23 % shorter than predicted`. */
+/**
+ * What a simulation says of the prediction that it contradicts: `14.4 times as long as predicted`, `23 % shorter than
+ * predicted`.
+ */
 export function contradictionText(predictedMs: number, { meanMs }: Simulated): string {
   const ratio = meanMs / predictedMs;
   if (ratio >= 2) return `${ratio.toFixed(1)} times as long as predicted`;

@@ -17,7 +17,10 @@ interface LandscapeMap {
 /** The recommendation for one device of a study, saved or not. */
 export interface Recommendation {
   readonly device: { readonly id: string; readonly name: string; readonly evidence: DeviceEvidence | null };
-  /** All devices of the study, in its order. `bestMs` is null of those that this call did not predict, or that have no valid design. */
+  /**
+   * All devices of the study, in its order. `bestMs` is null of those that this call did not predict, or that have no
+   * valid design.
+   */
   readonly devices: readonly { readonly id: string; readonly name: string; readonly bestMs: number | null }[];
   /** The picked design. Its `designIndex` is of the whole study: with all devices. */
   readonly row: RankRow;
@@ -25,9 +28,9 @@ export interface Recommendation {
   /** Predicted time and its interval, ms, with what the interval covers, in one or two sentences. */
   readonly time: { readonly ms: number; readonly lowMs: number; readonly highMs: number; readonly basis: string };
   /**
-   * Designs tied with the fastest (`count`), the band of those that differ from it in shape alone, the rule by which one was picked, and
-   * the first of them by time, at most 20. Not counted (null, and none listed) where the fastest designs alone were looked for: then those
-   * that are known to tie are counted (`atLeast`).
+   * Designs tied with the fastest (`count`), the band of those that differ from it in shape alone, the rule by which
+   * one was picked, and the first of them by time, at most 20. Not counted (null, and none listed) where the fastest
+   * designs alone were looked for: then those that are known to tie are counted (`atLeast`).
    */
   readonly ties: {
     readonly count: number | null;
@@ -38,8 +41,8 @@ export interface Recommendation {
     readonly designs: readonly number[];
   };
   /**
-   * The design that the picked one is compared with: the one asked for, else a plain one (`chosen` false). `change` is −0.58 where the
-   * picked one takes 58 % less time.
+   * The design that the picked one is compared with: the one asked for, else a plain one (`chosen` false). `change` is
+   * −0.58 where the picked one takes 58 % less time.
    */
   readonly baseline: {
     readonly designIndex: number;
@@ -48,13 +51,17 @@ export interface Recommendation {
     readonly change: number;
     readonly chosen: boolean;
   } | null;
-  /** Differences of the parts of the time, picked less baseline, ms, the largest first; they add up to the whole difference. */
+  /**
+   * Differences of the parts of the time, picked less baseline, ms, the largest first; they add up to the whole
+   * difference.
+   */
   readonly causes: readonly { readonly part: BreakdownPart; readonly label: string; readonly ms: number }[];
   readonly why: string;
   readonly inputs: readonly InputFact[];
   /**
-   * Small maps of the device, one for each value of threads per unit, in the order of the axis: block sizes across, launches up, at most
-   * 32 of each, beyond which neighbours share a line. Of a coarse prediction each cell has the time of the nearest design predicted.
+   * Small maps of the device, one for each value of threads per unit, in the order of the axis: block sizes across,
+   * launches up, at most 32 of each, beyond which neighbours share a line. Of a coarse prediction each cell has the
+   * time of the nearest design predicted.
    */
   readonly landscape: {
     readonly rows: number;
@@ -64,7 +71,9 @@ export interface Recommendation {
     /** Where the picked design is. */
     readonly picked: { readonly map: number; readonly cell: number };
   };
-  /** Designs predicted, or found too slow at best, of how many of the devices that were asked for: equal where exact. */
+  /**
+   * Designs predicted, or found too slow at best, of how many of the devices that were asked for: equal where exact.
+   */
   readonly predicted: number;
   readonly of: number;
   /** How many of `predicted` cannot run. */
@@ -72,7 +81,10 @@ export interface Recommendation {
   readonly elapsedMs: number;
 }
 
-/** What a design is expected to lose where some inputs are not known. Regrets are ln(its time / the best time of the same draw). */
+/**
+ * What a design is expected to lose where some inputs are not known. Regrets are ln(its time / the best time of the
+ * same draw).
+ */
 export interface UncertainDesign {
   readonly designIndex: number;
   readonly design: Design;
@@ -143,27 +155,36 @@ export interface Takeover {
   readonly designIndex: number;
   /** What differs from the recommended design: `16 threads per unit, 128-thread blocks`. */
   readonly text: string;
-  /** The most that choosing anew saves on this side of the range, as a fraction of the recommended design's time; 1 where that cannot run. */
+  /**
+   * The most that choosing anew saves on this side of the range, as a fraction of the recommended design's time; 1
+   * where that cannot run.
+   */
   readonly gain: number;
 }
 
 /** What one input changes. */
 export interface InputSensitivity {
   readonly input: InputFact;
-  /** The values tried, ascending, and at each the best time, the recommended design's time (NaN where it is invalid) and the design that would be recommended there. */
+  /**
+   * The values tried, ascending, and at each the best time, the recommended design's time (NaN where it is invalid) and
+   * the design that would be recommended there.
+   */
   readonly values: readonly number[];
   readonly bestMs: readonly number[];
   readonly recommendedMs: readonly number[];
   readonly designs: readonly number[];
   /**
-   * Range of the input in which the recommended design stays within the tie band of the best; null at an end that lies beyond what was
-   * tried. A gap between two values tried is not seen.
+   * Range of the input in which the recommended design stays within the tie band of the best; null at an end that lies
+   * beyond what was tried. A gap between two values tried is not seen.
    */
   readonly holds: readonly [number | null, number | null];
   /** What takes over just beyond each end; null where nothing does. */
   readonly below: Takeover | null;
   readonly above: Takeover | null;
-  /** `Serial fraction σ decides: below 0.021 → 16 threads per unit; above 0.12 → 2 threads per unit.`; empty where the advice holds over the whole range. */
+  /**
+   * `Serial fraction σ decides: below 0.021 → 16 threads per unit; above 0.12 → 2 threads per unit.`; empty where the
+   * advice holds over the whole range.
+   */
   readonly sentence: string;
 }
 

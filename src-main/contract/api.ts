@@ -93,8 +93,8 @@ export interface RunSummary {
   /** Cases of `bench` and `import` that failed. */
   readonly invalid: number;
   /**
-   * Of a sweep that keeps its best designs alone: how many at most, and how many were predicted to find them, null until they are
-   * saved. `valid` is then how many it kept.
+   * Of a sweep that keeps its best designs alone: how many at most, and how many were predicted to find them, null
+   * until they are saved. `valid` is then how many it kept.
    */
   readonly kept: { readonly wanted: number; readonly predicted: number | null } | null;
   readonly bytes: number;
@@ -122,7 +122,10 @@ export interface RunChange {
   /** The sweep before it; null of the first one. */
   readonly since: number | null;
   readonly fields: readonly FieldChange[];
-  /** The first sweep of the same work, kernel, implementations and devices: best times of others say nothing of this one's. */
+  /**
+   * The first sweep of the same work, kernel, implementations and devices: best times of others say nothing of this
+   * one's.
+   */
   readonly problem: number;
 }
 
@@ -194,12 +197,15 @@ export interface SimulationTimeline extends DrawnTimeline {
 }
 
 export interface RankRow {
-  /** By predicted time among all designs, or those of the device that was asked for, from 1; 0 where the design has none there. */
+  /**
+   * By predicted time among all designs, or those of the device that was asked for, from 1; 0 where the design has none
+   * there.
+   */
   readonly rank: number;
   /**
-   * True where the time cannot be distinguished from the best of those that are ranked. Where both this design and their best of the same
-   * fidelity were measured or simulated: their intervals overlap (in a list by simulated time: the simulated ones). Otherwise:
-   * the prediction is within the tie band of the best (`TieBand`).
+   * True where the time cannot be distinguished from the best of those that are ranked. Where both this design and
+   * their best of the same fidelity were measured or simulated: their intervals overlap (in a list by simulated time:
+   * the simulated ones). Otherwise: the prediction is within the tie band of the best (`TieBand`).
    */
   readonly tied: boolean;
   readonly designIndex: number;
@@ -215,7 +221,10 @@ export interface RankRow {
   readonly kind: ImplementationKind;
   readonly hasEvidence: boolean;
   readonly simulated: SimulatedTime | null;
-  /** Measured on the device of this row, known by its name; what another device needed is in the comparison of its run alone. */
+  /**
+   * Measured on the device of this row, known by its name; what another device needed is in the comparison of its run
+   * alone.
+   */
   readonly measured: MeasuredDesignTime | null;
   readonly meanLoss: number;
   readonly aggregateLoss: number;
@@ -235,8 +244,8 @@ export interface RankRow {
 /** A row as exports write it. */
 export interface ExportRow extends RankRow {
   /**
-   * Of a measured design: the part of `predictedMs` that ordering the units before the launch takes, ms. Measurements time the
-   * kernel alone, so a measured time stands beside `predictedMs` less this. Of any other design 0.
+   * Of a measured design: the part of `predictedMs` that ordering the units before the launch takes, ms. Measurements
+   * time the kernel alone, so a measured time stands beside `predictedMs` less this. Of any other design 0.
    */
   readonly orderingMs: number;
 }
@@ -255,7 +264,9 @@ export interface BestDesigns {
   readonly study: string;
   /** With what was measured of them, `null` where nothing was. */
   readonly devices: readonly TimedDevice[];
-  /** Relative width of the band in which designs that differ in shape alone cannot be ordered, and what it comes from. */
+  /**
+   * Relative width of the band in which designs that differ in shape alone cannot be ordered, and what it comes from.
+   */
   readonly tieFraction: number;
   readonly tieBand: TieBand;
   readonly rows: readonly BestRow[];
@@ -263,15 +274,17 @@ export interface BestDesigns {
   readonly equal: readonly number[] | null;
   /** The best design of every device that has a valid one: fastest first, ranked among the designs of all. */
   readonly ofDevices: readonly BestRow[];
-  /** The best design of every implementation that has a valid one, within the filter; empty where the study names none. */
+  /**
+   * The best design of every implementation that has a valid one, within the filter; empty where the study names none.
+   */
   readonly ofImplementations: readonly BestRow[];
   /** Invalid designs by reason, largest first. */
   readonly invalid: SpaceSize['invalid'];
   /** That only a part of the designs are predicted, in a sentence; null where all are. */
   readonly partial: string | null;
   /**
-   * The design to use, with the number of designs of its device that it was picked of, by which rule, and what its time is made from;
-   * null where none is valid.
+   * The design to use, with the number of designs of its device that it was picked of, by which rule, and what its time
+   * is made from; null where none is valid.
    */
   readonly recommended: {
     readonly row: BestRow;
@@ -284,9 +297,9 @@ export interface BestDesigns {
 }
 
 /**
- * `timeMs` and ranges of it go by the prediction, the one number every design has. `simulatedMs` lists the simulated designs
- * first, by their simulated mean, and then all others by their prediction; descending turns both parts round. `measuredMs` does
- * so with those measured on their device, by their median.
+ * `timeMs` and ranges of it go by the prediction, the one number every design has. `simulatedMs` lists the simulated
+ * designs first, by their simulated mean, and then all others by their prediction; descending turns both parts round.
+ * `measuredMs` does so with those measured on their device, by their median.
  */
 export const RANK_COLUMNS = [
   'timeMs',
@@ -319,7 +332,10 @@ export interface RankPage {
   readonly simulated: number;
   /** Designs of the filter that were measured on their device. */
   readonly measured: number;
-  /** Number of the order of simulated and measured times that the list stands by: give it to get further pages of this list. */
+  /**
+   * Number of the order of simulated and measured times that the list stands by: give it to get further pages of this
+   * list.
+   */
   readonly order: number;
   /** Times have come that would change the order of the list. */
   readonly outdated: boolean;
@@ -327,7 +343,10 @@ export interface RankPage {
   readonly rows: readonly RankRow[];
   /** How many designs each row stands for; 0 for a row that is listed because another was opened. */
   readonly equal: readonly number[];
-  /** Number of designs (whatever the filter) that cannot be distinguished from the fastest, and the band of those that differ from it in shape alone. */
+  /**
+   * Number of designs (whatever the filter) that cannot be distinguished from the fastest, and the band of those that
+   * differ from it in shape alone.
+   */
   readonly ties: number;
   readonly tieFraction: number;
   readonly tieBand: TieBand;
@@ -400,8 +419,8 @@ export interface ParallelSample {
 export interface DeviceBest {
   readonly device: Device;
   /**
-   * The device's best design by prediction, or the one design that was asked for; null where it is invalid there. Its time is
-   * the prediction, which all devices have; `simulated` stands beside it.
+   * The device's best design by prediction, or the one design that was asked for; null where it is invalid there. Its
+   * time is the prediction, which all devices have; `simulated` stands beside it.
    */
   readonly best: RankRow | null;
   readonly valid: number;
@@ -414,8 +433,8 @@ export interface DeviceBest {
   /** Best time per threads per unit on this device, ms (NaN where none valid). */
   readonly byThreadsPerUnit: readonly { readonly threadsPerUnit: number; readonly timeMs: number }[];
   /**
-   * The best design of every implementation that has a valid one on this device, fastest first; empty where the study names none.
-   * `tied`: within `tieFraction` of the best of the device.
+   * The best design of every implementation that has a valid one on this device, fastest first; empty where the study
+   * names none. `tied`: within `tieFraction` of the best of the device.
    */
   readonly byImplementation: readonly RankRow[];
 }
@@ -444,8 +463,8 @@ export interface RunDiff {
     readonly rightDesign: string;
   }[];
   /**
-   * Spearman's rank correlation over designs valid in both runs: NaN where these are fewer than two, or all alike in one of the
-   * runs; null where the runs have different spaces.
+   * Spearman's rank correlation over designs valid in both runs: NaN where these are fewer than two, or all alike in
+   * one of the runs; null where the runs have different spaces.
    */
   readonly spearman: number | null;
 }

@@ -42,7 +42,9 @@ export interface TitleBarColours {
 
 export interface DesktopBridge {
   readonly platform: 'linux' | 'darwin' | 'win32';
-  /** Asks the host for a port to the engine; it arrives as a window message `{ lockstep: 'port' }`. See `connectEngine`. */
+  /**
+   * Asks the host for a port to the engine; it arrives as a window message `{ lockstep: 'port' }`. See `connectEngine`.
+   */
   readonly connect: () => void;
   /** Native open dialog; null where the person cancelled. */
   readonly openStudy: () => Promise<OpenedFile | null>;

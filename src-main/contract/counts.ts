@@ -15,7 +15,10 @@ export function countsText({ enumerated, valid, kept }: Pick<RunSummary, 'enumer
   return `the best ${number(valid)} of ${number(enumerated)} designs; ${number(kept.predicted)} predicted, the others cannot be among them`;
 }
 
-/** Says that a run has predicted a part of its designs only; null of all others, and of a sweep that keeps the best ones alone. */
+/**
+ * Says that a run has predicted a part of its designs only; null of all others, and of a sweep that keeps the best ones
+ * alone.
+ */
 export function partialText({
   id,
   enumerated,

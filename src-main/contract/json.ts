@@ -85,8 +85,8 @@ function firstFault(text: string): Fault | null {
 }
 
 /**
- * Parses JSON, with or without a byte order mark, in which no object has a field twice. A failure names the line and column
- * (from 1), what is there and what should be.
+ * Parses JSON, with or without a byte order mark, in which no object has a field twice. A failure names the line and
+ * column (from 1), what is there and what should be.
  */
 export function parseJson(text: string, fileName: string): Result<unknown> {
   const plain = text.replace(/^\uFEFF/, '');

@@ -14,8 +14,8 @@ import { validate } from './parse.ts';
 import { list, MAX_AXIS_VALUES, nonNegative, text } from './study.ts';
 
 /**
- * The manifest of a kernel, version 1: its sources, what they are given, and which designs they implement. The JSON Schema in
- * db/kernel.schema.json is generated from this table (npm run schema).
+ * The manifest of a kernel, version 1: its sources, what they are given, and which designs they implement. The JSON
+ * Schema in db/kernel.schema.json is generated from this table (npm run schema).
  */
 const MAX_ARGUMENTS = 32;
 const MAX_ENTRIES = 64;

@@ -17,7 +17,10 @@ import type { RunnableDesigns } from './runnable.ts';
 
 /** Somewhere that benchmarks can run, or why they cannot. */
 export interface MeasuringTarget {
-  /** `cuda:0`, `webgpu`, `cpu`, … as `bench.start` takes it. The page's own GPU is `webgpu-page`, which only a page can answer for. */
+  /**
+   * `cuda:0`, `webgpu`, `cpu`, … as `bench.start` takes it. The page's own GPU is `webgpu-page`, which only a page can
+   * answer for.
+   */
   readonly id: string;
   readonly backend: BenchBackend;
   readonly available: boolean;
@@ -121,7 +124,10 @@ export interface TunedDesign {
   /** The run that measured it; the newest of several. */
   readonly runId: number;
   readonly predictedMs: number;
-  /** Includes what ordering the units takes, as predicted. Null where the design could not be measured, or gave a wrong result. */
+  /**
+   * Includes what ordering the units takes, as predicted. Null where the design could not be measured, or gave a wrong
+   * result.
+   */
   readonly measuredMs: number | null;
   /** Why it has no time; null where it has one. */
   readonly failure: string | null;
@@ -136,7 +142,10 @@ export interface TuningStep {
   readonly measured: number;
   /** Designs that could not be measured, or gave a wrong result. */
   readonly failed: number;
-  /** The measured design with the least expected time; null where nothing is measured. Times include what ordering the units takes, as predicted. */
+  /**
+   * The measured design with the least expected time; null where nothing is measured. Times include what ordering the
+   * units takes, as predicted.
+   */
   readonly best: {
     readonly designIndex: number;
     readonly design: Design;
@@ -146,8 +155,9 @@ export interface TuningStep {
     readonly predictedMs: number;
   } | null;
   /**
-   * By how much `best` is slower than the fastest design of all, as a fraction: the expectation, or what is not exceeded with nine chances in
-   * ten where that is more; no less than what the last two thirds of the measurements gained. Null where nothing is measured.
+   * By how much `best` is slower than the fastest design of all, as a fraction: the expectation, or what is not
+   * exceeded with nine chances in ten where that is more; no less than what the last two thirds of the measurements
+   * gained. Null where nothing is measured.
    */
   readonly expectedRegret: number | null;
   /**
@@ -157,7 +167,10 @@ export interface TuningStep {
   readonly skill: number | null;
   /** What was measured, in order. */
   readonly history: readonly TunedDesign[];
-  /** Expected best time, ms, of 1, 2, … of the designs considered, drawn at random, by the corrected predictions; empty where nothing is measured. */
+  /**
+   * Expected best time, ms, of 1, 2, … of the designs considered, drawn at random, by the corrected predictions; empty
+   * where nothing is measured.
+   */
   readonly randomMs: readonly number[];
   /** Empty where all designs are measured. */
   readonly next: readonly number[];
@@ -223,7 +236,10 @@ export interface ComparedDesign {
   readonly predictedRank: number;
   readonly measuredRank: number;
   readonly predictedMs: number;
-  /** What balancing takes besides, predicted, ms: left out of `predictedMs`, and counted in where a sweep ranks the design. */
+  /**
+   * What balancing takes besides, predicted, ms: left out of `predictedMs`, and counted in where a sweep ranks the
+   * design.
+   */
   readonly balancingMs?: number;
   readonly medianMs: number;
   readonly lowMs: number | null;
@@ -246,11 +262,15 @@ export interface MeasuringComparison {
   readonly measuredOn: string;
   /** `prediction`: as the sweep saved it. Otherwise the id of the calibration profile that predicted anew. */
   readonly basis: 'prediction' | { readonly profileId: number; readonly name: string };
-  /** The clock at which it was measured, where the predictions are for that one rather than for the device's own; else null. */
+  /**
+   * The clock at which it was measured, where the predictions are for that one rather than for the device's own; else
+   * null.
+   */
   readonly clockMhz: number | null;
   /**
-   * Fastest measured first. Predicted times are of what was measured: a launch and its kernel, without putting the units in order
-   * beforehand, which the predictions of a sweep count in. Failed designs and those with wrong results are left out.
+   * Fastest measured first. Predicted times are of what was measured: a launch and its kernel, without putting the
+   * units in order beforehand, which the predictions of a sweep count in. Failed designs and those with wrong results
+   * are left out.
    */
   readonly designs: readonly ComparedDesign[];
   /** Median of measured / predicted; errors below are after dividing it out, and `unscaled` before. */
@@ -273,7 +293,10 @@ export interface MeasuringComparison {
   readonly randomEquivalent: readonly { readonly k: number; readonly measurements: number }[];
   readonly axes: readonly {
     readonly axis: string;
-    /** Share of the residuals' variance that this axis alone explains beyond chance, 0…1; NaN where it cannot be determined. */
+    /**
+     * Share of the residuals' variance that this axis alone explains beyond chance, 0…1; NaN where it cannot be
+     * determined.
+     */
     readonly explained: number;
     readonly values: readonly {
       readonly value: string;
@@ -338,7 +361,9 @@ export interface ContentionFindings {
   readonly fullGbS: number;
   /** ⌈ρ/β⌉. */
   readonly kneeCores: number;
-  /** The machine as a device of the catalogue, ready for `devices.save`; null where not all of its cores were measured. */
+  /**
+   * The machine as a device of the catalogue, ready for `devices.save`; null where not all of its cores were measured.
+   */
   readonly device: CpuDevice | null;
   readonly workloads: readonly {
     readonly workload: 'triangular' | 'amdahl';

@@ -103,9 +103,10 @@ function phased(own: Raw, full: Raw, common: Raw | null, wrong: Wrong): Raw {
 }
 
 /**
- * A study as this version has it, of a study of any version: a setup of s iterations is a unit phase with the instructions, loads and bytes of s
- * iterations, and so the search for even shares and the carry of a cut unit; an eighth of a reduction over thread groups is a combining step. What
- * a study left at its default stays unknown. A wrong value is an issue at its field.
+ * A study as this version has it, of a study of any version: a setup of s iterations is a unit phase with the
+ * instructions, loads and bytes of s iterations, and so the search for even shares and the carry of a cut unit; an
+ * eighth of a reduction over thread groups is a combining step. What a study left at its default stays unknown. A wrong
+ * value is an issue at its field.
  */
 export function withPhases<Study>({ dataset: { value: study }, addIssue }: v.RawTransformContext<Study>): Study {
   if (!isObject(study) || !isObject(study.kernel)) return study;

@@ -9,7 +9,10 @@ export function roughDuration(ms: number): string {
   return seconds < 5400 ? `${Math.round(seconds / 60)} min` : `${Math.round(seconds / 3600)} h`;
 }
 
-/** What a proposal reduces: `All would take about 20 min. Measuring 5,400 of 20,000 units … .` Empty where it reduces nothing. */
+/**
+ * What a proposal reduces: `All would take about 20 min. Measuring 5,400 of 20,000 units … .` Empty where it reduces
+ * nothing.
+ */
 export function reducedText({ units, ofUnits, repeats, ofRepeats, estimateMs, fullMs }: MeasuringProposal): string {
   const less = [
     ...(units < ofUnits ? [`${units.toLocaleString('en')} of ${ofUnits.toLocaleString('en')} units`] : []),

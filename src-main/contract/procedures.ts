@@ -108,8 +108,8 @@ const csvColumns = v.strictObject({
 /** A folder of this machine; absolute. */
 const folder = v.pipe(v.string(), v.maxLength(4096));
 /**
- * A flag of nvcc that changes what is compiled. nvcc hands what it is given to a shell: no flag starts a program, and none has a character
- * that a shell reads.
+ * A flag of nvcc that changes what is compiled. nvcc hands what it is given to a shell: no flag starts a program, and
+ * none has a character that a shell reads.
  */
 const compilerFlag = v.pipe(
   v.string(),
@@ -145,7 +145,9 @@ export type RankFilter = v.InferInput<typeof rankFilter>;
 
 const noFilter = { validity: 'valid' } as const;
 
-/** What to measure, where and how often. `bench.start` runs it; `bench.bundle` packs it for a machine without Lockstep. */
+/**
+ * What to measure, where and how often. `bench.start` runs it; `bench.bundle` packs it for a machine without Lockstep.
+ */
 const measuringInput = {
   suite: v.optional(v.picklist(BENCH_SUITES), 'designs'),
   /** The sweep; needed by the suite `designs` alone. */
@@ -153,9 +155,9 @@ const measuringInput = {
   /** Device of the sweep whose designs are chosen; needed where it has several. */
   deviceId: v.optional(shortText),
   /**
-   * Which designs, among those that the target can run: the best by prediction; drawn at random over the valid ones (seeded
-   * by the study); spread evenly over the ranking from best to worst; or those named in `designs`, which fail where the target
-   * cannot run them.
+   * Which designs, among those that the target can run: the best by prediction; drawn at random over the valid ones
+   * (seeded by the study); spread evenly over the ranking from best to worst; or those named in `designs`, which fail
+   * where the target cannot run them.
    */
   choose: v.optional(v.picklist(['best', 'random', 'spread', 'named']), 'best'),
   count: v.optional(whole(1, 10_000), 20),
@@ -193,8 +195,8 @@ const ownProgram = v.optional(
 );
 
 /**
- * The person's own kernel, by its manifest (`contract/kernel-manifest.ts`): of the targets `cuda:0`, … and `webgpu`. Only the command line may
- * start one.
+ * The person's own kernel, by its manifest (`contract/kernel-manifest.ts`): of the targets `cuda:0`, … and `webgpu`.
+ * Only the command line may start one.
  */
 const ownKernel = v.optional(v.strictObject({ file: v.pipe(v.string(), v.minLength(1), v.maxLength(4096)) }));
 
@@ -232,10 +234,11 @@ const MAX_LENGTHS = 2 ** 25;
 
 const advice = {
   /**
-   * The recommendation for a device of a study on screen, or of a saved run, or for the fastest device where none is named. Of a study all
-   * designs of the devices are predicted, with `coarse` a few hundred of each; of a run its own predictions count. A newer call of the
-   * same `client` takes the place of an older one, which fails with `cancelled`. `baseline`: the design to compare with, in the study's
-   * space; a plain one without it. `design`: the design to explain instead of the one that the rule picks.
+   * The recommendation for a device of a study on screen, or of a saved run, or for the fastest device where none is
+   * named. Of a study all designs of the devices are predicted, with `coarse` a few hundred of each; of a run its own
+   * predictions count. A newer call of the same `client` takes the place of an older one, which fails with `cancelled`.
+   * `baseline`: the design to compare with, in the study's space; a plain one without it. `design`: the design to
+   * explain instead of the one that the rule picks.
    */
   'advice.recommend': procedure(
     v.strictObject({
@@ -246,9 +249,9 @@ const advice = {
     }),
   ).returns<Recommendation>(),
   /**
-   * What would change the advice: each input over its usual range, the others as they are, on one device. Without a device it is the
-   * fastest, without a design the recommended one. `inputs`: only these. `background`: it gives way to other work, and fails with `unsupported`
-   * after five minutes of computing.
+   * What would change the advice: each input over its usual range, the others as they are, on one device. Without a
+   * device it is the fastest, without a design the recommended one. `inputs`: only these. `background`: it gives way to
+   * other work, and fails with `unsupported` after five minutes of computing.
    */
   'advice.sensitivity': procedure(
     v.strictObject({
@@ -259,15 +262,16 @@ const advice = {
     }),
   ).returns<Sensitivity>(),
   /**
-   * The recommendation where some inputs are not known: the design with the least expected regret under draws of their laws, and which input is
-   * worth knowing. Of the fastest device, where none is named. `designs`: these are listed too.
+   * The recommendation where some inputs are not known: the design with the least expected regret under draws of their
+   * laws, and which input is worth knowing. Of the fastest device, where none is named. `designs`: these are listed
+   * too.
    */
   'advice.uncertainty': procedure(
     v.strictObject({ ...advisedInput, designs: v.optional(v.pipe(v.array(index), v.maxLength(64)), []) }),
   ).returns<Uncertainty>(),
   /**
-   * One design for all: every device of every run is a scenario (`deviceIds`: these alone), or with `vary` each with each value of an
-   * input. Designs are the same where the values of all axes are.
+   * One design for all: every device of every run is a scenario (`deviceIds`: these alone), or with `vary` each with
+   * each value of an input. Designs are the same where the values of all axes are.
    */
   'advice.robust': procedure(
     v.strictObject({
@@ -312,7 +316,10 @@ const others = {
     v.strictObject({ text: v.pipe(v.string(), v.maxLength(4_000_000)) }),
   ).returns<StudyRecord>(),
   'studies.duplicate': procedure(byId).returns<StudyRecord>(),
-  /** A new study that compares eight kernels for the product of a sparse matrix, imported before, and a vector of doubles. */
+  /**
+   * A new study that compares eight kernels for the product of a sparse matrix, imported before, and a vector of
+   * doubles.
+   */
   'studies.spmv': procedure(v.strictObject({ lengths: workloadSchema.entries.lengths })).returns<StudyRecord>(),
   'studies.delete': procedure(byId).returns<null>(),
   'studies.restore': procedure(byId).returns<null>(),
@@ -321,8 +328,8 @@ const others = {
     v.strictObject({ studyId: v.optional(id), workload: workloadSchema }),
   ).returns<ResolvedWorkload>(),
   /**
-   * What a table holds, CSV or Parquet, also as gzip: its columns, and the delimiter and header of a CSV, guessed where they are not given. Null for
-   * another file of lengths, which `workload.upload` reads as it is.
+   * What a table holds, CSV or Parquet, also as gzip: its columns, and the delimiter and header of a CSV, guessed where
+   * they are not given. Null for another file of lengths, which `workload.upload` reads as it is.
    */
   'workload.inspect': procedure(
     v.strictObject({
@@ -333,9 +340,9 @@ const others = {
     }),
   ).returns<TableSummary | null>(),
   /**
-   * Imports a file of lengths (CSV, edge list, Matrix Market, NPY, NPZ, Parquet, each also as gzip); afterwards `lengths` is a workload that
-   * names it. `columns` says what the columns of a table are. `units` is null where the file gives only proportions. `note` says what was
-   * read, where a person could expect something else.
+   * Imports a file of lengths (CSV, edge list, Matrix Market, NPY, NPZ, Parquet, each also as gzip); afterwards
+   * `lengths` is a workload that names it. `columns` says what the columns of a table are. `units` is null where the
+   * file gives only proportions. `note` says what was read, where a person could expect something else.
    */
   'workload.upload': procedure(
     v.strictObject({ fileName: shortText, bytes, columns: v.optional(csvColumns) }),
@@ -357,8 +364,9 @@ const others = {
   'space.size': procedure(v.strictObject({ studyId: v.optional(id), study: studySchema })).returns<SpaceSize>(),
 
   /**
-   * Starts a sweep: of a saved study, or of `study` itself, whose relative files are in `folder`. With `best`, only so many designs are kept,
-   * exactly the fastest of all devices together; those that cannot be among them are not predicted.
+   * Starts a sweep: of a saved study, or of `study` itself, whose relative files are in `folder`. With `best`, only so
+   * many designs are kept, exactly the fastest of all devices together; those that cannot be among them are not
+   * predicted.
    */
   'runs.start': procedure(
     v.strictObject({
@@ -409,7 +417,9 @@ const others = {
       /** A design whose place in the list is wanted (`foundAt`). */
       find: v.optional(index),
       detail: v.optional(v.boolean(), false),
-      /** Designs that differ in nothing that matters are one row; of those `opened` (any one of each) all are listed. */
+      /**
+       * Designs that differ in nothing that matters are one row; of those `opened` (any one of each) all are listed.
+       */
       groups: v.optional(v.boolean(), false),
       opened: v.optional(v.pipe(v.array(index), v.maxLength(1000)), []),
     }),
@@ -432,18 +442,24 @@ const others = {
       bins: v.optional(v.pipe(v.number(), v.integer(), v.minValue(4), v.maxValue(512)), 64),
     }),
   ).returns<Histogram>(),
-  /** One design with everything known of it, its rank among all designs (of the filter's device, if it names one) and its breakdown. */
+  /**
+   * One design with everything known of it, its rank among all designs (of the filter's device, if it names one) and
+   * its breakdown.
+   */
   'ranking.design': procedure(
     v.strictObject({ runId: id, designIndex: index, filter: v.optional(rankFilter, noFilter) }),
   ).returns<RankRow>(),
   /**
-   * The design one would write first on a device (or on that of the best design): one thread per unit as far as the space allows,
-   * nothing balanced or capped, blocks of about 256 threads, launched to cover all units or else to fill the device once.
+   * The design one would write first on a device (or on that of the best design): one thread per unit as far as the
+   * space allows, nothing balanced or capped, blocks of about 256 threads, launched to cover all units or else to fill
+   * the device once.
    */
   'ranking.plain': procedure(v.strictObject({ runId: id, deviceId: v.optional(shortText) })).returns<{
     readonly designIndex: number | null;
   }>(),
-  /** Designs that differ from this one in one axis only, with their times, for every axis that has more than one value. */
+  /**
+   * Designs that differ from this one in one axis only, with their times, for every axis that has more than one value.
+   */
   'ranking.slices': procedure(v.strictObject({ runId: id, designIndex: index })).returns<
     readonly {
       readonly axis: string;
@@ -455,9 +471,10 @@ const others = {
   >(),
 
   /**
-   * Simulates designs of a sweep in a run of its own (kind `simulate`): those named, or the best by prediction, of one device
-   * where one is named. Each is replicated until the 95 % confidence interval of its mean is within ± `halfWidth` of it.
-   * Progress, cancel and resume are those of any run. A design that is invalid or not in the run is a failure.
+   * Simulates designs of a sweep in a run of its own (kind `simulate`): those named, or the best by prediction, of one
+   * device where one is named. Each is replicated until the 95 % confidence interval of its mean is within ±
+   * `halfWidth` of it. Progress, cancel and resume are those of any run. A design that is invalid or not in the run is
+   * a failure.
    */
   'simulations.start': procedure(
     v.strictObject({
@@ -469,9 +486,15 @@ const others = {
       maxReplications: v.optional(v.pipe(v.number(), v.integer(), v.minValue(5), v.maxValue(1000)), 30),
     }),
   ).returns<{ readonly runId: number }>(),
-  /** By simulated mean: of a sweep, everything simulated of it (of each design the newest); of a `simulate` run, its own. */
+  /**
+   * By simulated mean: of a sweep, everything simulated of it (of each design the newest); of a `simulate` run, its
+   * own.
+   */
   'simulations.list': procedure(v.strictObject({ runId: id })).returns<readonly SimulatedDesign[]>(),
-  /** Plays one replication of a design of a sweep, from 0 (`timesMs[replication]` where it was simulated), and says what happened when. */
+  /**
+   * Plays one replication of a design of a sweep, from 0 (`timesMs[replication]` where it was simulated), and says what
+   * happened when.
+   */
   'simulations.timeline': procedure(
     v.strictObject({
       runId: id,
@@ -487,9 +510,10 @@ const others = {
     readonly MeasuringTarget[]
   >(),
   /**
-   * Opens a run of kind `bench` and starts it. Progress, cancel and resume are those of any run; resuming measures the cases
-   * that have no result. With the target `webgpu-page` nothing starts here: the page asks for the plan and sends records. So does the
-   * program that calls with the target `caller:NAME`, of which NAME keeps the measurements of several functions apart.
+   * Opens a run of kind `bench` and starts it. Progress, cancel and resume are those of any run; resuming measures the
+   * cases that have no result. With the target `webgpu-page` nothing starts here: the page asks for the plan and sends
+   * records. So does the program that calls with the target `caller:NAME`, of which NAME keeps the measurements of
+   * several functions apart.
    */
   'bench.start': procedure(
     v.strictObject({
@@ -507,9 +531,9 @@ const others = {
     readonly runId: number;
   }>(),
   /**
-   * A few launches of some of the designs that `bench.start` would measure, and what fits the time: fewer repeats first, then
-   * fewer units. Takes seconds. For the target `webgpu-page` the page launches them, round by round. `bench.cancelProbe` ends the probe
-   * of a `client`, which then fails with `cancelled`.
+   * A few launches of some of the designs that `bench.start` would measure, and what fits the time: fewer repeats
+   * first, then fewer units. Takes seconds. For the target `webgpu-page` the page launches them, round by round.
+   * `bench.cancelProbe` ends the probe of a `client`, which then fails with `cancelled`.
    */
   'bench.probe': procedure(
     v.strictObject({
@@ -532,8 +556,8 @@ const others = {
     v.strictObject({ target: shortText, limits: pageLimits, runId: id, deviceId: v.optional(shortText) }),
   ).returns<RunnableDesigns>(),
   /**
-   * Which designs of a sweep to measure next, and what stopping now is expected to lose, by all measurements of the sweep on this target (with
-   * this program or kernel). Measures nothing.
+   * Which designs of a sweep to measure next, and what stopping now is expected to lose, by all measurements of the
+   * sweep on this target (with this program or kernel). Measures nothing.
    */
   'bench.next': procedure(
     v.strictObject({
@@ -553,14 +577,17 @@ const others = {
     v.strictObject({ id, records: v.pipe(v.array(v.unknown()), v.maxLength(10_000)) }),
   ).returns<null>(),
   /**
-   * The files of a measurement for another machine: one tar archive or, with `archive: false`, each by itself. `slurmTasks`: with a job array
-   * of so many tasks, at most one for each case.
+   * The files of a measurement for another machine: one tar archive or, with `archive: false`, each by itself.
+   * `slurmTasks`: with a job array of so many tasks, at most one for each case.
    */
   'bench.bundle': procedure(
     v.strictObject({
       ...measuringInput,
       archive: v.optional(v.boolean(), true),
-      /** For AMD's devices instead of NVIDIA's; the thread groups are as wide as those of the device that was predicted, else 64 lanes. */
+      /**
+       * For AMD's devices instead of NVIDIA's; the thread groups are as wide as those of the device that was predicted,
+       * else 64 lanes.
+       */
       hip: v.optional(v.boolean(), false),
       slurmTasks: v.exactOptional(whole(1, 1000)),
     }),
@@ -570,8 +597,8 @@ const others = {
   /** Predictions against measurements of one run, or with the prediction a calibration profile makes instead. */
   'bench.compare': procedure(v.strictObject({ id, profileId: v.optional(id) })).returns<MeasuringComparison>(),
   /**
-   * Measured runs beside one another: a verdict for each design against the first run, the fastest of each, and what it costs in the others.
-   * `threshold`: relative difference that does not count.
+   * Measured runs beside one another: a verdict for each design against the first run, the fastest of each, and what it
+   * costs in the others. `threshold`: relative difference that does not count.
    */
   'bench.compareRuns': procedure(
     v.strictObject({
@@ -582,12 +609,12 @@ const others = {
   /** For a run of the suite `contention`. */
   'bench.contention': procedure(byId).returns<ContentionFindings>(),
   /**
-   * Imports a file of results (a bundle's), a Kernel Tuner cache or T4 file, measured loops, or measured times of designs (CSV), as a run
-   * of kind `import`.
-   * `runId`: the sweep whose designs the configurations are; a file of which none is one is refused. `openRunId`: the sweep that a
-   * person looks at, whose designs they may be where the file says nothing. `parameters`: which field of a design a parameter of the file
-   * is, where its name does not say it; kept for later imports of the same study where designs are found. `timeUnit`, `studyName`: of a
-   * storage of Optuna.
+   * Imports a file of results (a bundle's), a Kernel Tuner cache or T4 file, measured loops, or measured times of
+   * designs (CSV), as a run of kind `import`.
+   * `runId`: the sweep whose designs the configurations are; a file of which none is one is refused. `openRunId`: the
+   * sweep that a person looks at, whose designs they may be where the file says nothing. `parameters`: which field of a
+   * design a parameter of the file is, where its name does not say it; kept for later imports of the same study where
+   * designs are found. `timeUnit`, `studyName`: of a storage of Optuna.
    */
   'import.file': procedure(
     v.strictObject({
@@ -601,15 +628,19 @@ const others = {
       studyName: v.optional(shortText),
     }),
   ).returns<ImportedFile>(),
-  /** What `import.file` needs from a person before it can find designs of a sweep in a file; null where it needs nothing. */
+  /**
+   * What `import.file` needs from a person before it can find designs of a sweep in a file; null where it needs
+   * nothing.
+   */
   'import.inspect': procedure(
     v.strictObject({ fileName: shortText, bytes, openRunId: v.optional(id), studyName: v.optional(shortText) }),
   ).returns<ImportQuestions | null>(),
 
   /**
-   * What a file says of a kernel: a CUDA source (compiled here by nvcc), a cubin, PTX, a listing of machine code, a log of `ptxas -v`, or a
-   * table of Nsight Compute. `arch`: what a source is compiled for. `folder`: where the file is, and its own headers. A newer call of the same `client`
-   * takes the place of an older one, and `kernel.cancelInspect` ends it; it then fails with `cancelled`.
+   * What a file says of a kernel: a CUDA source (compiled here by nvcc), a cubin, PTX, a listing of machine code, a log
+   * of `ptxas -v`, or a table of Nsight Compute. `arch`: what a source is compiled for. `folder`: where the file is,
+   * and its own headers. A newer call of the same `client` takes the place of an older one, and `kernel.cancelInspect`
+   * ends it; it then fails with `cancelled`.
    */
   'kernel.inspect': procedure(
     v.strictObject({
@@ -639,10 +670,11 @@ const others = {
   'calibration.list': procedure(v.strictObject({ deviceId: v.optional(shortText) })).returns<readonly SavedProfile[]>(),
   'calibration.delete': procedure(byId).returns<null>(),
   /**
-   * Writes a profile's parameters into a study, which then predicts with them: those of the device under `pipeline`, and what the
-   * measurement identified of the kernel (serial fraction, cooperation cost, setup) into the kernel, for all devices. Fails for a
-   * profile of the loop that stands in for a kernel. `null` takes the device's out of it, and puts the kernel's values before back
-   * where the run is known that they were fitted to; elsewhere it marks them as assumed.
+   * Writes a profile's parameters into a study, which then predicts with them: those of the device under `pipeline`,
+   * and what the measurement identified of the kernel (serial fraction, cooperation cost, setup) into the kernel, for
+   * all devices. Fails for a profile of the loop that stands in for a kernel. `null` takes the device's out of it, and
+   * puts the kernel's values before back where the run is known that they were fitted to; elsewhere it marks them as
+   * assumed.
    */
   'calibration.use': procedure(
     v.strictObject({ studyId: id, deviceId: shortText, profileId: v.nullable(id) }),
@@ -704,10 +736,16 @@ const others = {
       limit: v.optional(whole(1, MAX_LISTED), 100),
     }),
   ).returns<ExportDocument>(),
-  /** The next part of a document of which `export.render` gave the first. Each part can be asked for once, within a minute. */
+  /**
+   * The next part of a document of which `export.render` gave the first. Each part can be asked for once, within a
+   * minute.
+   */
   'export.next': procedure(v.strictObject({ part: id })).returns<ExportPart>(),
 
-  /** Plays a launch of unbalanced work on an imagined device, small enough to be watched. `lengths` names a law, no file. */
+  /**
+   * Plays a launch of unbalanced work on an imagined device, small enough to be watched. `lengths` names a law, no
+   * file.
+   */
   'models.play': procedure(
     v.strictObject({
       lengths: shortText,
@@ -725,7 +763,10 @@ const others = {
       seed: whole(0, 2 ** 31 - 1),
     }),
   ).returns<PlayedLaunch>(),
-  /** What lockstep costs a workload, by units per group: of a list of lengths in its order, or as written, with its files in `folder`. */
+  /**
+   * What lockstep costs a workload, by units per group: of a list of lengths in its order, or as written, with its
+   * files in `folder`.
+   */
   'models.loss': procedure(
     v.strictObject({
       workload: v.strictObject({
@@ -745,7 +786,10 @@ const others = {
     readonly ReproductionTable[]
   >(),
 
-  /** Predictions beside public measurements of real GPUs: of one data set or all, or of another file of the same columns. */
+  /**
+   * Predictions beside public measurements of real GPUs: of one data set or all, or of another file of the same
+   * columns.
+   */
   'evidence.judge': procedure(
     v.strictObject({
       dataset: v.optional(shortText),
@@ -754,7 +798,10 @@ const others = {
   ).returns<{ readonly datasets: readonly DatasetEvidence[] }>(),
   /** What public measurements say of each device of the catalogue; those without any are left out. */
   'evidence.devices': procedure(nothing).returns<Readonly<Record<string, DeviceEvidence>>>(),
-  /** The devices of a sweep, with what was measured of each and the kinds of implementations that have a predicted time there. */
+  /**
+   * The devices of a sweep, with what was measured of each and the kinds of implementations that have a predicted time
+   * there.
+   */
   'evidence.run': procedure(v.strictObject({ runId: id })).returns<readonly TimedDevice[]>(),
   /** One GPU of a data set, with the times of one of its implementations, matrix by matrix. */
   'evidence.gpu': procedure(

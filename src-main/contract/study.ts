@@ -38,7 +38,10 @@ export function list<Item extends v.GenericSchema>(item: Item, maximum: number, 
   const must = `must have 1 to ${maximum} ${what}`;
   return v.pipe(v.array(item, must), v.minLength(1, must), v.maxLength(maximum, must));
 }
-/** The largest number of values one axis may have, and of designs one study may span; all of them are predicted up to the next number. */
+/**
+ * The largest number of values one axis may have, and of designs one study may span; all of them are predicted up to
+ * the next number.
+ */
 export const MAX_AXIS_VALUES = 4096;
 export const MAX_SPACE = 4_000_000_000;
 export const MAX_DESIGNS = 64_000_000;

@@ -398,7 +398,10 @@ export interface PageMessage {
 
 /** Path of the WebSocket in the browser host. */
 export const ENGINE_PATH = '/engine';
-/** What the page and the browser host speak; offered beside the token, which browsers let a page send in no other header. */
+/**
+ * What the page and the browser host speak; offered beside the token, which browsers let a page send in no other
+ * header.
+ */
 export const ENGINE_PROTOCOL = 'lockstep';
 
 /** Takes the token out of the address bar into the storage of this origin, where reloads and other tabs find it. */

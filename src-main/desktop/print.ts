@@ -7,7 +7,10 @@ import { inTemporaryFolder } from '../services/app/temporary-folder.ts';
 /** Name of the session of printed pages; without `persist:` it is kept in memory. */
 const PARTITION = 'print';
 
-/** A page as a PDF, printed by a window that is never shown and reaches no other page. Throws where it cannot be printed. */
+/**
+ * A page as a PDF, printed by a window that is never shown and reaches no other page. Throws where it cannot be
+ * printed.
+ */
 export async function printedPage(html: string): Promise<Uint8Array> {
   return unwrap(
     await inTemporaryFolder(async (folder) => {

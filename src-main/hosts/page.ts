@@ -4,7 +4,8 @@ import { extname, join, sep } from 'node:path';
 /** What both hosts that show the page have in common: its files, and the headers it is served with. */
 
 export const PAGE_HEADERS: Readonly<Record<string, string>> = {
-  // Styles may stand in attributes (charts and formulas place their labels so), never in elements; scripts nowhere but in files.
+  // Styles may stand in attributes (charts and formulas place their labels so), never in elements; scripts nowhere but
+  // in files.
   'Content-Security-Policy': [
     "default-src 'none'",
     "script-src 'self'",

@@ -24,7 +24,8 @@ export function programPlaces(): Places {
   const built = !here.endsWith('.ts');
   const marker = built ? `${sep}out${sep}main${sep}` : `${sep}src-main${sep}`;
   const shipped = here.slice(0, here.lastIndexOf(marker));
-  // Threads and programs cannot start from inside an asar archive, nor compilers read there: the packager leaves the engine beside it.
+  // Threads and programs cannot start from inside an asar archive, nor compilers read there: the packager leaves the
+  // engine beside it.
   const root = shipped.replace(/app\.asar$/, 'app.asar.unpacked');
   const main = (source: string, name: string) => join(root, built ? join('out/main', name) : source);
   return {

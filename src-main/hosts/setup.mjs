@@ -12,7 +12,8 @@ const STALLED_MS = 30_000;
 const PROGRESS_MS = 500;
 
 /**
- * Runs a child to its end and passes on the signals that stop this process. Ctrl-C so reaches it twice; it expects that.
+ * Runs a child to its end and passes on the signals that stop this process. Ctrl-C so reaches it twice; it expects
+ * that.
  * @param {string} file
  * @param {readonly string[]} args
  * @param {import('node:child_process').SpawnOptions & { onStart?: (stop: () => void) => void }} [options]

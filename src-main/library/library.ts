@@ -16,8 +16,9 @@ import { lossOf, writtenLaw } from '../services/models/loss.ts';
 import { readStudyFile } from '../services/studies/studies.ts';
 
 /**
- * Lockstep as a library: the models as functions, and the engine (sweeps, rankings, the store) as an object to close. What fails throws a
- * `LockstepError`. Times are in milliseconds, sizes in bytes, and what a type calls a fraction is from 0 to 1.
+ * Lockstep as a library: the models as functions, and the engine (sweeps, rankings, the store) as an object to close.
+ * What fails throws a `LockstepError`. Times are in milliseconds, sizes in bytes, and what a type calls a fraction is
+ * from 0 to 1.
  */
 
 export type {
@@ -36,11 +37,15 @@ export type {
   StudyFile,
 };
 
-/** A call that failed: `failure` has a code, a message in plain words, and in `context.field` the field that is wrong, where there is one. */
+/**
+ * A call that failed: `failure` has a code, a message in plain words, and in `context.field` the field that is wrong,
+ * where there is one.
+ */
 export { FailureError as LockstepError };
 
 /**
- * The law of a workload as written: `geometric(0.05)`, `file:lengths.csv`, `mtx:matrix.mtx`, `summary(mean=20,sd=12,max=300)`, …
+ * The law of a workload as written: `geometric(0.05)`, `file:lengths.csv`, `mtx:matrix.mtx`,
+ * `summary(mean=20,sd=12,max=300)`, …
  * @param folder where its files are looked for; the current one without it
  */
 export async function lengthLaw(workload: string, folder: string = process.cwd()): Promise<LengthLaw> {
@@ -48,8 +53,8 @@ export async function lengthLaw(workload: string, folder: string = process.cwd()
 }
 
 /**
- * The mean loss of groups of n independent units in lockstep (Swatman 2022, doi:10.1109/MASCOTS56607.2022.00026): time in lockstep over
- * time alone, from 1 to n.
+ * The mean loss of groups of n independent units in lockstep (Swatman 2022, doi:10.1109/MASCOTS56607.2022.00026): time
+ * in lockstep over time alone, from 1 to n.
  * @param lengths iterations of each unit, whole numbers ≥ 0; or their law
  * @param n units per group, ≥ 1
  */
@@ -58,7 +63,8 @@ export function meanLoss(lengths: ArrayLike<number> | LengthLaw, n: number): num
 }
 
 /**
- * The losses for several n: mean, deviation, total time over total work and, of lengths in an array, that of groups of consecutive units.
+ * The losses for several n: mean, deviation, total time over total work and, of lengths in an array, that of groups of
+ * consecutive units.
  * @param quantiles whether to find quantiles too, which takes up to half a second for each n
  */
 export function losses(
@@ -90,11 +96,16 @@ export function parseStudy(text: string): Study {
   return unwrap(readStudy(text));
 }
 
-/** A study, or the path of its file. Relative files of a study that is an object are looked for in the current folder. */
+/**
+ * A study, or the path of its file. Relative files of a study that is an object are looked for in the current folder.
+ */
 export type StudySource = string | StudyFile;
 
 export interface EngineOptions {
-  /** The database file; without it the one of the desktop app, in the data folder. `openEngine` makes it where it is missing. */
+  /**
+   * The database file; without it the one of the desktop app, in the data folder. `openEngine` makes it where it is
+   * missing.
+   */
   readonly database?: string;
   /** Worker threads; without it as many as the machine runs at once. They start when they are needed. */
   readonly workers?: number;
@@ -122,7 +133,10 @@ export interface Sweep extends BestDesigns {
   readonly run: RunSummary;
 }
 
-/** An open store with what predicts and measures. Several processes may have one open on the same database. Close it: its workers keep a process alive. */
+/**
+ * An open store with what predicts and measures. Several processes may have one open on the same database. Close it:
+ * its workers keep a process alive.
+ */
 export interface Engine extends AsyncDisposable {
   /** Predicts every design of a study and saves the run. */
   sweep(study: StudySource, options?: SweepOptions): Promise<Sweep>;
@@ -133,7 +147,10 @@ export interface Engine extends AsyncDisposable {
     runId: number,
     options?: { readonly top?: number; readonly device?: string },
   ): Promise<readonly SimulatedDesign[]>;
-  /** One design for a study, which is not saved, or for a run by its number; why, its expected time, and what it assumes. */
+  /**
+   * One design for a study, which is not saved, or for a run by its number; why, its expected time, and what it
+   * assumes.
+   */
   recommend(what: StudySource | number, options?: { readonly device?: string }): Promise<Recommendation>;
   /** Calls any procedure of the engine. */
   call<Name extends ProcedureName>(name: Name, input: ProcedureInput<Name>): Promise<ProcedureOutput<Name>>;

@@ -1,6 +1,7 @@
 /**
- * Writes `out/main/library.d.ts`: the types of the library in one file, which needs neither the sources nor a package. The compiler emits
- * declarations of all modules first, since bundling those takes a quarter of the time of bundling the sources.
+ * Writes `out/main/library.d.ts`: the types of the library in one file, which needs neither the sources nor a package.
+ * The compiler emits declarations of all modules first, since bundling those takes a quarter of the time of bundling
+ * the sources.
  */
 import { execFileSync } from 'node:child_process';
 import { rmSync, writeFileSync } from 'node:fs';

@@ -1,7 +1,7 @@
 /**
- * `npm run release -- patch|minor|major|X.Y.Z`: a release in the folder of the project. Refuses a tree with changes; raises the version,
- * dates the section "Unreleased" of the changelog, tests, packs the npm package, commits and tags. Publishes nothing. What fails leaves
- * the tree as it was.
+ * `npm run release -- patch|minor|major|X.Y.Z`: a release in the folder of the project. Refuses a tree with changes;
+ * raises the version, dates the section "Unreleased" of the changelog, tests, packs the npm package, commits and tags.
+ * Publishes nothing. What fails leaves the tree as it was.
  */
 import { execFileSync } from 'node:child_process';
 import { readFileSync, writeFileSync } from 'node:fs';

@@ -9,8 +9,9 @@ export function randomToken(): string {
 }
 
 /**
- * The token of a database, kept beside it in a file that its owner alone can read, so that pages know a server that was started again. A
- * file that others could read, or that has no token, is replaced; where it cannot be written, the token is of this start alone.
+ * The token of a database, kept beside it in a file that its owner alone can read, so that pages know a server that was
+ * started again. A file that others could read, or that has no token, is replaced; where it cannot be written, the
+ * token is of this start alone.
  */
 export async function keptToken(databaseFile: string): Promise<string> {
   const file = `${databaseFile}.token`;

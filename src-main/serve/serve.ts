@@ -47,12 +47,13 @@ export interface BrowserHost {
 
 /**
  * Serves the page and the engine to browsers on this machine, or to those that reach its loopback interface through a
- * tunnel: `ssh -L ANY:127.0.0.1:PORT host` works with any local port, because loopback names are accepted with any port.
+ * tunnel: `ssh -L ANY:127.0.0.1:PORT host` works with any local port, because loopback names are accepted with any
+ * port.
  *
  * The page itself is public. Who may talk to the engine: a request must name a loopback host (or a hostile page could
- * reach the server by a DNS name of its own that resolves to it), come from a page of this very server, and carry the token
- * (or another user of this machine could). The page keeps the token in its own storage rather than in a cookie, which the
- * browser would send to the servers of all other ports as well.
+ * reach the server by a DNS name of its own that resolves to it), come from a page of this very server, and carry the
+ * token (or another user of this machine could). The page keeps the token in its own storage rather than in a cookie,
+ * which the browser would send to the servers of all other ports as well.
  */
 export async function serve(options: ServeOptions): Promise<Result<BrowserHost>> {
   const { maxIncompleteBytes = 2 * MAX_REQUEST_BYTES } = options;

@@ -47,7 +47,9 @@ import { resumeSweep } from './sweeps/sweeps.ts';
 /** `NODE_DEBUG=lockstep` logs every call. */
 const log = debuglog('lockstep');
 
-/** One engine: services, store and pool, behind the contract. Every host, the command line too, calls procedures only. */
+/**
+ * One engine: services, store and pool, behind the contract. Every host, the command line too, calls procedures only.
+ */
 export interface Engine {
   /**
    * Validates the input against the contract's schema, then runs the service. Unknown names and bad input are failures.
@@ -101,7 +103,8 @@ export async function openEngine(options: EngineOptions): Promise<Result<OpenEng
   }
   const sources = join(import.meta.dirname, '..', '..', 'src-workers');
   const workers = options.workers ?? Math.max(1, availableParallelism());
-  // A window asks for predictions at once; most commands ask for none, and a worker takes longer to start than the rest of an engine.
+  // A window asks for predictions at once; most commands ask for none, and a worker takes longer to start than the rest
+  // of an engine.
   const agents = openAgents(store);
   const local = openPool(options.workerFile ?? join(sources, 'worker.ts'), workers, host === 'cli' ? 0 : 1);
   const pool = agents.pool(local);
@@ -184,7 +187,8 @@ export async function openEngine(options: EngineOptions): Promise<Result<OpenEng
     return result;
   };
 
-  // The first start shows results: the first example is predicted while the window opens. Its failure is no reason not to.
+  // The first start shows results: the first example is predicted while the window opens. Its failure is no reason not
+  // to.
   if (seeded.value !== null) void logged('runs.start', { studyId: seeded.value });
 
   return ok({

@@ -9,9 +9,10 @@ export interface Pool {
   /** Tasks of a run that can be under way at once: the workers, or those of agents. */
   capacity(): number;
   /**
-   * Runs one named task in a worker; rejects with the signal's reason when it fires, and with a `FailureError` where the task hangs.
-   * What a person waits for goes before tasks of runs and of background work.
-   * @param worker from 0: the worker that runs it where it is idle, since it has what an earlier task of its kind has made
+   * Runs one named task in a worker; rejects with the signal's reason when it fires, and with a `FailureError` where
+   * the task hangs. What a person waits for goes before tasks of runs and of background work.
+   * @param worker from 0: the worker that runs it where it is idle, since it has what an earlier task of its kind has
+   *   made
    * @param runId the run that the task is a part of: agents may do it
    * @param background of work that nobody asked for: it gives its worker back where others wait, and begins anew later
    */
@@ -41,7 +42,10 @@ export interface TaskLimits {
   readonly taskMs: number;
   /** Between two looks at the tasks, time on the clock, ms. */
   readonly lookMs: number;
-  /** A task that is to stop does so between two steps; after so long on the clock its worker is ended, with all that it keeps, ms. */
+  /**
+   * A task that is to stop does so between two steps; after so long on the clock its worker is ended, with all that it
+   * keeps, ms.
+   */
   readonly stopMs: number;
 }
 
@@ -97,7 +101,8 @@ export function openPool(workerFile: string, workers: number, ready: 0 | 1, limi
     },
   });
 
-  // Piscina is given no more tasks than there are workers: in its own queue they would wait for the worker of a task that was ended.
+  // Piscina is given no more tasks than there are workers: in its own queue they would wait for the worker of a task
+  // that was ended.
   const waiting: Task[] = [];
   const running = new Set<Task>();
   const next = (): void => {

@@ -3,16 +3,16 @@ import { fail, type Result } from '../../src-workers/domain/result.ts';
 export const SUPERSEDED: Result<never> = fail('cancelled', 'A newer call of the same client took its place.');
 
 /**
- * Calls that end when nobody waits for them any more: a newer one takes the place of the older one of the same client, and none outlives
- * its page. A call that names no client disturbs none.
+ * Calls that end when nobody waits for them any more: a newer one takes the place of the older one of the same client,
+ * and none outlives its page. A call that names no client disturbs none.
  */
 export class Turns {
   readonly #underWay = new Map<string, AbortController>();
 
   /**
    * @param ends fire when the page that asks has gone away, or the engine closes
-   * @param work gets a signal that fires then, when a newer call takes its place, and when it is cancelled; what it throws after
-   *   that is the failure `SUPERSEDED`
+   * @param work gets a signal that fires then, when a newer call takes its place, and when it is cancelled; what it
+   *   throws after that is the failure `SUPERSEDED`
    */
   async take<T>(
     client: string | undefined,

@@ -66,12 +66,13 @@ const MIN_EXPLAINED = 0.1;
 const SPREAD = 0.05;
 
 /**
- * Fits what is not known of a kernel on a device to measured times of its designs: τ, c, p, σ, κ, setup per unit and the overhead
- * of a launch, by the predictor itself. A parameter that the designs do not determine keeps the value of the plan. Takes about a second.
+ * Fits what is not known of a kernel on a device to measured times of its designs: τ, c, p, σ, κ, setup per unit and
+ * the overhead of a launch, by the predictor itself. A parameter that the designs do not determine keeps the value of
+ * the plan. Takes about a second.
  *
  * @param deviceAt position of the device on the plan's device axis; all designs are of it
- * @returns `unsupported` for a CPU; `conflict` where a design is invalid, or the measurements are not of this plan; `bad-input`
- *   where there are too few designs, or one is of another device or has no time
+ * @returns `unsupported` for a CPU; `conflict` where a design is invalid, or the measurements are not of this plan;
+ *   `bad-input` where there are too few designs, or one is of another device or has no time
  */
 export function calibrateFromDesigns(
   plan: SweepPlan,
@@ -154,9 +155,9 @@ export function calibrateFromDesigns(
 }
 
 /**
- * A plan that predicts with a calibration. σ, κ and setup become those of the plan's kernel for every device: a plan of several
- * devices is predicted device by device. A launch's overhead and the cost of a divergent branch are not part of a plan: add the
- * first to each time; the prediction does not use the second.
+ * A plan that predicts with a calibration. σ, κ and setup become those of the plan's kernel for every device: a plan of
+ * several devices is predicted device by device. A launch's overhead and the cost of a divergent branch are not part of
+ * a plan: add the first to each time; the prediction does not use the second.
  */
 export function calibratedPlan(plan: SweepPlan, deviceId: string, parameters: CalibratedParameters): SweepPlan {
   const { latencyCycles, issueCycles, kneeSoftness, schedulers } = parameters;
@@ -176,7 +177,8 @@ export function calibratedPlan(plan: SweepPlan, deviceId: string, parameters: Ca
 }
 
 /**
- * What a measurement of designs is predicted to find: kernel times without ordering the units, with the overhead of a launch, ms.
+ * What a measurement of designs is predicted to find: kernel times without ordering the units, with the overhead of a
+ * launch, ms.
  * @returns `conflict` where a design is invalid
  */
 export function predictMeasured(
@@ -282,10 +284,10 @@ function onlyMeasured(
 }
 
 /**
- * The distance of setups at which times are computed; between two they are interpolated. Times grow nearly in proportion to the
- * setup, while the depth laws of a new setup take a hundred times as long as all else: a fit needs some ten of them instead of
- * hundreds. Wide enough to be the step of a derivative: laws lie on grids of their own, which a setup that is not whole can
- * change; that alone moves a time by some 0.3 %.
+ * The distance of setups at which times are computed; between two they are interpolated. Times grow nearly in
+ * proportion to the setup, while the depth laws of a new setup take a hundred times as long as all else: a fit needs
+ * some ten of them instead of hundreds. Wide enough to be the step of a derivative: laws lie on grids of their own,
+ * which a setup that is not whole can change; that alone moves a time by some 0.3 %.
  */
 const setupStep = (plan: SweepPlan): number => 0.1 * moments(plan.law).mean + 0.2;
 
@@ -343,7 +345,8 @@ function fitProblem(
     { name: 'latencyCycles', ...cycles },
     { name: 'kneeSoftness', lower: 1, upper: 64, coordinate: 'log', step: 1e-2, knownWithin: 0.5 },
   ];
-  // With one way to share units its cost cannot be separated from that of an iteration; with two, σ cannot be separated from κ.
+  // With one way to share units its cost cannot be separated from that of an iteration; with two, σ cannot be separated
+  // from κ.
   const split = plan.kernel.sharing !== 'deal';
   if (split && sharing.size > 1)
     all.push({ name: 'serialFraction', lower: 0, upper: 1, coordinate: 'linear', step: 1e-3, knownWithin: 0.1 });

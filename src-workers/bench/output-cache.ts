@@ -17,11 +17,11 @@ export interface CacheEntry {
 }
 
 /**
- * The output file of a tool, from the cache where it is there: a folder of that key, with the file, what the tool said and the file's
- * digest. A file that has changed since is made again. Several processes may use one cache.
+ * The output file of a tool, from the cache where it is there: a folder of that key, with the file, what the tool said
+ * and the file's digest. A file that has changed since is made again. Several processes may use one cache.
  *
- * Fails with `unsupported` and the tool's first error where it ends with another exit code than 0, or makes no file, with `storage`
- * where the cache cannot be written, and as `make` fails.
+ * Fails with `unsupported` and the tool's first error where it ends with another exit code than 0, or makes no file,
+ * with `storage` where the cache cannot be written, and as `make` fails.
  *
  * @param file its name
  * @param parts all that the output depends on
@@ -90,8 +90,8 @@ async function markUsed(folder: string): Promise<void> {
 }
 
 /**
- * Takes away the entries that were used longest ago until the others are within `maxBytes`, and what killed processes left.
- * What cannot be taken away stays: a cache that is too large is no reason not to measure.
+ * Takes away the entries that were used longest ago until the others are within `maxBytes`, and what killed processes
+ * left. What cannot be taken away stays: a cache that is too large is no reason not to measure.
  * @param kept keys of entries that stay and do not count
  */
 export async function pruneCache(

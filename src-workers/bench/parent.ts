@@ -8,8 +8,8 @@ export const PARENT_VARIABLE = 'LOCKSTEP_PARENT';
 const LOOK_MS = 500;
 
 /**
- * Ends this process soon after the one that reads it is gone, for any reason: a killed one cannot end its programs. A process
- * that a person started has no such variable, and continues.
+ * Ends this process soon after the one that reads it is gone, for any reason: a killed one cannot end its programs. A
+ * process that a person started has no such variable, and continues.
  */
 export function endWithParent(): void {
   const parent = Number(process.env[PARENT_VARIABLE]);
@@ -33,7 +33,10 @@ export function printLine(line: object): void {
   }
 }
 
-/** This process's environment for a program that it starts: without secrets, which kernels and tools of others could read. */
+/**
+ * This process's environment for a program that it starts: without secrets, which kernels and tools of others could
+ * read.
+ */
 export function childEnvironment(added: Readonly<Record<string, string>> = {}): NodeJS.ProcessEnv {
   // Windows ignores the case of names.
   const inherited = Object.entries(process.env).filter(([name]) => !SECRET_VARIABLES.includes(name.toUpperCase()));

@@ -14,7 +14,10 @@ export const LENGTHS_FILE = 'lengths.u32';
 
 type StoredPlan = PlanLine['plan'];
 
-/** A plan as it is kept, which is how a result file begins: with a digest in place of the lengths, which are drawn again. */
+/**
+ * A plan as it is kept, which is how a result file begins: with a digest in place of the lengths, which are drawn
+ * again.
+ */
 export function keptPlan(plan: BenchPlan, lengthsDigest: string | null, source: PlanSource | null): PlanLine {
   const { workload, ...rest } = plan;
   if (!workload) return { type: 'plan', plan: { ...rest, workload: null }, lengthsDigest, source };

@@ -1,8 +1,8 @@
 import type { BenchRecord } from '../domain/benchmark.ts';
 
 /**
- * What a measurement will take, from a few launches before it. A probe runs a few of the designs on few units, then on more, until
- * a launch is long enough to be extrapolated; two rounds give times that are linear in the units.
+ * What a measurement will take, from a few launches before it. A probe runs a few of the designs on few units, then on
+ * more, until a launch is long enough to be extrapolated; two rounds give times that are linear in the units.
  */
 
 /** Times of one round of a probe, ms: means over its designs, by the clock of the program's reader. */
@@ -150,7 +150,9 @@ export interface FittingMeasurement {
   readonly fullMs: number;
 }
 
-/** Repeats that are not reduced further while units can be: 6 give a 95 % interval of the median, one may be an outlier. */
+/**
+ * Repeats that are not reduced further while units can be: 6 give a 95 % interval of the median, one may be an outlier.
+ */
 const FEWEST_REPEATS = 7;
 /** Of a design's time limit: the slowest design may be none of those probed. */
 const CASE_SHARE = 0.5;

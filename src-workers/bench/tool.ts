@@ -43,8 +43,8 @@ export async function isProgram(path: string): Promise<boolean> {
 }
 
 /**
- * The script between this process and a tool; the tool is its only child. When this process ends in any way, the channel closes
- * and the tool is killed with all that it started. The channel reports a tool that cannot be started.
+ * The script between this process and a tool; the tool is its only child. When this process ends in any way, the
+ * channel closes and the tool is killed with all that it started. The channel reports a tool that cannot be started.
  */
 const GUARD = `
 const [program, ...args] = process.argv.slice(1);
@@ -70,10 +70,10 @@ interface StartError {
 export const MAX_OUTPUT_CHARACTERS = 4_000_000;
 
 /**
- * Runs a tool to its end: no shell, and at its end, at the time limit, a cancel, or when this process is killed, the tool goes with all
- * processes that it started.
- * An exit code other than 0 is no failure here. Fails with `not-found` where there is no such program, `unsupported` where it
- * takes too long, `cancelled`.
+ * Runs a tool to its end: no shell, and at its end, at the time limit, a cancel, or when this process is killed, the
+ * tool goes with all processes that it started.
+ * An exit code other than 0 is no failure here. Fails with `not-found` where there is no such program, `unsupported`
+ * where it takes too long, `cancelled`.
  */
 export function runTool(program: string, args: readonly string[], options: ToolOptions): Promise<Result<ToolRun>> {
   const { timeLimitMs, signal } = options;

@@ -22,8 +22,8 @@ export interface SlotLayout {
 }
 
 /**
- * In round j, slot s of block b takes the unit at position j·slots + blockOrder[b]·slotsPerBlock + s of the order, if there
- * is one. Fails with `bad-input` on a design that cannot be laid out.
+ * In round j, slot s of block b takes the unit at position j·slots + blockOrder[b]·slotsPerBlock + s of the order, if
+ * there is one. Fails with `bad-input` on a design that cannot be laid out.
  *
  * @param units work units of the workload, ≥ 1
  */
@@ -63,11 +63,11 @@ export function noStandIn(balancing: string): string {
 
 /**
  * The order in which units are dealt out: position → unit. Shortest first where lengths decide, equal lengths and the
- * inside of a bucket in the order of the units, so that the same lengths always give the same order. Dynamic fetch hands
- * units out as they stand.
+ * inside of a bucket in the order of the units, so that the same lengths always give the same order. Dynamic fetch
+ * hands units out as they stand.
  *
- * Linear in the units, besides the choice of the best buckets. Fails with `bad-input` on more than `MAX_MEASURED_UNITS` or
- * no units.
+ * Linear in the units, besides the choice of the best buckets. Fails with `bad-input` on more than `MAX_MEASURED_UNITS`
+ * or no units.
  *
  * @param lengths iterations of unit 0, 1, 2, …
  * @param unitsPerGroup n of the design: the best buckets depend on it
@@ -137,8 +137,8 @@ function byLength(lengths: Uint32Array): Uint32Array {
 }
 
 /**
- * Which block of the layout the device's block 0, 1, 2, … works on: at random where the order is sorted throughout, since
- * the predictions take the blocks of sorted units to start in random order; as they stand otherwise.
+ * Which block of the layout the device's block 0, 1, 2, … works on: at random where the order is sorted throughout,
+ * since the predictions take the blocks of sorted units to start in random order; as they stand otherwise.
  */
 export function blockOrder(balancing: WholeUnitBalancing, gridBlocks: number, random: UniformSource): Uint32Array {
   const order = Uint32Array.from({ length: gridBlocks }, (_, block) => block);
@@ -172,7 +172,10 @@ export function mix(value: number): number {
 /** Words of a sector, the least that a device's memory moves. */
 export const SECTOR_WORDS = 8;
 
-/** The table that dependent loads walk: in every word of a sector the first word of the next, one ring of all (`ringNext` of words.cuh). */
+/**
+ * The table that dependent loads walk: in every word of a sector the first word of the next, one ring of all
+ * (`ringNext` of words.cuh).
+ */
 export function ringTable(words: number): Uint32Array {
   const table = new Uint32Array(words);
   for (let sector = 0; sector < words / SECTOR_WORDS; sector++) {
@@ -182,7 +185,10 @@ export function ringTable(words: number): Uint32Array {
   return table;
 }
 
-/** What every design must leave in result[unit], for lengths of unit 0, 1, 2, …: f · (1 + 1 + 2 + … + length), of f = mix(unit + 1) | 1. */
+/**
+ * What every design must leave in result[unit], for lengths of unit 0, 1, 2, …: f · (1 + 1 + 2 + … + length), of f =
+ * mix(unit + 1) | 1.
+ */
 export function referenceResults(lengths: Uint32Array): Uint32Array {
   return lengths.map((length, unit) => {
     const [half, other] = length % 2 === 0 ? [length / 2, length + 1] : [(length + 1) / 2, length];

@@ -2,10 +2,15 @@ import type { BenchBackend, MeasuringDevice } from './benchmark.ts';
 
 /** Lanes of a CUDA thread group (a warp), on every device so far. */
 export const CUDA_GROUP_WIDTH = 32;
-/** Threads of a block, on every CUDA device since compute capability 2.0 (CUDA C++ Programming Guide, Compute Capabilities). */
+/**
+ * Threads of a block, on every CUDA device since compute capability 2.0 (CUDA C++ Programming Guide, Compute
+ * Capabilities).
+ */
 const CUDA_BLOCK_THREADS = 1024;
 
-/** What a target can run at all: designs are predicted for another device, which may be wider. Null: no bound is known. */
+/**
+ * What a target can run at all: designs are predicted for another device, which may be wider. Null: no bound is known.
+ */
 export interface Ability {
   readonly cores: number | null;
   readonly threadsPerUnit: number | null;

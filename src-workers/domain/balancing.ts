@@ -15,7 +15,8 @@ const MAX_FETCHED_UNITS = 4096;
 const MAX_WINDOW_UNITS = 2 ** 31;
 
 /**
- * Reads a balancing from its text form, as in `none` or `window-sort(4096)`; spaces around names and numbers are allowed.
+ * Reads a balancing from its text form, as in `none` or `window-sort(4096)`; spaces around names and numbers are
+ * allowed.
  *
  * @returns the balancing, or `bad-input` with a message that has the text and the accepted forms
  */

@@ -3,9 +3,10 @@ import type { Design } from './design.ts';
 import type { KernelTask } from './kernel-manifest.ts';
 
 /**
- * What is measured and what comes back. A plan is a list of cases for one backend; the program that runs it (a CUDA program, a WebGPU
- * device in a page or under Node, threads of the CPU, a person's own program) answers with the same records, one JSON line each. A file of such lines,
- * the plan's line first, is a result file: it can be made on a machine without Lockstep and imported.
+ * What is measured and what comes back. A plan is a list of cases for one backend; the program that runs it (a CUDA
+ * program, a WebGPU device in a page or under Node, threads of the CPU, a person's own program) answers with the same
+ * records, one JSON line each. A file of such lines, the plan's line first, is a result file: it can be made on a
+ * machine without Lockstep and imported.
  */
 export const BENCH_BACKENDS = ['cuda', 'hip', 'webgpu', 'cpu', 'program'] as const;
 export type BenchBackend = (typeof BENCH_BACKENDS)[number];
@@ -25,12 +26,13 @@ export function isStandIn(backend: BenchBackend | 'external'): boolean {
 }
 
 /**
- * The unit loop that stands in for a kernel on a GPU: what it is to do, in the terms of a kernel profile. Where units are dealt, u threads
- * do ⌈length / u⌉ passes, and combine their results; where they are split, `length` passes of I·φ(u) instructions,
- * φ(u) = (1 − σ)/u + σ + κ·log₂u. Instructions are one chain of dependencies. A pass cannot have fewer than it needs itself: what it has,
- * and is predicted by, `unitLoopShape` of bench/stand-in.ts says. What it computes on the way changes nothing: iteration k of a unit, from
- * 1 on, adds k·f to a sum that begins with f = mix(unit + 1) | 1 and stands in result[unit] at last, all in 32-bit integers. So every
- * backend must find the same bits for every design.
+ * The unit loop that stands in for a kernel on a GPU: what it is to do, in the terms of a kernel profile. Where units
+ * are dealt, u threads do ⌈length / u⌉ passes, and combine their results; where they are split, `length` passes of
+ * I·φ(u) instructions, φ(u) = (1 − σ)/u + σ + κ·log₂u. Instructions are one chain of dependencies. A pass cannot have
+ * fewer than it needs itself: what it has, and is predicted by, `unitLoopShape` of bench/stand-in.ts says. What it
+ * computes on the way changes nothing: iteration k of a unit, from 1 on, adds k·f to a sum that begins with f =
+ * mix(unit + 1) | 1 and stands in result[unit] at last, all in 32-bit integers. So every backend must find the same
+ * bits for every design.
  */
 export interface UnitLoopProfile extends Omit<SecondUnitLoopProfile, 'version'> {
   readonly version: 3;
@@ -40,7 +42,10 @@ export interface UnitLoopProfile extends Omit<SecondUnitLoopProfile, 'version'> 
   readonly combineInstructions: number;
 }
 
-/** The loop of version 2, whose passes did several iterations; all units were split. It is not run any more; its measurements can be read. */
+/**
+ * The loop of version 2, whose passes did several iterations; all units were split. It is not run any more; its
+ * measurements can be read.
+ */
 export interface SecondUnitLoopProfile {
   readonly version: 2;
   /** I: machine instructions of an iteration of one thread, with its loads and the turn of the loop. */
@@ -55,13 +60,16 @@ export interface SecondUnitLoopProfile {
   readonly bytesPerIteration: number;
   /** Registers that steps go round in, so that a lower cap has to spill them. */
   readonly registersPerThread: number;
-  /** Least size of the table that loads walk, 32-bit words, a power of two; a backend that knows the device's caches takes a larger one. */
+  /**
+   * Least size of the table that loads walk, 32-bit words, a power of two; a backend that knows the device's caches
+   * takes a larger one.
+   */
   readonly tableWords: number;
 }
 
 /**
- * The loop of version 1, all in integers and logic: steps of 7 operations, some of them serial, and dependent loads. It is not run any
- * more; its measurements can be read.
+ * The loop of version 1, all in integers and logic: steps of 7 operations, some of them serial, and dependent loads. It
+ * is not run any more; its measurements can be read.
  */
 export interface FirstUnitLoopProfile {
   readonly version?: undefined;
@@ -87,8 +95,9 @@ export interface UnitLoopWorkload {
   /** Has no meaning where no GPU runs the loop. */
   readonly profile: AnyUnitLoopProfile;
   /**
-   * What a CPU moves in place of the loop, since its prediction counts nothing else. Where a plan for a CPU has lengths of bundles
-   * of units, or of a part of them, it is that of one entry. `null`: not known, as in a plan of an older version.
+   * What a CPU moves in place of the loop, since its prediction counts nothing else. Where a plan for a CPU has lengths
+   * of bundles of units, or of a part of them, it is that of one entry. `null`: not known, as in a plan of an older
+   * version.
    */
   readonly traffic: UnitTraffic | null;
 }
@@ -96,8 +105,8 @@ export interface UnitLoopWorkload {
 /** The parameters of one case, by kind of benchmark. */
 export interface BenchParameters {
   /**
-   * A design on the plan's workload: on a GPU slots of u threads, dealt out round by round as `simulate/units.ts` does; on a CPU
-   * a thread per core that moves the bytes of its share.
+   * A design on the plan's workload: on a GPU slots of u threads, dealt out round by round as `simulate/units.ts` does;
+   * on a CPU a thread per core that moves the bytes of its share.
    */
   readonly 'unit-loop': {
     readonly design: Design;
@@ -105,8 +114,8 @@ export interface BenchParameters {
     readonly designIndex: number | null;
     readonly predictedMs: number | null;
     /**
-     * Blocks that the prediction has resident on a multiprocessor. The loop needs fewer registers than the kernel it stands in
-     * for; where a backend can, it holds its launch to this many. null: as many as fit.
+     * Blocks that the prediction has resident on a multiprocessor. The loop needs fewer registers than the kernel it
+     * stands in for; where a backend can, it holds its launch to this many. null: as many as fit.
      */
     readonly residentBlocks: number | null;
   };
@@ -139,7 +148,10 @@ export interface BenchParameters {
   readonly triangular: { readonly cores: number; readonly rows: number };
   /** Triad of which core 1 has (P + 1) times the share of each other core (Langguth's Amdahl workload). */
   readonly 'imbalanced-stream': { readonly cores: number; readonly bytesPerShare: number };
-  /** A kernel of someone else's, measured by another program: it comes from an imported file, and nothing here can run it. */
+  /**
+   * A kernel of someone else's, measured by another program: it comes from an imported file, and nothing here can run
+   * it.
+   */
   readonly external: {
     readonly kernel: string;
     readonly configuration: Readonly<Record<string, number | string | boolean>>;
@@ -248,7 +260,10 @@ export interface MeasuringDevice {
   readonly threadGroupWidth: number | null;
   readonly multiprocessors: number | null;
   readonly clockMhz: number | null;
-  /** Whether times come from the device's own clock, or from the host's around a launch; `null` where a file does not say. */
+  /**
+   * Whether times come from the device's own clock, or from the host's around a launch; `null` where a file does not
+   * say.
+   */
   readonly timer: 'device' | 'host' | null;
   /** Limits and properties as the device states them. */
   readonly properties: Readonly<Record<string, number | string>>;
@@ -279,7 +294,9 @@ export type BenchRecord =
     }
   /** The next launch is of this case: it is to blame where the program ends now. */
   | { readonly type: 'turn'; readonly case: string }
-  /** One launch. Warm-ups come first and are marked, not dropped. The other values: read beside it, where they can be. */
+  /**
+   * One launch. Warm-ups come first and are marked, not dropped. The other values: read beside it, where they can be.
+   */
   | {
       readonly type: 'sample';
       readonly case: string;
@@ -294,7 +311,8 @@ export type BenchRecord =
       readonly throttleReasons?: number;
     }
   /**
-   * The result against the CPU's, or against that of other designs, by its `digest`. `message` has both values where they differ.
+   * The result against the CPU's, or against that of other designs, by its `digest`. `message` has both values where
+   * they differ.
    */
   | {
       readonly type: 'check';

@@ -55,8 +55,8 @@ export interface LongestUnit {
 }
 
 /**
- * `Predicted as: A few waves. Differs from simulation by 0.5 % in the median, 5.3 % at the 95th percentile (775 designs).`;
- * without the figures where no accuracy is known.
+ * `Predicted as: A few waves. Differs from simulation by 0.5 % in the median, 5.3 % at the 95th percentile (775
+ * designs).`; without the figures where no accuracy is known.
  */
 export function regimeText({ label, accuracy }: Pick<RegimeInfo, 'label' | 'accuracy'>): string {
   const name = `Predicted as: ${label}.`;
@@ -71,7 +71,10 @@ function differenceText(fraction: number): string {
   return fraction < 0.0005 ? 'less than 0.1\u00a0%' : `${(100 * fraction).toFixed(1)}\u00a0%`;
 }
 
-/** `The longest unit, 12,000 iterations, takes 3.1 ms even alone on its multiprocessor, 82 % of the time: …`; empty without one. */
+/**
+ * `The longest unit, 12,000 iterations, takes 3.1 ms even alone on its multiprocessor, 82 % of the time: …`; empty
+ * without one.
+ */
 export function longestUnitText({ longestUnit, timeMs }: Breakdown): string {
   if (!longestUnit) return '';
   const length = longestUnit.length.toLocaleString('en');

@@ -37,7 +37,10 @@ export interface CalibratedParameters {
   readonly launchOverheadMs: number | null;
 }
 
-/** What a calibration finds of a kernel itself, which all devices of a study share, with the fields of the kernel that they are. */
+/**
+ * What a calibration finds of a kernel itself, which all devices of a study share, with the fields of the kernel that
+ * they are.
+ */
 export const KERNEL_PARAMETERS = {
   serialFraction: 'serialFraction',
   cooperationCost: 'cooperationCost',

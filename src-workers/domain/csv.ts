@@ -2,7 +2,10 @@
 
 type Cell = string | number | null;
 
-/** A cell: quoted where it would be read as several, and never read as a formula by a spreadsheet. Null is an empty cell. */
+/**
+ * A cell: quoted where it would be read as several, and never read as a formula by a spreadsheet. Null is an empty
+ * cell.
+ */
 export function csvCell(value: Cell, separator = ','): string {
   if (typeof value === 'number') return String(value);
   if (value === null) return '';

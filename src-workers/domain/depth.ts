@@ -1,9 +1,12 @@
 /**
- * Law of how long a work group keeps its thread group busy: its depth, in iterations, for one way of ordering the units.
- * Everything a time prediction needs to know of a workload.
+ * Law of how long a work group keeps its thread group busy: its depth, in iterations, for one way of ordering the
+ * units. Everything a time prediction needs to know of a workload.
  */
 export interface GroupDepth extends StepLaw {
-  /** The same law `setupDepth` iterations earlier, where setups are as many for all depths: laws with other setups share it. */
+  /**
+   * The same law `setupDepth` iterations earlier, where setups are as many for all depths: laws with other setups share
+   * it.
+   */
   readonly withoutSetup?: { readonly law: StepLaw; readonly setupDepth: number };
   /** E[depth] of one work group, iterations. */
   readonly meanDepth: number;

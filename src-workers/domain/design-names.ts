@@ -1,5 +1,6 @@
 /**
- * Names of a design's fields in files that people measure by: Kernel Tuner's T4 files first, then the CSV and the JSON of a ranking.
+ * Names of a design's fields in files that people measure by: Kernel Tuner's T4 files first, then the CSV and the JSON
+ * of a ranking.
  */
 export const DESIGN_NAMES = {
   designIndex: ['design', 'design_index', 'designIndex'],
@@ -17,5 +18,7 @@ export const DESIGN_NAMES = {
 export type DesignField = keyof typeof DESIGN_NAMES;
 export const DESIGN_FIELDS = Object.keys(DESIGN_NAMES) as readonly DesignField[];
 
-/** Which field of a design each parameter of a file is, where its name does not say it; null: none, whatever its name. */
+/**
+ * Which field of a design each parameter of a file is, where its name does not say it; null: none, whatever its name.
+ */
 export type NamedParameters = Readonly<Record<string, DesignField | null>>;

@@ -2,10 +2,10 @@ import type { Device } from './device.ts';
 import type { LoopForm } from './kernel.ts';
 
 /**
- * How units are ordered or handed out where a slot takes whole units, each as long as it is. `none`: as the workload gives them, or
- * independent draws where it has no order; `shuffle`: in random order. `k`: number of buckets; `units`: window size M. `fetch`: what
- * one addition to the common counter takes: so many units in a row for one slot, 1 where left out, or one unit for every slot of a
- * thread group at once.
+ * How units are ordered or handed out where a slot takes whole units, each as long as it is. `none`: as the workload
+ * gives them, or independent draws where it has no order; `shuffle`: in random order. `k`: number of buckets; `units`:
+ * window size M. `fetch`: what one addition to the common counter takes: so many units in a row for one slot, 1 where
+ * left out, or one unit for every slot of a thread group at once.
  */
 export type WholeUnitBalancing =
   | { readonly kind: 'none' }
@@ -20,14 +20,17 @@ export type WholeUnitBalancing =
 export type PaddedBalancing = { readonly kind: 'padded' } | { readonly kind: 'padded-slice'; readonly units: number };
 
 /**
- * Every slot takes equally many iterations (non-zeros), or iterations and ends of units together (merge path), and cuts units in
- * two for that: a search finds where its share starts, and the part of a unit at its end is carried to the next.
+ * Every slot takes equally many iterations (non-zeros), or iterations and ends of units together (merge path), and cuts
+ * units in two for that: a search finds where its share starts, and the part of a unit at its end is carried to the
+ * next.
  */
 export interface EvenShareBalancing {
   readonly kind: 'nonzero-split' | 'merge-path';
 }
 
-/** Units of a class of lengths, and the threads that share each of them: so many, a thread group, or the whole block. */
+/**
+ * Units of a class of lengths, and the threads that share each of them: so many, a thread group, or the whole block.
+ */
 export interface LengthClass {
   readonly threads: number | 'group' | 'block';
   /** The longest length of the class, iterations; left out for the last class, which has all that are longer. */
@@ -35,8 +38,8 @@ export interface LengthClass {
 }
 
 /**
- * Units in classes of length, the shortest first, each class with its own threads per unit and its own launch. A number of classes
- * stands for the best ones: see `predict/design/classes.ts`.
+ * Units in classes of length, the shortest first, each class with its own threads per unit and its own launch. A number
+ * of classes stands for the best ones: see `predict/design/classes.ts`.
  */
 export interface MixedBalancing {
   readonly kind: 'mixed';
@@ -56,9 +59,10 @@ export interface PartitionBalancing {
 }
 
 /**
- * How units are ordered, handed out or partitioned. Text form (command line, tables): `none`, `shuffle`, `quantile-buckets(4)`,
- * `best-buckets(4)`, `window-sort(4096)`, `full-sort`, `dynamic-fetch`, `dynamic-fetch(64)`, `dynamic-fetch(group)`, `padded`,
- * `padded-slice(32)`, `mixed(3)`, `mixed(1:8,group:256,block)` on a GPU; `row-split` on a CPU; `nonzero-split` and `merge-path` on both.
+ * How units are ordered, handed out or partitioned. Text form (command line, tables): `none`, `shuffle`,
+ * `quantile-buckets(4)`, `best-buckets(4)`, `window-sort(4096)`, `full-sort`, `dynamic-fetch`, `dynamic-fetch(64)`,
+ * `dynamic-fetch(group)`, `padded`, `padded-slice(32)`, `mixed(3)`, `mixed(1:8,group:256,block)` on a GPU; `row-split`
+ * on a CPU; `nonzero-split` and `merge-path` on both.
  */
 export type Balancing = LockstepBalancing | MixedBalancing | PartitionBalancing;
 
@@ -100,7 +104,10 @@ export function isCpuDesign({ balancing, blockThreads }: Pick<Design, 'balancing
   return balancing === 'row-split' || (blockThreads === 1 && CPU_BALANCING.some((kind) => kind === balancing));
 }
 
-/** One candidate mapping of a workload onto a device. On a CPU it is a partition over `gridBlocks` cores, one thread each. */
+/**
+ * One candidate mapping of a workload onto a device. On a CPU it is a partition over `gridBlocks` cores, one thread
+ * each.
+ */
 export interface Design {
   /** Name of its implementation, where the study has several. */
   readonly implementation?: string;
@@ -113,8 +120,8 @@ export interface Design {
   readonly balancing: string;
   readonly blockThreads: number;
   /**
-   * Of units in rows (an image, a grid): threads of a block that lie side by side; the others lie above them, so that a block takes
-   * a tile of the units. Left out: a block takes units that follow one another.
+   * Of units in rows (an image, a grid): threads of a block that lie side by side; the others lie above them, so that a
+   * block takes a tile of the units. Left out: a block takes units that follow one another.
    */
   readonly blockWidth?: number;
   readonly gridBlocks: number;

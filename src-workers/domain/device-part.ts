@@ -2,8 +2,8 @@ import type { Device, GpuDevice } from './device.ts';
 import { fail, ok, type Result } from './result.ts';
 
 /**
- * Most that one multiprocessor takes from the L2, bytes per cycle: 64 on a V100 (Jia et al., 2018, arXiv:1804.06826). Assumed for
- * every device: a part of few multiprocessors cannot use all of the memory's bandwidth.
+ * Most that one multiprocessor takes from the L2, bytes per cycle: 64 on a V100 (Jia et al., 2018, arXiv:1804.06826).
+ * Assumed for every device: a part of few multiprocessors cannot use all of the memory's bandwidth.
  */
 const BYTES_PER_MULTIPROCESSOR_CYCLE = 64;
 
@@ -16,9 +16,9 @@ export function wholeOf(id: string): string | null {
 }
 
 /**
- * The device of an id, or the part that the id asks for: so many of its multiprocessors, as a green context or a partition has them,
- * with memory, its bandwidth and the L2 shared with whatever runs beside it, which is taken to be nothing. `:slice` has its share of
- * the three, as a slice of a multi-instance GPU has.
+ * The device of an id, or the part that the id asks for: so many of its multiprocessors, as a green context or a
+ * partition has them, with memory, its bandwidth and the L2 shared with whatever runs beside it, which is taken to be
+ * nothing. `:slice` has its share of the three, as a slice of a multi-instance GPU has.
  *
  * @returns undefined where there is no such device; `bad-input` where it has no such part
  */

@@ -22,7 +22,10 @@ export interface DeviceLimits {
   readonly maxSharedMemoryBytesPerBlock: number;
 }
 
-/** A GPU, as public data. Every value carries its source in `sources` (field name → citation or address; `*` for all others). */
+/**
+ * A GPU, as public data. Every value carries its source in `sources` (field name → citation or address; `*` for all
+ * others).
+ */
 export interface GpuDevice {
   readonly kind: 'gpu';
   /** Lower-case slug, unique in the catalogue: `nvidia-a100-sxm4-40gb`. */
@@ -45,7 +48,9 @@ export interface GpuDevice {
   readonly fp32LanesPerMultiprocessor: number;
   /** Cycles before a dependent arithmetic instruction of the same thread group can issue. */
   readonly dependentIssueLatencyCycles: number;
-  /** Latency of one load from device memory, nothing else running, at a random address in 1 GB; cycles of `clockMhz`. */
+  /**
+   * Latency of one load from device memory, nothing else running, at a random address in 1 GB; cycles of `clockMhz`.
+   */
   readonly memoryLatencyCycles: number;
   /** Peak device-memory bandwidth, GB/s (10⁹ bytes). */
   readonly memoryBandwidthGbS: number;
@@ -82,7 +87,10 @@ export function isEstimate({ sources }: Device, field: string): boolean {
   return !IDENTITY.has(field) && /^estimate\b/.test(sources[field] ?? sources['*'] ?? '');
 }
 
-/** The estimated fields that a value of a device is computed from. They are seen as they are read, so that no table repeats them. */
+/**
+ * The estimated fields that a value of a device is computed from. They are seen as they are read, so that no table
+ * repeats them.
+ */
 export function estimatesIn<Kind extends Device>(device: Kind, value: (device: Kind) => unknown): string[] {
   const read = new Set<string>();
   value(

@@ -18,7 +18,10 @@ const KIND_TEXT = {
 
 export type ImplementationKind = keyof typeof KIND_TEXT;
 
-/** How a design takes its work. What a launch does before (sorting) counts first, then how slots get units, then who shares one. */
+/**
+ * How a design takes its work. What a launch does before (sorting) counts first, then how slots get units, then who
+ * shares one.
+ */
 export function implementationKind(device: Device, threadsPerUnit: number, balancing: string): ImplementationKind {
   switch (unwrap(parseBalancing(balancing)).kind) {
     case 'none':
@@ -70,7 +73,10 @@ export interface DeviceAgreement {
   readonly kinds: readonly ImplementationKind[];
   /** Measured times. */
   readonly count: number;
-  /** |predicted / measured − 1|, with parameters fitted to other times of the device, or to other devices where these are too few. */
+  /**
+   * |predicted / measured − 1|, with parameters fitted to other times of the device, or to other devices where these
+   * are too few.
+   */
   readonly medianError: number;
   readonly p90Error: number;
 }
@@ -115,8 +121,8 @@ export interface TimedDevice {
 }
 
 /**
- * What a list of predicted times says above itself: a mark, and the sentences behind it. Null where public measurements hold all of its
- * devices and kinds.
+ * What a list of predicted times says above itself: a mark, and the sentences behind it. Null where public measurements
+ * hold all of its devices and kinds.
  */
 export function evidenceGaps(
   devices: readonly Omit<TimedDevice, 'id'>[],
@@ -145,7 +151,10 @@ export function tieBandText({ fraction, source, takenFrom }: TieBand): string {
     : `within ${percent(fraction)}, from ${source}`;
 }
 
-/** An implementation on a GPU: predictions of matrices that the fit of their parameters had not seen, beside measured times. */
+/**
+ * An implementation on a GPU: predictions of matrices that the fit of their parameters had not seen, beside measured
+ * times.
+ */
 export interface ImplementationEvidence {
   /** As the source names it. */
   readonly name: string;
@@ -166,9 +175,15 @@ export interface ImplementationEvidence {
     readonly p90Error: number;
     readonly spearman: number;
   } | null;
-  /** Errors of a simpler model for comparison: four fitted numbers (start, per byte, per element of the longest row, per row). `null` where work is not a matrix. */
+  /**
+   * Errors of a simpler model for comparison: four fitted numbers (start, per byte, per element of the longest row, per
+   * row). `null` where work is not a matrix.
+   */
   readonly fourNumbers: { readonly medianError: number; readonly spearman: number } | null;
-  /** Errors of times of similar matrices, without a model: a bound on what the figures of a matrix can say. `null` where work is not a matrix, or is another file's. */
+  /**
+   * Errors of times of similar matrices, without a model: a bound on what the figures of a matrix can say. `null` where
+   * work is not a matrix, or is another file's.
+   */
   readonly nearest: { readonly medianError: number; readonly spearman: number } | null;
   readonly parameters: readonly EvidenceParameter[];
 }
@@ -186,7 +201,9 @@ export interface EvidenceParameter {
   readonly upper: number;
 }
 
-/** How good the choice by prediction is: times are over that of the fastest implementation measured of a matrix, ≥ 1. */
+/**
+ * How good the choice by prediction is: times are over that of the fastest implementation measured of a matrix, ≥ 1.
+ */
 export interface ChoiceEvidence {
   /** Matrices with at least two measured implementations. */
   readonly count: number;
@@ -199,7 +216,10 @@ export interface ChoiceEvidence {
   readonly bestFixed: { readonly name: string; readonly regret: number } | null;
   /** Regret of the choice by the fit of four numbers; `null` where there is none. */
   readonly fourNumbersRegret: number | null;
-  /** Of a random one of the designs that the model does not tell apart from the fastest (80 % of pairs); left out where that was not looked at. */
+  /**
+   * Of a random one of the designs that the model does not tell apart from the fastest (80 % of pairs); left out where
+   * that was not looked at.
+   */
   readonly randomRegret?: number;
 }
 
@@ -214,7 +234,9 @@ export interface GpuEvidence {
   readonly choiceLarge: ChoiceEvidence | null;
 }
 
-/** A GPU whose own measurements were left out: its parameters are those of the other GPUs, scaled by the data sheets. */
+/**
+ * A GPU whose own measurements were left out: its parameters are those of the other GPUs, scaled by the data sheets.
+ */
 export interface UnseenEvidence {
   readonly device: string;
   readonly count: number;

@@ -4,9 +4,9 @@ import { accessesText, KERNEL_INPUTS } from './provenance.ts';
 /** What a compiler, its machine code or a profiler says of a kernel, as `kernel inspect` and the Study view show it. */
 
 /**
- * What executes an instruction. `integer`: 32-bit integer and logic, moves and integer conversions; `special`: reciprocals, roots,
- * exponentials, sines, and conversions between integers and floating point; `memory`: loads, stores, atomics, shuffles; `control`: branches
- * and barriers. Half precision and matrix instructions count as `fp32`.
+ * What executes an instruction. `integer`: 32-bit integer and logic, moves and integer conversions; `special`:
+ * reciprocals, roots, exponentials, sines, and conversions between integers and floating point; `memory`: loads,
+ * stores, atomics, shuffles; `control`: branches and barriers. Half precision and matrix instructions count as `fp32`.
  */
 export const INSTRUCTION_CLASSES = ['fp32', 'integer', 'fp64', 'special', 'memory', 'control'] as const;
 export type InstructionClass = (typeof INSTRUCTION_CLASSES)[number];
@@ -16,8 +16,9 @@ export interface InspectedLoop {
   /** Line of the source that the loop's branch back is of; null without line information. */
   readonly line: number | null;
   /**
-   * Instructions of one iteration, on all ways through its body (a thread group whose lanes part issues all of them), without those of
-   * inner loops and those that change the unit. Of an unrolled loop those of one pass over the number of iterations in it.
+   * Instructions of one iteration, on all ways through its body (a thread group whose lanes part issues all of them),
+   * without those of inner loops and those that change the unit. Of an unrolled loop those of one pass over the number
+   * of iterations in it.
    */
   readonly instructionsPerIteration: number;
   readonly byClass: ClassCounts;
@@ -25,11 +26,16 @@ export interface InspectedLoop {
   readonly dependentLoads: number;
   /** Shuffles, barriers and loads from shared memory on that chain. */
   readonly dependentExchanges: number;
-  /** Arithmetic that waits for one another in an iteration, issued in order, as a number of latencies of one instruction. */
+  /**
+   * Arithmetic that waits for one another in an iteration, issued in order, as a number of latencies of one
+   * instruction.
+   */
   readonly chainInstructions: number;
   /** Instructions where all lanes take the shortest way through the body. */
   readonly shortestPath: number;
-  /** Iterations of the source in one pass of the loop, as far as a mark or a remainder loop of the same line says it. */
+  /**
+   * Iterations of the source in one pass of the loop, as far as a mark or a remainder loop of the same line says it.
+   */
   readonly unrolled: number;
   /** 1: no loop is around it. */
   readonly depth: number;
@@ -238,8 +244,9 @@ export function unknownOf({
 }
 
 /**
- * The kernel of a study with what an inspection says of it, each of these fields marked as imported, and without what they replace: older
- * figures of the same, as parts of an iteration, and the costs of splitting iterations where they are dealt. Undefined takes a field out.
+ * The kernel of a study with what an inspection says of it, each of these fields marked as imported, and without what
+ * they replace: older figures of the same, as parts of an iteration, and the costs of splitting iterations where they
+ * are dealt. Undefined takes a field out.
  */
 export function withInspected<Kernel extends { readonly origins?: object | undefined }>(
   kernel: Kernel,

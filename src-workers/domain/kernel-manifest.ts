@@ -1,8 +1,8 @@
 import type { LoopForm } from './kernel.ts';
 
 /**
- * A kernel of the person's own without a host program: what is needed to launch it for a design, check its result and time it. The file
- * format is `contract/kernel-manifest.ts`; its fields are described there.
+ * A kernel of the person's own without a host program: what is needed to launch it for a design, check its result and
+ * time it. The file format is `contract/kernel-manifest.ts`; its fields are described there.
  */
 
 /** Elements of arrays, and scalars; in files lowest byte first. */
@@ -10,7 +10,10 @@ export const ELEMENT_TYPES = ['u32', 'i32', 'f32', 'f64'] as const;
 export type ElementType = (typeof ELEMENT_TYPES)[number];
 export type ElementArray = Uint32Array<ArrayBuffer> | Int32Array<ArrayBuffer> | Float32Array<ArrayBuffer> | Float64Array<ArrayBuffer>; // prettier-ignore
 
-/** What `{name}` stands for where a manifest has a number. A mixed design has a launch for each class, any other has one. */
+/**
+ * What `{name}` stands for where a manifest has a number. A mixed design has a launch for each class, any other has
+ * one.
+ */
 export const LAUNCH_VALUES = {
   units: 'units of the study',
   unitsPerThread: 'units of each slot, one after another',

@@ -2,8 +2,9 @@
 export type LoopForm = 'nested' | 'flattened';
 
 /**
- * How the lanes of a thread group read an array: each along the elements of its own unit (values of CSR: coalesced as far as threads share
- * the unit), all lanes side by side (padded, column-major), or each at a place of its own (a gather).
+ * How the lanes of a thread group read an array: each along the elements of its own unit (values of CSR: coalesced as
+ * far as threads share the unit), all lanes side by side (padded, column-major), or each at a place of its own (a
+ * gather).
  */
 export const ACCESS_PATTERNS = ['along-unit', 'across-lanes', 'scattered'] as const;
 export type AccessPattern = (typeof ACCESS_PATTERNS)[number];
@@ -12,9 +13,15 @@ export type AccessPattern = (typeof ACCESS_PATTERNS)[number];
 export interface MemoryAccess {
   readonly pattern: AccessPattern;
   readonly elementBytes: number;
-  /** Size of an array that is read again and again; left out where each element is read once, or where no cache can hold it. */
+  /**
+   * Size of an array that is read again and again; left out where each element is read once, or where no cache can hold
+   * it.
+   */
   readonly footprintBytes?: number | undefined;
-  /** 0…1, of a gather: the part of its reads that need a sector of their own from device memory, beyond what fits the caches. Assumed where left out. */
+  /**
+   * 0…1, of a gather: the part of its reads that need a sector of their own from device memory, beyond what fits the
+   * caches. Assumed where left out.
+   */
   readonly missFraction?: number | undefined;
   /**
    * Each element is read once, and `footprintBytes` are all that the launch reads so: what fits the level-2 cache is
@@ -24,8 +31,9 @@ export interface MemoryAccess {
 }
 
 /**
- * How the threads of a unit share it. `deal`: its iterations are dealt to the lanes, ⌈length / u⌉ to each, and combined once a unit (a CSR
- * row by several threads). `split`: every iteration is split among them and costs φ(u) = (1−σ)/u + σ + κ·log₂u of it (Swatman et al. 2022).
+ * How the threads of a unit share it. `deal`: its iterations are dealt to the lanes, ⌈length / u⌉ to each, and combined
+ * once a unit (a CSR row by several threads). `split`: every iteration is split among them and costs φ(u) = (1−σ)/u + σ
+ * + κ·log₂u of it (Swatman et al. 2022).
  */
 export const SHARINGS = ['deal', 'split'] as const;
 export type Sharing = (typeof SHARINGS)[number];
@@ -49,16 +57,18 @@ export interface Phase {
 }
 
 /**
- * Where a kernel has a phase. `prologue`: once a thread; `unit`: once a unit, before and after its iterations; `combine`: a step of the
- * tree that combines the results of a unit, log₂ u of them; `refill`: where one loop over all units (flattened, fetching) changes the unit;
- * `search`: a step of the binary search for an even share; `carry`: handing on the unit that the end of an even share cuts.
+ * Where a kernel has a phase. `prologue`: once a thread; `unit`: once a unit, before and after its iterations;
+ * `combine`: a step of the tree that combines the results of a unit, log₂ u of them; `refill`: where one loop over all
+ * units (flattened, fetching) changes the unit; `search`: a step of the binary search for an even share; `carry`:
+ * handing on the unit that the end of an even share cuts.
  */
 export const PHASES = ['prologue', 'unit', 'combine', 'refill', 'search', 'carry'] as const;
 export type PhaseName = (typeof PHASES)[number];
 
 /**
- * What is known of a kernel, independent of the device it runs on. Figures "per iteration" are of one iteration of a work unit executed by
- * one thread; what runs once a thread or once a unit stands in the phases, which every lane pays in full.
+ * What is known of a kernel, independent of the device it runs on. Figures "per iteration" are of one iteration of a
+ * work unit executed by one thread; what runs once a thread or once a unit stands in the phases, which every lane pays
+ * in full.
  */
 export interface KernelProfile extends Readonly<Partial<Record<PhaseName, Phase | undefined>>> {
   readonly name: string;
@@ -69,13 +79,16 @@ export interface KernelProfile extends Readonly<Partial<Record<PhaseName, Phase 
   /** Thread-group instructions issued per iteration. */
   readonly instructionsPerIteration: number;
   /**
-   * 0…1, their sum at most 1, 0 where left out: parts of the instructions that are 32-bit integer or logic, FP64, and special
-   * functions. The others are taken to be FP32.
+   * 0…1, their sum at most 1, 0 where left out: parts of the instructions that are 32-bit integer or logic, FP64, and
+   * special functions. The others are taken to be FP32.
    */
   readonly integerShare?: number;
   readonly fp64Share?: number;
   readonly specialShare?: number;
-  /** Arithmetic instructions of an iteration on its longest chain of dependencies. Left out: all of them, no parallelism at all. */
+  /**
+   * Arithmetic instructions of an iteration on its longest chain of dependencies. Left out: all of them, no parallelism
+   * at all.
+   */
   readonly chainInstructions?: number | undefined;
   /** Shuffles and accesses to shared memory on that chain, per iteration; 0 where left out. */
   readonly dependentExchanges?: number | undefined;
@@ -83,7 +96,9 @@ export interface KernelProfile extends Readonly<Partial<Record<PhaseName, Phase 
   readonly dependentLoadsPerIteration: number;
   /** Device-memory traffic of one lane per iteration, bytes; 0 where `accesses` say it. */
   readonly bytesPerIteration: number;
-  /** Arrays read in an iteration, from which its traffic follows by device and mapping (`models/memory/accesses.ts`). */
+  /**
+   * Arrays read in an iteration, from which its traffic follows by device and mapping (`models/memory/accesses.ts`).
+   */
   readonly accesses?: readonly MemoryAccess[] | undefined;
   /** How threads share a unit; `split` where left out. */
   readonly sharing?: Sharing | undefined;
@@ -92,17 +107,23 @@ export interface KernelProfile extends Readonly<Partial<Record<PhaseName, Phase 
   /** κ ≥ 0, of `split`: cost of one cooperation step (of log₂u) in every iteration, as a fraction of an iteration. */
   readonly cooperationCost: number;
   /**
-   * ≥ 0, 0 where left out: what one loop over all units (flattened, or fetching) adds to every iteration, as a fraction of an
-   * iteration of one thread: finding the end of a unit and, where branches are masked and not jumped over, changing it.
+   * ≥ 0, 0 where left out: what one loop over all units (flattened, or fetching) adds to every iteration, as a fraction
+   * of an iteration of one thread: finding the end of a unit and, where branches are masked and not jumped over,
+   * changing it.
    */
   readonly flattenedCost?: number;
-  /** p ≥ 1: softness of the knee between latency-bound and issue-bound. A study's default, 6.5, is fitted: see `models/README.md`. */
+  /**
+   * p ≥ 1: softness of the knee between latency-bound and issue-bound. A study's default, 6.5, is fitted: see
+   * `models/README.md`.
+   */
   readonly kneeSoftness: number;
   /** Input and state bytes of a unit that a reordering has to move. A study's default, 64, is assumed. */
   readonly bytesPerUnit: number;
   /** Whether unit lengths are known before launch; sorting and bucketing need them. */
   readonly lengthsKnownBeforeLaunch: boolean;
-  /** Cost of one register spilled by a register cap: issue instructions per iteration. A study's default, 2, is assumed. */
+  /**
+   * Cost of one register spilled by a register cap: issue instructions per iteration. A study's default, 2, is assumed.
+   */
   readonly spillInstructionsPerRegister: number;
 }
 

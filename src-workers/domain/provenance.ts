@@ -6,9 +6,9 @@ import { parseBalancing } from './balancing.ts';
 /** Where the values that a prediction is made from come from, and what is usual of those that nobody gave. */
 
 /**
- * `measured`: timed or counted on the device; `calibrated`: fitted to measured times; `imported`: read from a tool's output or file;
- * `given`: entered by a person, or a data sheet; `example`: of the example that a study of other lengths or another kernel began as;
- * `assumed`: a default or an estimate.
+ * `measured`: timed or counted on the device; `calibrated`: fitted to measured times; `imported`: read from a tool's
+ * output or file; `given`: entered by a person, or a data sheet; `example`: of the example that a study of other
+ * lengths or another kernel began as; `assumed`: a default or an estimate.
  */
 export const ORIGINS = ['measured', 'calibrated', 'imported', 'given', 'example', 'assumed'] as const;
 export type Origin = (typeof ORIGINS)[number];
@@ -268,7 +268,10 @@ const KERNEL_NUMBERS = KERNEL_FIELDS.filter(
   (field) => field !== 'accesses' && field !== 'lengthsKnownBeforeLaunch' && field !== 'sharing',
 );
 
-/** Inputs that may be varied: numbers of the kernel, the number of units, and the spread of their lengths about the mean, 1 as it is. */
+/**
+ * Inputs that may be varied: numbers of the kernel, the number of units, and the spread of their lengths about the
+ * mean, 1 as it is.
+ */
 export const VARIED_INPUTS = [
   ...KERNEL_NUMBERS.map((field) => `kernel.${field}` as const),
   'workload.units',
@@ -278,7 +281,10 @@ export type VariedInput = (typeof VARIED_INPUTS)[number];
 /** A value that one implementation has of its own, by its place in the study. */
 export type OwnInput = `implementations[${number}].kernel.${KernelNumber}`;
 
-/** The field of a kernel that an input is, by its path, and the implementation that has it of its own; null for all others. */
+/**
+ * The field of a kernel that an input is, by its path, and the implementation that has it of its own; null for all
+ * others.
+ */
 export function kernelInput(
   input: string,
 ): { readonly field: KernelField; readonly implementation: number | null } | null {
@@ -287,7 +293,9 @@ export function kernelInput(
   return match && field ? { field, implementation: match[1] === undefined ? null : Number(match[1]) } : null;
 }
 
-/** Phases of a kernel of which nothing is known. A unit is taken to begin with one dependent load and to move 16 bytes. */
+/**
+ * Phases of a kernel of which nothing is known. A unit is taken to begin with one dependent load and to move 16 bytes.
+ */
 const ASSUMED_PHASES: Readonly<Partial<Record<PhaseName, Omit<Phase, 'instructions'>>>> = {
   unit: { integerShare: 0.8, dependentLoads: 1, bytes: 16 },
   prologue: { integerShare: 0.8 },
@@ -323,7 +331,10 @@ export type KernelWithOrigins = KernelProfile & {
   readonly origins?: Readonly<Partial<Record<KernelField, Origin | undefined>>> | undefined;
 };
 
-/** Where a field of a kernel comes from. Of one that the study says nothing of: assumed where it has the default, else given. */
+/**
+ * Where a field of a kernel comes from. Of one that the study says nothing of: assumed where it has the default, else
+ * given.
+ */
 export function kernelOrigin(kernel: KernelWithOrigins | KernelChange, field: KernelField): Origin {
   const stated = kernel.origins?.[field];
   if (stated !== undefined) return stated;
@@ -331,7 +342,10 @@ export function kernelOrigin(kernel: KernelWithOrigins | KernelChange, field: Ke
   return (kernel[field] ?? byDefault) === byDefault ? 'assumed' : 'given';
 }
 
-/** Origins of the fields that a kernel, or an implementation, has of its own, once it stands for another one than the example's. */
+/**
+ * Origins of the fields that a kernel, or an implementation, has of its own, once it stands for another one than the
+ * example's.
+ */
 export function exampleOrigins(
   kernel: KernelWithOrigins | KernelChange,
 ): Readonly<Partial<Record<KernelField, Origin>>> {
@@ -351,7 +365,10 @@ export function ownFields(change: KernelChange): readonly KernelField[] {
   return KERNEL_FIELDS.filter((field) => change[field] !== undefined);
 }
 
-/** The kernel of an implementation in full: what it says, else what the study says. Its traffic is one number, or its accesses. */
+/**
+ * The kernel of an implementation in full: what it says, else what the study says. Its traffic is one number, or its
+ * accesses.
+ */
 export function implementationKernel<Kernel extends KernelWithOrigins>(
   kernel: Kernel,
   { name, kernel: change }: { readonly name: string; readonly kernel: KernelChange },
@@ -380,7 +397,10 @@ export function kernelOf<Kernel extends KernelWithOrigins>(
 
 /** One input of a prediction, as cards, reports and headers name it. */
 export interface InputFact {
-  /** `kernel.serialFraction`, `implementations[2].kernel.serialFraction`, `workload.units`, `device.memoryLatencyCycles`, `pipeline`. */
+  /**
+   * `kernel.serialFraction`, `implementations[2].kernel.serialFraction`, `workload.units`,
+   * `device.memoryLatencyCycles`, `pipeline`.
+   */
   readonly field: string;
   readonly label: string;
   readonly value: number | string;
@@ -426,7 +446,10 @@ export interface PredictionInputs {
   readonly workload: { readonly lengths: string; readonly units: number };
   readonly kernel: KernelWithOrigins;
   readonly axes: AxesOfInputs;
-  /** The ways to write the kernel where a study names them, each with what it says otherwise and the values that it allows. */
+  /**
+   * The ways to write the kernel where a study names them, each with what it says otherwise and the values that it
+   * allows.
+   */
   readonly implementations?:
     | readonly {
         readonly name: string;
@@ -438,8 +461,8 @@ export interface PredictionInputs {
 }
 
 /**
- * Fields of a kernel on which times on a device depend, in the order of `KERNEL_FIELDS`: those of the study, for the implementations that
- * follow it, then those that implementations have of their own.
+ * Fields of a kernel on which times on a device depend, in the order of `KERNEL_FIELDS`: those of the study, for the
+ * implementations that follow it, then those that implementations have of their own.
  * @param implementation of this one alone
  */
 export function decidingFields(
@@ -535,8 +558,8 @@ function kernelFields(
 }
 
 /**
- * The phase of a kernel: what it says, or where every kernel of its kind has such a phase, an assumed one. Changing a unit is as long as a unit
- * where nobody said. `undefined`: none is known, and none is priced.
+ * The phase of a kernel: what it says, or where every kernel of its kind has such a phase, an assumed one. Changing a
+ * unit is as long as a unit where nobody said. `undefined`: none is known, and none is priced.
  */
 export function kernelPhase(kernel: KernelProfile, name: PhaseName): Phase | undefined {
   if (name === 'refill') return kernel.refill ?? kernel.unit;
@@ -694,7 +717,10 @@ function deviceFacts(device: Device, measured: boolean): readonly InputFact[] {
     });
 }
 
-/** The lengths of a workload as a person reads them: of an imported file its name, not the digest that it is stored under. */
+/**
+ * The lengths of a workload as a person reads them: of an imported file its name, not the digest that it is stored
+ * under.
+ */
 export const lengthsText = (lengths: string): string =>
   lengths.replace(/^stored:[0-9a-f]{64}:?/, '') || 'an imported file';
 
@@ -746,14 +772,20 @@ export function inputFacts(inputs: PredictionInputs, device: Device, implementat
   ];
 }
 
-/** An input as one phrase: `Serial fraction σ 0.05`, `Memory latency 472 cycles (estimate)`, `Set-up per unit 2 iterations (from the example)`. */
+/**
+ * An input as one phrase: `Serial fraction σ 0.05`, `Memory latency 472 cycles (estimate)`, `Set-up per unit 2
+ * iterations (from the example)`.
+ */
 export function factText({ field, label, value, unit, origin }: InputFact): string {
   const figure = typeof value === 'number' ? value.toLocaleString('en', { maximumSignificantDigits: 6 }) : value;
   const note = field.startsWith('device.') ? ' (estimate)' : origin === 'example' ? ` (${EXAMPLE_NOTE})` : '';
   return `${label} ${figure}${unit === '' ? '' : ` ${unit}`}${note}`;
 }
 
-/** `12 B per iteration of a lane: 8 B along the unit, 4 B along the unit`; null where the traffic is not made of accesses. */
+/**
+ * `12 B per iteration of a lane: 8 B along the unit, 4 B along the unit`; null where the traffic is not made of
+ * accesses.
+ */
 export function trafficPhrase(
   facts: readonly InputFact[],
   { bytesPerIteration }: { readonly bytesPerIteration?: number },

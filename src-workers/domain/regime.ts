@@ -15,7 +15,10 @@ export type RegimeId =
 export interface Accuracy {
   readonly median: number;
   readonly p95: number;
-  /** Random designs, unsorted, sorted, bucketed and fetched, that these were measured on: `npm run bench -- composite balancing`. */
+  /**
+   * Random designs, unsorted, sorted, bucketed and fetched, that these were measured on: `npm run bench -- composite
+   * balancing`.
+   */
   readonly designs: number;
 }
 

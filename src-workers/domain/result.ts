@@ -1,7 +1,8 @@
 import { messageText } from './text.ts';
 
 /**
- * Expected failures are values; bugs throw. A failure's message says what is wrong, with the value and the limit, and what to do.
+ * Expected failures are values; bugs throw. A failure's message says what is wrong, with the value and the limit, and
+ * what to do.
  */
 export type FailureCode =
   | 'bad-input' // a value, field or file that breaks its contract
@@ -61,7 +62,9 @@ const SYSTEM_REASONS: Readonly<Record<string, string>> = {
   EIO: 'the disk or device failed',
 };
 
-/** Why the system refused, as a message may say it: in words, with the error's code, such as `ENOENT`, where it has one. */
+/**
+ * Why the system refused, as a message may say it: in words, with the error's code, such as `ENOENT`, where it has one.
+ */
 export function systemReason(error: unknown): string {
   const code = typeof error === 'object' && error !== null && 'code' in error ? String(error.code) : null;
   if (code === null) return String(error);

@@ -13,7 +13,10 @@ export type GridLaunch =
 /** A value of the launch axis: a grid on a GPU, the number of cores used on a CPU. */
 export type Launch = GridLaunch | { readonly kind: 'cores'; readonly value: number };
 
-/** One way to write the kernel: what is known of it, and the values of the axes that it can have; all where one is left out. */
+/**
+ * One way to write the kernel: what is known of it, and the values of the axes that it can have; all where one is left
+ * out.
+ */
 export interface Implementation {
   readonly name: string;
   readonly kernel: KernelProfile;
@@ -36,7 +39,10 @@ export interface SpaceAxes {
   readonly devices: readonly Device[];
   /** Left out where there is one: the kernel of the study, with all values of the axes. */
   readonly implementations?: readonly Implementation[];
-  /** Threads of a block side by side, where units are in rows (`Design.blockWidth`); `null`: one row. Left out: `null` alone. */
+  /**
+   * Threads of a block side by side, where units are in rows (`Design.blockWidth`); `null`: one row. Left out: `null`
+   * alone.
+   */
   readonly blockWidth?: readonly (number | null)[];
   readonly threadsPerUnit: readonly number[];
   readonly loop: readonly LoopForm[];

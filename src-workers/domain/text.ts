@@ -6,7 +6,10 @@ export function shortened(text: string, most: number): string {
 /** The longest message of a failure, characters. */
 const MAX_MESSAGE = 2000;
 
-/** A message with its start, which says what is wrong, and its end, which says what to do: it may quote megabytes of a file. */
+/**
+ * A message with its start, which says what is wrong, and its end, which says what to do: it may quote megabytes of a
+ * file.
+ */
 export function messageText(text: string): string {
   if (text.length <= MAX_MESSAGE) return text;
   const half = MAX_MESSAGE / 2 - 30; // with what stands between them
@@ -14,7 +17,10 @@ export function messageText(text: string): string {
   return `${text.slice(0, half)} … (${left} characters left out) … ${text.slice(-half)}`;
 }
 
-/** A path that is not on another machine as \\host\share is: Windows would sign in to that host, for the author of the file that names it. */
+/**
+ * A path that is not on another machine as \\host\share is: Windows would sign in to that host, for the author of the
+ * file that names it.
+ */
 export const LOCAL_PATH = /^(?![\\/]{2})/;
 
 /** The last line that is not blank; empty where there is none. */

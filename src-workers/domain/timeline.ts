@@ -14,8 +14,8 @@ export interface DrawnTimeline {
   readonly shownMultiprocessors: Float64Array;
   /**
    * Blocks of those, by multiprocessor and start. A bar shows `blockCount` blocks that followed each other in one slot,
-   * `blockIndex` the first: 1 unless one multiprocessor alone has too many. Blocks that found no unit left are not listed.
-   * `blockRow`: position in `shownMultiprocessors`; `blockLane`: slot, 0 … residentBlocks − 1.
+   * `blockIndex` the first: 1 unless one multiprocessor alone has too many. Blocks that found no unit left are not
+   * listed. `blockRow`: position in `shownMultiprocessors`; `blockLane`: slot, 0 … residentBlocks − 1.
    */
   readonly blockIndex: Float64Array;
   readonly blockCount: Float64Array;
@@ -23,7 +23,10 @@ export interface DrawnTimeline {
   readonly blockLane: Float64Array;
   readonly blockStartMs: Float64Array;
   readonly blockEndMs: Float64Array;
-  /** Active thread groups of a multiprocessor over time, in equal bins from the launch on: mean over the device, and the extremes. */
+  /**
+   * Active thread groups of a multiprocessor over time, in equal bins from the launch on: mean over the device, and the
+   * extremes.
+   */
   readonly binMs: number;
   readonly activeMean: Float64Array;
   readonly activeMin: Float64Array;
@@ -32,7 +35,10 @@ export interface DrawnTimeline {
   readonly activePerRow: Float64Array;
 }
 
-/** A launch on an imagined device: its first replication block by block, and the times of all replications. Times in cycles. */
+/**
+ * A launch on an imagined device: its first replication block by block, and the times of all replications. Times in
+ * cycles.
+ */
 export interface PlayedLaunch {
   /** As asked for. */
   readonly multiprocessors: number;

@@ -22,7 +22,10 @@ export function timeUnit(timeMs: number): TimeUnit {
   return UNITS.find(({ perMs }) => Math.abs(timeMs) * perMs >= 0.99995) ?? UNITS[3];
 }
 
-/** A time, ms, in a unit, with four significant digits, without the unit: `4.118`, `0.03120`, `1,204`. Not finite: an en dash. */
+/**
+ * A time, ms, in a unit, with four significant digits, without the unit: `4.118`, `0.03120`, `1,204`. Not finite: an en
+ * dash.
+ */
 export function timeIn(unit: TimeUnit, timeMs: number): string {
   if (!Number.isFinite(timeMs)) return '–';
   const value = timeMs * unit.perMs;

@@ -12,12 +12,13 @@ const EXCLUDED = 1e-13;
 const NOISE = 1e-16;
 
 /**
- * Law of the sum of `count` independent draws from `law`: the length of one lane of a flattened loop over `count` units.
+ * Law of the sum of `count` independent draws from `law`: the length of one lane of a flattened loop over `count`
+ * units.
  *
  * Small sums are exact (direct convolution). Larger ones are the power of a discrete Fourier transform over a window
  * that leaves out at most 1e-13 at either end; probabilities have an absolute error below 1e-13. Windows beyond 262,144
- * points, and results beyond `maxPoints`, are moved onto a coarser lattice, which keeps the mean. The standard deviation
- * stays within 1e-3 of √count·sd(W) at the default 4,096 points (worst seen: 6e-4).
+ * points, and results beyond `maxPoints`, are moved onto a coarser lattice, which keeps the mean. The standard
+ * deviation stays within 1e-3 of √count·sd(W) at the default 4,096 points (worst seen: 6e-4).
  *
  * @param count integer ≥ 1, up to 1e6 and beyond; a RangeError otherwise.
  * @param maxPoints largest support of the result, ≥ 16.

@@ -19,8 +19,8 @@ export function latticeStep(support: Float64Array): number {
 }
 
 /**
- * Moves masses onto the lattice origin, origin + step, …: each point is shared between its two neighbours so that its mean
- * stays. The mean is kept exactly; the variance grows by at most step²/4. Masses stay non-negative.
+ * Moves masses onto the lattice origin, origin + step, …: each point is shared between its two neighbours so that its
+ * mean stays. The mean is kept exactly; the variance grows by at most step²/4. Masses stay non-negative.
  *
  * @param origin at most masses.support[0].
  * @returns masses on every lattice point up to the last one reached, empty ones (probability 0) included.

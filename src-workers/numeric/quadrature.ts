@@ -6,8 +6,8 @@ export interface QuadratureRule {
 
 /**
  * Gauss rule of a measure from its three-term recurrence p_{k+1} = (x − alpha[k])·p_k − beta[k]·p_{k−1}; beta[0] is the
- * measure's total mass. Nodes are the eigenvalues of the Jacobi matrix, by implicit QL with Wilkinson shifts; weights are
- * beta[0] times the squared first components of its eigenvectors.
+ * measure's total mass. Nodes are the eigenvalues of the Jacobi matrix, by implicit QL with Wilkinson shifts; weights
+ * are beta[0] times the squared first components of its eigenvectors.
  * Source: Golub and Welsch, Math. Comp. 23 (1969), doi:10.1090/S0025-5718-69-99647-1.
  */
 export function gaussRule(alpha: Float64Array, beta: Float64Array): QuadratureRule {

@@ -1,5 +1,6 @@
 /**
- * The cell that holds a value, by bisection: that of the last edge that is at most the value, or the first or last cell.
+ * The cell that holds a value, by bisection: that of the last edge that is at most the value, or the first or last
+ * cell.
  * @param edges ascending, one more than cells
  */
 export function cellOf(edges: Float64Array | Int32Array, value: number): number {

@@ -58,8 +58,8 @@ export interface PairCounts {
 }
 
 /**
- * Concordant less discordant pairs in O(n log n): sorted by a then b, every swap that a merge sort by b makes is a discordant
- * pair. Source: Knight, J. Amer. Statist. Assoc. 61 (1966), doi:10.1080/01621459.1966.10480879.
+ * Concordant less discordant pairs in O(n log n): sorted by a then b, every swap that a merge sort by b makes is a
+ * discordant pair. Source: Knight, J. Amer. Statist. Assoc. 61 (1966), doi:10.1080/01621459.1966.10480879.
  * @param a,b same length, no NaN
  */
 export function concordance(a: Float64Array, b: Float64Array): PairCounts {
@@ -169,8 +169,8 @@ export interface MedianInterval {
 }
 
 /**
- * The narrowest symmetric pair of order statistics that encloses the median of the law with at least the given confidence,
- * for any law: the number of draws below the median is Bin(n, ½).
+ * The narrowest symmetric pair of order statistics that encloses the median of the law with at least the given
+ * confidence, for any law: the number of draws below the median is Bin(n, ½).
  * Source: David and Nagaraja, Order Statistics, 3rd ed. (2003), section 7.1, doi:10.1002/0471722162.
  *
  * @param confidenceFraction 0…1

@@ -1,6 +1,6 @@
 /**
- * Lower factor L of a positive definite A = L·Lᵀ, in place of the lower triangle of a copy. Source: Golub and Van Loan, Matrix
- * Computations, §4.2 (Cholesky).
+ * Lower factor L of a positive definite A = L·Lᵀ, in place of the lower triangle of a copy. Source: Golub and Van Loan,
+ * Matrix Computations, §4.2 (Cholesky).
  */
 export function choleskyFactor(a: readonly ArrayLike<number>[]): readonly Float64Array[] {
   const n = a.length;

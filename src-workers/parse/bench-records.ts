@@ -292,8 +292,8 @@ export function recordType(value: unknown): string | null {
 }
 
 /**
- * Checks one record of a measurement that came from outside: a program's output line, a page, a file. The value is `null` for a
- * type that this version does not know. A failure names the field, its value and what it must be.
+ * Checks one record of a measurement that came from outside: a program's output line, a page, a file. The value is
+ * `null` for a type that this version does not know. A failure names the field, its value and what it must be.
  */
 export function parseBenchRecord(value: unknown): Result<BenchRecord | null> {
   const type = recordType(value);

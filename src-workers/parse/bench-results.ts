@@ -36,14 +36,15 @@ interface Attempt extends GatheredCase {
 }
 
 /**
- * Reads a result file: one JSON object per line, the plan first, then what a program that measures writes (`BenchRecord`).
+ * Reads a result file: one JSON object per line, the plan first, then what a program that measures writes
+ * (`BenchRecord`).
  *
- * A file may stop anywhere, and may continue after a stop: a script that was started again writes the plan and the device once
- * more, and a case that it measures again replaces what was there. A last line that is cut off, records of a type or a case
- * that is not known, and cases that were not reached are left out; `warnings` say so.
+ * A file may stop anywhere, and may continue after a stop: a script that was started again writes the plan and the
+ * device once more, and a case that it measures again replaces what was there. A last line that is cut off, records of
+ * a type or a case that is not known, and cases that were not reached are left out; `warnings` say so.
  *
- * Fails, with line and field, where the first line is no plan, a record breaks its form, or plan or device change in the middle:
- * results of two devices are never mixed.
+ * Fails, with line and field, where the first line is no plan, a record breaks its form, or plan or device change in
+ * the middle: results of two devices are never mixed.
  */
 export function parseBenchResults(bytes: Uint8Array, label: string): Promise<Result<BenchResults>> {
   return caught<BenchResults>(async () => {
@@ -204,7 +205,10 @@ export function parseBenchResults(bytes: Uint8Array, label: string): Promise<Res
   });
 }
 
-/** A line's object; where a program stopped while it wrote and another continued in the same line, the object of the latter. */
+/**
+ * A line's object; where a program stopped while it wrote and another continued in the same line, the object of the
+ * latter.
+ */
 function parsedLine(text: string): { readonly json: unknown; readonly cutOff: boolean } | null {
   for (const [from, cutOff] of [
     [0, false],

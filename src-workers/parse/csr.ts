@@ -12,8 +12,8 @@ export interface CsrMatrix {
 }
 
 /**
- * Reads a Matrix Market file as compressed sparse rows; the rows are as long as those that `parseMatrixMarket` counts. Fails as that does,
- * and on complex values.
+ * Reads a Matrix Market file as compressed sparse rows; the rows are as long as those that `parseMatrixMarket` counts.
+ * Fails as that does, and on complex values.
  */
 export async function readCsr(source: ByteSource, label: string): Promise<Result<CsrMatrix>> {
   const [rowOf, columnOf, valueOf]: number[][] = [[], [], []];

@@ -8,7 +8,8 @@ const MAX_RECORD_BYTES = 4096;
 /**
  * Reads a CSV file record by record. Returns the number of lines.
  *
- * Throws a `FailureError`, with the line, on a broken record (`expected`: what the file should be), or a file that cannot be read.
+ * Throws a `FailureError`, with the line, on a broken record (`expected`: what the file should be), or a file that
+ * cannot be read.
  */
 export async function eachCsvLine(
   source: ByteSource,
@@ -52,8 +53,8 @@ export interface CsvRecord {
 }
 
 /**
- * Reads a CSV file whose header names at least `columns`, in any order, record by record. Returns the header (empty where the file
- * is) and the number of lines.
+ * Reads a CSV file whose header names at least `columns`, in any order, record by record. Returns the header (empty
+ * where the file is) and the number of lines.
  *
  * Throws a `FailureError`, with the line, on a missing column, a broken record, or a file that cannot be read.
  */

@@ -13,8 +13,8 @@ export const DELIMITERS = { comma: ',', semicolon: ';', tab: '\t', bar: '|', spa
 export type Delimiter = keyof typeof DELIMITERS;
 
 /**
- * What a file's columns mean, where the file does not say it. A column is its name in the header or, where none has that name, its
- * number from 1.
+ * What a file's columns mean, where the file does not say it. A column is its name in the header or, where none has
+ * that name, its number from 1.
  */
 export interface CsvColumns {
   readonly length: string;
@@ -22,15 +22,23 @@ export interface CsvColumns {
   readonly count?: string;
   /** Instead of counts; probabilities sum to 1. */
   readonly probability?: string;
-  /** Instead of both: each record is an edge, from the vertex in `length` to this one. A vertex is a unit, and its out-degree the length. */
+  /**
+   * Instead of both: each record is an edge, from the vertex in `length` to this one. A vertex is a unit, and its
+   * out-degree the length.
+   */
   readonly target?: string;
-  /** Whether the first line is a header; by default it is one where it names the columns or has a name in every field. */
+  /**
+   * Whether the first line is a header; by default it is one where it names the columns or has a name in every field.
+   */
   readonly header?: boolean;
   /** By default comma, semicolon and tab all separate. */
   readonly delimiter?: Delimiter;
 }
 
-/** Which field of a record is the length, and which its weight (-1: none) or the target of its edge; others are passed by. */
+/**
+ * Which field of a record is the length, and which its weight (-1: none) or the target of its edge; others are passed
+ * by.
+ */
 export interface Columns {
   readonly form: LengthForm;
   /** Fields of every record. */
@@ -52,12 +60,13 @@ export const csvSyntax = (delimiter?: Delimiter) => ({
  * fine), as a stream: memory grows with the distinct lengths, and with the lines whose order is kept.
  *
  * One column: the length of one unit per line, its header optional and of any name. Of more, a header names the one of
- * lengths (`n`, `length`, …) and, where there is one, that of `p`, `probability` or `count`, `weight`, …, in any order; others
- * are passed by. A header with `source` and `target` is of an edge list. Two columns without a header are (n, p). Probabilities must sum
- * to 1 within `PROBABILITY_SUM_TOLERANCE`, each length once; counts and weights are added up.
+ * lengths (`n`, `length`, …) and, where there is one, that of `p`, `probability` or `count`, `weight`, …, in any order;
+ * others are passed by. A header with `source` and `target` is of an edge list. Two columns without a header are (n,
+ * p). Probabilities must sum to 1 within `PROBABILITY_SUM_TOLERANCE`, each length once; counts and weights are added
+ * up.
  *
- * `chosen` says instead which columns are read. `undirected`: an edge counts at both of its ends. `attributed`: what follows the ends of
- * an edge is passed by, however many fields and quotes it has.
+ * `chosen` says instead which columns are read. `undirected`: an edge counts at both of its ends. `attributed`: what
+ * follows the ends of an edge is passed by, however many fields and quotes it has.
  *
  * Fails, with line and column, on anything that is not such a number, a length that is not an integer ≥ 0, a file
  * without lengths, or more than `MAX_SUPPORT_POINTS` distinct ones.

@@ -25,10 +25,12 @@ const SIZES = [
 ] as const;
 
 /**
- * Reads measured times: CSV with the columns `matrix`, those of `SIZES` and, where it is known, `sellp_cells`; the columns of
- * `wanted` that the file has are times, µs. An empty field and 0 stand for "not measured". Matrices without elements are left out.
+ * Reads measured times: CSV with the columns `matrix`, those of `SIZES` and, where it is known, `sellp_cells`; the
+ * columns of `wanted` that the file has are times, µs. An empty field and 0 stand for "not measured". Matrices without
+ * elements are left out.
  *
- * Fails with the line where a column is missing or a field is not a number, and where the file has none of the wanted columns.
+ * Fails with the line where a column is missing or a field is not a number, and where the file has none of the wanted
+ * columns.
  */
 export function parseEvidence(
   source: ByteSource,
@@ -82,9 +84,10 @@ const CELL_BYTES = 12;
 const SLICE_ENTRY_BYTES = 8;
 
 /**
- * Matrices with the cells of their slices. Where the column holds cells, nothing changes. In the file of the ginkgo data it was made
- * from storage in two ways: most values are a twelfth of the cells, rounded; the others are the cells and the arrays of the slices, in
- * units of a cell. Cells are a multiple of 64, at least the non-zeros and at most all rows as long as the longest, which decides.
+ * Matrices with the cells of their slices. Where the column holds cells, nothing changes. In the file of the ginkgo
+ * data it was made from storage in two ways: most values are a twelfth of the cells, rounded; the others are the cells
+ * and the arrays of the slices, in units of a cell. Cells are a multiple of 64, at least the non-zeros and at most all
+ * rows as long as the longest, which decides.
  */
 function withCells(matrices: readonly MatrixSummary[]): readonly MatrixSummary[] {
   // No padding makes a matrix smaller: the column then holds something else.

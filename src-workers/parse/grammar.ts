@@ -99,11 +99,11 @@ const FORMS =
  * A path goes to the end of the text, or within a mixture to the next `,` or `)`; one that holds those, or starts or
  * ends with a space, is written in double quotes (a quote within is doubled). Blanks between tokens are free.
  *
- * `file:jobs.csv#steps` reads the lengths from the column `steps`; a column without a name is its number from 1. Options: `count=column`,
- * `probability=column` or `target=column` (of an edge list), `header=yes` or `no`, `delimiter=comma`, `semicolon`, `tab`, `bar` or `space`. Of an
- * archive of arrays (`.npz`) the column is an array. A `#` begins the columns after the ending of a file, such as `.csv`, or a quoted path;
- * elsewhere it belongs to the path. Columns with `,()"&=` are quoted like paths.
- * A failure names the column (from 1) and what to write there.
+ * `file:jobs.csv#steps` reads the lengths from the column `steps`; a column without a name is its number from 1.
+ * Options: `count=column`, `probability=column` or `target=column` (of an edge list), `header=yes` or `no`,
+ * `delimiter=comma`, `semicolon`, `tab`, `bar` or `space`. Of an archive of arrays (`.npz`) the column is an array. A
+ * `#` begins the columns after the ending of a file, such as `.csv`, or a quoted path; elsewhere it belongs to the
+ * path. Columns with `,()"&=` are quoted like paths. A failure names the column (from 1) and what to write there.
  */
 export function parseWorkload(text: string): Result<WorkloadDescriptor> {
   if (text.length > MAX_WORKLOAD_CHARACTERS) {
@@ -162,7 +162,10 @@ export function workloadFiles(descriptor: WorkloadDescriptor): readonly string[]
   }
 }
 
-/** A law, and the lengths in the order of the units where the text gives them: one file of lengths, a matrix, an example. */
+/**
+ * A law, and the lengths in the order of the units where the text gives them: one file of lengths, a matrix, an
+ * example.
+ */
 export interface OrderedWorkload {
   readonly law: LengthLaw;
   readonly lengths: Float64Array | null;
@@ -382,7 +385,9 @@ function readNumber(cursor: Cursor, what: string): number {
 /** A path with the ending of a file, followed by its columns. */
 const TABLE_PATH = /^(.*?\.[a-z]\w*)#/i;
 
-/** @param columns whether `#` and columns may follow: it then ends a path that is quoted or has the ending of a file. */
+/**
+ * @param columns whether `#` and columns may follow: it then ends a path that is quoted or has the ending of a file.
+ */
 function readPath(cursor: Cursor, nested: boolean, columns = false): string {
   skipBlanks(cursor);
   const start = cursor.position;

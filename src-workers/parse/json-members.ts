@@ -24,12 +24,12 @@ const NEWLINE = 0x0a;
 const CUT_OFF = Symbol('cut off');
 
 /**
- * Reads a JSON object member by member, and the containers named in `apart` (objects or arrays) entry by entry, so that a large
- * file needs neither one large tree nor one long turn, and one that was cut off gives what it has. `NaN` and infinities, which
- * Python writes, are read as `null`. Member names are values, never keys of an object of ours.
+ * Reads a JSON object member by member, and the containers named in `apart` (objects or arrays) entry by entry, so that
+ * a large file needs neither one large tree nor one long turn, and one that was cut off gives what it has. `NaN` and
+ * infinities, which Python writes, are read as `null`. Member names are values, never keys of an object of ours.
  *
- * Returns whether the text is whole. Throws a `FailureError` that names the line on anything that is not JSON, or a member of
- * more than `MAX_MEMBER_BYTES`.
+ * Returns whether the text is whole. Throws a `FailureError` that names the line on anything that is not JSON, or a
+ * member of more than `MAX_MEMBER_BYTES`.
  */
 export async function eachJsonMember(
   bytes: Uint8Array,

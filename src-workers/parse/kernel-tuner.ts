@@ -98,15 +98,18 @@ function got(value: unknown): string {
 const FORMATS: Readonly<Record<string, KernelTunerFile['format']>> = { cache: 'cache', results: 't4', data: 'stored' };
 
 /**
- * Reads a cache file, a T4 results file (schemas 1.0.0) or a file of `store_results` of github.com/KernelTuner/kernel_tuner, every
- * configuration with every repeat. A cache may end anywhere after an entry: files of runs that were stopped do. A configuration without a time says why:
- * an error class in place of the time or under `__error__`, `1e20`, or T4's `invalidity`. Times are milliseconds where nothing
- * else is said; a configuration that gives one time and no repeats has that one.
+ * Reads a cache file, a T4 results file (schemas 1.0.0) or a file of `store_results` of
+ * github.com/KernelTuner/kernel_tuner, every configuration with every repeat. A cache may end anywhere after an entry:
+ * files of runs that were stopped do. A configuration without a time says why: an error class in place of the time or
+ * under `__error__`, `1e20`, or T4's `invalidity`. Times are milliseconds where nothing else is said; a configuration
+ * that gives one time and no repeats has that one.
  *
- * A T4 file or a cache of Lockstep holds predictions: a configuration without run times comes back as a design of the unit loop with a
- * predicted time and none measured. One that was given run times, or a reason to have none, was measured since.
+ * A T4 file or a cache of Lockstep holds predictions: a configuration without run times comes back as a design of the
+ * unit loop with a predicted time and none measured. One that was given run times, or a reason to have none, was
+ * measured since.
  *
- * Fails, with the line, on what is neither, a value of another kind than the format has, or more than `MAX_CONFIGURATIONS`.
+ * Fails, with the line, on what is neither, a value of another kind than the format has, or more than
+ * `MAX_CONFIGURATIONS`.
  *
  * @param kernelName name of the kernel where the file gives none
  */
@@ -324,7 +327,10 @@ function cacheCase({ key, line, value }: JsonMember, names: ReadonlySet<string>,
   return { configuration, times, failure, ran, unitMs: null, correct: null, values: Object.fromEntries(values) };
 }
 
-/** What the entries of `store_results` say beside their parameters: a file may have results of several devices and sizes. */
+/**
+ * What the entries of `store_results` say beside their parameters: a file may have results of several devices and
+ * sizes.
+ */
 const STORED_PLACES = ['device_name', 'problem_size'] as const;
 
 function storedCase(

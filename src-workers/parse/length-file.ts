@@ -34,7 +34,10 @@ const isUtf16 = ([first, second]: Uint8Array): boolean =>
 /** Edge lists of the Stanford Large Network Dataset Collection (snap.stanford.edu) say in comments what they are. */
 const SNAP = /^#.*(?:\bNodes:\s*\d+\s+Edges:\s*\d+|\bFromNodeId\s+ToNodeId)/im;
 const UNDIRECTED = /^#.*\bundirected\b/im;
-/** Edge lists of networkx: two vertices, then the attributes as a Python dict; or two numbers of vertices, then at most a weight. */
+/**
+ * Edge lists of networkx: two vertices, then the attributes as a Python dict; or two numbers of vertices, then at most
+ * a weight.
+ */
 const WITH_ATTRIBUTES = /^[^\s,]+[ \t,][^\s,]+[ \t,]\{.*\}$/;
 const PLAIN_EDGE = /^\d+ \d+(?: [-+.\de]+)?$/i;
 
@@ -148,8 +151,9 @@ export async function unpackedSource(source: ByteSource, label: string): Promise
 /**
  * Reads lengths from a file of any format in `FORMATS`, known by its content and not by its name; also as gzip.
  *
- * Memory: the distinct lengths and the order of at most `MAX_ORDERED_LENGTHS` of them, beside a chunk of the file; of Parquet also the
- * columns of a row group, and of NPZ and Parquet within gzip the unpacked file (at most `MAX_IMPORT_BYTES`).
+ * Memory: the distinct lengths and the order of at most `MAX_ORDERED_LENGTHS` of them, beside a chunk of the file; of
+ * Parquet also the columns of a row group, and of NPZ and Parquet within gzip the unpacked file (at most
+ * `MAX_IMPORT_BYTES`).
  *
  * @param chosen columns of a table; of an archive the array, by its name
  */
@@ -168,7 +172,10 @@ export function readLengths(
   });
 }
 
-/** Says what the columns of a file are, for a person who then chooses among them; `null` where there is nothing to choose. */
+/**
+ * Says what the columns of a file are, for a person who then chooses among them; `null` where there is nothing to
+ * choose.
+ */
 export function inspectLengths(
   source: ByteSource | FileBytes,
   label: string,

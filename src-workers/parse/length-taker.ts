@@ -10,9 +10,9 @@ import {
 import { refuse, shown, type Place } from './source.ts';
 
 /**
- * What a record says. `lengths`: the length of one unit. `counts`: a length and its count or weight, normalised. `probabilities`: a
- * length and its probability; they sum to 1. `edges`: an edge of a graph, from one vertex to another; a vertex is a unit, and its
- * out-degree the length.
+ * What a record says. `lengths`: the length of one unit. `counts`: a length and its count or weight, normalised.
+ * `probabilities`: a length and its probability; they sum to 1. `edges`: an edge of a graph, from one vertex to
+ * another; a vertex is a unit, and its out-degree the length.
  */
 export type LengthForm = 'lengths' | 'counts' | 'probabilities' | 'edges';
 
@@ -26,7 +26,10 @@ export interface ReadLengths {
   readonly lengths: Float64Array | null;
   /** Columns of a sparse matrix, whose rows are the units: elements of the vector it is multiplied by. */
   readonly matrixColumns?: number;
-  /** What was read, where a person could expect something else: which array, which end of an edge, that the order is lost. */
+  /**
+   * What was read, where a person could expect something else: which array, which end of an edge, that the order is
+   * lost.
+   */
   readonly note?: string;
 }
 
@@ -39,7 +42,8 @@ const ORDER_LOST = `The order of more than ${MAX_ORDERED_LENGTHS.toLocaleString(
 
 export interface LengthTaker {
   /**
-   * Takes a record: a length and its weight (1 where it has none), or the two ends of an edge. Throws a `FailureError` on what is neither.
+   * Takes a record: a length and its weight (1 where it has none), or the two ends of an edge. Throws a `FailureError`
+   * on what is neither.
    * @param at the record's place in the file
    * @param written the length as the file has it, where a number cannot say it
    */
@@ -49,8 +53,8 @@ export interface LengthTaker {
 }
 
 /**
- * Collects records of a file into lengths; memory grows with the distinct lengths, the lengths whose order is kept, and the largest number
- * of a vertex.
+ * Collects records of a file into lengths; memory grows with the distinct lengths, the lengths whose order is kept, and
+ * the largest number of a vertex.
  *
  * @param place where a record's length or weight stands
  * @param undirected an edge counts at both of its ends
@@ -116,8 +120,8 @@ export function takeLengths(
 }
 
 /**
- * The units are the vertices that occur, as source or target, by their number: rows of the adjacency matrix in its order, without those
- * that the file does not name.
+ * The units are the vertices that occur, as source or target, by their number: rows of the adjacency matrix in its
+ * order, without those that the file does not name.
  */
 function takeEdges(label: string, place: (at: number, isTarget: boolean) => Place, undirected: boolean): LengthTaker {
   /** Degree of each vertex, plus 1; 0 where it does not occur. */

@@ -9,11 +9,12 @@ const MAX_MATRICES = 10_000;
 const MAX_SCHEDULES = 50;
 
 /**
- * Reads measured sparse matrix-vector products as gunrock/loops publishes them: CSV with a row per matrix (`dataset`, `rows`,
- * `cols`, `nnzs`) and a column per schedule with one time, ms. Each pair of matrix and schedule becomes a case; an empty field is
- * one without a time.
+ * Reads measured sparse matrix-vector products as gunrock/loops publishes them: CSV with a row per matrix (`dataset`,
+ * `rows`, `cols`, `nnzs`) and a column per schedule with one time, ms. Each pair of matrix and schedule becomes a case;
+ * an empty field is one without a time.
  *
- * Fails, with line and column, on a missing column, a file without a schedule or a matrix, an invalid number, or too many.
+ * Fails, with line and column, on a missing column, a file without a schedule or a matrix, an invalid number, or too
+ * many.
  */
 export function parseLoopTimes(source: ByteSource, label: string): Promise<Result<readonly CaseResult[]>> {
   return caught<readonly CaseResult[]>(async () => {

@@ -49,13 +49,13 @@ export function hasDesignColumns(header: readonly string[]): boolean {
 }
 
 /**
- * Reads measured times of designs: CSV (also `;` and tab) with a header, one row per launch. Columns say the design (its number as
- * `design`, or its axes under the names of exports), one says the time with its unit. Rows of one design are its repeats. Rows
- * without a time are left out, and counted. In an exported ranking `time_ms` is Lockstep's own: the measured time stands in a column
- * of its own, `measured_ms`.
+ * Reads measured times of designs: CSV (also `;` and tab) with a header, one row per launch. Columns say the design
+ * (its number as `design`, or its axes under the names of exports), one says the time with its unit. Rows of one design
+ * are its repeats. Rows without a time are left out, and counted. In an exported ranking `time_ms` is Lockstep's own:
+ * the measured time stands in a column of its own, `measured_ms`.
  *
- * Fails, with line and column, on a missing or second column of times, one without a unit, an invalid time, too many rows, or
- * none.
+ * Fails, with line and column, on a missing or second column of times, one without a unit, an invalid time, too many
+ * rows, or none.
  *
  * @param kernel what the cases are called
  */

@@ -26,8 +26,8 @@ class FileReader extends RandomAccessReader {
 }
 
 /**
- * Reads lengths from an archive of arrays (`numpy.savez`, `scipy.sparse.save_npz`). Which array: the one named, else the row pointers of
- * compressed rows (`indptr`), else the only one, else the one called `lengths`.
+ * Reads lengths from an archive of arrays (`numpy.savez`, `scipy.sparse.save_npz`). Which array: the one named, else
+ * the row pointers of compressed rows (`indptr`), else the only one, else the one called `lengths`.
  */
 export async function readNpz(file: FileBytes, label: string, name: string | null): Promise<Result<ReadLengths>> {
   const format = 'NPZ';
@@ -92,7 +92,10 @@ const COMPRESSED: Readonly<Record<string, string>> = {
 };
 const MAX_FORMAT_BYTES = 1000;
 
-/** The format of a sparse matrix of SciPy, such as `csr`: a text behind the header of its array. `null` where there is none. */
+/**
+ * The format of a sparse matrix of SciPy, such as `csr`: a text behind the header of its array. `null` where there is
+ * none.
+ */
 async function sparseFormat(zip: ZipFile, entry: Entry | undefined, label: string): Promise<string | null> {
   if (!entry || entry.uncompressedSize > MAX_FORMAT_BYTES) return null;
   const bytes = await ofLibrary(label, 'NPZ', () => gathered(contentOf(zip, entry), label, MAX_FORMAT_BYTES));

@@ -34,7 +34,10 @@ const CODECS: readonly string[] = ['UNCOMPRESSED', 'SNAPPY', ...Object.keys(COMP
 export interface ParquetTable {
   readonly names: readonly string[];
   readonly rows: number;
-  /** The values of these columns, row group by row group: of each column arrays that follow one another. Rows count from 0. */
+  /**
+   * The values of these columns, row group by row group: of each column arrays that follow one another. Rows count from
+   * 0.
+   */
   groups(
     columns: readonly string[],
   ): AsyncGenerator<{ readonly firstRow: number; readonly columns: readonly (readonly DecodedArray[])[] }>;
@@ -113,8 +116,8 @@ async function decoded(
 }
 
 /**
- * Throws on pages that claim more than they can have: the library allocates and repeats as often as a page says, which a few wrong bytes
- * make two thousand million times.
+ * Throws on pages that claim more than they can have: the library allocates and repeats as often as a page says, which
+ * a few wrong bytes make two thousand million times.
  */
 function checkPages(
   view: DataView<ArrayBuffer>,
@@ -163,7 +166,8 @@ function checkRuns(bytes: Uint8Array, bits: number, count: number): void {
     const isPacked = (header & 1) === 1;
     const run = isPacked ? (header >>> 1) * 8 : header >>> 1;
     const runBytes = isPacked ? (run * bits) / 8 : Math.ceil(bits / 8);
-    // Packed bits are in groups of eight. Writers pad the last run to more, DuckDB to 256 values, all of which are in the page.
+    // Packed bits are in groups of eight. Writers pad the last run to more, DuckDB to 256 values, all of which are in
+    // the page.
     const isPadding = isPacked && reader.offset + runBytes <= bytes.length;
     if (run === 0 || (run > count - seen + 7 && !isPadding))
       throw new Error(`a run of ${run} values where ${count - seen} are left`);

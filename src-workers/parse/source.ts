@@ -95,7 +95,10 @@ export const DECIMAL = /^[+-]?(?:\d+\.?\d*|\.\d+)(?:[eE][+-]?\d+)?$/;
 /** What the format of a file, and the delimiter of a table, are detected from. */
 export const HEAD_BYTES = 65_536;
 
-/** The first bytes of a source, and a source that still has all of them; where it is not read to its end, `close` ends it. */
+/**
+ * The first bytes of a source, and a source that still has all of them; where it is not read to its end, `close` ends
+ * it.
+ */
 export async function peeked(
   source: ByteSource,
 ): Promise<{ readonly head: Uint8Array; readonly whole: ByteSource; readonly close: () => Promise<unknown> }> {

@@ -33,7 +33,8 @@ export const traceBytes = (units: number): number => 4 * (HEAD_WORDS + RECORD_WO
 
 /**
  * Reads a trace: 32-bit words, lowest byte first, laid out as `struct Trace` and `struct Record` of `lockstep.cuh` say.
- * Fails with `bad-input` where it is none, where a unit is missing or beyond those announced, and where a counter overflowed.
+ * Fails with `bad-input` where it is none, where a unit is missing or beyond those announced, and where a counter
+ * overflowed.
  */
 export function parseTrace(bytes: Uint8Array): Result<Trace> {
   const view = new DataView(bytes.buffer, bytes.byteOffset, bytes.byteLength);

@@ -3,7 +3,10 @@ import { createGunzip } from 'node:zlib';
 import { fail, FailureError, ok, type Result } from '../domain/result.ts';
 import { bytesSource, caught, joined, readBytes, type ByteSource } from './source.ts';
 
-/** The largest file that is imported, packed or unpacked: room for a million measured configurations, and a limit for archives that explode. */
+/**
+ * The largest file that is imported, packed or unpacked: room for a million measured configurations, and a limit for
+ * archives that explode.
+ */
 export const MAX_IMPORT_BYTES = 256 * 2 ** 20;
 
 /** The largest file of lengths, and what one may unpack to: it is read as a stream. */
@@ -11,7 +14,10 @@ export const MAX_FILE_BYTES = 4 * 2 ** 30;
 
 export const isGzip = (head: Uint8Array): boolean => head[0] === 0x1f && head[1] === 0x8b;
 
-/** A gzip file unpacked as a stream. Throws a `FailureError` on a damaged or cut-off archive, and beyond `limit` unpacked bytes. */
+/**
+ * A gzip file unpacked as a stream. Throws a `FailureError` on a damaged or cut-off archive, and beyond `limit`
+ * unpacked bytes.
+ */
 export async function* gunzipped(source: ByteSource, label: string, limit: number): AsyncGenerator<Uint8Array> {
   const unpacking = pipeline(Readable.from(readBytes(source, label)), createGunzip(), () => {});
   let length = 0;
@@ -45,8 +51,8 @@ export async function gathered(source: ByteSource, label: string, limit: number)
 }
 
 /**
- * A file's content, unpacked where it is gzip (known by its first bytes, not by its name). Fails on a file or content of more
- * than `limit` bytes, and on a damaged or cut-off archive.
+ * A file's content, unpacked where it is gzip (known by its first bytes, not by its name). Fails on a file or content
+ * of more than `limit` bytes, and on a damaged or cut-off archive.
  */
 export async function unpacked(
   bytes: Uint8Array,

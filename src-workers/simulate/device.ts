@@ -71,16 +71,19 @@ export function checkLaunch(launch: Launch): Result<Launch> {
 /** Blocks between two looks at `cancelled`. */
 const CANCEL_CHECK_BLOCKS = 4096;
 
-/** Times that differ by no more than this fraction are one instant: sums of the same iterations, rounded on different ways. */
+/**
+ * Times that differ by no more than this fraction are one instant: sums of the same iterations, rounded on different
+ * ways.
+ */
 const SAME_INSTANT = 1e-12;
 
 /**
  * Prepares the discrete-event simulation of one launch.
  *
  * All resident active groups of a multiprocessor advance at the same rate, so each multiprocessor counts time in
- * iterations (its virtual time): a group of depth D that starts at v ends at v + D whatever else happens. Between two ends
- * of blocks a multiprocessor is on its own, so the device-wide queue holds one entry per multiprocessor: the time of its
- * next block end.
+ * iterations (its virtual time): a group of depth D that starts at v ends at v + D whatever else happens. Between two
+ * ends of blocks a multiprocessor is on its own, so the device-wide queue holds one entry per multiprocessor: the time
+ * of its next block end.
  */
 export function prepareDevice(launch: Launch, source: BlockSource, cancelled?: () => boolean): Result<DeviceRun> {
   const checked = checkLaunch(launch);

@@ -17,7 +17,10 @@ export interface FetchedWork {
   readonly lanesPerBlock?: number;
   /** Iterations before the first of each unit, ≥ 0. The group's other lanes wait for it. */
   readonly setupIterations: number;
-  /** Units in a row that a lane takes at once, integer ≥ 1, or one for every lane of the group, which then end together; 1 if left out. */
+  /**
+   * Units in a row that a lane takes at once, integer ≥ 1, or one for every lane of the group, which then end together;
+   * 1 if left out.
+   */
   readonly fetch?: number | 'group';
   /** Cycles before the first iteration, ≥ 0; 0 if left out. */
   readonly startCycles?: number;
@@ -29,8 +32,8 @@ export interface FetchedWork {
 const CANCEL_CHECK_UNITS = 65536;
 
 /**
- * Multiprocessors go ahead on their own while the queue holds this many units a lane, once this many have shown how fast it
- * empties, and until it would have lost this share: so that it cannot run dry for one while another is ahead.
+ * Multiprocessors go ahead on their own while the queue holds this many units a lane, once this many have shown how
+ * fast it empties, and until it would have lost this share: so that it cannot run dry for one while another is ahead.
  */
 const FAR_UNITS = 8;
 const KNOWN_UNITS = 4;
@@ -38,9 +41,10 @@ const AHEAD_SHARE = 0.25;
 
 /**
  * Prepares a launch whose lanes fetch the next units of a common queue the moment they have done theirs (dynamic fetch,
- * persistent blocks); at the same instant the lowest lane fetches first. What a fetch costs is spread over the iterations until the queue is dry. A group is active while any of its lanes is; a block ends with its last group; blocks that start
- * after the queue has run dry end at once.
- * Fails with `bad-input` on a launch or work that means nothing.
+ * persistent blocks); at the same instant the lowest lane fetches first. What a fetch costs is spread over the
+ * iterations until the queue is dry. A group is active while any of its lanes is; a block ends with its last group;
+ * blocks that start after the queue has run dry end at once. Fails with `bad-input` on a launch or work that means
+ * nothing.
  */
 export function prepareFetchingDevice(launch: Launch, work: FetchedWork, cancelled?: () => boolean): Result<DeviceRun> {
   const checked = checkLaunch(launch);
@@ -74,8 +78,8 @@ export function prepareFetchingDevice(launch: Launch, work: FetchedWork, cancell
   const heapEnd = new Float64Array(M * groupsEach);
   const heapGroup = new Int32Array(M * groupsEach);
   const activeGroups = new Int32Array(M);
-  // Heap of lanes per group, keyed by the end of their unit on the group's own clock, which stands still during setup: the
-  // group's clock reads virtual time less its offset.
+  // Heap of lanes per group, keyed by the end of their unit on the group's own clock, which stands still during setup:
+  // the group's clock reads virtual time less its offset.
   const laneEnd = new Float64Array(M * groupsEach * n);
   const laneIndex = new Int32Array(M * groupsEach * n);
   const groupLanes = new Int32Array(M * groupsEach);
@@ -115,7 +119,10 @@ export function prepareFetchingDevice(launch: Launch, work: FetchedWork, cancell
 
       const lengthOf = (unit: number): number => (given === null ? support[draw(random)] : given[unit % given.length]);
 
-      /** A lane of a group takes its next unit when the group's clock reads `clock`: one that it has fetched, or that it fetches. */
+      /**
+       * A lane of a group takes its next unit when the group's clock reads `clock`: one that it has fetched, or that it
+       * fetches.
+       */
       function beginUnit(s: number, group: number, lane: number, clock: number): void {
         const at = s * groupsEach + group;
         let length: number;
@@ -238,7 +245,8 @@ export function prepareFetchingDevice(launch: Launch, work: FetchedWork, cancell
           nextCheck = done + CANCEL_CHECK_UNITS;
         }
         if (given === null && left > FAR_UNITS * lanes && done >= KNOWN_UNITS * lanes) {
-          // The queue is far from dry, units are all alike, and so multiprocessors do not meet: each goes ahead on its own.
+          // The queue is far from dry, units are all alike, and so multiprocessors do not meet: each goes ahead on its
+          // own.
           const now = nextEnd[queue.first()];
           const horizon = now * (1 + (AHEAD_SHARE * left) / done);
           queue.clear();

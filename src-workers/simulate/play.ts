@@ -22,7 +22,10 @@ export interface PlayRequest {
 
 export const PLAY_REPLICATIONS = 30;
 
-/** Plays a launch of unbalanced work (see the README of this folder). Fails with `bad-input` on a launch that means nothing. */
+/**
+ * Plays a launch of unbalanced work (see the README of this folder). Fails with `bad-input` on a launch that means
+ * nothing.
+ */
 export function playLaunch(law: LengthLaw, request: PlayRequest): Result<PlayedLaunch> {
   const { unitsPerGroup, groupsPerBlock, residentBlocks, multiprocessors, gridBlocks, pipeline, seed } = request;
   const depth = groupDepthLaw(law, unitsPerGroup, { kind: 'none' }, 'nested', 1, { setupIterations: 0 });

@@ -13,7 +13,10 @@ export interface ReplicationOptions {
   readonly relativeStandardError: number;
   /** Stops, too, once the confidence interval reaches at most this fraction of the mean to either side. */
   readonly relativeHalfWidth?: number;
-  /** Minimum before an early stop while all times are equal to the bit, since then their spread is unknown; `atLeast` if omitted. */
+  /**
+   * Minimum before an early stop while all times are equal to the bit, since then their spread is unknown; `atLeast` if
+   * omitted.
+   */
   readonly identicalAtLeast?: number;
   readonly cancelled?: () => boolean;
 }
@@ -36,8 +39,8 @@ export function replicationRandom(seed: number, replication: number): Random {
 }
 
 /**
- * Simulates a launch again and again until its mean is known well enough. Replication i uses the seed's i-th stream, so a
- * longer run extends a shorter one.
+ * Simulates a launch again and again until its mean is known well enough. Replication i uses the seed's i-th stream, so
+ * a longer run extends a shorter one.
  * Fails with `bad-input` on options that mean nothing and with `cancelled` when `cancelled` says so.
  */
 export function replicate(device: DeviceRun, options: ReplicationOptions): Result<TimeDistribution> {

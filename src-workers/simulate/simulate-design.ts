@@ -13,8 +13,8 @@ import type { Predictor } from '../predict/tables.ts';
 /** Fewest replications before an early stop: fewer do not determine their own spread. */
 export const MIN_REPLICATIONS = 5;
 /**
- * And while all are alike, or where a rare length alone would change the time: what comes up once in ten replications is then
- * missed by one design in twenty.
+ * And while all are alike, or where a rare length alone would change the time: what comes up once in ten replications
+ * is then missed by one design in twenty.
  */
 const MIN_IDENTICAL = 30;
 
@@ -144,8 +144,8 @@ function prepare({ predictor: { plan }, design }: PlayableLaunch): Result<Prepar
 
 /**
  * Plays a design again and again on the real workload, until its mean time is known well enough.
- * Fails with `conflict` on an invalid design, `unsupported` where it has more units than can be put in order, `bad-input` on
- * options that mean nothing.
+ * Fails with `conflict` on an invalid design, `unsupported` where it has more units than can be put in order,
+ * `bad-input` on options that mean nothing.
  */
 export function simulateDesign(
   predictor: Predictor,

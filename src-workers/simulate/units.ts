@@ -28,9 +28,9 @@ const MAX_ORDERED_UNITS = 20_000_000;
 const SAME_SHARE = 1e-9;
 
 /**
- * Blocks whose groups get real units (`predict/dealing/deal.ts`): the given ones in their order or what a balancing makes of it,
- * else draws. Blocks of sorted or bucketed units are launched in random order, as the predictions assume; others keep theirs.
- * Fails with `unsupported` where too many units would have to be put in order.
+ * Blocks whose groups get real units (`predict/dealing/deal.ts`): the given ones in their order or what a balancing
+ * makes of it, else draws. Blocks of sorted or bucketed units are launched in random order, as the predictions assume;
+ * others keep theirs. Fails with `unsupported` where too many units would have to be put in order.
  */
 export function dealtUnits(launch: WorkloadLaunch): Result<BlockSource> {
   const { law, units, balancing, groupsPerBlock: W, gridBlocks, given = null } = launch;
@@ -138,7 +138,8 @@ function orderedUnits(launch: WorkloadLaunch, draw: () => number, random: Random
     at += count;
   });
   if (balancing.kind === 'quantile-buckets' || balancing.kind === 'best-buckets') {
-    // Shares of the units drawn, but cut between the lengths where the law is: units more than expected of one must not spill.
+    // Shares of the units drawn, but cut between the lengths where the law is: units more than expected of one must not
+    // spill.
     let passed = 0;
     let from = 0;
     let i = 0;

@@ -20,7 +20,10 @@ export function blockWidthAt({ blockWidth }: SpaceAxes, position: number): numbe
   return blockWidth?.[position] ?? null;
 }
 
-/** The position of blocks of one row, which stand for all widths where these mean nothing; the first where there are none. */
+/**
+ * The position of blocks of one row, which stand for all widths where these mean nothing; the first where there are
+ * none.
+ */
 export function rowPosition({ blockWidth }: SpaceAxes): number {
   return Math.max(0, blockWidth?.indexOf(null) ?? 0);
 }

@@ -46,7 +46,9 @@ export function bestOfCells(
   return { timeMs: best, designIndex };
 }
 
-/** The cell of a design so many after the first one; −1 where the axes do not lead to it. `axes`: by stride, descending. */
+/**
+ * The cell of a design so many after the first one; −1 where the axes do not lead to it. `axes`: by stride, descending.
+ */
 function cellOfDesign(after: number, axes: readonly CellAxis[]): number {
   let rest = after;
   let cell = 0;

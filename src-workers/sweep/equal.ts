@@ -11,9 +11,10 @@ export interface ComparedDesigns extends Pick<Ranking, 'axes' | 'strides' | 'cou
 const SAME_TIME = 1e-9;
 
 /**
- * Which designs differ in nothing that matters: of one device and implementation, with the same threads per unit, balancing and block size, the same
- * blocks and register cap in effect, and the same time to 1e-9 (then the form of the loop makes no difference either). A cap at or
- * above what the compiler wants caps nothing. Blocks that start when a fetching launch has no unit left do nothing.
+ * Which designs differ in nothing that matters: of one device and implementation, with the same threads per unit,
+ * balancing and block size, the same blocks and register cap in effect, and the same time to 1e-9 (then the form of the
+ * loop makes no difference either). A cap at or above what the compiler wants caps nothing. Blocks that start when a
+ * fetching launch has no unit left do nothing.
  * @param registersPerThread what the compiler uses without a cap, where there are no implementations
  * @returns of each entry the first of its equals, which stands for them; an invalid design stands for itself
  */

@@ -38,8 +38,8 @@ export interface RankingFilter {
 }
 
 /**
- * A run's predictions with the permutations that have been asked for. A design is its number in the space. Columns have an entry for
- * each design, or, where a run keeps the best alone, one for each of them (`entryOf`, `designAt`).
+ * A run's predictions with the permutations that have been asked for. A design is its number in the space. Columns have
+ * an entry for each design, or, where a run keeps the best alone, one for each of them (`entryOf`, `designAt`).
  */
 export interface Ranking {
   readonly axes: SpaceAxes;
@@ -263,7 +263,10 @@ function findPassing(ranking: Ranking, filter: RankingFilter): Uint8Array {
   return mask;
 }
 
-/** 1 for every entry that passes the positions and ranges of a filter, whatever its validity; null where it has none. Cached. */
+/**
+ * 1 for every entry that passes the positions and ranges of a filter, whatever its validity; null where it has none.
+ * Cached.
+ */
 export function passingDesigns(ranking: Ranking, { positions, ranges }: RankingFilter): Uint8Array | null {
   if (ranges.length === 0 && Object.keys(positions).length === 0) return null;
   const filter = { positions, ranges, validity: 'all' } as const;

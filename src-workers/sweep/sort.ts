@@ -11,8 +11,9 @@ export type SortValues = Float64Array | Float32Array | Uint16Array;
 
 /**
  * `items` in ascending order of `values[item]`, equal values in the order they came (stable). No value may be NaN.
- * Radix passes over the float32 image of the keys (mapped so that unsigned order is numeric order), then an exact pass over
- * neighbours float32 cannot separate. A pass in which all keys agree is skipped: columns with few distinct values are common.
+ * Radix passes over the float32 image of the keys (mapped so that unsigned order is numeric order), then an exact pass
+ * over neighbours float32 cannot separate. A pass in which all keys agree is skipped: columns with few distinct values
+ * are common.
  */
 export function sortByValue(items: Uint32Array, values: SortValues): Uint32Array {
   const size = items.length;

@@ -6,9 +6,9 @@ import { axisCounts } from '../space/axes.ts';
 import { timeOf, type Ranking } from './ranking.ts';
 
 /**
- * Agreement with the event simulator. Among the best of a study, predictions differ from simulations by a median of 0.3 to 1.5 % where
- * units come unsorted (npm run bench simulations; the random designs of npm run bench composite differ by less). Designs closer than
- * this are equal to the model; a tie band is never narrower.
+ * Agreement with the event simulator. Among the best of a study, predictions differ from simulations by a median of 0.3
+ * to 1.5 % where units come unsorted (npm run bench simulations; the random designs of npm run bench composite differ
+ * by less). Designs closer than this are equal to the model; a tie band is never narrower.
  */
 export const AGREEMENT_FRACTION = 0.015;
 
@@ -28,7 +28,10 @@ export interface TieTable {
   readonly placeOf: Uint16Array;
   /** By place: position of its device, and how it takes its work. */
   readonly kinds: readonly { readonly device: number; readonly kind: ImplementationKind }[];
-  /** By place of the faster design and of the other one, places × places: the largest tied time over the fastest, less 1. */
+  /**
+   * By place of the faster design and of the other one, places × places: the largest tied time over the fastest, less
+   * 1.
+   */
   readonly fractions: Float64Array;
   readonly places: number;
 }
@@ -114,7 +117,10 @@ export interface Ties {
 const NO_TIES: Ties = { count: 0, isTied: () => false };
 const found = new WeakMap<Uint32Array, Ties>();
 
-/** The ties of a list ascending in time. They need not be its first: other implementations have wider bands. Kept with the list. */
+/**
+ * The ties of a list ascending in time. They need not be its first: other implementations have wider bands. Kept with
+ * the list.
+ */
 export function tiesOf(ranking: Ranking, table: TieTable, byTimeList: Uint32Array): Ties {
   if (byTimeList.length === 0) return NO_TIES;
   const known = found.get(byTimeList);

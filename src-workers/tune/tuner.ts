@@ -80,7 +80,10 @@ export interface Tuner {
   propose(count: number): readonly number[];
   /** `null` where nothing is measured. */
   estimate(): TuningEstimate | null;
-  /** Expected times of all designs that were not rejected, ms, by predictions and measurements, in no order; empty where nothing is measured. */
+  /**
+   * Expected times of all designs that were not rejected, ms, by predictions and measurements, in no order; empty where
+   * nothing is measured.
+   */
   expectedTimes(): Float64Array;
 }
 

@@ -7,10 +7,10 @@ import { unwrap } from '../../src-workers/domain/result.ts';
 import { median } from '../../src-workers/numeric/statistics.ts';
 
 /*
- * `npm run bench -- advice`: times of the recommendation and of the sensitivity for each example study, ms, over all its devices: the
- * first answers, the coarse and the exact one; the exact one after an edit of each of some inputs; the one with ties and small maps, for
- * which all designs are predicted; then the least expected regret, and the sensitivity. Beside them the time of all processors together, which other programs change
- * less.
+ * `npm run bench -- advice`: times of the recommendation and of the sensitivity for each example study, ms, over all
+ * its devices: the first answers, the coarse and the exact one; the exact one after an edit of each of some inputs; the
+ * one with ties and small maps, for which all designs are predicted; then the least expected regret, and the
+ * sensitivity. Beside them the time of all processors together, which other programs change less.
  */
 const ROOT = join(import.meta.dirname, '../..');
 const EXAMPLES = join(ROOT, 'db/examples');

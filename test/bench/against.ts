@@ -1,7 +1,8 @@
 /**
- * `npm run bench -- --against REV [--rounds N]`: the short benchmark in this tree and in a temporary checkout of REV, in turn, so that what
- * else the machine does meets both. Prints the ratio of the medians over the rounds of each case with its interval. `last` is the last release, or
- * without one the commit before. Slower cases are named, and are no failure: a busy machine must not break a build.
+ * `npm run bench -- --against REV [--rounds N]`: the short benchmark in this tree and in a temporary checkout of REV,
+ * in turn, so that what else the machine does meets both. Prints the ratio of the medians over the rounds of each case
+ * with its interval. `last` is the last release, or without one the commit before. Slower cases are named, and are no
+ * failure: a busy machine must not break a build.
  */
 import { execFileSync } from 'node:child_process';
 import { copyFileSync, mkdtempSync, rmSync, symlinkSync } from 'node:fs';
@@ -26,8 +27,8 @@ export interface Ratio {
 }
 
 /**
- * Ratio of two series of times, with a percentile interval over resampled rounds, both times of a round together (Efron, Ann. Statist. 7
- * (1979), doi:10.1214/aos/1176344552).
+ * Ratio of two series of times, with a percentile interval over resampled rounds, both times of a round together
+ * (Efron, Ann. Statist. 7 (1979), doi:10.1214/aos/1176344552).
  * @param earlier,later one time per round, as many
  */
 export function compareTimes(earlier: Float64Array, later: Float64Array, uniform: UniformSource): Ratio {

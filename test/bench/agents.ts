@@ -43,7 +43,10 @@ async function engineOf(prefix: string | null): Promise<Engine> {
   );
 }
 
-/** Time of one small chunk again and again, ms: its tables are at hand, so that little is left but the way there and back. */
+/**
+ * Time of one small chunk again and again, ms: its tables are at hand, so that little is left but the way there and
+ * back.
+ */
 async function chunkMs({ context }: Engine): Promise<number> {
   const times: number[] = [];
   const ranges = [{ first: 0, count: CHUNK_DESIGNS }];

@@ -1,8 +1,9 @@
 /**
- * Accuracy of the predicted time against the event simulation, where units are put in order before they are dealt out, or come
- * in a given order (`--lengths files`).
- * `node test/bench/balancing.ts [--lengths laws] [--designs 400] [--seed 1] [--worst 10] [--simulated FILE] [--balancing A B …] [--threads-per-unit 64 …]`;
- * one core, some minutes. With a file, simulated times are kept there and read again by the next run with the same designs and seed.
+ * Accuracy of the predicted time against the event simulation, where units are put in order before they are dealt out,
+ * or come in a given order (`--lengths files`).
+ * `node test/bench/balancing.ts [--lengths laws] [--designs 400] [--seed 1] [--worst 10] [--simulated FILE]
+ * [--balancing A B …] [--threads-per-unit 64 …]`; one core, some minutes. With a file, simulated times are kept there
+ * and read again by the next run with the same designs and seed.
  */
 import { existsSync, readFileSync, writeFileSync } from 'node:fs';
 import { parseArgs } from 'node:util';

@@ -1,6 +1,7 @@
 /**
- * The best designs without predicting all: `node test/bench/best.ts`. A million designs, held against an exhaustive sweep, and timed for
- * the answer alone; then a billion. What, target, figure and ratio, one line each; processor time beside the elapsed one, for busy machines.
+ * The best designs without predicting all: `node test/bench/best.ts`. A million designs, held against an exhaustive
+ * sweep, and timed for the answer alone; then a billion. What, target, figure and ratio, one line each; processor time
+ * beside the elapsed one, for busy machines.
  */
 import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';

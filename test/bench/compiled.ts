@@ -1,9 +1,10 @@
 /**
- * `npm run bench -- compiled`: inner loops beside the same in C (`test/bench/c`, -O3 -march=native), which compute from the same
- * tables to the same numbers. Prints the fastest times of one call, or design, and ours over that of C. Needs a C compiler (`cc`).
+ * `npm run bench -- compiled`: inner loops beside the same in C (`test/bench/c`, -O3 -march=native), which compute from
+ * the same tables to the same numbers. Prints the fastest times of one call, or design, and ours over that of C. Needs
+ * a C compiler (`cc`).
  *
- * Of a sweep, half of the time are drains, as in C. The other half takes a design apart and finds its laws by keys, for any balancing,
- * loop and implementation; the loop in C knows one of each, and finds them by their place.
+ * Of a sweep, half of the time are drains, as in C. The other half takes a design apart and finds its laws by keys, for
+ * any balancing, loop and implementation; the loop in C knows one of each, and finds them by their place.
  */
 import { execFileSync } from 'node:child_process';
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';

@@ -1,8 +1,8 @@
 /* eslint-disable no-console */
 /**
  * Accuracy of the composite prediction against the event simulation over random designs, and the speed of both.
- * `node test/bench/composite.ts [--designs 500] [--seeds 11,12,13,14] [--worst 10]`; one core, about ten minutes. The bar: median
- * at most 1 %, 95th percentile at most 5 %, Spearman at least 0.9995.
+ * `node test/bench/composite.ts [--designs 500] [--seeds 11,12,13,14] [--worst 10]`; one core, about ten minutes. The
+ * bar: median at most 1 %, 95th percentile at most 5 %, Spearman at least 0.9995.
  */
 import { parseArgs } from 'node:util';
 import { unwrap } from '../../src-workers/domain/result.ts';

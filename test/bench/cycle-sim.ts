@@ -1,7 +1,7 @@
 /**
- * Predictions beside launches timed by a cycle-level simulator (test/data/cycle-sim). Each launch is predicted by the call of a sweep, with the
- * profile that `kernel inspect loops.ptx --entry KERNEL --into STUDY` writes for its own entry, and nothing else.
- * `node test/bench/cycle-sim.ts [--all]`: with `--all` every launch is listed.
+ * Predictions beside launches timed by a cycle-level simulator (test/data/cycle-sim). Each launch is predicted by the
+ * call of a sweep, with the profile that `kernel inspect loops.ptx --entry KERNEL --into STUDY` writes for its own
+ * entry, and nothing else. `node test/bench/cycle-sim.ts [--all]`: with `--all` every launch is listed.
  */
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
@@ -170,8 +170,8 @@ report(
 );
 
 /**
- * What a newcomer knows: registers, instructions per iteration, lengths and the device. All else is unknown, and the design with the least
- * expected regret is chosen.
+ * What a newcomer knows: registers, instructions per iteration, lengths and the device. All else is unknown, and the
+ * design with the least expected regret is chosen.
  */
 function knowingLittle(title: string, own: readonly Launch[], sharing: 'deal' | undefined): void {
   const kernelOf = (plan: SweepPlan): KernelProfile => {

@@ -7,8 +7,8 @@ import { openEngine } from '../../src-main/services/engine.ts';
 import { unwrap } from '../../src-workers/domain/result.ts';
 
 /*
- * `npm run bench -- estimates`: what a probe expects of a measurement beside what it takes, on the software adapter and the CPU. Within
- * a factor of two on an idle machine; what else runs changes between the probe and the measurement.
+ * `npm run bench -- estimates`: what a probe expects of a measurement beside what it takes, on the software adapter and
+ * the CPU. Within a factor of two on an idle machine; what else runs changes between the probe and the measurement.
  */
 const ROOT = join(import.meta.dirname, '../..');
 const EXAMPLES = join(ROOT, 'db/examples');

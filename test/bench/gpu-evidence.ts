@@ -23,9 +23,9 @@ import { readCsr } from '../../src-workers/parse/csr.ts';
 import { writeSpmvKernel } from '../data/bench/spmv-reference.ts';
 
 /*
- * `npm run gpu-evidence -- --out DIR`: what a GPU that is at hand for twenty minutes should answer, in one command. Each step has its share of
- * the time; one that fails or runs out of it is named, and the others go on. The same command continues: `DIR/state.json` knows the runs, and
- * cases that were measured are not measured again. DIR then has
+ * `npm run gpu-evidence -- --out DIR`: what a GPU that is at hand for twenty minutes should answer, in one command.
+ * Each step has its share of the time; one that fails or runs out of it is named, and the others go on. The same
+ * command continues: `DIR/state.json` knows the runs, and cases that were measured are not measured again. DIR then has
  *
  *   summary.md, summary.json   what held, with figures
  *   records/STEP.json          every case with all repeats, device, clocks
@@ -97,7 +97,8 @@ const SIZES = options.tiny
       matrices: null,
     };
 
-// -- What was done before --------------------------------------------------------------------------------------------------
+// -- What was done before
+// --------------------------------------------------------------------------------------------------
 
 interface StepRecord {
   readonly state: 'complete' | 'partial' | 'failed';
@@ -117,7 +118,8 @@ const state: State = existsSync(stateFile)
   : { runs: {}, steps: {} };
 const keep = (): void => writeFileSync(stateFile, JSON.stringify(state, null, 1));
 
-// -- Measuring -------------------------------------------------------------------------------------------------------------
+// -- Measuring
+// -------------------------------------------------------------------------------------------------------------
 
 const engine = unwrap(await openEngine({ databaseFile: join(out, 'lockstep.db'), resourceFolder: ROOT, host: 'cli' }));
 async function call<Name extends ProcedureName>(
@@ -212,7 +214,8 @@ const agreementOf = ({ spearman: rank, medianError, scale, regret, designs }: Me
   regretOfBestOfFive: regret.find(({ k }) => k === 5)?.fraction ?? null,
 });
 
-// -- The steps -------------------------------------------------------------------------------------------------------------
+// -- The steps
+// -------------------------------------------------------------------------------------------------------------
 
 const facts = { target: null as MeasuringTarget | null, deviceId: options.device ?? null };
 function deviceId(): string {
@@ -525,7 +528,8 @@ for (const { id, title, share, run } of STEPS) {
 }
 await engine.close();
 
-// -- The summary -----------------------------------------------------------------------------------------------------------
+// -- The summary
+// -----------------------------------------------------------------------------------------------------------
 
 /** Figures as lines of a list, those of parts below them; what has more levels than two is in the JSON alone. */
 function list(value: unknown, name: string, depth = 0): readonly string[] {

@@ -1,6 +1,7 @@
 /**
- * Speed of the imbalance models on one thread: `node test/bench/imbalance.ts`. Prints the median of each beside its target.
- * SMITE, the Python package of the model's authors, needs about 11 s for binomial(40,0.5), n = 8 (mean and distribution).
+ * Speed of the imbalance models on one thread: `node test/bench/imbalance.ts`. Prints the median of each beside its
+ * target. SMITE, the Python package of the model's authors, needs about 11 s for binomial(40,0.5), n = 8 (mean and
+ * distribution).
  */
 import { Bench } from 'tinybench';
 import { unwrap } from '../../src-workers/domain/result.ts';

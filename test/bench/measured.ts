@@ -5,8 +5,8 @@ import { LOSS_WORKLOADS, measureLoss } from '../measured/loss.ts';
 import { measureRanking } from '../measured/ranking.ts';
 
 /*
- * `npm run bench -- measured`: predictions beside measurements on the software adapter, with thresholds. It writes the record
- * in test/data/measured. Run it on an idle machine: what else runs is measured too.
+ * `npm run bench -- measured`: predictions beside measurements on the software adapter, with thresholds. It writes the
+ * record in test/data/measured. Run it on an idle machine: what else runs is measured too.
  */
 const RECORDS = join(import.meta.dirname, '../data/measured');
 const LOSS_ROUNDS = 4;

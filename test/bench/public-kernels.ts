@@ -1,6 +1,7 @@
 /**
- * What `kernel inspect` finds in a folder of PTX of public kernels: the laws of inputs that nobody gave (`db/assumed.json`).
- * `node test/bench/public-kernels.ts FOLDER [--all]`: eleven quantiles of each figure, from 5 to 95 %; `--all` lists the kernels.
+ * What `kernel inspect` finds in a folder of PTX of public kernels: the laws of inputs that nobody gave
+ * (`db/assumed.json`). `node test/bench/public-kernels.ts FOLDER [--all]`: eleven quantiles of each figure, from 5 to
+ * 95 %; `--all` lists the kernels.
  */
 import { readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';

@@ -1,6 +1,6 @@
 /**
- * `npm run bench renderer`, after a build: what a person waits for in the page, with a run of a million designs. Needs a
- * Chromium; without one it says so and measures nothing. Times include Playwright's own, a few milliseconds.
+ * `npm run bench renderer`, after a build: what a person waits for in the page, with a run of a million designs. Needs
+ * a Chromium; without one it says so and measures nothing. Times include Playwright's own, a few milliseconds.
  */
 import { chromium, type Locator, type Page } from '@playwright/test';
 import { join } from 'node:path';

@@ -1,6 +1,7 @@
 /**
- * What is compared between two revisions (`npm run bench -- --against REV`), in a few seconds: one JSON line per case, with its
- * fastest time in ms: what else the machine does only adds. It runs in older revisions too, so that it imports what changes little.
+ * What is compared between two revisions (`npm run bench -- --against REV`), in a few seconds: one JSON line per case,
+ * with its fastest time in ms: what else the machine does only adds. It runs in older revisions too, so that it imports
+ * what changes little.
  */
 import { spawnSync } from 'node:child_process';
 import { mkdtempSync, rmSync } from 'node:fs';

@@ -11,9 +11,10 @@ import { matrixFiles } from '../data/bench/spmv-reference.ts';
 import { lacks, TOOLS } from '../tools.mjs';
 
 /*
- * `npm run bench -- spmv`: the SpMV kernels of the examples on the software adapter, measured beside the predictions of the example's study, on
- * every matrix of the repository. It writes the record in test/data/measured. `node test/bench/spmv.ts --fit` prints the kernels' figures of
- * that study, fitted to random matrices, which are not judged. Run it on an idle machine.
+ * `npm run bench -- spmv`: the SpMV kernels of the examples on the software adapter, measured beside the predictions of
+ * the example's study, on every matrix of the repository. It writes the record in test/data/measured. `node
+ * test/bench/spmv.ts --fit` prints the kernels' figures of that study, fitted to random matrices, which are not judged.
+ * Run it on an idle machine.
  */
 const ROOT = join(import.meta.dirname, '../..');
 const EFFORT = { designs: 6, rounds: 10 };

@@ -1,7 +1,8 @@
 /**
- * `npm run bench -- start`, after a build: how soon a person sees the page and can use it, in the browser host and in the desktop window,
- * on a database that exists. Fastest and median of several starts; each part needs its program (Chromium, an Electron) and is left out
- * without. What an empty window takes is Electron's own part of the desktop's time.
+ * `npm run bench -- start`, after a build: how soon a person sees the page and can use it, in the browser host and in
+ * the desktop window, on a database that exists. Fastest and median of several starts; each part needs its program
+ * (Chromium, an Electron) and is left out without. What an empty window takes is Electron's own part of the desktop's
+ * time.
  */
 import { chromium, type Page } from '@playwright/test';
 import { spawn } from 'node:child_process';
@@ -65,7 +66,10 @@ async function browserHost(executablePath: string): Promise<void> {
   }
 }
 
-/** From just before the process is made: its own creation time is wrong by as much as the clock was set since the system started. */
+/**
+ * From just before the process is made: its own creation time is wrong by as much as the clock was set since the system
+ * started.
+ */
 function desktopStart({ file, args, env }: ReturnType<typeof desktopCommand>): Promise<number> {
   const began = Date.now();
   // Nothing drives the application from outside, which would hold it back.

@@ -81,7 +81,8 @@ function search({ trueMs, noise }: Replay, seed: number, { propose, observe, est
   return { measured: found, claim };
 }
 
-// -- A plain Gaussian process --------------------------------------------------------------------------------------------
+// -- A plain Gaussian process
+// --------------------------------------------------------------------------------------------
 
 /** Designs drawn at random before it begins. */
 const PLAIN_START = 12;
@@ -138,7 +139,8 @@ function plainSearch({ coordinates, predictedMs }: TuningSpace, seed: number): S
   };
 }
 
-// -- Spaces that were measured in full -------------------------------------------------------------------------------------
+// -- Spaces that were measured in full
+// -------------------------------------------------------------------------------------
 
 /** Parameters that are names; the others are sizes. */
 const NAMES = /^(read_only|use_|tile_stride|SA$|SB$|between_method)/;
@@ -221,7 +223,8 @@ function tiledTimes(name: string, rows: readonly Row[], kernel: TiledKernel, dev
   return times.map((time) => (time > 0 ? time : 2 * longest));
 }
 
-// -- Spaces of the predictor ---------------------------------------------------------------------------------------------
+// -- Spaces of the predictor
+// ---------------------------------------------------------------------------------------------
 
 const MAX_DESIGNS = 1500;
 
@@ -296,7 +299,8 @@ async function example(name: string, id: string): Promise<(seed: number) => Repl
   };
 }
 
-// -- SwiftShader's record ------------------------------------------------------------------------------------------------
+// -- SwiftShader's record
+// ------------------------------------------------------------------------------------------------
 
 function swiftshader(): Replay {
   const { rows } = JSON.parse(readFileSync(join(ROOT, 'test/data/measured/swiftshader-ranking.json'), 'utf8')) as {

@@ -10,7 +10,10 @@ test.use({ viewport: WIDE });
 /** Roles that a screen reader announces by their names. */
 const NAMED = new Set(['main', 'button', 'combobox', 'textbox', 'slider', 'spinbutton', 'checkbox', 'radio', 'radiogroup', 'table', 'grid', 'figure', 'img', 'region', 'complementary', 'dialog', 'Iframe']); // prettier-ignore
 
-/** What is heard of a view: its name in the title and of the landmark, one first heading, and a name of whatever has a role. */
+/**
+ * What is heard of a view: its name in the title and of the landmark, one first heading, and a name of whatever has a
+ * role.
+ */
 async function expectHeard(page: Page, where: string): Promise<void> {
   const heading = page.getByRole('heading', { level: 1 });
   await expect.soft(heading, where).toHaveCount(1);

@@ -6,7 +6,8 @@ import { promisify } from 'node:util';
 import { expect, test } from './fixtures/browser.ts';
 import { builtFile, ROOT, temporaryFolder, type TemporaryFolder } from './fixtures/program.ts';
 
-// What `npm pack` makes, installed from its archive alone: it runs from its built files, which Node would not do from the sources.
+// What `npm pack` makes, installed from its archive alone: it runs from its built files, which Node would not do from
+// the sources.
 const run = promisify(execFile);
 const db = ['--db', 'installed.db'];
 let folder: TemporaryFolder;

@@ -32,8 +32,8 @@ describe('threads per particle recommended by a sweep of the Acts study', () => 
       const { timeMs } = predictChunk(predictor, 0, spaceSize(plan.axes));
       const best = timeMs.indexOf(Math.min(...timeMs));
       expect(describeDesign(predictor, best).design.threadsPerUnit).toBe(4);
-      // Lane costs by the published mean losses: 1.647, 1.516, 1.486, 1.591, 1.893 for u = 1 … 16. Aggregate losses differ
-      // a little and latency is hidden a little less than fully, so the ratios agree within a few percent.
+      // Lane costs by the published mean losses: 1.647, 1.516, 1.486, 1.591, 1.893 for u = 1 … 16. Aggregate losses
+      // differ a little and latency is hidden a little less than fully, so the ratios agree within a few percent.
       const byThreads = [1, 2, 4, 8, 16].map((_, at) => Math.min(...timeMs.subarray(at * 3, at * 3 + 3)));
       [1.647, 1.516, 1.486, 1.591, 1.893].forEach((cost, at) => {
         expect(Math.abs(byThreads[at] / byThreads[2] / (cost / 1.486) - 1)).toBeLessThan(0.05);
@@ -43,8 +43,8 @@ describe('threads per particle recommended by a sweep of the Acts study', () => 
 });
 
 describe('the first choice of the Acts study', () => {
-  // Whatever the prediction is too hopeful of gathers at the top of so many designs: grids that do not divide the particles
-  // once did, by 6 to 14 %.
+  // Whatever the prediction is too hopeful of gathers at the top of so many designs: grids that do not divide the
+  // particles once did, by 6 to 14 %.
   it.each(study.devices)('takes on %s the time that the event simulation plays, within 3 %', async (device) => {
     const plan = await planOf({ ...study, devices: [device] });
     const predictor = createPredictor(plan);

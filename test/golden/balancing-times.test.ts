@@ -14,8 +14,8 @@ const A100 = 'nvidia-a100-sxm4-40gb';
 const PIPELINE = { latencyCycles: 1500, issueCycles: 61, kneeSoftness: 3.2 };
 
 /**
- * Designs of sorted units whose time was predicted 10 to 190 % wrong when rounds were taken to be independent and slots to be
- * alike. Play them again: nothing here is stored but the designs.
+ * Designs of sorted units whose time was predicted 10 to 190 % wrong when rounds were taken to be independent and slots
+ * to be alike. Play them again: nothing here is stored but the designs.
  */
 const DESIGNS = [
   { balancing: 'window-sort(4096)', units: 131_072, unitsPerThread: 4, blockThreads: 256 },
@@ -67,8 +67,8 @@ describe('predicted times of sorted units', () => {
 });
 
 /**
- * The kinds of design that the geometric example recommends, on a quarter of its units. The launch ends when its longest blocks do: predicted
- * from a sample that misses these, they were 5 to 12 % too short.
+ * The kinds of design that the geometric example recommends, on a quarter of its units. The launch ends when its
+ * longest blocks do: predicted from a sample that misses these, they were 5 to 12 % too short.
  */
 const BEST = [
   { balancing: 'window-sort(4096)', threadsPerUnit: 4, unitsPerThread: 1, blockThreads: 64 },

@@ -67,8 +67,8 @@ describe('the composite prediction against the event simulation', () => {
   });
 
   /*
-   * Two lengths far apart, the long one rare: the slowest multiprocessor has more of the long ones than others, at a time
-   * when little else is active. These were up to 35 % too soon, and less for more blocks.
+   * Two lengths far apart, the long one rare: the slowest multiprocessor has more of the long ones than others, at a
+   * time when little else is active. These were up to 35 % too soon, and less for more blocks.
    */
   it.each([
     { low: 3, high: 288, share: 0.01386, n: 2, W: 6, R: 2, M: 132, grids: [364, 619, 910], knee: [36, 17.32, 7.1, 2] },

@@ -9,9 +9,10 @@ import { simulateDesign } from '../../src-workers/simulate/simulate-design.ts';
 import { gpu, KERNEL, oneDesign, planOf } from '../unit/sweep-plans.ts';
 
 /*
- * Single designs on draws from the laws of the example workloads whose launches are over after few waves, where it matters which blocks come last and
- * how they are dealt out. The simulated means are known to one percent and deterministic; what the prediction may be off beside
- * that is the most it was over some hundred such designs but for one in twenty.
+ * Single designs on draws from the laws of the example workloads whose launches are over after few waves, where it
+ * matters which blocks come last and how they are dealt out. The simulated means are known to one percent and
+ * deterministic; what the prediction may be off beside that is the most it was over some hundred such designs but for
+ * one in twenty.
  */
 const HALF_WIDTH = 0.01;
 const TOLERANCE = 0.06;
@@ -52,8 +53,9 @@ async function difference(example: Example, few: Few): Promise<number> {
 }
 
 /*
- * Nearly every group holds a pixel that runs to the limit, so multiprocessors end their waves at the same instant and share the
- * blocks of the last one evenly: predicted as if the first of them took all it can hold, these were up to half too late.
+ * Nearly every group holds a pixel that runs to the limit, so multiprocessors end their waves at the same instant and
+ * share the blocks of the last one evenly: predicted as if the first of them took all it can hold, these were up to
+ * half too late.
  */
 const TIED: Few[] = [
   {
@@ -180,8 +182,8 @@ it.each(ONE_MORE)(
 );
 
 /*
- * Launches whose blocks are no draws from one law: as many of a bucket as there are, one that is the longest, and those of a window
- * in its order. As draws in any order, these were between a fifth too late and almost half too soon.
+ * Launches whose blocks are no draws from one law: as many of a bucket as there are, one that is the longest, and those
+ * of a window in its order. As draws in any order, these were between a fifth too late and almost half too soon.
  */
 const ORDERED = [
   {
@@ -257,8 +259,8 @@ it.each(ORDERED)('knows the blocks of $units units of $lengths in $balancing', a
 });
 
 /*
- * Groups that take their units from one counter, on a grid that gives some multiprocessors a block more: the others are faster and
- * take more of the units. Predicted as if each group had as many, these were up to 67 % too late.
+ * Groups that take their units from one counter, on a grid that gives some multiprocessors a block more: the others are
+ * faster and take more of the units. Predicted as if each group had as many, these were up to 67 % too late.
  */
 it.each([
   { lengths: 'geometric(0.02)', units: 60_000, threadsPerUnit: 16, unitsPerThread: 16, block: 512 },

@@ -8,8 +8,8 @@ import { independentGroups } from '../../src-workers/simulate/samplers.ts';
 import { kneeRate, unsortedDepth } from '../bench/composite-designs.ts';
 
 /*
- * A little more than whole waves: the last block takes about as long as any other, and some multiprocessor has it for certain. As a probability
- * of each slot it was missed in a third of the launches of five multiprocessors.
+ * A little more than whole waves: the last block takes about as long as any other, and some multiprocessor has it for
+ * certain. As a probability of each slot it was missed in a third of the launches of five multiprocessors.
  */
 const LAWS = {
   'two lengths': unwrap(

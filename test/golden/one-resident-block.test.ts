@@ -9,9 +9,9 @@ import { simulateDesign } from '../../src-workers/simulate/simulate-design.ts';
 import { gpu, planOf } from '../unit/sweep-plans.ts';
 
 /*
- * A device with one block at a time on a multiprocessor, of up to 64 thread groups that end together where units are sorted:
- * nothing but the groups that are left of that block can be active. Lengths and iterations are those of the ranking that is
- * measured on SwiftShader.
+ * A device with one block at a time on a multiprocessor, of up to 64 thread groups that end together where units are
+ * sorted: nothing but the groups that are left of that block can be active. Lengths and iterations are those of the
+ * ranking that is measured on SwiftShader.
  */
 const DEVICE = 'software-swiftshader';
 const STUDY: StudyFile = {

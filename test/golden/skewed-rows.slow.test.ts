@@ -10,8 +10,8 @@ import { simulateDesign } from '../../src-workers/simulate/simulate-design.ts';
 import { KERNEL, oneDesign, planOf } from '../unit/sweep-plans.ts';
 
 /*
- * Of the best of a space the prediction is too hopeful where it errs at all. Skewed rows in sorted windows: one block in sixteen
- * lives eight times as long as the mean, and a launch is over before slots have seen many of them.
+ * Of the best of a space the prediction is too hopeful where it errs at all. Skewed rows in sorted windows: one block
+ * in sixteen lives eight times as long as the mean, and a launch is over before slots have seen many of them.
  */
 it('the best designs for skewed rows take the time that the event simulation plays, within 8 %', async () => {
   const file = join(import.meta.dirname, '../../db/examples/spmv-skewed.json');
@@ -32,8 +32,8 @@ it('the best designs for skewed rows take the time that the event simulation pla
 });
 
 /*
- * The slot that has the longest unit of one window has that of every other one, or every fourth: it ends the launch alone. A sample of the
- * blocks missed it, and was 75 and 50 % too short.
+ * The slot that has the longest unit of one window has that of every other one, or every fourth: it ends the launch
+ * alone. A sample of the blocks missed it, and was 75 and 50 % too short.
  */
 it.each([
   ['window-sort(8192)', 2048],

@@ -86,7 +86,10 @@ const BALANCINGS = [
   'dynamic-fetch',
 ] as const;
 
-/** Every sharing of units with every loop, every balancing, blocks that end within a thread group, grids of one and of many. */
+/**
+ * Every sharing of units with every loop, every balancing, blocks that end within a thread group, grids of one and of
+ * many.
+ */
 const LOOPS: readonly BenchCase[] = [
   ...UNITS.flatMap((u) =>
     (['nested', 'flattened', 'dynamic-fetch', 'dynamic-fetch(3)', 'dynamic-fetch(group)'] as const).flatMap(
@@ -229,7 +232,8 @@ describe('measuring with the emulation', () => {
       const values = valuesOf(id) as Readonly<Record<string, readonly number[]>>;
       const [depths, works] = [values['groupDepth'], values['groupIterations']];
       expect(depths.length).toBe(10);
-      // A look at the clock per iteration, and one more at the end, by the whole group in lockstep and by every unit alone.
+      // A look at the clock per iteration, and one more at the end, by the whole group in lockstep and by every unit
+      // alone.
       const tick = 1024;
       const lockstep = depths.map((depth, i) => tick * (execution === 'lockstep' ? n * (depth + 1) : works[i] + n));
       expect(values['groupLockstepCycles'], id).toEqual(lockstep);
@@ -511,7 +515,8 @@ describe('what goes wrong', () => {
   });
 
   it('ends where the device is gone', async () => {
-    // Filling the table, raising the clocks, and two for each sample: the one that the host hands the other over behind.
+    // Filling the table, raising the clocks, and two for each sample: the one that the host hands the other over
+    // behind.
     const { ended, records } = await measure(planOf([unitLoop('a', {}), unitLoop('b', {})]), {
       environment: { CUDA_SHIM_FAULT_LAUNCH: '6' },
     });
@@ -1017,7 +1022,8 @@ int main(int, char** words) {
 
 describe('the line of a cache', () => {
   it('follows from the usual slow load, not from waits for a translation, and only where slow loads stand out', async () => {
-    // As a GPU may answer: a hit takes 40 cycles or one more, every `links` loads a miss 250, the first load of a page 2000.
+    // As a GPU may answer: a hit takes 40 cycles or one more, every `links` loads a miss 250, the first load of a page
+    // 2000.
     const source = join(folder, 'line.cu');
     await writeFile(
       source,

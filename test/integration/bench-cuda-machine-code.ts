@@ -1,7 +1,7 @@
 /**
  * Machine code of compute capabilities 7.0 and above, as far as tests of what the assembler left need it: 16 bytes an
- * instruction, the operation in its lowest 9 bits whatever its operands are (of registers, immediate, constant, uniform).
- * NVIDIA does not publish this; disassemblers show it.
+ * instruction, the operation in its lowest 9 bits whatever its operands are (of registers, immediate, constant,
+ * uniform). NVIDIA does not publish this; disassemblers show it.
  */
 export type Operation =
   | 'clock'
@@ -48,12 +48,18 @@ const READS = new Set([0x005, 0x119, 0x1c3, 0x0cb]);
 /** The low word of the multiprocessor's clock. */
 const CLOCK = 0x50;
 
-/** Programs for devices that lie uncompressed in an object file: of each, the operations of its kernels in the order of their code. */
+/**
+ * Programs for devices that lie uncompressed in an object file: of each, the operations of its kernels in the order of
+ * their code.
+ */
 export function deviceCode(object: Buffer): readonly ReadonlyMap<string, readonly Operation[]>[] {
   return programsOf(object, operationsOf);
 }
 
-/** Instructions of the longest innermost loop of a kernel. NOPs are not counted: compute capability 12.0 needs four after each FP64. */
+/**
+ * Instructions of the longest innermost loop of a kernel. NOPs are not counted: compute capability 12.0 needs four
+ * after each FP64.
+ */
 export interface InnerLoop extends Counts {
   /** The same of the longest loop around it, or of itself. */
   readonly outer: Counts;
@@ -111,8 +117,8 @@ function operationsOf(code: Buffer): readonly Operation[] {
 }
 
 /**
- * Whether a branch leads back, and further than to itself, with which all code ends. Its distance has bit 81 for a sign; newer
- * devices have it in units of 4 bytes, and its lowest byte apart.
+ * Whether a branch leads back, and further than to itself, with which all code ends. Its distance has bit 81 for a
+ * sign; newer devices have it in units of 4 bytes, and its lowest byte apart.
  */
 function leadsBack(branch: Buffer): boolean {
   const [lowest, high] = [branch[2], branch.readUInt32LE(4)];
@@ -160,7 +166,10 @@ function innerLoop(code: Buffer): InnerLoop | null {
   return { ...counts(longest), outer: counts(outer) };
 }
 
-/** From the end of a branch to its target, bytes: 48 bits from bit 34 on, and before them, on newer devices, 8 from bit 16 on. */
+/**
+ * From the end of a branch to its target, bytes: 48 bits from bit 34 on, and before them, on newer devices, 8 from bit
+ * 16 on.
+ */
 function distance(code: Buffer, at: number, isNewer: boolean): number {
   const words = code.readBigUInt64LE(at) | (code.readBigUInt64LE(at + 8) << 64n);
   const high = BigInt.asIntN(48, words >> 34n);

@@ -36,7 +36,9 @@ const KEPT = ['sm_80', 'sm_120'];
 const FLAGS = COMPILE_FLAGS.filter((flag) => flag !== '-O3');
 /** The lowest that the assembler accepts. */
 const CAP = 24;
-/** A kernel as short as most, with loads; its loop with several threads per unit has to do several iterations in a pass. */
+/**
+ * A kernel as short as most, with loads; its loop with several threads per unit has to do several iterations in a pass.
+ */
 const KERNEL: KernelProfile = {
   ...KERNEL_DEFAULTS,
   name: 'short',
@@ -113,7 +115,8 @@ describe.skipIf(lacks('nvcc'))('the CUDA sources under nvcc', () => {
     const [one] = THREADS.map((u) => nestedLoops(`unit-loop-u${u}`));
     for (const [at, { local }] of nestedLoops(`unit-loop-u1-${CAP}`).entries()) {
       expect(one[at].local).toBe(0);
-      // A load and a store for each register that is not there; some are needed once, and what spills needs some itself.
+      // A load and a store for each register that is not there; some are needed once, and what spills needs some
+      // itself.
       const registers = kernels
         .get('unit-loop-u1')!
         .find(
@@ -138,7 +141,8 @@ describe.skipIf(lacks('nvcc'))('the CUDA sources under nvcc', () => {
   });
 
   /**
-   * For every architecture, each kernel of this name: its operations, in order, from the first look at the clock to the last.
+   * For every architecture, each kernel of this name: its operations, in order, from the first look at the clock to the
+   * last.
    */
   function timed(name: RegExp): readonly { readonly kernel: string; readonly operations: readonly Operation[] }[] {
     const programs = deviceCode(readFileSync(objectOf(objects[0])));

@@ -10,8 +10,8 @@ import { findTool, lacks } from '../tools.mjs';
 import { EMULATING_NVCC } from './bench-cuda-plans.ts';
 
 /*
- * The headers for C++ libraries, compiled and run on recorders of the part of each interface that they use; CUB's collectives come from
- * CUB itself under nvcc, and Kokkos is Kokkos itself where Debian's package is there.
+ * The headers for C++ libraries, compiled and run on recorders of the part of each interface that they use; CUB's
+ * collectives come from CUB itself under nvcc, and Kokkos is Kokkos itself where Debian's package is there.
  */
 
 const RECORDERS: Readonly<Record<string, string>> = {

@@ -12,8 +12,9 @@ import { HOSTILE, openBench, smallStudy, type Bench } from '../unit/export-runs.
 import { lacks } from '../tools.mjs';
 
 /*
- * The files for tuners, run by Python with its standard library alone. The tuners are recorders of their documented interface: they
- * take the parameters of these names and no others, and prune, look up and enqueue as the documentation says.
+ * The files for tuners, run by Python with its standard library alone. The tuners are recorders of their documented
+ * interface: they take the parameters of these names and no others, and prune, look up and enqueue as the documentation
+ * says.
  */
 
 /** triton.Config, and how triton.autotune prunes its configs (python/triton/runtime/autotuner.py). */
@@ -38,8 +39,8 @@ def prune(configs, named_args, kwargs, perf_model, top_k, early_config_prune):
 `;
 
 /**
- * kernel_tuner.tune_kernel: in simulation mode every configuration within the restrictions must be in the cache; else each is measured,
- * with the number of its blocks as its time, and written to the cache.
+ * kernel_tuner.tune_kernel: in simulation mode every configuration within the restrictions must be in the cache; else
+ * each is measured, with the number of its blocks as its time, and written to the cache.
  */
 const KERNEL_TUNER = `
 import itertools, json

@@ -9,7 +9,8 @@ import { documentOf, lockstep } from '../command-line.ts';
 import { lacks } from '../tools.mjs';
 import { smallStudy } from '../unit/export-runs.ts';
 
-// lockstep.py under a Python that has its standard library alone, beside what the command line says of the same database.
+// lockstep.py under a Python that has its standard library alone, beside what the command line says of the same
+// database.
 const DATA = join(import.meta.dirname, '..', 'data');
 const folder = mkdtempSync(join(tmpdir(), 'lockstep-python-'));
 const at = (name: string): string => join(folder, name);
@@ -190,7 +191,8 @@ describe.skipIf(lacks('python3'))('lockstep.py', () => {
     expect(made).toContainEqual(again);
     const large = (designs: readonly Design[]): number => designs.filter(isLarge).length;
     expect(interrupted).toMatchObject({ measured: 5 - large(tried.slice(0, 5)), failed: large(tried.slice(0, 5)) });
-    // With the last design of the budget nothing more is expected to be gained either: which of both is said rests on the tie bands.
+    // With the last design of the budget nothing more is expected to be gained either: which of both is said rests on
+    // the tie bands.
     expect(measured).toMatchObject({ measured: 18 - large(made), failed: large(made) });
     expect(['budget', 'within']).toContain(measured.stopped);
     expect(large(made)).toBeGreaterThan(0);

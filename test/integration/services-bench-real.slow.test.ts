@@ -17,7 +17,8 @@ import { unwrap } from '../../src-workers/domain/result.ts';
 import { call as callOn, ended as endedOn } from '../unit/engine-calls.ts';
 import { lacks } from '../tools.mjs';
 
-// The engine with the programs that really measure: this machine's CPU, and the software adapter that a Chromium brings.
+// The engine with the programs that really measure: this machine's CPU, and the software adapter that a Chromium
+// brings.
 const ROOT = join(import.meta.dirname, '..', '..');
 const DEVICE = 'software-swiftshader';
 const folder = mkdtempSync(join(tmpdir(), 'lockstep-bench-real-'));
@@ -78,8 +79,8 @@ it.skipIf(lacks('swiftshader'))(
 
     const fitted = await engine.call('calibration.save', { id: run.id, name: 'this machine' });
     if (!fitted.ok) {
-      // A machine that is busy with other things measures those, and a calibration that explains nothing is refused. What
-      // calibrating finds is held to known times in services-bench.slow.test.ts.
+      // A machine that is busy with other things measures those, and a calibration that explains nothing is refused.
+      // What calibrating finds is held to known times in services-bench.slow.test.ts.
       expect(fitted.error.message).toMatch(/measurements of this study's kernel/);
       return;
     }
@@ -90,7 +91,8 @@ it.skipIf(lacks('swiftshader'))(
 );
 
 it('measures contention on the CPU, from where an earlier attempt stopped', async () => {
-  // What bench.start would plan moves gigabytes; the same cases with little are measured by going on with a run of them.
+  // What bench.start would plan moves gigabytes; the same cases with little are measured by going on with a run of
+  // them.
   const { store } = engine.context;
   const plan = cpuPlan({ cores: 2, totalBytes: 2 ** 22, repeats: 7, warmUps: 1 });
   const request = { target: 'cpu', backend: 'cpu', suite: 'contention', sourceRunId: null, deviceId: null, repeats: 7, warmUps: 1, cases: plan.cases.length }; // prettier-ignore

@@ -837,7 +837,8 @@ describe('a probe before measuring', () => {
     fake({ msPerUnit: 0.02 });
     const { proposal } = (await probe(engine, runId)) as Extract<ProbeAnswer, { kind: 'done' }>;
     expect(proposal).toMatchObject({ units: 100_000, ofUnits: 100_000, ofRepeats: 15 });
-    // 5 designs of 9 + 3 launches of 2 s are 120 s, without starting the program: on a busy machine that takes seconds. 7 are the fewest.
+    // 5 designs of 9 + 3 launches of 2 s are 120 s, without starting the program: on a busy machine that takes seconds.
+    // 7 are the fewest.
     expect([7, 8]).toContain(proposal!.repeats);
     const tight = (await probe(engine, runId, { timeLimitMs: 20_000 })) as Extract<ProbeAnswer, { kind: 'done' }>;
     // 5 designs of 7 + 3 launches in 20 s: 0.4 s each, of which starting the program takes a part.

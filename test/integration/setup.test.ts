@@ -20,8 +20,9 @@ import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { ensureBuilt, fetchElectron } from '../../src-main/hosts/setup.mjs';
 
 /*
- * The first start of a clone: what it builds, and what it downloads. The clone has the real start script and Electron's real
- * installer, which downloads from a server of this test; its bundler and its runtime are small scripts that say that they ran.
+ * The first start of a clone: what it builds, and what it downloads. The clone has the real start script and Electron's
+ * real installer, which downloads from a server of this test; its bundler and its runtime are small scripts that say
+ * that they ran.
  */
 const ROOT = join(import.meta.dirname, '../..');
 const { version } = JSON.parse(readFileSync(join(ROOT, 'node_modules/electron/package.json'), 'utf8')) as {

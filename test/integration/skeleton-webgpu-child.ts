@@ -3,7 +3,8 @@ import { readFileSync } from 'node:fs';
 import { openNodeWebGpu } from '../../src-workers/bench/webgpu/node.ts';
 import { unwrap } from '../../src-workers/domain/result.ts';
 
-// Runs exported WGSL kernels: node skeleton-webgpu-child.ts FILE. It prints, by kernel, the sums of all units and how often each ended.
+// Runs exported WGSL kernels: node skeleton-webgpu-child.ts FILE. It prints, by kernel, the sums of all units and how
+// often each ended.
 
 /** One launch after another; `lists` are the bindings behind the launch, in their order. */
 export interface WgslKernelRun {

@@ -10,7 +10,8 @@ import { findTool, lacks } from '../tools.mjs';
 import { innerLoops, type InnerLoop } from './bench-cuda-machine-code.ts';
 import { runToEnd, SOURCES } from './bench-cuda-plans.ts';
 
-// The kernel that a stand-in is predicted by is what it executes: counted in its own PTX, and in the machine code made of that.
+// The kernel that a stand-in is predicted by is what it executes: counted in its own PTX, and in the machine code made
+// of that.
 
 const THREADS = [1, 2, 4, 8, 16, 32];
 const ARCHITECTURES = [80, 90, 120];
@@ -130,7 +131,10 @@ describe.skipIf(lacks('nvcc'))('the loop that stands in for a kernel, as nvcc co
   );
 });
 
-/** The instructions of the longest loop without another in it: copies and conversions that no machine executes are left out. */
+/**
+ * The instructions of the longest loop without another in it: copies and conversions that no machine executes are left
+ * out.
+ */
 function innerLoopOf(ptx: string): readonly string[] {
   const lines = ptx.split('\n').map((line) => line.trim());
   const labels = new Map(

@@ -4,8 +4,8 @@ import { join } from 'node:path';
 import { openNodeWebGpu } from '../../src-workers/bench/webgpu/node.ts';
 import { unwrap } from '../../src-workers/domain/result.ts';
 
-// A person's own WebGPU program with lockstep.wgsl before its shader: node trace-webgpu-child.ts traced|untraced UNITS ROOM. It prints
-// what its kernel counts itself.
+// A person's own WebGPU program with lockstep.wgsl before its shader: node trace-webgpu-child.ts traced|untraced UNITS
+// ROOM. It prints what its kernel counts itself.
 
 const [how, unitsText, roomText] = process.argv.slice(2) as [string, string, string];
 const [units, room] = [Number(unitsText), Number(roomText)];

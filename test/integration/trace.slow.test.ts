@@ -37,8 +37,8 @@ function collatz(n: number): number {
 const lengthsOf = (units: number): number[] => Array.from({ length: units }, (_, unit) => collatz(unit + 1));
 
 /**
- * Lanes held over lanes active, of thread groups that take these units together, one group after another: each row has the
- * units of one group's lanes at once, and lanes without a unit do not count.
+ * Lanes held over lanes active, of thread groups that take these units together, one group after another: each row has
+ * the units of one group's lanes at once, and lanes without a unit do not count.
  */
 function lossOf(rounds: readonly (readonly number[])[]): number {
   const sum = (values: readonly number[]): number => values.reduce((all, value) => all + value, 0);

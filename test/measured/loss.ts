@@ -12,8 +12,8 @@ import { fileOpener } from '../../src-workers/parse/open-file.ts';
 import { spreadLengths, timeInTurn, type Batch } from './swiftshader.ts';
 
 /*
- * The loss of lockstep, measured against the models: units of the same serial work, n = 1, 2 or 4 side by side in a group of
- * 4 lanes, so many groups either way. Time over that of n = 1 is then the aggregate loss.
+ * The loss of lockstep, measured against the models: units of the same serial work, n = 1, 2 or 4 side by side in a
+ * group of 4 lanes, so many groups either way. Time over that of n = 1 is then the aggregate loss.
  */
 const ROOT = join(import.meta.dirname, '../..');
 export const LOSS_WORKLOADS = ['geometric(0.05)', 'uniform(20,40)', 'file:acts-propagation-steps.csv'];
@@ -26,7 +26,10 @@ const UNITS_PER_GROUP = [1, 2, 4];
 /** One block of the largest size, which one thread runs: the other cores may do what they like. */
 const BLOCK_THREADS = 256;
 const LANES = 4;
-/** Iterations of all groups that a launch is given at n = 1: some milliseconds, about what a busy machine runs in one go. */
+/**
+ * Iterations of all groups that a launch is given at n = 1: some milliseconds, about what a busy machine runs in one
+ * go.
+ */
 const ITERATIONS = 10_000;
 /** So many that a few by which the turns of loops differ do not matter. */
 const INSTRUCTIONS = 448;

@@ -14,14 +14,17 @@ import { gpu, planOf } from '../unit/sweep-plans.ts';
 import { spreadLengths, timeInTurn } from './swiftshader.ts';
 
 /*
- * Designs of one study, predicted and measured: how well the predictor ranks them, as it stands and calibrated on others.
+ * Designs of one study, predicted and measured: how well the predictor ranks them, as it stands and calibrated on
+ * others.
  *
- * The space was chosen before it was measured: every way to share and order units that WebGPU runs, blocks from one thread group
- * to the largest, one to eight units per thread; designs drawn at random, as many of each number of threads per unit. A narrower
- * one (blocks of up to four thread groups, grids of very few) is ranked better, but says less. What the models do not know of
- * this device, and what they lose here: a block of one thread group takes no longer per iteration than its share of a larger one.
+ * The space was chosen before it was measured: every way to share and order units that WebGPU runs, blocks from one
+ * thread group to the largest, one to eight units per thread; designs drawn at random, as many of each number of
+ * threads per unit. A narrower one (blocks of up to four thread groups, grids of very few) is ranked better, but says
+ * less. What the models do not know of this device, and what they lose here: a block of one thread group takes no
+ * longer per iteration than its share of a larger one.
  *
- * Not covered: lengths of another law, loads from memory, caps on registers, and more than one block at a time on a core.
+ * Not covered: lengths of another law, loads from memory, caps on registers, and more than one block at a time on a
+ * core.
  */
 const DEVICE = 'software-swiftshader';
 const THREADS_PER_UNIT = [1, 2, 4];
@@ -32,9 +35,9 @@ const ROUNDS = 6;
 const REPEATS = 2;
 
 /**
- * Instructions that change a unit in the flattened form of `unit-loop-shader.ts`, counted there: two comparisons, storing the
- * result, the next position, two loads with their addresses, the first mix, and a selection for each of four variables.
- * SwiftShader masks branches and never jumps over them, so every pass pays.
+ * Instructions that change a unit in the flattened form of `unit-loop-shader.ts`, counted there: two comparisons,
+ * storing the result, the next position, two loads with their addresses, the first mix, and a selection for each of
+ * four variables. SwiftShader masks branches and never jumps over them, so every pass pays.
  */
 const CHANGE_INSTRUCTIONS = 24;
 
@@ -79,7 +82,10 @@ function resolutionOf(rows: readonly Row[]): number {
   return sortedQuantile(differences, 0.95);
 }
 
-/** Kendall's τ over the pairs of designs whose measured times differ by more than the resolution, and their share of all. */
+/**
+ * Kendall's τ over the pairs of designs whose measured times differ by more than the resolution, and their share of
+ * all.
+ */
 function resolvedKendall(rows: readonly Row[], predictedOf: (row: Row) => number): { tau: number; pairs: number } {
   const resolution = resolutionOf(rows);
   let resolved = 0;

@@ -22,8 +22,8 @@ import { gpu, planOf } from '../unit/sweep-plans.ts';
 import { timeInTurn, type Batch } from './swiftshader.ts';
 
 /*
- * The SpMV kernels of the examples in WGSL, measured as they are, beside the predictions of the example's study: designs drawn at random, as
- * many of each implementation, on every matrix of the repository that can be read.
+ * The SpMV kernels of the examples in WGSL, measured as they are, beside the predictions of the example's study:
+ * designs drawn at random, as many of each implementation, on every matrix of the repository that can be read.
  */
 const SPMV = join(import.meta.dirname, '../../db/examples/kernels/spmv');
 const DEVICE = 'software-swiftshader';
@@ -53,7 +53,10 @@ interface Measured extends Batch {
   readonly indices: readonly number[];
 }
 
-/** @param designs of each implementation on each matrix @param rounds in which all designs are measured in turn, twice each */
+/**
+ * @param designs of each implementation on each matrix @param rounds in which all designs are measured in turn, twice
+ *   each
+ */
 export interface Effort {
   readonly designs: number;
   readonly rounds: number;
@@ -162,8 +165,8 @@ export function syntheticMatrices(folder: string): readonly string[] {
 }
 
 /**
- * The study with the fields of `FITTED` that leave the least mean error of ln(time), from its own on, by changing one at a time; and the
- * instructions of all kernels, which scale all times.
+ * The study with the fields of `FITTED` that leave the least mean error of ln(time), from its own on, by changing one
+ * at a time; and the instructions of all kernels, which scale all times.
  */
 export async function fitSpmv({ rows, predict }: SpmvMeasurement): Promise<{ study: StudyFile; meanError: number }> {
   const errorOf = async (study: StudyFile): Promise<{ error: number; scale: number }> => {

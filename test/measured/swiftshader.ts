@@ -15,10 +15,10 @@ import { mersenneTwister } from '../../src-workers/numeric/random.ts';
 /*
  * Measuring on SwiftShader, the software adapter of every Chromium: a true lockstep machine of 4 lanes. How it runs a
  * launch (src/Pipeline/ComputeProgram.cpp and SpirvShaderControlFlow.cpp of its sources, and seen in measured times):
- * blocks are dealt out to 16 tasks in turn, which as many threads as the machine has cores take up; the subgroups of a block
- * run one after another, each to its end, on one thread; a branch masks lanes but is never jumped over, and a loop runs
- * until no lane is left in it, once at least. So a block alone runs on one thread, and its time is the sum of the depths of
- * its groups; and an empty unit costs a pass of its loop.
+ * blocks are dealt out to 16 tasks in turn, which as many threads as the machine has cores take up; the subgroups of a
+ * block run one after another, each to its end, on one thread; a branch masks lanes but is never jumped over, and a
+ * loop runs until no lane is left in it, once at least. So a block alone runs on one thread, and its time is the sum of
+ * the depths of its groups; and an empty unit costs a pass of its loop.
  */
 
 const CHILD = join(import.meta.dirname, '../../src-workers/bench/webgpu/child.ts');
@@ -37,7 +37,10 @@ export function swiftShaderEnvironment(): NodeJS.ProcessEnv {
   return { ...env, ...added };
 }
 
-/** Lets a process that was just started go before all others, where the system lets us; times are the fastest either way. */
+/**
+ * Lets a process that was just started go before all others, where the system lets us; times are the fastest either
+ * way.
+ */
 function goFirst(pid: number): void {
   try {
     setPriority(pid, constants.priority.PRIORITY_HIGHEST);
@@ -104,8 +107,9 @@ export interface Timed {
 }
 
 /**
- * Times batches of designs again and again in turn, so that what else the machine does meets all alike; in another order each
- * time, since it hangs on the launches before whether SwiftShader's second thread takes part in one. Checks all results.
+ * Times batches of designs again and again in turn, so that what else the machine does meets all alike; in another
+ * order each time, since it hangs on the launches before whether SwiftShader's second thread takes part in one. Checks
+ * all results.
  */
 export async function timeInTurn(batches: readonly Batch[], rounds: number, repeats: number): Promise<Timed> {
   const samplesNs = batches.map(({ designs }) => designs.map((): number[] => []));

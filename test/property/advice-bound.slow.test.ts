@@ -87,7 +87,8 @@ async function expectBounds(study: StudyFile) {
 }
 
 describe('the shortest time of a design', () => {
-  // 216, 254, 308 and 2276 have sorted launches of a few blocks with heavy tails, 22 fetches in a given order, 1938 on uneven multiprocessors: bounds were too long there.
+  // 216, 254, 308 and 2276 have sorted launches of a few blocks with heavy tails, 22 fetches in a given order, 1938 on
+  // uneven multiprocessors: bounds were too long there.
   it.each([22, 216, 254, 308, 1938, 2276, ...Array.from({ length: 24 }, (_, seed) => seed)])(
     'is below every predicted time of random study %i',
     async (seed) => {

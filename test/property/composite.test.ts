@@ -128,7 +128,8 @@ describe('the composite prediction', () => {
     fc.assert(
       fc.property(anyDesign, fc.double({ min: 1.02, max: 3, noNaN: true }), (design, factor) => {
         const more = Math.ceil(design.gridBlocks * factor);
-        // Below one wave, and where the renewal gives way to the stationary state, pieces meet within about two percent.
+        // Below one wave, and where the renewal gives way to the stationary state, pieces meet within about two
+        // percent.
         expect(predict(design, { gridBlocks: more })).toBeGreaterThan(0.97 * predict(design));
       }),
       { numRuns: 300 },
@@ -231,7 +232,8 @@ describe('the composite prediction', () => {
           launchCycles(plainLaunch(kind, blocks, multiprocessors));
         const launch = plainLaunch(more, gridBlocks, multiprocessors);
         const cycles = launchCycles({ ...launch, shorter: fewer, fullerBlocks: fuller });
-        // Blocks are counted in whole short ones and in whole long ones: up to one more of each on every multiprocessor.
+        // Blocks are counted in whole short ones and in whole long ones: up to one more of each on every
+        // multiprocessor.
         expect(cycles).toBeGreaterThanOrEqual(at(fewer, gridBlocks) * (1 - 1e-12));
         expect(cycles).toBeLessThanOrEqual(at(more, gridBlocks + 2 * multiprocessors));
       }),

@@ -9,7 +9,10 @@ import { decodeInto, spaceSize } from '../../src-workers/space/axes.ts';
 import { AGREEMENT_FRACTION, tieTable } from '../../src-workers/sweep/ties.ts';
 import { oneDesign, planOf } from './sweep-plans.ts';
 
-/** A few designs of each cell are invalid: blocks above 64 registers per thread hold fewer threads, and the grid may exceed the units. */
+/**
+ * A few designs of each cell are invalid: blocks above 64 registers per thread hold fewer threads, and the grid may
+ * exceed the units.
+ */
 const AXES: StudyFile['axes'] = {
   threadsPerUnit: [1, 4, 32],
   balancing: ['none', 'dynamic-fetch'],

@@ -112,9 +112,9 @@ describe('catalogue', () => {
     expect(device.year).toBeLessThanOrEqual(2026);
   });
 
-  // FP32 peaks as the vendors print them, TFLOP/s, two operations per lane and cycle; where AMD counts packed or dual-issued
-  // instructions, and for a device that is half of a board, half of what it prints. Half a unit of the last printed digit is
-  // 1 % at worst; data sheets also round clocks.
+  // FP32 peaks as the vendors print them, TFLOP/s, two operations per lane and cycle; where AMD counts packed or
+  // dual-issued instructions, and for a device that is half of a board, half of what it prints. Half a unit of the last
+  // printed digit is 1 % at worst; data sheets also round clocks.
   it.each([
     ['nvidia-c1060', 0.622],
     ['nvidia-m2050', 1.03],
@@ -198,7 +198,8 @@ describe('catalogue', () => {
     expect(Math.abs((2 * peak) / 1000 / teraflops - 1)).toBeLessThan(0.01);
   });
 
-  // Memory buses, bits, and what one bit carries, Gbit/s. Half a unit of the last printed digit is 0.5 % at worst (MI300X).
+  // Memory buses, bits, and what one bit carries, Gbit/s. Half a unit of the last printed digit is 0.5 % at worst
+  // (MI300X).
   const BUSES: readonly (readonly [string, number, number])[] = [
     ['nvidia-c1060', 512, 1.6],
     ['nvidia-m2050', 384, 3.092],

@@ -47,7 +47,8 @@ describe('the reader', () => {
 
   it('makes cells of what the slices column of the ginkgo data holds', async () => {
     const size = '100,100,600,6,6,6,6';
-    // Two slices, the longest rows 12 and 9: 1,344 cells; a twelfth is 112. As cells with arrays: 5 entries of 8 bytes more.
+    // Two slices, the longest rows 12 and 9: 1,344 cells; a twelfth is 112. As cells with arrays: 5 entries of 8 bytes
+    // more.
     const row = (name: string, cells: number) => `${name},${size},12,6,1,0,${cells},1,1\n`;
     const cellsOf = async (...rows: string[]) =>
       unwrap(await read(`${HEADER}\n${rows.join('')}`)).matrices.map(({ slicedCells }) => slicedCells);
@@ -191,7 +192,8 @@ describe('judging', () => {
 
   it('has a median error above 20 % in these columns, and costs more than 1.05, or 1.08 of loops, on these GPUs', () => {
     const gpus = [ginkgo, loops].flatMap((judged) => judgeDataset(judged).gpus);
-    // One predictor says all times, with what it assumes of every kernel: a model made for these products alone was within 14 % of ginkgo's.
+    // One predictor says all times, with what it assumes of every kernel: a model made for these products alone was
+    // within 14 % of ginkgo's.
     expect(
       gpus.flatMap(({ column, implementations }) =>
         implementations

@@ -13,7 +13,8 @@ const found = (phase: Phase | undefined) =>
   phase && [phase.instructions, phase.dependentExchanges ?? 0, phase.dependentLoads ?? 0, phase.bytes ?? 0];
 
 describe('phases of PTX', () => {
-  // Counted by hand in the listing, a term for each block: instructions, then exchanges and loads on the chain, then bytes.
+  // Counted by hand in the listing, a term for each block: instructions, then exchanges and loads on the chain, then
+  // bytes.
   it.each([
     ['nested1', 19, { prologue: [8 + 9 + 1, 0, 0, 0], unit: [2 + 7 + 1 + 3 + 4, 0, 1, 8] }],
     [

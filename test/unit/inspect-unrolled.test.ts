@@ -16,7 +16,8 @@ const read = (code: string, entry: string, asked: Asked = {}): Inspection =>
 const chosenOf = ({ loops, chosen }: Inspection) => loops[chosen!.loop];
 
 describe('loops that compilers unrolled, and those that they left', () => {
-  // Instructions from the head of the loop to its branch back, counted in the listings, and the iterations that they are.
+  // Instructions from the head of the loop to its branch back, counted in the listings, and the iterations that they
+  // are.
   it.each([
     ['row', 16, { ptx: [29, 4], sm_80: [87, 16], sm_90: [88, 16] }],
     ['column', 25, { ptx: [68, 4], sm_80: [72, 4], sm_90: [73, 4] }],

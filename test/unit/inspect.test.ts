@@ -76,7 +76,8 @@ describe('loops of PTX', () => {
   it('divides an unrolled loop by the step of its counter, or as asked, and by its marks', () => {
     const csr = read({ ptx: PTX }, { entry: 'csr' });
     const main = chosenOf(csr);
-    // Of four iterations 12 loads, as many multiplications with them, the counters of two arrays, two comparisons and the branch.
+    // Of four iterations 12 loads, as many multiplications with them, the counters of two arrays, two comparisons and
+    // the branch.
     expect([main.instructionsPerIteration, main.unrolled, main.byClass.fp32, main.dependentLoads]).toEqual([
       7.25, 4, 1, 0.5,
     ]);
@@ -105,7 +106,8 @@ describe('loops of PTX', () => {
 
   it('counts both sides of a branch, and the shorter one', () => {
     const loop = chosenOf(read({ ptx: PTX }, { entry: 'branches' }));
-    // 7 before the branch with it, 1 more to the left side of 6; 9 on the right side; 5 at the end. PTX keeps a branch that machine code lays out.
+    // 7 before the branch with it, 1 more to the left side of 6; 9 on the right side; 5 at the end. PTX keeps a branch
+    // that machine code lays out.
     expect(loop.instructionsPerIteration).toBe(7 + 1 + 6 + 10 + 5);
     expect(loop.shortestPath).toBe(7 + 1 + 6 + 5);
     expect(loop.dependentLoads).toBe(1);
@@ -150,7 +152,10 @@ describe('loops of PTX', () => {
   });
 });
 
-/** A loop over a row as a disassembler lists it, written for this test: two loads of the chain, an FMA, three of integers, the branch. */
+/**
+ * A loop over a row as a disassembler lists it, written for this test: two loads of the chain, an FMA, three of
+ * integers, the branch.
+ */
 const LISTED = `
 	.target	sm_90
 	.section	.text.csr,"ax",@progbits

@@ -162,9 +162,9 @@ async function predicted(kernel: Partial<StudyFile['kernel']>, axes: Partial<Stu
 }
 
 /**
- * Bytes of `ACCESSES` on full multiprocessors of an A100, by a thread and by 32 threads a unit. 2,048 threads touch two lines each along the unit,
- * and by gathers √0.4 of one, of a cache of 1,536 lines; 32 threads touch 31 elements and a sector. Two in five gathers
- * miss.
+ * Bytes of `ACCESSES` on full multiprocessors of an A100, by a thread and by 32 threads a unit. 2,048 threads touch two
+ * lines each along the unit, and by gathers √0.4 of one, of a cache of 1,536 lines; 32 threads touch 31 elements and a
+ * sector. Two in five gathers miss.
  */
 const REUSED = 1 / (1 + ((4 / 3) * (2 + Math.sqrt(0.4))) ** 3);
 const BY_THREAD = REUSED * (8 + 4) + (1 - REUSED) * (32 + 32) + 0.4 * 32;

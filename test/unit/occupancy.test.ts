@@ -103,8 +103,8 @@ describe('AMD', () => {
   const blocks = (isa: string, waveSize: 32 | 64, launch: BlockUsage) =>
     amdResidency(unwrap(amdOccupancyRules(isa, waveSize)), launch);
 
-  // Waves per SIMD: ⌊registers of a SIMD ÷ registers rounded up to the granule⌋, at most the wave slots, worked by hand. LLVM's
-  // agpr-register-count.ll prints the same for gfx908 with 32 and 40 registers and for gfx90a with 56.
+  // Waves per SIMD: ⌊registers of a SIMD ÷ registers rounded up to the granule⌋, at most the wave slots, worked by
+  // hand. LLVM's agpr-register-count.ll prints the same for gfx908 with 32 and 40 registers and for gfx90a with 56.
   it.each([
     ['gfx803', 64, 24, 10],
     ['gfx803', 64, 25, 9],
@@ -173,8 +173,8 @@ describe('Intel', () => {
   const blocks = (architecture: string, simdWidth: number, launch: BlockUsage) =>
     intelResidency(unwrap(intelOccupancyRules(architecture, simdWidth)), launch);
 
-  // Intel's calculator: threads of an Xe-core over ⌈block / group width⌉, half of the threads in large mode, local memory in its
-  // sizes. The rows are worked by hand from its formula.
+  // Intel's calculator: threads of an Xe-core over ⌈block / group width⌉, half of the threads in large mode, local
+  // memory in its sizes. The rows are worked by hand from its formula.
   it.each([
     ['xe-hpg', 16, usage(256, 64), 8, ['warps']],
     ['xe-hpg', 16, usage(256, 65), 4, ['registers']],

@@ -169,7 +169,10 @@ describe('files of lengths, by their content', () => {
   });
 });
 
-/** An archive whose directory says that its array `a` has so many bytes (zip64: APPNOTE.TXT of PKWARE, 4.3.12 and 4.5.3). */
+/**
+ * An archive whose directory says that its array `a` has so many bytes (zip64: APPNOTE.TXT of PKWARE, 4.3.12 and
+ * 4.5.3).
+ */
 function hugeArray(size: number): Uint8Array {
   const zip = Buffer.alloc(4 + 63 + 22);
   zip.write('PK\x03\x04PK\x01\x02', 'latin1');

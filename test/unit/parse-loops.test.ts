@@ -48,8 +48,8 @@ describe('measured loops', () => {
 });
 
 /**
- * What the imbalance model says of these kernels, against what was measured. Five matrices and times of 12 to 76 µs, of which
- * launching is a large part: this states how far it goes, it does not hold the model to it.
+ * What the imbalance model says of these kernels, against what was measured. Five matrices and times of 12 to 76 µs, of
+ * which launching is a large part: this states how far it goes, it does not hold the model to it.
  */
 describe('predicted imbalance against measured loops', async () => {
   const GROUP = 32;

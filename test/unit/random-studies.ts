@@ -40,7 +40,9 @@ const BALANCING = [
   'mixed(3)',
 ];
 
-/** A study of some 200 to 2,000 designs on one device: lengths, kernel, ways of taking the work and launches at random. */
+/**
+ * A study of some 200 to 2,000 designs on one device: lengths, kernel, ways of taking the work and launches at random.
+ */
 export function randomStudy(random: Random): StudyFile {
   const below = (end: number): number => Math.floor(random() * end);
   const one = <T>(values: readonly T[]): T => values[below(values.length)];

@@ -89,8 +89,8 @@ describe('a study of CPUs and a GPU', () => {
   it('runs, ranks and compares both in one space', async () => {
     const run = await sweep(mixed());
     expect(run).toMatchObject({ state: 'complete', enumerated: 3 * 2 * 3 * 22 * 2 });
-    // Epyc: 16 of 20 core counts, two partitions; Grace: all 20; the A100: two granularities, blocks and launches, each as the units
-    // come and on the merge path.
+    // Epyc: 16 of 20 core counts, two partitions; Grace: all 20; the A100: two granularities, blocks and launches, each
+    // as the units come and on the merge path.
     expect(run.valid).toBe(2 * 16 + 2 * 20 + 2 * (2 * 2 * 2));
     const size = await call<SpaceSize>('space.size', { study: mixed() });
     expect(size.valid).toBe(run.valid);

@@ -107,7 +107,8 @@ describe('the best designs of a space', () => {
       expect([...designs]).toEqual(expected);
       expect([...columns.timeMs]).toEqual(expected.map((design) => timeMs[design]));
       expect([...columns.gridBlocks]).toEqual(expected.map((design) => others.gridBlocks[design]));
-      // Launches of even shares with more slots than units have no close bound: their search and carry count, which differ with the share.
+      // Launches of even shares with more slots than units have no close bound: their search and carry count, which
+      // differ with the share.
       if (wanted === 1) expect(predicted).toBeLessThan(0.55 * ranked.length);
     }
 

@@ -2,7 +2,9 @@ import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { bestCell, bestOfCells, NO_DESIGN, type CellAxis } from '../../src-workers/sweep/cells.ts';
 
-/** A space of a few axes, in the order of its strides; each is drawn, with the given number of cells, or minimised over. */
+/**
+ * A space of a few axes, in the order of its strides; each is drawn, with the given number of cells, or minimised over.
+ */
 const space = fc
   .array(fc.record({ count: fc.integer({ min: 1, max: 4 }), drawn: fc.integer({ min: 0, max: 4 }) }), {
     minLength: 1,

@@ -48,7 +48,8 @@ export function oneDesign(change: Partial<StudyFile> = {}): StudyFile {
 }
 
 /**
- * What workers would be given for a study whose workload needs no file but those of the examples. `devices` replaces the catalogue's.
+ * What workers would be given for a study whose workload needs no file but those of the examples. `devices` replaces
+ * the catalogue's.
  * @param inOrder whether units come in the order of the workload; else they are draws from its law
  */
 export async function planOf(study: StudyFile, devices?: readonly Device[], inOrder = true): Promise<SweepPlan> {

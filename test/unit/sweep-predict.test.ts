@@ -36,7 +36,8 @@ describe('one design of a constant workload, by hand', () => {
         return Array.from({ length: 8 }, (_, design) => explainDesign(predictor, design)!);
       }),
     );
-    // Threads per unit, loop, balancing: from the slowest axis to the fastest. The counter of those that fetch comes on top.
+    // Threads per unit, loop, balancing: from the slowest axis to the fastest. The counter of those that fetch comes on
+    // top.
     const factor = [1, 1.1, 1.1, 1.1, 1, 1 + 0.1 / 0.4375, 1 + 0.1 / 0.4375, 1 + 0.1 / 0.4375];
     factor.forEach((expected, i) => {
       const [before, after] = [free[i], charged[i]].map(({ timeMs, parts }) => timeMs - parts.balancing);
@@ -259,8 +260,8 @@ describe('the reconvergence stack', () => {
     });
 
   it('costs a Kepler what the paper charges its groups, once a unit', async () => {
-    // 21.65 divergent branches and 2.04 spills for 32 geometric(0.05) lengths: 864 cycles; each group waits 79.6 iterations
-    // of 40 instructions.
+    // 21.65 divergent branches and 2.04 spills for 32 geometric(0.05) lengths: 864 cycles; each group waits 79.6
+    // iterations of 40 instructions.
     const k20 = gpu('nvidia-k20');
     for (const m of [1, 4]) {
       const { predictor, columns } = await predicted(study('nvidia-k20', m));

@@ -7,7 +7,9 @@ function reference(items: Uint32Array, values: ArrayLike<number>): number[] {
   return Array.from(items).sort((a, b) => values[a] - values[b]);
 }
 
-/** Values that make trouble: neighbours a float32 cannot separate, negatives, zeros of both signs, infinities, repeats. */
+/**
+ * Values that make trouble: neighbours a float32 cannot separate, negatives, zeros of both signs, infinities, repeats.
+ */
 const troublesome = fc.oneof(
   fc.double({ noNaN: true }),
   fc.integer({ min: 0, max: 40 }).map((step) => 1 + step * Number.EPSILON),

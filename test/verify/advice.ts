@@ -12,7 +12,10 @@ import { inSeconds, type Report, type Section } from './report.ts';
 const ROOT = join(import.meta.dirname, '../..');
 const EXAMPLES = join(ROOT, 'db/examples');
 
-/** Asks for everything that is advised on a study, with every input varied; what hangs is ended by the engine, and fails. */
+/**
+ * Asks for everything that is advised on a study, with every input varied; what hangs is ended by the engine, and
+ * fails.
+ */
 async function verifyAdvice(report: Report, amount: number): Promise<void> {
   const names = readdirSync(EXAMPLES).filter((name) => name.endsWith('.json'));
   // The one with the most kinds of designs is never left out.

@@ -24,7 +24,10 @@ import { inMegabytes, oneOf, wholeBelow, type Report, type Section } from './rep
 /** Longest wait for an answer: the host is busy with nothing else. */
 const PATIENCE_MS = 20_000;
 
-/** Sends bytes as they are. Gives what comes back until the other side ends, or the head of an upgrade that was accepted. */
+/**
+ * Sends bytes as they are. Gives what comes back until the other side ends, or the head of an upgrade that was
+ * accepted.
+ */
 function raw(port: number, request: string): Promise<string> {
   return new Promise((resolve) => {
     let answer = '';
@@ -216,7 +219,10 @@ function longLength(bytes: number): Buffer {
 // ---------------------------------------------------------------------------------------------------------------
 // From inside: a page that shows names which are markup, in a real Chromium.
 
-/** Studies, runs, tags, devices and imported configurations whose names are markup. Gives the numbers of their sweep and import. */
+/**
+ * Studies, runs, tags, devices and imported configurations whose names are markup. Gives the numbers of their sweep and
+ * import.
+ */
 async function hostileDatabase(
   databaseFile: string,
 ): Promise<{ readonly studyId: number; readonly runId: number; readonly importId: number }> {

@@ -44,7 +44,8 @@ export async function* chunks(bytes: Uint8Array, chunkBytes: number): AsyncGener
 }
 
 // ---------------------------------------------------------------------------------------------------------------
-// Files: bytes of any kind; the words that a format is made of; files that were written; and each of these with pieces replaced.
+// Files: bytes of any kind; the words that a format is made of; files that were written; and each of these with pieces
+// replaced.
 
 const ROOT = join(import.meta.dirname, '../..');
 /** A megabyte in each of 10,000 files would measure the machine. */

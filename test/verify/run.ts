@@ -1,6 +1,6 @@
 /**
- * `npm run verify [SECTION …] [-- --quick] [--seed N] [--amount N]`: attacks the program and prints what it held against, as a table. Each section is a
- * process of its own, so that one which crashes fails alone.
+ * `npm run verify [SECTION …] [-- --quick] [--seed N] [--amount N]`: attacks the program and prints what it held
+ * against, as a table. Each section is a process of its own, so that one which crashes fails alone.
  */
 import { fork } from 'node:child_process';
 import { join } from 'node:path';

@@ -54,7 +54,9 @@ const MAX_STALLS = 20;
 /** Plans of the runs worked on last. */
 const MAX_PLANS = 3;
 
-/** Takes jobs until it is closed: tasks of runs in the pool, and measurements one at a time with nothing beside them. */
+/**
+ * Takes jobs until it is closed: tasks of runs in the pool, and measurements one at a time with nothing beside them.
+ */
 export async function openAgent(options: AgentOptions): Promise<Result<RunningAgent>> {
   if (plainName(options.name) !== options.name)
     return fail(

@@ -36,7 +36,10 @@ export interface Connection {
   key(...parts: readonly string[]): string;
   /** Names what is to be done before it is closed. */
   onClose(end: () => Promise<unknown>): void;
-  /** Waits for what is to be done before, but for no Redis that is away or silent; then disconnects. Says which Redis was silent. */
+  /**
+   * Waits for what is to be done before, but for no Redis that is away or silent; then disconnects. Says which Redis
+   * was silent.
+   */
   close(): Promise<string | null>;
 }
 
@@ -134,7 +137,9 @@ async function passwordIn(file: string): Promise<Result<string>> {
   }
 }
 
-/** Connects and opens what uses the connection; fails where the Redis does not answer, or refuses what is asked of it. */
+/**
+ * Connects and opens what uses the connection; fails where the Redis does not answer, or refuses what is asked of it.
+ */
 export async function connected<T>(
   settings: RedisSettings,
   open: (connection: Connection) => Promise<T>,

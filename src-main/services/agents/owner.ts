@@ -204,7 +204,8 @@ async function ownerOn(connection: Connection, storeId: string): Promise<Owner> 
             }
           }
           if (read) continue;
-          // A job that is gone without a last word was taken from an agent that was silent for too long. The word may just have come.
+          // A job that is gone without a last word was taken from an agent that was silent for too long. The word may
+          // just have come.
           if (gone) return ok({ kind: 'lost' });
           gone = (await unlessAborted(device.getJobState(jobId))) === 'unknown';
         }

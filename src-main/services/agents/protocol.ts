@@ -9,9 +9,9 @@ import type { ProgramEnd, ProgramLimits } from '../measuring/runner.ts';
 import { VERSIONS } from './connection.ts';
 
 /**
- * What owners of runs and agents leave for each other in Redis. Jobs are in BullMQ's queues; what is large stands beside them as bytes
- * under a key that expires: plans by their digest, once for all tasks of a run, and results by the job. Names hold the versions, so that
- * work waits for an agent of its own version.
+ * What owners of runs and agents leave for each other in Redis. Jobs are in BullMQ's queues; what is large stands
+ * beside them as bytes under a key that expires: plans by their digest, once for all tasks of a run, and results by the
+ * job. Names hold the versions, so that work waits for an agent of its own version.
  */
 
 /** Tasks of the pool that are parts of a run, and so large that agents take them. */

@@ -8,8 +8,8 @@ import { fail, FailureError, ok, systemReason, type Result } from '../../../src-
 const MAX_TEXT_BYTES = 64 * 2 ** 20;
 
 /**
- * Reads a file, or what comes through a pipe. Fails with `bad-input` on a folder or on more than `maxBytes`, `not-found` where it
- * cannot be read.
+ * Reads a file, or what comes through a pipe. Fails with `bad-input` on a folder or on more than `maxBytes`,
+ * `not-found` where it cannot be read.
  * @param expected what should be there, as in `a study file (JSON)`
  */
 export async function readBytes(path: string, maxBytes: number, expected = 'a file'): Promise<Result<Uint8Array>> {
@@ -47,8 +47,9 @@ export async function readText(path: string, expected?: string, maxBytes = MAX_T
 const ONLY_IN_PLACE = ['EACCES', 'EPERM', 'EROFS', 'EBUSY'];
 
 /**
- * Writes a file beside its place and puts it there when it is whole, so that a failure leaves what was there. A link stays, and so
- * does who may read the file; what is no file (a terminal, a pipe, a link to nothing) is written to. Throws what the system says.
+ * Writes a file beside its place and puts it there when it is whole, so that a failure leaves what was there. A link
+ * stays, and so does who may read the file; what is no file (a terminal, a pipe, a link to nothing) is written to.
+ * Throws what the system says.
  */
 export async function writeWhole(path: string, content: string | Uint8Array | AsyncIterable<string>): Promise<void> {
   const [entry, before] = await Promise.all([lstat, stat].map((ask) => ask(path).catch(() => null)));

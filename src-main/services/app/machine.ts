@@ -12,7 +12,10 @@ export function thisMachine(): Readonly<Record<string, string | number>> {
   };
 }
 
-/** A run's machine in a line: `host, Linux 6.1.0, CPU, 2 cores, Node 24.21.0`. An imported run has the device that measured. */
+/**
+ * A run's machine in a line: `host, Linux 6.1.0, CPU, 2 cores, Node 24.21.0`. An imported run has the device that
+ * measured.
+ */
 export function machineText(machine: unknown): string {
   if (typeof machine !== 'object' || machine === null) return '';
   const words = (name: string, value: unknown): string => {

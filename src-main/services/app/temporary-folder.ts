@@ -4,7 +4,10 @@ import { join } from 'node:path';
 import { processLives } from '../../../db/ownership.ts';
 import { fail, ok, type Result } from '../../../src-workers/domain/result.ts';
 
-/** Prefix of this machine's folders; the id of the process that made one follows. A plan's lengths may be hundreds of megabytes. */
+/**
+ * Prefix of this machine's folders; the id of the process that made one follows. A plan's lengths may be hundreds of
+ * megabytes.
+ */
 const PREFIX = `lockstep-plan-${hostname().replaceAll(/[^\w.]/g, '_')}-`;
 
 /** Lends a folder of its own while something runs. Fails with `storage` where none can be made. */

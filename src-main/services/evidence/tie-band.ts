@@ -15,13 +15,13 @@ import type { ErrorWidths } from '../../../src-workers/tune/space.ts';
 import { percent } from '../export/text.ts';
 
 /**
- * What measurements say of two predicted times, from `db/evidence/tie-bands.json`. Designs that differ in shape alone (block size, grid)
- * have the band of shapes; the wider bands are for designs that take their work in different ways, where other physics decides. Which
- * tied design is recommended is another question: `advise/pick.ts`.
+ * What measurements say of two predicted times, from `db/evidence/tie-bands.json`. Designs that differ in shape alone
+ * (block size, grid) have the band of shapes; the wider bands are for designs that take their work in different ways,
+ * where other physics decides. Which tied design is recommended is another question: `advise/pick.ts`.
  *
- * What was not measured on a device has the upper quartile of the bands of the devices where it was: the median would call an unknown
- * device more certain than half of the known ones, and the narrowest bands are of a simple kernel (Hasan's) and of an adapter calibrated
- * on itself. The widest of all would let one data set decide.
+ * What was not measured on a device has the upper quartile of the bands of the devices where it was: the median would
+ * call an unknown device more certain than half of the known ones, and the narrowest bands are of a simple kernel
+ * (Hasan's) and of an adapter calibrated on itself. The widest of all would let one data set decide.
  */
 const kept = data as KeptBands;
 const TAKEN_QUANTILE = 0.75;
@@ -104,7 +104,8 @@ const wider = (one: TieBand, other: TieBand): TieBand => (other.fraction > one.f
  * - `tieBand(device)`: designs that differ in shape alone.
  * - `tieBand(device, 'padded', 'even-share')`: designs that take their work in these ways.
  *
- * What was not measured on the device is taken from others (`source` null), and between kinds is at least the device's band of shapes.
+ * What was not measured on the device is taken from others (`source` null), and between kinds is at least the device's
+ * band of shapes.
  */
 export function tieBand(
   device: Device,
@@ -150,7 +151,10 @@ export function deviceEvidence(device: Device): DeviceEvidence | null {
   return evidence;
 }
 
-/** The error that 90 % of the times of a device without evidence are taken to stay within: of each measured device its worst data set. */
+/**
+ * The error that 90 % of the times of a device without evidence are taken to stay within: of each measured device its
+ * worst data set.
+ */
 export const TAKEN_P90_ERROR = sortedQuantile(
   Float64Array.from(kept.chips, ({ id }) =>
     Math.max(...kept.devices.flatMap(({ device, p90Error }) => (device === id ? [p90Error] : []))),
@@ -158,7 +162,10 @@ export const TAKEN_P90_ERROR = sortedQuantile(
   TAKEN_QUANTILE,
 );
 
-/** Standard deviations of ln(measured / predicted) behind the bands of a device: of two designs, each has half the variance of a pair. */
+/**
+ * Standard deviations of ln(measured / predicted) behind the bands of a device: of two designs, each has half the
+ * variance of a pair.
+ */
 export function errorWidths(device: Device): ErrorWidths {
   const widthOf = (fraction: number): number =>
     Math.log1p(fraction) / normalQuantile((1 + kept.quantile) / 2) / Math.SQRT2;

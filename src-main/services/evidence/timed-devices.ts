@@ -3,7 +3,10 @@ import { timedKinds } from '../../../src-workers/sweep/ties.ts';
 import type { RunView } from '../runs/run-view.ts';
 import { deviceEvidence } from './tie-band.ts';
 
-/** The devices of a run, with what was measured of each and the kinds of implementations that have a predicted time there. */
+/**
+ * The devices of a run, with what was measured of each and the kinds of implementations that have a predicted time
+ * there.
+ */
 export function timedDevices({
   devices,
   ties,

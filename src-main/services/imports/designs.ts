@@ -21,8 +21,8 @@ import type { RunView } from '../runs/run-view.ts';
 import { withNames } from './numbered.ts';
 
 /**
- * Configurations of a kernel that someone else measured, as designs of a sweep: found by the values of the axes, under the names
- * that exports give them.
+ * Configurations of a kernel that someone else measured, as designs of a sweep: found by the values of the axes, under
+ * the names that exports give them.
  */
 
 /** DesignFields whose names no other program gives its parameters. */
@@ -56,7 +56,10 @@ function plain(value: Value): Value {
   return typeof value === 'string' && DECIMAL.test(value.trim()) ? Number(value) : value;
 }
 
-/** A case's design as asked for; null where its file gives none of the parameters. @param deviceId of a design, beside it */
+/**
+ * A case's design as asked for; null where its file gives none of the parameters. @param deviceId of a design, beside
+ * it
+ */
 function wantedDesign({ case: one }: CaseResult, deviceId: string | null, named: NamedParameters): Wanted | null {
   if (one.benchmark === 'external') {
     const wanted = wantedOf(one.parameters.configuration, named);
@@ -102,16 +105,17 @@ const NO_PARAMETERS =
   'it has none of the parameters of a design, such as threads_per_unit. Say which parameter is which axis (import --map NAME=AXIS)';
 
 /**
- * Links cases to the designs of a sweep. One that is no design of it stays as it is. Of several of one design the fastest is
- * linked: they differ in parameters that a design has not. A time that is to the last digit what the sweep predicted was not
- * measured, and its case is left out.
+ * Links cases to the designs of a sweep. One that is no design of it stays as it is. Of several of one design the
+ * fastest is linked: they differ in parameters that a design has not. A time that is to the last digit what the sweep
+ * predicted was not measured, and its case is left out.
  *
  * Fails where no case is a design.
  *
  * @param deviceIds per case, where the file says them beside the configurations
  * @param named device of the sweep by id or name, where the file or the person says which measured
  * @param parameters fields of a design by the file's own names
- * @param exported whether the file was exported from this very sweep, so that a predicted time that differs has been changed
+ * @param exported whether the file was exported from this very sweep, so that a predicted time that differs has been
+ *   changed
  */
 export async function linkDesigns(
   view: RunView,

@@ -43,8 +43,8 @@ import { digestOf } from '../studies/workloads.ts';
 import { APP_VERSION } from '../app/version.ts';
 
 /**
- * Measurements that were made elsewhere: read, and kept as a run of kind `import` with every repeat, so that they are listed,
- * compared and exported like those of this machine.
+ * Measurements that were made elsewhere: read, and kept as a run of kind `import` with every repeat, so that they are
+ * listed, compared and exported like those of this machine.
  */
 
 const KNOWN_FORMATS =
@@ -53,8 +53,8 @@ const KNOWN_FORMATS =
   'time_ms), mean losses of SMITE (CSV: distribution, n, groups, …), or a storage of Optuna (SQLite or a journal); each also as .gz';
 
 /**
- * What a file is, by its content. `lengths`: a matrix, a table, which may be a workload, or what a kernel was compiled to; `message` says what
- * to do with it.
+ * What a file is, by its content. `lengths`: a matrix, a table, which may be a workload, or what a kernel was compiled
+ * to; `message` says what to do with it.
  */
 export type FileKind =
   | { readonly kind: 'results' | 'kernel-tuner' | 'optuna' | 'loops' | 'smite' | 'times' | 'study' | 'device' }
@@ -177,7 +177,9 @@ interface ImportInput {
   readonly deviceName?: string | undefined;
   readonly runId?: number | undefined;
   readonly openRunId?: number | undefined;
-  /** Fields of designs by the file's own names of parameters; with those kept from earlier imports of the same study. */
+  /**
+   * Fields of designs by the file's own names of parameters; with those kept from earlier imports of the same study.
+   */
   readonly parameters?: NamedParameters | undefined;
   /** Unit of times that have none in the file. */
   readonly timeUnit?: TimeUnit | undefined;
@@ -197,8 +199,8 @@ interface Linked extends LinkedSource {
 }
 
 /**
- * See the contract's `import.file`. A file that cannot be read leaves nothing in the database, and neither does one whose import
- * did not end: the store takes it out.
+ * See the contract's `import.file`. A file that cannot be read leaves nothing in the database, and neither does one
+ * whose import did not end: the store takes it out.
  */
 export async function importFile(context: Context, input: ImportInput): Promise<Result<ImportedFile>> {
   const { fileName } = input;
@@ -514,8 +516,8 @@ async function linkedPlan(
 }
 
 /**
- * Looks for a plan's sweep. Another database has other runs under the same numbers, so study, seed, device and every design
- * must be the same; where they are not, the measurements stand alone.
+ * Looks for a plan's sweep. Another database has other runs under the same numbers, so study, seed, device and every
+ * design must be the same; where they are not, the measurements stand alone.
  */
 async function sourceOf(context: Context, line: PlanLine | null): Promise<Result<LinkedSource>> {
   const source = line?.source ?? null;
@@ -559,7 +561,10 @@ async function runOfFile(context: Context, { runId, study, seed }: FileSweep): P
   return ok(seed !== null && run.value.seed !== seed ? anotherRun(runId) : run.value);
 }
 
-/** Links cases of a file to the sweep whose designs they are: the run that the user names, else the file, else the open one. */
+/**
+ * Links cases of a file to the sweep whose designs they are: the run that the user names, else the file, else the open
+ * one.
+ */
 async function linkedFile(
   context: Context,
   read: Imported,
@@ -622,7 +627,8 @@ async function linkedFile(
     if (!isAsked) return unlinked(alone(anotherRun(target)));
     exported = false;
   }
-  // A prediction of another run is no measurement of this one, and cannot be distinguished from a time that replaced it.
+  // A prediction of another run is no measurement of this one, and cannot be distinguished from a time that replaced
+  // it.
   const places = [...read.cases.keys()].filter((at) => exported || !read.predicted || isMeasured(read.cases[at]));
   const left = read.cases.length - places.length;
   if (places.length === 0) return fail('conflict', `${leftOutText(left)} No other case was measured.`);

@@ -5,8 +5,8 @@ import type { Context } from '../context.ts';
 const MAX_IMPORTS = 50;
 
 /**
- * Which field of a design each parameter is: as given, and else as in earlier imports of designs of the same study. The newest one that
- * names a parameter counts.
+ * Which field of a design each parameter is: as given, and else as in earlier imports of designs of the same study. The
+ * newest one that names a parameter counts.
  */
 export async function parametersOfStudy(
   { store }: Context,

@@ -5,8 +5,8 @@ import { unwrap } from '../../../src-workers/domain/result.ts';
 import type { SpaceAxes } from '../../../src-workers/domain/space.ts';
 
 /**
- * Parameters of Kernel Tuner are numbers, since they are defined as macros. These are what the numbers stand for, for the script that
- * is exported and for the cache that it measures. Files for Optuna carry the same mark beside names.
+ * Parameters of Kernel Tuner are numbers, since they are defined as macros. These are what the numbers stand for, for
+ * the script that is exported and for the cache that it measures. Files for Optuna carry the same mark beside names.
  */
 
 /** Places of the loops. Those of implementations and balancings are places on the axes of the sweep. */
@@ -34,12 +34,13 @@ export const NUMBERED = {
 } as const;
 
 /**
- * A configuration that an exported script measured, with the names that its numbers stand for, its device and its number of blocks; any
- * other one as it is.
+ * A configuration that an exported script measured, with the names that its numbers stand for, its device and its
+ * number of blocks; any other one as it is.
  *
  * Returns a reason where the numbers are of another sweep, or stand for nothing.
  *
- * @param isDeviceKnown the device that measured is one of the sweep: its designs are meant, whatever device the script was exported for
+ * @param isDeviceKnown the device that measured is one of the sweep: its designs are meant, whatever device the script
+ *   was exported for
  */
 export function withNames(
   configuration: Readonly<Record<string, Value>>,

@@ -4,8 +4,8 @@ import { fail, ok, type Result } from '../../../src-workers/domain/result.ts';
 import { Slice } from '../../../src-workers/parse/slice.ts';
 
 /**
- * The other storage of Optuna, a journal (optuna/storages/journal/_storage.py): a line of JSON for each operation, in order. Studies and
- * trials are numbered as they are created.
+ * The other storage of Optuna, a journal (optuna/storages/journal/_storage.py): a line of JSON for each operation, in
+ * order. Studies and trials are numbered as they are created.
  */
 
 /** Whether a text is a journal, by its first bytes. */
@@ -31,7 +31,10 @@ const MAX_LINES = 2 ** 22;
 const isFields = (value: unknown): value is Fields =>
   typeof value === 'object' && value !== null && !Array.isArray(value);
 
-/** Reads all studies of a journal. A last line that is cut off, as by a program that was stopped, is passed by; another one is refused. */
+/**
+ * Reads all studies of a journal. A last line that is cut off, as by a program that was stopped, is passed by; another
+ * one is refused.
+ */
 export async function readJournal(bytes: Uint8Array, label: string): Promise<Result<readonly OptunaStudy[]>> {
   const studies: (Study | null)[] = [];
   const trials: Trial[] = [];

@@ -42,8 +42,8 @@ export async function readOptunaStudies(bytes: Uint8Array, label: string): Promi
 }
 
 /**
- * A study of Optuna as measured configurations: complete trials, those with the same parameters as repeats of one, and failed ones. A trial
- * of an exported file says which design it is.
+ * A study of Optuna as measured configurations: complete trials, those with the same parameters as repeats of one, and
+ * failed ones. A trial of an exported file says which design it is.
  */
 export async function readOptunaStudy(
   bytes: Uint8Array,

@@ -19,8 +19,8 @@ const NO_COMPILER =
   'Send what was compiled elsewhere instead: PTX (nvcc -ptx -lineinfo), a cubin (nvcc -cubin -lineinfo), or the log of nvcc -Xptxas -v.';
 
 /**
- * See the contract's `kernel.inspect`. Fails with `bad-input` on a file that says nothing of a kernel, `not-found` where a source needs nvcc,
- * `unsupported` with the compiler's words or after the time limit.
+ * See the contract's `kernel.inspect`. Fails with `bad-input` on a file that says nothing of a kernel, `not-found`
+ * where a source needs nvcc, `unsupported` with the compiler's words or after the time limit.
  */
 export async function inspectFile(context: Context, input: Input, cancel: AbortSignal): Promise<Result<Inspection>> {
   const { fileName, bytes, entry, arch, loop, iterationsPerLoop, meanLength } = input;
@@ -62,7 +62,10 @@ class Tools {
     this.signal = signal;
   }
 
-  /** What a program says; a failure with its first error where it refuses. @param source the file that stands for the one inspected */
+  /**
+   * What a program says; a failure with its first error where it refuses. @param source the file that stands for the
+   * one inspected
+   */
   async run(program: string, args: readonly string[], source = ''): Promise<Result<string>> {
     const ended = await runTool(program, args, { cwd: this.folder, timeLimitMs: TIME_LIMIT_MS, signal: this.signal });
     if (!ended.ok) return ended;

@@ -32,7 +32,10 @@ import { runStudy, type RunView } from '../runs/run-view.ts';
 
 /** What measurements say of a kernel on a device: fitting, keeping, and handing on to studies. */
 
-/** A measured run of designs of a sweep, with the sweep; its predictor is of as many units as were measured, and of the loop that was. */
+/**
+ * A measured run of designs of a sweep, with the sweep; its predictor is of as many units as were measured, and of the
+ * loop that was.
+ */
 export interface MeasuredSweep {
   readonly run: RunRecord;
   readonly request: MeasuringRequest;
@@ -91,7 +94,10 @@ export async function openMeasuredSweep({ store, views }: Context, runId: number
   });
 }
 
-/** The loop that a run measured in place of the kernel, as its plan has it; `null` where no GPU ran it, or its file does not say. */
+/**
+ * The loop that a run measured in place of the kernel, as its plan has it; `null` where no GPU ran it, or its file does
+ * not say.
+ */
 function standInProfile({ study }: RunRecord): UnitLoopWorkload['profile'] | null {
   const { bench, file } = study as { bench?: PlanLine; file?: { head?: Pick<PlanLine['plan'], 'workload'> | null } };
   const profile = (bench?.plan.workload ?? file?.head?.workload)?.profile;
@@ -222,9 +228,9 @@ function hasDevice(study: Study, deviceId: string): Result<null> {
 }
 
 /**
- * A study that predicts a device with a profile of its own kernel. What the measurement found of the kernel itself (its serial part,
- * the cost of cooperation, its setup) becomes the kernel's, for all devices of the study. `unsupported` for a profile of the loop
- * that stands in for a kernel, and for a study of several kernels.
+ * A study that predicts a device with a profile of its own kernel. What the measurement found of the kernel itself (its
+ * serial part, the cost of cooperation, its setup) becomes the kernel's, for all devices of the study. `unsupported`
+ * for a profile of the loop that stands in for a kernel, and for a study of several kernels.
  */
 export function studyWithProfile(study: Study, deviceId: string, profile: CalibrationProfile): Result<Study> {
   const known = hasDevice(study, deviceId);
@@ -264,8 +270,8 @@ export function studyWithProfile(study: Study, deviceId: string, profile: Calibr
 }
 
 /**
- * A study that predicts a device as its data sheet says. Where no other device has calibrated figures, the calibrated fields of the
- * kernel have the values before again, and where these are not known are marked as assumed.
+ * A study that predicts a device as its data sheet says. Where no other device has calibrated figures, the calibrated
+ * fields of the kernel have the values before again, and where these are not known are marked as assumed.
  *
  * @param before the study as it was when the sweep was predicted whose designs the calibration measured
  */
@@ -293,7 +299,10 @@ export function studyWithoutProfile(study: Study, deviceId: string, before: Stud
   return ok({ ...study, kernel, pipeline });
 }
 
-/** The study of the sweep whose designs a calibration of a study's device measured; `null` where no kept calibration is the one. */
+/**
+ * The study of the sweep whose designs a calibration of a study's device measured; `null` where no kept calibration is
+ * the one.
+ */
 export async function studyBefore({ store }: Context, study: Study, deviceId: string): Promise<Result<Study | null>> {
   const kept = await listCalibrations(store, deviceId);
   if (!kept.ok) return kept;

@@ -115,7 +115,10 @@ const isTimed = (one: MeasuredCase): one is TimedCase =>
   one.measured !== null && one.measured.medianMs > 0 && one.correct !== false;
 const timeOf = (one: TimedCase | null): number => one?.measured.medianMs ?? Infinity;
 
-/** The design whose longest detour is the shortest, among those measured in all runs. @param factors by design and run, over its best */
+/**
+ * The design whose longest detour is the shortest, among those measured in all runs. @param factors by design and run,
+ * over its best
+ */
 function oneForAll(factors: readonly (readonly number[])[]): RunsComparison['oneForAll'] {
   let found: RunsComparison['oneForAll'] = null;
   for (const [design, times] of factors.entries()) {
@@ -131,8 +134,8 @@ function deviceName({ measuringDevice }: RunRecord): string {
 }
 
 /**
- * What makes cases of different runs the same. Designs of one sweep: the same place on all axes but the device, though their launches differ
- * where they fill it. Else the same design, parameters of another program, or case.
+ * What makes cases of different runs the same. Designs of one sweep: the same place on all axes but the device, though
+ * their launches differ where they fill it. Else the same design, parameters of another program, or case.
  */
 async function keyOf(context: Context, measured: readonly Measured[]): Promise<Result<(one: MeasuredCase) => string>> {
   const cases = measured.flatMap((run) => run.cases);

@@ -121,7 +121,10 @@ export async function compareMeasured(
 /** Clocks that are nearer than this to the predicted one are the same. */
 const SAME_CLOCK = 0.005;
 
-/** The median clock while the run was measured, where it is not the one of the prediction. Null on another device than the predicted one. */
+/**
+ * The median clock while the run was measured, where it is not the one of the prediction. Null on another device than
+ * the predicted one.
+ */
 function measuredClockMhz({ view, deviceAt, measuring, records }: MeasuredSweep): number | null {
   const device = view.devices[deviceAt];
   const clocksMhz = records.flatMap(({ detail }) => (detail as MeasuredCaseDetail).clockMhz ?? []);

@@ -28,10 +28,10 @@ function variant(board: string): readonly (string | undefined)[] {
 }
 
 /**
- * Whether measurements of a device are measurements of one of the catalogue, judged by what both say of themselves. Its name
- * decides: the same words, makers and capacities aside. A maker's shorter name (`NVIDIA H100 80GB HBM3` for the SXM5 board)
- * counts too where the model's own word is in both and the multiprocessors, which most variants differ in, are as many, or nothing is
- * said of them and only what drivers leave out is missing.
+ * Whether measurements of a device are measurements of one of the catalogue, judged by what both say of themselves. Its
+ * name decides: the same words, makers and capacities aside. A maker's shorter name (`NVIDIA H100 80GB HBM3` for the
+ * SXM5 board) counts too where the model's own word is in both and the multiprocessors, which most variants differ in,
+ * are as many, or nothing is said of them and only what drivers leave out is missing.
  * Boards of different memory or form are different devices where both names say which.
  */
 export function isSameDevice(device: Device, measuring: Pick<MeasuringDevice, 'name' | 'multiprocessors'>): boolean {

@@ -39,8 +39,8 @@ import type { RunStudy } from '../studies/studies.ts';
 import { APP_VERSION, MODEL_VERSION } from '../app/version.ts';
 
 /**
- * The third fidelity: a plan of cases measured by a program of its own, each case saved as it is complete. A run remembers its
- * plan, so that a resumed run measures only the cases that have no result, and only on the same device.
+ * The third fidelity: a plan of cases measured by a program of its own, each case saved as it is complete. A run
+ * remembers its plan, so that a resumed run measures only the cases that have no result, and only on the same device.
  */
 
 /** What a `bench` run's `study` column holds; the study of the sweep where designs of one are measured. */
@@ -67,7 +67,10 @@ interface PlannedMeasurement {
   readonly view: RunView | null;
 }
 
-/** Lanes of the thread groups of a sweep's device, or of its only one; without a sweep those of AMD's devices for computing. */
+/**
+ * Lanes of the thread groups of a sweep's device, or of its only one; without a sweep those of AMD's devices for
+ * computing.
+ */
 function widthOf(view: RunView | null, deviceId: string | undefined): number {
   const device = view?.devices.find(({ id }) => deviceId === undefined || id === deviceId);
   return device?.kind === 'gpu' ? device.threadGroupWidth : HIP_GROUP_WIDTH;

@@ -15,8 +15,8 @@ interface Gathered extends GatheredCase {
 /** Puts the records of a running measurement together, case by case, and says when a case has all it will get. */
 export interface CaseCollector {
   /**
-   * The cases that are complete now. A case is when it failed, and when it has every launch that counts (or values, where it
-   * has no launches) and another case is spoken of: its check may come last. Programs may take cases in turn.
+   * The cases that are complete now. A case is when it failed, and when it has every launch that counts (or values,
+   * where it has no launches) and another case is spoken of: its check may come last. Programs may take cases in turn.
    * Fails with `bad-input` on a case that is not expected.
    */
   take(record: CaseRecord): Result<readonly CaseResult[]>;

@@ -81,7 +81,10 @@ export async function kernelTask(
 /** Kernels whose files were right for so many units: a probe, what it proposes, and each step of a tuning ask again. */
 const readable = new Set<string>();
 
-/** The kernel of a run that is resumed, read again. Fails with `conflict` where it is not that which was measured before. */
+/**
+ * The kernel of a run that is resumed, read again. Fails with `conflict` where it is not that which was measured
+ * before.
+ */
 export async function kernelAgain(before: KernelTask): Promise<Result<KernelTask>> {
   const again = await readKernel(before.file);
   if (!again.ok) return again;
@@ -119,8 +122,8 @@ async function digestOf(text: string, manifest: KernelManifest, path: string): P
 }
 
 /**
- * Whether a kernel implements designs: those named, otherwise all valid ones of the device, since a choice among a part of a sweep would say
- * nothing of the sweep. Fails with `unsupported`, and what is not implemented.
+ * Whether a kernel implements designs: those named, otherwise all valid ones of the device, since a choice among a part
+ * of a sweep would say nothing of the sweep. Fails with `unsupported`, and what is not implemented.
  */
 export function checkImplemented(
   view: RunView,

@@ -15,8 +15,9 @@ export interface PageRun extends RunHandle {
 }
 
 /**
- * A run that a page measures: it asks for the plan and sends records, batch by batch. A page in the background has slow timers and
- * one launch may take a minute, so silence alone says nothing: the engine asks (`bench.ping`), and the page answers with what it has.
+ * A run that a page measures: it asks for the plan and sends records, batch by batch. A page in the background has slow
+ * timers and one launch may take a minute, so silence alone says nothing: the engine asks (`bench.ping`), and the page
+ * answers with what it has.
  *
  * @param silenceMs the run ends at most this long after the page last answered; null: it waits until it is cancelled
  */

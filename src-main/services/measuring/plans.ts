@@ -75,8 +75,8 @@ export interface ChosenDesigns {
 }
 
 /**
- * The designs that a request means. Those named by number are all measured; others are chosen among the ones that the target
- * can run, which may be fewer than asked for.
+ * The designs that a request means. Those named by number are all measured; others are chosen among the ones that the
+ * target can run, which may be fewer than asked for.
  * @param ability of the target; asked for where designs are chosen
  */
 export async function chosenDesigns(
@@ -122,7 +122,10 @@ export async function chosenDesigns(
 
 const listed = new Intl.ListFormat('en');
 
-/** Refuses a run of several implementations: one loop stands in for a kernel. Says which of them it could stand in for, alone. */
+/**
+ * Refuses a run of several implementations: one loop stands in for a kernel. Says which of them it could stand in for,
+ * alone.
+ */
 function severalKernels({ run, ranking: { axes } }: RunView, all: readonly Implementation[]): Result<never> {
   const names = (some: readonly Implementation[]): string => listed.format(some.map(({ name }) => name));
   const can = all.filter(({ allows }) => (allows.balancing ?? axes.balancing).some(takesWholeUnits));
@@ -169,8 +172,9 @@ function picked(
 }
 
 /**
- * Designs of a sweep as cases, predicted for what is measured: where a loop stands in for the kernel, for that loop; where only a part
- * of the units is measured, for that part. Those that have more blocks than there are units are left out.
+ * Designs of a sweep as cases, predicted for what is measured: where a loop stands in for the kernel, for that loop;
+ * where only a part of the units is measured, for that part. Those that have more blocks than there are units are left
+ * out.
  * @param profile of the loop; null where the kernel itself is measured, or a CPU
  */
 export async function designCases(
@@ -231,9 +235,10 @@ export interface MeasuredUnits {
 }
 
 /**
- * The units of a sweep for measuring. For a GPU, and a program of the person's own: the lengths in their own order where the workload has one for every unit,
- * otherwise drawn from the sweep's law by its seed. For a CPU: the entries that its prediction partitions, with the traffic of the
- * units that each stands for. Asked again it gives the same, unless a file has changed.
+ * The units of a sweep for measuring. For a GPU, and a program of the person's own: the lengths in their own order
+ * where the workload has one for every unit, otherwise drawn from the sweep's law by its seed. For a CPU: the entries
+ * that its prediction partitions, with the traffic of the units that each stands for. Asked again it gives the same,
+ * unless a file has changed.
  * @param part so many of the units alone, on a GPU
  */
 export async function measuredUnits(

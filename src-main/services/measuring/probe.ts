@@ -117,7 +117,10 @@ async function planRound(
   }
 }
 
-/** Runs a round with a program of the target. Null where it gave no time, whatever the reason: the measurement will say it. */
+/**
+ * Runs a round with a program of the target. Null where it gave no time, whatever the reason: the measurement will say
+ * it.
+ */
 async function runRound(
   context: Context,
   target: string,

@@ -8,7 +8,10 @@ import type { BenchRecord } from '../../../src-workers/domain/benchmark.ts';
 import { linesOf } from '../app/lines.ts';
 import { lastLine, shortened } from '../../../src-workers/domain/text.ts';
 
-/** Running a program that measures: a process group of its own, JSON lines from its standard output, and the ways it can end. */
+/**
+ * Running a program that measures: a process group of its own, JSON lines from its standard output, and the ways it can
+ * end.
+ */
 
 export interface Program {
   readonly program: string;
@@ -22,15 +25,18 @@ export interface Program {
 export interface ProgramLimits {
   /** The whole program. */
   readonly totalMs: number;
-  /** Until a case is first spoken of: from the start, or from the last line that began something new, to the next such line. */
+  /**
+   * Until a case is first spoken of: from the start, or from the last line that began something new, to the next such
+   * line.
+   */
   readonly startMs: number;
   /** The same from then on. */
   readonly caseMs: number;
 }
 
 /**
- * Receives a record, and when it came, ms from the start of the program; the next one waits for it. A failure refuses the record, which
- * ends the program.
+ * Receives a record, and when it came, ms from the start of the program; the next one waits for it. A failure refuses
+ * the record, which ends the program.
  */
 export type TakeRecord = (record: BenchRecord, atMs: number) => Promise<Result<unknown>>;
 
@@ -67,8 +73,8 @@ export function scriptProgram(file: string, args: readonly string[], cwd: string
 }
 
 /**
- * Runs a program and hands over its records one by one, in order. The next one waits for the promise, so that whatever was
- * handed over is dealt with when this resolves. Never rejects but for a bug in `take`.
+ * Runs a program and hands over its records one by one, in order. The next one waits for the promise, so that whatever
+ * was handed over is dealt with when this resolves. Never rejects but for a bug in `take`.
  */
 export async function runProgram(
   program: Program,

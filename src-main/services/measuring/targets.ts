@@ -35,11 +35,15 @@ import type { Context } from '../context.ts';
 import { remoteTarget } from '../agents/protocol.ts';
 import { inTemporaryFolder } from '../app/temporary-folder.ts';
 
-/** Where benchmarks run: `cuda:0`, `cuda:1`, …, `webgpu` (Dawn under Node), `cpu`, and the GPU of the page that asks. */
+/**
+ * Where benchmarks run: `cuda:0`, `cuda:1`, …, `webgpu` (Dawn under Node), `cpu`, and the GPU of the page that asks.
+ */
 export const PAGE_TARGET = 'webgpu-page';
 /** A program of the person's own, which only the command line may start: a page could start any. */
 export const PROGRAM_TARGET = 'program';
-/** `caller:NAME`: a function NAME of the program that calls, which asks for the plan and sends records as a page does. */
+/**
+ * `caller:NAME`: a function NAME of the program that calls, which asks for the plan and sends records as a page does.
+ */
 export const isCallerTarget = (target: string): boolean => /^caller:[^@]{1,300}$/.test(target);
 
 /** One object file: the kernels are small, but a busy machine is slow. */
@@ -70,7 +74,10 @@ export function targetBackend(asked: string): Result<BenchBackend> {
 
 type Here = Pick<Context, 'pool' | 'programs'>;
 
-/** Measures a plan on a target: of this machine, or of an agent (`cuda:0@HOST`). The failure is of what comes before the program. */
+/**
+ * Measures a plan on a target: of this machine, or of an agent (`cuda:0@HOST`). The failure is of what comes before the
+ * program.
+ */
 export function measureOn(
   context: Context,
   runId: number | null,

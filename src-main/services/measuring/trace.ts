@@ -37,8 +37,8 @@ export interface TraceReport {
 }
 
 /**
- * Runs a program whose kernel was compiled with `lockstep.cuh` (or has `lockstep.wgsl` before it), and writes the lengths of its units.
- * Fails where the program does, where it writes no trace, and where the trace is not whole.
+ * Runs a program whose kernel was compiled with `lockstep.cuh` (or has `lockstep.wgsl` before it), and writes the
+ * lengths of its units. Fails where the program does, where it writes no trace, and where the trace is not whole.
  * @param show what the program printed
  */
 export async function traceProgram(request: TraceRequest, show: (text: string) => void): Promise<Result<TraceReport>> {

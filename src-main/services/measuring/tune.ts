@@ -20,8 +20,8 @@ import { runnableDesigns } from './runnable.ts';
 import { checkLimits, targetAbility, targetBackend, type Targets } from './targets.ts';
 
 /**
- * Which designs of a sweep to measure next. A tuning keeps nothing of its own: what is known is every measurement of the sweep that was made in
- * the same way, so that a tuning that was stopped goes on by being asked again.
+ * Which designs of a sweep to measure next. A tuning keeps nothing of its own: what is known is every measurement of
+ * the sweep that was made in the same way, so that a tuning that was stopped goes on by being asked again.
  */
 
 /** Designs that are considered; the time of a step is in proportion to them. */
@@ -145,8 +145,9 @@ export function consideredAmong(list: Uint32Array, bestShare: number, most = MAX
 }
 
 /**
- * The designs of a sweep that were measured on a target, all units of them, the newest measurement of each; with the time that ordering the
- * units takes by prediction, which no measurement has. Where devices differ, those of the newest.
+ * The designs of a sweep that were measured on a target, all units of them, the newest measurement of each; with the
+ * time that ordering the units takes by prediction, which no measurement has. Where devices differ, those of the
+ * newest.
  */
 async function knownDesigns(
   { store }: Context,

@@ -91,7 +91,10 @@ function internal(error: unknown): Failure {
   return { code: 'internal', message: error instanceof Error ? error.message : String(error) };
 }
 
-/** A task of a sweep, which is run once more where it fails. @returns null where the run was cancelled, else what it gave, or its designs */
+/**
+ * A task of a sweep, which is run once more where it fails. @returns null where the run was cancelled, else what it
+ * gave, or its designs
+ */
 export async function triedTwice<T>(
   signal: AbortSignal,
   ranges: readonly DesignRange[],

@@ -152,7 +152,10 @@ async function runChanges({ store }: Context, studyId: number | undefined): Prom
   return ok(changes);
 }
 
-/** What changed in a study since a run was made with it. The name, description, seed and origins do not change a prediction. */
+/**
+ * What changed in a study since a run was made with it. The name, description, seed and origins do not change a
+ * prediction.
+ */
 function staleFields(then: LocatedStudy, now: LocatedStudy | null): readonly FieldChange[] {
   if (!now) return [];
   return differences(then.study, now.study, '')

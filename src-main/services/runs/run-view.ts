@@ -22,7 +22,9 @@ import { kindText } from './runs.ts';
 import { isOrderAware } from '../app/version.ts';
 import { planLengths, unpackLengths } from '../studies/workloads.ts';
 
-/** A finished (or stopped) sweep, opened for reading: its columns in memory, its plan for what is computed on demand. */
+/**
+ * A finished (or stopped) sweep, opened for reading: its columns in memory, its plan for what is computed on demand.
+ */
 export interface RunView extends Found {
   readonly run: RunRecord;
   readonly study: RunStudy;

@@ -26,8 +26,8 @@ import type { RunStudy } from '../studies/studies.ts';
 import { APP_VERSION, MODEL_VERSION, SIMULATOR_VERSION } from '../app/version.ts';
 
 /**
- * The second fidelity: designs of a sweep played event by event, each in a worker, each saved as it comes. A run of its own
- * that remembers what it was asked for, so that a resumed run simulates only the designs that are missing.
+ * The second fidelity: designs of a sweep played event by event, each in a worker, each saved as it comes. A run of its
+ * own that remembers what it was asked for, so that a resumed run simulates only the designs that are missing.
  */
 
 /** What a `simulate` run's `study` column holds beside the study of its sweep. */

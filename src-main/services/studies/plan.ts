@@ -53,7 +53,9 @@ function shares({ integerShare = 0, fp64Share = 0, specialShare = 0 }: Partial<P
   return integerShare + fp64Share + specialShare;
 }
 
-/** What a study must say where a CPU is among its devices, or its designs there would all be invalid or cost nothing. */
+/**
+ * What a study must say where a CPU is among its devices, or its designs there would all be invalid or cost nothing.
+ */
 function checkCpu(study: Study, device: Device, balancing: readonly Balancing[]): Result<null> {
   const { axes, kernel } = study;
   if (!axes.cores)
@@ -94,7 +96,10 @@ function checkTraffic(
   );
 }
 
-/** The implementations of a study with their kernels in full; null where it names none. Fails with the field that is wrong. */
+/**
+ * The implementations of a study with their kernels in full; null where it names none. Fails with the field that is
+ * wrong.
+ */
 function studyImplementations({ implementations, kernel, axes }: Study): Result<readonly Implementation[] | null> {
   if (!implementations) return ok(null);
   const made: Implementation[] = [];

@@ -43,8 +43,8 @@ export function sharedLaw(law: LengthLaw): LengthLaw {
 }
 
 /**
- * The order of a study's units, over shared memory: the workload's own, or, where a CPU is to partition them, draws from the law by
- * the seed of the study; else `null`.
+ * The order of a study's units, over shared memory: the workload's own, or, where a CPU is to partition them, draws
+ * from the law by the seed of the study; else `null`.
  */
 export function planLengths(
   study: Study,

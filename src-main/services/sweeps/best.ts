@@ -17,8 +17,8 @@ import type { RunHandle } from '../runs/running.ts';
 const BOUND_PARTS = 64;
 
 /**
- * Finds the best designs of a run's space, which are exactly the first ones of all (`advise/best.ts`), and saves them at once. A run that is
- * cancelled has saved nothing, and starts again where it is resumed.
+ * Finds the best designs of a run's space, which are exactly the first ones of all (`advise/best.ts`), and saves them
+ * at once. A run that is cancelled has saved nothing, and starts again where it is resumed.
  */
 export function runBest(context: Context, run: RunRecord, plan: SweepPlan, wanted: number): RunHandle {
   const controller = new AbortController();
@@ -33,7 +33,10 @@ export function runBest(context: Context, run: RunRecord, plan: SweepPlan, wante
     bestTimeMs: best?.timeMs ?? null,
   }));
 
-  /** Runs a task for each part that `next` names, one for each worker at a time, until it names none, the run is cancelled or a task fails. */
+  /**
+   * Runs a task for each part that `next` names, one for each worker at a time, until it names none, the run is
+   * cancelled or a task fails.
+   */
   const inParts = async <Part, Found>(
     next: () => Part | undefined,
     task: (part: Part) => Promise<Found>,

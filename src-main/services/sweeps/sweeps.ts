@@ -29,8 +29,8 @@ import type { OrderedLengths } from '../../../src-workers/predict/ordered.ts';
  * A sweep: resolve the study, open a run, predict in the pool, save each chunk as it comes, finish.
  *
  * A task is the same stretch of every device: those designs need the same depth laws, so no two workers make one twice.
- * Tasks are small enough for smooth progress and for all workers to end together. One that fails is tried once more, then
- * the run fails and names its designs.
+ * Tasks are small enough for smooth progress and for all workers to end together. One that fails is tried once more,
+ * then the run fails and names its designs.
  */
 const TASKS_PER_WORKER = 8;
 /** As many at least, where designs that share laws are kept in one task. */
@@ -61,7 +61,9 @@ export async function studyDevices(catalogue: Catalogue, { devices }: Study): Pr
   return fail(code, context ? `${String(context.field)}: ${message}` : message, context);
 }
 
-/** Refuses a bound on occupancy that is no fraction. Not in the format itself: runs that were saved with one still open. */
+/**
+ * Refuses a bound on occupancy that is no fraction. Not in the format itself: runs that were saved with one still open.
+ */
 export function wrongFraction({ constraints }: Study): Result<never> | null {
   for (const [at, { quantity, ...bounds }] of constraints.entries())
     for (const name of ['atLeast', 'atMost'] as const) {
@@ -90,7 +92,10 @@ export async function prepareStudy(context: Context, located: LocatedStudy): Pro
   return ok({ study, devices: devices.value, axes: axes.value, law, order: lengths.value.order, plan });
 }
 
-/** Opens a run for a prepared study and starts predicting. @param best so many designs alone, the best; all where it is left out */
+/**
+ * Opens a run for a prepared study and starts predicting. @param best so many designs alone, the best; all where it is
+ * left out
+ */
 export async function startSweep(
   context: Context,
   located: LocatedStudy,

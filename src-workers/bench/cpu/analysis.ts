@@ -89,9 +89,9 @@ export function contentionFromStream(cases: readonly MeasuredContentionCase[]): 
 }
 
 /**
- * Every model beside every unbalanced case. A case on P cores is held against the machine as if it had these P only: β, and for ρ
- * the highest bandwidth of up to P cores, as measured. The staircase runs over the measured curve, both two-phase forms with
- * K = ⌈ρ/β⌉. Cases on more cores than the curve reaches are left out.
+ * Every model beside every unbalanced case. A case on P cores is held against the machine as if it had these P only: β,
+ * and for ρ the highest bandwidth of up to P cores, as measured. The staircase runs over the measured curve, both
+ * two-phase forms with K = ⌈ρ/β⌉. Cases on more cores than the curve reaches are left out.
  */
 export function compareContention(
   { curve }: Pick<MeasuredBandwidths, 'curve'>,
@@ -167,7 +167,10 @@ export function contentionAnalysis(cases: readonly MeasuredContentionCase[]): Re
 /** A thread that is alone on its core is there all the time, but for interrupts and the start of a launch. */
 const UNDISTURBED_FRACTION = 0.95;
 
-/** The part of the time, 0…1, that the threads of a case were on a core; `null` where they had it all, or it is not known. */
+/**
+ * The part of the time, 0…1, that the threads of a case were on a core; `null` where they had it all, or it is not
+ * known.
+ */
 export function disturbedFraction(values: CaseResult['values']): number | null {
   const onCore = values.threadOnCoreFraction;
   if (!Array.isArray(onCore) || onCore.length === 0) return null;

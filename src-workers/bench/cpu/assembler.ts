@@ -1,7 +1,7 @@
 /**
- * The few instructions of WebAssembly that the kernels need, as bytes: an assembler small enough to read, in place of a tool
- * chain. Each instruction is a function that gives its bytes, so a body reads from top to bottom as the text format does.
- * Source: WebAssembly Core Specification 2.0, chapter 5 (binary format).
+ * The few instructions of WebAssembly that the kernels need, as bytes: an assembler small enough to read, in place of a
+ * tool chain. Each instruction is a function that gives its bytes, so a body reads from top to bottom as the text
+ * format does. Source: WebAssembly Core Specification 2.0, chapter 5 (binary format).
  */
 export type Bytes = readonly number[];
 
@@ -42,7 +42,9 @@ export const local = (index: number) => ({
 export const block = (...body: readonly Bytes[]): Bytes => [0x02, 0x40, ...body.flat(), 0x0b];
 /** A loop that its body repeats by `branch` or `branchIf`. */
 export const loop = (...body: readonly Bytes[]): Bytes => [0x03, 0x40, ...body.flat(), 0x0b];
-/** Branches out of (a block) or back to the start of (a loop) the construct `depth` levels out, if the operand is not 0. */
+/**
+ * Branches out of (a block) or back to the start of (a loop) the construct `depth` levels out, if the operand is not 0.
+ */
 export const branchIf = (depth: number): Bytes => [0x0d, ...unsigned(depth)];
 export const branch = (depth: number): Bytes => [0x0c, ...unsigned(depth)];
 

@@ -29,8 +29,8 @@ export interface CpuPlanOptions {
 }
 
 /**
- * The contention suite of Langguth, Cai, Trotter: bandwidth with 1 … `cores` active cores, then triangular work and Amdahl's on
- * 2 … `cores`. Every case moves the same bytes.
+ * The contention suite of Langguth, Cai, Trotter: bandwidth with 1 … `cores` active cores, then triangular work and
+ * Amdahl's on 2 … `cores`. Every case moves the same bytes.
  */
 export function contentionCases({
   cores,

@@ -28,7 +28,9 @@ const advance = (index: number, bytes: number): Bytes => [
   ...local(index).set,
 ];
 
-/** STREAM's triad over f64: a[i] = b[i] + s·c[i]; addresses in bytes, `bytes` of each array, a multiple of 64 and not 0. */
+/**
+ * STREAM's triad over f64: a[i] = b[i] + s·c[i]; addresses in bytes, `bytes` of each array, a multiple of 64 and not 0.
+ */
 function triad(): AssembledFunction {
   const [a, b, c, bytes, s, scale, end] = [0, 1, 2, 3, 4, 5, 6].map(local);
   return {
@@ -53,8 +55,8 @@ function triad(): AssembledFunction {
 }
 
 /**
- * One row of a packed matrix times a vector: Σ row[j]·x[j] over `bytes` of each, a multiple of 8. Four sums of two lanes, so
- * that additions do not wait for one another; the order of additions is not that of a plain loop.
+ * One row of a packed matrix times a vector: Σ row[j]·x[j] over `bytes` of each, a multiple of 8. Four sums of two
+ * lanes, so that additions do not wait for one another; the order of additions is not that of a plain loop.
  */
 function dot(): AssembledFunction {
   const [row, x, bytes, bulk] = [0, 1, 2, 3].map(local);
@@ -98,9 +100,10 @@ function dot(): AssembledFunction {
 export const STREAMED_ROWS = 4;
 
 /**
- * The first part of neighbouring rows of a packed lower triangle times a vector, side by side: from one stream of reads alone a
- * core does not get all the bandwidth that it can draw. The first row has `bytes`, each other 8 more than the one before. Of
- * each, the whole passes of `UNROLLED_BYTES` that the first row has are multiplied; the sums, in that order, go to `y`.
+ * The first part of neighbouring rows of a packed lower triangle times a vector, side by side: from one stream of reads
+ * alone a core does not get all the bandwidth that it can draw. The first row has `bytes`, each other 8 more than the
+ * one before. Of each, the whole passes of `UNROLLED_BYTES` that the first row has are multiplied; the sums, in that
+ * order, go to `y`.
  */
 function dotRows(): AssembledFunction {
   const [first, x, y, bytes] = [0, 1, 2, 3].map(local);

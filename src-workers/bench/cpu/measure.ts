@@ -8,8 +8,8 @@ import { caseShares, designShares, type CaseShares, type DesignMachine, type Des
 import type { ThreadMessage, ThreadTask } from './thread.ts';
 
 /**
- * Measures the cases of a plan on threads of this process, one after another, and hands over what each finds as it comes. A case
- * that fails is reported as failed and the next one begins; its threads and its memory are gone before.
+ * Measures the cases of a plan on threads of this process, one after another, and hands over what each finds as it
+ * comes. A case that fails is reported as failed and the next one begins; its threads and its memory are gone before.
  *
  * @param threadModule a module that hands its `workerData`, a `ThreadTask`, to `runThread`
  * @param machine where designs are measured
@@ -155,7 +155,9 @@ async function measureCase(
       copies,
       /** Of every launch that counts, GB/s (10⁹ bytes). */
       bandwidthGbS: times.map((timeNs) => bytes / timeNs),
-      /** When each thread ended, from the common start: all threads of the first launch that counts, then of the next. */
+      /**
+       * When each thread ended, from the common start: all threads of the first launch that counts, then of the next.
+       */
       threadEndNs: ends.flat(),
       /** The part of that time that each was on a core, likewise: below 1 where other programs took it. */
       threadOnCoreFraction: onCore.flat(),

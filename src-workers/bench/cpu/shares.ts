@@ -44,7 +44,10 @@ export const TRIAD_BYTES_PER_ELEMENT = 24;
 /** Between arrays: equal offsets within a page would make loads wait for stores to other arrays. */
 const GAP_BYTES = 1024 + 64;
 
-/** The shares of a case. Fails with `bad-input` where its numbers make no sense, `unsupported` where it needs too much memory. */
+/**
+ * The shares of a case. Fails with `bad-input` where its numbers make no sense, `unsupported` where it needs too much
+ * memory.
+ */
 export function caseShares<Id extends ContentionBenchmark>(
   benchmark: Id,
   parameters: BenchParameters[Id],
@@ -86,8 +89,9 @@ export interface DesignShares {
 
 /**
  * Shares of a design of a CPU: every core gets as large a part of a pass as its prediction gives it of all bytes
- * (`sweep/cpu.ts`), to the nearest `PASS_ELEMENTS`. A design that moves less than a pass is copied until it fills one, one that
- * moves more takes several passes. Moved by the triad, which is what the bandwidths of its prediction were measured with.
+ * (`sweep/cpu.ts`), to the nearest `PASS_ELEMENTS`. A design that moves less than a pass is copied until it fills one,
+ * one that moves more takes several passes. Moved by the triad, which is what the bandwidths of its prediction were
+ * measured with.
  *
  * Fails with `unsupported` on a design of a GPU, of more threads than can run at once, or of no bytes.
  */

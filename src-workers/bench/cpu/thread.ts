@@ -47,10 +47,11 @@ const matrixAt = (k: number): number => Math.imul(k, 0x9e3779b1) >>> 28;
 const vectorAt = (j: number): number => 1 + (j % 7);
 
 /**
- * Works off one thread's share of a case: fills it, so that its pages are near the core that will use them, launches with all
- * others, and holds the result against the same computed here without the kernel.
+ * Works off one thread's share of a case: fills it, so that its pages are near the core that will use them, launches
+ * with all others, and holds the result against the same computed here without the kernel.
  *
- * Thread 0 makes the memory and hands it to the others, and the thread that started them never sees it: so it is gone with them.
+ * Thread 0 makes the memory and hands it to the others, and the thread that started them never sees it: so it is gone
+ * with them.
  */
 export async function runThread(task: ThreadTask, send: (message: ThreadMessage) => void): Promise<void> {
   const { rank, threads, shares, barrier, clock, onCore, launches } = task;

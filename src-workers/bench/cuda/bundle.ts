@@ -28,8 +28,8 @@ export interface BundleContents {
 }
 
 /**
- * Everything that a machine with a GPU and nvcc, or for a plan of HIP hipcc, needs to measure the plan without Lockstep: sources, plan, and `run.sh`, which
- * leaves `results.jsonl`, a result file. Fails as `cudaPlan` does.
+ * Everything that a machine with a GPU and nvcc, or for a plan of HIP hipcc, needs to measure the plan without
+ * Lockstep: sources, plan, and `run.sh`, which leaves `results.jsonl`, a result file. Fails as `cudaPlan` does.
  */
 export async function makeBundle(plan: BenchPlan, contents: BundleContents): Promise<Result<readonly PlacedFile[]>> {
   const made = await cudaPlan(plan, contents.context);
@@ -340,7 +340,10 @@ flags=''
 for name in $names; do flags="$flags --offload-arch=$name"; done
 `;
 
-/** The same for Windows PowerShell 5.1 and newer: output of the program goes to files byte by byte, which `>` would not do there. */
+/**
+ * The same for Windows PowerShell 5.1 and newer: output of the program goes to files byte by byte, which `>` would not
+ * do there.
+ */
 function windowsScript(objects: readonly CudaObject[], cases: number): string {
   const quoted = (words: readonly string[]): string =>
     words.map((word) => `'${word.replaceAll("'", "''")}'`).join(', ');

@@ -20,8 +20,8 @@ export interface CudaCompilation {
   /** Of the plan; `[DEVICES_OBJECT]` for a program that only lists devices. */
   readonly objects: readonly CudaObject[];
   /**
-   * Such as `sm_90`, one or several; `compute_90` is for the driver to assemble, `native` for the GPUs of this machine. With HIP such as
-   * `gfx90a`. Empty: what the compiler takes where nothing is said.
+   * Such as `sm_90`, one or several; `compute_90` is for the driver to assemble, `native` for the GPUs of this machine.
+   * With HIP such as `gfx90a`. Empty: what the compiler takes where nothing is said.
    */
   readonly architectures: readonly string[];
   /** Kept between runs, for this user alone; made where it does not exist. */
@@ -55,12 +55,13 @@ export async function readCudaSources(folder: string): Promise<Result<readonly P
 }
 
 /**
- * Compiles and links the program that measures, or finds it in the cache. Objects and programs are kept by a digest of all
- * sources, their flags, the compiler's version and its settings; an entry whose file has changed is made again. The entries
- * unused for longest are removed once the cache holds more than `maxCacheBytes`. Several processes may use one cache.
+ * Compiles and links the program that measures, or finds it in the cache. Objects and programs are kept by a digest of
+ * all sources, their flags, the compiler's version and its settings; an entry whose file has changed is made again. The
+ * entries unused for longest are removed once the cache holds more than `maxCacheBytes`. Several processes may use one
+ * cache.
  *
- * Fails with `not-found` where sources or compiler are missing, `unsupported` with the compiler's first error where they do
- * not go together, `storage` where the cache cannot be written, `cancelled`.
+ * Fails with `not-found` where sources or compiler are missing, `unsupported` with the compiler's first error where
+ * they do not go together, `storage` where the cache cannot be written, `cancelled`.
  */
 export async function compileCuda(request: CudaCompilation): Promise<Result<CompiledCuda>> {
   const { hip } = request;

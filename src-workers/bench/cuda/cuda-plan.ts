@@ -36,28 +36,43 @@ export interface CudaPlan {
   readonly objects: readonly CudaObject[];
 }
 
-/** A program of its own, which names this machine's devices, one `device` record each, and is compiled for no architecture. */
+/**
+ * A program of its own, which names this machine's devices, one `device` record each, and is compiled for no
+ * architecture.
+ */
 export const DEVICES_OBJECT: CudaObject = { name: 'devices', source: 'devices.cu', flags: [] };
 
 /** The program without a unit loop: enough for every other benchmark. */
 export const HOST_OBJECT: CudaObject = { name: 'main', source: 'main.cu', flags: [] };
 
-/** Flags of all objects. Warnings of compilers to come must not keep a person from measuring, so they are no errors here. */
+/**
+ * Flags of all objects. Warnings of compilers to come must not keep a person from measuring, so they are no errors
+ * here.
+ */
 export const COMPILE_FLAGS: readonly string[] = ['-std=c++17', '-O3', '-Xptxas', '-v'];
-/** Flags of the program on POSIX systems: the clock is read from a library that is looked up when it runs, and cases have threads. */
+/**
+ * Flags of the program on POSIX systems: the clock is read from a library that is looked up when it runs, and cases
+ * have threads.
+ */
 export const LINK_FLAGS: readonly string[] = ['-ldl', '-lpthread'];
 
-/** Arguments of the program, started in the folder of the plan's files. It says whose launch is next, so that a crash has a case. */
+/**
+ * Arguments of the program, started in the folder of the plan's files. It says whose launch is next, so that a crash
+ * has a case.
+ */
 export function planArguments(device: number): readonly string[] {
   return ['--plan', 'plan.txt', '--device', String(device), '--turns'];
 }
 
-/** Exit code of the program where a launch hung (`EXIT_HUNG` of `sources/host.cuh`): started again it measures the other cases. */
+/**
+ * Exit code of the program where a launch hung (`EXIT_HUNG` of `sources/host.cuh`): started again it measures the other
+ * cases.
+ */
 export const EXIT_HUNG = 75;
 
 /**
- * The plan's files and objects. Orders of units and the results that every design must find are worked out here: time and
- * memory grow with the iterations of the workload and with the different balancings.
+ * The plan's files and objects. Orders of units and the results that every design must find are worked out here: time
+ * and memory grow with the iterations of the workload and with the different balancings.
  *
  * Fails with `bad-input` on a case that makes no sense and `unsupported` on one that no CUDA device runs, by its id.
  *
@@ -304,8 +319,8 @@ function whole(
 }
 
 /**
- * A law as the program draws from it: pairs of (2³² times the probability of this length or less, length). A probability is
- * off by at most 2⁻³³.
+ * A law as the program draws from it: pairs of (2³² times the probability of this length or less, length). A
+ * probability is off by at most 2⁻³³.
  */
 function lawWords(law: LengthLaw): Result<Uint32Array> {
   const longest = law.support[law.support.length - 1];

@@ -16,8 +16,9 @@ export type CompilationPlace = Pick<CudaCompilation, 'sources' | 'cacheFolder' |
 const ASK_LIMIT_MS = 30_000;
 
 /**
- * Every device, by a program that is compiled where it is not in the cache: it has no code for a device to run, so that it is compiled
- * before what the devices are is known. Fails as `compileCuda` does, and with `not-found` and the reason where no device answers.
+ * Every device, by a program that is compiled where it is not in the cache: it has no code for a device to run, so that
+ * it is compiled before what the devices are is known. Fails as `compileCuda` does, and with `not-found` and the reason
+ * where no device answers.
  */
 export async function listDevices(
   compiler: Pick<CudaCompilation, 'nvcc' | 'hip'>,
@@ -42,7 +43,9 @@ export async function listDevices(
 export const capabilitiesOf = (devices: readonly MeasuringDevice[]): readonly number[] =>
   readCapabilities(devices.map(({ properties }) => properties.computeCapability ?? '').join('\n'));
 
-/** The toolkit of this machine for its GPUs: those that nvidia-smi names, else those that CUDA does. Fails as these do. */
+/**
+ * The toolkit of this machine for its GPUs: those that nvidia-smi names, else those that CUDA does. Fails as these do.
+ */
 export async function localToolkit(place: CompilationPlace): Promise<Result<ToolkitChoice>> {
   const named = await localCapabilities();
   const chosen = await findToolkit(process.env, named);

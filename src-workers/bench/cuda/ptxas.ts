@@ -46,8 +46,8 @@ export function parsePtxas(text: string): KernelUsage[] {
 }
 
 /**
- * Reads what `hipcc -Rpass-analysis=kernel-resource-usage` says about kernels; anything else in the text is passed over. Remarks name
- * no architecture. Spilled registers have 4 bytes each, once stored and once loaded.
+ * Reads what `hipcc -Rpass-analysis=kernel-resource-usage` says about kernels; anything else in the text is passed
+ * over. Remarks name no architecture. Spilled registers have 4 bytes each, once stored and once loaded.
  */
 export function parseResourceRemarks(text: string): KernelUsage[] {
   const kernels = text.split(/remark: +Function Name: /).slice(1);
@@ -67,8 +67,8 @@ export function parseResourceRemarks(text: string): KernelUsage[] {
 }
 
 /**
- * The line that says what a compiler, assembler or linker stumbled over: the first error, or the last thing it said. Where nvcc does
- * not know the architecture, also which toolkit does.
+ * The line that says what a compiler, assembler or linker stumbled over: the first error, or the last thing it said.
+ * Where nvcc does not know the architecture, also which toolkit does.
  */
 export function firstError(text: string): string {
   const lines = text

@@ -1,6 +1,7 @@
 /**
- * Which release of the CUDA toolkit compiles for which compute capability (whole numbers: 70 is 7.0), by the release notes of CUDA
- * 7.0 (1.x removed), 9.0 (2.x), 11.0 (3.0 and 3.2), 12.0 (3.5 and 3.7), 13.0 (5.x to 7.2), and the notes that add the others.
+ * Which release of the CUDA toolkit compiles for which compute capability (whole numbers: 70 is 7.0), by the release
+ * notes of CUDA 7.0 (1.x removed), 9.0 (2.x), 11.0 (3.0 and 3.2), 12.0 (3.5 and 3.7), 13.0 (5.x to 7.2), and the notes
+ * that add the others.
  */
 
 /** Up to this compute capability: the last release that compiles for it. */

@@ -5,7 +5,10 @@ import { findProgram, isProgram, pathFolders, runTool } from '../tool.ts';
 import { firstError } from './ptxas.ts';
 import { neededToolkit, knownByRelease } from './releases.ts';
 
-/** CUDA toolkits of this machine, and which of them compiles for its GPUs. Compute capabilities are whole numbers here: 90 is 9.0. */
+/**
+ * CUDA toolkits of this machine, and which of them compiles for its GPUs. Compute capabilities are whole numbers here:
+ * 90 is 9.0.
+ */
 
 type Environment = Readonly<Record<string, string | undefined>>;
 
@@ -18,7 +21,10 @@ export interface Toolkit {
 /** What to compile with, and for. */
 export interface ToolkitChoice {
   readonly nvcc: string;
-  /** Such as `sm_90`; `compute_90` is for the driver to assemble; `native` where no GPU is named. Empty where all GPUs are lacking. */
+  /**
+   * Such as `sm_90`; `compute_90` is for the driver to assemble; `native` where no GPU is named. Empty where all GPUs
+   * are lacking.
+   */
   readonly architectures: readonly string[];
   /** GPUs of this machine that it does not compile for. */
   readonly lacking: readonly number[];
@@ -37,7 +43,10 @@ export function cudaFolders(environment: Environment): readonly string[] {
   ];
 }
 
-/** Where other versions are: CUDA_PATH_V12_9 and its like, /usr/local/cuda-12.9, /opt/cuda-12.9, Program Files. Newest first. */
+/**
+ * Where other versions are: CUDA_PATH_V12_9 and its like, /usr/local/cuda-12.9, /opt/cuda-12.9, Program Files. Newest
+ * first.
+ */
 async function versionFolders(environment: Environment): Promise<readonly string[]> {
   const named = Object.entries(environment).flatMap(([name, value]) =>
     /^CUDA_PATH_V\d+_\d+$/i.test(name) && value ? [value] : [],
@@ -60,8 +69,8 @@ async function versionFolders(environment: Environment): Promise<readonly string
 }
 
 /**
- * Every nvcc that is found, each once: the one in NVCC alone where a person set it; else of PATH, CUDA_HOME, CUDA_PATH and
- * /usr/local/cuda, then of other versions. Fails with `not-found`, naming the places.
+ * Every nvcc that is found, each once: the one in NVCC alone where a person set it; else of PATH, CUDA_HOME, CUDA_PATH
+ * and /usr/local/cuda, then of other versions. Fails with `not-found`, naming the places.
  */
 async function findCompilers(environment: Environment): Promise<Result<readonly string[]>> {
   const set = environment['NVCC'];
@@ -94,7 +103,10 @@ export function knownCapabilities(listed: string): readonly number[] {
   return [...listed.matchAll(/^sm_(\d+)\s*$/gm)].map(([, number]) => Number(number));
 }
 
-/** How an nvcc compiles for a GPU; null: not at all. A GPU newer than nvcc gets its newest code, for the driver to assemble. */
+/**
+ * How an nvcc compiles for a GPU; null: not at all. A GPU newer than nvcc gets its newest code, for the driver to
+ * assemble.
+ */
 function architectureFor({ known }: Toolkit, capability: number): string | null {
   if (known.length === 0 || known.includes(capability)) return `sm_${capability}`;
   const older = known.filter((one) => one < capability);
@@ -175,8 +187,8 @@ export async function findNvcc(environment: Environment, architecture = ''): Pro
 }
 
 /**
- * Flags that name the host's compiler to nvcc: on Windows that of Visual Studio, whose installer says where it is; elsewhere nvcc finds
- * its own. Fails with `not-found`.
+ * Flags that name the host's compiler to nvcc: on Windows that of Visual Studio, whose installer says where it is;
+ * elsewhere nvcc finds its own. Fails with `not-found`.
  */
 export async function hostCompilerFlags(
   environment: Environment,

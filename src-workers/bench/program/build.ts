@@ -9,13 +9,19 @@ import { firstError } from '../cuda/ptxas.ts';
 import { findProgram, pathFolders, runTool, type ToolRun } from '../tool.ts';
 import { splitCommand, substituted, type valuesOf } from './command-line.ts';
 
-/** Builds the program of each design: once for all designs whose build line is the same, and not at all where it is in the cache. */
+/**
+ * Builds the program of each design: once for all designs whose build line is the same, and not at all where it is in
+ * the cache.
+ */
 
 export type Build = (values: ReturnType<typeof valuesOf>, design: Design) => Promise<Result<string>>;
 
 const FILE = process.platform === 'win32' ? 'program.exe' : 'program';
 
-/** Resolves to the path of `{binary}`; to nothing where no build line names it. @param keptIn folders that are made where missing */
+/**
+ * Resolves to the path of `{binary}`; to nothing where no build line names it. @param keptIn folders that are made
+ * where missing
+ */
 export function openBuilder(
   { build, folder }: Pick<ProgramTask, 'build' | 'folder'>,
   keptIn: { readonly cache: string; readonly run: string },
@@ -65,8 +71,9 @@ const MAX_FILES = 5000;
 const PASSED_BY = /^(\..*|node_modules|__pycache__)$/;
 
 /**
- * What the output of a build depends on, as far as its line says: its program, the contents of the files that it names, and name, size
- * and time of every file in its folder and in the folders that it names (`-Iinclude`). Null where those are too many.
+ * What the output of a build depends on, as far as its line says: its program, the contents of the files that it names,
+ * and name, size and time of every file in its folder and in the folders that it names (`-Iinclude`). Null where those
+ * are too many.
  */
 async function inputsOf(words: readonly string[], folder: string): Promise<readonly string[] | null> {
   const [tool, ...others] = words;

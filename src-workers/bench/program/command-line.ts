@@ -4,9 +4,10 @@ import { PLACEHOLDERS, type Placeholder } from '../../domain/program.ts';
 import { fail, ok, type Result } from '../../domain/result.ts';
 
 /**
- * Splits a command line into arguments. No shell reads it: `;`, `|`, `*`, `$(…)` and `>` are text. Arguments are separated by
- * spaces; 'single' and "double" quotes keep spaces; a backslash before a quote, a backslash or a space stands for that
- * character, except within single quotes. Fails with `bad-input` on a quote without its end, and where nothing is left.
+ * Splits a command line into arguments. No shell reads it: `;`, `|`, `*`, `$(…)` and `>` are text. Arguments are
+ * separated by spaces; 'single' and "double" quotes keep spaces; a backslash before a quote, a backslash or a space
+ * stands for that character, except within single quotes. Fails with `bad-input` on a quote without its end, and where
+ * nothing is left.
  */
 export function splitCommand(line: string): Result<readonly string[]> {
   const words: string[] = [];

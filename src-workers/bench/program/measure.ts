@@ -16,9 +16,10 @@ import { splitCommand, substituted, valuesOf, type UnitTexts } from './command-l
 import { exitText, readOutput, type ProgramOutput } from './output.ts';
 
 /**
- * Measures designs by a program of the person's own. Every design is launched once, in random order; their digests say which result is
- * right. The other launches are drawn at random from `ALTERNATING` designs, the next design taking the place of one that has all of
- * its launches: what changes on the machine meanwhile changes all of them alike, and designs are complete one after another.
+ * Measures designs by a program of the person's own. Every design is launched once, in random order; their digests say
+ * which result is right. The other launches are drawn at random from `ALTERNATING` designs, the next design taking the
+ * place of one that has all of its launches: what changes on the machine meanwhile changes all of them alike, and
+ * designs are complete one after another.
  */
 
 interface Measured {
@@ -204,8 +205,8 @@ function lateText({ launches, spentMs }: Measured, { caseTimeLimitMs, warmUps, r
 }
 
 /**
- * The device as the program names it. One that names none is known by the machine: a CPU's designs ran on its CPU, while nobody knows
- * where others did.
+ * The device as the program names it. One that names none is known by the machine: a CPU's designs ran on its CPU,
+ * while nobody knows where others did.
  */
 function deviceOf(
   { device, multiprocessors }: Pick<ProgramOutput, 'device' | 'multiprocessors'>,

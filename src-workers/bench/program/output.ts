@@ -40,9 +40,9 @@ const FIELDS = {
 } as const;
 
 /**
- * Reads what a program printed: lines of JSON objects with the fields above, and any other lines, which are passed over. Later
- * lines replace what earlier ones say, but for times, which add up, and a result that is wrong once, which stays wrong.
- * Fails with `bad-input` on a field of the wrong kind, and where there is no time.
+ * Reads what a program printed: lines of JSON objects with the fields above, and any other lines, which are passed
+ * over. Later lines replace what earlier ones say, but for times, which add up, and a result that is wrong once, which
+ * stays wrong. Fails with `bad-input` on a field of the wrong kind, and where there is no time.
  */
 export function readOutput(stdout: string, stderr: string): Result<ProgramOutput> {
   const timesNs: number[] = [];

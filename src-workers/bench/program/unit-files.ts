@@ -8,7 +8,10 @@ import { LENGTHS_FILE } from '../plan-files.ts';
 import { wordBytes } from '../words.ts';
 import { names, type UnitTexts } from './command-line.ts';
 
-/** The files of units that command lines name. @param folder of the plan, which has the lengths; orders are written there, each once */
+/**
+ * The files of units that command lines name. @param folder of the plan, which has the lengths; orders are written
+ * there, each once
+ */
 export function openUnitFiles(
   { workload }: Pick<BenchPlan, 'workload'>,
   task: ProgramTask,

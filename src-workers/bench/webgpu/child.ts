@@ -12,9 +12,9 @@ import { openNodeWebGpu, softwareEnvironment } from './node.ts';
 import type { LoadedKernel } from './own-kernel.ts';
 
 /*
- * Measures the plan in a folder with WebGPU: node child.ts FOLDER. Prints BenchRecords as JSON lines. A process of its own,
- * since a driver that crashes takes its process along. Exit code 0 unless the plan cannot be read or something breaks; that
- * there is no device, or no longer, is reported by a `lost` record.
+ * Measures the plan in a folder with WebGPU: node child.ts FOLDER. Prints BenchRecords as JSON lines. A process of its
+ * own, since a driver that crashes takes its process along. Exit code 0 unless the plan cannot be read or something
+ * breaks; that there is no device, or no longer, is reported by a `lost` record.
  */
 
 function print(record: BenchRecord): Promise<void> {

@@ -45,10 +45,10 @@ const matrixCell = (matrix: number, cell: number): number => mix((matrix * CELLS
 export type MatrixTimes = Map<string, { lockstep?: number; independent?: number }>;
 
 /**
- * Powers of matrices modulo 2³², one work group per subgroup. WebGPU has no clock that a lane can read, so the times are of
- * whole launches: once both executions have been measured, the later record has the aggregate loss n·T(lockstep)/T(independent),
- * the independent launch having n groups where the other has one; and beside it the loss that the lengths drawn have by
- * themselves, which strays from the law's where there are few.
+ * Powers of matrices modulo 2³², one work group per subgroup. WebGPU has no clock that a lane can read, so the times
+ * are of whole launches: once both executions have been measured, the later record has the aggregate loss
+ * n·T(lockstep)/T(independent), the independent launch having n groups where the other has one; and beside it the loss
+ * that the lengths drawn have by themselves, which strays from the law's where there are few.
  */
 export async function prepareMatrixPower(
   launcher: Launcher,
@@ -186,9 +186,9 @@ function matrixDigest(unit: number, length: number): number {
 }
 
 /**
- * Loops of one thread group whose last lanes leave one iteration apart, the very last first (Białas and Strzelecki 2015,
- * Table I); single, or with the same limits one inside the other. Steps are those of the unit loop, so that results can be
- * compared bit by bit.
+ * Loops of one thread group whose last lanes leave one iteration apart, the very last first (Białas and Strzelecki
+ * 2015, Table I); single, or with the same limits one inside the other. Steps are those of the unit loop, so that
+ * results can be compared bit by bit.
  */
 export async function prepareLoops(
   launcher: Launcher,
@@ -260,7 +260,9 @@ const SERIES_TERMS = 64;
 /** Each operation of WGSL may be off by some units in the last place, and products and sums may be fused. */
 const SERIES_TOLERANCE = 1e-3;
 
-/** (1 + x)^α by its series over a launch shape, `elements` terms in every thread (Hasan et al. 2014 name the series). */
+/**
+ * (1 + x)^α by its series over a launch shape, `elements` terms in every thread (Hasan et al. 2014 name the series).
+ */
 export async function prepareLaunchGrid(
   launcher: Launcher,
   benchCase: CaseOf<'launch-grid'>,

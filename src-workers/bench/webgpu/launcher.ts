@@ -51,7 +51,10 @@ export interface Launcher {
   /** A uniform buffer of 32 bytes: up to eight 32-bit words. */
   uniform(): GPUBuffer;
   bind(pipeline: GPUComputePipeline, buffers: readonly GPUBuffer[]): GPUBindGroup;
-  /** Time of a launch, or of several that follow one another, ns: by the device's clock where it has timestamps, else by the host's. */
+  /**
+   * Time of a launch, or of several that follow one another, ns: by the device's clock where it has timestamps, else by
+   * the host's.
+   */
   time(launches: Launch | readonly Launch[]): Promise<number>;
   read(buffer: GPUBuffer, words: number): Promise<Uint32Array>;
   destroy(): void;

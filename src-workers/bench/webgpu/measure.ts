@@ -29,9 +29,9 @@ interface Measurement {
 }
 
 /**
- * Measures the cases of a plan on a WebGPU device, one launch at a time, in a page or under Node alike. Records come in the
- * order of `BenchRecord`: the device, then each case's warm-ups, samples and findings, or why it failed, those of cases that are
- * held against each other in turn; `done` last.
+ * Measures the cases of a plan on a WebGPU device, one launch at a time, in a page or under Node alike. Records come in
+ * the order of `BenchRecord`: the device, then each case's warm-ups, samples and findings, or why it failed, those of
+ * cases that are held against each other in turn; `done` last.
  * After an abort, which is heeded between launches, nothing more comes; after `lost` neither.
  *
  * @param info of the device: see `describeWebGpu`
@@ -75,7 +75,10 @@ export async function measureWebGpu(
 /** Parts of a launch that are run first, to find out what the whole may cost before a driver's watchdog does. */
 const FIRST_SHARES = [1 / 64, 1 / 8];
 
-/** A plan's cases, those together that follow one another and are held against each other: executions of one matrix power. */
+/**
+ * A plan's cases, those together that follow one another and are held against each other: executions of one matrix
+ * power.
+ */
 function comparedCases(cases: readonly BenchCase[]): readonly (readonly BenchCase[])[] {
   const groups: BenchCase[][] = [];
   let last: string | null = null;
@@ -102,8 +105,8 @@ interface CaseUnderWay {
 }
 
 /**
- * Measures cases launch by launch in turn, so that other load of the machine affects all of them alike. One that fails is left
- * out from there on. What a case found follows its last launch.
+ * Measures cases launch by launch in turn, so that other load of the machine affects all of them alike. One that fails
+ * is left out from there on. What a case found follows its last launch.
  */
 async function measureInTurn(measurement: Measurement, cases: readonly BenchCase[]): Promise<void> {
   const { plan, signal, emit } = measurement;
@@ -139,7 +142,10 @@ async function measureInTurn(measurement: Measurement, cases: readonly BenchCase
   }
 }
 
-/** Prepares a case and runs parts of a launch. Nothing where it has no launches, which is then measured, or where it was aborted. */
+/**
+ * Prepares a case and runs parts of a launch. Nothing where it has no launches, which is then measured, or where it was
+ * aborted.
+ */
 async function beginCase(measurement: Measurement, benchCase: BenchCase): Promise<CaseUnderWay | null> {
   const { launcher, plan, signal, emit } = measurement;
   const { id } = benchCase;

@@ -71,7 +71,10 @@ export async function ownKernelBuffers(
   return ok({ kernel, lengths, arrays, initial: kept, layout, order: null });
 }
 
-/** A design as launches of the kernel. Fails with `unsupported` or `bad-input` on what the kernel or this device cannot do. */
+/**
+ * A design as launches of the kernel. Fails with `unsupported` or `bad-input` on what the kernel or this device cannot
+ * do.
+ */
 export async function prepareOwnKernel(
   launcher: Launcher,
   shared: OwnKernelBuffers,

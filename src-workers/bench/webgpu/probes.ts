@@ -7,8 +7,8 @@ import type { Launcher } from './launcher.ts';
 export type ProbeValues = Readonly<Record<string, number | readonly number[]>>;
 
 /**
- * One property of the device, by time alone: WebGPU has neither a clock for lanes nor one that says its rate, so latencies
- * are in nanoseconds. Of every launch the fastest of some counts.
+ * One property of the device, by time alone: WebGPU has neither a clock for lanes nor one that says its rate, so
+ * latencies are in nanoseconds. Of every launch the fastest of some counts.
  *
  * | probe | arguments | values |
  * |---|---|---|

@@ -47,8 +47,9 @@ export interface AxisValueResiduals {
 export interface AxisResiduals {
   readonly axis: string;
   /**
-   * Share of the residuals' variance that the axis alone explains, 0…1, less what as many groups explain by chance (ε²; Kelley,
-   * Proc. Natl. Acad. Sci. 21 (1935), doi:10.1073/pnas.21.9.554); `null` where every value has one design, or all are equal.
+   * Share of the residuals' variance that the axis alone explains, 0…1, less what as many groups explain by chance (ε²;
+   * Kelley, Proc. Natl. Acad. Sci. 21 (1935), doi:10.1073/pnas.21.9.554); `null` where every value has one design, or
+   * all are equal.
    */
   readonly explained: number | null;
   /** Numbers ascending, texts in order of appearance. */

@@ -27,8 +27,8 @@ export interface BandwidthCalibration {
 const KNEE_FRACTION = 0.95;
 
 /**
- * The staircase of contention from measurements: BW_i for every number of cores (Langguth, Cai, Trotter). Several measurements of
- * one number count by their median.
+ * The staircase of contention from measurements: BW_i for every number of cores (Langguth, Cai, Trotter). Several
+ * measurements of one number count by their median.
  *
  * @returns `bad-input` without one core, which β needs, or where a bandwidth is not positive
  */

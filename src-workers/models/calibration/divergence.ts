@@ -1,7 +1,9 @@
 import { fail, ok, type Result } from '../../domain/result.ts';
 import { runLoops, type LoopKernel } from '../divergence/figures.ts';
 
-/** Time of one thread group in which n lanes leave the loop on their own (Bialas, Strzelecki 2015, arXiv:1504.01650). */
+/**
+ * Time of one thread group in which n lanes leave the loop on their own (Bialas, Strzelecki 2015, arXiv:1504.01650).
+ */
 export interface DivergentRun {
   readonly loops: LoopKernel;
   /** n, 0 … 31. */
@@ -27,8 +29,9 @@ export interface DivergenceFit {
 const SPILL_SIGNIFICANCE = 4;
 
 /**
- * Least squares of cycles = base + a·(divergent branches) + s·(spills), counts by the emulated reconvergence stack: a is the
- * slope over n, s the step from n = 16 on. Without the step where it is not beyond chance: a device without such a stack.
+ * Least squares of cycles = base + a·(divergent branches) + s·(spills), counts by the emulated reconvergence stack: a
+ * is the slope over n, s the step from n = 16 on. Without the step where it is not beyond chance: a device without such
+ * a stack.
  *
  * @returns `bad-input` with fewer than 4 runs, fewer than two numbers of lanes, or cycles that are no numbers
  */

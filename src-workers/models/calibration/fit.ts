@@ -45,7 +45,10 @@ export interface FittedParameters {
   readonly predictedMs: Float64Array;
 }
 
-/** Huber's loss is quadratic within this many standard deviations: 95 % efficient at normal errors. Huber 1981, doi:10.1002/0471725250. */
+/**
+ * Huber's loss is quadratic within this many standard deviations: 95 % efficient at normal errors. Huber 1981,
+ * doi:10.1002/0471725250.
+ */
 const HUBER_DEVIATIONS = 1.345;
 /** The first fit does not know its deviation yet, ln units. */
 const FIRST_HUBER = 0.2;
@@ -62,11 +65,12 @@ export function minDesigns(parameters: number): number {
 }
 
 /**
- * Fits ln(predicted) to ln(measured) by Huber's loss, with Levenberg–Marquardt in bounded coordinates from every start. What the
- * data do not determine is held at its initial value, the last parameter first. Deterministic.
+ * Fits ln(predicted) to ln(measured) by Huber's loss, with Levenberg–Marquardt in bounded coordinates from every start.
+ * What the data do not determine is held at its initial value, the last parameter first. Deterministic.
  *
  * @param included designs to fit, all where left out
- * @returns `bad-input` where there are too few designs, a measured time is not positive, or the model has no time for a design
+ * @returns `bad-input` where there are too few designs, a measured time is not positive, or the model has no time for a
+ *   design
  */
 export function fitParameters(problem: FitProblem, included?: readonly boolean[]): Result<FittedParameters> {
   const checked = checkProblem(problem, included);
@@ -119,8 +123,8 @@ export function fitParameters(problem: FitProblem, included?: readonly boolean[]
 }
 
 /**
- * Times of every design as predicted by a fit that had not seen it, ms: designs are dealt into `folds` at random, and all but
- * one fold are fitted as `fitParameters` does.
+ * Times of every design as predicted by a fit that had not seen it, ms: designs are dealt into `folds` at random, and
+ * all but one fold are fitted as `fitParameters` does.
  * @param folds 2 … designs
  */
 export function heldOutPredictions(problem: FitProblem, folds: number, uniform: UniformSource): Result<Float64Array> {
@@ -323,7 +327,9 @@ function normalEquations(
   return { normal, gradient };
 }
 
-/** Variance of the residuals under Huber's loss: Σψ²/(N − k) over the squared share of residuals that are not clipped. */
+/**
+ * Variance of the residuals under Huber's loss: Σψ²/(N − k) over the squared share of residuals that are not clipped.
+ */
 function variance({ residuals }: Fit, { weights, huber }: Loss, free: readonly boolean[]): number {
   let designs = 0;
   let clipped = 0;
@@ -339,12 +345,15 @@ function variance({ residuals }: Fit, { weights, huber }: Loss, free: readonly b
   return squares / Math.max(1, designs - free.filter(Boolean).length) / (kept * kept);
 }
 
-/** A parameter whose variance the others inflate by this much is a combination of them, within the accuracy of numeric derivatives. */
+/**
+ * A parameter whose variance the others inflate by this much is a combination of them, within the accuracy of numeric
+ * derivatives.
+ */
 const MAX_INFLATION = 1e6;
 
 /**
- * Standard errors in coordinates, from the curvature at the end (Huber 1981, section 7.6); Infinity where a parameter has no
- * influence or cannot be distinguished from others. 0 where it is not free.
+ * Standard errors in coordinates, from the curvature at the end (Huber 1981, section 7.6); Infinity where a parameter
+ * has no influence or cannot be distinguished from others. 0 where it is not free.
  */
 function standardErrors(problem: FitProblem, fit: Fit, free: readonly boolean[], loss: Loss): number[] {
   const { normal } = normalEquations(problem, fit, free, loss);

@@ -11,8 +11,8 @@ import {
 import { normalUpperTail } from '../workload/normal.ts';
 
 /**
- * What the repeats of one measurement say. Times of a kernel are skewed and have outliers, so the median and its interval by
- * order statistics stand for it: Hoefler and Belli, SC 2015, doi:10.1145/2807591.2807644.
+ * What the repeats of one measurement say. Times of a kernel are skewed and have outliers, so the median and its
+ * interval by order statistics stand for it: Hoefler and Belli, SC 2015, doi:10.1145/2807591.2807644.
  */
 export interface RepeatsSummary {
   /** Launches that count, and those before them. */
@@ -61,9 +61,13 @@ export const REPEAT_WARNINGS = [
 export type RepeatWarning = (typeof REPEAT_WARNINGS)[number]['code'];
 
 const CONFIDENCE = 0.95;
-/** Iglewicz and Hoaglin, How to Detect and Handle Outliers (1993), ISBN 978-0-87389-247-6: modified z-score beyond this. */
+/**
+ * Iglewicz and Hoaglin, How to Detect and Handle Outliers (1993), ISBN 978-0-87389-247-6: modified z-score beyond this.
+ */
 const OUTLIER_SCORE = 3.5;
-/** Differences of less than 1 % decide nothing about a design, however certain they are: nothing is flagged for them. */
+/**
+ * Differences of less than 1 % decide nothing about a design, however certain they are: nothing is flagged for them.
+ */
 const RELEVANT = 0.01;
 const TREND_SIGNIFICANCE = 0.01;
 /** Fewest values of a trend: with 5 even a strictly monotone series has p = 2/5! > 0.01. */
@@ -136,8 +140,8 @@ export function summariseRepeats(
 }
 
 /**
- * Robust standard deviation about a centre: from the median absolute deviation or, where more than half the values are equal
- * (a coarse clock), from the mean one. Source: Iglewicz and Hoaglin (1993).
+ * Robust standard deviation about a centre: from the median absolute deviation or, where more than half the values are
+ * equal (a coarse clock), from the mean one. Source: Iglewicz and Hoaglin (1993).
  */
 function robustDeviation(values: Float64Array, centre: number): number {
   const byMedian = MAD_TO_DEVIATION * medianAbsoluteDeviation(values, centre);

@@ -1,8 +1,8 @@
 import { firstIndex } from '../../numeric/search.ts';
 
 /**
- * What measuring designs at random finds, exactly, by the order statistics of draws without replacement from a finite set:
- * the least of k draws from N values is the i-th smallest with probability C(N − i, k − 1) / C(N, k).
+ * What measuring designs at random finds, exactly, by the order statistics of draws without replacement from a finite
+ * set: the least of k draws from N values is the i-th smallest with probability C(N − i, k − 1) / C(N, k).
  */
 
 /** Probability that the least of `draws` is the i-th smallest (from 0), times `value(i)`, summed over i. */
@@ -47,8 +47,8 @@ export function evenChanceMeasurements(sorted: Float64Array, target: number): nu
 }
 
 /**
- * Expected measured best of the model's first k designs. Designs of equal prediction come in random order: the model does not
- * say which of them to measure first.
+ * Expected measured best of the model's first k designs. Designs of equal prediction come in random order: the model
+ * does not say which of them to measure first.
  *
  * @param k 1 … number of designs
  */

@@ -8,10 +8,11 @@ const COVERAGE = Math.sqrt(0.95);
 export const MIN_VERDICT_REPEATS = 7;
 
 /**
- * Compares the medians of the repeats of two measurements. Each median has an interval by order statistics, for any law of the times
- * (Hoefler and Belli, SC 2015, doi:10.1145/2807591.2807644); their quotients bound the ratio. It is `slower` where the whole interval is
- * above 1 + threshold, `faster` where it is below 1 / (1 + threshold), `same` where it is between, and else cannot be told. Repeats of one
- * session do not show what changes from session to session: a threshold below that is of no use.
+ * Compares the medians of the repeats of two measurements. Each median has an interval by order statistics, for any law
+ * of the times (Hoefler and Belli, SC 2015, doi:10.1145/2807591.2807644); their quotients bound the ratio. It is
+ * `slower` where the whole interval is above 1 + threshold, `faster` where it is below 1 / (1 + threshold), `same`
+ * where it is between, and else cannot be told. Repeats of one session do not show what changes from session to
+ * session: a threshold below that is of no use.
  *
  * @param beforeMs,afterMs at least one time each, in any order, ≥ 0
  * @param threshold relative difference that does not count, ≥ 0

@@ -20,8 +20,8 @@ const SAME_FRACTION = 1e-9;
 
 /**
  * Time against the number of cores used, 1 … the cores of the curve, by the staircase. Without a measured curve the
- * staircase runs on the max-rate curve, where it is the two-phase model. "Fewer cores can be faster" when the loads hold a task
- * that does not shrink with more cores (`indivisibleTaskLoads`).
+ * staircase runs on the max-rate curve, where it is the two-phase model. "Fewer cores can be faster" when the loads
+ * hold a task that does not shrink with more cores (`indivisibleTaskLoads`).
  *
  * @param loadBytesFor loads of the given number of cores, one entry each
  */

@@ -1,6 +1,6 @@
 /**
- * Figures as printed in Langguth, Cai, Trotter, "Modelling Load Imbalance in Shared Memory Multicore Systems", slides: ten CPUs,
- * and the bandwidth that two unbalanced workloads reached and were predicted to reach, GB/s (10⁹ bytes).
+ * Figures as printed in Langguth, Cai, Trotter, "Modelling Load Imbalance in Shared Memory Multicore Systems", slides:
+ * ten CPUs, and the bandwidth that two unbalanced workloads reached and were predicted to reach, GB/s (10⁹ bytes).
  */
 
 export interface PublishedCpu {

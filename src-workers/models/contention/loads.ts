@@ -1,6 +1,6 @@
 /**
- * Work of the processors of a shared memory machine: one entry per processor, bytes it has to move. No model here depends
- * on the order of the entries.
+ * Work of the processors of a shared memory machine: one entry per processor, bytes it has to move. No model here
+ * depends on the order of the entries.
  */
 
 /**
@@ -25,8 +25,8 @@ export function amdahlLoads(totalBytes: number, cores: number): Float64Array {
 }
 
 /**
- * One task that cannot be divided, on a core of its own, and a rest spread evenly over the other cores: the case in which
- * fewer cores can be faster, because the task then competes with fewer others for the memory.
+ * One task that cannot be divided, on a core of its own, and a rest spread evenly over the other cores: the case in
+ * which fewer cores can be faster, because the task then competes with fewer others for the memory.
  *
  * @returns array of length `cores`; a single core gets everything
  */

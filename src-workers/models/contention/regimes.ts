@@ -22,8 +22,9 @@ export interface RegimePoint {
 }
 
 /**
- * The regime of a machine with `cores` cores in use, one of which has `imbalance` times the mean load and the others the same
- * load each (Amdahl's loads have imbalance (P + 1)/2). On equal distance the earlier of `CONTENTION_REGIMES` wins.
+ * The regime of a machine with `cores` cores in use, one of which has `imbalance` times the mean load and the others
+ * the same load each (Amdahl's loads have imbalance (P + 1)/2). On equal distance the earlier of `CONTENTION_REGIMES`
+ * wins.
  *
  * @param imbalance M₁ over the mean load, 1 … `cores`
  */
@@ -56,8 +57,8 @@ export interface RegimeMap {
   /** Below K = ⌈ρ/β⌉ cores there is no contention at all. */
   readonly saturatingCores: number;
   /**
-   * For each entry of `cores` the imbalance at which the longest task alone takes as long as all work at full bandwidth,
-   * M₁/β = ΣM/ρ: P·β/ρ. The line between "only the total counts" and "only the longest task counts".
+   * For each entry of `cores` the imbalance at which the longest task alone takes as long as all work at full
+   * bandwidth, M₁/β = ΣM/ρ: P·β/ρ. The line between "only the total counts" and "only the longest task counts".
    */
   readonly balanceLine: readonly number[];
 }

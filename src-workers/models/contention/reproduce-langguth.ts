@@ -20,7 +20,10 @@ const BANDWIDTH_TOLERANCE = 0.001;
 
 /** Half a unit of the last printed digit, widened by the rounding of the measurement that the error is relative to. */
 const TRIANGULAR_ERROR_TOLERANCE_POINTS = 0.6;
-/** As above for errors with two decimals: 0.005 of the measurements' 20 GB/s, times predictions up to six times as large. */
+/**
+ * As above for errors with two decimals: 0.005 of the measurements' 20 GB/s, times predictions up to six times as
+ * large.
+ */
 const AMDAHL_ERROR_TOLERANCE_POINTS = 0.2;
 /** Half of the printed 0.1 points, and the rounding of β and ρ. */
 const PHASE_TOLERANCE_POINTS = 0.06;
@@ -149,7 +152,10 @@ function triangular(): ReproductionTable[] {
 /** Largest excess of a measured bandwidth over the max-rate curve that the slides' own plots leave room for. */
 const STAIRCASE_EXCESS = 0.005;
 
-/** The printed staircase may be below the bound, and above it only by rounding: rows show the printed value where it keeps it. */
+/**
+ * The printed staircase may be below the bound, and above it only by rounding: rows show the printed value where it
+ * keeps it.
+ */
 function staircaseRows(bound: (cpu: PublishedCpu) => number): ReproductionRow[] {
   return LANGGUTH_CPUS.map((cpu, i) => {
     const printed = LANGGUTH_TRIANGULAR[i].staircase[0];

@@ -61,10 +61,11 @@ export function staircaseMs(curve: BandwidthCurve, loadBytes: Float64Array): num
 }
 
 /**
- * `derived`: T = (Σ_{i>K} M_i + K·M_K)/ρ + (M₁ − M_K)/β, the slides' formula. With K = ⌈ρ/β⌉ it is exactly the staircase on
- * the max-rate curve.
- * `tabulated`: T = (ΣM − (M₁ − M_K))/ρ + (M₁ − M_K)/β, which the slides' table of triangular workloads was computed with: the
- * work above M_K of processors 2 … K is counted in the first phase. Never faster than `derived`; the same for Amdahl's loads.
+ * `derived`: T = (Σ_{i>K} M_i + K·M_K)/ρ + (M₁ − M_K)/β, the slides' formula. With K = ⌈ρ/β⌉ it is exactly the
+ * staircase on the max-rate curve.
+ * `tabulated`: T = (ΣM − (M₁ − M_K))/ρ + (M₁ − M_K)/β, which the slides' table of triangular workloads was computed
+ * with: the work above M_K of processors 2 … K is counted in the first phase. Never faster than `derived`; the same for
+ * Amdahl's loads.
  */
 export type TwoPhaseForm = 'derived' | 'tabulated';
 
@@ -79,8 +80,8 @@ export interface TwoPhases {
 /**
  * The two-phase model.
  *
- * @param knee K, cores at which the bandwidth saturates, ≥ 1: `saturatingCores(memory)`, or the `kneeCores` a source lists.
- *   With fewer loads than K, M_K is 0.
+ * @param knee K, cores at which the bandwidth saturates, ≥ 1: `saturatingCores(memory)`, or the `kneeCores` a source
+ *   lists. With fewer loads than K, M_K is 0.
  */
 export function twoPhases(
   memory: MemorySystem,

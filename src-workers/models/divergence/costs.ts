@@ -10,8 +10,8 @@ export interface StackCosts {
 }
 
 /**
- * Costs as Bialas, Strzelecki 2015 (arXiv:1504.01650) print them: Kepler throughout; for Maxwell 26 cycles per divergent
- * branch from the fit (section IV) and 24 in the summary.
+ * Costs as Bialas, Strzelecki 2015 (arXiv:1504.01650) print them: Kepler throughout; for Maxwell 26 cycles per
+ * divergent branch from the fit (section IV) and 24 in the summary.
  */
 export const STACK_COSTS = {
   kepler: { cyclesPerDivergentBranch: 32, cyclesPerSpillAndLoad: 84 },
@@ -34,8 +34,9 @@ export function stackCycles(costs: StackCosts, divergence: Divergence): number {
 }
 
 /**
- * Cycles of a run on a device that takes the same time for every instruction: the instructions of the same program without
- * divergence, and the stack's costs. Each divergent branch executes one carrier instruction more, which its cost includes.
+ * Cycles of a run on a device that takes the same time for every instruction: the instructions of the same program
+ * without divergence, and the stack's costs. Each divergent branch executes one carrier instruction more, which its
+ * cost includes.
  *
  * @param cyclesPerInstruction 0 leaves the stack's cycles alone
  */
@@ -51,9 +52,9 @@ export interface DeviceStack {
 }
 
 /**
- * The reconvergence stack of a device. Maxwell's cost of a divergent branch is the fit's unless `maxwell` says otherwise.
- * Sources: Bialas, Strzelecki 2015; NVIDIA, "Tesla V100 GPU Architecture" (WP-08608), section "Independent Thread
- * Scheduling"; LLVM, "User Guide for AMDGPU Backend", and the AMD ISA guides: EXEC mask and scalar branches.
+ * The reconvergence stack of a device. Maxwell's cost of a divergent branch is the fit's unless `maxwell` says
+ * otherwise. Sources: Bialas, Strzelecki 2015; NVIDIA, "Tesla V100 GPU Architecture" (WP-08608), section "Independent
+ * Thread Scheduling"; LLVM, "User Guide for AMDGPU Backend", and the AMD ISA guides: EXEC mask and scalar branches.
  */
 export function deviceStack(
   device: Pick<GpuDevice, 'occupancy'>,

@@ -8,8 +8,8 @@ import { PUBLISHED_STACK, type StackShape } from './emulator.ts';
  *
  *     E[divergent branches] = Σ_x (1 − (1 − f(x))ⁿ) − 1
  *
- * Spills follow from the number D of distinct lengths above 0 (lanes of length 0 leave before the loop, and their token is
- * gone by then): D tokens at most, the first spill when the fast part is full, one more for each further chunk. The
+ * Spills follow from the number D of distinct lengths above 0 (lanes of length 0 leave before the loop, and their token
+ * is gone by then): D tokens at most, the first spill when the fast part is full, one more for each further chunk. The
  * law of D comes from Π_x (1 + y·(e^{f(x)·z} − 1)): n! times its coefficient at yᵈ·zⁿ is P(D = d).
  * Derived here; both are checked against the emulator of Bialas, Strzelecki 2015.
  *

@@ -4,8 +4,8 @@ import { fail, ok, type Result } from '../../domain/result.ts';
 export type Operand = number | { readonly register: string };
 
 /**
- * One instruction of a small SIMT machine with a reconvergence stack: what the stack needs, and little else. Targets are
- * positions in the program; a target equal to the program's length ends it.
+ * One instruction of a small SIMT machine with a reconvergence stack: what the stack needs, and little else. Targets
+ * are positions in the program; a target equal to the program's length ends it.
  *
  * - `ssy`: pushes a SYNC token (active mask, target), so that the lanes can meet again at the target.
  * - `branch`: jumps where the predicate holds; pushes a DIV token for the active lanes that stay, if any.
@@ -51,8 +51,8 @@ export function checkProgram(program: Program): Result<Program> {
 }
 
 /**
- * A loop of M iterations per lane (register `M`), as its disassembly orders it: the count is tested once before the loop
- * and after each pass. Bialas, Strzelecki 2015, Listing 3, without the timers.
+ * A loop of M iterations per lane (register `M`), as its disassembly orders it: the count is tested once before the
+ * loop and after each pass. Bialas, Strzelecki 2015, Listing 3, without the timers.
  */
 export const SINGLE_LOOP: Program = {
   name: 'single loop',

@@ -11,14 +11,16 @@ export interface GranularityRow {
   readonly depth: number;
   readonly meanLoss: number;
   readonly aggregateLoss: number;
-  /** Lane iterations spent per iteration of work, by mean loss and by aggregate loss; 1 is a device without lockstep. */
+  /**
+   * Lane iterations spent per iteration of work, by mean loss and by aggregate loss; 1 is a device without lockstep.
+   */
   readonly laneCostMean: number;
   readonly laneCostAggregate: number;
 }
 
 /**
- * φ(u) = (1−σ)/u + σ + κ·log₂u: time of an iteration shared by u threads over that of one thread alone (Amdahl's law plus a
- * tree of cooperation steps). φ(1) = 1.
+ * φ(u) = (1−σ)/u + σ + κ·log₂u: time of an iteration shared by u threads over that of one thread alone (Amdahl's law
+ * plus a tree of cooperation steps). φ(1) = 1.
  *
  * @param serialFraction σ, 0…1: the part of an iteration that does not speed up.
  * @param cooperationCost κ ≥ 0: cost of one cooperation step, as a fraction of an iteration.

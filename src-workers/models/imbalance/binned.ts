@@ -22,8 +22,8 @@ const EXACT_OPERATIONS = 3e7;
 const EXACT_OUTCOMES = 1e6;
 
 /**
- * The distribution of the loss of any law and any group size, within about half a second: exact where that is affordable,
- * binned otherwise; `method` and `resolution` say which.
+ * The distribution of the loss of any law and any group size, within about half a second: exact where that is
+ * affordable, binned otherwise; `method` and `resolution` say which.
  *
  * @param n integer ≥ 1; a RangeError otherwise.
  */
@@ -40,10 +40,10 @@ export function affordableLossDistribution(law: LengthLaw, n: number): LossDistr
  * The distribution of the loss in 65,536 logarithmic bins, each standing for the mean of its outcomes.
  *
  * P(longest ≤ a, sum = x) is the n-th power of a discrete Fourier transform (Eq. 9, Swatman et al. 2022,
- * doi:10.1109/MASCOTS56607.2022.00026), over a window of sums that leaves out at most 1e-13 at either end; differences in
- * a give the joint law of longest and sum (Eq. 10) with an absolute error below 1e-15 each. Lengths too wide for that are
- * handled an octave at a time, from the longest down, each octave on the finest lattice it can afford; `resolution`
- * is then the largest lattice step relative to the longest unit, or the bin width if that is larger.
+ * doi:10.1109/MASCOTS56607.2022.00026), over a window of sums that leaves out at most 1e-13 at either end; differences
+ * in a give the joint law of longest and sum (Eq. 10) with an absolute error below 1e-15 each. Lengths too wide for
+ * that are handled an octave at a time, from the longest down, each octave on the finest lattice it can afford;
+ * `resolution` is then the largest lattice step relative to the longest unit, or the bin width if that is larger.
  *
  * @param n integer ≥ 1; a RangeError otherwise.
  */
@@ -124,7 +124,9 @@ interface Panel {
   /** Lengths lie on origin + step·(0, 1, …). */
   readonly origin: number;
   readonly step: number;
-  /** Only groups with a unit of the latter are counted. Apart, because on a coarse lattice the two may share a point. */
+  /**
+   * Only groups with a unit of the latter are counted. Apart, because on a coarse lattice the two may share a point.
+   */
   readonly below: Masses;
   readonly counted: Masses;
   readonly window: { readonly low: number; readonly high: number };
@@ -141,8 +143,8 @@ function coarsened(masses: Masses, step: number): Masses {
 }
 
 /**
- * A window of sums for lengths spread on a lattice: each moves by less than a step, between two neighbours, and all of them
- * together by more than this with probability `EXCLUDED` at most (Hoeffding).
+ * A window of sums for lengths spread on a lattice: each moves by less than a step, between two neighbours, and all of
+ * them together by more than this with probability `EXCLUDED` at most (Hoeffding).
  */
 function widened(window: Panel['window'], n: number, step: number): Panel['window'] {
   const reach = step * Math.min(n, Math.sqrt((-n * Math.log(EXCLUDED)) / 2));
@@ -236,8 +238,8 @@ function addPanel(bins: LogBins, panel: Panel): void {
 }
 
 /**
- * (re + i·im)ⁿ at every frequency into the power arrays; its difference to what they held goes into the spectrum `packed`,
- * times i where `part` is 1, with the conjugate frequencies filled in.
+ * (re + i·im)ⁿ at every frequency into the power arrays; its difference to what they held goes into the spectrum
+ * `packed`, times i where `part` is 1, with the conjugate frequencies filled in.
  */
 function raise(
   re: Float64Array,

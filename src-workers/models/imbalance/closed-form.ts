@@ -40,7 +40,8 @@ const FULL_RULE = logRule(0.3, 1e-13, 6);
 const QUICK_RULE = logRule(0.7, 1e-6, 4);
 
 /**
- * Mean, standard deviation and aggregate performance loss for several group sizes in one pass, without the distribution.
+ * Mean, standard deviation and aggregate performance loss for several group sizes in one pass, without the
+ * distribution.
  *
  * With M the longest of n units and S their sum, X = n·M/S (Eq. 5, Swatman et al. 2022,
  * doi:10.1109/MASCOTS56607.2022.00026), and 1/S = ∫₀^∞ e^{−Ss} ds, so
@@ -48,11 +49,12 @@ const QUICK_RULE = logRule(0.7, 1e-6, 4);
  *     E[X]  = n  ∫₀^∞   E[M  e^{−Ss}] ds
  *     E[X²] = n² ∫₀^∞ s E[M² e^{−Ss}] ds
  *
- * and E[M e^{−Ss}] = Σ_v v·(G_v(s)ⁿ − G_{v−}(s)ⁿ), G_v(s) = Σ_{j≤v} f(j)e^{−js} (Eq. 7, tilted by e^{−js}). A group whose
- * units are all empty has loss 1 by convention.
+ * and E[M e^{−Ss}] = Σ_v v·(G_v(s)ⁿ − G_{v−}(s)ⁿ), G_v(s) = Σ_{j≤v} f(j)e^{−js} (Eq. 7, tilted by e^{−js}). A group
+ * whose units are all empty has loss 1 by convention.
  *
- * The integral is the trapezoidal rule in log s. For every single exponential its relative error is 2|Γ(1 + 2πi/h)| (times
- * 2π/h for the second moment), for any rate, so that one bound holds for every law, also a skewed one: 2e-13 of the mean.
+ * The integral is the trapezoidal rule in log s. For every single exponential its relative error is 2|Γ(1 + 2πi/h)|
+ * (times 2π/h for the second moment), for any rate, so that one bound holds for every law, also a skewed one: 2e-13 of
+ * the mean.
  *
  * @param groupSizes integers ≥ 1, in any order; a RangeError otherwise.
  * @returns one entry per group size, in the order asked for.

@@ -40,12 +40,14 @@ export function lossDistributionCost(
  * The full distribution of the performance loss (Eq. 7–11, Swatman et al. 2022, doi:10.1109/MASCOTS56607.2022.00026).
  *
  * Instead of differences of convolution powers (Eq. 10), which cancel, support points join one at a time in increasing
- * order: g(x; i, a) = Σ_k C(i,k) f(a)^k g(x − ka; i − k, a−), k the units exactly a long. The terms k ≥ 1 of i = n are the
- * groups whose longest unit is a. Only positive terms are added, so every probability, however small, is accurate to a few n·EPS.
+ * order: g(x; i, a) = Σ_k C(i,k) f(a)^k g(x − ka; i − k, a−), k the units exactly a long. The terms k ≥ 1 of i = n are
+ * the groups whose longest unit is a. Only positive terms are added, so every probability, however small, is accurate
+ * to a few n·EPS.
  *
  * Equal fractions meet as equal doubles: below 2^26 the quotients of two different fractions always differ.
  *
- * @returns `unsupported` where it would need too much work or memory; see `binnedLossDistribution` (binned.ts) for those.
+ * @returns `unsupported` where it would need too much work or memory; see `binnedLossDistribution` (binned.ts) for
+ *   those.
  */
 export function lossDistribution(law: LengthLaw, n: number): Result<LossDistribution> {
   if (!Number.isInteger(n) || n < 1)

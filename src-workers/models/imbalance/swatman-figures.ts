@@ -8,8 +8,8 @@ export interface PublishedLoss {
 }
 
 /**
- * Table I of Swatman, Varbanescu, Krasznahorkay, Pimentel: Modelling Performance Loss due to Thread Imbalance in Stochastic
- * Variable-Length SIMT Workloads, MASCOTS 2022, doi:10.1109/MASCOTS56607.2022.00026. Figures as printed.
+ * Table I of Swatman, Varbanescu, Krasznahorkay, Pimentel: Modelling Performance Loss due to Thread Imbalance in
+ * Stochastic Variable-Length SIMT Workloads, MASCOTS 2022, doi:10.1109/MASCOTS56607.2022.00026. Figures as printed.
  */
 export const TABLE_I: readonly PublishedLoss[] = [
   { workload: 'binomial(40,0.5)', n: 2, modelled: 1.09, simulated: 1.09, measured: 1.099 },
@@ -53,8 +53,8 @@ export interface PublicGroups {
 export const PUBLIC_GROUP_COUNT = 131_072;
 
 /**
- * Means over the per-group data the same authors published with their code (github.com/stephenswat/smite, Unlicense). Another
- * run than Table I's; n = 1, where nothing can be lost, shows the measurement's own floor.
+ * Means over the per-group data the same authors published with their code (github.com/stephenswat/smite, Unlicense).
+ * Another run than Table I's; n = 1, where nothing can be lost, shows the measurement's own floor.
  */
 // prettier-ignore
 export const PUBLIC_GROUPS: readonly PublicGroups[] = ([

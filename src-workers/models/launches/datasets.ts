@@ -1,4 +1,7 @@
-/** Measured launches of other kernels than SpMV, and where they come from. Another set is an entry here and a reader in `evidence/shapes.ts`. */
+/**
+ * Measured launches of other kernels than SpMV, and where they come from. Another set is an entry here and a reader in
+ * `evidence/shapes.ts`.
+ */
 export interface LaunchDataset {
   readonly id: string;
   readonly title: string;

@@ -29,16 +29,18 @@ function fullMultiprocessors({ limits, threadGroupWidth }: GpuDevice): Accessing
 }
 
 /**
- * Traffic of one lane in one iteration of a unit, in bytes of device memory: `bytesPerIteration` of a kernel, or that of its accesses.
+ * Traffic of one lane in one iteration of a unit, in bytes of device memory: `bytesPerIteration` of a kernel, or that
+ * of its accesses.
  *
- * - `along-unit`: u threads read u consecutive elements of their unit. A sector that this does not use up serves the next iterations
- *   if it stays in the first-level cache (`hitFraction` of what all resident threads touch in an iteration), else it is read again
- *   (`bytesAlongRun`).
+ * - `along-unit`: u threads read u consecutive elements of their unit. A sector that this does not use up serves the
+ *   next iterations if it stays in the first-level cache (`hitFraction` of what all resident threads touch in an
+ *   iteration), else it is read again (`bytesAlongRun`).
  * - `across-lanes`: whole sectors, so the element.
- * - `scattered`: a sector for each element, or as many as the element is long, for the part of the gathers that miss (`missesOf`).
+ * - `scattered`: a sector for each element, or as many as the element is long, for the part of the gathers that miss
+ *   (`missesOf`).
  *
- * An array with a footprint is read again and again: a read goes to the first-level cache, the level-2 cache or device memory, half of each
- * cache kept for it: gathers by `randomHitFraction`, others by `hitFraction`.
+ * An array with a footprint is read again and again: a read goes to the first-level cache, the level-2 cache or device
+ * memory, half of each cache kept for it: gathers by `randomHitFraction`, others by `hitFraction`.
  * @param taking what is left out of it: one thread per unit, long units, full multiprocessors without shared memory
  */
 export function bytesOfIteration(
@@ -72,14 +74,15 @@ export function bytesOfIteration(
 const CACHE_BANDWIDTH_RATIO = 2.3;
 
 /**
- * Part of the gathers that need a sector of their own from device memory. Assumed, and chosen with the products of `test/data/cycle-sim` in view, whose
- * columns are random. Fits to the SpMV times of `db/evidence` have a median of 0.13 (four of five 0.02 to 0.25): rows and neighbours share sectors.
+ * Part of the gathers that need a sector of their own from device memory. Assumed, and chosen with the products of
+ * `test/data/cycle-sim` in view, whose columns are random. Fits to the SpMV times of `db/evidence` have a median of
+ * 0.13 (four of five 0.02 to 0.25): rows and neighbours share sectors.
  */
 const GATHER_MISS_FRACTION = 0.4;
 
 /**
- * Share of the sectors that a read asks for which the first-level cache does not hold, and of these that the level-2 cache does not hold either.
- * The two caches catch equal shares of what gathers share, whatever fits them.
+ * Share of the sectors that a read asks for which the first-level cache does not hold, and of these that the level-2
+ * cache does not hold either. The two caches catch equal shares of what gathers share, whatever fits them.
  */
 function missesOf(
   { l2Bytes }: GpuDevice,
@@ -115,7 +118,10 @@ function reuseOf(
   return 1 - waits * (1 - hitFraction(touched, cache));
 }
 
-/** What all resident threads touch of an array in one iteration, bytes: a cache keeps whole lines, also where it has fetched one sector of them. */
+/**
+ * What all resident threads touch of an array in one iteration, bytes: a cache keeps whole lines, also where it has
+ * fetched one sector of them.
+ */
 function touchedBytes(
   { pattern, elementBytes, missFraction = GATHER_MISS_FRACTION }: MemoryAccess,
   { residentThreads, threadsPerUnit, unitElements }: AccessingThreads,
@@ -155,22 +161,26 @@ function wholeSectors(bytes: number, sector: number): number {
 }
 
 /**
- * Latency of a load that hits the level-2 cache over that of one from device memory: 193 of 434 cycles on a V100, 200 of 552 on an A100 (Jia et
- * al., 2018, arXiv:1804.06826; Abdelkhalik et al., 2022, arXiv:2208.11174). Assumed for every device, as the next.
+ * Latency of a load that hits the level-2 cache over that of one from device memory: 193 of 434 cycles on a V100, 200
+ * of 552 on an A100 (Jia et al., 2018, arXiv:1804.06826; Abdelkhalik et al., 2022, arXiv:2208.11174). Assumed for every
+ * device, as the next.
  */
 export const LEVEL_2_LATENCY = 0.42;
 /**
- * The same of a load from device memory whose page is known: the latency of a device is that at random addresses in 1 GB, which also waits for the
- * translation of the address. 296 of 496 cycles on Turing (Jia et al., 2019, arXiv:1903.07486; sources of the catalogue). Assumed for every device.
+ * The same of a load from device memory whose page is known: the latency of a device is that at random addresses in 1
+ * GB, which also waits for the translation of the address. 296 of 496 cycles on Turing (Jia et al., 2019,
+ * arXiv:1903.07486; sources of the catalogue). Assumed for every device.
  */
 const NEAR_PAGE_LATENCY = 0.6;
 /** The same of the first-level cache. Assumed for every device. */
 export const LEVEL_1_LATENCY = 0.07;
 
 /**
- * Latency of the loads that follow one another in an iteration, cycles. Every load takes the full latency of device memory unless the kernel lists
- * its accesses: then gathers come last on the chain, runs before them, and each waits for the farthest memory that any active lane needs.
- * @param anyUnit share of the iterations of a group in which any of its units needs something that a unit needs with this probability
+ * Latency of the loads that follow one another in an iteration, cycles. Every load takes the full latency of device
+ * memory unless the kernel lists its accesses: then gathers come last on the chain, runs before them, and each waits
+ * for the farthest memory that any active lane needs.
+ * @param anyUnit share of the iterations of a group in which any of its units needs something that a unit needs with
+ *   this probability
  */
 export function loadLatencyCycles(
   device: GpuDevice,

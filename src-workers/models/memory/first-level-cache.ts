@@ -2,7 +2,10 @@ import type { GpuDevice, OccupancyRules } from '../../domain/device.ts';
 
 const KIB = 1024;
 
-/** Data cache of a multiprocessor; `withShared` where shared memory is taken out of it, which leaves at most `largestKib`. */
+/**
+ * Data cache of a multiprocessor; `withShared` where shared memory is taken out of it, which leaves at most
+ * `largestKib`.
+ */
 interface FirstLevelCache {
   readonly kib: number;
   readonly withShared: boolean;
@@ -14,14 +17,15 @@ const withShared = (kib: number, largestKib = kib): FirstLevelCache => ({ kib, w
 const NONE = own(0);
 
 /**
- * Source: CUDA C++ Programming Guide, "Compute capabilities": the shared memory of each. 7.5 sets at least 32 KiB of it aside for shared
- * memory. Of 2.x it has two splits of 64 KiB; the default leaves 16. 1.3 has no cache for loads.
+ * Source: CUDA C++ Programming Guide, "Compute capabilities": the shared memory of each. 7.5 sets at least 32 KiB of it
+ * aside for shared memory. Of 2.x it has two splits of 64 KiB; the default leaves 16. 1.3 has no cache for loads.
  *
- * Kepler, Maxwell and Pascal other than GP100 (6.0) load from device memory through the level-2 cache alone, unless code opts in or
- * marks data read-only (Kepler, Maxwell and Pascal Tuning Guides).
+ * Kepler, Maxwell and Pascal other than GP100 (6.0) load from device memory through the level-2 cache alone, unless
+ * code opts in or marks data read-only (Kepler, Maxwell and Pascal Tuning Guides).
  *
- * 10.0 is in the guide; of 12.0 it has 100 KiB, the largest shared memory, while 128 were measured (Chips and Cheese, "Blackwell: Nvidia's
- * massive GPU"). Assumed: 6.2 as 6.1, 7.2 as 7.0 (its published size is the same), 10.3 and 11.0 as 10.0, 12.1 as 12.0.
+ * 10.0 is in the guide; of 12.0 it has 100 KiB, the largest shared memory, while 128 were measured (Chips and Cheese,
+ * "Blackwell: Nvidia's massive GPU"). Assumed: 6.2 as 6.1, 7.2 as 7.0 (its published size is the same), 10.3 and 11.0
+ * as 10.0, 12.1 as 12.0.
  */
 const NVIDIA: Readonly<Record<string, FirstLevelCache>> = {
   '1.3': NONE,
@@ -53,8 +57,8 @@ const NVIDIA: Readonly<Record<string, FirstLevelCache>> = {
 
 /**
  * Vector cache of a multiprocessor, which on RDNA is two compute units.
- * Source: ROCm documentation, "AMD GPU specifications" (L1 vector cache of GCN and CDNA, L0 vector cache of a compute unit of RDNA): 16 KiB
- * up to CDNA 2 and RDNA 2, 32 from CDNA 3 and RDNA 3 on.
+ * Source: ROCm documentation, "AMD GPU specifications" (L1 vector cache of GCN and CDNA, L0 vector cache of a compute
+ * unit of RDNA): 16 KiB up to CDNA 2 and RDNA 2, 32 from CDNA 3 and RDNA 3 on.
  */
 function ofAmd(isa: string): FirstLevelCache {
   if (/^gfx9(42|50)$/.test(isa)) return own(32);
@@ -64,9 +68,9 @@ function ofAmd(isa: string): FirstLevelCache {
 }
 
 /**
- * Cache and shared local memory of an Xe core. Sources: Xe-HPC, Intel oneAPI GPU Optimization Guide, "Intel Xe GPU architecture"; Xe-HPG, all of
- * its 192 KiB measured as cache (Chips and Cheese, on the A750 and Meteor Lake); Xe2-HPG, Intel's announcement of the B series. Of Xe-LP no
- * size is confirmed: assumed none.
+ * Cache and shared local memory of an Xe core. Sources: Xe-HPC, Intel oneAPI GPU Optimization Guide, "Intel Xe GPU
+ * architecture"; Xe-HPG, all of its 192 KiB measured as cache (Chips and Cheese, on the A750 and Meteor Lake); Xe2-HPG,
+ * Intel's announcement of the B series. Of Xe-LP no size is confirmed: assumed none.
  */
 const INTEL: Readonly<Record<string, FirstLevelCache>> = {
   'xe-lp': NONE,
@@ -76,8 +80,8 @@ const INTEL: Readonly<Record<string, FirstLevelCache>> = {
 };
 
 /**
- * Not public; 8 KiB was measured on the M1 (P. Turner, metal-benchmarks). Assumed for all: the M3 and M4 share one memory among registers,
- * cache and threadgroup memory, whose size is not known.
+ * Not public; 8 KiB was measured on the M1 (P. Turner, metal-benchmarks). Assumed for all: the M3 and M4 share one
+ * memory among registers, cache and threadgroup memory, whose size is not known.
  */
 const APPLE = own(8);
 

@@ -3,26 +3,29 @@ import type { GpuDevice } from '../../domain/device.ts';
 /**
  * Bytes that a kernel moves, by the pattern of its accesses. All counts are of a whole launch.
  *
- * A load moves whole sectors. What a thread group asks for in one instruction is merged, so the pattern decides how many bytes
- * of a sector are used before it leaves the first-level cache.
+ * A load moves whole sectors. What a thread group asks for in one instruction is merged, so the pattern decides how
+ * many bytes of a sector are used before it leaves the first-level cache.
  */
 
-/** What a level-2 cache moves at once, bytes. NVIDIA: 32 (CUDA C++ Best Practices Guide, 10.2.1); AMD: 64 (CDNA ISA guides, L2 requests). */
+/**
+ * What a level-2 cache moves at once, bytes. NVIDIA: 32 (CUDA C++ Best Practices Guide, 10.2.1); AMD: 64 (CDNA ISA
+ * guides, L2 requests).
+ */
 export function sectorBytes({ vendor }: Pick<GpuDevice, 'vendor'>): number {
   return vendor === 'amd' ? 64 : 32;
 }
 
 /**
- * What a first-level cache has a tag for, bytes. NVIDIA: 128, of which it fetches sectors (Jia et al., 2018, arXiv:1804.06826); AMD: 64 (CDNA ISA
- * guides). Of others 64 is assumed.
+ * What a first-level cache has a tag for, bytes. NVIDIA: 128, of which it fetches sectors (Jia et al., 2018,
+ * arXiv:1804.06826); AMD: 64 (CDNA ISA guides). Of others 64 is assumed.
  */
 export function lineBytes({ vendor }: Pick<GpuDevice, 'vendor'>): number {
   return vendor === 'nvidia' ? 128 : 64;
 }
 
 /**
- * How sharply hits fall where a footprint outgrows the cache. A cyclic pass over an LRU cache is a step; hashed sets and other
- * replacement soften it. Assumed; values of 2 to 4 fit the times of `db/evidence` equally well.
+ * How sharply hits fall where a footprint outgrows the cache. A cyclic pass over an LRU cache is a step; hashed sets
+ * and other replacement soften it. Assumed; values of 2 to 4 fit the times of `db/evidence` equally well.
  */
 const CAPACITY_SHARPNESS = 3;
 
@@ -38,8 +41,8 @@ export function hitFraction(footprintBytes: number, cacheBytes: number): number 
 }
 
 /**
- * Share of accesses at random places that find their data in a cache: what the cache holds of the footprint, softened where they are about
- * equal, by the same sharpness.
+ * Share of accesses at random places that find their data in a cache: what the cache holds of the footprint, softened
+ * where they are about equal, by the same sharpness.
  * @param footprintBytes of the array, > 0
  */
 export function randomHitFraction(footprintBytes: number, cacheBytes: number): number {

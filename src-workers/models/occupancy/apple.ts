@@ -7,12 +7,13 @@ import { residencyOf, roundUpTo } from './usage.ts';
 /**
  * How an Apple GPU core is shared out, of families 7 (M1) and 8 (M2). Registers are allocated by 8 halves of
  * 16 bits, threads in pairs of SIMD groups. Apple publishes the width of a SIMD group and the limits of a
- * threadgroup; register file, resident threads and threadgroup memory of a core were measured by others. From family 9 on
- * (M3, M4) the register file is a cache that is filled as a kernel needs it, so what is counted here is an estimate.
+ * threadgroup; register file, resident threads and threadgroup memory of a core were measured by others. From family 9
+ * on (M3, M4) the register file is a cache that is filled as a kernel needs it, so what is counted here is an estimate.
  *
- * Sources: Apple, "Metal Feature Set Tables" (1,024 threads and 32 KiB per threadgroup); Mesa, agx_register_allocate.c and
- * agx_occupancy.c, threads by registers (reproduced exactly, see the tests); Turner, "Metal Benchmarks"
- * (github.com/philipturner/metal-benchmarks): 208 KiB of registers, up to 3,072 threads, 52 to 60 KiB of threadgroup memory.
+ * Sources: Apple, "Metal Feature Set Tables" (1,024 threads and 32 KiB per threadgroup); Mesa, agx_register_allocate.c
+ * and agx_occupancy.c, threads by registers (reproduced exactly, see the tests); Turner, "Metal Benchmarks"
+ * (github.com/philipturner/metal-benchmarks): 208 KiB of registers, up to 3,072 threads, 52 to 60 KiB of threadgroup
+ * memory.
  */
 export interface AppleOccupancyRules {
   readonly gpuFamily: number;

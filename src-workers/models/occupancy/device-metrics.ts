@@ -11,7 +11,9 @@ export interface DeviceMetric<Kind = GpuDevice> {
   readonly value: (device: Kind) => number;
 }
 
-/** Peak FP32 arithmetic, 10⁹ thread instructions per second: every lane issues one each cycle, dual issue not counted. */
+/**
+ * Peak FP32 arithmetic, 10⁹ thread instructions per second: every lane issues one each cycle, dual issue not counted.
+ */
 export function peakInstructionsGigaPerSecond(device: GpuDevice): number {
   return (device.multiprocessors * device.fp32LanesPerMultiprocessor * device.clockMhz) / 1000;
 }

@@ -8,14 +8,15 @@ import { residencyOf, roundUpTo } from './usage.ts';
 export type IntelSimdWidth = 8 | 16 | 32;
 
 /**
- * How an Intel Xe-core (a dual subslice on Xe-LP) is shared out. A hardware thread of a vector engine runs one thread group,
- * 8, 16 or 32 lanes wide, and owns a fixed part of the register file: 128 registers, or 256 in large mode, which leaves half
- * of the threads. A lane's value of 32 bits takes 4 bytes of a register, so narrow groups have more registers per lane.
+ * How an Intel Xe-core (a dual subslice on Xe-LP) is shared out. A hardware thread of a vector engine runs one thread
+ * group, 8, 16 or 32 lanes wide, and owns a fixed part of the register file: 128 registers, or 256 in large mode, which
+ * leaves half of the threads. A lane's value of 32 bits takes 4 bytes of a register, so narrow groups have more
+ * registers per lane.
  *
- * Sources: Intel, "Intel GPU Occupancy Calculator" (oneAPI-samples, Tools/GPU-Occupancy-Calculator): engines, threads, local
- * memory, work-groups, barriers, group widths; Intel, "oneAPI GPU Optimization Guide", "Small Register Mode vs. Large Register
- * Mode" and "Thread Mapping and GPU Occupancy". That the compiler takes the large mode where the small one is too small, as it
- * does with `-ze-opt-intel-enable-auto-large-GRF-mode`, is an assumption.
+ * Sources: Intel, "Intel GPU Occupancy Calculator" (oneAPI-samples, Tools/GPU-Occupancy-Calculator): engines, threads,
+ * local memory, work-groups, barriers, group widths; Intel, "oneAPI GPU Optimization Guide", "Small Register Mode vs.
+ * Large Register Mode" and "Thread Mapping and GPU Occupancy". That the compiler takes the large mode where the small
+ * one is too small, as it does with `-ze-opt-intel-enable-auto-large-GRF-mode`, is an assumption.
  */
 export interface IntelOccupancyRules {
   readonly architecture: string;

@@ -15,8 +15,8 @@ export interface NvidiaOccupancyRules {
   /** Everything the catalogue repeats as a device's `limits`. */
   readonly limits: DeviceLimits;
   /**
-   * The most registers of a thread that the allocator of `cuda_occupancy.h` admits. One more than `limits.maxRegistersPerThread`
-   * from 7.0 on: a compiler uses at most 255.
+   * The most registers of a thread that the allocator of `cuda_occupancy.h` admits. One more than
+   * `limits.maxRegistersPerThread` from 7.0 on: a compiler uses at most 255.
    */
   readonly allocatableRegistersPerThread: number;
   /** Registers are handed out in multiples of this many, to a thread group each, or (1.x) to a whole block. */

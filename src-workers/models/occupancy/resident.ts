@@ -68,7 +68,8 @@ export function limitsByRules(rules: OccupancyRules): Result<{ limits: DeviceLim
 
 /**
  * Blocks of a launch that live on one multiprocessor at a time, by the allocation rules of the device's family
- * (`nvidia.ts`, `amd.ts`, `intel.ts`, `apple.ts`). A launch that the device refuses yields 0 blocks, and `limitedBy` says why.
+ * (`nvidia.ts`, `amd.ts`, `intel.ts`, `apple.ts`). A launch that the device refuses yields 0 blocks, and `limitedBy`
+ * says why.
  *
  * Throws `FailureError` when the usage is malformed or the device names rules that do not exist: both are refused at
  * the edges (`checkUsage`, `validateDevice`), so here they are bugs. Costs well under a microsecond.
@@ -106,8 +107,8 @@ export interface OccupancyPoint {
 const SHARED_MEMORY_STEP_BYTES = 1024;
 
 /**
- * "What if" curve: occupancy while one property of the launch runs over everything the device allows and the others stay
- * as they are. Block sizes step by a thread group, registers by 1 from 1, shared memory by 1 KiB from 0.
+ * "What if" curve: occupancy while one property of the launch runs over everything the device allows and the others
+ * stay as they are. Block sizes step by a thread group, registers by 1 from 1, shared memory by 1 KiB from 0.
  */
 export function occupancyCurve(device: GpuDevice, usage: BlockUsage, axis: OccupancyAxis): OccupancyPoint[] {
   const { limits, threadGroupWidth } = device;

@@ -4,8 +4,8 @@ import { bytesOfIteration } from '../memory/accesses.ts';
 import { mixedLanes } from './instruction-classes.ts';
 
 /**
- * Cycles before the result of a shuffle, or of a load from shared memory, can be used. Assumed for every device: microbenchmarks
- * of NVIDIA GPUs find some twenty to thirty.
+ * Cycles before the result of a shuffle, or of a load from shared memory, can be used. Assumed for every device:
+ * microbenchmarks of NVIDIA GPUs find some twenty to thirty.
  */
 const EXCHANGE_LATENCY_CYCLES = 25;
 
@@ -64,7 +64,10 @@ function chainCycles(device: GpuDevice, instructions: number, exchanges: number,
   );
 }
 
-/** What one thread group needs for something that it executes: latency when it is alone, and issue of the multiprocessor, cycles. */
+/**
+ * What one thread group needs for something that it executes: latency when it is alone, and issue of the
+ * multiprocessor, cycles.
+ */
 export interface Demand {
   readonly latencyCycles: number;
   readonly issueCycles: number;

@@ -45,8 +45,8 @@ export interface HasanModelSurfaces {
 }
 
 /**
- * Model surfaces over any launches, by default those of Fig. 1. (Hasan et al. 2014, doi:10.1007/978-3-662-44917-2_65. The
- * caption of its Fig. 2 has the ranges of the axes swapped: no block has 1,248 threads.)
+ * Model surfaces over any launches, by default those of Fig. 1. (Hasan et al. 2014, doi:10.1007/978-3-662-44917-2_65.
+ * The caption of its Fig. 2 has the ranges of the axes swapped: no block has 1,248 threads.)
  *
  * @param soft τ and c in ms: `fitHasan()`
  */

@@ -56,8 +56,8 @@ function residentThreads(device: HasanDevice): number {
 export const HASAN_THREADS_PER_BLOCK = [32, 64, 96, 128, 160, 192, 224, 256, 288, 320] as const;
 
 /**
- * Table 2: measured time, ms, of the Sum of Binomial Series benchmark on a Kepler K20; one row per number of blocks, one
- * time per entry of `HASAN_THREADS_PER_BLOCK`. Figures as printed in the paper (doi above).
+ * Table 2: measured time, ms, of the Sum of Binomial Series benchmark on a Kepler K20; one row per number of blocks,
+ * one time per entry of `HASAN_THREADS_PER_BLOCK`. Figures as printed in the paper (doi above).
  */
 export const HASAN_TABLE_2: readonly { readonly blocks: number; readonly timeMs: readonly number[] }[] = [
   { blocks: 16, timeMs: [14.61, 14.61, 14.62, 14.63, 14.62, 14.62, 14.62, 14.62, 14.63, 14.64] },

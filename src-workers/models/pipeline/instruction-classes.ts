@@ -13,9 +13,9 @@ export interface ClassLanes {
 }
 
 /**
- * Integer, FP64 and special results per cycle by compute capability: CUDA C++ Programming Guide 13.0 (7.5 and later), 11.8 (3.5 to
- * 7.2), 8.0 (before), "Throughput of Native Arithmetic Instructions". Integers of 12.x: NVIDIA, "RTX Blackwell GPU architecture"
- * whitepaper, 2025: INT32 unified with FP32.
+ * Integer, FP64 and special results per cycle by compute capability: CUDA C++ Programming Guide 13.0 (7.5 and later),
+ * 11.8 (3.5 to 7.2), 8.0 (before), "Throughput of Native Arithmetic Instructions". Integers of 12.x: NVIDIA, "RTX
+ * Blackwell GPU architecture" whitepaper, 2025: INT32 unified with FP32.
  */
 // prettier-ignore
 const NVIDIA: Readonly<Record<string, readonly [integer: number, fp64: number, special: number]>> = {
@@ -27,9 +27,10 @@ const NVIDIA: Readonly<Record<string, readonly [integer: number, fp64: number, s
 };
 
 /**
- * Lanes of a device by class. NVIDIA's schedulers issue a thread group each per cycle, so classes with lanes of their own overlap
- * (V100, A100). AMD: integers at the FP32 rate, FP64 at half of it on GCN 5.1 and CDNA 1, at its rate on CDNA 2 and later, at a sixteenth
- * elsewhere, special at a quarter (AMD ISA reference guides). Of other devices every class is taken to run at the FP32 rate.
+ * Lanes of a device by class. NVIDIA's schedulers issue a thread group each per cycle, so classes with lanes of their
+ * own overlap (V100, A100). AMD: integers at the FP32 rate, FP64 at half of it on GCN 5.1 and CDNA 1, at its rate on
+ * CDNA 2 and later, at a sixteenth elsewhere, special at a quarter (AMD ISA reference guides). Of other devices every
+ * class is taken to run at the FP32 rate.
  */
 export function classLanes(device: GpuDevice): ClassLanes {
   const { occupancy, fp32LanesPerMultiprocessor: fp32, schedulersPerMultiprocessor, threadGroupWidth } = device;
@@ -57,7 +58,8 @@ export interface ClassShares {
 }
 
 /**
- * Lanes that a mix of instructions keeps busy: the class that runs out first sets the throughput. With none but FP32, those of FP32.
+ * Lanes that a mix of instructions keeps busy: the class that runs out first sets the throughput. With none but FP32,
+ * those of FP32.
  * @returns results per cycle of a multiprocessor
  */
 export function mixedLanes(

@@ -11,14 +11,14 @@ import type { KimDevice, KimFunctionalUnit, KimLaunch, KimRegisterFile } from '.
 /**
  * A device of the catalogue in the terms of Kim's poster, for one kernel.
  *
- * Limits and state buffers come from the device's occupancy rules. Two functional units stand for the kernel's iteration:
- * arithmetic, whose latency is that of its dependent instructions and which is as wide as the thread groups that hide it
- * (latency × lanes/ω); and device memory, likewise by its bandwidth. Lanes and bandwidth are those of a whole
- * multiprocessor, so each unit counts once and there is one partition.
+ * Limits and state buffers come from the device's occupancy rules. Two functional units stand for the kernel's
+ * iteration: arithmetic, whose latency is that of its dependent instructions and which is as wide as the thread groups
+ * that hide it (latency × lanes/ω); and device memory, likewise by its bandwidth. Lanes and bandwidth are those of a
+ * whole multiprocessor, so each unit counts once and there is one partition.
  *
- * Unlike the occupancy model, the poster's formula does not know that a register file is split, that registers or barriers may run
- * out for other reasons, or what a block reserves (that is added to the launch): N_slot is at least the resident
- * blocks of `residentBlocks`.
+ * Unlike the occupancy model, the poster's formula does not know that a register file is split, that registers or
+ * barriers may run out for other reasons, or what a block reserves (that is added to the launch): N_slot is at least
+ * the resident blocks of `residentBlocks`.
  */
 export function kimDevice(device: GpuDevice, kernel: KernelProfile): KimDevice {
   const { limits, threadGroupWidth } = device;
@@ -98,7 +98,8 @@ function allocation(device: GpuDevice): Allocation {
     case 'nvidia': {
       const found = unwrap(nvidiaOccupancyRules(rules.computeCapability));
       return {
-        // Before compute capability 2.0 a block gets its registers as a whole; per thread that is no granularity at all.
+        // Before compute capability 2.0 a block gets its registers as a whole; per thread that is no granularity at
+        // all.
         granularity:
           found.registersAllocatedTo === 'block' ? 1 : found.registerAllocationUnit / device.threadGroupWidth,
         sharedMemoryGranularityBytes: found.sharedMemoryAllocationUnitBytes,

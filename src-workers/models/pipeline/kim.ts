@@ -1,8 +1,8 @@
 /**
  * Structural model of a GPU after H. Kim, "GPGPU Performance Modeling using Microbenchmarks" (poster, Seoul National
  * University): limit checker, block scheduler, state buffers, functional units. A launch is B threads per block and G
- * blocks; b = ⌈B/ω⌉ thread groups per block and g = ⌈G/n_mp⌉ blocks per multiprocessor. The poster's symbols stand in the
- * comments.
+ * blocks; b = ⌈B/ω⌉ thread groups per block and g = ⌈G/n_mp⌉ blocks per multiprocessor. The poster's symbols stand in
+ * the comments.
  */
 
 export interface KimLaunch {
@@ -30,7 +30,10 @@ export interface KimRegisterFile {
 /** What a multiprocessor does with the instructions of one kind. */
 export interface KimFunctionalUnit {
   readonly name: string;
-  /** Σu of the poster's formula: cycles of this unit that the kernel needs, summed over its instructions (their latency). */
+  /**
+   * Σu of the poster's formula: cycles of this unit that the kernel needs, summed over its instructions (their
+   * latency).
+   */
   readonly latencyCycles: number;
   /** m_u: units of this kind. */
   readonly count: number;
@@ -118,8 +121,8 @@ export function residentBlockSlots(device: KimDevice, launch: KimLaunch): number
 
 /**
  * Functional units: fu(c), cycles for c thread groups: the slowest unit, its work over its copies and partitions times
- * the issues that c thread groups need, never less than 1. Here the poster's brackets are read as ceilings: with floors, as its
- * print can be read, a unit wider than c would cost nothing. fu(0) is 0: no thread group, no time.
+ * the issues that c thread groups need, never less than 1. Here the poster's brackets are read as ceilings: with
+ * floors, as its print can be read, a unit wider than c would cost nothing. fu(0) is 0: no thread group, no time.
  */
 export function functionalUnitCycles(device: KimDevice, threadGroups: number): number {
   if (threadGroups === 0) return 0;
@@ -147,8 +150,8 @@ export function kimCycles(device: KimDevice, launch: KimLaunch): number {
 }
 
 /**
- * Whether a kernel whose blocks all wait for each other never ends: g > N_slot, because the waiting blocks hold the slots of
- * those not started. The poster finds the sizes of the state buffers by this.
+ * Whether a kernel whose blocks all wait for each other never ends: g > N_slot, because the waiting blocks hold the
+ * slots of those not started. The poster finds the sizes of the state buffers by this.
  */
 export function deadlocks(device: KimDevice, launch: KimLaunch): boolean {
   return blocksPerMultiprocessor(device, launch) > residentBlockSlots(device, launch);
@@ -171,8 +174,8 @@ export interface KimGridSeries {
 }
 
 /**
- * Block allocation inefficiency: T(g, b) for g = 1 … `maxBlocksPerMultiprocessor`; the poster shows it for b ≥ 2. The number of
- * blocks of `launch` is ignored.
+ * Block allocation inefficiency: T(g, b) for g = 1 … `maxBlocksPerMultiprocessor`; the poster shows it for b ≥ 2. The
+ * number of blocks of `launch` is ignored.
  *
  * @returns `cycles` NaN throughout when no block fits a multiprocessor
  */

@@ -57,8 +57,8 @@ export function hasanLaunches(blocks: number, timeMs: readonly number[]): Measur
 }
 
 /**
- * Table 2 against Eq. 1–3 as printed, against the error the paper claims, and against the soft-saturation waves fitted on
- * five of its sixteen rows.
+ * Table 2 against Eq. 1–3 as printed, against the error the paper claims, and against the soft-saturation waves fitted
+ * on five of its sixteen rows.
  */
 export function reproduceHasan(): ReproductionTable[] {
   return [hasanClaim(), ...hasanSoftSaturation()];
@@ -139,8 +139,8 @@ const KIM_CASE: KimDevice = {
 };
 
 /**
- * What the poster's formulas alone imply; it prints no table of numbers. The shape of its case study of block allocation:
- * time against g climbs by one full wave every N_slot blocks, so the step comes at g = N_slot·k + 1.
+ * What the poster's formulas alone imply; it prints no table of numbers. The shape of its case study of block
+ * allocation: time against g climbs by one full wave every N_slot blocks, so the step comes at g = N_slot·k + 1.
  */
 export function reproduceKim(): ReproductionTable[] {
   const launch = (gridBlocks: number): KimLaunch => ({

@@ -7,10 +7,10 @@ import { solveSymmetric } from '../../numeric/symmetric.ts';
  *
  *     fu(w) = (τᵖ + (c·q·⌈w/q⌉)ᵖ)^(1/p)
  *
- * With few thread groups an iteration costs its latency τ for any number of them; with many, the SM issues one iteration
- * of each in turn and the cost grows as c per thread group, in whole rounds of the q schedulers. p is the softness of the
- * knee between the two: p → ∞ is max(τ, c·w). The form is this project's own; the waves around it are the block
- * scheduler of Kim's poster, "GPGPU Performance Modeling using Microbenchmarks".
+ * With few thread groups an iteration costs its latency τ for any number of them; with many, the SM issues one
+ * iteration of each in turn and the cost grows as c per thread group, in whole rounds of the q schedulers. p is the
+ * softness of the knee between the two: p → ∞ is max(τ, c·w). The form is this project's own; the waves around it are
+ * the block scheduler of Kim's poster, "GPGPU Performance Modeling using Microbenchmarks".
  */
 
 /**
@@ -30,15 +30,17 @@ export function cyclesPerIteration(parameters: PipelineParameters, groups: numbe
 }
 
 /**
- * Softness with which memory traffic and the rest of an iteration hide one another. Traffic queues before the memory is full, so this knee is
- * softer than that of issue. Assumed; it was fitted with a simpler model of the times of `db/evidence`.
+ * Softness with which memory traffic and the rest of an iteration hide one another. Traffic queues before the memory is
+ * full, so this knee is softer than that of issue. Assumed; it was fitted with a simpler model of the times of
+ * `db/evidence`.
  */
 const MEMORY_SOFTNESS = 2.5;
 
 /**
  * fu(w) where each thread group also moves data through a memory that serves them one after another.
  *
- * @param transferCycles cycles of the multiprocessor's share of the memory for one thread group, ≥ 0; with 0 it is fu(w)
+ * @param transferCycles cycles of the multiprocessor's share of the memory for one thread group, ≥ 0; with 0 it is
+ *   fu(w)
  */
 export function cyclesWithTraffic(parameters: PipelineParameters, transferCycles: number, groups: number): number {
   const cycles = cyclesPerIteration(parameters, groups);
@@ -49,7 +51,10 @@ export function cyclesWithTraffic(parameters: PipelineParameters, transferCycles
   return larger * Math.pow(1 + Math.pow(ratio, MEMORY_SOFTNESS), 1 / MEMORY_SOFTNESS);
 }
 
-/** Parts of the cycles of an iteration that each cycle of latency, of issue and of transfer of all groups adds: the derivatives of `cyclesWithTraffic`. */
+/**
+ * Parts of the cycles of an iteration that each cycle of latency, of issue and of transfer of all groups adds: the
+ * derivatives of `cyclesWithTraffic`.
+ */
 export interface MarginalCycles {
   readonly latency: number;
   readonly issue: number;
@@ -83,8 +88,8 @@ export function cycleTable(parameters: PipelineParameters, maxGroups: number): F
 }
 
 /**
- * A cycle table at a number of active thread groups that need not be whole (an expectation), linearly between its entries. Outside the
- * table, the nearest entry.
+ * A cycle table at a number of active thread groups that need not be whole (an expectation), linearly between its
+ * entries. Outside the table, the nearest entry.
  */
 export function interpolateCycles(table: Float64Array, groups: number): number {
   const last = table.length - 1;
@@ -140,10 +145,11 @@ export function meanRelativeError(parameters: PipelineParameters, rows: readonly
 const MAX_SOFTNESS = 64;
 
 /**
- * Least squares on ln(time) for τ, c and p, by Levenberg–Marquardt in ln τ, ln c, ln p (all three positive, the first two
- * free in scale); q is taken from the candidates by the smallest sum of squares.
+ * Least squares on ln(time) for τ, c and p, by Levenberg–Marquardt in ln τ, ln c, ln p (all three positive, the first
+ * two free in scale); q is taken from the candidates by the smallest sum of squares.
  *
- * @param rows measured launches, at least 3 with positive times; to separate τ from c, some must be latency-bound, some not
+ * @param rows measured launches, at least 3 with positive times; to separate τ from c, some must be latency-bound, some
+ *   not
  * @param fixed candidates for q, the schedulers per multiprocessor
  * @returns the fit, or `bad-input` when there is too little to fit
  */

@@ -13,7 +13,10 @@ export interface MatrixSummary {
   readonly mean: number;
   readonly variance: number;
   readonly skewness: number;
-  /** 64 × the sum of the longest row of each 64 consecutive ones: the exact depth in order. `null` where it is not known. */
+  /**
+   * 64 × the sum of the longest row of each 64 consecutive ones: the exact depth in order. `null` where it is not
+   * known.
+   */
   readonly slicedCells: number | null;
 }
 
@@ -21,8 +24,9 @@ export interface MatrixSummary {
 export const SLICE_ROWS = 64;
 
 /**
- * Cells of the rows with `together` consecutive rows padded to the longest of them, nonzeros … rows × max. At 64 it is exact in
- * order where `slicedCells` is known. In between cells grow as a power of the rows together, which joins what is known: 1, 64, all.
+ * Cells of the rows with `together` consecutive rows padded to the longest of them, nonzeros … rows × max. At 64 it is
+ * exact in order where `slicedCells` is known. In between cells grow as a power of the rows together, which joins what
+ * is known: 1, 64, all.
  * @param together ≥ 1, not necessarily an integer
  */
 export function paddedCells(matrix: MatrixSummary, together: number): number {

@@ -164,7 +164,8 @@ export function constantLaw(k: number): Result<LengthLaw> {
 
 /**
  * categorical(length:probability, …). The probabilities must sum to 1 within `PROBABILITY_SUM_TOLERANCE` and are
- * renormalised; points of probability 0 are dropped. Fails on a bad or repeated length, a bad probability, or no points.
+ * renormalised; points of probability 0 are dropped. Fails on a bad or repeated length, a bad probability, or no
+ * points.
  */
 export function categoricalLaw(points: readonly CategoricalPoint[], label?: string): Result<LengthLaw> {
   const name = label ?? `categorical(${points.map((point) => `${point.length}:${point.probability}`).join(',')})`;

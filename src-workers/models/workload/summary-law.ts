@@ -2,7 +2,9 @@ import { fail, ok, type Result } from '../../domain/result.ts';
 import type { LengthLaw } from '../../domain/workload.ts';
 import { empiricalLaw } from './laws.ts';
 
-/** Figures of lengths, any of them with the mean. Quartiles are those of the lengths sorted; `sd` is of the population. */
+/**
+ * Figures of lengths, any of them with the mean. Quartiles are those of the lengths sorted; `sd` is of the population.
+ */
 export interface SummaryFigures {
   readonly min?: number;
   readonly q1?: number;
@@ -15,11 +17,16 @@ export interface SummaryFigures {
 }
 export const SUMMARY_FIGURES = ['min', 'q1', 'median', 'q3', 'max', 'mean', 'sd', 'skewness'] as const;
 
-/** Lengths of a section that stand for themselves; longer sections are made of as many points, closer together below. */
+/**
+ * Lengths of a section that stand for themselves; longer sections are made of as many points, closer together below.
+ */
 const SECTION_POINTS = 20_000;
 /** Where no longest length is given: so many spreads above the mean. What an exponential law has beyond is e⁻²⁰. */
 const TAIL_SPREADS = 20;
-/** How far the law may be from the figures, which people round: parts of the range for the mean, of the figure for the others. */
+/**
+ * How far the law may be from the figures, which people round: parts of the range for the mean, of the figure for the
+ * others.
+ */
 const MEAN_TOLERANCE = 1e-3;
 const SPREAD_TOLERANCE = 0.01;
 const SKEWNESS_TOLERANCE = 0.05;
@@ -28,9 +35,9 @@ const END_MASS = 1e-12;
 const MAX_STEPS = 300;
 
 /**
- * The law of least assumption with the given figures: of all laws with these quartiles, moments and ends, the one of maximum
- * entropy. Between two quartiles it is exp of a polynomial, the same in every section but for a factor that gives the section
- * its mass. Its moments are fitted; it is marked `fitted`.
+ * The law of least assumption with the given figures: of all laws with these quartiles, moments and ends, the one of
+ * maximum entropy. Between two quartiles it is exp of a polynomial, the same in every section but for a factor that
+ * gives the section its mass. Its moments are fitted; it is marked `fitted`.
  * Source: Jaynes, Phys. Rev. 106 (1957), doi:10.1103/PhysRev.106.620.
  *
  * Without `min` lengths begin at 0; without `max` they end 20 spreads above the mean. Fails where figures are missing,
@@ -188,8 +195,8 @@ function meanRange(sections: readonly Section[]): readonly [number, number] {
 }
 
 /**
- * Weights of maximum entropy: the minimum of the convex dual Σ mass · ln Z(λ) − λ · moments, by Newton's method with shortened
- * steps. Where no law has the moments it ends near the closest.
+ * Weights of maximum entropy: the minimum of the convex dual Σ mass · ln Z(λ) − λ · moments, by Newton's method with
+ * shortened steps. Where no law has the moments it ends near the closest.
  */
 function maximumEntropy(
   sections: readonly Section[],
@@ -274,7 +281,9 @@ function dual(
   return { value, gradient, hessian, weights };
 }
 
-/** −H⁻¹g by elimination with pivots on the diagonal, of at most three unknowns; a little is added where H is singular. */
+/**
+ * −H⁻¹g by elimination with pivots on the diagonal, of at most three unknowns; a little is added where H is singular.
+ */
 function newtonStep(hessian: readonly (readonly number[])[], gradient: readonly number[]): number[] {
   const n = gradient.length;
   const ridge = 1e-14 + 1e-12 * hessian.reduce((sum, row, j) => sum + row[j], 0);

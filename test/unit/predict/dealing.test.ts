@@ -95,7 +95,9 @@ describe('a sorted order', () => {
 });
 
 describe('a reader of a sorted order', () => {
-  /** Stretches of groups, of blocks and of anything else, in launches whose groups and blocks fit the windows or not. */
+  /**
+   * Stretches of groups, of blocks and of anything else, in launches whose groups and blocks fit the windows or not.
+   */
   const launch = fc
     .record({
       window: fc.constantFrom(1, 20, 64, 96, 100, 256, 4096, 5000),
@@ -224,8 +226,8 @@ describe('depths of dealt units', () => {
       const dealing = { ...dealingOf(units, n, W, rounds), loop, setupIterations: setup };
       const expected = played(law, window, dealing);
       const got = momentsOf(allBlocks(readSorted(sortedOrder(law, units, window), dealing), dealing));
-      // The setups of lanes out of step are the mean of groups of like depth. Heavy tails are played with an error of about
-      // a percent.
+      // The setups of lanes out of step are the mean of groups of like depth. Heavy tails are played with an error of
+      // about a percent.
       const tolerance = setup > 0 && loop === 'flattened' ? 0.06 : 0.025;
       expect(Math.abs(got.group / expected.group - 1)).toBeLessThan(tolerance);
       expect(Math.abs(got.block / expected.block - 1)).toBeLessThan(tolerance);

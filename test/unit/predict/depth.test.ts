@@ -69,8 +69,8 @@ describe('group depths against played launches', () => {
     const played = playLaunch(law, n, balancing, loop, m, { groupsPerBlock, blocks: 1500, seed: 11 });
     const group = summary(played.groups);
     const block = summary(played.blocks);
-    // Groups of one block move together, so their mean is no better known than a block's. Beyond sampling, 1 %: the atoms
-    // a law is kept on, and the cumulants that stand for a long sum.
+    // Groups of one block move together, so their mean is no better known than a block's. Beyond sampling, 1 %: the
+    // atoms a law is kept on, and the cumulants that stand for a long sum.
     const error = 4.5 * Math.max(group.error, block.error);
     expect(Math.abs(depth.meanDepth - group.mean)).toBeLessThan(error + 0.005 * group.mean);
     const predicted = blockOf(depth, groupsPerBlock);

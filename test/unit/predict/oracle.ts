@@ -127,7 +127,8 @@ function orderedUnits(
     }
     case 'window-sort': {
       const size = balancing.units;
-      // One round is a plain cut into windows. For more, a block meets another window, at another place, in every round.
+      // One round is a plain cut into windows. For more, a block meets another window, at another place, in every
+      // round.
       if (m === 1) {
         for (let from = 0; from < units.length; from += size) units.subarray(from, from + size).sort();
         return units;

@@ -3,7 +3,10 @@ import { describe, expect, it } from 'vitest';
 import { mersenneTwister } from '../../../src-workers/numeric/random.ts';
 import { createTuner, shownSkill, type TuningSpace } from '../../../src-workers/tune/tuner.ts';
 
-/** Times that rise with the distance from one design in a grid of sizes; `wrong` is the error by the first coordinate, of ln(time). */
+/**
+ * Times that rise with the distance from one design in a grid of sizes; `wrong` is the error by the first coordinate,
+ * of ln(time).
+ */
 function grid(side: number, wrong: number): { readonly space: TuningSpace; readonly trueMs: Float64Array } {
   const x = Float64Array.from({ length: side * side }, (_, at) => Math.floor(at / side));
   const y = Float64Array.from({ length: side * side }, (_, at) => at % side);
