@@ -1,3 +1,4 @@
+import type { Recommendation, Uncertainty } from '../../src-main/contract/advice.ts';
 import type { RunSummary } from '../../src-main/contract/api.ts';
 import { assumedFacts } from '../../src-workers/domain/provenance.ts';
 import { bytes, counted } from '../format/numbers.ts';
@@ -53,10 +54,15 @@ export async function copyCode(app: App, { answer, answered }: Advice, as: 'head
   );
 }
 
-/** Simulates the tied designs, the picked one first, and shows them in the ranking by simulated time. */
-export async function simulateTies(app: App, { answer }: Advice): Promise<void> {
+/** The recommended design, then those that the model does not separate from it. */
+export function toSimulate({ designIndex }: Recommendation, known: Uncertainty | null): number[] {
+  return [...new Set([designIndex, ...(known?.separation?.designs ?? [])])].slice(0, MAX_SIMULATED);
+}
+
+/** Simulates the designs that the model does not separate, and shows them in the ranking by simulated time. */
+export async function simulate(app: App, { answer, uncertainty }: Advice): Promise<void> {
   if (!answer) return;
-  const designs = [...new Set([answer.designIndex, ...answer.ties.designs])].slice(0, MAX_SIMULATED);
+  const designs = toSimulate(answer, uncertainty);
   const run = await freshRun(app);
   if (!run) return;
   const result = await app.engine.call('simulations.start', { runId: run.id, designs });

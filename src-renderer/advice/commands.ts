@@ -1,7 +1,7 @@
 import type { Command } from '../shell/commands.svelte.ts';
 import type { Advice } from '../state/advice.svelte.ts';
 import type { App } from '../state/app.svelte.ts';
-import { copyCode, measure, simulateTies } from './actions.ts';
+import { copyCode, measure, simulate } from './actions.ts';
 
 /** What one can do with the recommendation, from every view. */
 export function adviceCommands(app: App, advice: Advice): Command[] {
@@ -42,10 +42,10 @@ export function adviceCommands(app: App, advice: Advice): Command[] {
     {
       id: 'advice.simulate',
       menu: 'Run',
-      label: 'Simulate the designs tied with the recommended one',
+      label: 'Simulate the recommended design and those not told apart from it',
       group: 'Commands',
       enabled: ready && app.running === null,
-      run: () => void simulateTies(app, advice),
+      run: () => void simulate(app, advice),
     },
     {
       id: 'advice.measure',

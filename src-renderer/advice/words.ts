@@ -122,20 +122,18 @@ export function changeText({ ms }: Recommendation['time'], baseline: NonNullable
 }
 
 /** The whole in one line, as it is read aloud and put under headers. */
-export function lineText({ device, row, time, baseline, ties }: Recommendation, say: Term): string {
+export function lineText(
+  { device, row, time, baseline }: Recommendation,
+  known: Uncertainty | null,
+  say: Term,
+): string {
   const { main, rest } = designWords(row.design, say);
   const against = baseline ? `, ${changeText(time, baseline)} against ${baselineName(baseline)}` : '';
-  return `${device.name}: ${main}, ${rest}; ${timeText(time.ms)}, ${intervalText(time)}${against}; ${tieText(ties)}`;
+  return `${device.name}: ${main}, ${rest}; ${timeText(time.ms)}, ${intervalText(time)}${against}${known ? `; ${sureText(known)}` : ''}`;
 }
 
 export function baselineName({ chosen }: NonNullable<Recommendation['baseline']>): string {
   return chosen ? 'the baseline' : 'a plain design';
-}
-
-/** `214 designs tie`, `no other design ties`; before all are counted `at least 12 designs tie`. */
-export function tieText({ count: tied, atLeast }: Recommendation['ties']): string {
-  if (tied === null) return atLeast > 1 ? `at least ${count(atLeast)} designs tie` : 'counting ties';
-  return tied > 1 ? `${count(tied)} designs tie` : 'no other design ties';
 }
 
 /** Units in few letters, for rows. */
@@ -170,7 +168,7 @@ export function assumptions(inputs: readonly InputFact[], worth: readonly WorthK
 export type NextStep =
   | { readonly kind: 'copy' }
   | { readonly kind: 'learn'; readonly worth: WorthKnowing }
-  | { readonly kind: 'measure'; readonly designs: readonly number[]; readonly sentence: string };
+  | { readonly kind: 'measure'; readonly designs: readonly number[] };
 
 /** Gains below this part of the time are not worth anybody's while. */
 const WORTH_DOING = 0.01;
@@ -182,11 +180,7 @@ export function nextStep(known: Uncertainty | null): NextStep {
   const measured = separation ? robust.expectedRegret - separation.within : 0;
   if (worth && worth.gain >= Math.max(WORTH_DOING, measured)) return { kind: 'learn', worth };
   if (separation && measured >= WORTH_DOING)
-    return {
-      kind: 'measure',
-      designs: separation.designs.slice(0, separation.measure),
-      sentence: separation.sentence,
-    };
+    return { kind: 'measure', designs: separation.designs.slice(0, separation.measure) };
   return { kind: 'copy' };
 }
 

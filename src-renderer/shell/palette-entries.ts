@@ -18,7 +18,6 @@ const OF_VIEWS: readonly (readonly [view: ViewId, id: string, label: string, wor
   ['study', 'study.D', 'Choose the devices'],
   ['study', 'study.A', 'Edit the axes'],
   ['landscape', 'landscape.map', 'Show the heat map'],
-  ['landscape', 'landscape.surface', 'Show the surface', '3-d'],
   ['landscape', 'landscape.slices', 'Show slices along every axis'],
   ['landscape', 'landscape.designs', 'Show all designs as lines', 'parallel coordinates'],
   ['landscape', 'landscape.swap', 'Swap the axes of the map'],

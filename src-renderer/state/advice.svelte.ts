@@ -152,8 +152,8 @@ export class Advice {
     $effect(() => {
       const answer = this.#answer;
       const asked = this.#asked;
-      // Maps and ties come first.
-      if (this.#state !== 'exact' || !answer || answer.ties.count === null || !asked) return;
+      // Maps come first: they are of all designs.
+      if (this.#state !== 'exact' || !answer || answer.landscape.maps === null || this.#oldMaps || !asked) return;
       if (this.#weighed === answer) return;
       let left = false;
       const weigh = async (): Promise<void> => {

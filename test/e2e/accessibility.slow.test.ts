@@ -37,7 +37,7 @@ async function expectHeard(page: Page, where: string): Promise<void> {
 /** The recommendation with its answer: the card, or the line that it is folded to. */
 function recommended(page: Page): Locator {
   const card = page.getByRole('region', { name: 'Recommendation' }).getByRole('button', { name: /^Copy header/ });
-  return card.or(page.getByRole('button', { name: /^Recommendation\. .* tie/ }));
+  return card.or(page.getByRole('button', { name: /^Recommendation\. .* best$/ }));
 }
 
 /** Each view, and what shows that its content has arrived. */

@@ -172,7 +172,7 @@ test('in other views it is one line, which a key opens and Escape closes', async
   await open(page, host, '#/ranking');
   await predicted(page, 1);
   await expect(rankRows(page).first()).toBeVisible();
-  const line = page.getByRole('button', { name: /^Recommendation\. .* threads? per unit, .* [mµ]s, .* tie/ });
+  const line = page.getByRole('button', { name: /^Recommendation\. .* threads? per unit, .* [mµ]s, .* best$/ });
   await expect(line).toBeVisible();
   await page.keyboard.press('0');
   await expect(card(page)).toBeFocused();

@@ -12,13 +12,7 @@ import {
   srgb,
   timeStep,
 } from '../../src-renderer/views/landscape/colour.ts';
-import {
-  hasStarvedRegion,
-  lineLevels,
-  marginals,
-  oneWaveBoundary,
-  tiedCells,
-} from '../../src-renderer/views/landscape/grid.ts';
+import { hasStarvedRegion, lineLevels, marginals, oneWaveBoundary } from '../../src-renderer/views/landscape/grid.ts';
 import { axisNarrowing, movedEnd, parallelAxes } from '../../src-renderer/views/landscape/parallel.ts';
 import { axisLabels, prepareSlices } from '../../src-renderer/views/landscape/slices.ts';
 import {
@@ -29,7 +23,6 @@ import {
   zoomedMap,
 } from '../../src-renderer/views/landscape/map-zoom.ts';
 import { chooseRoles, designAt, movedAlong, positionsOf, type Axis } from '../../src-renderer/views/landscape/space.ts';
-import { projector, surfaceFacets, surfaceReach } from '../../src-renderer/views/landscape/surface.ts';
 import { timeColumn } from '../../src-renderer/format/numbers.ts';
 
 function grid(
@@ -180,16 +173,6 @@ describe('what is read off a grid', () => {
         expect([...y]).toEqual([0, 1, 2].map((j) => least([0, 1, 2, 3].map((i) => values[j * 4 + i]))));
       }),
     );
-  });
-
-  it('marks the ties, without the best itself', () => {
-    const cells = grid(
-      4,
-      1,
-      (i) => [1, 1.0149, 1.0151, NaN][i],
-      () => 1,
-    );
-    expect(tiedCells(cells)).toEqual([1]);
   });
 
   it('draws the boundary where waves pass one, and not along invalid cells', () => {
@@ -384,44 +367,5 @@ describe('axes of slices', () => {
     // No room above a line at the top.
     expect(freePlace([], 10, frame).above).toBe(false);
     expect(freePlace([], 60, frame)).toEqual({ x: 240, above: true });
-  });
-});
-
-describe('the surface', () => {
-  it('stays inside its picture from every side', () => {
-    fc.assert(
-      fc.property(
-        fc.double({ min: -7, max: 7, noNaN: true }),
-        fc.double({ min: 0.08, max: 1.57, noNaN: true }),
-        (azimuth, elevation) => {
-          const view = { azimuth, elevation };
-          // At the cut everywhere, the surface is the whole top of the box.
-          const at = projector(view, 600, 400, surfaceReach(grid(2, 2, () => 9, () => 1), 1, view)); // prettier-ignore
-          for (const corner of [0, 1, 2, 3, 4, 5, 6, 7]) {
-            const { x, y } = at(corner & 1, (corner >> 1) & 1, corner >> 2);
-            expect(x > 0 && x < 600 && y > 0 && y < 400).toBe(true);
-          }
-          // A flat one leaves room, and the floor is drawn no smaller for it.
-          const flat = projector(view, 600, 400, surfaceReach(grid(2, 2, () => 1, () => 1), 1, view)); // prettier-ignore
-          const wide = (each: typeof at) => Math.abs(each(1, 0, 0).x - each(0, 0, 0).x);
-          expect(wide(flat)).toBeGreaterThanOrEqual(wide(at) - 1e-9);
-          for (const corner of [0, 1, 2, 3]) {
-            const { x, y } = flat(corner & 1, corner >> 1, 0);
-            expect(x > 0 && x < 600 && y > 0 && y < 400).toBe(true);
-          }
-        },
-      ),
-    );
-  });
-
-  it('leaves out what touches an invalid cell', () => {
-    const cells = grid(
-      3,
-      3,
-      (i, j) => (i === 2 && j === 2 ? NaN : 1 + i),
-      () => 1,
-    );
-    const view = { azimuth: 0.5, elevation: 0.6 };
-    expect(surfaceFacets(cells, 1, projector(view, 600, 400, surfaceReach(cells, 1, view)))).toHaveLength(3);
   });
 });

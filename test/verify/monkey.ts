@@ -27,7 +27,7 @@ const SETTLED_MS = 300_000;
 const KEYS = ['Tab', 'Shift+Tab', 'Enter', 'Escape', 'Space', 'ArrowDown', 'ArrowUp', 'ArrowLeft', 'ArrowRight', 'Home', 'End', 'PageDown', 'Delete', 'Backspace', 'Control+k', 'Control+z', 'Control+Shift+z', 'Control+Enter', 'Control+s', 'p', '?', '/', '1', '2', '3', '4', '5', '6', '7', '8', '9']; // prettier-ignore
 const TEXTS = ['', '0', '1', '64', '-1', '1e308', '3.5', '999999999', 'NaN', 'geometric(0.05)', 'zipf(1.2,500)', 'file:none.csv', '1, 2, 4', '32..1024 step 32', 'a', HOSTILE]; // prettier-ignore
 const NUMBERS = ['1', '2', '8', '24', '32', '48', '100', '0.5', '0', '3000'];
-const VIEWS = ['study', 'landscape', 'landscape?shape=slices', 'landscape?shape=parallel', 'landscape?shape=surface', 'ranking', 'compare', 'measure', 'runs', 'runs?selected=1', 'models', 'export', 'export?format=html', 'nothing', 'ranking?selected=99999999']; // prettier-ignore
+const VIEWS = ['study', 'landscape', 'landscape?shape=slices', 'landscape?shape=designs', 'ranking', 'compare', 'measure', 'runs', 'runs?selected=1', 'models', 'export', 'export?format=html', 'nothing', 'ranking?selected=99999999']; // prettier-ignore
 const FILES = ['db/examples/acts.json', 'db/examples/spmv-uniform.json', 'db/examples/acts-propagation-steps.csv', 'test/data/loops/spmv-times-ms.csv', 'test/data/measured/cpu-xeon-2-cores.jsonl', 'test/data/inspect/kernels.ptx', 'package.json']; // prettier-ignore
 const SIZES = [
   { width: 1440, height: 900 },

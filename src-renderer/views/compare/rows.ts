@@ -10,7 +10,7 @@ import { CPU_METRICS } from '../../../src-workers/models/contention/cpu-metrics.
 import { DEVICE_METRICS, type DeviceMetric } from '../../../src-workers/models/occupancy/device-metrics.ts';
 import { pipelineParameters } from '../../../src-workers/models/pipeline/derive.ts';
 import { limitWords } from '../../format/limits.ts';
-import { change, count, fixed, percent, plain, timeText } from '../../format/numbers.ts';
+import { change, count, fixed, plain, timeText } from '../../format/numbers.ts';
 
 export type RowGroup = 'result' | 'implementations' | 'why' | 'limits';
 
@@ -192,16 +192,7 @@ export function compareRows(
             hint: 'Rank of this design among the valid designs of the device',
           }),
         ]
-      : [
-          row('ties', 'result', 'Tied designs', {
-            text: (_, { ties }) => count(ties),
-            hint: 'Designs too close to the best to choose by predicted time',
-          }),
-          row('tieBand', 'result', 'Tie band', {
-            text: (_, { tieBand }) => percent(tieBand.fraction),
-            hint: 'By how much two designs that differ in shape must differ before measurements order them alike; without measurements of shapes on the device, the upper quartile of other devices',
-          }),
-        ]),
+      : []),
     row('evidence', 'result', 'Evidence', {
       text: (best, { evidence }) =>
         evidence && !best.hasEvidence
@@ -283,7 +274,7 @@ function implementationRow(name: string, compared: readonly Compared[]): Compare
       const [fastest] = compared[at].entry?.byImplementation ?? [];
       if (!row || !fastest) return '';
       if (row === fastest) return 'fastest';
-      return row.tied ? 'tied' : `${change(row.timeMs, fastest.timeMs, 0)} %`;
+      return `${change(row.timeMs, fastest.timeMs, 0)} %`;
     }),
   };
 }

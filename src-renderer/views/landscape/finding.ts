@@ -1,10 +1,9 @@
 import type { LandscapeGrid } from '../../../src-main/contract/api.ts';
 import { NOT_SAVED } from '../../../src-workers/domain/columns.ts';
-import { count, counted, timeText } from '../../format/numbers.ts';
-import { tiedCells } from './grid.ts';
+import { counted, timeText } from '../../format/numbers.ts';
 import { axisLabels } from './slices.ts';
 
-/** What a map shows, for those who do not see it: the best cell, how many are as good, the slowest, and which cannot run or were not computed. */
+/** What a map shows, for those who do not see it: the best cell, the slowest, and which cannot run or were not computed. */
 export function mapFinding(grid: LandscapeGrid): string {
   const { timeMs, xAxis, yAxis, xValues, yValues, best, bestDesign, designIndex, invalidReason } = grid;
   const at = designIndex.indexOf(bestDesign);
@@ -17,10 +16,8 @@ export function mapFinding(grid: LandscapeGrid): string {
     else if (time > slowest) slowest = time;
   }
   const place = `${axisLabels(xAxis, xValues)[at % xValues.length]} × ${axisLabels(yAxis, yValues)[Math.floor(at / xValues.length)]}`;
-  const ties = tiedCells(grid).length;
   return [
     `best ${timeText(best)} at ${place}`,
-    ...(ties > 0 ? [`${count(ties)} more tied with it`] : []),
     `slowest ${timeText(slowest)}`,
     ...(invalid > 0 ? [`${counted(invalid, 'cell')} cannot run`] : []),
     ...(notComputed > 0 ? [`${counted(notComputed, 'cell')} not computed`] : []),

@@ -1,6 +1,6 @@
 import type { LandscapeGrid } from '../../../src-main/contract/api.ts';
 
-/** What is read off a grid of best times: marginals, ties, the one-wave boundary, where too few thread groups run. */
+/** What is read off a grid of best times: marginals, the one-wave boundary, where too few thread groups run. */
 
 /** Best time for each value of x and of y; NaN where no cell of a line is valid. */
 export function marginals({ timeMs, xValues, yValues }: LandscapeGrid): { x: Float64Array; y: Float64Array } {
@@ -26,13 +26,6 @@ export function lineLevels(timesMs: Float64Array, bestMs: number): Float64Array 
   for (const time of timesMs) if (Number.isFinite(time) && time > slowest) slowest = time;
   const most = Math.min(slowest, bestMs * LEVEL_SPAN);
   return timesMs.map((time) => (Number.isFinite(time) ? (Math.min(time, most) - bestMs) / (most - bestMs || 1) : 1));
-}
-
-/** Cells tied with the best, without the best itself. */
-export function tiedCells({ tied, designIndex, bestDesign }: LandscapeGrid): number[] {
-  const cells: number[] = [];
-  for (let at = 0; at < tied.length; at += 1) if (tied[at] === 1 && designIndex[at] !== bestDesign) cells.push(at);
-  return cells;
 }
 
 /** A piece of a line on the cells' edges, in cells: x to the right, y as rows count. */

@@ -2,7 +2,6 @@
 import { untrack } from 'svelte';
 import type { RankColumn, RankPage, RankRow } from '../../../src-main/contract/api.ts';
 import type { RankFilter } from '../../../src-main/contract/procedures.ts';
-import type { TieBand } from '../../../src-workers/domain/evidence.ts';
 import type { Failure } from '../../../src-workers/domain/result.ts';
 import { keep } from '../../../src-workers/numeric/kept.ts';
 import type { Engine } from '../../api/engine.svelte.ts';
@@ -42,8 +41,6 @@ interface Summary {
   readonly measured: number;
   /** Times have come that would change the order. */
   readonly outdated: boolean;
-  readonly ties: number;
-  readonly tieBand: TieBand;
 }
 
 const listedRows = ({ rows, equal }: RankPage): readonly ListedRow[] =>

@@ -97,7 +97,6 @@ describe('the recommendation in one line', () => {
     row: { design: DESIGN },
     designIndex: 7,
     time: { ms: 1.234, lowMs: 1.1, highMs: 1.5, basis: '' },
-    ties: { count: 3, fraction: 0.01, rule: '', designs: [7, 9, 12] },
     baseline: { designIndex: 1, text: '', ms: 2, change: -0.383, chosen: false },
     causes: [],
     why: '',
@@ -107,10 +106,14 @@ describe('the recommendation in one line', () => {
     elapsedMs: 1,
   } as unknown as Recommendation;
 
-  it('names device, design, time, interval, change and ties', () => {
-    expect(lineText(answer, cuda).replaceAll('\u00a0', ' ')).toBe(
-      'A100: 4 threads per unit, blocks of 128, 3,584 blocks, 1 unit per slot, units as they come, no register cap; 1.234 ms, 1.100 to 1.500 ms, −38.3 % against a plain design; 3 designs tie',
+  it('names device, design, time, interval, change, and how sure it is once that is known', () => {
+    const line = (uncertainty: Uncertainty | null) => lineText(answer, uncertainty, cuda).replaceAll('\u00a0', ' ');
+    const shown = line(null);
+    expect(shown).toBe(
+      'A100: 4 threads per unit, blocks of 128, 3,584 blocks, 1 unit per slot, units as they come, no register cap; 1.234 ms, 1.100 to 1.500 ms, −38.3 % against a plain design',
     );
+    const known = { robust: { chanceBest: 0.8 }, within: 0.03 } as Uncertainty;
+    expect(line(known)).toBe(`${shown}; 80 % sure to be within 3 % of the best`);
   });
 
   it('says how many times as fast, and as what', () => {
