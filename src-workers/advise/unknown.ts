@@ -1,7 +1,7 @@
 import type { Device } from '../domain/device.ts';
 import type { KernelProfile, MemoryAccess, Phase } from '../domain/kernel.ts';
 import { assumedPhase, isPhase, withKernelValue, type KernelField, type KernelNumber } from '../domain/provenance.ts';
-import { mersenneTwister } from '../numeric/random.ts';
+import { mersenneTwister, shuffle } from '../numeric/random.ts';
 import type { SweepPlan } from '../predict/plan.ts';
 
 /**
@@ -42,12 +42,8 @@ export function quantileOf(law: Quantiles, rank: number): number {
 function ranksOf(path: string, draws: number): readonly number[] {
   let seed = 0;
   for (const character of path) seed = (Math.imul(seed, 31) + character.charCodeAt(0)) | 0;
-  const uniform = mersenneTwister(seed);
   const ranks = Array.from({ length: draws }, (_, at) => (at + 0.5) / draws);
-  for (let at = draws - 1; at > 0; at -= 1) {
-    const other = Math.floor(uniform() * (at + 1));
-    [ranks[at], ranks[other]] = [ranks[other], ranks[at]];
-  }
+  shuffle(ranks, mersenneTwister(seed));
   return ranks;
 }
 

@@ -2,7 +2,7 @@ import type { Design, WholeUnitBalancing } from '../domain/design.ts';
 import { fail, ok, type Result } from '../domain/result.ts';
 import { bucketRanges } from '../predict/depth/group-depth.ts';
 import { empiricalLaw } from '../models/workload/laws.ts';
-import { arbitraryOrder, type UniformSource } from '../numeric/random.ts';
+import { arbitraryOrder, shuffle, type UniformSource } from '../numeric/random.ts';
 
 /** Most units of a measured workload: lengths, order and results are 4 bytes each, on the host and on the device. */
 export const MAX_MEASURED_UNITS = 2 ** 26;
@@ -151,13 +151,7 @@ export function blockOrder(balancing: WholeUnitBalancing, gridBlocks: number, ra
     case 'full-sort':
     case 'quantile-buckets':
     case 'best-buckets':
-      // Fisher and Yates.
-      for (let i = gridBlocks - 1; i > 0; i--) {
-        const j = Math.floor(random() * (i + 1));
-        const block = order[i];
-        order[i] = order[j];
-        order[j] = block;
-      }
+      shuffle(order, random);
       return order;
   }
 }

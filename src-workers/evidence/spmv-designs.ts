@@ -3,7 +3,7 @@ import type { GpuDevice } from '../domain/device.ts';
 import type { AccessPattern, KernelProfile, MemoryAccess } from '../domain/kernel.ts';
 import type { GridLaunch } from '../domain/space.ts';
 import type { LengthLaw } from '../domain/workload.ts';
-import { mersenneTwister } from '../numeric/random.ts';
+import { mersenneTwister, shuffle } from '../numeric/random.ts';
 import { createCaches } from '../predict/caches.ts';
 import { balancingCost, balancingMilliseconds, PASS_OVERHEAD_MS } from '../predict/cost/balancing-cost.ts';
 import { givenLengths, lawOfUnits, repeatedUnits, type OrderedLengths } from '../predict/ordered.ts';
@@ -11,6 +11,7 @@ import type { SweepPlan } from '../predict/plan.ts';
 import { createPredictor } from '../predict/predictor.ts';
 import { predictChunk } from '../predict/ranges.ts';
 import type { Caches } from '../predict/tables.ts';
+import { quantile } from '../models/workload/laws.ts';
 import { nonzerosWithin, paddedCells, rowQuantile, SLICE_ROWS, type MatrixSummary } from '../models/spmv/summary.ts';
 import { SPMV_PARAMETERS, type SpmvParameter, type SpmvParameters } from './spmv-parameters.ts';
 
@@ -115,15 +116,9 @@ function inOrder(ascending: Float64Array, loss: number): Float64Array {
 function shuffled(ascending: Float64Array, window: number): Float64Array {
   const uniform = mersenneTwister(SEED);
   const own = ascending.slice();
-  const swap = (values: Float64Array | Uint32Array, a: number, b: number): void => {
-    [values[a], values[b]] = [values[b], values[a]];
-  };
-  for (let from = 0; from < own.length; from += window) {
-    const end = Math.min(own.length, from + window);
-    for (let at = end - 1; at > from; at -= 1) swap(own, at, from + Math.floor(uniform() * (at + 1 - from)));
-  }
+  for (let from = 0; from < own.length; from += window) shuffle(own.subarray(from, from + window), uniform);
   const slices = Uint32Array.from({ length: Math.ceil(own.length / SLICE_ROWS) }, (_, at) => at);
-  for (let at = slices.length - 1; at > 0; at -= 1) swap(slices, at, Math.floor(uniform() * (at + 1)));
+  shuffle(slices, uniform);
   const order = new Float64Array(own.length);
   let to = 0;
   for (const slice of slices) {
@@ -153,17 +148,11 @@ function slicedLoss(lengths: Float64Array): number {
 function rowsTogether(matrix: MatrixSummary, together: number): Workload {
   const { ordered, law } = rowsOf(matrix);
   const rows =
-    ordered?.iterations ?? Float64Array.from({ length: QUANTILES }, (_, i) => quantileOf(law, (i + 0.5) / QUANTILES));
+    ordered?.iterations ?? Float64Array.from({ length: QUANTILES }, (_, i) => quantile(law, (i + 0.5) / QUANTILES));
   const sums = new Float64Array(Math.ceil(rows.length / together));
   rows.forEach((length, at) => (sums[Math.floor(at / together)] += length));
   const given = givenLengths(sums);
   return { law: lawOfUnits(matrix.name, given, Math.ceil(matrix.rows / together)), ordered: given };
-}
-
-function quantileOf({ support, probability }: LengthLaw, fraction: number): number {
-  let below = 0;
-  for (let at = 0; at < support.length; at += 1) if ((below += probability[at]) >= fraction) return support[at];
-  return support[support.length - 1];
 }
 
 /** Each row as several units. */

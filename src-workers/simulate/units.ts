@@ -4,6 +4,7 @@ import type { LengthLaw } from '../domain/workload.ts';
 import { evenShares, shareDepth, sharedUnits, shareScratch } from '../predict/dealing/even-share.ts';
 import { dealingScratch, groupDepth, sumOfLongest, type Dealing, type UnitOrder } from '../predict/dealing/deal.ts';
 import { givenOrder } from '../predict/dealing/arrange.ts';
+import { shuffle } from '../numeric/random.ts';
 import { startsAtRandom, type GivenBalancing } from '../predict/dealing/given.ts';
 import { bucketRanges } from '../predict/depth/group-depth.ts';
 import { sliceUnits } from '../predict/depth/padded.ts';
@@ -168,12 +169,3 @@ function shuffledBlocks(blocks: number, random: Random): Float64Array {
   return order;
 }
 
-/** Fisher and Yates. */
-function shuffle(values: Float64Array, random: Random): void {
-  for (let i = values.length - 1; i > 0; i--) {
-    const j = Math.floor(random() * (i + 1));
-    const value = values[i];
-    values[i] = values[j];
-    values[j] = value;
-  }
-}

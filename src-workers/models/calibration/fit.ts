@@ -1,6 +1,6 @@
 import type { CalibrationFigures, HeldOutFigures } from '../../domain/calibration.ts';
 import { fail, ok, type Result } from '../../domain/result.ts';
-import type { UniformSource } from '../../numeric/random.ts';
+import { shuffle, type UniformSource } from '../../numeric/random.ts';
 import { MAD_TO_DEVIATION, median, sortedQuantile, spearman } from '../../numeric/statistics.ts';
 import { solveSymmetric } from '../../numeric/symmetric.ts';
 
@@ -144,13 +144,10 @@ export function heldOutPredictions(problem: FitProblem, folds: number, uniform: 
   return ok(predictedMs);
 }
 
-/** Fold 0 … folds − 1 of each design, in nearly equal numbers: Fisher and Yates' shuffle. */
+/** Fold 0 … folds − 1 of each design, in nearly equal numbers. */
 export function dealFolds(count: number, folds: number, uniform: UniformSource): Uint32Array {
   const fold = Uint32Array.from({ length: count }, (_, i) => i % folds);
-  for (let i = count - 1; i > 0; i -= 1) {
-    const j = Math.floor(uniform() * (i + 1));
-    [fold[i], fold[j]] = [fold[j], fold[i]];
-  }
+  shuffle(fold, uniform);
   return fold;
 }
 
