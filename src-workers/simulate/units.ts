@@ -168,4 +168,3 @@ function shuffledBlocks(blocks: number, random: Random): Float64Array {
   shuffle(order, random);
   return order;
 }
-
