@@ -63,13 +63,9 @@ inline std::string noDevices(cudaError_t code) {
 #endif
 }
 
-/// How many devices there are, in the order of their places on the bus, as the driver's own tools list them. Called before anything else.
+/// How many devices there are. Called before anything else.
 inline int countDevices() {
-#if !defined(LOCKSTEP_HIP) && defined(_WIN32)
-  if (std::getenv("CUDA_DEVICE_ORDER") == nullptr) _putenv_s("CUDA_DEVICE_ORDER", "PCI_BUS_ID");
-#elif !defined(LOCKSTEP_HIP)
-  setenv("CUDA_DEVICE_ORDER", "PCI_BUS_ID", 0);
-#endif
+  orderDevices();
   int devices = 0;
   const cudaError_t looked = cudaGetDeviceCount(&devices);
   if (looked != cudaSuccess) throw CaseFailure{noDevices(looked)};

@@ -273,6 +273,16 @@ inline Plan readPlan(const std::string& path) {
 
 // ----------------------------------------------------------------------------------------------------------------- device
 
+/// Numbers the devices by their places on the bus, as the driver's own tools list them, unless the environment says otherwise. Called before
+/// anything else of the runtime.
+inline void orderDevices() {
+#if !defined(LOCKSTEP_HIP) && defined(_WIN32)
+  if (std::getenv("CUDA_DEVICE_ORDER") == nullptr) _putenv_s("CUDA_DEVICE_ORDER", "PCI_BUS_ID");
+#elif !defined(LOCKSTEP_HIP)
+  setenv("CUDA_DEVICE_ORDER", "PCI_BUS_ID", 0);
+#endif
+}
+
 /// Memory of the device, given back at the end of the case.
 template <class T>
 class Buffer {
