@@ -559,7 +559,7 @@ Builds are kept, and made again where a file changes that the command names, or 
 The launches of several designs alternate in random order. A run that ends with an error, prints no time, or takes a design beyond
 --case-limit fails that design alone.
 
-Your own kernel, in CUDA or WGSL, without a program (example and format: db/examples/kernels):
+Your own kernel, in CUDA, HIP or WGSL, without a program (example and format: db/examples/kernels):
   lockstep bench 1 --kernel spmv.kernel.json --target webgpu
 The manifest names sources, arguments, the right result, and the designs that each function implements. A sweep with other designs is refused.`,
     )

@@ -1,9 +1,12 @@
 import * as v from 'valibot';
+import { ARITHMETIC_FUNCTIONS, parseArithmetic } from '../../src-workers/domain/arithmetic.ts';
 import {
-  ELEMENT_TYPES,
+  elementType,
+  LAUNCH_NAMES,
   LAUNCH_VALUES,
   LENGTHS_FILE_NAME,
   ORDER_FILE_NAME,
+  TYPE_FORM,
   type KernelManifest,
   type ManifestNumber,
 } from '../../src-workers/domain/kernel-manifest.ts';
@@ -20,29 +23,43 @@ import { list, MAX_AXIS_VALUES, nonNegative, text } from './study.ts';
 const MAX_ARGUMENTS = 32;
 const MAX_ENTRIES = 64;
 
-const NAMES = Object.keys(LAUNCH_VALUES).map((name) => `{${name}}`);
-const NUMBER = `must be a number, or one of ${NAMES.map((name) => `"${name}"`).join(', ')}`;
-const NUMBER_FORM = `A number, or ${NAMES.map((name) => `"${name}"`).join(', ')}`;
+const NAMES = LAUNCH_NAMES.map((name) => `"{${name}}"`).join(', ');
+const NUMBER_FORM = `A number, or arithmetic with numbers, + - * / % ( ), ${ARITHMETIC_FUNCTIONS.join(', ')} and ${NAMES}, such as "4 * {blockThreads}"`;
 const NAMES_FORM = Object.entries(LAUNCH_VALUES)
   .map(([name, what]) => `"{${name}}": ${what}`)
   .join('; ');
-const manifestNumber = v.custom<ManifestNumber>(
-  (value) => (typeof value === 'number' ? Number.isFinite(value) : typeof value === 'string' && NAMES.includes(value)),
-  NUMBER,
-);
+/** A number, or arithmetic with some of the launch values. */
+const arithmetic = (names: readonly string[]) =>
+  v.pipe(
+    v.custom<ManifestNumber>(
+      (value) => Number.isFinite(value) || typeof value === 'string',
+      `must be a number, or arithmetic in text with ${names.map((name) => `{${name}}`).join(', ')}`,
+    ),
+    v.rawCheck(({ dataset, addIssue }) => {
+      if (!dataset.typed || typeof dataset.value === 'number') return;
+      const read = parseArithmetic(dataset.value, names);
+      if (!read.ok) addIssue({ message: `must be a number or arithmetic such as "4 * {${names.at(-1)}}", and ${read.error.message}` }); // prettier-ignore
+    }),
+  );
+const manifestNumber = arithmetic(LAUNCH_NAMES);
 const described = (what: string) => v.pipe(manifestNumber, v.description(`${what}. ${NUMBER_FORM}`));
 
 const IDENTIFIER = 'must be a name of letters, digits and _ that does not begin with a digit';
 const identifier = v.pipe(v.string(IDENTIFIER), v.maxLength(200, IDENTIFIER), v.regex(/^[A-Za-z_]\w*$/, IDENTIFIER));
-const ENTRY = 'must be the name of a function of the sources, in CUDA with its namespaces (solver::spmv)';
-const entryName = v.pipe(v.string(ENTRY), v.maxLength(400, ENTRY), v.regex(/^[A-Za-z_]\w*(::[A-Za-z_]\w*)*$/, ENTRY));
+const ENTRY =
+  'must be the name of a function of the sources, in CUDA with its namespaces and the arguments of its template (solver::spmv<float, 4>)';
+const entryName = v.pipe(
+  v.string(ENTRY),
+  v.maxLength(400, ENTRY),
+  v.regex(/^[A-Za-z_]\w*(::[A-Za-z_]\w*)*(<[\w:, ]+>)?$/, ENTRY),
+);
 const LOCAL = 'must be the path of a file on this machine, best beside the manifest';
 const path = v.pipe(text(4096), v.regex(LOCAL_PATH, LOCAL));
-const SOURCE = 'must be the path of a .cu or a .wgsl file';
+const SOURCE = 'must be the path of a .cu, a .hip or a .wgsl file';
 const source = v.pipe(
   v.string(SOURCE),
   v.maxLength(4096, SOURCE),
-  v.regex(/\.(cu|wgsl)$/, SOURCE),
+  v.regex(/\.(cu|hip|wgsl)$/, SOURCE),
   v.regex(LOCAL_PATH, LOCAL),
 );
 const POWER = 'must be a power of two';
@@ -61,14 +78,22 @@ const threads = v.pipe(
 const FILE_FORM =
   'path beside the manifest of raw elements, lowest byte first; or MATRIX.mtx#rowStarts, #columns or #values: an array of a Matrix Market file by rows';
 
+const TYPE = `must be ${TYPE_FORM}`;
+/** Of one value; empty of a struct. */
+const plainType = (type: string): string => {
+  const found = elementType(type);
+  return found && !found.isStruct ? found.value : '';
+};
+
 const outputSchema = v.strictObject(
   {
     count: v.pipe(
-      v.custom<number | '{units}'>(
-        (value) => value === '{units}' || (Number.isSafeInteger(value) && (value as number) >= 1),
-        'must be a whole number ≥ 1, or "{units}"',
+      arithmetic(['units']),
+      v.check(
+        (value) => typeof value === 'string' || (Number.isSafeInteger(value) && value >= 1),
+        'must be a whole number ≥ 1, or arithmetic with {units}',
       ),
-      v.description('Elements: a number, or "{units}"'),
+      v.description('Elements: a number, or arithmetic with the units, such as "{units} + 1"'),
     ),
     file: v.optional(v.pipe(path, v.description(`What it holds before each launch (default: zeros): ${FILE_FORM}`))),
     reference: v.optional(v.pipe(path, v.description(`The right result: ${FILE_FORM}`))),
@@ -90,7 +115,12 @@ const argumentSchema = v.pipe(
   v.strictObject(
     {
       name: v.pipe(identifier, v.description('What messages call it')),
-      type: v.pipe(v.picklist(ELEMENT_TYPES), v.description('Of its elements; WGSL has no f64')),
+      type: v.pipe(
+        v.string(TYPE),
+        v.maxLength(60, TYPE),
+        v.check((value) => elementType(value) !== null, TYPE),
+        v.description(`Of its elements: ${TYPE_FORM}. WGSL has u32, i32 and f32`),
+      ),
       file: v.optional(
         v.pipe(
           path,
@@ -99,7 +129,15 @@ const argumentSchema = v.pipe(
           ),
         ),
       ),
-      value: v.optional(described('Of a scalar')),
+      value: v.optional(
+        v.union(
+          [
+            described('Of a scalar'),
+            v.strictObject({ file: v.pipe(path, v.description('Path beside the manifest of the bytes of a struct')) }),
+          ],
+          'must be a number, arithmetic, or of a struct {"file": …}',
+        ),
+      ),
       output: v.optional(v.pipe(outputSchema, v.description('Of an array that the kernel writes'))),
     },
     'must be an object with "name", "type" and one of "file", "value" and "output"',
@@ -109,7 +147,12 @@ const argumentSchema = v.pipe(
     'must have one of "file" (an input), "value" (a scalar) and "output"',
   ),
   v.check(
-    ({ file, type }) => (file !== LENGTHS_FILE_NAME && file !== ORDER_FILE_NAME) || type === 'u32' || type === 'i32',
+    ({ type, value }) => value === undefined || (elementType(type)?.isStruct ?? false) === (typeof value === 'object'),
+    'must have a number as "value", and of a struct (TYPE[n]) {"file": "…"}, which has its bytes',
+  ),
+  v.check(
+    ({ file, type }) =>
+      (file !== LENGTHS_FILE_NAME && file !== ORDER_FILE_NAME) || ['u32', 'i32'].includes(plainType(type)),
     `must be of the type u32 or i32 where its file is "${LENGTHS_FILE_NAME}" or "${ORDER_FILE_NAME}"`,
   ),
 );
@@ -123,9 +166,14 @@ const entrySchema = v.strictObject(
     constants: v.optional(
       v.pipe(
         v.record(identifier, manifestNumber, 'must be an object of numbers by name'),
-        v.description(`#defines of CUDA, override constants of WGSL, by name. ${NUMBER_FORM}`),
+        v.description(`#defines of CUDA and HIP, override constants of WGSL, by name. ${NUMBER_FORM}`),
       ),
       {},
+    ),
+    sharedBytes: v.optional(
+      described(
+        'Bytes of dynamic shared memory of a block (extern __shared__), in CUDA and HIP; WGSL sizes its arrays by override constants',
+      ),
     ),
     axes: v.optional(
       v.pipe(
@@ -179,8 +227,10 @@ export const kernelManifestSchema = v.pipe(
       '',
     ),
     sources: v.pipe(
-      list(source, 2, 'sources'),
-      v.description('The kernel in CUDA (.cu), in WGSL (.wgsl), or in both: paths beside the manifest'),
+      list(source, 3, 'sources'),
+      v.description(
+        'The kernel in CUDA (.cu), HIP (.hip; else the .cu is compiled), WGSL (.wgsl), or several: paths beside the manifest',
+      ),
     ),
     arguments: v.pipe(
       list(argumentSchema, MAX_ARGUMENTS, 'arguments'),

@@ -5,10 +5,74 @@ import type { LoopForm } from './kernel.ts';
  * time it. The file format is `contract/kernel-manifest.ts`; its fields are described there.
  */
 
-/** Elements of arrays, and scalars; in files lowest byte first. */
-export const ELEMENT_TYPES = ['u32', 'i32', 'f32', 'f64'] as const;
-export type ElementType = (typeof ELEMENT_TYPES)[number];
-export type ElementArray = Uint32Array<ArrayBuffer> | Int32Array<ArrayBuffer> | Float32Array<ArrayBuffer> | Float64Array<ArrayBuffer>; // prettier-ignore
+/** What a value may be: its bytes, in files lowest byte first, and the type of C++ by which values are compared. */
+export const VALUE_TYPES = {
+  i8: { bytes: 1, cpp: 'int8_t' },
+  u8: { bytes: 1, cpp: 'uint8_t' },
+  i16: { bytes: 2, cpp: 'int16_t' },
+  u16: { bytes: 2, cpp: 'uint16_t' },
+  i32: { bytes: 4, cpp: 'int32_t' },
+  u32: { bytes: 4, cpp: 'uint32_t' },
+  i64: { bytes: 8, cpp: 'int64_t' },
+  u64: { bytes: 8, cpp: 'uint64_t' },
+  f16: { bytes: 2, cpp: 'lockstep::Float16' },
+  bf16: { bytes: 2, cpp: 'lockstep::BFloat16' },
+  f32: { bytes: 4, cpp: 'float' },
+  f64: { bytes: 8, cpp: 'double' },
+} as const;
+export type ValueType = keyof typeof VALUE_TYPES;
+
+/** The same by their names in C and CUDA; `long` as on Linux, where it has 8 bytes. */
+const C_NAMES: Readonly<Record<string, ValueType>> = {
+  ...Object.fromEntries(
+    [8, 16, 32, 64].flatMap((bits) => [
+      [`int${bits}_t`, `i${bits}`],
+      [`uint${bits}_t`, `u${bits}`],
+    ]),
+  ),
+  bool: 'u8',
+  char: 'i8',
+  'signed char': 'i8',
+  'unsigned char': 'u8',
+  short: 'i16',
+  'unsigned short': 'u16',
+  int: 'i32',
+  unsigned: 'u32',
+  'unsigned int': 'u32',
+  long: 'i64',
+  'unsigned long': 'u64',
+  'long long': 'i64',
+  'unsigned long long': 'u64',
+  size_t: 'u64',
+  half: 'f16',
+  __half: 'f16',
+  nv_bfloat16: 'bf16',
+  __nv_bfloat16: 'bf16',
+  hip_bfloat16: 'bf16',
+  float: 'f32',
+  double: 'f64',
+};
+export const TYPE_FORM =
+  'i8, u8, i16, u16, i32, u32, i64, u64, f16, bf16, f32, f64, or its name in C (int, unsigned char, half); TYPE[n] for a struct or vector of n values, such as f32[4] for float4, and u8[24] for a struct of 24 bytes';
+
+/** An element of an array, or a scalar: one value, or a struct of `count` values. */
+export interface ElementType {
+  readonly value: ValueType;
+  readonly count: number;
+  readonly isStruct: boolean;
+  readonly bytes: number;
+}
+
+/** The type that a manifest names; null where there is none of that name. */
+export function elementType(text: string): ElementType | null {
+  const [, name, count] = /^(.*?)(?:\[([1-9]\d{0,5})\])?$/.exec(text.trim()) ?? [];
+  if (name === undefined) return null;
+  const plain = name.trim().replaceAll(/\s+/g, ' ');
+  const value = Object.hasOwn(VALUE_TYPES, plain) ? (plain as ValueType) : Object.hasOwn(C_NAMES, plain) ? C_NAMES[plain] : null; // prettier-ignore
+  if (value === null) return null;
+  const values = Number(count ?? 1);
+  return { value, count: values, isStruct: count !== undefined, bytes: values * VALUE_TYPES[value].bytes };
+}
 
 /**
  * What `{name}` stands for where a manifest has a number. A mixed design has a launch for each class, any other has
@@ -25,8 +89,9 @@ export const LAUNCH_VALUES = {
 } as const;
 export type LaunchValue = keyof typeof LAUNCH_VALUES;
 
-/** A number, or the name of a launch value in braces. */
-export type ManifestNumber = number | `{${LaunchValue}}`;
+/** A number, or arithmetic with launch values, such as `{units}` or `4 * blockThreads`. */
+export type ManifestNumber = number | string;
+export const LAUNCH_NAMES = Object.keys(LAUNCH_VALUES) as readonly LaunchValue[];
 
 /** Contents that the measurement makes, in place of a file's path. */
 export const LENGTHS_FILE_NAME = '{lengthsFile}';
@@ -35,14 +100,17 @@ export const ORDER_FILE_NAME = '{orderFile}';
 /** One of `file` (an input), `value` (a scalar) and `output`. */
 export interface KernelArgument {
   readonly name: string;
-  readonly type: ElementType;
+  /** As `elementType` reads it. */
+  readonly type: string;
   readonly file?: string | undefined;
-  readonly value?: ManifestNumber | undefined;
+  /** Of a struct the file that has its bytes. */
+  readonly value?: ManifestNumber | { readonly file: string } | undefined;
   readonly output?: KernelOutput | undefined;
 }
 
 export interface KernelOutput {
-  readonly count: number | '{units}';
+  /** A number, or arithmetic with `units`. */
+  readonly count: ManifestNumber;
   /** What it holds before each launch; zeros where left out. */
   readonly file?: string | undefined;
   readonly reference?: string | undefined;
@@ -56,6 +124,8 @@ export interface KernelEntry {
   readonly entry: string;
   readonly implementation?: string | undefined;
   readonly constants: Readonly<Record<string, ManifestNumber>>;
+  /** Dynamic shared memory of a block, in CUDA and HIP. */
+  readonly sharedBytes?: ManifestNumber | undefined;
   readonly axes: {
     readonly threadsPerUnit: readonly number[];
     readonly loop: readonly LoopForm[];
@@ -85,6 +155,8 @@ export interface KernelTask {
   readonly units: number;
   /** Lanes of a thread group of the predicted device: orders by bucket depend on it. */
   readonly threadGroupWidth: number;
-  /** Number of the CUDA device; null of WebGPU. */
+  /** Number of the CUDA or HIP device; null elsewhere. */
   readonly device: number | null;
+  /** What compiles it where that is not CUDA, and it is not in WGSL. */
+  readonly platform?: 'hip' | 'emulation';
 }

@@ -11,10 +11,13 @@ import {
   launchValues,
   numberOf,
   orderKey,
+  outputCount,
   unitLaunches,
+  valueBytes,
 } from '../../src-workers/bench/kernel/launches.ts';
 import { quotedWord, splitCommand, substituted } from '../../src-workers/bench/program/command-line.ts';
 import type { Design } from '../../src-workers/domain/design.ts';
+import { elementType, type ValueType } from '../../src-workers/domain/kernel-manifest.ts';
 import { unwrap, type Result } from '../../src-workers/domain/result.ts';
 import { readCsr } from '../../src-workers/parse/csr.ts';
 
@@ -60,14 +63,24 @@ describe('the manifest of a kernel', () => {
   type Change = (manifest: Json & { arguments: (Json & { output: Json })[]; entries: Json[] }) => void;
   it.each<readonly [string, Change]>([
     ['lockstepKernel must be 1, the version', (m) => void (m.lockstepKernel = 2)],
-    ['sources[0] must be the path of a .cu or a .wgsl file, not "spmv.c"', (m) => void (m.sources = ['spmv.c'])],
+    [
+      'sources[0] must be the path of a .cu, a .hip or a .wgsl file, not "spmv.c"',
+      (m) => void (m.sources = ['spmv.c']),
+    ],
     ['sources[0] must be the path of a file on this machine', (m) => void (m.sources = ['\\\\host\\a.cu'])],
     ['arguments[0].file must be the path of a file on this machine', (m) => void (m.arguments[0].file = '//host/a.u32')], // prettier-ignore
     ['arguments[5].output.reference must be the path of a file on this machine', (m) => void (m.arguments[5].output.reference = '\\/host/a.mtx#values')], // prettier-ignore
-    ['arguments[6].value must be a number, or one of "{units}"', (m) => void (m.arguments[6].value = '{unit}')],
+    [
+      'arguments[6].value must be a number or arithmetic such as "4 * {launchUnits}", and "unit" is not one of units',
+      (m) => void (m.arguments[6].value = '{unit}'),
+    ],
     ['arguments[6] must have one of "file"', (m) => void (m.arguments[6].file = 'a.u32')],
     ['arguments[4] must be of the type u32 or i32', (m) => void (m.arguments[4].type = 'f32')],
     ['arguments[5].output.relative must be a number ≥ 0', (m) => void (m.arguments[5].output.relative = -1)],
+    ['arguments[6].type must be i8, u8, i16', (m) => void (m.arguments[6].type = 'int3')],
+    ['arguments[6] must have a number as "value", and of a struct (TYPE[n])', (m) => void (m.arguments[6].type = 'u32[2]')], // prettier-ignore
+    ['arguments[5].output.count must be a number or arithmetic such as "4 * {units}", and "gridBlocks" is not one of units', (m) => void (m.arguments[5].output.count = 'gridBlocks')], // prettier-ignore
+    ['entries[0].sharedBytes must be a number or arithmetic', (m) => void (m.entries[0].sharedBytes = '4 *')],
     ['must have an argument whose output has a "reference"', (m) => void delete m.arguments[5].output.reference],
     ['must have a name of its own', (m) => void (m.arguments[1].name = 'rowStarts')],
     ['entries[0].entry must be the name of a function', (m) => void (m.entries[0].entry = 'a(); b')],
@@ -99,6 +112,47 @@ describe('the manifest of a kernel', () => {
     expect(entry({ implementation: 'Block per row', threadsPerUnit: 64 })).toBe('threadsPerRow');
     expect(entry({ implementation: 'Mixed', balancing: 'mixed(1:8,block)' })).toBe('classOfRows');
   });
+});
+
+it.each([
+  ['f32', 'f32', 1, 4],
+  ['int', 'i32', 1, 4],
+  ['unsigned  long long', 'u64', 1, 8],
+  ['uint16_t', 'u16', 1, 2],
+  ['__half', 'f16', 1, 2],
+  ['float[4]', 'f32', 4, 16],
+  ['u8 [24]', 'u8', 24, 24],
+] as const)('%s is a type of elements', (text, value, count, bytes) => {
+  expect(elementType(text)).toEqual({ value, count, isStruct: text.includes('['), bytes });
+});
+
+it.each(['int4', 'f32[0]', 'toString', ''])('%s is no type', (text) => expect(elementType(text)).toBeNull());
+
+it('values are bytes, lowest first', () => {
+  const bytes = (type: ValueType, value: number): string => Buffer.from(valueBytes(type, [value])).toString('hex');
+  expect(bytes('i8', -2)).toBe('fe');
+  expect(bytes('u16', 258)).toBe('0201');
+  expect(bytes('i64', -1)).toBe('ffffffffffffffff');
+  expect(bytes('f16', 1.5)).toBe('003e');
+  const halves = [0.1, -65519, 65520, 2 ** -24, 6e-5, 1 + 2 ** -11, 1 + 3 * 2 ** -11, 1 - 2 ** -13, -0, Infinity, NaN];
+  for (const half of halves) {
+    const expected = Buffer.alloc(2);
+    new DataView(expected.buffer, expected.byteOffset).setFloat16(0, half, true);
+    expect([half, bytes('f16', half)]).toEqual([half, expected.toString('hex')]);
+  }
+  expect(bytes('bf16', -1.5)).toBe('c0bf');
+  // A tie goes to the even neighbour, and what is above a tie upwards.
+  expect(bytes('bf16', 1 + 2 ** -8)).toBe('803f');
+  expect(bytes('bf16', 1 + 3 * 2 ** -8)).toBe('823f');
+  expect(bytes('f64', 1)).toBe('000000000000f03f');
+});
+
+it('the elements of an output may depend on the units', () => {
+  const count = (text: string | number) =>
+    outputCount({ name: 'y', type: 'f32', output: { count: text, absolute: 0, relative: 0 } }, 10);
+  expect(unwrap(count('{units} + 1'))).toBe(11);
+  expect(unwrap(count(3))).toBe(3);
+  expect(refusal(count('units / 4'))).toMatch(/"count" is units \/ 4, which is 2\.5 for 10 units\. .* as ceil/);
 });
 
 describe('the launches of a design', () => {
@@ -135,7 +189,9 @@ describe('the launches of a design', () => {
     const [, second] = unitLaunches(MIXED, lengths);
     const values = launchValues(MIXED, second, 5);
     const names = ['{units}', '{launchUnits}', '{firstUnit}', '{threadsPerUnit}', '{gridBlocks}', '{blockThreads}', '{unitsPerThread}'] as const; // prettier-ignore
-    expect([...names, 2.5].map((name) => numberOf(name, values))).toEqual([5, 2, 3, 64, 2, 64, 2, 2.5]);
+    expect([...names, 2.5, '4 * {blockThreads} + 1'].map((name) => numberOf(name, values))).toEqual([
+      5, 2, 3, 64, 2, 64, 2, 2.5, 257,
+    ]);
   });
 });
 

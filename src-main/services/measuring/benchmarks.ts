@@ -8,6 +8,7 @@ import type { Bundle, ProbeAnswer } from '../../contract/measuring.ts';
 import type { RunnableDesigns } from '../../contract/runnable.ts';
 import { chosenDesigns, designCases, measuredDeviceId, measuredUnits, restoredPlan, standInOf } from './plans.ts';
 import { checkCommands, needsLengths } from '../../../src-workers/bench/program/command-line.ts';
+import { HIP_GROUP_WIDTH } from '../../../src-workers/bench/cuda/hip.ts';
 import { keptPlan } from '../../../src-workers/bench/plan-files.ts';
 import { tarArchive } from '../../../src-workers/bench/cuda/tar.ts';
 import { checkImplemented, kernelAbility, kernelAgain, kernelBackend, kernelTask } from './own-kernel.ts';
@@ -20,7 +21,6 @@ import {
   checkLimits,
   checkMayRunPrograms,
   COMPILE_LIMIT_MS,
-  HIP_GROUP_WIDTH,
   isCallerTarget,
   measureOn,
   PAGE_TARGET,

@@ -33,11 +33,11 @@ export function kernelBackend(
 ): Result<BenchBackend> {
   const may = checkMayRunPrograms(context, `lockstep bench RUN --kernel ${kernel.file}`);
   if (!may.ok) return may;
-  if ((backend !== 'cuda' && backend !== 'webgpu') || target === PAGE_TARGET)
-    return fail('bad-input', `A kernel is measured on the targets cuda:0, cuda:1, … and webgpu, not on ${target}.`, {
+  if (!['cuda', 'hip', 'webgpu'].includes(backend) || target === PAGE_TARGET)
+    return fail('bad-input', `A kernel is measured on the targets cuda:0, hip:0 and webgpu, not on ${target}.`, {
       field: 'target',
     });
-  return ok(backend === 'cuda' ? 'program' : backend);
+  return ok(backend === 'webgpu' ? backend : 'program');
 }
 
 /** What a target can run of a kernel, by what its stand-in loop can: the kernel says itself how it takes units. */
@@ -54,11 +54,12 @@ export async function kernelTask(
 ): Promise<Result<KernelTask>> {
   const read = await readKernel(file);
   if (!read.ok) return read;
-  const language = target.startsWith('cuda:') ? 'cu' : 'wgsl';
+  const gpu = /^(cuda|hip):(\d+)$/.exec(target);
+  const language = gpu?.[1] === 'hip' ? 'hip' : gpu ? 'cu' : 'wgsl';
   if (sourcePath(read.value, language) === null)
     return fail(
       'unsupported',
-      `${file}: "sources" has no .${language} file, which the target ${target} needs. Add one, or specify another --target.`,
+      `${file}: "sources" has no .${language} file${language === 'hip' ? ' and no .cu file' : ''}, which the target ${target} needs. Add one, or specify another --target.`,
       { field: 'sources' },
     );
   const device = view.devices.find(({ id }) => id === deviceId);
@@ -66,7 +67,8 @@ export async function kernelTask(
     ...read.value,
     units: view.study.study.workload.units,
     threadGroupWidth: device?.kind === 'gpu' ? device.threadGroupWidth : 1,
-    device: language === 'cu' ? Number(target.slice('cuda:'.length)) : null,
+    device: gpu ? Number(gpu[2]) : null,
+    ...(language === 'hip' && { platform: 'hip' as const }),
   };
   // What measures reads them again: a wrong file is to be named before a run is opened.
   const key = `${task.digest} ${task.units}`;

@@ -9,7 +9,7 @@ import {
   type CompilationPlace,
 } from '../../../src-workers/bench/cuda/local.ts';
 import { findToolkit, forSomeGpu, lackingText, type ToolkitChoice } from '../../../src-workers/bench/cuda/toolkit.ts';
-import { findHipcc, hipArchitectures } from '../../../src-workers/bench/cuda/hip.ts';
+import { findHipcc, HIP_GROUP_WIDTH, hipArchitectures } from '../../../src-workers/bench/cuda/hip.ts';
 import { cudaCommand } from '../../../src-workers/bench/cuda/write.ts';
 import { writePlanFolder } from '../../../src-workers/bench/plan-files.ts';
 import { abilityOf, type Ability } from '../../../src-workers/domain/ability.ts';
@@ -48,8 +48,6 @@ export const isCallerTarget = (target: string): boolean => /^caller:[^@]{1,300}$
 
 /** One object file: the kernels are small, but a busy machine is slow. */
 export const COMPILE_LIMIT_MS = 300_000;
-/** Of devices for computing; a program that only names devices has no other width. */
-export const HIP_GROUP_WIDTH = 64;
 /** Time a device has to say its name. */
 const ASK_LIMIT_MS = 30_000;
 

@@ -8,6 +8,9 @@ import { findProgram, isProgram, pathFolders, runTool } from '../tool.ts';
 
 type Environment = Readonly<Record<string, string | undefined>>;
 
+/** Of devices for computing; a program that only names devices has no other width. */
+export const HIP_GROUP_WIDTH = 64;
+
 const ASK = { timeLimitMs: 30_000 } as const;
 
 /** Folders of ROCm's programs: PATH, HIP_PATH, ROCM_PATH, /opt/rocm and /opt/rocm-*, newest first. */

@@ -3,23 +3,26 @@ import { mkdir, readFile, writeFile } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
 import type { BenchPlan, ProgramTask } from '../../domain/benchmark.ts';
 import {
+  elementType,
   LENGTHS_FILE_NAME,
   ORDER_FILE_NAME,
-  type ElementType,
+  VALUE_TYPES,
   type KernelArgument,
   type KernelEntry,
   type KernelTask,
   type LaunchValue,
+  type ManifestNumber,
 } from '../../domain/kernel-manifest.ts';
-import { fail, ok, systemReason, type Result } from '../../domain/result.ts';
+import { fail, ok, systemReason, unwrap, type Result } from '../../domain/result.ts';
 import { architectureFlags } from '../cuda/compile.ts';
-import { localToolkit } from '../cuda/local.ts';
+import { findHipcc, hipArchitectures, HIP_GROUP_WIDTH } from '../cuda/hip.ts';
+import { listDevices, localToolkit } from '../cuda/local.ts';
 import { forSomeGpu } from '../cuda/toolkit.ts';
 import { LENGTHS_FILE } from '../plan-files.ts';
 import { openBuilder, type Build } from '../program/build.ts';
 import { quotedWord } from '../program/command-line.ts';
 import { readContents, sourcePath } from './files.ts';
-import { entryOf, launchValues, numberOf, outputCount } from './launches.ts';
+import { arithmeticOf, entryOf, launchValues, numberOf, outputCount } from './launches.ts';
 
 /** A person's kernel in CUDA as a program: a host of ours, generated for each entry, and built for each set of constants. */
 
@@ -52,16 +55,10 @@ export async function kernelProgram(
   timeLimitMs: number,
 ): Promise<Result<KernelProgram>> {
   const { manifest, units } = kernel;
-  const source = sourcePath(kernel, 'cu');
-  if (source === null) return fail('unsupported', `${kernel.file} names no .cu source, which CUDA needs.`);
-  const found = await localToolkit({
-    sources: folders.sources,
-    cacheFolder: join(folders.cache, 'devices'),
-    timeLimitMs,
-  });
-  const toolkit = found.ok ? forSomeGpu(found.value) : found;
-  if (!toolkit.ok) return toolkit;
-  const { nvcc, architectures } = toolkit.value;
+  const source = sourcePath(kernel, kernel.platform === 'hip' ? 'hip' : 'cu');
+  if (source === null) return fail('unsupported', `${kernel.file} names no .cu source, which CUDA and HIP need.`);
+  const compiler = await compilerFor(kernel, folders, timeLimitMs);
+  if (!compiler.ok) return compiler;
   const contents = await readContents(kernel);
   if (!contents.ok) return contents;
   const hosts = new Map<KernelEntry, string>();
@@ -96,27 +93,38 @@ export async function kernelProgram(
   if (shellRead)
     return fail('unsupported', `nvcc would hand the character ${shellRead[0]} of the folder ${folders.cache} to a shell. Set XDG_CACHE_HOME to another folder.`); // prettier-ignore
 
-  const flags = ['-std=c++17', '-O3', ...architectureFlags(architectures)];
   const builders = new Map<string, Build>();
   const build: Build = async (values, design) => {
     const found = entryOf(manifest, design);
     if (!found.ok) return found;
     const { constants } = found.value;
     for (const [name, value] of Object.entries(constants))
-      if (design.classes && OF_A_LAUNCH.some((one) => value === `{${one}}`))
+      if (design.classes && OF_A_LAUNCH.some((one) => arithmeticOf(value).names.has(one)))
         return fail('unsupported', `The constant ${name} is ${value}, and differs between the launches of a mixed design. Make it an argument`); // prettier-ignore
     const { threadsPerUnit, gridBlocks, registerCap } = design;
+    if (registerCap !== null && kernel.platform === 'hip')
+      return fail('unsupported', `A cap of ${registerCap} registers per thread: hipcc cannot cap registers`);
     const numbers = launchValues(design, { threadsPerUnit, gridBlocks, firstUnit: 0, units }, units);
+    const defined: string[] = [];
+    for (const [name, value] of Object.entries(constants)) {
+      const number = numberOf(value, numbers);
+      if (!Number.isFinite(number))
+        return fail('bad-input', `The constant ${name} is ${value}, which is ${number} here`);
+      defined.push(`-D${name}=${number}`);
+    }
     const words = [
-      nvcc,
-      ...flags,
-      ...Object.entries(constants).map(([name, value]) => `-D${name}=${numberOf(value, numbers)}`),
+      ...compiler.value.words,
+      ...defined,
       ...(registerCap === null ? [] : ['--maxrregcount', String(registerCap)]),
       hosts.get(found.value)!,
       ...(process.platform === 'win32' ? [] : ['-ldl']),
     ];
     const line = `${words.map(quotedWord).join(' ')} -o {binary}`;
-    if (!builders.has(line)) builders.set(line, openBuilder({ build: line, folder: dirname(source) }, folders, timeLimitMs)); // prettier-ignore
+    if (!builders.has(line))
+      builders.set(
+        line,
+        openBuilder({ build: line, folder: dirname(source) }, folders, timeLimitMs, compiler.value.env),
+      );
     return builders.get(line)!(values, design);
   };
   const perStart = Math.ceil((warmUps + repeats) / STARTS);
@@ -128,44 +136,87 @@ export async function kernelProgram(
 
   function hostSource(
     { manifest: { name, arguments: all } }: KernelTask,
-    { entry }: KernelEntry,
+    { entry, sharedBytes }: KernelEntry,
     own: string,
     harness: string,
   ): Result<string> {
     const unquotable = [own, harness].find((path) => /["\n\r]/.test(path));
     if (unquotable !== undefined)
       return fail('unsupported', `${unquotable} has a quote or a line break in its path, which #include cannot name. Rename it.`); // prettier-ignore
-    const table = all.map((argument, at) => {
-      const { type, output } = argument;
+    const rows: string[] = [];
+    const structs: string[] = [];
+    for (const [at, argument] of all.entries()) {
+      const { name: called, type: text, value, output } = argument;
+      const type = elementType(text)!;
+      const { cpp } = VALUE_TYPES[type.value];
       const fields = [
-        `"${argument.name}"`,
-        `Element::${type}`,
+        `"${called}"`,
+        `lockstep::valueType<${cpp}>()`,
+        type.count,
         quotedOrNull(inputFile(argument, at)),
-        output ? outputCount(argument, units) : 0,
+        typeof value === 'object',
+        output ? unwrap(outputCount(argument, units)) : 0,
         quotedOrNull(output?.reference === undefined ? null : fileName('reference', at)),
         output?.absolute ?? 0,
         output?.relative ?? 0,
       ];
-      return `    {${fields.join(', ')}},`;
-    });
-    const given = all.map(({ type, value }, at) =>
-      value === undefined
-        ? `static_cast<${CPP_TYPES[type]}*>(arrays[${at}])`
-        : `static_cast<${CPP_TYPES[type]}>(${typeof value === 'number' ? value : `one.${value.slice(1, -1)}`})`,
+      rows.push(`    {${fields.join(', ')}},`);
+      const fits = (what: string): string =>
+        `static_assert(lockstep::isElement<T, ${cpp}, ${type.count}, ${type.isStruct}>(), "the argument ${called} is ${text} in the manifest, of ${type.bytes} bytes, and ${what}");`;
+      structs.push(
+        value === undefined
+          ? `struct Argument${at} {
+  void* elements;
+  template <class T>
+  operator T*() const {
+    ${fits('the parameter of the kernel points to another type')}
+    return static_cast<T*>(elements);
+  }
+};`
+          : typeof value === 'object'
+            ? `struct Argument${at} {
+  const void* bytes;
+  template <class T>
+  operator T() const {
+    ${fits('the parameter of the kernel has another size')}
+    T value;
+    std::memcpy(&value, bytes, sizeof value);
+    return value;
+  }
+};`
+            : `struct Argument${at} {
+  double number;
+  template <class T>
+  operator T() const {
+    return lockstep::numberAs<T>(number, "${called}");
+  }
+};`,
+      );
+    }
+    const given = all.map(({ value }, at) =>
+      value === undefined || typeof value === 'object'
+        ? `Argument${at}{arrays[${at}]}`
+        : `Argument${at}{${launchCpp(value)}}`,
     );
     return ok(`// Generated: measures the entry ${entry} of ${JSON.stringify(name)}.
 #include "${harness.replaceAll('\\', '/')}"
+// A source may be a whole program.
+#define main lockstepMainOfTheSource
 #include "${own.replaceAll('\\', '/')}"
+#undef main
+
+namespace {
+${structs.join('\n')}
+}  // namespace
 
 static void launchEntry(const lockstep::KernelLaunch& one, void* const* arrays) {
   (void)arrays;
-  lockstep::launch(${['::' + entry, 'static_cast<unsigned>(one.gridBlocks)', 'static_cast<unsigned>(one.blockThreads)', ...given].join(',\n                   ')});
+  lockstep::launchEntry(${['::' + entry, 'one', launchCpp(sharedBytes ?? 0), ...given].join(',\n                        ')});
 }
 
 int main(int count, char** words) {
-  using lockstep::Element;
   static const lockstep::KernelArgument ARGUMENTS[] = {
-${table.join('\n')}
+${rows.join('\n')}
   };
   return lockstep::runKernel(ARGUMENTS, ${all.length}, launchEntry, count, words);
 }
@@ -173,19 +224,48 @@ ${table.join('\n')}
   }
 }
 
-const CPP_TYPES: Readonly<Record<ElementType, string>> = {
-  u32: 'uint32_t',
-  i32: 'int32_t',
-  f32: 'float',
-  f64: 'double',
-};
+/** A number of a manifest in C++, where a launch is called `one`. */
+const launchCpp = (value: ManifestNumber): string => arithmeticOf(value).cpp((name) => `double(one.${name})`);
+
+interface Compiler {
+  /** The program and its flags. */
+  readonly words: readonly string[];
+  readonly env?: Readonly<Record<string, string>>;
+}
+
+/** What compiles for the devices of this machine. */
+async function compilerFor(
+  { platform, device }: KernelTask,
+  { sources, cache }: Folders,
+  timeLimitMs: number,
+): Promise<Result<Compiler>> {
+  const place = { sources, cacheFolder: join(cache, 'devices'), timeLimitMs };
+  if (platform === 'hip') {
+    const hipcc = await findHipcc(process.env);
+    if (!hipcc.ok) return hipcc;
+    const devices = await listDevices({ nvcc: hipcc.value, hip: { threadGroupWidth: HIP_GROUP_WIDTH } }, place);
+    if (!devices.ok) return devices;
+    const width = devices.value[device ?? 0]?.threadGroupWidth ?? HIP_GROUP_WIDTH;
+    const targets = hipArchitectures(devices.value).map((name) => `--offload-arch=${name}`);
+    const words = [hipcc.value, '-x', 'hip', '-std=c++17', '-O3', `-DLOCKSTEP_GROUP_WIDTH=${width}`, ...targets];
+    // Where there is an nvcc, hipcc takes that otherwise.
+    return ok({ words, env: { HIP_PLATFORM: 'amd' } });
+  }
+  const found = await localToolkit(place);
+  const toolkit = found.ok ? forSomeGpu(found.value) : found;
+  if (!toolkit.ok) return toolkit;
+  const { nvcc, architectures } = toolkit.value;
+  return ok({ words: [nvcc, '-std=c++17', '-O3', ...architectureFlags(architectures)] });
+}
 
 const fileName = (what: 'argument' | 'reference', at: number): string => `${what}-${at}.bin`;
 const quotedOrNull = (file: string | null): string => (file === null ? 'nullptr' : `"${file}"`);
 
 /** The file of an argument in the program's folder. */
-function inputFile({ file, output }: KernelArgument, at: number): string | null {
+function inputFile({ file, value, output }: KernelArgument, at: number): string | null {
   if (file === LENGTHS_FILE_NAME) return LENGTHS_FILE;
   if (file === ORDER_FILE_NAME) return 'order';
-  return file === undefined && output?.file === undefined ? null : fileName('argument', at);
+  return file === undefined && typeof value !== 'object' && output?.file === undefined
+    ? null
+    : fileName('argument', at);
 }

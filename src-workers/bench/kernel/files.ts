@@ -2,38 +2,47 @@ import { createReadStream } from 'node:fs';
 import { readFile } from 'node:fs/promises';
 import { dirname, resolve } from 'node:path';
 import {
+  elementType,
   LENGTHS_FILE_NAME,
   ORDER_FILE_NAME,
-  type ElementArray,
   type KernelArgument,
   type KernelManifest,
   type KernelTask,
 } from '../../domain/kernel-manifest.ts';
 import { fail, ok, systemReason, type Result } from '../../domain/result.ts';
 import { readCsr, type CsrMatrix } from '../../parse/csr.ts';
-import { elementArray, elementBytes, elementsOf, outputCount, type KernelContents } from './launches.ts';
+import { outputCount, valueBytes, type KernelContents } from './launches.ts';
 
 /** The files that a manifest names. */
 
-type SourceLanguage = 'cu' | 'wgsl';
+export type SourceLanguage = 'cu' | 'hip' | 'wgsl';
 
-/** Absolute path of the source in a language; null where the manifest has none. */
+/** Absolute path of the source in a language, of HIP else that in CUDA; null where the manifest has none. */
 export function sourcePath(
   { manifest, file }: Pick<KernelTask, 'manifest' | 'file'>,
   language: SourceLanguage,
 ): string | null {
-  const source = manifest.sources.find((path) => path.endsWith(`.${language}`));
+  const ending = (one: SourceLanguage) => manifest.sources.find((path) => path.endsWith(`.${one}`));
+  const source = ending(language) ?? (language === 'hip' ? ending('cu') : undefined);
   return source === undefined ? null : resolve(dirname(file), source);
 }
 
 /** Paths of all files that a measurement reads, absolute, each once. */
 export function namedFiles(manifest: KernelManifest, file: string): readonly string[] {
-  const named = manifest.arguments.flatMap(({ file: input, output }) => [input, output?.file, output?.reference]);
+  const named = manifest.arguments.flatMap(({ file, value, output }) => [
+    file,
+    structFile(value),
+    output?.file,
+    output?.reference,
+  ]);
   const paths = [...manifest.sources, ...named].flatMap((path) =>
     path === undefined || isMade(path) ? [] : (MATRIX_PART.exec(path)?.[1] ?? path),
   );
   return [...new Set(paths.map((path) => resolve(dirname(file), path)))];
 }
+
+const structFile = (value: KernelArgument['value']): string | undefined =>
+  typeof value === 'object' ? value.file : undefined;
 
 /** Whether the measurement makes this input. */
 export const isMade = (path: string): boolean => path === LENGTHS_FILE_NAME || path === ORDER_FILE_NAME;
@@ -47,23 +56,26 @@ const MATRIX_PART = /^(.*\.mtx)#(rowStarts|columns|values)$/i;
 export async function readContents({ manifest, file, units }: KernelTask): Promise<Result<KernelContents>> {
   const folder = dirname(file);
   const matrices = new Map<string, Promise<Result<CsrMatrix>>>();
-  const read = async (argument: KernelArgument, path: string): Promise<Result<ElementArray>> => {
+  const read = async (argument: KernelArgument, path: string): Promise<Result<Uint8Array<ArrayBuffer>>> => {
     const part = MATRIX_PART.exec(path);
+    const type = elementType(argument.type)!;
     try {
       if (!part) {
         const bytes = await readFile(resolve(folder, path));
-        const size = elementBytes(argument.type);
-        return bytes.length > 0 && bytes.length % size === 0
-          ? ok(elementsOf(argument.type, bytes))
-          : fail('bad-input', `${path} has ${bytes.length} bytes, which is no whole number of ${argument.type} elements of ${size} bytes`); // prettier-ignore
+        return bytes.length > 0 && bytes.length % type.bytes === 0
+          ? ok(new Uint8Array(bytes))
+          : fail('bad-input', `${path} has ${bytes.length} bytes, which is no whole number of ${argument.type} elements of ${type.bytes} bytes`); // prettier-ignore
       }
       const matrixPath = resolve(folder, part[1]);
       if (!matrices.has(matrixPath)) matrices.set(matrixPath, readCsr(createReadStream(matrixPath), part[1]));
       const matrix = await matrices.get(matrixPath)!;
       if (!matrix.ok) return matrix;
       const { rows } = matrix.value;
+      const values = matrix.value[part[2] as 'rowStarts' | 'columns' | 'values'];
+      if (/^[iu]/.test(type.value) && !values.every(Number.isInteger))
+        return fail('bad-input', `${path} has values that are not whole, and the type is ${argument.type}. Use f32 or f64`); // prettier-ignore
       return rows === units
-        ? ok(elementArray(argument.type, matrix.value[part[2] as 'rowStarts' | 'columns' | 'values']))
+        ? ok(valueBytes(type.value, values))
         : fail('bad-input', `${part[1]} has ${rows} rows, and the study ${units} units. Set "units" of its workload to ${rows}`); // prettier-ignore
     } catch (error) {
       return fail(
@@ -72,19 +84,24 @@ export async function readContents({ manifest, file, units }: KernelTask): Promi
       );
     }
   };
-  const [initial, references]: (ElementArray | null)[][] = [[], []];
+  const [initial, references]: (Uint8Array<ArrayBuffer> | null)[][] = [[], []];
   for (const [at, argument] of manifest.arguments.entries()) {
-    const { output } = argument;
+    const { output, value } = argument;
+    const ofStruct = structFile(value);
+    const count = output ? outputCount(argument, units) : ok(ofStruct === undefined ? null : 1);
+    if (!count.ok) return fail('bad-input', `${file}: arguments[${at}].output: ${count.error.message}.`);
+    const input = argument.file === undefined ? (value === undefined ? 'output.file' : 'value.file') : 'file';
     const parts = [
-      [initial, argument.file ?? output?.file, argument.file === undefined ? 'output.file' : 'file'],
+      [initial, argument.file ?? ofStruct ?? output?.file, input],
       [references, output?.reference, 'output.reference'],
     ] as const;
     for (const [list, path, field] of parts) {
       const contents = path === undefined || isMade(path) ? null : await read(argument, path);
       const named = `${file}: arguments[${at}].${field}`;
       if (contents?.ok === false) return fail(contents.error.code, `${named}: ${contents.error.message}.`);
-      if (contents && output && contents.value.length !== outputCount(argument, units))
-        return fail('bad-input', `${named}: ${path} has ${contents.value.length} elements, and "count" is ${outputCount(argument, units)}.`); // prettier-ignore
+      const found = contents === null ? null : contents.value.length / elementType(argument.type)!.bytes;
+      if (found !== null && count.value !== null && found !== count.value)
+        return fail('bad-input', `${named}: ${path} has ${found} elements, and ${output ? `"count" is ${count.value}` : 'a struct is one'}.`); // prettier-ignore
       list.push(contents?.value ?? null);
     }
   }

@@ -1,15 +1,17 @@
+import { parseArithmetic, type Arithmetic } from '../../domain/arithmetic.ts';
 import { parseBalancing } from '../../domain/balancing.ts';
 import { isWholeUnit, type Design } from '../../domain/design.ts';
-import type {
-  ElementArray,
-  ElementType,
-  KernelArgument,
-  KernelEntry,
-  KernelManifest,
-  LaunchValue,
-  ManifestNumber,
+import {
+  LAUNCH_NAMES,
+  type KernelArgument,
+  type KernelEntry,
+  type KernelManifest,
+  type LaunchValue,
+  type ManifestNumber,
+  type ValueType,
+  VALUE_TYPES,
 } from '../../domain/kernel-manifest.ts';
-import { fail, ok, type Result } from '../../domain/result.ts';
+import { fail, ok, unwrap, type Result } from '../../domain/result.ts';
 import { unitOrder } from '../unit-loop.ts';
 
 /** A design as launches of a person's kernel. */
@@ -100,8 +102,11 @@ export function launchValues(
   return { units, unitsPerThread, blockThreads, threadsPerUnit, gridBlocks, firstUnit, launchUnits };
 }
 
+/** A number of a manifest as arithmetic with launch values. */
+export const arithmeticOf = (value: ManifestNumber): Arithmetic => unwrap(parseArithmetic(String(value), LAUNCH_NAMES));
+
 export function numberOf(value: ManifestNumber, values: Readonly<Record<LaunchValue, number>>): number {
-  return typeof value === 'number' ? value : values[value.slice(1, -1) as LaunchValue];
+  return typeof value === 'number' ? value : arithmeticOf(value).value((name) => values[name as LaunchValue]);
 }
 
 /** What of a design an entry must implement. */
@@ -162,30 +167,65 @@ export function entryOf({ name, entries }: KernelManifest, design: ImplementedPa
   return ok(fitting[0]);
 }
 
-/** Contents of the arguments, by their place. */
+/** Contents of the arguments in bytes, by their place. */
 export interface KernelContents {
-  /** Of an input, and what an output holds before each launch; null of a scalar, of zeros, and of what the measurement makes. */
-  readonly initial: readonly (ElementArray | null)[];
-  readonly references: readonly (ElementArray | null)[];
+  /** Of an input, of a struct, and what an output holds before each launch; null of a number, of zeros, and of what the measurement makes. */
+  readonly initial: readonly (Uint8Array<ArrayBuffer> | null)[];
+  readonly references: readonly (Uint8Array<ArrayBuffer> | null)[];
 }
 
-const ARRAYS = { u32: Uint32Array, i32: Int32Array, f32: Float32Array, f64: Float64Array } as const;
+const WRITERS: Readonly<Record<ValueType, (view: DataView, at: number, value: number) => void>> = {
+  i8: (view, at, value) => view.setInt8(at, value),
+  u8: (view, at, value) => view.setUint8(at, value),
+  i16: (view, at, value) => view.setInt16(at, value, true),
+  u16: (view, at, value) => view.setUint16(at, value, true),
+  i32: (view, at, value) => view.setInt32(at, value, true),
+  u32: (view, at, value) => view.setUint32(at, value, true),
+  i64: (view, at, value) => view.setBigInt64(at, BigInt(value), true),
+  u64: (view, at, value) => view.setBigUint64(at, BigInt(value), true),
+  f16: (view, at, value) => view.setUint16(at, halfBits(value), true),
+  bf16: (view, at, value) => view.setUint16(at, brainBits(value), true),
+  f32: (view, at, value) => view.setFloat32(at, value, true),
+  f64: (view, at, value) => view.setFloat64(at, value, true),
+};
 
-export const elementBytes = (type: ElementType): number => ARRAYS[type].BYTES_PER_ELEMENT;
+const singleBits = (value: number): number => new Uint32Array(Float32Array.of(value).buffer)[0];
 
-/** Bytes as elements, which must be whole. */
-export function elementsOf(type: ElementType, bytes: Uint8Array): ElementArray {
-  return new ARRAYS[type](bytes.slice().buffer);
+/** Half precision, rounded to nearest, ties to even. */
+function halfBits(value: number): number {
+  if (Number.isNaN(value)) return 0x7e00;
+  const sign = value < 0 || Object.is(value, -0) ? 0x8000 : 0;
+  const size = Math.abs(value);
+  const LARGEST = 65_520; // this and above round to infinity
+  if (size >= LARGEST) return sign | 0x7c00;
+  const exponent = Math.max(-14, ((singleBits(size) >>> 23) & 0xff) - 127);
+  const steps = size / 2 ** (exponent - 10);
+  const below = Math.floor(steps);
+  const above = steps - below > 0.5 || (steps - below === 0.5 && below % 2 === 1) ? 1 : 0;
+  // The leading bit of a normal number counts one exponent.
+  return sign | (((exponent + 14) << 10) + below + above);
 }
 
-export function elementArray(type: ElementType, values: ArrayLike<number>): ElementArray {
-  return new ARRAYS[type](values);
+/** The upper half of a single-precision number, rounded to nearest, ties to even. */
+function brainBits(value: number): number {
+  const bits = singleBits(value);
+  return Number.isNaN(value) ? 0x7fc0 : (bits + 0x7fff + ((bits >>> 16) & 1)) >>> 16;
 }
 
-/** Elements of an output. */
-export function outputCount({ output }: KernelArgument, units: number): number {
-  const { count } = output!;
-  return typeof count === 'number' ? count : units;
+/** Values as a file of a manifest has them. Whole types take whole numbers. */
+export function valueBytes(type: ValueType, values: ArrayLike<number>): Uint8Array<ArrayBuffer> {
+  const { bytes } = VALUE_TYPES[type];
+  const view = new DataView(new ArrayBuffer(bytes * values.length));
+  for (let at = 0; at < values.length; at++) WRITERS[type](view, at * bytes, values[at]);
+  return new Uint8Array(view.buffer);
+}
+
+/** Elements of an output. Fails with `bad-input` where they are not a whole number. */
+export function outputCount({ output }: KernelArgument, units: number): Result<number> {
+  const count = typeof output!.count === 'number' ? output!.count : unwrap(parseArithmetic(output!.count, ['units'])).value(() => units); // prettier-ignore
+  return Number.isSafeInteger(count) && count >= 1
+    ? ok(count)
+    : fail('bad-input', `"count" is ${output!.count}, which is ${count} for ${units} units. Specify arithmetic that gives a whole number ≥ 1, as ceil(…) does`); // prettier-ignore
 }
 
 /** How far an output is from its reference. */
@@ -200,8 +240,8 @@ export interface OutputCheck {
 /** @param found as many elements as `reference` */
 export function checkOutput(
   { name, output }: KernelArgument,
-  found: ElementArray,
-  reference: ElementArray,
+  found: ArrayLike<number>,
+  reference: ArrayLike<number>,
 ): OutputCheck {
   const { absolute, relative } = output!;
   let [maxError, wrong, first] = [0, 0, -1];

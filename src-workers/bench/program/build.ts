@@ -26,6 +26,7 @@ export function openBuilder(
   { build, folder }: Pick<ProgramTask, 'build' | 'folder'>,
   keptIn: { readonly cache: string; readonly run: string },
   timeLimitMs: number,
+  env: Readonly<Record<string, string>> = {},
 ): Build {
   if (build === null) return () => Promise.resolve(ok(''));
   const line = splitCommand(build);
@@ -34,7 +35,7 @@ export function openBuilder(
   const kept = new Set<string>();
 
   const run = (words: readonly string[], binary: string): Promise<Result<ToolRun>> =>
-    runTool(words[0], words.slice(1).map((word) => word.replaceAll('{binary}', binary)), { cwd: folder, timeLimitMs }); // prettier-ignore
+    runTool(words[0], words.slice(1).map((word) => word.replaceAll('{binary}', binary)), { cwd: folder, timeLimitMs, env }); // prettier-ignore
   const made = async (words: readonly string[]): Promise<Result<string>> => {
     if (!line.value.some((word) => word.includes('{binary}'))) {
       const built = await run(words, '');

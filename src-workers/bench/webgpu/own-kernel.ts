@@ -1,19 +1,23 @@
 /// <reference types="@webgpu/types" />
 import type { BenchRecord, CaseOf } from '../../domain/benchmark.ts';
-import { LENGTHS_FILE_NAME, ORDER_FILE_NAME, type KernelTask } from '../../domain/kernel-manifest.ts';
-import { fail, ok, type Result } from '../../domain/result.ts';
+import {
+  elementType,
+  LENGTHS_FILE_NAME,
+  ORDER_FILE_NAME,
+  type KernelTask,
+  type ManifestNumber,
+} from '../../domain/kernel-manifest.ts';
+import { fail, ok, unwrap, type Result } from '../../domain/result.ts';
 import {
   checkOutput,
   designOrder,
-  elementArray,
-  elementBytes,
-  elementsOf,
   outputCount,
   entryOf,
   launchValues,
   numberOf,
   orderKey,
   unitLaunches,
+  valueBytes,
   type KernelContents,
 } from '../kernel/launches.ts';
 import type { PreparedCase } from './cases.ts';
@@ -42,6 +46,23 @@ export interface OwnKernelBuffers {
 
 const COMPUTE = 0x4;
 
+const WORD_BYTES = 4;
+const WORDS = { u32: Uint32Array, i32: Int32Array, f32: Float32Array } as const;
+
+/** What WGSL has of a manifest's types; null where it has none. */
+function wgslType(text: string): keyof typeof WORDS | null {
+  const type = elementType(text)!;
+  return !type.isStruct && type.value in WORDS ? (type.value as keyof typeof WORDS) : null;
+}
+
+/** Bytes of a type that WGSL has as its elements. */
+const wordsOf = (
+  type: string,
+  bytes: Uint8Array,
+): Uint32Array<ArrayBuffer> | Int32Array<ArrayBuffer> | Float32Array<ArrayBuffer> =>
+  // prettier-ignore
+  new WORDS[wgslType(type)!](bytes.slice().buffer);
+
 export async function ownKernelBuffers(
   launcher: Launcher,
   kernel: LoadedKernel,
@@ -49,15 +70,15 @@ export async function ownKernelBuffers(
 ): Promise<Result<OwnKernelBuffers>> {
   const { task, initial } = kernel;
   const { arguments: all } = task.manifest;
-  const wide = all.findIndex(({ type }) => type === 'f64');
-  if (wide >= 0)
-    return fail('unsupported', `${task.file}: arguments[${wide}].type is f64, which WGSL does not have. Use f32`);
+  const other = all.findIndex(({ type }) => wgslType(type) === null);
+  if (other >= 0)
+    return fail('unsupported', `${task.file}: arguments[${other}].type is ${all[other].type}, which WGSL does not have here. Use u32, i32 or f32`); // prettier-ignore
   const arrays: (GPUBuffer | null)[] = [];
   const kept: (GPUBuffer | null)[] = [];
   for (const [at, { type, file, output }] of all.entries()) {
-    const contents = initial[at];
-    const input = contents ?? (file === LENGTHS_FILE_NAME ? elementArray(type, lengths) : null);
-    if (output) arrays.push(await launcher.storage(elementBytes(type) * outputCount(all[at], task.units)));
+    const contents = initial[at] && wordsOf(type, initial[at]);
+    const input = contents ?? (file === LENGTHS_FILE_NAME ? wordsOf(type, valueBytes('u32', lengths)) : null);
+    if (output) arrays.push(await launcher.storage(WORD_BYTES * unwrap(outputCount(all[at], task.units))));
     else arrays.push(input && (await launcher.storage(input)));
     kept.push(output && contents ? await launcher.storage(contents) : null);
   }
@@ -126,7 +147,7 @@ export async function prepareOwnKernel(
       if (value === undefined) return arrays[at] ?? order!;
       const scalar = launcher.uniform();
       scalars.push(scalar);
-      device.queue.writeBuffer(scalar, 0, elementArray(type, [numberOf(value, values)]));
+      device.queue.writeBuffer(scalar, 0, valueBytes(wgslType(type)!, [numberOf(value as ManifestNumber, values)]));
       return scalar;
     });
     prepared.push({ pipeline, bindGroup: launcher.bind(pipeline, buffers), gridBlocks: launch.gridBlocks });
@@ -155,7 +176,10 @@ export async function prepareOwnKernel(
         const reference = references[at];
         if (!reference) continue;
         const left = await launcher.read(arrays[at]!, reference.byteLength / 4);
-        const check = checkOutput(argument, elementsOf(argument.type, new Uint8Array(left.buffer)), reference);
+        const [found, expected] = [new Uint8Array(left.buffer), reference].map((bytes) =>
+          wordsOf(argument.type, bytes),
+        );
+        const check = checkOutput(argument, found, expected);
         maxError = maxError === null || check.maxError === null ? null : Math.max(maxError, check.maxError);
         if (check.wrong > 0) wrong.push(check.message);
       }

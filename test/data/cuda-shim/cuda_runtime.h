@@ -14,6 +14,7 @@
 //   CUDA_SHIM_HANG_BLOCKS=N    launches of N blocks never end
 //   CUDA_SHIM_MEMORY=N         bytes of its memory
 //   CUDA_SHIM_FAULT_LAUNCH=N   launch number N of the process, from 1, breaks the device for good
+//   CUDA_SHIM_NEEDS_ORDER=1    a device can be chosen only where CUDA counts devices by their places on the bus
 //   CUDA_SHIM_FAULT=N          with this error (default: 719, a launch failure)
 #pragma once
 
@@ -550,7 +551,11 @@ inline cudaError_t cudaGetDevice(int* device) {
   *device = 0;
   return cuda_shim::answer(cudaSuccess);
 }
-inline cudaError_t cudaSetDevice(int) { return cuda_shim::answer(cudaSuccess); }
+inline cudaError_t cudaSetDevice(int) {
+  const char* order = std::getenv("CUDA_DEVICE_ORDER");
+  const bool ordered = order != nullptr && std::strcmp(order, "PCI_BUS_ID") == 0;
+  return cuda_shim::answer(ordered || !cuda_shim::setting("CUDA_SHIM_NEEDS_ORDER", 0) ? cudaSuccess : cudaErrorInvalidDevice);
+}
 inline cudaError_t cudaDeviceGetPCIBusId(char* id, int length, int device) {
   std::snprintf(id, static_cast<size_t>(length), "emulated:%d", device);
   return cuda_shim::answer(cudaSuccess);

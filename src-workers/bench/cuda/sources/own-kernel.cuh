@@ -5,6 +5,8 @@
 
 #include "host.cuh"
 
+#include <limits>
+
 namespace lockstep {
 
 /// What names in braces stand for in a manifest.
@@ -18,44 +20,137 @@ struct KernelLaunch {
   uint64_t launchUnits = 0;
 };
 
-enum class Element { u32, i32, f32, f64 };
+/// Half precision and bfloat16 on the host, by their bits: the vendors' types differ between CUDA and HIP.
+struct Float16 {
+  uint16_t bits;
+};
+struct BFloat16 {
+  uint16_t bits;
+};
+
+template <class T>
+double asDouble(T value) {
+  return static_cast<double>(value);
+}
+inline double asDouble(BFloat16 value) {
+  const uint32_t bits = static_cast<uint32_t>(value.bits) << 16;
+  float single;
+  std::memcpy(&single, &bits, sizeof single);
+  return single;
+}
+inline double asDouble(Float16 value) {
+  const int exponent = value.bits >> 10 & 0x1f;
+  const int fraction = value.bits & 0x3ff;
+  const double size = exponent == 31 ? (fraction == 0 ? INFINITY : NAN)
+                      : exponent == 0 ? std::ldexp(fraction, -24)
+                                      : std::ldexp(fraction + 1024, exponent - 25);
+  return value.bits >> 15 ? -size : size;
+}
+
+/// How values of an output are read and compared; whole numbers of 64 bits exactly, which a double cannot hold.
+struct ValueType {
+  size_t bytes;
+  double (*read)(const unsigned char*);
+  double (*error)(const unsigned char*, const unsigned char*);
+};
+
+template <class T>
+T valueAt(const unsigned char* bytes) {
+  T value;
+  std::memcpy(&value, bytes, sizeof value);
+  return value;
+}
+
+template <class T>
+ValueType valueType() {
+  const auto read = [](const unsigned char* bytes) { return asDouble(valueAt<T>(bytes)); };
+  const auto error = [](const unsigned char* found, const unsigned char* expected) {
+    const T a = valueAt<T>(found), b = valueAt<T>(expected);
+    if constexpr (std::is_integral_v<T>)
+      return static_cast<double>(static_cast<uint64_t>(std::max(a, b)) - static_cast<uint64_t>(std::min(a, b)));
+    else
+      return asDouble(a) == asDouble(b) ? 0 : std::fabs(asDouble(a) - asDouble(b));
+  };
+  return {sizeof(T), read, error};
+}
+
+/// Whether a parameter's elements of the type `Found` are what the manifest says: `COUNT` values of the type `Value`, of a struct any type of
+/// that size. Characters and bool count as whole numbers of either sign.
+template <class Found, class Value, size_t COUNT, bool STRUCT>
+constexpr bool isElement() {
+  using Plain = std::remove_cv_t<Found>;
+  if constexpr (std::is_void_v<Plain>) {
+    return true;
+  } else {
+    constexpr bool sameSize = sizeof(Plain) == COUNT * sizeof(Value);
+    if constexpr (STRUCT || !std::is_arithmetic_v<Plain>)
+      return sameSize;
+    else
+      return sameSize && std::is_integral_v<Plain> == std::is_integral_v<Value> &&
+             (sizeof(Plain) == 1 || std::is_signed_v<Plain> == std::is_signed_v<Value>);
+  }
+}
+
+/// A number as a kernel's parameter. Fails where that cannot hold it.
+template <class T>
+T numberAs(double value, const char* name) {
+  if constexpr (std::is_integral_v<T>) {
+    // 2 to the number of bits: the largest value itself may not be a double.
+    const double end = std::ldexp(1.0, std::numeric_limits<T>::digits);
+    if (value != std::floor(value) || value >= end || value < (std::is_signed_v<T> ? -end : 0)) {
+      std::ostringstream text;
+      text << "the argument " << name << " is " << value << ", which its parameter, a whole number of " << 8 * sizeof(T)
+           << (std::is_signed_v<T> ? "" : " unsigned") << " bits, cannot hold";
+      throw CaseFailure{text.str()};
+    }
+    return static_cast<T>(value);
+  } else if constexpr (std::is_floating_point_v<T>) {
+    return static_cast<T>(value);
+  } else {
+    return T(static_cast<float>(value));
+  }
+}
 
 struct KernelArgument {
   const char* name;
-  Element type;
-  /// File of an input, or of what an output holds before each launch; null of a scalar and of zeros; "order" for that of the design.
+  ValueType type;
+  /// Values of an element.
+  uint64_t values;
+  /// File of an input, of a struct, or of what an output holds before each launch; null of a number and of zeros; "order" for that of the
+  /// design.
   const char* file;
+  /// Whether the file has a struct, which stays on the host.
+  bool isStruct;
   /// Elements of an output; 0 of everything else.
   uint64_t count;
   /// File that an output is compared with; null where it is not.
   const char* reference;
   double absolute;
   double relative;
+
+  size_t elementBytes() const { return type.bytes * values; }
 };
 
 using LaunchKernel = void (*)(const KernelLaunch&, void* const*);
 
-inline size_t elementBytes(Element type) { return type == Element::f64 ? 8 : 4; }
-
-template <class T>
-double elementAs(const unsigned char* bytes) {
-  T value;
-  std::memcpy(&value, bytes, sizeof value);
-  return static_cast<double>(value);
-}
-
-inline double elementAt(Element type, const Bytes& bytes, size_t at) {
-  const unsigned char* element = bytes.data() + at * elementBytes(type);
-  switch (type) {
-    case Element::u32:
-      return elementAs<uint32_t>(element);
-    case Element::i32:
-      return elementAs<int32_t>(element);
-    case Element::f32:
-      return elementAs<float>(element);
-    default:
-      return elementAs<double>(element);
+/// Launches a kernel with arguments that convert to what its parameters are. @param sharedBytes of a block, dynamic
+template <class... Parameters>
+void launchEntry(void (*kernel)(Parameters...), const KernelLaunch& one, double sharedBytes,
+                 std::decay_t<Parameters>... arguments) {
+  if (!(sharedBytes >= 0 && sharedBytes == std::floor(sharedBytes) && sharedBytes < 1 << 30)) {
+    std::ostringstream text;
+    text << "sharedBytes of the manifest is " << sharedBytes << " here, which must be a whole number of bytes";
+    throw CaseFailure{text.str()};
   }
+  // More than this a kernel must ask for.
+  constexpr double USUAL_SHARED_BYTES = 48 << 10;
+  const std::string what = std::to_string(static_cast<size_t>(sharedBytes)) + " bytes of dynamic shared memory";
+  if (sharedBytes > USUAL_SHARED_BYTES)
+    check(cudaFuncSetAttribute(kernel, cudaFuncAttributeMaxDynamicSharedMemorySize, static_cast<int>(sharedBytes)),
+          what.c_str());
+  check(tryLaunch(kernel, dim3(static_cast<unsigned>(one.gridBlocks)), dim3(static_cast<unsigned>(one.blockThreads)),
+                  static_cast<size_t>(sharedBytes), arguments...),
+        sharedBytes > 0 ? ("launch with " + what).c_str() : "launch");
 }
 
 /// `--name value` words.
@@ -106,9 +201,15 @@ class KernelArrays {
       if (argument.file != nullptr)
         initial_[i] = readBytes(std::string(argument.file) == "order" ? options.text("--order") : argument.file);
       else
-        initial_[i] = Bytes(argument.count * elementBytes(argument.type));
-      buffers_.push_back(std::make_unique<Buffer<unsigned char>>(initial_[i]));
-      pointers_[i] = buffers_[i]->data();
+        initial_[i] = Bytes(argument.count * argument.elementBytes());
+      if (argument.isStruct) {
+        structs_.push_back(std::move(initial_[i]));
+        buffers_.push_back(nullptr);
+        pointers_[i] = structs_.back().data();
+      } else {
+        buffers_.push_back(std::make_unique<Buffer<unsigned char>>(initial_[i]));
+        pointers_[i] = buffers_[i]->data();
+      }
       if (argument.count == 0) initial_[i] = Bytes();
     }
   }
@@ -130,14 +231,15 @@ class KernelArrays {
       if (argument.reference == nullptr) continue;
       const Bytes found = buffers_[i]->read();
       const Bytes reference = readBytes(argument.reference);
-      for (size_t at = 0; at < argument.count; ++at) {
-        const double expected = elementAt(argument.type, reference, at);
-        const double element = elementAt(argument.type, found, at);
-        const double error = std::fabs(element - expected);
+      for (size_t at = 0; at < argument.count * argument.values; ++at) {
+        const size_t byte = at * argument.type.bytes;
+        const double expected = argument.type.read(reference.data() + byte);
+        const double error = argument.type.error(found.data() + byte, reference.data() + byte);
         if (!(error <= maxError)) maxError = error;
         if (error <= argument.absolute + argument.relative * std::fabs(expected)) continue;
         if (correct)
-          std::fprintf(stderr, "element %zu of %s is %.9g instead of %.9g\n", at, argument.name, element, expected);
+          std::fprintf(stderr, "element %zu of %s is %.9g instead of %.9g\n", at / argument.values, argument.name,
+                       argument.type.read(found.data() + byte), expected);
         correct = false;
       }
     }
@@ -151,9 +253,11 @@ class KernelArrays {
   std::vector<std::unique_ptr<Buffer<unsigned char>>> buffers_;
   std::vector<void*> pointers_;
   std::vector<Bytes> initial_;
+  std::vector<Bytes> structs_;
 };
 
 inline void measureKernel(const KernelArgument* arguments, size_t count, LaunchKernel launch, const KernelOptions& options) {
+  orderDevices();
   const int device = static_cast<int>(options.whole("--device"));
   check(cudaSetDevice(device), "cudaSetDevice");
   cudaDeviceProp properties;
@@ -167,6 +271,10 @@ inline void measureKernel(const KernelArgument* arguments, size_t count, LaunchK
   // The first launch loads the kernel, and the clocks of an idle device rise meanwhile: neither is timed.
   all();
   check(cudaDeviceSynchronize(), "kernel");
+#ifdef LOCKSTEP_EMULATED_TARGET
+  // An emulation has no times.
+  arrays.compare();
+#else
   constexpr long long WAKING_CYCLES = 1 << 26;
   lockstep::launch(occupy, 1, 1, WAKING_CYCLES);
   check(cudaDeviceSynchronize(), "kernel");
@@ -177,6 +285,7 @@ inline void measureKernel(const KernelArgument* arguments, size_t count, LaunchK
     std::fflush(stdout);
   }
   arrays.compare();
+#endif
 }
 
 inline int runKernel(const KernelArgument* arguments, size_t count, LaunchKernel launch, int words, char** texts) {

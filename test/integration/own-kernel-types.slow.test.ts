@@ -1,0 +1,281 @@
+import { spawnSync } from 'node:child_process';
+import { existsSync, mkdtempSync, readdirSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { afterAll, beforeAll, expect, it, vi } from 'vitest';
+import { parseKernelManifest } from '../../src-main/contract/kernel-manifest.ts';
+import { kernelProgram, type KernelProgram } from '../../src-workers/bench/kernel/cuda-program.ts';
+import { valueBytes } from '../../src-workers/bench/kernel/launches.ts';
+import { valuesOf } from '../../src-workers/bench/program/command-line.ts';
+import type { ProgramTask } from '../../src-workers/domain/benchmark.ts';
+import type { Design } from '../../src-workers/domain/design.ts';
+import type { KernelTask, ValueType } from '../../src-workers/domain/kernel-manifest.ts';
+import { unwrap, type Result } from '../../src-workers/domain/result.ts';
+import { findTool, lacks } from '../tools.mjs';
+import { EMULATING_HIPCC, EMULATING_NVCC, SOURCES } from './bench-cuda-plans.ts';
+
+/** What a manifest may say of a kernel's arguments, on the emulation; its host under the real compilers. */
+
+const folder = mkdtempSync(join(tmpdir(), 'lockstep-types-'));
+const UNITS = 6;
+const DESIGN: Design = {
+  threadsPerUnit: 1,
+  unitsPerThread: 1,
+  loop: 'nested',
+  balancing: 'none',
+  blockThreads: 32,
+  gridBlocks: 1,
+  registerCap: null,
+};
+const TASK: ProgramTask = { exec: '', build: null, folder: '.', units: UNITS, deviceId: 'x', reference: null, probe: false, threadGroupWidth: 32 }; // prettier-ignore
+
+/** Copies each array of its type, through shared memory; the sums need all of a number's bits. */
+const KERNEL = `#include <cstdint>
+struct Pair { float weight; int32_t place; };
+struct Limits { double least; int64_t most; char name[8]; };
+namespace own {
+template <class T, int TIMES>
+__global__ void copy(const int8_t* a, const unsigned char* b, const short* c, const unsigned long long* d, const double* e,
+                     const Pair* f, Limits limits, bool twice, long long offset, float scale, unsigned n,
+                     unsigned long long* sums, double* products, Pair* pairs, unsigned short* sizes) {
+  extern SHARED T held[];
+  const unsigned i = blockIdx.x * blockDim.x + threadIdx.x;
+  held[threadIdx.x] = i < n ? f[i].place : 0;
+  __syncthreads();
+  if (i >= n) return;
+  sums[i] = d[i] + a[i] + b[i] + c[i] + offset + (twice ? limits.most : 0);
+  products[i] = e[i] * scale + limits.least;
+  pairs[i] = {f[i].weight, held[(threadIdx.x + 1) % n] * TIMES * FACTOR};
+  sizes[i] = static_cast<unsigned short>(limits.name[0] + PLUS);
+}
+}  // namespace own
+int main() { return 1; }
+`;
+const BIG = 2n ** 62n;
+
+const numbers = (type: ValueType, of: (at: number) => number): Uint8Array =>
+  valueBytes(
+    type,
+    Array.from({ length: UNITS }, (_, at) => of(at)),
+  );
+const bigs = (of: (at: number) => bigint): Uint8Array =>
+  new Uint8Array(BigUint64Array.from({ length: UNITS }, (_, at) => of(at)).buffer);
+const pairs = (place: (at: number) => number): Buffer =>
+  Buffer.concat(Array.from({ length: UNITS }, (_, at) => Buffer.concat([valueBytes('f32', [at / 2]), valueBytes('i32', [place(at)])]))); // prettier-ignore
+
+const MANIFEST = {
+  lockstepKernel: 1,
+  name: 'types',
+  sources: ['types.cu'],
+  arguments: [
+    { name: 'a', type: 'int8_t', file: 'a' },
+    { name: 'b', type: 'unsigned char', file: 'b' },
+    { name: 'c', type: 'short', file: 'c' },
+    { name: 'd', type: 'u64', file: 'd' },
+    { name: 'e', type: 'double', file: 'e' },
+    { name: 'f', type: 'u8[8]', file: 'f' },
+    { name: 'limits', type: 'u8[24]', value: { file: 'limits' } },
+    { name: 'twice', type: 'bool', value: 1 },
+    { name: 'offset', type: 'long long', value: '-3 * {units}' },
+    { name: 'scale', type: 'float', value: 0.5 },
+    { name: 'n', type: 'unsigned', value: '{units}' },
+    { name: 'sums', type: 'uint64_t', output: { count: '{units}', reference: 'sums' } },
+    { name: 'products', type: 'f64', output: { count: 'units', reference: 'products' } },
+    { name: 'pairs', type: 'u8[8]', output: { count: '2 * units / 2', reference: 'pairs' } },
+    { name: 'sizes', type: 'u16', output: { count: '{units}', reference: 'sizes' } },
+  ],
+  entries: [
+    {
+      entry: 'own::copy<int, 2>',
+      constants: { FACTOR: 'ceil({units} / 4)', PLUS: '{blockThreads} + 1' },
+      sharedBytes: '4 * {blockThreads}',
+    },
+  ],
+};
+
+beforeAll(() => {
+  const file = (name: string, bytes: Uint8Array | string): void => writeFileSync(join(folder, name), bytes);
+  file('types.cu', KERNEL.replace('SHARED', '__shared__'));
+  // The emulation's compiler knows no memory of a size that the launch gives.
+  file('held.cu', KERNEL.replace('extern SHARED T held[]', '__shared__ T held[1024]'));
+  file(
+    'a',
+    numbers('i8', (at) => -at),
+  );
+  file(
+    'b',
+    numbers('u8', (at) => 250 + at),
+  );
+  file(
+    'c',
+    numbers('i16', (at) => 1000 * at),
+  );
+  file(
+    'd',
+    bigs((at) => BIG + BigInt(at)),
+  );
+  file(
+    'e',
+    numbers('f64', (at) => at),
+  );
+  file(
+    'f',
+    pairs((at) => 10 * at),
+  );
+  file('limits', Buffer.concat([valueBytes('f64', [0.25]), valueBytes('i64', [40]), Buffer.from('Aaaaaaaa')]));
+  file(
+    'sums',
+    bigs((at) => BIG + BigInt(at - at + 250 + at + 1000 * at - 18 + 40)),
+  );
+  file(
+    'products',
+    numbers('f64', (at) => at / 2 + 0.25),
+  );
+  file(
+    'pairs',
+    pairs((at) => 10 * ((at + 1) % UNITS) * 2 * 2),
+  );
+  file(
+    'sizes',
+    numbers('u16', () => 65 + 33),
+  );
+});
+afterAll(() => {
+  vi.unstubAllEnvs();
+  rmSync(folder, { recursive: true, force: true });
+});
+
+function task(change: (manifest: typeof MANIFEST) => void, platform?: 'hip'): KernelTask {
+  const manifest = structuredClone(MANIFEST);
+  manifest.sources = ['held.cu'];
+  change(manifest);
+  const read = unwrap(parseKernelManifest(JSON.stringify(manifest), 'types.kernel.json'));
+  return { manifest: read, file: join(folder, 'types.kernel.json'), digest: '', units: UNITS, threadGroupWidth: 32, device: 0, ...(platform && { platform }) }; // prettier-ignore
+}
+
+async function program(
+  kernel: KernelTask,
+  design = DESIGN,
+): Promise<Result<string> & { readonly kernel: KernelProgram }> {
+  vi.stubEnv('NVCC', EMULATING_NVCC);
+  vi.stubEnv('HIPCC', EMULATING_HIPCC);
+  const folders = { sources: SOURCES, folder, cache: join(folder, 'cache'), run: join(folder, 'run') };
+  const made = unwrap(await kernelProgram({ warmUps: 0, repeats: 1 }, TASK, kernel, folders, 120_000));
+  const texts = { lengthsFile: '', orderFile: '', launches: '' };
+  return { ...(await made.build(valuesOf(design, 0, TASK, texts), design)), kernel: made };
+}
+
+/** What a program says of its result, and on standard error. */
+async function ran(change: (manifest: typeof MANIFEST) => void, platform?: 'hip'): Promise<readonly [string, string]> {
+  const built = await program(task(change, platform));
+  if (!built.ok) return ['', built.error.message];
+  const words = `--device 0 --units ${UNITS} --units-per-thread 1 --block 32 --launches 0:${UNITS}:1:1 --repeats 1`;
+  const { CUDA_DEVICE_ORDER: _, ...env } = { ...process.env, CUDA_SHIM_NEEDS_ORDER: '1' } as NodeJS.ProcessEnv;
+  const { stdout, stderr } = spawnSync(built.value, words.split(' '), { cwd: folder, env, encoding: 'utf8' });
+  return [stdout.split('\n').find((line) => line.includes('correct')) ?? '', stderr.trim()];
+}
+
+it.skipIf(lacks('g++'))(
+  'takes numbers of every size, structs, templates and sizes by arithmetic',
+  async () => {
+    expect(await ran(() => {})).toEqual(['{"correct":true,"maxError":0}', '']);
+  },
+  120_000,
+);
+
+it.skipIf(lacks('g++'))(
+  'compares whole numbers of 64 bits exactly',
+  async () => {
+    writeFileSync(
+      join(folder, 'near'),
+      bigs((at) => BIG + BigInt(at - at + 250 + at + 1000 * at - 18 + 41)),
+    );
+    const [said, why] = await ran(({ arguments: all }) => void (all[11].output!.reference = 'near'));
+    expect(said).toBe('{"correct":false,"maxError":1}');
+    expect(why).toMatch(/^element 0 of sums is 4611686018427388e3|^element 0 of sums is 4\.61168602e\+18 instead of/);
+  },
+  120_000,
+);
+
+it.skipIf(lacks('g++')).each<readonly [RegExp, (manifest: typeof MANIFEST) => void]>([
+  [/the argument d is i64 in the manifest, of 8 bytes, and the parameter of the kernel points to another type/, (m) => void (m.arguments[3].type = 'i64')], // prettier-ignore
+  [/the argument limits is u8\[20\] in the manifest, of 20 bytes, and the parameter of the kernel has another size/, (m) => { m.arguments[6].type = 'u8[20]'; m.arguments[6].value = { file: 'limits20' }; }], // prettier-ignore
+  [/the argument n is 6\.5, which its parameter, a whole number of 32 unsigned bits, cannot hold/, (m) => void (m.arguments[10].value = '{units} + 0.5')], // prettier-ignore
+  [/sharedBytes of the manifest is 2\.5 here, which must be a whole number of bytes/, (m) => void (m.entries[0].sharedBytes = '5 / 2')], // prettier-ignore
+  [/1073741820 bytes of dynamic shared memory: cudaErrorInvalidValue/, (m) => void (m.entries[0].sharedBytes = '1073741820')], // prettier-ignore
+  [/The constant PLUS is 1 \/ 0, which is Infinity here/, (m) => void (m.entries[0].constants.PLUS = '1 / 0')],
+])(
+  'says what does not fit: %s',
+  async (words, change) => {
+    writeFileSync(join(folder, 'limits20'), Buffer.alloc(20));
+    expect((await ran(change))[1]).toMatch(words);
+  },
+  120_000,
+);
+
+it.skipIf(lacks('g++'))(
+  'compiles a .hip source by hipcc, else the .cu',
+  async () => {
+    writeFileSync(join(folder, 'own.hip'), KERNEL.replace('extern SHARED T held[]', '__shared__ T held[1024]').replace('TIMES * FACTOR', 'TIMES * 2')); // prettier-ignore
+    for (const sources of [['held.cu', 'own.hip'], ['held.cu']])
+      expect(await ran((m) => void (m.sources = sources), 'hip')).toEqual(['{"correct":true,"maxError":0}', '']);
+  },
+  120_000,
+);
+
+it.skipIf(lacks('nvcc', 'hipcc'))(
+  'generates hosts that nvcc and hipcc compile, half precision included',
+  async () => {
+    const half = `#include HALF\n__global__ void twice(const __half* x, __half by, __half* y, unsigned n) {
+  extern __shared__ __half held[];
+  const unsigned i = blockIdx.x * blockDim.x + threadIdx.x;
+  if (i < n) held[threadIdx.x] = x[i], y[i] = __hmul(held[threadIdx.x], by);
+}\n`;
+    writeFileSync(join(folder, 'half.cu'), half);
+    for (const name of ['x', 'y'])
+      writeFileSync(
+        join(folder, name),
+        numbers('f16', (at) => at * (name === 'y' ? 2 : 1)),
+      );
+    const halves = task((m) => {
+      m.sources = ['half.cu'];
+      m.arguments = [
+        { name: 'x', type: 'half', file: 'x' },
+        { name: 'by', type: 'half', value: 2 },
+        { name: 'y', type: 'half', output: { count: '{units}', reference: 'y' } },
+        { name: 'n', type: 'u32', value: '{units}' },
+      ] as typeof m.arguments;
+      m.entries = [{ entry: 'twice', sharedBytes: '2 * {blockThreads}' } as (typeof m.entries)[0]];
+    });
+    const hosts = join(folder, 'cache', 'hosts');
+    const before = existsSync(hosts) ? readdirSync(hosts) : [];
+    await program(halves);
+    await program(task((m) => void (m.sources = ['types.cu'])));
+    const made = readdirSync(hosts).filter((name) => !before.includes(name));
+    expect(made).toHaveLength(2);
+    for (const [at, name] of made.entries()) {
+      const defined = ['-std=c++17', '-O0', '-DFACTOR=2', '-DPLUS=33', '-c', join(hosts, name, 'host.cu'), '-o', join(folder, `host-${at}.o`)]; // prettier-ignore
+      const nvcc = spawnSync(findTool('nvcc')!, ['-arch=sm_90', '-DHALF=<cuda_fp16.h>', ...defined], {
+        encoding: 'utf8',
+      });
+      expect([nvcc.status, nvcc.stderr]).toEqual([0, '']);
+      const hip = [
+        '-x',
+        'hip',
+        '--offload-arch=gfx90a',
+        '-DLOCKSTEP_GROUP_WIDTH=64',
+        '-DHALF=<hip/hip_fp16.h>',
+        ...defined,
+      ];
+      const hipcc = spawnSync(findTool('hipcc')!, hip, {
+        encoding: 'utf8',
+        env: { ...process.env, HIP_PLATFORM: 'amd' },
+      });
+      expect([hipcc.status, hipcc.stderr.replaceAll(/.*warning.*/g, '')]).toEqual([
+        0,
+        expect.not.stringContaining('error'),
+      ]);
+    }
+  },
+  120_000,
+);
