@@ -478,7 +478,50 @@ function percentage(text: string): number {
 
 /** Measuring and calibrating. */
 function measuringCommands(program: Command, cli: CommandLine): void {
-  const { terminal, withEngine, withRuns } = cli;
+  addBench(program, cli);
+  addCompare(program, cli);
+  addTune(program, cli);
+  addCalibrate(program, cli);
+}
+
+/** What `bench --help` says after the options. */
+const benchHelp = (): string => `
+With --json:
+  measuring    {runId, sourceRunId, target, device, cases: [{id, label, designIndex, predictedMs, medianMs, lowMs, highMs,
+               repeats, timesMs, clockMhz, conditions, correct, failure, values}], failed, leftOut, part, probe, program, cache, kernel,
+               warnings}; leftOut is null, or
+               {designs, runnable, limits: [{quantity, atMost}]} where the target cannot run all of the sweep; part is null, or {units,
+               ofUnits, designsLeftOut} where fewer units were measured; probe is null, or {ofRepeats, estimateMs, fullMs}; program is
+               null, or {exec, build}, and then cases have the digest, and the implementation, where there is one; kernel is null, or
+               {file, name}
+  --list       {targets: [{id, backend, available, label, device, advice}]}
+  --compare    {runId, sourceRunId, deviceId, device, measuredOn, basis, clockMhz, designs: […], scale, medianError, p95Error,
+               unscaledMedianError, spearman, kendall, intervals, regret, randomEquivalent, axes, warnings}; of a run of the
+               suite contention {cores, bandwidthGbS, lowGbS, highGbS, singleCoreGbS, fullGbS, kneeCores, device,
+               workloads, warnings}
+  --bundle     {path, cases, leftOut, files, bytes}
+Ctrl-C stops and keeps every case that is done; lockstep runs resume measures the others.
+
+Your own program, in any language (examples: db/examples/kernels):
+  lockstep bench 1 --build 'gcc -O3 -DBLOCK={blockThreads} spmv.c -o {binary}' --exec '{binary} --grid {gridBlocks}'
+It runs in the present folder, without a shell: spaces separate arguments, quotes keep them together, and ; | * $ are text. It prints one
+JSON object a line, and may print other lines:
+  {"timeNs": 1234}                      one launch; at least one in every run, several count as several launches
+  {"digest": "1f3a"}                    of its result: designs whose digest is not that of most designs are wrong
+  {"correct": true, "maxError": 1e-6}   its own judgement of its result
+  {"device": "NVIDIA H100 PCIe", "multiprocessors": 114}
+                                        where it ran: the ranking shows the times in the rows of that device
+In both commands these names stand for values of the design ({{name}} is the text {name}):
+${placeholderLines()}
+Builds are kept, and made again where a file changes that the command names, or any file in the present folder or in one that it names.
+The launches of several designs alternate in random order. A run that ends with an error, prints no time, or takes a design beyond
+--case-limit fails that design alone.
+
+Your own kernel, in CUDA, HIP or WGSL, without a program (example and format: db/examples/kernels):
+  lockstep bench 1 --kernel spmv.kernel.json --target webgpu
+The manifest names sources, arguments, the right result, and the designs that each function implements. A sweep with other designs is refused.`;
+
+function addBench(program: Command, { terminal, withEngine, withRuns }: CommandLine): void {
   byAgents(
     command(program, 'bench [run]', 'measure designs of a sweep, or a device; compare, or pack for another machine'),
   )
@@ -525,48 +568,13 @@ function measuringCommands(program: Command, cli: CommandLine): void {
       'with --bundle: also a job array for a cluster with Slurm, of so many tasks (8); import FOLDER merges what they measured',
       positive,
     )
-    .addHelpText(
-      'after',
-      `
-With --json:
-  measuring    {runId, sourceRunId, target, device, cases: [{id, label, designIndex, predictedMs, medianMs, lowMs, highMs,
-               repeats, timesMs, clockMhz, conditions, correct, failure, values}], failed, leftOut, part, probe, program, cache, kernel,
-               warnings}; leftOut is null, or
-               {designs, runnable, limits: [{quantity, atMost}]} where the target cannot run all of the sweep; part is null, or {units,
-               ofUnits, designsLeftOut} where fewer units were measured; probe is null, or {ofRepeats, estimateMs, fullMs}; program is
-               null, or {exec, build}, and then cases have the digest, and the implementation, where there is one; kernel is null, or
-               {file, name}
-  --list       {targets: [{id, backend, available, label, device, advice}]}
-  --compare    {runId, sourceRunId, deviceId, device, measuredOn, basis, clockMhz, designs: […], scale, medianError, p95Error,
-               unscaledMedianError, spearman, kendall, intervals, regret, randomEquivalent, axes, warnings}; of a run of the
-               suite contention {cores, bandwidthGbS, lowGbS, highGbS, singleCoreGbS, fullGbS, kneeCores, device,
-               workloads, warnings}
-  --bundle     {path, cases, leftOut, files, bytes}
-Ctrl-C stops and keeps every case that is done; lockstep runs resume measures the others.
-
-Your own program, in any language (examples: db/examples/kernels):
-  lockstep bench 1 --build 'gcc -O3 -DBLOCK={blockThreads} spmv.c -o {binary}' --exec '{binary} --grid {gridBlocks}'
-It runs in the present folder, without a shell: spaces separate arguments, quotes keep them together, and ; | * $ are text. It prints one
-JSON object a line, and may print other lines:
-  {"timeNs": 1234}                      one launch; at least one in every run, several count as several launches
-  {"digest": "1f3a"}                    of its result: designs whose digest is not that of most designs are wrong
-  {"correct": true, "maxError": 1e-6}   its own judgement of its result
-  {"device": "NVIDIA H100 PCIe", "multiprocessors": 114}
-                                        where it ran: the ranking shows the times in the rows of that device
-In both commands these names stand for values of the design ({{name}} is the text {name}):
-${placeholderLines()}
-Builds are kept, and made again where a file changes that the command names, or any file in the present folder or in one that it names.
-The launches of several designs alternate in random order. A run that ends with an error, prints no time, or takes a design beyond
---case-limit fails that design alone.
-
-Your own kernel, in CUDA, HIP or WGSL, without a program (example and format: db/examples/kernels):
-  lockstep bench 1 --kernel spmv.kernel.json --target webgpu
-The manifest names sources, arguments, the right result, and the designs that each function implements. A sweep with other designs is refused.`,
-    )
+    .addHelpText('after', benchHelp())
     .action((run: string | undefined, options: GlobalOptions & BenchOptions) =>
       (run === undefined ? withEngine : withRuns)(options, (engine) => benchCommand(engine, terminal, run, options)),
     );
+}
 
+function addCompare(program: Command, { terminal, withRuns }: CommandLine): void {
   command(program, 'compare <runs...>', 'measured runs beside the first: other devices, or versions of a kernel')
     .addOption(
       new Option('--threshold <percentage>', 'difference that does not count')
@@ -587,7 +595,9 @@ i in run j, and a comparison is {ratio, interval: {low, high}, verdict}.`,
     .action((runs: string[], options: GlobalOptions & { threshold: number; best?: boolean }) =>
       withRuns(options, (engine) => compareRunsCommand(engine, terminal, runs, options)),
     );
+}
 
+function addTune(program: Command, { terminal, withRuns }: CommandLine): void {
   byAgents(command(program, 'tune <run>', 'find the fastest design of a sweep by measuring few of them'))
     .option('--target <target>', 'where: cuda:0, hip:0, webgpu or cpu (bench --list says what is there)')
     .option('--exec <command>', 'measure with your own program instead (see bench --help)')
@@ -620,7 +630,9 @@ With --json: {runId, deviceId, considered, measured, failed, best: {designIndex,
     .action((run: string, options: GlobalOptions & TuneOptions) =>
       withRuns(options, (engine) => tuneCommand(engine, terminal, run, options)),
     );
+}
 
+function addCalibrate(program: Command, { terminal, withRuns }: CommandLine): void {
   command(program, 'calibrate <run>', "fit a device's parameters to the designs that a run measured")
     .option('--name <name>', 'keep them under this name')
     .option(
