@@ -48,161 +48,182 @@ interface Attempt extends GatheredCase {
  */
 export function parseBenchResults(bytes: Uint8Array, label: string): Promise<Result<BenchResults>> {
   return caught<BenchResults>(async () => {
-    let plan: PlanLine | null = null;
-    let planText = '';
-    let device: MeasuringDevice | null = null;
-    let session = 0;
-    let elapsedMs = 0;
-    let done = false;
-    let samples = 0;
-    const known = new Set<string>();
-    const attempts = new Map<string, Attempt>();
-    const again = new Set<string>();
-    const unknownCases = new Set<string>();
-    const unknownTypes = new Map<string, number>();
-    const warnings: string[] = [];
+    const { takeLine, results } = gatherResults(label);
+    await eachLine(bytes, label, takeLine);
+    return results();
+  });
+}
 
-    const takePlan = (value: unknown, line: number): void => {
-      const read = parsePlanLine(value);
-      if (!read.ok) refuse(label, { line }, read.error.message);
-      const { plan: planned, lengthsDigest } = read.value;
-      const text = JSON.stringify([planned, lengthsDigest]);
-      if (plan && text !== planText) {
-        refuse(label, { line }, 'this plan differs from that of line 1. A file holds the results of one plan');
-      }
-      plan ??= read.value;
-      planText = text;
-      for (const { id } of planned.cases) known.add(id);
-    };
-    /** The attempt that a record belongs to: the one under way, or a new one where the case is measured again. */
-    const attemptOf = (id: string, sample: Sample | null): Attempt => {
-      const before = attempts.get(id);
-      const goesOn =
-        before?.failure === null &&
-        (before.last === null || (before.session === session && !(sample && isAgain(before.last, sample))));
-      if (before && goesOn) {
-        before.session = session;
-        return before;
-      }
-      if (before) again.add(id);
-      const attempt: Attempt = { session, last: null, ...gatheredCase() };
-      attempts.set(id, attempt);
-      return attempt;
-    };
+type TakeLine = (text: string, line: number, isLast: boolean) => void;
 
-    const take = (record: BenchRecord, line: number): void => {
-      if (record.type === 'device') {
-        if (device && device.fingerprint !== record.fingerprint) {
-          refuse(
-            label,
-            { line },
-            `device ${shown(record.fingerprint)} follows ${shown(device.fingerprint)}. A file holds the results of one device and driver`,
-          );
-        }
-        device ??= record;
-        session++;
-        done = false;
-        return;
-      }
-      if (record.type === 'done') {
-        elapsedMs += record.elapsedMs;
-        done = true;
-        return;
-      }
-      if (record.type === 'lost') {
-        warnings.push(`The device was lost: ${record.message}.`);
-        return;
-      }
-      // What a compiler says of a case may come before the device is asked.
-      if (!device && record.type !== 'compiled' && record.type !== 'failed') {
-        refuse(label, { line }, `a record of type "${record.type}" stands before the device, which must come first`);
-      }
-      if (!known.has(record.case)) {
-        unknownCases.add(record.case);
-        return;
-      }
-      if (record.type === 'turn') return;
-      const attempt = attemptOf(record.case, record.type === 'sample' ? record : null);
-      if (record.type === 'sample') {
-        samples++;
-        if (samples > MAX_SAMPLES) refuse(label, { line }, `more than ${MAX_SAMPLES} samples, the limit`);
-        attempt.last = record;
-      }
-      addRecord(attempt, record);
-    };
+/** Calls back with every line that is not empty. Waits for other work now and then. */
+async function eachLine(bytes: Uint8Array, label: string, takeLine: TakeLine): Promise<void> {
+  const decoder = new TextDecoder('utf-8');
+  const slice = new Slice();
+  let line = 0;
+  for (let start = 0; start < bytes.length;) {
+    const found = bytes.indexOf(NEWLINE, start);
+    const end = found < 0 ? bytes.length : found;
+    line++;
+    if (end - start > MAX_LINE_BYTES) {
+      refuse(label, { line }, `a line of ${end - start} bytes exceeds the limit of ${MAX_LINE_BYTES}`);
+    }
+    const text = decoder.decode(bytes.subarray(start, end)).trim();
+    start = end + 1;
+    if (text !== '') takeLine(text, line, start >= bytes.length);
+    if (slice.isOver) await slice.next();
+  }
+}
 
-    const takeLine = (text: string, line: number, isLast: boolean): void => {
-      const value = parsedLine(text);
-      if (value === null) {
-        if (isLast && plan) {
-          warnings.push(`Line ${line} is cut off and was left out.`);
-          return;
-        }
-        refuse(label, { line }, `${shown(text)} is not a JSON object`);
-      }
-      if (value.cutOff) warnings.push(`Line ${line} begins with a record that is cut off and was left out.`);
-      const type = recordType(value.json);
-      if (!plan && type !== 'plan') {
+/** Takes the lines of a file one after another, and then gives what they say together. */
+function gatherResults(label: string): { readonly takeLine: TakeLine; readonly results: () => Result<BenchResults> } {
+  let plan: PlanLine | null = null;
+  let planText = '';
+  let device: MeasuringDevice | null = null;
+  let session = 0;
+  let elapsedMs = 0;
+  let done = false;
+  let samples = 0;
+  const known = new Set<string>();
+  const attempts = new Map<string, Attempt>();
+  const again = new Set<string>();
+  const unknownCases = new Set<string>();
+  const unknownTypes = new Map<string, number>();
+  const warnings: string[] = [];
+
+  const takePlan = (value: unknown, line: number): void => {
+    const read = parsePlanLine(value);
+    if (!read.ok) refuse(label, { line }, read.error.message);
+    const { plan: planned, lengthsDigest } = read.value;
+    const text = JSON.stringify([planned, lengthsDigest]);
+    if (plan && text !== planText) {
+      refuse(label, { line }, 'this plan differs from that of line 1. A file holds the results of one plan');
+    }
+    plan ??= read.value;
+    planText = text;
+    for (const { id } of planned.cases) known.add(id);
+  };
+  /** The attempt that a record belongs to: the one under way, or a new one where the case is measured again. */
+  const attemptOf = (id: string, sample: Sample | null): Attempt => {
+    const before = attempts.get(id);
+    const goesOn =
+      before?.failure === null &&
+      (before.last === null || (before.session === session && !(sample && isAgain(before.last, sample))));
+    if (before && goesOn) {
+      before.session = session;
+      return before;
+    }
+    if (before) again.add(id);
+    const attempt: Attempt = { session, last: null, ...gatheredCase() };
+    attempts.set(id, attempt);
+    return attempt;
+  };
+
+  const take = (record: BenchRecord, line: number): void => {
+    if (record.type === 'device') {
+      if (device && device.fingerprint !== record.fingerprint) {
         refuse(
           label,
           { line },
-          `${type === null ? shown(text) : `a record of type "${type}"`} stands where the plan must be`,
+          `device ${shown(record.fingerprint)} follows ${shown(device.fingerprint)}. A file holds the results of one device and driver`,
         );
       }
-      if (type === 'plan') return takePlan(value.json, line);
-      const record = parseBenchRecord(value.json);
-      if (!record.ok) refuse(label, { line }, record.error.message);
-      if (record.value) take(record.value, line);
-      else unknownTypes.set(type ?? '', (unknownTypes.get(type ?? '') ?? 0) + 1);
-    };
-
-    const decoder = new TextDecoder('utf-8');
-    let line = 0;
-    const slice = new Slice();
-    for (let start = 0; start < bytes.length;) {
-      const found = bytes.indexOf(NEWLINE, start);
-      const end = found < 0 ? bytes.length : found;
-      line++;
-      if (end - start > MAX_LINE_BYTES) {
-        refuse(label, { line }, `a line of ${end - start} bytes exceeds the limit of ${MAX_LINE_BYTES}`);
-      }
-      const text = decoder.decode(bytes.subarray(start, end)).trim();
-      start = end + 1;
-      if (text !== '') takeLine(text, line, start >= bytes.length);
-      if (slice.isOver) await slice.next();
+      device ??= record;
+      session++;
+      done = false;
+      return;
     }
-    // Assigned in closures, which the compiler does not see.
-    const planned = plan as PlanLine | null;
-    if (!planned) return fail('bad-input', `${label}: the file is empty. It must hold a plan and its results`);
+    if (record.type === 'done') {
+      elapsedMs += record.elapsedMs;
+      done = true;
+      return;
+    }
+    if (record.type === 'lost') {
+      warnings.push(`The device was lost: ${record.message}.`);
+      return;
+    }
+    // What a compiler says of a case may come before the device is asked.
+    if (!device && record.type !== 'compiled' && record.type !== 'failed') {
+      refuse(label, { line }, `a record of type "${record.type}" stands before the device, which must come first`);
+    }
+    if (!known.has(record.case)) {
+      unknownCases.add(record.case);
+      return;
+    }
+    if (record.type === 'turn') return;
+    const attempt = attemptOf(record.case, record.type === 'sample' ? record : null);
+    if (record.type === 'sample') {
+      samples++;
+      if (samples > MAX_SAMPLES) refuse(label, { line }, `more than ${MAX_SAMPLES} samples, the limit`);
+      attempt.last = record;
+    }
+    addRecord(attempt, record);
+  };
 
-    const cases = planned.plan.cases.flatMap((one): CaseResult[] => {
+  const takeLine = (text: string, line: number, isLast: boolean): void => {
+    const value = parsedLine(text);
+    if (value === null) {
+      if (isLast && plan) {
+        warnings.push(`Line ${line} is cut off and was left out.`);
+        return;
+      }
+      refuse(label, { line }, `${shown(text)} is not a JSON object`);
+    }
+    if (value.cutOff) warnings.push(`Line ${line} begins with a record that is cut off and was left out.`);
+    const type = recordType(value.json);
+    if (!plan && type !== 'plan') {
+      refuse(
+        label,
+        { line },
+        `${type === null ? shown(text) : `a record of type "${type}"`} stands where the plan must be`,
+      );
+    }
+    if (type === 'plan') return takePlan(value.json, line);
+    const record = parseBenchRecord(value.json);
+    if (!record.ok) refuse(label, { line }, record.error.message);
+    if (record.value) take(record.value, line);
+    else unknownTypes.set(type ?? '', (unknownTypes.get(type ?? '') ?? 0) + 1);
+  };
+
+  const results = (): Result<BenchResults> => {
+    if (!plan) return fail('bad-input', `${label}: the file is empty. It must hold a plan and its results`);
+    const planned = plan.plan;
+    const cases = planned.cases.flatMap((one): CaseResult[] => {
       const attempt = attempts.get(one.id);
       return attempt ? [caseResult(one, attempt)] : [];
     });
-    const named = (ids: Iterable<string>): string => {
-      const all = [...ids];
-      return all.length > MAX_NAMED
-        ? `${all.slice(0, MAX_NAMED).join(', ')} and ${all.length - MAX_NAMED} more`
-        : all.join(', ');
-    };
     if (again.size > 0) warnings.push(`Measured more than once, of which the last counts: ${named(again)}.`);
     if (unknownCases.size > 0)
       warnings.push(`Records of cases that are not in the plan were left out: ${named(unknownCases)}.`);
     for (const [type, count] of unknownTypes) {
       warnings.push(`${count} records of type ${shown(type)}, which this version does not know, were left out.`);
     }
-    const short = cases.filter(
-      ({ timesMs, failure }) => failure === null && timesMs.length > 0 && timesMs.length < planned.plan.repeats,
-    );
-    if (short.length > 0) {
-      warnings.push(`Fewer than ${planned.plan.repeats} repeats: ${named(short.map((one) => one.case.id))}.`);
-    }
-    if (!done || cases.length < planned.plan.cases.length) {
-      const how = done ? 'The file has' : 'The measurement was interrupted: the file has';
-      warnings.push(`${how} ${cases.length} of ${planned.plan.cases.length} cases.`);
-    }
-    return ok({ plan: planned, device, cases, elapsedMs, done, warnings });
-  });
+    warnings.push(...missingWarnings(planned, cases, done));
+    return ok({ plan, device, cases, elapsedMs, done, warnings });
+  };
+  return { takeLine, results };
+}
+
+/** What of the plan was not measured. */
+function missingWarnings(planned: PlanLine['plan'], cases: readonly CaseResult[], done: boolean): readonly string[] {
+  const warnings: string[] = [];
+  const short = cases.filter(
+    ({ timesMs, failure }) => failure === null && timesMs.length > 0 && timesMs.length < planned.repeats,
+  );
+  if (short.length > 0)
+    warnings.push(`Fewer than ${planned.repeats} repeats: ${named(short.map((one) => one.case.id))}.`);
+  if (!done || cases.length < planned.cases.length) {
+    const how = done ? 'The file has' : 'The measurement was interrupted: the file has';
+    warnings.push(`${how} ${cases.length} of ${planned.cases.length} cases.`);
+  }
+  return warnings;
+}
+
+function named(ids: Iterable<string>): string {
+  const all = [...ids];
+  return all.length > MAX_NAMED
+    ? `${all.slice(0, MAX_NAMED).join(', ')} and ${all.length - MAX_NAMED} more`
+    : all.join(', ');
 }
 
 /**

@@ -267,8 +267,6 @@ export interface Benchmarks extends PageMeasurements {
  */
 export function openBenchmarks(context: Context, targets: Targets, pageSilenceMs: number): Benchmarks {
   const pages = new Map<number, PageRun>();
-  /** The run that is being measured, or that one is being prepared. */
-  let busy: number | 'another run' | null = null;
   const probes = new Turns();
 
   const execute = (session: MeasuringSession, request: MeasuringRequest): RunHandle => {
@@ -280,24 +278,7 @@ export function openBenchmarks(context: Context, targets: Targets, pageSilenceMs
     void page.finished.finally(() => pages.delete(session.run.id));
     return page;
   };
-  /** Two measurements at once would measure each other. */
-  const alone = async <T>(begin: () => Promise<Result<T>>, runOf: (begun: T) => number | null): Promise<Result<T>> => {
-    // A run that ended has left before its end is heard of: the next may start at once.
-    if (typeof busy === 'number' && !context.running.get(busy)) busy = null;
-    if (busy !== null)
-      return fail(
-        'conflict',
-        `Only one measurement can run at a time, and ${typeof busy === 'number' ? `run ${busy}` : busy} is being measured. Wait for its end, or cancel it.`,
-      );
-    busy = 'another run';
-    let begun: Result<T> | null = null;
-    try {
-      begun = await begin();
-    } finally {
-      busy = begun?.ok ? runOf(begun.value) : null;
-    }
-    return begun;
-  };
+  const alone = oneAtATime(context);
   const runAlone = (begin: () => Promise<Result<RunHandle>>): Promise<Result<RunHandle>> =>
     alone(begin, ({ runId }) => runId);
   const pageOf = (runId: number): Result<PageRun> => {
@@ -338,26 +319,7 @@ export function openBenchmarks(context: Context, targets: Targets, pageSilenceMs
     },
     async bundle({ archive, hip, slurmTasks, ...input }) {
       const planned = await plan({ target: hip ? 'hip:0' : 'cuda:0', ...input }, true);
-      if (!planned.ok) return planned;
-      const files = await context.pool.run('bundle', {
-        plan: planned.value.plan,
-        sourcesFolder: context.programs.cudaFolder,
-        source: planSource(planned.value),
-        ...(slurmTasks !== undefined && { slurmTasks: Math.min(slurmTasks, planned.value.plan.cases.length) }),
-      });
-      const what = planned.value.view ? `run-${planned.value.view.run.id}` : input.suite;
-      if (!files.ok) return files;
-      const { cases, leftOut = null } = planned.value.request;
-      const bundle = {
-        fileName: `lockstep-measure-${what}.tar`,
-        cases,
-        leftOut,
-        packed: files.value.map(({ path }) => path),
-        bytes: files.value.reduce((sum, file) => sum + file.bytes.length, 0),
-      };
-      if (!archive) return ok({ ...bundle, files: files.value });
-      const bytes = tarArchive(files.value);
-      return bytes.ok ? ok({ ...bundle, files: [{ path: bundle.fileName, bytes: bytes.value }] }) : bytes;
+      return planned.ok ? packMeasurement(context, planned.value, { archive, slurmTasks }) : planned;
     },
     probe: ({ client, ...input }, gone) =>
       alone(
@@ -370,51 +332,15 @@ export function openBenchmarks(context: Context, targets: Targets, pageSilenceMs
         const planned = await plan(input);
         if (!planned.ok) return planned;
         if (context.closing.aborted) return fail('cancelled', 'Lockstep is being closed; nothing was started.');
-        const { plan: wanted, digest, request, view } = planned.value;
-        const study: BenchRunStudy = {
-          ...view?.study,
-          measuring: { request, warnings: [] },
-          bench: keptPlan(wanted, digest, planSource(planned.value)),
-        };
-        const run = await context.store.createRun({
-          kind: 'bench',
-          name: view?.run.name ?? `${input.suite} on ${input.target}`,
-          studyId: view?.run.studyId ?? null,
-          study,
-          appVersion: APP_VERSION,
-          modelVersions: view ? { prediction: view.run.modelVersions.prediction ?? MODEL_VERSION } : {},
-          seed: wanted.seed,
-          machine: thisMachine(),
-          sourceRunId: request.sourceRunId,
-          enumeratedCount: wanted.cases.length,
-          devices: view ? view.devices.filter((device) => device.id === request.deviceId) : [],
-          axes: null,
-        });
+        const run = await createMeasuredRun(context, planned.value);
         if (!run.ok) return run;
+        const { plan: wanted, request } = planned.value;
         return ok(execute(openSession(context, run.value, wanted, request, []), request));
       }),
     resume: (run) =>
       runAlone(async () => {
-        const asked = measuredRunStudy(run);
-        if (!asked.ok) return asked;
-        const line = parsePlanLine((run.study as Partial<BenchRunStudy>).bench);
-        if (!line.ok) return fail('storage', `Run ${run.id} is not a measurement that this version can resume.`);
-        const { target } = asked.value.request;
-        if (isCallerTarget(target)) return fail('unsupported', resumeByCaller(run.id, target));
-        const { program, kernel } = line.value.plan;
-        const may = program || kernel ? checkMayRunPrograms(context, `lockstep runs resume ${run.id}`) : ok(null);
-        if (!may.ok) return may;
-        const read = kernel ? await kernelAgain(kernel) : ok(null);
-        if (!read.ok) return read;
-        const study = line.value.plan.workload ? runStudy(run) : ok(null);
-        if (!study.ok) return study;
-        const again = await restoredPlan(context, line.value, study.value, run.seed ?? 0);
-        if (!again.ok) return again;
-        const before = await context.store.listMeasurements(run.id);
-        if (!before.ok) return before;
-        const { request } = asked.value;
-        const plan = { ...again.value, ...(read.value && { kernel: read.value }) };
-        return ok(execute(openSession(context, run, plan, request, before.value), request));
+        const again = await reopenSession(context, run);
+        return again.ok ? ok(execute(again.value.session, again.value.request)) : again;
       }),
     plan(runId) {
       const page = pageOf(runId);
@@ -425,6 +351,104 @@ export function openBenchmarks(context: Context, targets: Targets, pageSilenceMs
       return page.ok ? page.value.record(records) : page;
     },
   };
+}
+
+/** Lets one measurement begin at a time: two at once would measure each other. */
+function oneAtATime(context: Context) {
+  /** The run that is being measured, or that one is being prepared. */
+  let busy: number | 'another run' | null = null;
+  return async <T>(begin: () => Promise<Result<T>>, runOf: (begun: T) => number | null): Promise<Result<T>> => {
+    // A run that ended has left before its end is heard of: the next may start at once.
+    if (typeof busy === 'number' && !context.running.get(busy)) busy = null;
+    if (busy !== null)
+      return fail(
+        'conflict',
+        `Only one measurement can run at a time, and ${typeof busy === 'number' ? `run ${busy}` : busy} is being measured. Wait for its end, or cancel it.`,
+      );
+    busy = 'another run';
+    let begun: Result<T> | null = null;
+    try {
+      begun = await begin();
+    } finally {
+      busy = begun?.ok ? runOf(begun.value) : null;
+    }
+    return begun;
+  };
+}
+
+/** Packs a plan, with all that measures it, for a machine with a compiler. */
+async function packMeasurement(
+  context: Context,
+  planned: PlannedMeasurement,
+  { archive, slurmTasks }: { readonly archive: boolean; readonly slurmTasks: number | undefined },
+) {
+  const files = await context.pool.run('bundle', {
+    plan: planned.plan,
+    sourcesFolder: context.programs.cudaFolder,
+    source: planSource(planned),
+    ...(slurmTasks !== undefined && { slurmTasks: Math.min(slurmTasks, planned.plan.cases.length) }),
+  });
+  const what = planned.view ? `run-${planned.view.run.id}` : planned.request.suite;
+  if (!files.ok) return files;
+  const { cases, leftOut = null } = planned.request;
+  const bundle = {
+    fileName: `lockstep-measure-${what}.tar`,
+    cases,
+    leftOut,
+    packed: files.value.map(({ path }) => path),
+    bytes: files.value.reduce((sum, file) => sum + file.bytes.length, 0),
+  };
+  if (!archive) return ok({ ...bundle, files: files.value });
+  const bytes = tarArchive(files.value);
+  return bytes.ok ? ok({ ...bundle, files: [{ path: bundle.fileName, bytes: bytes.value }] }) : bytes;
+}
+
+/** Opens a run in the store for a measurement that was planned. */
+function createMeasuredRun(context: Context, planned: PlannedMeasurement): Promise<Result<RunRecord>> {
+  const { plan: wanted, digest, request, view } = planned;
+  const study: BenchRunStudy = {
+    ...view?.study,
+    measuring: { request, warnings: [] },
+    bench: keptPlan(wanted, digest, planSource(planned)),
+  };
+  return context.store.createRun({
+    kind: 'bench',
+    name: view?.run.name ?? `${request.suite} on ${request.target}`,
+    studyId: view?.run.studyId ?? null,
+    study,
+    appVersion: APP_VERSION,
+    modelVersions: view ? { prediction: view.run.modelVersions.prediction ?? MODEL_VERSION } : {},
+    seed: wanted.seed,
+    machine: thisMachine(),
+    sourceRunId: request.sourceRunId,
+    enumeratedCount: wanted.cases.length,
+    devices: view ? view.devices.filter((device) => device.id === request.deviceId) : [],
+    axes: null,
+  });
+}
+
+/** The session of a run that stopped, with what it measured before. */
+async function reopenSession(context: Context, run: RunRecord) {
+  const asked = measuredRunStudy(run);
+  if (!asked.ok) return asked;
+  const line = parsePlanLine((run.study as Partial<BenchRunStudy>).bench);
+  if (!line.ok) return fail('storage', `Run ${run.id} is not a measurement that this version can resume.`);
+  const { target } = asked.value.request;
+  if (isCallerTarget(target)) return fail('unsupported', resumeByCaller(run.id, target));
+  const { program, kernel } = line.value.plan;
+  const may = program || kernel ? checkMayRunPrograms(context, `lockstep runs resume ${run.id}`) : ok(null);
+  if (!may.ok) return may;
+  const read = kernel ? await kernelAgain(kernel) : ok(null);
+  if (!read.ok) return read;
+  const study = line.value.plan.workload ? runStudy(run) : ok(null);
+  if (!study.ok) return study;
+  const again = await restoredPlan(context, line.value, study.value, run.seed ?? 0);
+  if (!again.ok) return again;
+  const before = await context.store.listMeasurements(run.id);
+  if (!before.ok) return before;
+  const { request } = asked.value;
+  const plan = { ...again.value, ...(read.value && { kernel: read.value }) };
+  return ok({ session: openSession(context, run, plan, request, before.value), request });
 }
 
 /** Measures what is left with a program of the target, and with another one after a case that hung. */
