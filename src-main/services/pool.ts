@@ -1,5 +1,5 @@
 import { Piscina, queueOptionsSymbol } from 'piscina';
-import { FailureError } from '../../src-workers/domain/result.ts';
+import { FailureError, type Failure } from '../../src-workers/domain/result.ts';
 import { sharedSteps, stepsOf } from '../../src-workers/numeric/steps.ts';
 import type { WorkerTasks } from '../../src-workers/worker.ts';
 
@@ -74,10 +74,36 @@ interface Task {
   failure: FailureError | null;
 }
 
-/** @param ready workers that start at once, before there is a task for them */
-export function openPool(workerFile: string, workers: number, ready: 0 | 1, limits = LIMITS): Pool {
-  const shared = sharedSteps();
-  const piscina = new Piscina({
+/**
+ * Notes how far a task has come, and says why it must end, if it must.
+ * @param nowMs of computing, by its worker
+ */
+function takeProgress(task: Task, nowMs: number, steps: number, limits: TaskLimits): Failure | null {
+  const { background } = task;
+  if (background && task.seenMs > 0) background.leftMs -= nowMs - task.seenMs;
+  if (steps !== task.steps) task.counts = true;
+  if (steps !== task.steps || task.seenMs === 0) task.steppedMs = nowMs;
+  task.steps = steps;
+  task.seenMs = nowMs;
+  const limitMs = task.counts ? limits.stepMs : limits.taskMs;
+  const seconds = Math.round((nowMs - task.steppedMs) / 1000);
+  if (nowMs - task.steppedMs > limitMs)
+    return {
+      code: 'internal',
+      message: `A task of the engine (${task.name}) made no progress in ${seconds} s of computing and was ended. Change an input, or try again.`,
+    };
+  if (background && background.leftMs < 0)
+    return {
+      code: 'unsupported',
+      message:
+        'It took more computing than work in the background may, and was ended. Ask for it again to compute all of it.',
+    };
+  return null;
+}
+
+/** The threads; a task gets the one that it asks for where that is idle. */
+function createThreads(workerFile: string, shared: Int32Array, workers: number, ready: 0 | 1): Piscina {
+  return new Piscina({
     filename: workerFile,
     workerData: shared,
     minThreads: ready,
@@ -100,6 +126,12 @@ export function openPool(workerFile: string, workers: number, ready: 0 | 1, limi
       return chosen;
     },
   });
+}
+
+/** @param ready workers that start at once, before there is a task for them */
+export function openPool(workerFile: string, workers: number, ready: 0 | 1, limits = LIMITS): Pool {
+  const shared = sharedSteps();
+  const piscina = createThreads(workerFile, shared, workers, ready);
 
   // Piscina is given no more tasks than there are workers: in its own queue they would wait for the worker of a task
   // that was ended.
@@ -142,25 +174,12 @@ export function openPool(workerFile: string, workers: number, ready: 0 | 1, limi
     const used = await worker?.cpuUsage?.().catch(() => undefined);
     if (!used || !task.cells || !running.has(task)) return;
     const nowMs = (used.user + used.system) / 1000;
-    const steps = Atomics.load(task.cells, 0);
-    const { background } = task;
-    if (background && task.seenMs > 0) background.leftMs -= nowMs - task.seenMs;
-    if (steps !== task.steps) task.counts = true;
-    if (steps !== task.steps || task.seenMs === 0) task.steppedMs = nowMs;
-    task.steps = steps;
-    task.seenMs = nowMs;
-    const limitMs = task.counts ? limits.stepMs : limits.taskMs;
-    const seconds = Math.round((nowMs - task.steppedMs) / 1000);
-    if (nowMs - task.steppedMs > limitMs) {
-      const message = `A task of the engine (${task.name}) made no progress in ${seconds} s of computing and was ended. Change an input, or try again.`;
-      task.failure = new FailureError({ code: 'internal', message });
-      task.end.abort();
-    } else if (background && background.leftMs < 0) {
-      const message =
-        'It took more computing than work in the background may, and was ended. Ask for it again to compute all of it.';
-      task.failure = new FailureError({ code: 'unsupported', message });
-      stop(task);
-    }
+    const overrun = takeProgress(task, nowMs, Atomics.load(task.cells, 0), limits);
+    if (overrun === null) return;
+    task.failure = new FailureError(overrun);
+    // One that makes no progress does not look whether it is to stop either.
+    if (overrun.code === 'internal') task.end.abort();
+    else stop(task);
   };
   const looking = setInterval(() => running.forEach((task) => void look(task)), limits.lookMs).unref();
 

@@ -172,11 +172,8 @@ function gatherResults(label: string): { readonly takeLine: TakeLine; readonly r
     if (value.cutOff) warnings.push(`Line ${line} begins with a record that is cut off and was left out.`);
     const type = recordType(value.json);
     if (!plan && type !== 'plan') {
-      refuse(
-        label,
-        { line },
-        `${type === null ? shown(text) : `a record of type "${type}"`} stands where the plan must be`,
-      );
+      const found = type === null ? shown(text) : `a record of type "${type}"`;
+      refuse(label, { line }, `${found} stands where the plan must be`);
     }
     if (type === 'plan') return takePlan(value.json, line);
     const record = parseBenchRecord(value.json);
@@ -192,16 +189,27 @@ function gatherResults(label: string): { readonly takeLine: TakeLine; readonly r
       const attempt = attempts.get(one.id);
       return attempt ? [caseResult(one, attempt)] : [];
     });
-    if (again.size > 0) warnings.push(`Measured more than once, of which the last counts: ${named(again)}.`);
-    if (unknownCases.size > 0)
-      warnings.push(`Records of cases that are not in the plan were left out: ${named(unknownCases)}.`);
-    for (const [type, count] of unknownTypes) {
-      warnings.push(`${count} records of type ${shown(type)}, which this version does not know, were left out.`);
-    }
+    warnings.push(...leftOutWarnings(again, unknownCases, unknownTypes));
     warnings.push(...missingWarnings(planned, cases, done));
     return ok({ plan, device, cases, elapsedMs, done, warnings });
   };
   return { takeLine, results };
+}
+
+/** What of the file does not count. */
+function leftOutWarnings(
+  again: ReadonlySet<string>,
+  unknownCases: ReadonlySet<string>,
+  unknownTypes: ReadonlyMap<string, number>,
+): readonly string[] {
+  const warnings: string[] = [];
+  if (again.size > 0) warnings.push(`Measured more than once, of which the last counts: ${named(again)}.`);
+  if (unknownCases.size > 0)
+    warnings.push(`Records of cases that are not in the plan were left out: ${named(unknownCases)}.`);
+  for (const [type, count] of unknownTypes) {
+    warnings.push(`${count} records of type ${shown(type)}, which this version does not know, were left out.`);
+  }
+  return warnings;
 }
 
 /** What of the plan was not measured. */

@@ -109,16 +109,7 @@ async function planMeasurement(
     caseTimeLimitMs,
   } as const;
   const cuda = backend.value === 'cuda' || backend.value === 'hip';
-  if (input.cache === 'flush' && !cuda)
-    return fail(
-      'unsupported',
-      kernel
-        ? 'The cache is not flushed for a kernel of your own. Leave cache out.'
-        : `Caches can be flushed on CUDA and HIP devices alone, not on ${target}. Leave cache out.`,
-      {
-        field: 'cache',
-      },
-    );
+  if (input.cache === 'flush' && !cuda) return flushRefusal(target, kernel !== undefined);
   const { cache = 'warm' } = input;
   const ofHip = backend.value === 'hip' && !packed ? await targets.device(target) : null;
   if (backend.value === 'hip' && !packed && !ofHip?.threadGroupWidth)
@@ -207,6 +198,13 @@ async function planMeasurement(
     },
     view,
   });
+}
+
+function flushRefusal(target: string, isOwnKernel: boolean): Result<never> {
+  const message = isOwnKernel
+    ? 'The cache is not flushed for a kernel of your own. Leave cache out.'
+    : `Caches can be flushed on CUDA and HIP devices alone, not on ${target}. Leave cache out.`;
+  return fail('unsupported', message, { field: 'cache' });
 }
 
 /** Of a kernel in CUDA: what measures it makes its command lines. */

@@ -17,24 +17,14 @@ import type { RunHandle } from '../runs/running.ts';
 const BOUND_PARTS = 64;
 
 /**
- * Finds the best designs of a run's space, which are exactly the first ones of all (`advise/best.ts`), and saves them
- * at once. A run that is cancelled has saved nothing, and starts again where it is resumed.
+ * Runs tasks for parts of a space, `lanes` at a time.
+ * @param controller cancels them, and is aborted where one fails
  */
-export function runBest(context: Context, run: RunRecord, plan: SweepPlan, wanted: number): RunHandle {
-  const controller = new AbortController();
+function openLanes(lanes: number, controller: AbortController) {
   const { signal } = controller;
-  const { pool, store } = context;
-  const size = spaceSize(plan.axes);
-  const parts = spaceParts(axisCounts(plan.axes));
   let failure: Failure | null = null;
-  let best: BestDesign | null = null;
-  const execution = openExecution(context, run, size, 0, () => ({
-    stage: execution.done() > 0 ? 'predicting' : 'preparing',
-    bestTimeMs: best?.timeMs ?? null,
-  }));
-
   /**
-   * Runs a task for each part that `next` names, one for each worker at a time, until it names none, the run is
+   * Runs a task for each part that `next` names, so many at a time, until it names none, the run is
    * cancelled or a task fails.
    */
   const inParts = async <Part, Found>(
@@ -43,8 +33,7 @@ export function runBest(context: Context, run: RunRecord, plan: SweepPlan, wante
     rangesOf: (part: Part) => readonly DesignRange[],
     take: (found: Found, part: Part) => void,
   ): Promise<void> => {
-    // One task more than there are workers, so that none waits for the event loop.
-    const lanes = Array.from({ length: pool.workers + 1 }, async () => {
+    const ended = Array.from({ length: lanes }, async () => {
       for (let part = next(); part !== undefined && !signal.aborted; part = next()) {
         const found = await triedTwice(signal, rangesOf(part), () => task(part!));
         if (found?.ok) take(found.value, part);
@@ -54,8 +43,28 @@ export function runBest(context: Context, run: RunRecord, plan: SweepPlan, wante
         }
       }
     });
-    await Promise.all(lanes);
+    await Promise.all(ended);
   };
+  return { inParts, failure: () => failure };
+}
+
+/**
+ * Finds the best designs of a run's space, which are exactly the first ones of all (`advise/best.ts`), and saves them
+ * at once. A run that is cancelled has saved nothing, and starts again where it is resumed.
+ */
+export function runBest(context: Context, run: RunRecord, plan: SweepPlan, wanted: number): RunHandle {
+  const controller = new AbortController();
+  const { signal } = controller;
+  const { pool, store } = context;
+  const size = spaceSize(plan.axes);
+  const parts = spaceParts(axisCounts(plan.axes));
+  // One task more than there are workers, so that none waits for the event loop.
+  const { inParts, failure } = openLanes(pool.workers + 1, controller);
+  let best: BestDesign | null = null;
+  const execution = openExecution(context, run, size, 0, () => ({
+    stage: execution.done() > 0 ? 'predicting' : 'preparing',
+    bestTimeMs: best?.timeMs ?? null,
+  }));
 
   /** By part: the shortest time that a design of it can have, ms. */
   const boundsOfParts = async (): Promise<Float64Array> => {
@@ -151,7 +160,7 @@ export function runBest(context: Context, run: RunRecord, plan: SweepPlan, wante
     execution.progress();
     try {
       const found = await search();
-      if (failure || signal.aborted) return { end: failure ?? 'cancelled', best: null };
+      if (failure() || signal.aborted) return { end: failure() ?? 'cancelled', best: null };
       execution.add(size - execution.done());
       const saved = await store.saveBestDesigns(run.id, found);
       return { end: saved.ok ? 'complete' : saved.error, best };
