@@ -126,26 +126,14 @@ const DRAWS = 128;
 const SURE = 0.9;
 
 /** @param seed decides between designs that are equally promising, and draws the times behind the expected regret */
-export function createTuner({ predictedMs, coordinates, deviation }: TuningSpace, seed: number): Tuner {
+export function createTuner(space: TuningSpace, seed: number): Tuner {
+  const { predictedMs, deviation } = space;
   const count = predictedMs.length;
   const order = arbitraryOrder(count, seed);
   const byPrediction = order.toSorted((one, other) => predictedMs[one] - predictedMs[other]);
   const isPredicted = predictedMs[byPrediction[0]] < predictedMs[byPrediction[count - 1]];
-  const axes = coordinates.map(({ values, range }) => axisOf(values, range === 0));
-  const logPredicted = predictedMs.map(Math.log);
-  const line = isPredicted ? logPredicted.map(halfRanks(logPredicted, deviation).toValue) : new Float64Array(count);
-  if (isPredicted) {
-    const [low, high] = [line[byPrediction[0]], line[byPrediction[count - 1]]];
-    axes.push(
-      axisOf(
-        line.map((value) => Math.round((LEVELS * (value - low)) / (high - low))),
-        false,
-      ),
-    );
-  }
-  const field: Field = { line, axes, interaction: INTERACTION };
-  const pool = order.subarray(0, SPREAD * DRAWN);
-  const best = byPrediction.subarray(0, Math.max(LEAST_BEST, Math.ceil(count / BEST_SHARE)));
+  const field = predictedField(space, byPrediction, isPredicted);
+  const nextSpread = spreadOver(field, order, isPredicted ? byPrediction : null);
   const known: number[] = [];
   const logMs: number[] = [];
   const noises: number[] = [];
@@ -186,27 +174,6 @@ export function createTuner({ predictedMs, coordinates, deviation }: TuningSpace
     return { process, scale, mean, errors, expected, least };
   }
 
-  const distance = (one: number, other: number): number =>
-    field.axes.reduce((sum, { codes, size, apart }) => sum + apart[codes[one] * size + codes[other]], 0);
-
-  /** The design farthest from all that were taken before, the first among equals; null where none is free. */
-  function farthest(among: ArrayLike<number>, taken: ReadonlySet<number>): number | null {
-    let [found, most]: [number | null, number] = [null, -1];
-    for (const design of Array.from(among)) {
-      if (taken.has(design)) continue;
-      let near = Infinity;
-      for (const other of taken) near = Math.min(near, distance(design, other));
-      if (near > most) [found, most] = [design, near];
-    }
-    return found;
-  }
-
-  /** The next of the designs that are spread, before the process chooses. */
-  function nextSpread(taken: ReadonlySet<number>): number | null {
-    const isBest = isPredicted && taken.size < SPREAD_BY_PREDICTION;
-    return (isBest ? farthest(best, taken) : null) ?? farthest(pool, taken) ?? farthest(order, taken);
-  }
-
   /** Designs that the process chooses. */
   function chosen(wanted: number, taken: Set<number>): void {
     const { process, mean, expected, least } = posterior();
@@ -214,14 +181,9 @@ export function createTuner({ predictedMs, coordinates, deviation }: TuningSpace
     const before = taken.size;
     while (taken.size < wanted) {
       const wider = (taken.size - before) % WIDE_EVERY === WIDE_EVERY - 1 ? WIDER : 1;
-      let [next, most]: [number | null, number] = [null, -Infinity];
-      for (const design of order) {
-        if (taken.has(design)) continue;
-        const width = wider * Math.sqrt(Math.max(1e-12, process.spread[design]));
-        const gain = logImprovement(bound - mean[design], width);
-        if (gain > most) [next, most] = [design, gain];
-      }
-      if (next === null) break;
+      const untaken = order.filter((design) => !taken.has(design));
+      if (untaken.length === 0) break;
+      const next = mostImproving(untaken, bound, mean, process.spread, wider);
       taken.add(next);
       bound = Math.min(bound, mean[next]);
       if (taken.size < wanted) process.add(next, 0);
@@ -230,54 +192,15 @@ export function createTuner({ predictedMs, coordinates, deviation }: TuningSpace
   }
 
   /**
-   * By how much the process is too narrow for what was not seen, a factor: the more widths are fitted to few
-   * measurements (Akaike, Ann. Inst. Stat. Math. 21, 1969), and the more it was wrong about the designs that became
-   * the best, which are like those that still could.
-   * @param errors of the measurements, each expected by those before it
-   */
-  function widening(errors: Float64Array): number {
-    let [best, squares, records] = [Infinity, 1, 1];
-    logMs.forEach((log, at) => {
-      if (at >= SPREAD && log < best) [squares, records] = [squares + errors[at] ** 2, records + 1];
-      best = Math.min(best, log);
-    });
-    return Math.max(LEAST_WIDENING, Math.sqrt(squares / records)) * Math.sqrt(1 + widthsOf(field) / known.length);
-  }
-
-  /**
    * ln(best measured over the least of all), by the process: its mean, or its 90 % quantile where that is more. From
    * draws of the designs that are the most promising.
    */
   function processRegret({ process, scale, mean, errors, expected, least }: ReturnType<typeof posterior>): number {
-    const wider = widening(errors);
-    const promise = mean.map(
-      (value, at) => value - 2 * wider * Math.sqrt(Math.max(0, process.spread[at]) + process.own),
-    );
-    const judged = Array.from(order)
-      .filter((design) => !tried.has(design))
-      .sort((one, other) => promise[one] - promise[other])
-      .slice(0, JUDGED_DESIGNS);
-    const lower = choleskyFactor(process.covariances(judged));
-    const uniform = mersenneTwister(seed);
-    const own = Math.sqrt(process.own);
-    const regrets = new Float64Array(DRAWS);
-    for (let draw = 0; draw < DRAWS; draw += 1) {
-      const drawn = Float64Array.from(judged, () => standardNormal(uniform));
-      let lowest = expected[least];
-      judged.forEach((design, at) => {
-        let error = own * standardNormal(uniform);
-        for (let k = 0; k <= at; k += 1) error += lower[at][k] * drawn[k];
-        lowest = Math.min(lowest, mean[design] + wider * error);
-      });
-      regrets[draw] = expected[least] - lowest;
-    }
+    const wider = widening(field, logMs, errors);
+    const untried = order.filter((design) => !tried.has(design));
+    const judged = mostPromising(untried, process, mean, wider);
+    const regrets = drawnRegrets(process, judged, mean, expected[least], wider, seed);
     return scale.unit * Math.max(average(regrets), sortedQuantile(regrets.sort(), SURE));
-  }
-
-  /** ln(best of the first third of the measurements over the best of all). */
-  function recentGain(): number {
-    const least = (times: readonly number[]): number => times.reduce((one, other) => Math.min(one, other), Infinity);
-    return least(logMs.slice(0, Math.ceil(logMs.length / 3))) - least(logMs);
   }
 
   return {
@@ -310,7 +233,7 @@ export function createTuner({ predictedMs, coordinates, deviation }: TuningSpace
       return {
         design: known[now.least],
         timeMs: Math.exp(now.scale.toLog(now.expected[now.least])),
-        expectedRegret: Math.expm1(Math.max(recentGain(), tried.size < count ? processRegret(now) : 0)),
+        expectedRegret: Math.expm1(Math.max(recentGain(logMs), tried.size < count ? processRegret(now) : 0)),
       };
     },
     expectedTimes() {
@@ -322,6 +245,132 @@ export function createTuner({ predictedMs, coordinates, deviation }: TuningSpace
       );
     },
   };
+}
+
+/** The designs as the process sees them: their coordinates, and the prediction as one more where there is one. */
+function predictedField(
+  { predictedMs, coordinates, deviation }: TuningSpace,
+  byPrediction: Int32Array,
+  isPredicted: boolean,
+): Field {
+  const axes = coordinates.map(({ values, range }) => axisOf(values, range === 0));
+  const logPredicted = predictedMs.map(Math.log);
+  const line = isPredicted
+    ? logPredicted.map(halfRanks(logPredicted, deviation).toValue)
+    : new Float64Array(predictedMs.length);
+  if (isPredicted) {
+    const [low, high] = [line[byPrediction[0]], line[byPrediction.at(-1)!]];
+    axes.push(
+      axisOf(
+        line.map((value) => Math.round((LEVELS * (value - low)) / (high - low))),
+        false,
+      ),
+    );
+  }
+  return { line, axes, interaction: INTERACTION };
+}
+
+/**
+ * Gives the next of the designs that are spread, before the process chooses; null where none is free.
+ * @param byPrediction in the order of the predicted times; null where there are none
+ */
+function spreadOver(field: Field, order: Int32Array, byPrediction: Int32Array | null) {
+  const pool = order.subarray(0, SPREAD * DRAWN);
+  const best = byPrediction?.subarray(0, Math.max(LEAST_BEST, Math.ceil(order.length / BEST_SHARE)));
+  return (taken: ReadonlySet<number>): number | null => {
+    const next = best && taken.size < SPREAD_BY_PREDICTION ? farthest(field, best, taken) : null;
+    return next ?? farthest(field, pool, taken) ?? farthest(field, order, taken);
+  };
+}
+
+const distance = ({ axes }: Field, one: number, other: number): number =>
+  axes.reduce((sum, { codes, size, apart }) => sum + apart[codes[one] * size + codes[other]], 0);
+
+/** The design farthest from all that were taken before, the first among equals; null where none is free. */
+function farthest(field: Field, among: ArrayLike<number>, taken: ReadonlySet<number>): number | null {
+  let [found, most]: [number | null, number] = [null, -1];
+  for (const design of Array.from(among)) {
+    if (taken.has(design)) continue;
+    let near = Infinity;
+    for (const other of taken) near = Math.min(near, distance(field, design, other));
+    if (near > most) [found, most] = [design, near];
+  }
+  return found;
+}
+
+/**
+ * The design of the greatest expected improvement, the first among equals.
+ * @param designs at least one
+ * @param wider the process counts as so many times as wide
+ */
+function mostImproving(
+  designs: Int32Array,
+  bound: number,
+  mean: Float64Array,
+  spread: Float64Array,
+  wider: number,
+): number {
+  let [next, most] = [designs[0], -Infinity];
+  for (const design of designs) {
+    const gain = logImprovement(bound - mean[design], wider * Math.sqrt(Math.max(1e-12, spread[design])));
+    if (gain > most) [next, most] = [design, gain];
+  }
+  return next;
+}
+
+/** The designs that may be the fastest, by what each may be within two deviations. */
+function mostPromising(designs: Int32Array, process: Process, mean: Float64Array, wider: number): readonly number[] {
+  const promise = mean.map((value, at) => value - 2 * wider * Math.sqrt(Math.max(0, process.spread[at]) + process.own));
+  return Array.from(designs)
+    .sort((one, other) => promise[one] - promise[other])
+    .slice(0, JUDGED_DESIGNS);
+}
+
+/** What the best measured value loses to the least of it and the judged designs, in draws of their values. */
+function drawnRegrets(
+  process: Process,
+  judged: readonly number[],
+  mean: Float64Array,
+  best: number,
+  wider: number,
+  seed: number,
+): Float64Array {
+  const lower = choleskyFactor(process.covariances(judged));
+  const uniform = mersenneTwister(seed);
+  const own = Math.sqrt(process.own);
+  const regrets = new Float64Array(DRAWS);
+  for (let draw = 0; draw < DRAWS; draw += 1) {
+    const drawn = Float64Array.from(judged, () => standardNormal(uniform));
+    let lowest = best;
+    judged.forEach((design, at) => {
+      let error = own * standardNormal(uniform);
+      for (let k = 0; k <= at; k += 1) error += lower[at][k] * drawn[k];
+      lowest = Math.min(lowest, mean[design] + wider * error);
+    });
+    regrets[draw] = best - lowest;
+  }
+  return regrets;
+}
+
+/**
+ * By how much the process is too narrow for what was not seen, a factor: the more widths are fitted to few
+ * measurements (Akaike, Ann. Inst. Stat. Math. 21, 1969), and the more it was wrong about the designs that became
+ * the best, which are like those that still could.
+ * @param errors of the measurements, each expected by those before it
+ */
+function widening(field: Field, logMs: readonly number[], errors: Float64Array): number {
+  let [best, squares, records] = [Infinity, 1, 1];
+  logMs.forEach((log, at) => {
+    if (at >= SPREAD && log < best) [squares, records] = [squares + errors[at] ** 2, records + 1];
+    best = Math.min(best, log);
+  });
+  return Math.max(LEAST_WIDENING, Math.sqrt(squares / records)) * Math.sqrt(1 + widthsOf(field) / logMs.length);
+}
+
+/** ln(best of the first third of the measurements over the best of all). */
+function recentGain(logMs: readonly number[]): number {
+  const least = (times: readonly number[]): number => times.reduce((one, other) => Math.min(one, other), Infinity);
+  return least(logMs.slice(0, Math.ceil(logMs.length / 3))) - least(logMs);
 }
 
 /**
