@@ -293,12 +293,9 @@ class Lockstep:
         else:
             about = self._study(what, [device] if device is not None and ":" in device else None)
         about.update(_given(deviceId=device))
-        uncertainty = None if _is_run(what) else self.call("advice.uncertainty", **about)
-        if uncertainty and uncertainty["robust"]["designIndex"] != uncertainty["point"]["designIndex"]:
-            about["design"] = uncertainty["robust"]["designIndex"]
-        answer = self.call("advice.recommend", **about)
+        answer = self.call("advice.recommend", **about, robust=not _is_run(what))
         del answer["landscape"]
-        return answer if uncertainty is None else {**answer, "uncertainty": uncertainty}
+        return answer
 
     def tune(
         self,

@@ -57,14 +57,10 @@ export async function recommendCommand(
   const input = await advised(what, options.device);
   if (!input.ok) return reportFailure(terminal, input.error);
   const asked = { ...input.value, ...(options.device === undefined ? {} : { deviceId: options.device }) };
-  const uncertain = await engine.call('advice.uncertainty', asked);
-  if (!uncertain.ok) return reportFailure(terminal, uncertain.error);
-  const { robust, point, draws, designs, worthKnowing, separation, unknown } = uncertain.value;
-  // A run keeps the design that its ranking and its headers name.
-  const instead = 'runId' in asked || robust.designIndex === point.designIndex ? {} : { design: robust.designIndex };
-  const found = await engine.call('advice.recommend', { ...asked, ...instead });
+  const found = await engine.call('advice.recommend', { ...asked, robust: true });
   if (!found.ok) return reportFailure(terminal, found.error);
-  const { row, landscape: _landscape, ...rest } = found.value;
+  const { row, landscape: _landscape, uncertainty, ...rest } = found.value;
+  const { robust, point, draws, designs, worthKnowing, separation, unknown } = uncertainty!;
   if (options.json)
     printJson(terminal, {
       ...rest,
@@ -79,7 +75,7 @@ export async function recommendCommand(
       worthKnowing: worthKnowing.map((one) => ({ ...one, input: one.input.field, label: one.input.label })),
       separation,
     });
-  else sayRecommendation(terminal, found.value, uncertain.value, options);
+  else sayRecommendation(terminal, found.value, uncertainty!, options);
   return EXIT_OK;
 }
 
@@ -120,7 +116,7 @@ function sayRecommendation(
     if (point.designIndex !== designIndex)
       say(
         terminal,
-        `By the study's own values the fastest is ${point.text}, which loses ${percent(point.expectedRegret)}.`,
+        `With what is not known at its middle, the fastest is ${point.text}, which loses ${percent(point.expectedRegret)}.`,
       );
   }
   const pick = pickText(ties.count ?? 0, ties.band, ties.rule);

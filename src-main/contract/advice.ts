@@ -79,6 +79,8 @@ export interface Recommendation {
   /** How many of `predicted` cannot run. */
   readonly invalid: number;
   readonly elapsedMs: number;
+  /** Where it was asked for. */
+  readonly uncertainty?: Uncertainty;
 }
 
 /**
@@ -90,7 +92,7 @@ export interface UncertainDesign {
   readonly design: Design;
   /** In one line. */
   readonly text: string;
-  /** Predicted as the study stands, ms; and 5 % and 95 % of its times over the draws. */
+  /** Predicted with unknown inputs at the middle of their laws, ms; and 5 % and 95 % of its times over the draws. */
   readonly timeMs: number;
   readonly lowMs: number;
   readonly highMs: number;
@@ -127,7 +129,7 @@ export interface Uncertainty {
   /** What counts as good as the best: 0.03. */
   readonly within: number;
   readonly unknown: readonly UnknownInput[];
-  /** The design with the least expected regret, and the one that is the fastest as the study stands. */
+  /** The design with the least expected regret, and the fastest with unknown inputs at the middle of their laws. */
   readonly robust: UncertainDesign;
   readonly point: UncertainDesign;
   /** The robust one first, then by expected regret; at most 40, and those asked for. */

@@ -114,7 +114,7 @@ export function withPhases<Study>({ dataset: { value: study }, addIssue }: v.Raw
   const changes = (Array.isArray(implementations) ? implementations : []).map((one: unknown) =>
     isObject(one) && isObject(one.kernel) ? one.kernel : {},
   );
-  if (![kernel, ...changes].some(hasOlder)) return study;
+  if (![kernel, ...changes].some(hasOlder)) return withZeros(study);
   const wrongIn =
     (...place: readonly (string | number)[]): Wrong =>
     (field, message, value) =>
@@ -133,7 +133,48 @@ export function withPhases<Study>({ dataset: { value: study }, addIssue }: v.Raw
       }),
     }),
   };
-  return newer;
+  return withZeros(newer);
+}
+
+/**
+ * Fields whose default is zero, and that are usually not: a zero that is written is given, and one that is filled in is
+ * assumed.
+ */
+const ZERO_BY_DEFAULT = [
+  'serialFraction',
+  'dependentLoadsPerIteration',
+  'bytesPerIteration',
+  'cooperationCost',
+  'flattenedCost',
+] as const satisfies readonly KernelField[];
+
+/**
+ * A study whose kernels say where their zeros come from, before defaults are filled in.
+ * @param written what a zero is that stands there without an origin: `assumed` in studies that were kept before this was
+ * told apart
+ */
+export function withZeros<Study>(study: Study, written: 'given' | 'assumed' = 'given'): Study {
+  if (!isObject(study) || !isObject(study.kernel)) return study;
+  const marked = (kernel: unknown, isWhole: boolean): unknown => {
+    if (!isObject(kernel) || (kernel.origins !== undefined && !isObject(kernel.origins))) return kernel;
+    const known = kernel.origins;
+    const origins = ZERO_BY_DEFAULT.flatMap((field) => {
+      const [value, origin] = [kernel[field], known?.[field]];
+      if (origin !== undefined || (value === undefined ? !isWhole : value !== 0)) return [];
+      return [[field, value === 0 ? written : 'assumed']];
+    });
+    return origins.length === 0 ? kernel : { ...kernel, origins: { ...known, ...Object.fromEntries(origins) } };
+  };
+  const { kernel, implementations } = study;
+  return {
+    ...study,
+    kernel: marked(kernel, true),
+    ...(Array.isArray(implementations) && {
+      implementations: implementations.map((one: unknown) =>
+        isObject(one) ? { ...one, kernel: marked(one.kernel, false) } : one,
+      ),
+    }),
+  };
 }
 
 type Path = NonNullable<v.RawTransformIssueInfo<unknown>['path']>;

@@ -238,13 +238,15 @@ const advice = {
    * named. Of a study all designs of the devices are predicted, with `coarse` a few hundred of each; of a run its own
    * predictions count. A newer call of the same `client` takes the place of an older one, which fails with `cancelled`.
    * `baseline`: the design to compare with, in the study's space; a plain one without it. `design`: the design to
-   * explain instead of the one that the rule picks.
+   * explain instead of the one that the rule picks. `robust`: the answer has the `uncertainty` too, and is of the
+   * design with the least expected regret; of a run it keeps the one that its ranking and headers name.
    */
   'advice.recommend': procedure(
     v.strictObject({
       ...advisedInput,
       baseline: v.optional(v.nullable(index)),
       design: v.optional(index),
+      robust: v.optional(v.boolean(), false),
       look: v.optional(v.picklist(['coarse', 'fastest', 'all']), 'all'),
     }),
   ).returns<Recommendation>(),

@@ -291,7 +291,7 @@ export const kernelSchema = v.strictObject(
       v.pipe(
         v.strictObject(ORIGIN_ENTRIES),
         v.description(
-          'Where values come from, by field: measured, calibrated, imported, given or assumed. Without it a value equal to the default counts as assumed, any other as given',
+          'Where values come from, by field: measured, calibrated, imported, given or assumed. Without it a value equal to the default counts as assumed, any other, and a zero that is written, as given',
         ),
       ),
     ),

@@ -159,21 +159,14 @@ export class Advice {
       const weigh = async (): Promise<void> => {
         const { engine } = this.#app;
         const client = `${PAGE_ID} robust`;
-        const { baseline, ...input } = { ...asked, deviceId: answer.device.id };
-        const known = await engine.call('advice.uncertainty', { ...input, client });
-        if (left || (!known.ok && known.error.code === 'cancelled')) return;
-        const design = known.ok ? known.value.robust.designIndex : answer.designIndex;
-        const explained =
-          design === answer.designIndex
-            ? null
-            : await engine.call('advice.recommend', {
-                ...input,
-                ...(baseline === undefined ? {} : { baseline }),
-                design,
-                client,
-              });
-        if (left) return;
-        const chosen = explained?.ok ? withMaps(explained.value, answer) : answer;
+        const weighed = await engine.call('advice.recommend', {
+          ...asked,
+          deviceId: answer.device.id,
+          robust: true,
+          client,
+        });
+        if (left || (!weighed.ok && weighed.error.code === 'cancelled')) return;
+        const chosen = weighed.ok ? withMaps(weighed.value, answer) : answer;
         this.#answer = {
           ...chosen,
           devices: answer.devices,
@@ -182,8 +175,8 @@ export class Advice {
           invalid: answer.invalid,
         };
         this.#weighed = this.#answer;
-        this.#uncertainty = known.ok ? known.value : null;
-        this.#uncertaintyFailure = known.ok ? null : known.error;
+        this.#uncertainty = weighed.ok ? (weighed.value.uncertainty ?? null) : null;
+        this.#uncertaintyFailure = weighed.ok ? null : weighed.error;
       };
       const timer = setTimeout(() => void weigh(), IDLE_MS);
       return () => {

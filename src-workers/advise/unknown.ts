@@ -2,6 +2,7 @@ import type { Device } from '../domain/device.ts';
 import type { KernelProfile, MemoryAccess, Phase } from '../domain/kernel.ts';
 import { assumedPhase, isPhase, withKernelValue, type KernelField, type KernelNumber } from '../domain/provenance.ts';
 import { mersenneTwister, shuffle } from '../numeric/random.ts';
+import { sortedQuantile } from '../numeric/statistics.ts';
 import type { SweepPlan } from '../predict/plan.ts';
 
 /**
@@ -18,7 +19,7 @@ export type Laws = Readonly<Record<string, Quantiles>>;
 export interface UnknownField {
   readonly field: KernelField;
   readonly of: number;
-  /** Whether a usual value, or an example's, stands in the study: the law is then about that value. */
+  /** Whether another value than the middle of the law stands in the study: the law is then about that value. */
   readonly stated: boolean;
 }
 
@@ -28,14 +29,6 @@ export interface Unknown {
   readonly kernel: readonly UnknownField[];
   /** Paths of the device's inputs. */
   readonly device: readonly string[];
-}
-
-/** The value of a law that so much of the probability lies below. */
-export function quantileOf(law: Quantiles, rank: number): number {
-  const at = rank * (law.length - 1);
-  const below = Math.min(law.length - 1, Math.floor(at));
-  const above = Math.min(law.length - 1, below + 1);
-  return law[below] + (at - below) * (law[above] - law[below]);
 }
 
 /** A path's ranks, in the order of draws: the middles of as many equal parts of 0…1 (a Latin hypercube: McKay, Beckman and Conover 1979). */
@@ -95,7 +88,7 @@ function drawnDevice(device: Device, { device: paths, laws }: Unknown, rankOf: (
   const values = paths.map((path) => {
     const field = path.slice('device.'.length);
     const known = (device as unknown as Readonly<Record<string, number | undefined>>)[field];
-    const value = quantileOf(laws[path], rankOf(path));
+    const value = sortedQuantile(laws[path], rankOf(path));
     // An estimate of the catalogue has a law of what it really is, as a factor.
     return [field, known === undefined ? value : known * value];
   });
@@ -127,14 +120,13 @@ export function drawnKernel(
       continue;
     }
     const law = laws[path];
-    const value = quantileOf(law, rank);
-    const middle = quantileOf(law, 0.5);
+    const value = sortedQuantile(law, rank);
+    const middle = sortedQuantile(law, 0.5);
     if (isPhase(field)) {
-      const known = kernel[field];
       const part = (name: keyof Phase): Partial<Phase> =>
-        laws[`${path}.${name}`] ? { [name]: quantileOf(laws[`${path}.${name}`], rank) } : {};
-      drawn = known
-        ? withKernelValue(drawn, field, known.instructions * aboutStated(value, middle))
+        laws[`${path}.${name}`] ? { [name]: sortedQuantile(laws[`${path}.${name}`], rank) } : {};
+      drawn = stated
+        ? withKernelValue(drawn, field, kernel[field]!.instructions * aboutStated(value, middle))
         : {
             ...drawn,
             [field]: { ...assumedPhase(field, value), ...part('dependentLoads'), ...part('bytes') },
@@ -145,7 +137,7 @@ export function drawnKernel(
       drawn = { ...drawn, chainInstructions: Math.min(chain, instructionsPerIteration) };
     } else if (field === 'sharing') {
       // By the part of kernels that deal.
-      if (!stated) drawn = { ...drawn, sharing: rank < value ? 'deal' : 'split' };
+      drawn = { ...drawn, sharing: rank < value ? 'deal' : 'split' };
     } else {
       const name = field as Exclude<KernelNumber, 'chainInstructions'>;
       const own = (kernel as unknown as Readonly<Record<string, number | undefined>>)[name] ?? 0;
@@ -173,5 +165,5 @@ export function drawsOf(unknown: Unknown, count: number): readonly Draw[] {
 
 function drawnAccess(access: MemoryAccess, law: Quantiles, rank: number): MemoryAccess {
   const isOpen = access.pattern === 'scattered' && access.missFraction === undefined;
-  return isOpen ? { ...access, missFraction: quantileOf(law, rank) } : access;
+  return isOpen ? { ...access, missFraction: sortedQuantile(law, rank) } : access;
 }

@@ -130,7 +130,7 @@ export function mean(values: Float64Array): number {
  * @param sorted ascending, at least one
  * @param fraction 0…1
  */
-export function sortedQuantile(sorted: Float64Array, fraction: number): number {
+export function sortedQuantile(sorted: ArrayLike<number>, fraction: number): number {
   const position = fraction * (sorted.length - 1);
   const below = Math.floor(position);
   const low = sorted[below];

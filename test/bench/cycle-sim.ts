@@ -20,7 +20,8 @@ import type { SweepPlan } from '../../src-workers/predict/plan.ts';
 import { predictChunk } from '../../src-workers/predict/ranges.ts';
 import { drawnPlan, drawsOf, type Draw } from '../../src-workers/advise/unknown.ts';
 import { regretsOf } from '../../src-workers/advise/uncertainty.ts';
-import { DRAWS, unknownOf } from '../../src-main/services/advice/unknown.ts';
+import { DRAWS } from '../../src-main/services/advice/unknown.ts';
+import { unknownOf } from '../../src-main/services/studies/assumed.ts';
 
 const { values: options } = parseArgs({ options: { all: { type: 'boolean', default: false } } });
 const folder = join(import.meta.dirname, '..', 'data', 'cycle-sim');

@@ -137,9 +137,9 @@ test('the card follows σ while it is dragged, and where a value comes from foll
   await expect(map).not.toHaveAccessibleName(nameBefore);
   await page.mouse.up();
 
-  // Of the example's kernel, dependent loads have the default: assumed, until somebody enters a value.
+  // The example gives its zeros. What a person enters is given, and what they do not know is assumed.
   const mark = page.getByRole('button', { name: /^Dependent loads per iteration: / });
-  await expect(mark).toHaveAccessibleName(/: assumed$/);
+  await expect(mark).toHaveAccessibleName(/: given$/);
   await fill(page, 'Dependent loads per iteration', '1');
   await expect(mark).toHaveAccessibleName(/: given$/);
   await field(page, 'Dependent loads per iteration').press('Alt+ArrowDown');

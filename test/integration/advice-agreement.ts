@@ -9,6 +9,7 @@ import { parseStudy } from '../../src-main/contract/parse.ts';
 import { openEngine, type OpenEngine as Engine } from '../../src-main/services/engine.ts';
 import { tieTableOf } from '../../src-main/services/evidence/tie-band.ts';
 import { studyAxes, sweepPlan } from '../../src-main/services/studies/plan.ts';
+import { atMiddle } from '../../src-main/services/studies/assumed.ts';
 import { planLengths, resolveLengths } from '../../src-main/services/studies/workloads.ts';
 import { changedPlan, type InputChange } from '../../src-workers/advise/change.ts';
 import { blockOddity, pickDesign } from '../../src-workers/advise/pick.ts';
@@ -167,8 +168,8 @@ export async function agreesWithRanking(name: string, mostUnits?: number): Promi
 
 /** All designs of one device with an input changed. */
 async function sweepOf(study: StudyFile, deviceId: string) {
-  const parsed = unwrap(parseStudy(JSON.stringify(study)));
   const devices = await call<Parameters<typeof studyAxes>[1]>(engine, 'devices.get', { ids: [deviceId] });
+  const parsed = atMiddle(unwrap(parseStudy(JSON.stringify(study))), devices);
   const axes = unwrap(studyAxes(parsed, devices));
   const { law, order } = unwrap(await resolveLengths(engine.context, parsed.workload.lengths, examples));
   const plan = sweepPlan('all', parsed, axes, law, planLengths(parsed, axes, law, order));

@@ -123,7 +123,7 @@ describe('the recommendation', () => {
         'm',
       ),
     );
-    expect(text).toMatch(/^\/\/ Assumed: Cooperation step kappa 0 iterations\.$/m);
+    expect(text).toMatch(/^\/\/ Assumed: Spill cost 2 instructions per register\.$/m);
     expect(text).not.toMatch(/^\/\/ Assumed: Serial fraction/m);
     const { id: runId } = await ended(engine, 'runs.start', { study, folder: examples });
     const saved = await call<ExportDocument>(engine, 'export.render', { runId, deviceId, format: 'cuda' });

@@ -155,7 +155,7 @@ describe('sweep', () => {
     );
     expect(whole.out).toContain(`\n${recommended.rule}\n`);
     expect(whole.out).toMatch(
-      /\nAssumed for .*: .*Memory traffic per iteration 0 B, .*Once a unit 0 instructions,.*\.\n$/,
+      /\nAssumed for .*: .*Memory traffic per iteration 8 B, .*Once a unit 32 instructions,.*\.\n$/,
     );
     const watched = await run(['sweep', studyFile, '--db', at('bar.db')], true);
     expect(watched.err).toMatch(/Predicting █+ 768 of 768/);
@@ -346,7 +346,7 @@ describe('runs and ranks', () => {
     const [fastest, other] = swept.bestOfDevices;
     const text = (await run(['export', '1', '--format', 'markdown', '--device', other.device, '--db', db])).out;
     expect(text).toMatch(/, rank \d+ of \d+ valid designs/);
-    expect(text).toMatch(/^\| Once a unit \|.*\| 0 instructions \|/m);
+    expect(text).toMatch(/^\| Once a unit \|.*\| 32 instructions \|/m);
     const wrong = [
       'export',
       '1',
@@ -502,7 +502,7 @@ describe('advice', () => {
     expect(ofStudy.robust.expectedRegret).toBeLessThanOrEqual(ofStudy.point.expectedRegret);
     const header = (await run(['export', '1', '--format', 'cuda', '--db', db])).out;
     expect(header).toContain(`run 1, design ${recommended.designIndex}.`);
-    expect(header).toContain('// Assumed: Cooperation step kappa 0 iterations.');
+    expect(header).toContain('// Assumed: Cooperation step kappa 0.05 iterations.');
     expect(header).toContain(`tied. ${recommended.rule}`);
     const text = (await run(['recommend', '1', '--db', db, '--verbose'])).out;
     expect(text).toMatch(
@@ -511,7 +511,7 @@ describe('advice', () => {
     expect(text).toMatch(/\nPredicted [\d.]+.[µm]s, [\d.]+ × as fast as plain: .*; 90 % range .* to .*s\.\n/);
     expect(text).toMatch(/\n[\d.]+ % sure to be within 3\.0 % of the best, [\d.]+ % over it on average, /);
     expect(text).toMatch(/Computed from the properties of .*; no measured run was used\.\n/);
-    expect(text).toMatch(/\nNot known: .*\n(.*\n)*Assumed: .*Once a unit 0 instructions.*\.\n$/);
+    expect(text).toMatch(/\nNot known: .*\n(.*\n)*Assumed: .*Once a unit 32 instructions.*\.\n$/);
     expect((await run(['recommend', '1', '--db', db])).out).not.toMatch(/Assumed|Computed from/);
   });
 

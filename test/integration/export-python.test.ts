@@ -8,7 +8,7 @@ import type { StudyFile } from '../../src-main/contract/study.ts';
 import type { Design } from '../../src-workers/domain/design.ts';
 import { unwrap } from '../../src-workers/domain/result.ts';
 import { parseKernelTuner } from '../../src-workers/parse/kernel-tuner.ts';
-import { HOSTILE, openBench, smallStudy, type Bench } from '../unit/export-runs.ts';
+import { HOSTILE, NOTHING_ELSE, openBench, smallStudy, type Bench } from '../unit/export-runs.ts';
 import { lacks } from '../tools.mjs';
 
 /*
@@ -301,7 +301,13 @@ print(json.dumps(pathlib.Path("measured.json").read_text()))`,
   });
 
   it('what was measured is of the device of the sweep that measured, else of the one that the script is for', async () => {
-    const both = await bench.run(smallStudy({ devices: [...DEVICES, 'nvidia-h100-sxm5-80gb'], axes: AXES }));
+    const both = await bench.run(
+      smallStudy({
+        kernel: { ...smallStudy().kernel, origins: NOTHING_ELSE },
+        devices: [...DEVICES, 'nvidia-h100-sxm5-80gb'],
+        axes: AXES,
+      }),
+    );
     const document = await bench.render(both, 'kernel-tuner', { limit: 20 });
     const text = python<string>(
       document,

@@ -1,12 +1,13 @@
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
-import { ASSUMED_LAWS, unknownOf } from '../../src-main/services/advice/unknown.ts';
+import { ASSUMED_LAWS, unknownOf } from '../../src-main/services/studies/assumed.ts';
 import { designsToMeasure, notToldApart, withErrors } from '../../src-workers/advise/separation.ts';
 import { gainOfKnowing, regretsOf } from '../../src-workers/advise/uncertainty.ts';
-import { drawnKernel, drawnPlan, drawsOf, quantileOf, unknownPaths } from '../../src-workers/advise/unknown.ts';
+import { drawnKernel, drawnPlan, drawsOf, unknownPaths } from '../../src-workers/advise/unknown.ts';
 import type { GpuDevice } from '../../src-workers/domain/device.ts';
 import type { KernelProfile } from '../../src-workers/domain/kernel.ts';
+import { sortedQuantile } from '../../src-workers/numeric/statistics.ts';
 import { givenLengths, lawOfUnits } from '../../src-workers/predict/ordered.ts';
 import { createPredictor } from '../../src-workers/predict/predictor.ts';
 import { predictChunk } from '../../src-workers/predict/ranges.ts';
@@ -34,7 +35,7 @@ describe('the laws of what nobody gave', () => {
   });
 
   it('have a realistic middle: what is not known is not zero', () => {
-    const middle = (field: string): number => quantileOf(ASSUMED_LAWS[`kernel.${field}`].quantiles, 0.5);
+    const middle = (field: string): number => sortedQuantile(ASSUMED_LAWS[`kernel.${field}`].quantiles, 0.5);
     for (const field of ['unit', 'prologue', 'combine'] as const) {
       const [from, to] = KERNEL_INPUTS[field].usual;
       expect(middle(field)).toBeGreaterThan(from);
@@ -64,7 +65,7 @@ describe('what is not known of a study', () => {
 
   it('has the laws that the study gives instead', () => {
     const { laws } = unknownOf({ kernel: little, assumed: { 'kernel.unit': [5, 7] } }, device);
-    expect(quantileOf(laws['kernel.unit'], 0.5)).toBe(6);
+    expect(sortedQuantile(laws['kernel.unit'], 0.5)).toBe(6);
   });
 });
 
@@ -85,12 +86,12 @@ describe('draws', () => {
       drawnKernel(kernel, [{ field: 'unit', of: -1, stated }], unknown.laws, () => rank);
     const law = ASSUMED_LAWS['kernel.unit'];
     expect(at(0.5, little, false).unit).toMatchObject({
-      instructions: quantileOf(law.quantiles, 0.5),
-      bytes: quantileOf(law.bytes!, 0.5),
+      instructions: sortedQuantile(law.quantiles, 0.5),
+      bytes: sortedQuantile(law.bytes!, 0.5),
     });
     const stated = { ...little, unit: { instructions: 10, dependentLoads: 1 } };
     expect(at(0.5, stated, true).unit).toMatchObject({ instructions: 10, dependentLoads: 1 });
-    const high = quantileOf(law.quantiles, 1) / quantileOf(law.quantiles, 0.5);
+    const high = sortedQuantile(law.quantiles, 1) / sortedQuantile(law.quantiles, 0.5);
     expect(at(1, stated, true).unit!.instructions).toBeCloseTo(10 * Math.sqrt(high), 6);
   });
 });

@@ -51,6 +51,17 @@ export async function openBench(): Promise<Bench> {
   };
 }
 
+/** Origins of a kernel that does its iterations and nothing else. */
+export const NOTHING_ELSE = {
+  prologue: 'given',
+  unit: 'given',
+  chainInstructions: 'given',
+  cooperationCost: 'given',
+  flattenedCost: 'given',
+  dependentLoadsPerIteration: 'given',
+  bytesPerIteration: 'given',
+} as const;
+
 /** A small space: two devices, six granularities, two balancings, eight blocks. */
 export function smallStudy(change: Partial<StudyFile> = {}): StudyFile {
   return {

@@ -10,7 +10,7 @@ import { readAddress } from '../../src-renderer/state/location.svelte.ts';
 import { fileStem } from '../../src-main/services/export/render.ts';
 import { comment, html, identifier, markdown } from '../../src-main/services/export/text.ts';
 import { unwrap } from '../../src-workers/domain/result.ts';
-import { HOSTILE, openBench, smallStudy, type Bench } from './export-runs.ts';
+import { HOSTILE, NOTHING_ELSE, openBench, smallStudy, type Bench } from './export-runs.ts';
 
 let bench: Bench;
 let plain: number;
@@ -123,7 +123,7 @@ describe('a report', () => {
   });
 
   it('says which faster design the form cannot express', async () => {
-    const kernel = { ...smallStudy().kernel, lengthsKnownBeforeLaunch: true };
+    const kernel = { ...smallStudy().kernel, lengthsKnownBeforeLaunch: true, origins: NOTHING_ELSE };
     const axes = { balancing: ['none', 'merge-path', 'mixed(8:1,32)'], blockThreads: [64], unitsPerThread: [1, 7] };
     const workload = { lengths: 'zipf(1.2,2000)', units: 100_000 };
     const run = await bench.run(smallStudy({ kernel, axes, workload }));

@@ -21,6 +21,7 @@ import { predictChunk } from '../../src-workers/predict/ranges.ts';
 import { simulateDesign } from '../../src-workers/simulate/simulate-design.ts';
 import { axisCounts, decodeInto, spaceSize } from '../../src-workers/space/axes.ts';
 import { call as callOn, finished } from './engine-calls.ts';
+import { NOTHING_ELSE } from './export-runs.ts';
 import { oneDesign, planOf } from './sweep-plans.ts';
 
 const BASE: StudyFile['kernel'] = {
@@ -234,7 +235,12 @@ describe('a run of several implementations', () => {
   });
 
   it('varies the value that an implementation has of its own, alone', async () => {
-    const only = study({ devices: [DEVICES[0]], implementations: [IMPLEMENTATIONS[0], { ...IMPLEMENTATIONS[2] }] });
+    const kernel = { ...BASE, origins: NOTHING_ELSE };
+    const only = study({
+      kernel,
+      devices: [DEVICES[0]],
+      implementations: [IMPLEMENTATIONS[0], { ...IMPLEMENTATIONS[2] }],
+    });
     const size = await call<{ enumerated: number }>('space.size', { study: only });
     const plan = await planOf(only);
     const predictor = createPredictor(plan);

@@ -20,7 +20,7 @@ import { predictionAgreement } from '../../src-main/services/simulations/simulat
 import type { GpuDevice } from '../../src-workers/domain/device.ts';
 import { unwrap } from '../../src-workers/domain/result.ts';
 import { call, ended } from './engine-calls.ts';
-import { smallStudy } from './export-runs.ts';
+import { NOTHING_ELSE, smallStudy } from './export-runs.ts';
 
 const ROOT = join(import.meta.dirname, '..', '..');
 const open: (() => Promise<unknown>)[] = [];
@@ -189,6 +189,7 @@ describe('simulating the best of a sweep', () => {
     const engine = await engineOn(temporaryFile());
     const study = smallStudy({
       workload: { lengths: 'constant(32)', units: 1_000_000 },
+      kernel: { ...smallStudy().kernel, origins: NOTHING_ELSE },
       axes: { threadsPerUnit: [1, 4], balancing: ['none'], blockThreads: [64, 256], unitsPerThread: [1, 3] },
       pipeline: { 'nvidia-a100-sxm4-40gb': { latencyCycles: 100, issueCycles: 3, kneeSoftness: 6 } },
       devices: ['nvidia-a100-sxm4-40gb'],

@@ -4,6 +4,7 @@ import type { Study } from '../../contract/study.ts';
 import type { Context, Handlers, ProceduresOf } from '../context.ts';
 import { Turns } from '../turns.ts';
 import { tooLarge } from '../studies/plan.ts';
+import { wrongLaw } from '../studies/assumed.ts';
 import { getStudy } from '../studies/studies.ts';
 import { createLengthsCache } from './lengths.ts';
 import { createPredictions, savedPredictions, type Predictions } from './predictions.ts';
@@ -12,12 +13,11 @@ import { recommend } from './recommend.ts';
 import { adviseCode } from './code.ts';
 import { robust } from './robust.ts';
 import { sensitivity } from './sensitivity.ts';
-import { wrongLaw } from './unknown.ts';
 import { uncertainty } from './uncertainty.ts';
 
 export function adviceHandlers(context: Context): Handlers<ProceduresOf<'advice'>> {
   const lengths = createLengthsCache(context);
-  const predictions = createPredictions(context.pool);
+  const ownPredictions = createPredictions(context.pool);
   const turns = new Turns();
   /** A study as it is on screen; its files are beside the saved one. */
   const studyOf = async (input: {
@@ -45,18 +45,26 @@ export function adviceHandlers(context: Context): Handlers<ProceduresOf<'advice'
       return context.views.read(runId, (view) => {
         const refused = tooLarge(view.ranking.axes);
         return (
-          refused ?? ok({ study: adviseRun(view), predictions: view.run.kept ? predictions : savedPredictions(view) })
+          refused ??
+          ok({ study: adviseRun(view), predictions: view.run.kept ? ownPredictions : savedPredictions(view) })
         );
       });
     const advised = await studyOf({ ...input, study: study! });
-    return advised.ok ? ok({ study: advised.value, predictions }) : advised;
+    return advised.ok ? ok({ study: advised.value, predictions: ownPredictions }) : advised;
   };
   return {
     'advice.recommend': (input, gone) =>
       turns.take(input.client, [gone], async (turn) => {
         const advised = await advisedOf(input);
         if (!advised.ok) return advised;
-        return recommend(context, advised.value.predictions, advised.value.study, input, turn);
+        const { predictions, study } = advised.value;
+        if (!input.robust) return recommend(context, predictions, study, input, turn);
+        const known = await uncertainty(context, predictions, study, input, turn);
+        if (!known.ok) return known;
+        const { robust, point } = known.value;
+        const design = input.design ?? (input.runId === undefined ? robust : point).designIndex;
+        const answer = await recommend(context, predictions, study, { ...input, design }, turn);
+        return answer.ok ? ok({ ...answer.value, uncertainty: known.value }) : answer;
       }),
     'advice.sensitivity': (input, gone) =>
       turns.take(input.client, [gone], async (turn) => {
@@ -73,7 +81,7 @@ export function adviceHandlers(context: Context): Handlers<ProceduresOf<'advice'
     'advice.robust': (input) => robust(context, input),
     'advice.code': async (input) => {
       const study = await studyOf(input);
-      return study.ok ? adviseCode(context, predictions, study.value, input) : study;
+      return study.ok ? adviseCode(context, ownPredictions, study.value, input) : study;
     },
   };
 }

@@ -13,6 +13,7 @@ import type { Study } from '../../contract/study.ts';
 import type { Context } from '../context.ts';
 import { tieTableOf } from '../evidence/tie-band.ts';
 import type { RunView } from '../runs/run-view.ts';
+import { atMiddle } from '../studies/assumed.ts';
 import { predictionInputs, studyAxes, sweepPlan, tooLarge } from '../studies/plan.ts';
 import { planLengths, sha256, sharedLaw } from '../studies/workloads.ts';
 import { studyDevices, wrongFraction } from '../sweeps/sweeps.ts';
@@ -33,6 +34,7 @@ export interface AdvisedDevice {
 }
 
 export interface AdvisedStudy {
+  /** With the middles of the inputs that nobody gave. */
   readonly study: Study;
   readonly axes: SpaceAxes;
   readonly devices: readonly AdvisedDevice[];
@@ -44,13 +46,14 @@ export interface AdvisedStudy {
 export async function adviseStudy(
   { catalogue }: Context,
   lengths: LengthsCache,
-  study: Study,
+  asked: Study,
   folder: string | null,
 ): Promise<Result<AdvisedStudy>> {
-  const wrong = wrongFraction(study);
+  const wrong = wrongFraction(asked);
   if (wrong) return wrong;
-  const devices = await studyDevices(catalogue, study);
+  const devices = await studyDevices(catalogue, asked);
   if (!devices.ok) return devices;
+  const study = atMiddle(asked, devices.value);
   const axes = studyAxes(study, devices.value);
   if (!axes.ok) return axes;
   const refused = tooLarge(axes.value);

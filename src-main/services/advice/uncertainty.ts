@@ -16,7 +16,8 @@ import { designText } from '../ranking/design-text.ts';
 import type { Predictions } from './predictions.ts';
 import type { AdvisedDevice, AdvisedStudy } from './prepare.ts';
 import { advise } from './recommend.ts';
-import { ASSUMED_LAWS, DRAWS, unknownIn, unknownInput } from './unknown.ts';
+import { ASSUMED_LAWS } from '../studies/assumed.ts';
+import { DRAWS, unknownIn, unknownInput } from './unknown.ts';
 
 export interface UncertaintyOptions {
   readonly deviceId?: string | undefined;

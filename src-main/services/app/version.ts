@@ -4,11 +4,16 @@ import manifest from '../../../package.json' with { type: 'json' };
 export const APP_VERSION: string = manifest.version;
 
 /** Version of the prediction: raised whenever a saved prediction would come out different. */
-export const MODEL_VERSION = 'composite 4.1';
+export const MODEL_VERSION = 'composite 4.2';
 
 /** Whether a version of the prediction takes units in the order that the workload gives them: since 3.0. */
 export function isOrderAware(version: string | undefined): boolean {
   return Number(/^composite (\d+)/.exec(version ?? '')?.[1] ?? 0) >= 3;
+}
+
+/** Whether a version of the prediction takes the middles of laws for inputs that nobody gave, not zeros: since 4.2. */
+export function takesMiddles(version: string | undefined): boolean {
+  return Number(/^composite (\d+\.\d+)/.exec(version ?? '')?.[1] ?? 0) >= 4.2;
 }
 
 /** Version of the simulator: raised whenever a saved simulation would come out different. */

@@ -9,6 +9,7 @@ import { unwrap } from '../../../src-workers/domain/result.ts';
 import { parseBalancing } from '../../../src-workers/domain/balancing.ts';
 import { AXIS, type SpaceAxes } from '../../../src-workers/domain/space.ts';
 import { formatLaunch } from '../../../src-workers/predict/design/launch.ts';
+import { counted } from '../export/text.ts';
 import { axisCounts, decodeInto } from '../../../src-workers/space/axes.ts';
 
 function implementationText({ implementation }: Design): string {
@@ -32,12 +33,12 @@ export function designText(design: Design): string {
 export function designWords(design: Design): string {
   const { threadsPerUnit, gridBlocks, balancing, loop, registerCap, classes } = design;
   const named = implementationText(design);
-  if (isCpuDesign(design)) return `${named}${gridBlocks} ${gridBlocks === 1 ? 'core' : 'cores'}, ${balancing}`;
-  const threads = classes ? [] : [`${threadsPerUnit} ${threadsPerUnit === 1 ? 'thread' : 'threads'} per unit`];
+  if (isCpuDesign(design)) return `${named}${counted(gridBlocks, 'core')}, ${balancing}`;
+  const threads = classes ? [] : [`${counted(threadsPerUnit, 'thread')} per unit`];
   return `${named}${[
     ...threads,
     `blocks of ${blockText(design)} threads`,
-    `${gridBlocks.toLocaleString('en')} ${gridBlocks === 1 ? 'block' : 'blocks'}`,
+    counted(gridBlocks, 'block'),
     ...(balancing === 'none' ? [] : [balancing]),
     ...(loop === 'flattened' ? ['one loop over all units'] : []),
     ...(registerCap === null ? [] : [`registers capped at ${registerCap}`]),
@@ -63,7 +64,7 @@ export function differenceText(from: Design, to: Design): string {
   const cpu = isCpuDesign(to);
   const parts: readonly [keyof Design, string][] = [
     ['implementation', `the implementation ${to.implementation}`],
-    ['threadsPerUnit', `${to.threadsPerUnit} ${to.threadsPerUnit === 1 ? 'thread' : 'threads'} per unit`],
+    ['threadsPerUnit', `${counted(to.threadsPerUnit, 'thread')} per unit`],
     ['balancing', to.balancing === 'none' ? 'no balancing' : to.balancing],
     ['loop', `a ${to.loop} loop`],
     ['registerCap', cap],
@@ -81,7 +82,7 @@ function classSentences(classes: readonly DesignClass[]): readonly string[] {
     'Units in classes of length, each in the order they come and in a launch of its own, one after another.',
     ...classes.map(({ upTo, threadsPerUnit, units, gridBlocks }, at) => {
       const lengths = upTo !== null ? `up to ${upTo} iterations` : at === 0 ? 'all' : 'all that are longer';
-      const threads = threadsPerUnit === 1 ? '1 thread' : `${threadsPerUnit} threads`;
+      const threads = counted(threadsPerUnit, 'thread');
       return `Class ${at}: ${lengths}, ${threads} per unit; here ${units} units in ${gridBlocks} blocks.`;
     }),
   ];

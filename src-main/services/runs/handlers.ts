@@ -1,8 +1,10 @@
 import type { RunKind, RunRecord } from '../../../db/records.ts';
 import { fail, ok, type Result } from '../../../src-workers/domain/result.ts';
 import { machineText } from '../app/machine.ts';
+import { takesMiddles } from '../app/version.ts';
 import type { FieldChange, RunChange, RunDetail } from '../../contract/api.ts';
 import type { Context, Handlers, ProceduresOf } from '../context.ts';
+import { atMiddle } from '../studies/assumed.ts';
 import { getStudy, type LocatedStudy } from '../studies/studies.ts';
 import { differences, diffRuns } from './diff.ts';
 import { runStudy } from './run-view.ts';
@@ -105,6 +107,9 @@ async function runDetail(context: Context, id: number): Promise<Result<RunDetail
   const study = belongsToStudy(run.value) ? runStudy(run.value) : ok(null);
   if (!study.ok) return study;
   const now = studyId === null ? null : await getStudy(store, studyId);
+  // What nobody gave is predicted with the middle of its law, which the run keeps.
+  const asPredicted = (located: LocatedStudy): LocatedStudy =>
+    takesMiddles(modelVersions.prediction) ? { ...located, study: atMiddle(located.study, devices) } : located;
   const bytes = await bytesOfRuns(context);
   return ok({
     ...runSummary(run.value, bytes.get(id) ?? 0),
@@ -114,7 +119,7 @@ async function runDetail(context: Context, id: number): Promise<Result<RunDetail
     modelVersion: modelVersions.prediction ?? '',
     seed: seed ?? 0,
     machine: machineText(machine),
-    staleFields: study.value ? staleFields(study.value, now?.ok ? now.value : null) : [],
+    staleFields: study.value ? staleFields(study.value, now?.ok ? asPredicted(now.value) : null) : [],
   });
 }
 

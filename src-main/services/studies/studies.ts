@@ -4,6 +4,7 @@ import type { StoreClient } from '../../../db/store-api.ts';
 import { fail, ok, type Result } from '../../../src-workers/domain/result.ts';
 import type { StudyRecord } from '../../contract/api.ts';
 import { parseStudy, validate } from '../../contract/parse.ts';
+import { withZeros } from '../../contract/older-kernels.ts';
 import { studySchema, type Study } from '../../contract/study.ts';
 import { readText } from '../app/files.ts';
 
@@ -33,7 +34,7 @@ export async function readStudyFile(path: string): Promise<Result<LocatedStudy>>
 export function locatedStudy(spec: unknown, what: string): Result<LocatedStudy> {
   if (typeof spec !== 'object' || spec === null || !('study' in spec))
     return fail('storage', `${what}: This is not a study that this version can read.`);
-  const study = validate(studySchema, spec.study, what);
+  const study = validate(studySchema, withZeros(spec.study, 'assumed'), what);
   if (!study.ok) return study;
   const baseFolder =
     'baseFolder' in spec && typeof spec.baseFolder === 'string' && isAbsolute(spec.baseFolder) ? spec.baseFolder : null;

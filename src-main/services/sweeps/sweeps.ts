@@ -16,6 +16,7 @@ import { runBest } from './best.ts';
 import { describeDesign } from '../../../src-workers/predict/designs.ts';
 import { createPredictor } from '../../../src-workers/predict/predictor.ts';
 import { designText } from '../ranking/design-text.ts';
+import { atMiddle } from '../studies/assumed.ts';
 import { storedAxes, studyAxes, sweepPlan } from '../studies/plan.ts';
 import { openExecution, triedTwice } from '../runs/execution.ts';
 import { runPlan } from '../runs/run-view.ts';
@@ -76,11 +77,11 @@ export function wrongFraction({ constraints }: Study): Result<never> | null {
 }
 
 export async function prepareStudy(context: Context, located: LocatedStudy): Promise<Result<PreparedStudy>> {
-  const { study } = located;
-  const wrong = wrongFraction(study);
+  const wrong = wrongFraction(located.study);
   if (wrong) return wrong;
-  const devices = await studyDevices(context.catalogue, study);
+  const devices = await studyDevices(context.catalogue, located.study);
   if (!devices.ok) return devices;
+  const study = atMiddle(located.study, devices.value);
   const axes = studyAxes(study, devices.value);
   if (!axes.ok) return axes;
   const lengths = await resolveLengths(context, study.workload.lengths, located.baseFolder, study.workload.truncation);
@@ -121,7 +122,7 @@ export async function startSweep(
     kind: 'sweep',
     name: prepared.study.name,
     studyId,
-    study: { ...located, workloadHash } satisfies RunStudy,
+    study: { ...located, study: prepared.study, workloadHash } satisfies RunStudy,
     appVersion: APP_VERSION,
     modelVersions: { prediction: MODEL_VERSION },
     seed: prepared.study.seed,

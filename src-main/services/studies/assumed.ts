@@ -1,0 +1,181 @@
+import data from '../../../db/assumed.json' with { type: 'json' };
+import { drawnKernel, type Laws, type Unknown, type UnknownField } from '../../../src-workers/advise/unknown.ts';
+import { isEstimate, type Device } from '../../../src-workers/domain/device.ts';
+import {
+  implementationKernel,
+  isAssumed,
+  KERNEL_DEFAULTS,
+  KERNEL_FIELDS,
+  kernelOrigin,
+  kernelValue,
+  ownFields,
+  type KernelChange,
+  type KernelField,
+  type KernelWithOrigins,
+} from '../../../src-workers/domain/provenance.ts';
+import { fail, type Result } from '../../../src-workers/domain/result.ts';
+
+interface AssumedLaw {
+  readonly quantiles: readonly number[];
+  readonly dependentLoads?: readonly number[];
+  readonly bytes?: readonly number[];
+  readonly source: string;
+  readonly learn: 'inspect' | 'probe' | 'ask';
+}
+
+/** What is usual of each input, by its path: `db/assumed.json`. */
+export const ASSUMED_LAWS: Readonly<Record<string, AssumedLaw>> = data.laws as Readonly<Record<string, AssumedLaw>>;
+
+/** What of a study is not known. */
+interface AdvisedInputs {
+  readonly kernel: KernelWithOrigins;
+  readonly implementations?: readonly { readonly kernel: KernelChange }[] | undefined;
+  /** A study's own laws, by path: quantiles at even steps of probability. */
+  readonly assumed?: Readonly<Record<string, readonly number[]>> | undefined;
+  readonly pipeline?: Readonly<Record<string, unknown>> | undefined;
+}
+
+/** Fields that a measured pipeline replaces. */
+const MEASURED: ReadonlySet<KernelField> = new Set([
+  'dependentLoadsPerIteration',
+  'bytesPerIteration',
+  'accesses',
+  'chainInstructions',
+]);
+
+/** Refuses laws of inputs that have none, and such that do not ascend. */
+export function wrongLaw({ assumed = {} }: Pick<AdvisedInputs, 'assumed'>): Result<never> | null {
+  const paths = Object.entries(ASSUMED_LAWS).flatMap(([path, law]) => [
+    path,
+    ...(['dependentLoads', 'bytes'] as const).flatMap((part) => (law[part] ? [`${path}.${part}`] : [])),
+  ]);
+  for (const [path, law] of Object.entries(assumed)) {
+    const field = `assumed.${path}`;
+    if (!paths.includes(path))
+      return fail('bad-input', `assumed names "${path}", which has no law. Specify one of ${paths.join(', ')}.`, {
+        field,
+      });
+    if (law.some((value, at) => at > 0 && value < law[at - 1]))
+      return fail('bad-input', `assumed["${path}"] must ascend, not ${law.join(', ')}.`, { field });
+  }
+  return null;
+}
+
+/** The laws of a study: its own, else those of `db/assumed.json`. */
+function lawsOf(assumed: AdvisedInputs['assumed'] = {}): Laws {
+  const laws: Record<string, readonly number[]> = {};
+  for (const [path, { quantiles, dependentLoads, bytes }] of Object.entries(ASSUMED_LAWS)) {
+    laws[path] = assumed[path] ?? quantiles;
+    for (const [part, law] of Object.entries({ dependentLoads, bytes }))
+      if (law) laws[`${path}.${part}`] = assumed[`${path}.${part}`] ?? law;
+  }
+  return laws;
+}
+
+/** What of a study is not known on a device: inputs that nobody gave, and that have a law. */
+export function unknownOf({ kernel, implementations, assumed, pipeline }: AdvisedInputs, device: Device): Unknown {
+  const laws = lawsOf(assumed);
+  const measured = pipeline?.[device.id] !== undefined;
+  const isCpu = device.kind === 'cpu';
+  const fields = isCpu
+    ? []
+    : KERNEL_FIELDS.filter((field) => laws[`kernel.${field}`] && !(measured && MEASURED.has(field)));
+  const among = (full: KernelWithOrigins, of: number, some: readonly KernelField[]): UnknownField[] =>
+    some
+      .filter((field) => isUnknown(full, field, laws))
+      .map((field) => ({ field, of, stated: isStated(full, field, laws) }));
+  return {
+    laws,
+    kernel: [
+      ...among(kernel, -1, fields),
+      ...(implementations ?? []).flatMap((one, at) => {
+        const own = new Set(ownFields(one.kernel));
+        const full = implementationKernel(kernel, { name: '', kernel: one.kernel });
+        return among(
+          full,
+          at,
+          fields.filter((field) => own.has(field)),
+        );
+      }),
+    ],
+    device: measured ? [] : deviceUnknowns(device, laws),
+  };
+}
+
+function isUnknown(kernel: KernelWithOrigins, field: KernelField, laws: Laws): boolean {
+  const { accesses, unit, refill } = kernel;
+  if (field === 'accesses')
+    return accesses?.some((one) => one.pattern === 'scattered' && one.missFraction === undefined) ?? false;
+  const isOpen = (one: KernelField): boolean => isAssumed(kernelOrigin(kernel, one));
+  if (!isOpen(field)) return false;
+  // Whoever says what splitting costs says that iterations are split.
+  const isSharingOpen = isOpen('sharing') && isOpen('serialFraction') && isOpen('cooperationCost');
+  switch (field) {
+    case 'sharing':
+      return isSharingOpen;
+    case 'bytesPerIteration':
+      return !accesses;
+    case 'combine':
+      return isSharingOpen || kernel.sharing === 'deal';
+    case 'serialFraction':
+    case 'cooperationCost':
+      return isSharingOpen || kernel.sharing !== 'deal';
+    case 'refill':
+      // Changing a unit is as long as a unit where nobody said.
+      return refill !== undefined;
+    case 'flattenedCost':
+      return !refill && (!unit || (isOpen('unit') && !isStated(kernel, 'unit', laws)));
+    default:
+      return true;
+  }
+}
+
+/** Whether the study has a value of its own: neither the default nor the middle of the law. */
+function isStated(kernel: KernelWithOrigins, field: KernelField, laws: Laws): boolean {
+  const byDefault = (KERNEL_DEFAULTS as Partial<Record<KernelField, number | boolean>>)[field];
+  if (kernel[field] === undefined || kernel[field] === byDefault || field === 'sharing') return false;
+  if (field === 'accesses' || field === 'lengthsKnownBeforeLaunch') return true;
+  const middle = drawnKernel(kernel, [{ field, of: -1, stated: false }], laws, () => 0.5);
+  return kernelValue(kernel, field) !== kernelValue(middle, field);
+}
+
+/**
+ * The study with the middles of their laws as the inputs of its kernel that nobody gave, marked as assumed: what is
+ * predicted. The part of a gather that misses is left to the model, which knows its footprint.
+ */
+export function atMiddle<Inputs extends AdvisedInputs>(study: Inputs, devices: readonly Device[]): Inputs {
+  const { kernel, implementations } = study;
+  const laws = lawsOf(study.assumed);
+  const cpu = devices.some(({ kind }) => kind === 'cpu');
+  const unknown = devices.flatMap((device) => unknownOf(study, device).kernel);
+  const fields = unknown.filter(
+    // A CPU's time is that of the bytes, which its studies must give.
+    ({ field, of, stated }) => of < 0 && !stated && field !== 'accesses' && !(cpu && field === 'bytesPerIteration'),
+  );
+  if (fields.length === 0) return study;
+  const filled = (full: KernelWithOrigins, open: typeof fields): KernelWithOrigins => ({
+    ...drawnKernel(full, open, laws, () => 0.5),
+    origins: { ...full.origins, ...Object.fromEntries(open.map(({ field }) => [field, 'assumed' as const])) },
+  });
+  const chain = fields.filter(({ field }) => field === 'chainInstructions');
+  const ownChain = (change: KernelChange): KernelChange => {
+    const { instructionsPerIteration, chainInstructions } = change;
+    if (chain.length === 0 || chainInstructions !== undefined || instructionsPerIteration === undefined) return change;
+    const { chainInstructions: middle } = filled({ ...kernel, instructionsPerIteration }, chain);
+    return { ...change, chainInstructions: middle, origins: { ...change.origins, chainInstructions: 'assumed' } };
+  };
+  return {
+    ...study,
+    kernel: filled(kernel, fields),
+    ...(implementations && {
+      implementations: implementations.map((one) => ({ ...one, kernel: ownChain(one.kernel) })),
+    }),
+  };
+}
+
+function deviceUnknowns(device: Device, laws: Laws): readonly string[] {
+  if (device.kind === 'cpu') return [];
+  const isOpen = (field: string): boolean =>
+    field === 'achievedBandwidthFraction' ? device.achievedBandwidthFraction === undefined : isEstimate(device, field);
+  return Object.keys(laws).filter((path) => path.startsWith('device.') && isOpen(path.slice('device.'.length)));
+}

@@ -1,0 +1,97 @@
+import { describe, expect, it } from 'vitest';
+import { parseStudy } from '../../src-main/contract/parse.ts';
+import type { Study, StudyFile } from '../../src-main/contract/study.ts';
+import { ASSUMED_LAWS, atMiddle, unknownOf } from '../../src-main/services/studies/assumed.ts';
+import { locatedStudy } from '../../src-main/services/studies/studies.ts';
+import { drawnPlan, drawsOf, unknownPaths } from '../../src-workers/advise/unknown.ts';
+import { unwrap } from '../../src-workers/domain/result.ts';
+import { sortedQuantile } from '../../src-workers/numeric/statistics.ts';
+import type { SweepPlan } from '../../src-workers/predict/plan.ts';
+import { NOTHING_ELSE, smallStudy } from './export-runs.ts';
+import { cpu, gpu } from './sweep-plans.ts';
+
+const a100 = gpu('nvidia-a100-sxm4-40gb');
+const little = { name: 'k', registersPerThread: 40, instructionsPerIteration: 60 };
+const read = (kernel: StudyFile['kernel'], more: Partial<StudyFile> = {}): Study =>
+  unwrap(parseStudy(JSON.stringify(smallStudy({ kernel, ...more }))));
+const middle = (field: string): number => sortedQuantile(ASSUMED_LAWS[`kernel.${field}`].quantiles, 0.5);
+
+describe('a study at the middle of what nobody gave', () => {
+  it('has the middles of the laws, marked as assumed, and what was given', () => {
+    const { kernel } = atMiddle(read(little), [a100]);
+    expect(kernel).toMatchObject({
+      registersPerThread: 40,
+      instructionsPerIteration: 60,
+      sharing: 'deal',
+      dependentLoadsPerIteration: middle('dependentLoadsPerIteration'),
+      bytesPerIteration: middle('bytesPerIteration'),
+      unit: { instructions: middle('unit') },
+      chainInstructions: 60 * middle('chainInstructions'),
+    });
+    for (const field of ['sharing', 'bytesPerIteration', 'unit', 'prologue', 'chainInstructions'] as const)
+      expect(kernel.origins?.[field], field).toBe('assumed');
+    const own = read(little, { assumed: { 'kernel.unit': [5, 7] } });
+    expect(atMiddle(own, [a100]).kernel.unit?.instructions).toBe(6);
+  });
+
+  it('is as unknown as before, under the same draws', () => {
+    for (const kernel of [little, { ...little, sharing: 'deal' as const, unit: { instructions: 10 } }]) {
+      const study = read(kernel);
+      const filled = atMiddle(study, [a100]);
+      expect(atMiddle(filled, [a100])).toEqual(filled);
+      const [before, after] = [unknownOf(study, a100), unknownOf(filled, a100)];
+      expect(unknownPaths(after)).toEqual(unknownPaths(before));
+      const planOf = (one: Study) =>
+        ({ id: '', kernel: one.kernel, axes: { devices: [a100] } }) as unknown as SweepPlan;
+      for (const draw of drawsOf(before, 4)) {
+        const [was, is] = (
+          [
+            [study, before],
+            [filled, after],
+          ] as const
+        ).map(([one, unknown]) => {
+          const { origins: _origins, ...drawn } = drawnPlan(planOf(one), unknown, draw, '').kernel as Study['kernel'];
+          return drawn;
+        });
+        expect(is).toEqual(was);
+      }
+    }
+  });
+
+  it('is the study itself where all is given, on a CPU, and of measured cycles', () => {
+    const known = read({
+      ...little,
+      serialFraction: 0.1,
+      origins: { ...NOTHING_ELSE, search: 'given', carry: 'given' },
+    });
+    expect(atMiddle(known, [a100]).kernel).toBe(known.kernel);
+    const onCpu = read(little);
+    expect(atMiddle(onCpu, [cpu('amd-epyc-7302p')])).toBe(onCpu);
+    const pipeline = { [a100.id]: { latencyCycles: 100, issueCycles: 20, kneeSoftness: 6 } };
+    const { kernel } = atMiddle(read(little, { pipeline }), [a100]);
+    expect([kernel.bytesPerIteration, kernel.chainInstructions]).toEqual([0, undefined]);
+  });
+
+  it('has a chain of its own where an implementation has its own instructions', () => {
+    const implementations = [{ name: 'short', kernel: { instructionsPerIteration: 10 } }];
+    const [{ kernel }] = atMiddle(read(little, { implementations }), [a100]).implementations!;
+    expect(kernel.chainInstructions).toBeCloseTo(10 * middle('chainInstructions'), 12);
+  });
+
+  it('takes a zero that is written as given, and one that an earlier version filled in as assumed', () => {
+    const written = read({ ...little, bytesPerIteration: 0, serialFraction: 0 });
+    expect(written.kernel.origins).toMatchObject({ bytesPerIteration: 'given', cooperationCost: 'assumed' });
+    const { kernel } = atMiddle(written, [a100]);
+    expect(kernel).toMatchObject({
+      bytesPerIteration: 0,
+      serialFraction: 0,
+      cooperationCost: middle('cooperationCost'),
+    });
+    // Whoever says how much of an iteration is serial says that iterations are split.
+    expect(kernel.sharing).toBeUndefined();
+    const { origins: _origins, ...earlier } = written.kernel;
+    const kept = unwrap(locatedStudy({ study: { ...written, kernel: earlier } }, 'study 1')).study;
+    expect(atMiddle(kept, [a100]).kernel.bytesPerIteration).toBe(middle('bytesPerIteration'));
+    expect(unwrap(parseStudy(JSON.stringify(kept))).kernel).toEqual(kept.kernel);
+  });
+});
