@@ -231,6 +231,8 @@ function printPhases(terminal: Terminal, inspection: Inspection): void {
       terminal,
       sharing === 'deal'
         ? 'Threads that share a unit take iterations in turn: none waits for another within one.'
-        : 'Threads that share a unit share every iteration: they exchange values within it.',
+        : inspection.serialFraction === 1
+          ? 'Threads that share a unit all do every iteration: each needs what the one before it made.'
+          : 'Threads that share a unit share every iteration: they exchange values within it.',
     );
 }

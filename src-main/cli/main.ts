@@ -691,7 +691,7 @@ before the first access to memory counts for the thread and the rest for the uni
 With --json: {entry, name, arch, entries, registersPerThread, sharedMemoryBytesPerBlock, spillStoreBytes, spillLoadBytes, loops: [{line,
   instructionsPerIteration, byClass: {fp32, integer, fp64, special, memory, control}, dependentLoads,
   dependentExchanges, chainInstructions, shortestPath, unrolled, depth, divergent, marked}], chosen: {loop, why}, phases: {prologue, unit,
-  combine, refill}, sharing, accesses: [{pattern, elementBytes}], from, caps: [{cap, registersPerThread, spillStoreBytes,
+  combine, refill}, sharing, serialFraction, accesses: [{pattern, elementBytes}], from, caps: [{cap, registersPerThread, spillStoreBytes,
   spillLoadBytes}], launch, lengths, notes, study, unknown}; null is what the file does not say. from is sass, ptx, ptxas, cubin or ncu; loop
   counts from 0. A phase is {instructions, integerShare, fp64Share, specialShare, chainInstructions, dependentExchanges, dependentLoads,
   bytes}, without what is 0: of prologue for a thread, of combine for a step of the tree, of unit and refill for a unit. sharing is deal

@@ -107,6 +107,8 @@ export interface Inspection {
   /** What stands around it; empty where there are no loops. */
   readonly phases: InspectedPhases;
   readonly sharing: Sharing | null;
+  /** 1: each iteration needs what the one before made, so that threads gain nothing by sharing a unit. Null: not known. */
+  readonly serialFraction: 1 | null;
   /** What an iteration of it reads and writes in device memory. */
   readonly accesses: readonly MemoryAccess[];
   /** Where the loops are from; without loops, where the other figures are from. */
@@ -130,6 +132,7 @@ const INSPECTED_FIELDS = [
   'bytesPerIteration',
   'accesses',
   'sharing',
+  'serialFraction',
   'prologue',
   'unit',
   'combine',
@@ -165,7 +168,8 @@ export function inspectedText(value: NonNullable<InspectedFields[InspectedField]
 
 /** The fields of a kernel profile that an inspection says, with their values. */
 export function inspectedFields(inspection: Inspection): InspectedFields {
-  const { registersPerThread, sharedMemoryBytesPerBlock, chosen, loops, phases, sharing, accesses } = inspection;
+  const { registersPerThread, sharedMemoryBytesPerBlock, chosen, loops, phases, sharing, serialFraction, accesses } =
+    inspection;
   const loop = chosen && loops[chosen.loop];
   const share = (of: InstructionClass): number =>
     Number((loop!.byClass[of] / loop!.instructionsPerIteration).toPrecision(4));
@@ -183,6 +187,7 @@ export function inspectedFields(inspection: Inspection): InspectedFields {
       ...(accesses.length > 0 ? { accesses } : { bytesPerIteration: 0 }),
     }),
     ...(sharing && { sharing }),
+    ...(serialFraction !== null && { serialFraction }),
     ...phases,
   };
 }
@@ -202,6 +207,7 @@ export function unknownOf({
   accesses,
   bytesPerIteration,
   sharing,
+  serialFraction,
   combine,
   refill,
   ...fields
@@ -222,7 +228,7 @@ export function unknownOf({
             'Add bytesPerIteration if its data does not stay in the caches.',
         ]
       : []),
-    ...(sharing === 'split'
+    ...(sharing === 'split' && serialFraction === undefined
       ? [
           'How much faster an iteration is when threads share it (serialFraction, cooperationCost): what the study says ' +
             'of it decides between numbers of threads per unit.',
@@ -256,6 +262,7 @@ export function withInspected<Kernel extends { readonly origins?: object | undef
     ...fields,
     ...(fields.accesses && { bytesPerIteration: 0 }),
     ...(fields.sharing === 'deal' && { serialFraction: 0, cooperationCost: 0 }),
+    ...(fields.serialFraction === 1 && { cooperationCost: 0 }),
     ...((fields.unit ?? fields.refill) && { flattenedCost: 0 }),
   };
   const replaced = [

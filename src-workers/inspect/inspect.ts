@@ -109,6 +109,7 @@ export function inspectKernel(label: string, texts: KernelTexts, asked: Asked): 
     chosen,
     phases: around?.phases ?? {},
     sharing: around?.sharing ?? null,
+    serialFraction: around?.serial ? 1 : null,
     accesses: around?.accesses ?? [],
     from: of(sass) ? 'sass' : of(ptx) ? 'ptx' : usage ? 'ptxas' : file ? 'cubin' : 'ncu',
     caps,

@@ -1,9 +1,9 @@
 import { INSTRUCTION_CLASSES, type InspectedPhases, type InstructionClass } from '../domain/inspection.ts';
 import type { MemoryAccess, Phase, Sharing } from '../domain/kernel.ts';
 import { accessesOf, addressesOf, type Addresses } from './accesses.ts';
-import type { Sums } from './affine.ts';
+import { operationOf, type Sums } from './affine.ts';
 import { chainOf, type Region } from './chain.ts';
-import { instructionsIn, without, type Graph, type Loop } from './graph.ts';
+import { instructionsIn, leaves, without, type Graph, type Loop } from './graph.ts';
 import { splitOperands, type Instruction } from './instruction.ts';
 import { workOf } from './unrolling.ts';
 
@@ -11,6 +11,8 @@ import { workOf } from './unrolling.ts';
 export interface KernelPhases {
   readonly phases: InspectedPhases;
   readonly sharing: Sharing;
+  /** Whether an iteration needs what the one before made: threads that share the unit then do all of them. */
+  readonly serial: boolean;
   readonly accesses: readonly MemoryAccess[];
   /** Threads that the unrolled tree of a unit combines; 1: it has none. */
   readonly threadsPerUnit: number;
@@ -79,7 +81,8 @@ export function phasesAround(
   const { unrolled } = described[chosen];
   if (unrolled > 1) unit = without(unit, straightRest(graph, unit, own));
   const tree = treeOf(code, [...instructionsIn(graph, around.blocks)], unit);
-  const sharing = cooperates(code, own) ? 'split' : 'deal';
+  const serial = !cooperates(code, own) && loop.refill.size === 0 && waitsForBefore(graph, loop, sums);
+  const sharing = serial || cooperates(code, own) ? 'split' : 'deal';
   // Where iterations are split, another loop with exchanges may be the same one, unrolled.
   const treeLoop =
     sharing === 'split'
@@ -103,6 +106,7 @@ export function phasesAround(
       ...(combine && { combine }),
     },
     sharing,
+    serial,
     accesses: accessesOf(graph.code, addresses, own, unrolled, 2 ** tree.steps),
     threadsPerUnit: 2 ** tree.steps,
     // What an unrolled loop leaves are other iterations of the unit.
@@ -140,6 +144,34 @@ function straightRest(
     if (work.length > 1 && work.every((at) => inLoop.has(named(at) ?? ''))) for (const at of stretch) rest.add(at);
   }
   return rest;
+}
+
+/** What a counter does, in a name of PTX or machine code: others make something that the next iteration cannot know. */
+const COUNTS = /^(add|sub|min|max|mov|selp|setp|neg|abs|[FD]ADD|[FD]?MNMX|FSEL|[FD]SETP)\b/;
+
+/**
+ * Whether an iteration needs what the one before it made: where an end of the loop, or the address of a load, depends
+ * on a value that each iteration makes of the one before, other than by counting. A sum alone does not count: threads
+ * can add up parts of it. Of a value that is written on several ways the last one in the code is followed.
+ */
+function waitsForBefore(graph: Graph, loop: Loop, sums: Sums): boolean {
+  const { code, to } = graph;
+  const makers = (at: number): readonly number[] =>
+    code[at].reads.flatMap((name) => sums.carried(name, at) ?? sums.last(name, at) ?? []).filter(sums.inLoop);
+  const behind = (starts: readonly number[]): ReadonlySet<number> => {
+    const found = new Set(starts);
+    for (const at of found) for (const one of makers(at)) found.add(one);
+    return found;
+  };
+  const makes = ({ class: name, text, loads }: Instruction): boolean => {
+    const operation = operationOf(text).name;
+    return (
+      loads || /^(shr|SHF\.R)\b/.test(operation) || (/^(fp32|fp64|special)$/.test(name) && !COUNTS.test(operation))
+    );
+  };
+  const ends = [...loop.blocks].filter((block) => leaves(graph, loop.blocks, block)).map((block) => to[block] - 1);
+  const loaded = [...instructionsIn(graph, loop.own)].filter((at) => code[at].loads);
+  return [...behind(ends), ...loaded].some((at) => makes(code[at]) && behind(makers(at)).has(at));
 }
 
 /** Whether threads wait for one another in it, or exchange values. */

@@ -95,6 +95,32 @@ describe('phases of PTX', () => {
     expect(inspection.accesses.map(({ pattern, elementBytes }) => `${pattern} ${elementBytes}`)).toEqual(accesses);
   });
 
+  // Escape times, Newton's method and walks along a list; sums over rows, one loop over all units, and trees.
+  it('knows an iteration that needs what the one before it made', () => {
+    const kernels = readFileSync('test/data/inspect/kernels.ptx', 'utf8');
+    const serial = (ptx: string) =>
+      [...ptx.matchAll(/\.entry (\w+)/g)].flatMap(([, entry]) =>
+        read(ptx, entry).serialFraction === 1 ? [read(ptx, entry).name] : [],
+      );
+    expect(serial(kernels)).toEqual([
+      'collatz',
+      'chase',
+      'branches',
+      'mandelbrot',
+      'newton',
+      expect.stringContaining('walk<int>'),
+    ]);
+    expect(serial(LOOPS)).toEqual(['chase']);
+    expect(serial(PHASES)).toEqual([]);
+    expect(serial(readFileSync('test/data/inspect/unrolled.ptx', 'utf8'))).toEqual(['steps']);
+    for (const arch of ['sm_80', 'sm_90']) {
+      const sass = readFileSync(`test/data/inspect/unrolled.${arch}.sass`, 'utf8');
+      const { entries } = unwrap(inspectKernel('file', { sass }, { entry: 'row' }));
+      const found = entries.filter((entry) => unwrap(inspectKernel('file', { sass }, { entry })).serialFraction === 1);
+      expect(found).toEqual(['steps']);
+    }
+  });
+
   it('tells threads that exchange within an iteration from those that do once a unit', () => {
     const sharing = ['nested8', 'spmv1', 'flatone1'].map((entry) => read(LOOPS, entry).sharing);
     expect(sharing).toEqual(['deal', 'deal', 'deal']);

@@ -319,9 +319,11 @@ it('changes the fields of a kernel that it knows, marks them as imported, and ta
     dependentExchanges: 0,
     dependentLoadsPerIteration: 1,
     accesses: [{ pattern: 'scattered', elementBytes: 16 }],
-    sharing: 'deal',
+    // Each iteration loads where the next one goes on.
+    sharing: 'split',
+    serialFraction: 1,
   });
-  const replaced = { serialFraction: 0, cooperationCost: 0, flattenedCost: 0, bytesPerIteration: 0 };
+  const replaced = { cooperationCost: 0, flattenedCost: 0, bytesPerIteration: 0 };
   const written = JSON.parse(JSON.stringify(withInspected(kernel, found))) as typeof kernel;
   expect(written).toEqual({
     name: 'walk',
