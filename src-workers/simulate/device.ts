@@ -1,5 +1,5 @@
 import { fail, ok, type Result } from '../domain/result.ts';
-import { indexedQueue } from '../numeric/queue.ts';
+import { indexedQueue, type IndexedQueue } from '../numeric/queue.ts';
 import type { Random } from './random.ts';
 import type { BlockSource } from './samplers.ts';
 
@@ -78,41 +78,17 @@ const CANCEL_CHECK_BLOCKS = 4096;
 const SAME_INSTANT = 1e-12;
 
 /**
- * Prepares the discrete-event simulation of one launch.
- *
- * All resident active groups of a multiprocessor advance at the same rate, so each multiprocessor counts time in
- * iterations (its virtual time): a group of depth D that starts at v ends at v + D whatever else happens. Between two
- * ends of blocks a multiprocessor is on its own, so the device-wide queue holds one entry per multiprocessor: the time
- * of its next block end.
+ * The active groups of every multiprocessor, each a heap by virtual end.
+ * @param capacity groups that a multiprocessor holds
  */
-export function prepareDevice(launch: Launch, source: BlockSource, cancelled?: () => boolean): Result<DeviceRun> {
-  const checked = checkLaunch(launch);
-  if (!checked.ok) return checked;
-  const M = launch.multiprocessors;
-  const R = launch.residentBlocks;
-  const W = launch.groupsPerBlock;
-  const G = launch.gridBlocks;
-  const rate = launch.cyclesPerIteration;
-  const heapCapacity = R * W;
-
-  const time = new Float64Array(M);
-  const virtual = new Float64Array(M);
-  // Heap of groups per multiprocessor, keyed by virtual end.
-  const heapEnd = new Float64Array(M * heapCapacity);
-  const heapSlot = new Int32Array(M * heapCapacity);
-  const active = new Int32Array(M);
-  const groupsLeft = new Int32Array(M * R);
-  const slotBlock = new Int32Array(M * R);
-  const freeSlots = new Int32Array(M * R);
-  const freeCount = new Int32Array(M);
-  // Multiprocessors by the time of their next block end.
-  const queue = indexedQueue(time);
-  const depths = new Float64Array(W);
-  const freed = new Int32Array(M);
-  let lastDispatchCycles = 0;
+function groupHeaps(multiprocessors: number, capacity: number) {
+  /** The first entry of a multiprocessor is its earliest end. */
+  const heapEnd = new Float64Array(multiprocessors * capacity);
+  const heapSlot = new Int32Array(multiprocessors * capacity);
+  const active = new Int32Array(multiprocessors);
 
   function pushGroup(s: number, end: number, slot: number): void {
-    const base = s * heapCapacity;
+    const base = s * capacity;
     let i = active[s]++;
     while (i > 0) {
       const parent = (i - 1) >> 1;
@@ -128,7 +104,7 @@ export function prepareDevice(launch: Launch, source: BlockSource, cancelled?: (
 
   /** Removes the group that ends first and returns its slot. */
   function popGroup(s: number): number {
-    const base = s * heapCapacity;
+    const base = s * capacity;
     const slot = heapSlot[base];
     const size = --active[s];
     const end = heapEnd[base + size];
@@ -148,6 +124,44 @@ export function prepareDevice(launch: Launch, source: BlockSource, cancelled?: (
     heapSlot[base + i] = moved;
     return slot;
   }
+
+  return { heapEnd, active, pushGroup, popGroup };
+}
+
+/** Takes the multiprocessors whose next end is not after `until` into `ended`, in their order. Returns their number. */
+function takeEnded(queue: IndexedQueue, time: Float64Array, until: number, ended: Int32Array): number {
+  let count = 0;
+  while (queue.size() > 0 && time[queue.first()] <= until) ended[count++] = queue.pop();
+  if (count > 1) ended.subarray(0, count).sort();
+  return count;
+}
+
+/**
+ * Prepares the discrete-event simulation of one launch.
+ *
+ * All resident active groups of a multiprocessor advance at the same rate, so each multiprocessor counts time in
+ * iterations (its virtual time): a group of depth D that starts at v ends at v + D whatever else happens. Between two
+ * ends of blocks a multiprocessor is on its own, so the device-wide queue holds one entry per multiprocessor: the time
+ * of its next block end.
+ */
+export function prepareDevice(launch: Launch, source: BlockSource, cancelled?: () => boolean): Result<DeviceRun> {
+  const checked = checkLaunch(launch);
+  if (!checked.ok) return checked;
+  const { multiprocessors: M, residentBlocks: R, groupsPerBlock: W, gridBlocks: G, cyclesPerIteration: rate } = launch;
+  const heapCapacity = R * W;
+
+  const time = new Float64Array(M);
+  const virtual = new Float64Array(M);
+  const { heapEnd, active, pushGroup, popGroup } = groupHeaps(M, heapCapacity);
+  const groupsLeft = new Int32Array(M * R);
+  const slotBlock = new Int32Array(M * R);
+  const freeSlots = new Int32Array(M * R);
+  const freeCount = new Int32Array(M);
+  // Multiprocessors by the time of their next block end.
+  const queue = indexedQueue(time);
+  const depths = new Float64Array(W);
+  const freed = new Int32Array(M);
+  let lastDispatchCycles = 0;
 
   return ok({
     get lastDispatchCycles() {
@@ -228,10 +242,7 @@ export function prepareDevice(launch: Launch, source: BlockSource, cancelled?: (
         }
         // Everything that ends at this instant ends before anything is dispatched, so that ties are dealt out evenly.
         const now = time[queue.first()];
-        const instant = now * (1 + SAME_INSTANT);
-        let freedCount = 0;
-        while (queue.size() > 0 && time[queue.first()] <= instant) freed[freedCount++] = queue.pop();
-        if (freedCount > 1) freed.subarray(0, freedCount).sort();
+        const freedCount = takeEnded(queue, time, now * (1 + SAME_INSTANT), freed);
         lastDispatchCycles = now;
         let slotsLeft = true;
         while (slotsLeft && block < G) {
