@@ -23,24 +23,11 @@ const NEWLINE = 0x0a;
 /** Thrown and caught here: the text ends in the middle. */
 const CUT_OFF = Symbol('cut off');
 
-/**
- * Reads a JSON object member by member, and the containers named in `apart` (objects or arrays) entry by entry, so that
- * a large file needs neither one large tree nor one long turn, and one that was cut off gives what it has. `NaN` and
- * infinities, which Python writes, are read as `null`. Member names are values, never keys of an object of ours.
- *
- * Returns whether the text is whole. Throws a `FailureError` that names the line on anything that is not JSON, or a
- * member of more than `MAX_MEMBER_BYTES`.
- */
-export async function eachJsonMember(
-  bytes: Uint8Array,
-  label: string,
-  apart: readonly string[],
-  take: (member: JsonMember) => void,
-): Promise<{ readonly whole: boolean }> {
+/** Reads what JSON is made of, one after another; throws `CUT_OFF` where the text ends. */
+function openReader(bytes: Uint8Array, label: string) {
   const decoder = new TextDecoder('utf-8');
   let at = bytes[0] === 0xef && bytes[1] === 0xbb && bytes[2] === 0xbf ? 3 : 0;
   let line = 1;
-  const slice = new Slice();
 
   const skipSpace = (): void => {
     for (; at < bytes.length; at++) {
@@ -126,6 +113,29 @@ export async function eachJsonMember(
     at++;
     return true;
   };
+  const end = (): void => {
+    skipSpace();
+    if (at < bytes.length) unexpected('Remove what follows the last bracket');
+  };
+  return { line: () => line, skipSpace, step, readKey, readValue, isEmpty, end };
+}
+
+/**
+ * Reads a JSON object member by member, and the containers named in `apart` (objects or arrays) entry by entry, so that
+ * a large file needs neither one large tree nor one long turn, and one that was cut off gives what it has. `NaN` and
+ * infinities, which Python writes, are read as `null`. Member names are values, never keys of an object of ours.
+ *
+ * Returns whether the text is whole. Throws a `FailureError` that names the line on anything that is not JSON, or a
+ * member of more than `MAX_MEMBER_BYTES`.
+ */
+export async function eachJsonMember(
+  bytes: Uint8Array,
+  label: string,
+  apart: readonly string[],
+  take: (member: JsonMember) => void,
+): Promise<{ readonly whole: boolean }> {
+  const { line, skipSpace, step, readKey, readValue, isEmpty, end } = openReader(bytes, label);
+  const slice = new Slice();
 
   const readContainer = async (container: string): Promise<void> => {
     const open = step([OPEN_BRACE, OPEN_BRACKET], `a list or an object of "${container}"`);
@@ -133,7 +143,7 @@ export async function eachJsonMember(
     if (isEmpty(close)) return;
     for (let position = 0; ; position++) {
       skipSpace();
-      const here = line;
+      const here = line();
       const key = open === OPEN_BRACE ? readKey() : String(position);
       take({ key, container, position, line: here, value: readValue() });
       const next = step([COMMA, close], `"," or "${String.fromCharCode(close)}" after an entry`);
@@ -147,15 +157,14 @@ export async function eachJsonMember(
     if (!isEmpty(CLOSE_BRACE)) {
       for (let position = 0; ; position++) {
         skipSpace();
-        const here = line;
+        const here = line();
         const key = readKey();
         if (apart.includes(key)) await readContainer(key);
         else take({ key, container: null, position, line: here, value: readValue() });
         if (step([COMMA, CLOSE_BRACE], '"," or "}" after a member') === CLOSE_BRACE) break;
       }
     }
-    skipSpace();
-    if (at < bytes.length) unexpected('Remove what follows the last bracket');
+    end();
     return { whole: true };
   } catch (error) {
     if (error === CUT_OFF) return { whole: false };

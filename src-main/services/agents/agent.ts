@@ -66,17 +66,10 @@ export async function openAgent(options: AgentOptions): Promise<Result<RunningAg
   return connected(options, (connection) => agentOn(connection, options));
 }
 
-async function agentOn(connection: Connection, options: AgentOptions): Promise<RunningAgent> {
-  const { name, pool, programs, devices, silenceMs, say } = options;
-  const { redis, key } = connection;
-  const { Worker } = await import('bullmq');
-  const id = randomUUID();
-  const closing = new AbortController();
-  const runs = new Map<string, number | null>();
-  let done = 0;
-
+/** The plans of tasks by their digest; the last ones are kept. */
+function plansOf({ redis, key }: Connection) {
   const plans = new Map<string, Promise<unknown>>();
-  const planOf = async <Plan extends SweepPlan | BenchPlan>(digest: string): Promise<Plan> => {
+  return async <Plan extends SweepPlan | BenchPlan>(digest: string): Promise<Plan> => {
     const loading = kept(plans, MAX_PLANS, digest, async () => {
       const bytes = await redis.getBuffer(key('plan', digest));
       if (!bytes) throw new Error('The plan of this task is no longer in Redis.');
@@ -86,11 +79,93 @@ async function agentOn(connection: Connection, options: AgentOptions): Promise<R
     loading.catch(() => plans.delete(digest));
     return (await loading) as Plan;
   };
+}
 
-  /** Nobody waits for work of an owner that has been silent; one that comes back hands it out again. */
-  const isOwned = async (owner: string): Promise<boolean> => (await redis.exists(key('owner', owner))) === 1;
+/** Writes what is said of a measurement for its owner, who reads along. */
+function recordsOf({ redis, key }: Connection, jobId: string) {
+  const stream = key('records', jobId);
+  return async (said: Said): Promise<void> => {
+    await redis.multi().xadd(stream, '*', 'said', JSON.stringify(said)).expire(stream, RESULT_KEPT_S).exec();
+  };
+}
+
+/** Measures with nothing beside it on this machine. */
+function aloneBeside(tasks: { pause: () => Promise<void>; resume: () => unknown }) {
+  let measuring: Promise<unknown> = Promise.resolve();
+  return <T>(body: () => Promise<T>): Promise<T> => {
+    const next = measuring.then(async () => {
+      await tasks.pause();
+      try {
+        return await body();
+      } finally {
+        void tasks.resume();
+      }
+    });
+    measuring = next.catch(() => {});
+    return next;
+  };
+}
+
+/** Says once of each host that waits for an agent of another version, that this is not one. */
+function refusals(connection: Connection, say: AgentOptions['say']) {
+  const refused = new Set<string>();
+  return async (): Promise<void> => {
+    for (const { host, versions, waiting } of await announced<OwnerRecord>(connection, 'owner'))
+      if (versions !== VERSIONS && waiting > 0 && refused.size !== refused.add(`${host} ${versions}`).size)
+        say(
+          `Refused work of ${host}: it runs ${versions}, and this agent ${VERSIONS}. Install the same version on both.`,
+        );
+  };
+}
+
+/** Nobody waits for work of an owner that has been silent; one that comes back hands it out again. */
+const isOwned = async ({ redis, key }: Connection, owner: string): Promise<boolean> =>
+  (await redis.exists(key('owner', owner))) === 1;
+
+/** Measures a job, and tells its owner what is found as it comes; stops where the owner falls silent. */
+async function measureForOwner(
+  connection: Connection,
+  engine: Pick<AgentOptions, 'pool' | 'programs'>,
+  target: string,
+  job: Job<MeasuringJob>,
+  plan: BenchPlan,
+  stop: AbortSignal,
+): Promise<void> {
+  const write = recordsOf(connection, job.id!);
+  const lost = new AbortController();
+  const watch = repeat(HEARTBEAT_MS, async () => {
+    if (!(await isOwned(connection, job.data.owner))) lost.abort();
+  });
+  const signal = AbortSignal.any([stop, lost.signal]);
+  const written: Promise<void>[] = [];
+  try {
+    const end = await measureHere(engine, target, plan, job.data.limits, signal, async (record, atMs) => {
+      // A program that waited for a Redis that is away would exceed its time limit.
+      written.push(write({ record, atMs }));
+      written.at(-1)!.catch(() => {});
+      return ok(null);
+    });
+    await Promise.all(written);
+    // Without a last word the owner hands out what is left of the measurement.
+    if (!signal.aborted) await write({ end });
+  } finally {
+    watch.stop();
+  }
+}
+
+async function agentOn(connection: Connection, options: AgentOptions): Promise<RunningAgent> {
+  const { name, pool, programs, devices, silenceMs, say } = options;
+  const { redis, key } = connection;
+  const { Worker } = await import('bullmq');
+  const id = randomUUID();
+  const closing = new AbortController();
+  const runs = new Map<string, number | null>();
+  let done = 0;
+
+  const planOf = plansOf(connection);
+
   const during = async <T>(job: Job<TaskJob | MeasuringJob>, body: () => Promise<T>): Promise<T | null> => {
-    if (!(await isOwned(job.data.owner))) return null;
+    if (!(await isOwned(connection, job.data.owner))) return null;
     runs.set(job.id!, job.data.runId);
     try {
       return await body();
@@ -118,37 +193,9 @@ async function agentOn(connection: Connection, options: AgentOptions): Promise<R
   const doMeasure = (target: string, job: Job<MeasuringJob>, cancelled?: AbortSignal) =>
     alone(() =>
       during(job, async () => {
-        const stream = key('records', job.id!);
-        const write = async (said: Said): Promise<void> => {
-          await redis.multi().xadd(stream, '*', 'said', JSON.stringify(said)).expire(stream, RESULT_KEPT_S).exec();
-        };
         const plan = await planOf<BenchPlan>(job.data.plan);
-        const lost = new AbortController();
-        const watch = repeat(HEARTBEAT_MS, async () => {
-          if (!(await isOwned(job.data.owner))) lost.abort();
-        });
-        const signal = AbortSignal.any([closing.signal, lost.signal, ...(cancelled ? [cancelled] : [])]);
-        const written: Promise<void>[] = [];
-        try {
-          const end = await measureHere(
-            { pool, programs },
-            target,
-            plan,
-            job.data.limits,
-            signal,
-            async (record, atMs) => {
-              // A program that waited for a Redis that is away would exceed its time limit.
-              written.push(write({ record, atMs }));
-              written.at(-1)!.catch(() => {});
-              return ok(null);
-            },
-          );
-          await Promise.all(written);
-          // Without a last word the owner hands out what is left of the measurement.
-          if (!signal.aborted) await write({ end });
-        } finally {
-          watch.stop();
-        }
+        const stop = AbortSignal.any([closing.signal, ...(cancelled ? [cancelled] : [])]);
+        await measureForOwner(connection, { pool, programs }, target, job, plan, stop);
       }),
     );
 
@@ -164,20 +211,7 @@ async function agentOn(connection: Connection, options: AgentOptions): Promise<R
     concurrency: pool.workers + 1,
     maxStalledCount: MAX_STALLS,
   });
-  let measuring: Promise<unknown> = Promise.resolve();
-  /** Measures with nothing beside it on this machine. */
-  const alone = <T>(body: () => Promise<T>): Promise<T> => {
-    const next = measuring.then(async () => {
-      await tasks.pause();
-      try {
-        return await body();
-      } finally {
-        void tasks.resume();
-      }
-    });
-    measuring = next.catch(() => {});
-    return next;
-  };
+  const alone = aloneBeside(tasks);
   const workers = [
     tasks,
     ...devices.map(
@@ -198,7 +232,7 @@ async function agentOn(connection: Connection, options: AgentOptions): Promise<R
   listener.on('message', (_channel, jobId: string) => workers.forEach((worker) => worker.cancelJob(jobId)));
   await listener.subscribe(key(CANCEL_CHANNEL));
 
-  const refused = new Set<string>();
+  const refuseOthers = refusals(connection, say);
   const beat = async (): Promise<void> => {
     const self: AgentRecord = {
       name,
@@ -210,11 +244,7 @@ async function agentOn(connection: Connection, options: AgentOptions): Promise<R
       done,
     };
     await announce(connection, 'agent', id, self);
-    for (const { host, versions, waiting } of await announced<OwnerRecord>(connection, 'owner'))
-      if (versions !== VERSIONS && waiting > 0 && refused.size !== refused.add(`${host} ${versions}`).size)
-        say(
-          `Refused work of ${host}: it runs ${versions}, and this agent ${VERSIONS}. Install the same version on both.`,
-        );
+    await refuseOthers();
   };
   await beat();
   const beats = repeat(HEARTBEAT_MS, beat);

@@ -60,16 +60,14 @@ export interface Launcher {
   destroy(): void;
 }
 
-export function createLauncher(device: GPUDevice): Launcher {
-  const pipelines = new Map<string, Promise<GPUComputePipeline>>();
-  const own: GPUBuffer[] = [];
+/** Runs what may fail on the device, and says why it failed. */
+function guardOf(device: GPUDevice) {
   let lost: string | null = null;
   void device.lost.then(({ reason, message }) => {
     lost = message || reason;
   });
 
-  /** Runs what may fail on the device, and says why it failed. */
-  async function guarded<T>(work: () => Promise<T>): Promise<T> {
+  return async <T>(work: () => Promise<T>): Promise<T> => {
     if (lost !== null) throw new DeviceLostError(lost);
     for (const filter of ['validation', 'out-of-memory', 'internal'] as const) device.pushErrorScope(filter);
     let value: T;
@@ -93,7 +91,13 @@ export function createLauncher(device: GPUDevice): Launcher {
       });
     }
     return value;
-  }
+  };
+}
+
+export function createLauncher(device: GPUDevice): Launcher {
+  const pipelines = new Map<string, Promise<GPUComputePipeline>>();
+  const own: GPUBuffer[] = [];
+  const guarded = guardOf(device);
 
   const buffer = (size: number, usage: number): GPUBuffer => {
     const made = device.createBuffer({ size: Math.max(16, Math.ceil(size / 4) * 4), usage });
