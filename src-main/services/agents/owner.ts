@@ -111,23 +111,7 @@ async function ownerOn(connection: Connection, storeId: string): Promise<Owner> 
     repeat(RECONCILE_MS, () => Promise.allSettled([...pending.keys()].map((jobId) => look(jobId)))),
   ];
 
-  const plans = new WeakMap<object, { readonly digest: string; readonly bytes: Buffer }>();
-  /** A plan as agents find it. A run's plan is the same object for all its tasks. */
-  const packed = (plan: SweepPlan | BenchPlan): { readonly digest: string; readonly bytes: Buffer } => {
-    let known = plans.get(plan);
-    if (!known) {
-      // Its id names the plan within a process; here its digest does.
-      const bytes = encode('id' in plan ? { ...plan, id: '' } : plan);
-      plans.set(plan, (known = { bytes, digest: digestOf(bytes) }));
-    }
-    return known;
-  };
-  /** Puts a plan where agents find it. */
-  const putPlan = async (plan: SweepPlan | BenchPlan): Promise<void> => {
-    const { digest, bytes } = packed(plan);
-    const at = key('plan', digest);
-    if ((await redis.expire(at, PLAN_KEPT_S)) === 0) await redis.set(at, bytes, 'EX', PLAN_KEPT_S);
-  };
+  const { packed, putPlan } = sharedPlans(connection);
   const cancel = (jobId: string): void => void redis.publish(key(CANCEL_CHANNEL), jobId).catch(() => {});
   const capable = (): readonly AgentRecord[] => agents.filter(({ versions }) => versions === VERSIONS);
 
@@ -167,59 +151,10 @@ async function ownerOn(connection: Connection, storeId: string): Promise<Owner> 
     },
     async measure({ agent, target }, runId, plan, limits, signal, take) {
       const jobId = ['measure', storeId, runId, randomUUID()].join('-');
-      const stream = key('records', jobId);
       const device: Queue = new BullQueue(deviceQueue(agent, target), shared);
-      device.on('error', () => {});
-      // Reading waits, so it needs a connection of its own.
-      const reader = redis.duplicate();
-      reader.on('error', () => {});
-      let onAbort!: () => void;
-      const aborted = new Promise<never>((_, reject) => (onAbort = () => reject(signal.reason as Error)));
-      aborted.catch(() => cancel(jobId));
-      signal.addEventListener('abort', onAbort, { once: true });
-      if (signal.aborted) onAbort();
-      /** What waits for a Redis that is away ends where the measurement is cancelled. */
-      const unlessAborted = <T>(work: Promise<T>): Promise<T> => Promise.race([work, aborted]);
       const data: MeasuringJob = { owner: id, runId, plan: packed(plan).digest, limits };
-      const handOut = async (): Promise<void> => {
-        // Two processes of one agent must not measure each other.
-        await device.setGlobalConcurrency(1);
-        await putPlan(plan);
-        if (!signal.aborted) await device.add('measure', data, { jobId, removeOnComplete: true, removeOnFail: true });
-      };
-      try {
-        await unlessAborted(handOut());
-        let last = '0';
-        let gone = false;
-        for (;;) {
-          const read = await unlessAborted(reader.xread('BLOCK', RECORD_WAIT_MS, 'STREAMS', stream, last));
-          for (const [entry, [, text]] of read?.[0][1] ?? []) {
-            last = entry;
-            const said = JSON.parse(text) as Said;
-            if ('end' in said) return said.end;
-            const taken = await take(said.record, said.atMs);
-            if (!taken.ok) {
-              cancel(jobId);
-              return ok({ kind: 'refused', message: taken.error.message });
-            }
-          }
-          if (read) continue;
-          // A job that is gone without a last word was taken from an agent that was silent for too long. The word may
-          // just have come.
-          if (gone) return ok({ kind: 'lost' });
-          gone = (await unlessAborted(device.getJobState(jobId))) === 'unknown';
-        }
-      } catch (error) {
-        if (signal.aborted) return ok({ kind: 'cancelled' });
-        return fail(
-          'unsupported',
-          `The Redis at ${place} failed: ${error instanceof Error ? error.message : 'closed'}.`,
-        );
-      } finally {
-        signal.removeEventListener('abort', onAbort);
-        reader.disconnect();
-        void Promise.allSettled([device.remove(jobId), redis.del(stream)]).then(() => device.close());
-      }
+      const job = { jobId, device, data, putPlan: () => putPlan(plan), cancel: () => cancel(jobId) };
+      return measureOnAgent(connection, job, signal, take);
     },
     async state() {
       const ask = async () =>
@@ -249,6 +184,95 @@ async function ownerOn(connection: Connection, storeId: string): Promise<Owner> 
     },
   };
 }
+
+/** The plans of tasks, as agents find them by their digest. */
+function sharedPlans({ redis, key }: Connection) {
+  const plans = new WeakMap<object, { readonly digest: string; readonly bytes: Buffer }>();
+  /** A plan as agents find it. A run's plan is the same object for all its tasks. */
+  const packed = (plan: SweepPlan | BenchPlan): { readonly digest: string; readonly bytes: Buffer } => {
+    let known = plans.get(plan);
+    if (!known) {
+      // Its id names the plan within a process; here its digest does.
+      const bytes = encode('id' in plan ? { ...plan, id: '' } : plan);
+      plans.set(plan, (known = { bytes, digest: digestOf(bytes) }));
+    }
+    return known;
+  };
+  /** Puts a plan where agents find it. */
+  const putPlan = async (plan: SweepPlan | BenchPlan): Promise<void> => {
+    const { digest, bytes } = packed(plan);
+    const at = key('plan', digest);
+    if ((await redis.expire(at, PLAN_KEPT_S)) === 0) await redis.set(at, bytes, 'EX', PLAN_KEPT_S);
+  };
+  return { packed, putPlan };
+}
+
+/** A measurement that is handed to the agent of a device. */
+interface HandedOut {
+  readonly jobId: string;
+  readonly device: Queue;
+  readonly data: MeasuringJob;
+  readonly putPlan: () => Promise<void>;
+  readonly cancel: () => void;
+}
+
+/** Hands out a measurement, and takes what its agent says until the last word. */
+const measureOnAgent = async (
+  { redis, key, place }: Connection,
+  job: HandedOut,
+  signal: AbortSignal,
+  take: Parameters<Owner['measure']>[5],
+): ReturnType<Owner['measure']> => {
+  const { jobId, device } = job;
+  const stream = key('records', jobId);
+  device.on('error', () => {});
+  // Reading waits, so it needs a connection of its own.
+  const reader = redis.duplicate();
+  reader.on('error', () => {});
+  let onAbort!: () => void;
+  const aborted = new Promise<never>((_, reject) => (onAbort = () => reject(signal.reason as Error)));
+  aborted.catch(() => job.cancel());
+  signal.addEventListener('abort', onAbort, { once: true });
+  if (signal.aborted) onAbort();
+  /** What waits for a Redis that is away ends where the measurement is cancelled. */
+  const unlessAborted = <T>(work: Promise<T>): Promise<T> => Promise.race([work, aborted]);
+  const handOut = async (): Promise<void> => {
+    // Two processes of one agent must not measure each other.
+    await device.setGlobalConcurrency(1);
+    await job.putPlan();
+    if (!signal.aborted) await device.add('measure', job.data, { jobId, removeOnComplete: true, removeOnFail: true });
+  };
+  try {
+    await unlessAborted(handOut());
+    let last = '0';
+    let gone = false;
+    for (;;) {
+      const read = await unlessAborted(reader.xread('BLOCK', RECORD_WAIT_MS, 'STREAMS', stream, last));
+      for (const [entry, [, text]] of read?.[0][1] ?? []) {
+        last = entry;
+        const said = JSON.parse(text) as Said;
+        if ('end' in said) return said.end;
+        const taken = await take(said.record, said.atMs);
+        if (!taken.ok) {
+          job.cancel();
+          return ok({ kind: 'refused', message: taken.error.message });
+        }
+      }
+      if (read) continue;
+      // A job that is gone without a last word was taken from an agent that was silent for too long. The word may
+      // just have come.
+      if (gone) return ok({ kind: 'lost' });
+      gone = (await unlessAborted(device.getJobState(jobId))) === 'unknown';
+    }
+  } catch (error) {
+    if (signal.aborted) return ok({ kind: 'cancelled' });
+    return fail('unsupported', `The Redis at ${place} failed: ${error instanceof Error ? error.message : 'closed'}.`);
+  } finally {
+    signal.removeEventListener('abort', onAbort);
+    reader.disconnect();
+    void Promise.allSettled([device.remove(jobId), redis.del(stream)]).then(() => device.close());
+  }
+};
 
 /** Says that an owner or agent is there; it is forgotten when it says so no more. */
 export async function announce(
