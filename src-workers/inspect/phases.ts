@@ -39,7 +39,8 @@ const regionOf = (blocks: Iterable<number>, head: number, counted: ReadonlySet<n
  *   memory all is `prologue`, from there on `unit`.
  * - Where it is one loop over the iterations of all units of a thread, what changes the unit is `refill`, and there is no `unit`.
  * - `combine`: the shuffles of `unit` (or `refill`), what joins their results, and the moves that only they need, for a step of the tree. A tree
- *   by shared memory and barriers counts where it is a loop of its own; unrolled it stays in `unit`.
+ *   by shared memory and barriers counts where it is a loop of its own; unrolled it stays in `unit`. It is
+ *   nothing where iterations leave no result in a register.
  */
 export function phasesAround(
   graph: Graph,
@@ -97,7 +98,9 @@ export function phasesAround(
       ? phase(tree.instructions, { ...around, repeats: false }, tree.steps)
       : treeLoop >= 0
         ? phase(instructionsIn(graph, loops[treeLoop].own), { ...loopRegion(graph, loops[treeLoop]), repeats: true })
-        : null;
+        : sharing === 'deal' && loop.refill.size === 0 && !hasResult(graph, sums)
+          ? { instructions: 0 }
+          : null;
   const known = new Set([chosen, treeLoop, unitLoop === null ? -1 : loops.indexOf(unitLoop)]);
   return {
     phases: {
@@ -172,6 +175,24 @@ function waitsForBefore(graph: Graph, loop: Loop, sums: Sums): boolean {
   const ends = [...loop.blocks].filter((block) => leaves(graph, loop.blocks, block)).map((block) => to[block] - 1);
   const loaded = [...instructionsIn(graph, loop.own)].filter((at) => code[at].loads);
   return [...behind(ends), ...loaded].some((at) => makes(code[at]) && behind(makers(at)).has(at));
+}
+
+/**
+ * Whether iterations leave something in a register: what one adds to, or what is read after them. Counters and the upper
+ * halves of addresses are none.
+ */
+function hasResult(graph: Graph, sums: Sums): boolean {
+  const { code, after } = graph;
+  return [...instructionsIn(graph, after.keys())].some((at) =>
+    code[at].reads.some((name) => {
+      const writer = sums.inLoop(at) ? sums.carried(name, at) : sums.last(name, at);
+      if (writer === undefined || !sums.inLoop(writer) || /^(addc|IADD3\.X|IMAD\.X)\b/.test(code[writer].text))
+        return false;
+      return (
+        !sums.inLoop(at) || sums.growth({ constant: 0, terms: new Map([[`start of a pass: ${name}`, 1]]) }) === null
+      );
+    }),
+  );
 }
 
 /** Whether threads wait for one another in it, or exchange values. */

@@ -1,6 +1,6 @@
 import { readFileSync } from 'node:fs';
 import { describe, expect, it } from 'vitest';
-import type { Inspection } from '../../src-workers/domain/inspection.ts';
+import { inspectedFields, unknownOf, type Inspection } from '../../src-workers/domain/inspection.ts';
 import type { Phase } from '../../src-workers/domain/kernel.ts';
 import { unwrap } from '../../src-workers/domain/result.ts';
 import { inspectKernel } from '../../src-workers/inspect/inspect.ts';
@@ -119,6 +119,22 @@ describe('phases of PTX', () => {
       const found = entries.filter((entry) => unwrap(inspectKernel('file', { sass }, { entry })).serialFraction === 1);
       expect(found).toEqual(['steps']);
     }
+  });
+
+  it('combines nothing where iterations leave no result in a register', () => {
+    const kernels = readFileSync('test/data/inspect/kernels.ptx', 'utf8');
+    const histogram = read(kernels, 'histogram');
+    expect(histogram.phases.combine).toEqual({ instructions: 0 });
+    expect(unknownOf(inspectedFields(histogram)).join(' ')).not.toContain('combine');
+    const sass = readFileSync('test/data/inspect/unrolled.sm_90.sass', 'utf8');
+    expect(unwrap(inspectKernel('file', { sass }, { entry: 'bins' })).phases.combine).toEqual({ instructions: 0 });
+    // A sum and the length of a list are results.
+    for (const [ptx, entry] of [
+      [kernels, 'csr'],
+      [LOOPS, 'spmv1'],
+      [PHASES, 'traverse'],
+    ])
+      expect(read(ptx, entry).phases.combine).toBeUndefined();
   });
 
   it('tells threads that exchange within an iteration from those that do once a unit', () => {
