@@ -500,6 +500,7 @@ export async function exportCommand(
     readonly design?: number;
     readonly device?: string;
     readonly top: number;
+    readonly weigh?: boolean;
   },
 ): Promise<number> {
   const id = runId(run);
@@ -523,6 +524,7 @@ export async function exportCommand(
     runId: id.value,
     format: options.format,
     limit: options.top,
+    weigh: options.weigh ?? false,
     ...(options.design === undefined ? {} : { designIndex: options.design }),
     ...(options.device === undefined ? {} : { deviceId: options.device }),
   });

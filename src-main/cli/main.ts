@@ -837,6 +837,7 @@ Lengths of units (CSV, NPY, Parquet, …) and matrices (.mtx) are no measurement
     )
     .option('--device <id>', 'only this device: the best of its designs, and no others listed')
     .option('--top <count>', 'designs to list', positive, 100)
+    .option('--weigh', 'in json and csv: also what each design is expected to lose, and its chance of being the best')
     .action(
       (
         run: string,
@@ -846,6 +847,7 @@ Lengths of units (CSV, NPY, Parquet, …) and matrices (.mtx) are no measurement
           design?: number;
           device?: string;
           top: number;
+          weigh?: boolean;
         },
       ) => withRuns(options, (engine) => exportCommand(engine, terminal, run, options)),
     );

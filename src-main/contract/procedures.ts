@@ -736,6 +736,8 @@ const others = {
       /** Only designs of this device: the chosen one, those listed, and its place among them. */
       deviceId: v.optional(shortText),
       limit: v.optional(whole(1, MAX_LISTED), 100),
+      /** In JSON and CSV: also what each design is expected to lose, and its chance of being the best of its device. */
+      weigh: v.optional(v.boolean()),
     }),
   ).returns<ExportDocument>(),
   /**

@@ -48,6 +48,27 @@ it('lists all designs in a table, if asked for', async () => {
   expect(over.ok).toBe(false);
 });
 
+it('weighs the designs of a table, if asked for', async () => {
+  const { text } = await bench.render(plain, 'csv', { limit: 3, weigh: true });
+  const [head, ...lines] = text
+    .trim()
+    .split('\n')
+    .map((line) => line.split(','));
+  expect(head.slice(-2)).toEqual(['expected_regret', 'chance_best']);
+  const { rows } = JSON.parse((await bench.render(plain, 'json', { limit: 3, weigh: true })).text) as {
+    readonly rows: readonly { readonly expectedRegret: number; readonly chanceBest: number }[];
+  };
+  expect(rows).toHaveLength(3);
+  for (const [at, { expectedRegret, chanceBest }] of rows.entries()) {
+    expect(lines[at].slice(-2).map(Number)).toEqual([expectedRegret, chanceBest]);
+    expect(expectedRegret).toBeGreaterThanOrEqual(0);
+    expect(chanceBest).toBeLessThanOrEqual(1);
+  }
+  const known = unwrap(await bench.engine.call('advice.uncertainty', { runId: plain }));
+  expect(Math.min(...rows.map((row) => row.expectedRegret))).toBeGreaterThanOrEqual(known.robust.expectedRegret - 1e-3);
+  expect((await bench.render(plain, 'csv', { limit: 3 })).text).not.toContain('chance_best');
+});
+
 describe('a report', () => {
   it('is a page that loads and links nothing, and runs its own map alone', async () => {
     const { text } = await bench.render(plain, 'html');

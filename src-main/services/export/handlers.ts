@@ -14,10 +14,8 @@ const MAX_UNFINISHED = 16;
 const UNFINISHED_MS = 60_000;
 
 /** @param partCharacters of an answer: fewer in tests */
-export function exportHandlers(
-  { views, pool, store }: Context,
-  partCharacters = PART_CHARACTERS,
-): Handlers<ProceduresOf<'export'>> {
+export function exportHandlers(context: Context, partCharacters = PART_CHARACTERS): Handlers<ProceduresOf<'export'>> {
+  const { views, store } = context;
   // One part at a time, and sent before the next: a page may ask for many documents at once.
   let before: Promise<unknown> = Promise.resolve();
   const inTurn = <T>(work: () => Promise<T>): Promise<T> => {
@@ -54,7 +52,7 @@ export function exportHandlers(
         const run = await store.getRun(input.runId);
         if (run.ok && isMeasurement(run.value) && run.value.deletedAt === null)
           return written(await measuredDocument({ store }, run.value, input.format));
-        return views.read(input.runId, async (view) => written(await renderExport({ pool }, view, input)));
+        return views.read(input.runId, async (view) => written(await renderExport(context, view, input)));
       }),
     'export.next': ({ part }) =>
       inTurn(async () => {

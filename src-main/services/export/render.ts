@@ -10,6 +10,7 @@ import { ALL_VALID, bestRows, checkDesign, deviceFilter, rankRow, tiesIn } from 
 import { designText } from '../ranking/design-text.ts';
 import { pickRule, recommendedDesign, runInputs, type RecommendedDesign } from '../ranking/recommended.ts';
 import { MODEL_VERSION } from '../app/version.ts';
+import { weighedDesigns } from '../advice/weigh.ts';
 import type { Context } from '../context.ts';
 import { tieBand } from '../evidence/tie-band.ts';
 import type { Pool } from '../pool.ts';
@@ -38,11 +39,12 @@ export interface Rendered extends Omit<ExportDocument, 'text' | 'next'> {
 
 /** A run as a document to hand over. File names are safe on every system. */
 export async function renderExport(
-  { pool }: Pick<Context, 'pool'>,
+  context: Context,
   view: RunView,
   input: ProcedureArguments<'export.render'>,
 ): Promise<Result<Rendered>> {
-  const { format, designIndex, deviceId, limit } = input;
+  const { pool } = context;
+  const { format, designIndex, deviceId, limit, weigh } = input;
   const known = designIndex === undefined ? ok(null) : checkDesign(view, designIndex);
   if (!known.ok) return known;
   const filter = deviceId === undefined ? ok(ALL_VALID) : deviceFilter(view, deviceId);
@@ -59,14 +61,17 @@ export async function renderExport(
   const base = `${fileStem(view.study.study.name)}-run-${view.run.id}`;
   const document = (extension: string, mediaType: string, text: string): Result<Rendered> =>
     ok({ fileName: `${base}.${extension}`, mediaType, parts: joined([text]) });
-  const table = (
+  const table = async (
     extension: string,
     mediaType: string,
     write: (view: RunView, list: TableList) => AsyncGenerator<string, void>,
-  ): Result<Rendered> => {
-    const of = rankedDesigns(view.ranking, within, 'timeMs').length;
-    const designs = { listed: Math.min(limit, of), of };
-    return ok({ fileName: `${base}.${extension}`, mediaType, parts: write(view, { within, limit }), designs });
+  ): Promise<Result<Rendered>> => {
+    const ranked = rankedDesigns(view.ranking, within, 'timeMs');
+    const designs = { listed: Math.min(limit, ranked.length), of: ranked.length };
+    const weighed = weigh ? await weighedDesigns(context, view, Array.from(ranked.subarray(0, limit))) : ok(undefined);
+    if (!weighed.ok) return weighed;
+    const parts = write(view, { within, limit, weighed: weighed.value });
+    return ok({ fileName: `${base}.${extension}`, mediaType, parts, designs });
   };
   const report = (extension: string, mediaType: string, write: (facts: ReportFacts) => string): Result<Rendered> => {
     const facts = reportFacts(view, [...bestRows(view, within, limit)], chosen, recommended, within);

@@ -1,6 +1,7 @@
 import { evidenceGaps } from '../../../src-workers/domain/evidence.ts';
 import { rankedDesigns, type RankingFilter } from '../../../src-workers/sweep/ranking.ts';
 import { isContradicted } from '../../contract/accuracy.ts';
+import type { UncertainDesign } from '../../contract/advice.ts';
 import type { Design, ExportRow } from '../../contract/api.ts';
 import type { RunView } from '../runs/run-view.ts';
 import { APP_VERSION, MODEL_VERSION } from '../app/version.ts';
@@ -30,7 +31,7 @@ export function designFields(design: Design) {
 }
 
 /** A row as the command line and exports print it. */
-export function plainRow(row: ExportRow) {
+export function plainRow(row: ExportRow, weighed?: UncertainDesign) {
   return {
     rank: row.rank,
     device: row.deviceId,
@@ -65,6 +66,7 @@ export function plainRow(row: ExportRow) {
     residentBlocks: row.residentBlocks,
     waves: row.waves,
     limitedBy: row.limitedBy,
+    ...(weighed && { expectedRegret: weighed.expectedRegret, chanceBest: weighed.chanceBest }),
     designIndex: row.designIndex,
   };
 }
@@ -73,6 +75,8 @@ export function plainRow(row: ExportRow) {
 export interface TableList {
   readonly within: RankingFilter;
   readonly limit: number;
+  /** What each of them is expected to lose, where that was asked for. */
+  readonly weighed?: ReadonlyMap<number, UncertainDesign> | undefined;
 }
 
 function exportRows(view: RunView, { within, limit }: TableList): Generator<ExportRow, void> {
@@ -98,7 +102,7 @@ export function rankingJson(view: RunView, list: TableList): AsyncGenerator<stri
     evidence: Object.fromEntries(view.devices.map((device) => [device.id, deviceEvidence(device)])),
     tieBand: tiesIn(view, rankedDesigns(view.ranking, ALL_VALID, 'timeMs')).band,
     designs: { enumerated: view.run.enumeratedCount, valid: view.run.validCount, invalid: view.run.invalidCount },
-    rows: mapped(exportRows(view, list), plainRow),
+    rows: mapped(exportRows(view, list), (row) => plainRow(row, list.weighed?.get(row.designIndex))),
   });
 }
 
@@ -136,6 +140,7 @@ export function rankingCsv(view: RunView, list: TableList): AsyncGenerator<strin
       ? ['measured_ms', 'measured_low_ms', 'measured_high_ms', 'repeats', 'measured_on', 'predicted_kernel_ms']
       : []),
     ...['implementation_kind', 'evidence'],
+    ...(list.weighed ? ['expected_regret', 'chance_best'] : []),
   ];
   const line = (row: ExportRow) => [
     row.rank,
@@ -177,8 +182,14 @@ export function rankingCsv(view: RunView, list: TableList): AsyncGenerator<strin
         ]
       : []),
     ...[row.kind, row.hasEvidence ? 'public' : 'none'],
+    ...(list.weighed ? regretOf(row.designIndex) : []),
   ];
   return joined(lines());
+
+  function regretOf(design: number): readonly (number | null)[] {
+    const one = list.weighed?.get(design);
+    return [one?.expectedRegret ?? null, one?.chanceBest ?? null];
+  }
 
   function* lines(): Generator<string, void> {
     yield `${tableText([head])}\n`;

@@ -1,0 +1,35 @@
+import { fail, ok, type Result } from '../../../src-workers/domain/result.ts';
+import type { UncertainDesign } from '../../contract/advice.ts';
+import type { Context } from '../context.ts';
+import type { RunView } from '../runs/run-view.ts';
+import { tooLarge } from '../studies/plan.ts';
+import { createPredictions, savedPredictions } from './predictions.ts';
+import { adviseRun } from './prepare.ts';
+import { uncertainty } from './uncertainty.ts';
+
+/** All of them meet all draws, which takes some milliseconds each. */
+const MAX_WEIGHED = 1000;
+
+/** What designs of a run are expected to lose against the best of their device, by design. A design that fails in a draw has none. */
+export async function weighedDesigns(
+  context: Context,
+  view: RunView,
+  designs: readonly number[],
+): Promise<Result<ReadonlyMap<number, UncertainDesign>>> {
+  if (designs.length > MAX_WEIGHED)
+    return fail('bad-input', `${designs.length} designs are too many to weigh. List at most ${MAX_WEIGHED}.`);
+  const refused = tooLarge(view.ranking.axes);
+  if (refused) return refused;
+  const study = adviseRun(view);
+  const predictions = view.run.kept ? createPredictions(context.pool) : savedPredictions(view);
+  const weighed = new Map<number, UncertainDesign>();
+  for (const { device, firstDesign, size } of study.devices) {
+    const own = designs.filter((design) => design >= firstDesign && design < firstDesign + size);
+    if (own.length === 0) continue;
+    const turn = new AbortController().signal;
+    const found = await uncertainty(context, predictions, study, { deviceId: device.id, designs: own }, turn);
+    if (!found.ok) return found;
+    for (const one of found.value.designs) weighed.set(one.designIndex, one);
+  }
+  return ok(weighed);
+}
