@@ -52,7 +52,7 @@ describe.skipIf(lacks('nvcc'))('the loop that stands in for a kernel, as nvcc co
 
   const compiled: { readonly nested: InnerLoop; readonly flattened: InnerLoop; readonly ptx: string }[] = [];
   beforeAll(async () => {
-    const object = join(folder, 'loop.o');
+    const programs = join(folder, 'loop.fatbin');
     for (const { kernel, threads, architecture } of CASES) {
       const flags = [
         ...[
@@ -64,9 +64,9 @@ describe.skipIf(lacks('nvcc'))('the loop that stands in for a kernel, as nvcc co
         ...['--no-compress', ...unitLoopDefinitions(unitLoopProfile(kernel, 'cuda'), threads)],
         '-DLOCKSTEP_REGISTER_CAP=0',
       ];
-      const ended = await runToEnd(findTool('nvcc')!, [...flags, '-c', 'unit-loop.cu', '-o', object], SOURCES);
+      const ended = await runToEnd(findTool('nvcc')!, [...flags, '-fatbin', 'unit-loop.cu', '-o', programs], SOURCES);
       expect(ended.stderr).toBe('');
-      const bytes = readFileSync(object);
+      const bytes = readFileSync(programs);
       const [kernels] = innerLoops(bytes);
       const loop = (name: string): InnerLoop => [...kernels].find(([entry]) => entry.includes(`${name}E`))![1];
       const text = bytes.toString('latin1');
