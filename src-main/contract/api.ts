@@ -416,6 +416,19 @@ export interface ParallelSample {
   readonly sampledFrom: number;
 }
 
+/** Designs of a GPU under its two roofs, predicted: a sample, the best first. */
+export interface Roofline {
+  /** Peak of instruction issue, 10⁹ thread instructions per second, and of bandwidth, GB/s. */
+  readonly peakIssueGips: number;
+  readonly peakBandwidthGbS: number;
+  readonly sampledFrom: number;
+  readonly designIndex: Float64Array;
+  readonly timeMs: Float64Array;
+  /** Of each design, over its whole time. Both are known: a design of a kernel that moves nothing is left out. */
+  readonly issueGips: Float64Array;
+  readonly bandwidthGbS: Float64Array;
+}
+
 export interface DeviceBest {
   readonly device: Device;
   /**

@@ -16,6 +16,7 @@ import {
   type LandscapeFacets,
   type LandscapeGrid,
   type ParallelSample,
+  type Roofline,
   type RankPage,
   type RankRow,
   type ReproductionTable,
@@ -713,6 +714,14 @@ const others = {
       sample: v.optional(v.pipe(v.number(), v.integer(), v.minValue(10), v.maxValue(5000)), 600),
     }),
   ).returns<ParallelSample>(),
+  'landscape.roofline': procedure(
+    v.strictObject({
+      runId: id,
+      deviceId: shortText,
+      filter: v.optional(rankFilter, noFilter),
+      sample: v.optional(v.pipe(v.number(), v.integer(), v.minValue(10), v.maxValue(2000)), 600),
+    }),
+  ).returns<Roofline>(),
   'landscape.axes': procedure(v.strictObject({ runId: id })).returns<
     readonly {
       readonly id: string;

@@ -33,6 +33,8 @@ export interface Breakdown {
   readonly parts: Readonly<Record<BreakdownPart, number>>;
   /** Which units a launch on a GPU takes; left out on a CPU. */
   readonly order?: UnitsOrder;
+  /** What it achieves of the peaks of its device. */
+  readonly achieved: Achieved;
   /** The longest unit, where it takes a large part of the time even alone on a multiprocessor; left out elsewhere. */
   readonly longestUnit?: LongestUnit;
 }
@@ -46,6 +48,34 @@ export function orderText({ order }: Pick<Breakdown, 'order'>): string {
   return order === 'given'
     ? 'The units are those of the workload in its order.'
     : 'The units are independent draws from the law of lengths.';
+}
+
+/** What a launch achieves of the peaks of its device, as predicted, over its whole time. */
+export interface Achieved {
+  /** Part of the peak of instruction issue that is taken, 0…1, also for lanes that wait; null on a CPU. */
+  readonly issueFraction: number | null;
+  /**
+   * Traffic of device memory, GB/s, and its part of the peak bandwidth, 0…1. Where the level-2 cache runs out first,
+   * what memory would move in the time that the cache takes. Null where the kernel is not known to move anything.
+   */
+  readonly bandwidthGbS: number | null;
+  readonly bandwidthFraction: number | null;
+  /** What runs out first, if it is busy for half of the time or more; null where latency and uneven work take more. */
+  readonly limit: 'issue' | 'bandwidth' | null;
+}
+
+/** `61 % of peak instruction issue, which limits it; 190 GB/s, 12 % of peak bandwidth`. */
+export function achievedText({ issueFraction, bandwidthGbS, bandwidthFraction, limit }: Achieved): string {
+  const part = (fraction: number): string => `${(100 * fraction).toFixed(fraction < 0.0995 ? 1 : 0)}\u00a0%`;
+  const limits = (which: Achieved['limit']): string => (limit === which ? ', which limits it' : '');
+  const said: string[] = [];
+  if (issueFraction !== null) said.push(`${part(issueFraction)} of peak instruction issue${limits('issue')}`);
+  if (bandwidthGbS !== null && bandwidthFraction !== null) {
+    const rate = bandwidthGbS.toLocaleString('en', { maximumSignificantDigits: 3 });
+    said.push(`${rate}\u00a0GB/s, ${part(bandwidthFraction)} of peak bandwidth${limits('bandwidth')}`);
+  }
+  if (said.length === 2 && limit === null) said.push('neither limits it');
+  return said.join('; ');
 }
 
 export interface LongestUnit {

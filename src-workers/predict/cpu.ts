@@ -90,5 +90,16 @@ export function explainCpu(
     divergence: 0,
     balancing: 0,
   };
-  return { timeMs, parts, regime: regimeInfo('memory-contention') };
+  const bandwidthFraction = idealWork / timeMs;
+  return {
+    timeMs,
+    parts,
+    achieved: {
+      issueFraction: null,
+      bandwidthGbS: bandwidthFraction * device.fullBandwidthGbS,
+      bandwidthFraction,
+      limit: bandwidthFraction >= 0.5 ? 'bandwidth' : null,
+    },
+    regime: regimeInfo('memory-contention'),
+  };
 }

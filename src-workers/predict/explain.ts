@@ -1,10 +1,10 @@
-import type { Breakdown } from '../domain/breakdown.ts';
+import type { Achieved, Breakdown } from '../domain/breakdown.ts';
 import type { GpuDevice } from '../domain/device.ts';
 import { isEvenShare, isPadded } from '../domain/design.ts';
 import { regimeInfo } from '../domain/regime.ts';
 import { interpolateCycles } from '../models/pipeline/soft-saturation.ts';
 import { decodeInto } from '../space/axes.ts';
-import { LONGEST_SHARE } from './constants.ts';
+import { ACHIEVED_BANDWIDTH, LONGEST_SHARE } from './constants.ts';
 import { explainCpu } from './cpu.ts';
 import { examine, lockstepBalancing, partitionOf, type Candidate, type ClassCandidate } from './design/candidate.ts';
 import {
@@ -47,8 +47,26 @@ function explainClasses(predictor: Predictor, candidate: Candidate, classes: rea
   for (const name of Object.keys(parts) as (keyof typeof parts)[])
     parts[name] = each.reduce((sum, own) => sum + own.parts[name], name === 'balancing' ? balancing : 0);
   const timeMs = each.reduce((sum, own) => sum + own.timeMs, balancing);
-  const { longestUnit, ...whole } = { ...longest, timeMs, parts };
+  const achieved = achievedTogether(each, timeMs);
+  const { longestUnit, ...whole } = { ...longest, timeMs, parts, achieved };
   return longestUnit && longestUnit.timeMs >= LONGEST_SHARE * timeMs ? { ...whole, longestUnit } : whole;
+}
+
+/** What launches one after another achieve in all of their time. */
+function achievedTogether(each: readonly Breakdown[], timeMs: number): Achieved {
+  const over = (of: (one: Achieved) => number | null): number | null => {
+    const values = each.map((one) => of(one.achieved));
+    return values.includes(null)
+      ? null
+      : values.reduce<number>((sum, v, at) => sum + (v! * each[at].timeMs) / timeMs, 0);
+  };
+  const limits = new Set(each.map(({ achieved }) => achieved.limit));
+  return {
+    issueFraction: over((one) => one.issueFraction),
+    bandwidthGbS: over((one) => one.bandwidthGbS),
+    bandwidthFraction: over((one) => one.bandwidthFraction),
+    limit: limits.size === 1 ? [...limits][0] : null,
+  };
 }
 
 function explainCandidate(predictor: Predictor, candidate: Candidate): Breakdown {
@@ -130,9 +148,21 @@ function explainCandidate(predictor: Predictor, candidate: Candidate): Breakdown
   const longestMs = (length + setupIterations(predictor, candidate)) * perIteration;
   const isCut = isEvenShare(balancingKind);
   const longestUnit = !isCut && longestMs >= LONGEST_SHARE * timed.timeMs ? { length, timeMs: longestMs } : null;
+  // Mean rounds are of independent draws in some launches over units in an order, which end before these would.
+  const issueMs = roundsMs * issueCycles * Math.min(1, kernelMs / latencyMs);
+  const transferMs = roundsMs * transferCycles;
+  const memory = device.achievedBandwidthFraction ?? ACHIEVED_BANDWIDTH;
+  const bandwidthFraction = transferMs > 0 ? (memory * transferMs) / timed.timeMs : null;
+  const isBusy = Math.max(issueMs, transferMs) >= timed.timeMs / 2;
   return {
     timeMs: timed.timeMs,
     parts,
+    achieved: {
+      issueFraction: issueMs / timed.timeMs,
+      bandwidthGbS: bandwidthFraction && bandwidthFraction * device.memoryBandwidthGbS,
+      bandwidthFraction,
+      limit: !isBusy ? null : issueMs >= transferMs ? 'issue' : 'bandwidth',
+    },
     regime: regimeInfo(timed.regime),
     order: isInGivenOrder(predictor, candidate) ? 'given' : 'independent',
     ...(longestUnit && { longestUnit }),

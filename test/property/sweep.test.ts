@@ -103,6 +103,10 @@ describe.each(EXAMPLES)('random designs of the example %s', (name) => {
         expect(parts.every(Number.isFinite)).toBe(true);
         expect(one.timeMs[0]).toBeGreaterThan(0);
         expect(breakdown!.timeMs).toBe(one.timeMs[0]);
+        // No peak is passed.
+        const { issueFraction, bandwidthFraction } = breakdown!.achieved;
+        expect(issueFraction).toBeGreaterThan(0);
+        expect(Math.max(issueFraction!, bandwidthFraction ?? 0)).toBeLessThanOrEqual(1);
         // Seven sums of parts that may cancel: rounding of the largest.
         const largest = Math.max(...parts.map(Math.abs), breakdown!.timeMs);
         expect(Math.abs(parts.reduce((sum, part) => sum + part, 0) - breakdown!.timeMs)).toBeLessThanOrEqual(

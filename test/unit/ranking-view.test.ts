@@ -271,6 +271,7 @@ describe('waterfall', () => {
     .tuple(...BREAKDOWN_PARTS.map(() => fc.double({ min: 0, max: 5, noNaN: true })))
     .map((values): Breakdown => ({
       regime: regimeInfo('one-wave'),
+      achieved: { issueFraction: 0.6, bandwidthGbS: null, bandwidthFraction: null, limit: 'issue' },
       timeMs: 0.1 + values.reduce((sum, value) => sum + value, 0),
       parts: Object.fromEntries(
         BREAKDOWN_PARTS.map(({ id }, i) => [id, values[i] + (i === 0 ? 0.1 : 0)]),

@@ -1,5 +1,12 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import type { Histogram, LandscapeFacets, LandscapeGrid, RankPage, RankRow } from '../../src-main/contract/api.ts';
+import type {
+  Histogram,
+  LandscapeFacets,
+  LandscapeGrid,
+  RankPage,
+  RankRow,
+  Roofline,
+} from '../../src-main/contract/api.ts';
 import { openBench, smallStudy, type Bench } from './export-runs.ts';
 import { call as callOn } from './engine-calls.ts';
 
@@ -57,6 +64,29 @@ describe('small maps', () => {
       ok: false,
       error: { code: 'bad-input', message: expect.stringMatching(/^facet must be .*"launch"/) as string },
     });
+  });
+});
+
+describe('a roofline', () => {
+  const DEVICE = { deviceId: 'nvidia-rtx-4090' };
+
+  it('has designs of one device under its two roofs, the fastest first', async () => {
+    const kernel = { name: 'streaming', registersPerThread: 32, instructionsPerIteration: 30, bytesPerIteration: 64 };
+    const streaming = await bench.run(smallStudy({ kernel }));
+    const found = await call<Roofline>('landscape.roofline', { ...DEVICE, runId: streaming });
+    expect(found.designIndex.length).toBe(found.sampledFrom);
+    expect(found.timeMs[0]).toBe(Math.min(...found.timeMs));
+    expect(Math.max(...found.issueGips)).toBeLessThanOrEqual(found.peakIssueGips);
+    expect(Math.max(...found.bandwidthGbS)).toBeLessThanOrEqual(found.peakBandwidthGbS);
+    // Every byte is moved whichever design runs: fewer seconds are more bytes a second.
+    const [first, last] = [0, found.timeMs.length - 1];
+    expect(found.bandwidthGbS[first] / found.bandwidthGbS[last]).toBeCloseTo(found.timeMs[last] / found.timeMs[first]);
+  });
+
+  it('is empty where the kernel is not known to move anything', async () => {
+    const { designIndex, sampledFrom } = await call<Roofline>('landscape.roofline', DEVICE);
+    expect(designIndex.length).toBe(0);
+    expect(sampledFrom).toBeGreaterThan(0);
   });
 });
 

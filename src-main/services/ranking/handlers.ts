@@ -3,7 +3,7 @@ import { explainDesign } from '../../../src-workers/predict/explain.ts';
 import type { Context, Handlers, ProceduresOf } from '../context.ts';
 import { bestDesigns } from './best.ts';
 import { compareDevices } from './compare.ts';
-import { landscapeAxes, landscapeFacets, landscapeGrid, parallelSample } from './landscape.ts';
+import { landscapeAxes, landscapeFacets, landscapeGrid, parallelSample, roofline } from './landscape.ts';
 import { designSlices, findEquals, plainOf, rankedDesign, rankHistogram, rankPage } from './pages.ts';
 import { checkDesign } from './rows.ts';
 
@@ -27,6 +27,7 @@ export function rankingHandlers({
     'landscape.grid': (input) => read(input.runId, (view) => landscapeGrid(view, input)),
     'landscape.facets': (input) => read(input.runId, (view) => landscapeFacets(view, input)),
     'landscape.parallel': (input) => read(input.runId, (view) => parallelSample(view, input)),
+    'landscape.roofline': (input) => read(input.runId, (view) => roofline(view, input)),
     'landscape.axes': ({ runId }) => read(runId, (view) => ok(landscapeAxes(view))),
     'compare.devices': ({ runId, designIndex }) => read(runId, (view) => compareDevices(view, designIndex)),
     'design.explain': ({ runId, designIndex }) =>

@@ -3,9 +3,18 @@ import type { Device } from '../../../src-workers/domain/device.ts';
 import { fail, ok, type Result } from '../../../src-workers/domain/result.ts';
 import { AXIS, AXIS_ORDER, type AxisName } from '../../../src-workers/domain/space.ts';
 import { bestCell, bestOfCells, NO_DESIGN, type CellAxis } from '../../../src-workers/sweep/cells.ts';
-import { axisPosition, entryOf, passingDesigns, rankedDesigns, timeOf } from '../../../src-workers/sweep/ranking.ts';
+import { peakInstructionsGigaPerSecond } from '../../../src-workers/models/occupancy/device-metrics.ts';
+import { explainDesign } from '../../../src-workers/predict/explain.ts';
+import {
+  axisPosition,
+  entryOf,
+  passingDesigns,
+  rankedDesigns,
+  timeOf,
+  type RankingFilter,
+} from '../../../src-workers/sweep/ranking.ts';
 import { tieFraction } from '../../../src-workers/sweep/ties.ts';
-import type { LandscapeFacets, LandscapeGrid, ParallelSample } from '../../contract/api.ts';
+import type { LandscapeFacets, LandscapeGrid, ParallelSample, Roofline } from '../../contract/api.ts';
 import type { ProcedureArguments } from '../../contract/procedures.ts';
 import { tieBand } from '../evidence/tie-band.ts';
 import type { RunView } from '../runs/run-view.ts';
@@ -218,15 +227,7 @@ export function parallelSample(view: RunView, input: ProcedureArguments<'landsca
   const filter = rankingFilter(view, input.filter);
   if (!filter.ok) return filter;
   const { ranking } = view;
-  const list = rankedDesigns(ranking, { ...filter.value, validity: 'valid', invalidReason: undefined }, 'timeMs');
-  const size = Math.min(input.sample, list.length);
-  const leading = Math.min(size >>> 2, list.length);
-  const designs = new Float64Array(size);
-  for (let i = 0; i < size; i += 1) {
-    const at =
-      i < leading ? i : leading + Math.floor(((i - leading) * (list.length - leading)) / Math.max(1, size - leading));
-    designs[i] = list[at];
-  }
+  const { designs, sampledFrom } = sampled(view, filter.value, input.sample);
   const axes: { id: string; label: string; categories: readonly string[] | null }[] = [];
   const columns: Float64Array[] = [];
   const { deviceId } = input.filter;
@@ -242,5 +243,46 @@ export function parallelSample(view: RunView, input: ProcedureArguments<'landsca
   columns.push(designs.map((design) => ranking.columns.occupancyFraction[entryOf(ranking, design)]));
   axes.push({ id: 'timeMs', label: 'Predicted, ms', categories: null });
   columns.push(designs.map((design) => timeOf(ranking, design)));
-  return ok({ axes, columns, designIndex: designs, sampledFrom: list.length });
+  return ok({ axes, columns, designIndex: designs, sampledFrom });
+}
+
+/** Valid designs of a filter: the best, then evenly spaced by rank. */
+function sampled(
+  { ranking }: RunView,
+  filter: RankingFilter,
+  most: number,
+): { readonly designs: Float64Array; readonly sampledFrom: number } {
+  const list = rankedDesigns(ranking, { ...filter, validity: 'valid', invalidReason: undefined }, 'timeMs');
+  const size = Math.min(most, list.length);
+  const leading = Math.min(size >>> 2, list.length);
+  const designs = Float64Array.from({ length: size }, (_, i) => {
+    const spaced = ((i - leading) * (list.length - leading)) / Math.max(1, size - leading);
+    return list[i < leading ? i : leading + Math.floor(spaced)];
+  });
+  return { designs, sampledFrom: list.length };
+}
+
+/** A sample of the designs of a device under its two roofs; those that are not known to move anything are left out. */
+export function roofline(view: RunView, input: ProcedureArguments<'landscape.roofline'>): Result<Roofline> {
+  const { deviceId, sample } = input;
+  const filter = rankingFilter(view, { ...input.filter, deviceId });
+  if (!filter.ok) return filter;
+  const device = view.devices.find(({ id }) => id === deviceId)!;
+  if (device.kind === 'cpu')
+    return fail('unsupported', `${device.name} is a CPU, of which instructions are not predicted. Choose a GPU.`);
+  const peakIssueGips = peakInstructionsGigaPerSecond(device);
+  const { designs, sampledFrom } = sampled(view, filter.value, sample);
+  const known = Array.from(designs, (designIndex) => ({
+    designIndex,
+    breakdown: explainDesign(view.predictor, designIndex)!,
+  })).filter(({ breakdown: { achieved } }) => achieved.bandwidthGbS !== null && achieved.issueFraction !== null);
+  return ok({
+    peakIssueGips,
+    peakBandwidthGbS: device.memoryBandwidthGbS,
+    sampledFrom,
+    designIndex: Float64Array.from(known, ({ designIndex }) => designIndex),
+    timeMs: Float64Array.from(known, ({ breakdown }) => breakdown.timeMs),
+    issueGips: Float64Array.from(known, ({ breakdown }) => breakdown.achieved.issueFraction! * peakIssueGips),
+    bandwidthGbS: Float64Array.from(known, ({ breakdown }) => breakdown.achieved.bandwidthGbS!),
+  });
 }

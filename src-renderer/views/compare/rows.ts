@@ -232,6 +232,18 @@ export function compareRows(
       format: (value) => fixed(value, 1),
       hint: 'Share of the time that an ideal device without lockstep would need too',
     }),
+    row('issue', 'why', 'Peak instruction issue', {
+      unit: '% in use',
+      value: (_, { breakdown }) => percentOf(breakdown?.achieved.issueFraction),
+      format: (value) => fixed(value, 1),
+      hint: 'Part of the peak of instruction issue that the launch takes, also for lanes that wait',
+    }),
+    row('bandwidth', 'why', 'Peak bandwidth', {
+      unit: '% in use',
+      value: (_, { breakdown }) => percentOf(breakdown?.achieved.bandwidthFraction),
+      format: (value) => fixed(value, 1),
+      hint: 'Traffic of device memory over the peak bandwidth; – where the kernel is not known to move anything',
+    }),
     row('gain', 'why', `Gain over 1 ${term('thread')} per unit`, {
       unit: '×',
       better: 'higher',
@@ -255,6 +267,10 @@ export function compareRows(
       : []),
     ...(hasCpu ? CPU_METRICS.map((metric) => limit('cpu', metric)) : []),
   ];
+}
+
+function percentOf(fraction: number | null | undefined): number | null {
+  return typeof fraction === 'number' ? 100 * fraction : null;
 }
 
 /** The best time of an implementation on each device, and beside it how much longer it takes than the fastest there. */

@@ -1,7 +1,7 @@
 import { choiceField, textField } from '../../state/location.svelte.ts';
 import { explorationAddress } from '../ranking/address.ts';
 
-export const SHAPES = ['map', 'slices', 'designs'] as const;
+export const SHAPES = ['map', 'slices', 'designs', 'roofline'] as const;
 export const COLOURS = ['time', 'baseline'] as const;
 
 export const landscapeAddress = {

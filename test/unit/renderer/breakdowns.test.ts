@@ -1,16 +1,18 @@
 import { describe, expect, it } from 'vitest';
 import { drawnMs, isRecomputedApart } from '../../../src-renderer/format/breakdowns.ts';
-import { regimeText } from '../../../src-workers/domain/breakdown.ts';
+import { achievedText, regimeText, type Achieved } from '../../../src-workers/domain/breakdown.ts';
 import { REGIME_INFO, regimeInfo } from '../../../src-workers/domain/regime.ts';
 import { REGIMES } from '../../../src-workers/predict/time/regimes.ts';
 import type { RankRow } from '../../../src-main/contract/api.ts';
+
+const achieved: Achieved = { issueFraction: 0.6, bandwidthGbS: null, bandwidthFraction: null, limit: 'issue' };
 
 const row = (predictedMs: number, timeMs: number | null): Pick<RankRow, 'breakdown' | 'predictedMs'> => ({
   predictedMs,
   breakdown:
     timeMs === null
       ? null
-      : { timeMs, regime: regimeInfo('one-wave'), parts: {} as NonNullable<RankRow['breakdown']>['parts'] },
+      : { timeMs, achieved, regime: regimeInfo('one-wave'), parts: {} as NonNullable<RankRow['breakdown']>['parts'] },
 });
 
 describe('parts that were computed by another model than the time they explain', () => {
@@ -28,8 +30,22 @@ describe('parts that were computed by another model than the time they explain',
 
 it('draws the parts of a time that are there: a negative one shortens the time, not the bar', () => {
   const parts = { idealWork: 2, imbalance: 1, lastWave: -0.5 } as NonNullable<RankRow['breakdown']>['parts'];
-  expect(drawnMs({ timeMs: 2.5, parts, regime: regimeInfo('one-wave') })).toBe(3);
+  expect(drawnMs({ timeMs: 2.5, parts, achieved, regime: regimeInfo('one-wave') })).toBe(3);
   expect(drawnMs(null)).toBe(0);
+});
+
+it('says what a time achieves, and which peak limits it, as far as both are known', () => {
+  const said = (change: Partial<Achieved>) => achievedText({ ...achieved, ...change }).replaceAll('\u00a0', ' ');
+  expect(said({})).toBe('60 % of peak instruction issue, which limits it');
+  expect(said({ bandwidthGbS: 1234.5, bandwidthFraction: 0.8, limit: 'bandwidth' })).toBe(
+    '60 % of peak instruction issue; 1,230 GB/s, 80 % of peak bandwidth, which limits it',
+  );
+  expect(said({ issueFraction: 0.041, bandwidthGbS: 3, bandwidthFraction: 0.02, limit: null })).toBe(
+    '4.1 % of peak instruction issue; 3 GB/s, 2.0 % of peak bandwidth; neither limits it',
+  );
+  expect(said({ issueFraction: null, bandwidthGbS: 90, bandwidthFraction: 0.9, limit: null })).toBe(
+    '90 GB/s, 90 % of peak bandwidth',
+  );
 });
 
 describe('the regime that gave a time', () => {

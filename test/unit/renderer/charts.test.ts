@@ -132,11 +132,13 @@ describe('the waterfall', () => {
   const parts = Object.fromEntries(BREAKDOWN_PARTS.map(({ id }) => [id, 0])) as Record<BreakdownPart, number>;
   const from: Breakdown = {
     regime: regimeInfo('one-wave'),
+    achieved: { issueFraction: 0.6, bandwidthGbS: null, bandwidthFraction: null, limit: 'issue' },
     timeMs: 10,
     parts: { ...parts, idealWork: 6, imbalance: 4 },
   };
   const to: Breakdown = {
     regime: regimeInfo('one-wave'),
+    achieved: { issueFraction: 0.6, bandwidthGbS: null, bandwidthFraction: null, limit: 'issue' },
     timeMs: 8,
     parts: { ...parts, idealWork: 5, latency: 2, imbalance: 1 },
   };
