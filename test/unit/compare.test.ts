@@ -35,6 +35,9 @@ describe('a comparison', () => {
       const sum = Object.values(breakdown!.parts).reduce((a, b) => a + b, 0);
       expect(Math.abs(sum - best!.timeMs)).toBeLessThanOrEqual(1e-9 * best!.timeMs);
       expect(ties).toBeGreaterThanOrEqual(1);
+      const [low, high] = best!.rangeMs!;
+      expect(low).toBeLessThan(best!.timeMs);
+      expect(high).toBeGreaterThan(best!.timeMs);
     });
   });
 
@@ -97,8 +100,8 @@ describe('a comparison', () => {
       },
     });
     const reasons = comparisonReasons([at(10, { idealWork: 9, latency: 1 }), at(11, { idealWork: 3, latency: 8 })]);
-    expect(reasons[2]).toMatch(/^It spends 7.00 ms less on .*: 7.0 times the difference\.$/);
-    expect(reasons[3]).toMatch(/^It spends 6.00 ms more on .*, which gives 6.0 times the difference back\.$/);
+    expect(reasons[2]).toMatch(/^It spends 7.000 ms less on .*: 7.0 times the difference\.$/);
+    expect(reasons[3]).toMatch(/^It spends 6.000 ms more on .*, which gives 6.0 times the difference back\.$/);
   });
 });
 

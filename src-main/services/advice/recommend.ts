@@ -10,7 +10,8 @@ import { AGREEMENT_FRACTION, tieFraction } from '../../../src-workers/sweep/ties
 import { wavesOf } from '../../../src-workers/advise/survey.ts';
 import type { Recommendation } from '../../contract/advice.ts';
 import type { Context } from '../context.ts';
-import { deviceEvidence, TAKEN_P90_ERROR, tieBand } from '../evidence/tie-band.ts';
+import { deviceEvidence, tieBand } from '../evidence/tie-band.ts';
+import { timeErrors, timeRange, type TimeError } from '../evidence/time-errors.ts';
 import { timeText } from '../../../src-workers/domain/times.ts';
 import { percent } from '../export/text.ts';
 import { designText } from '../ranking/design-text.ts';
@@ -285,25 +286,16 @@ async function timeInterval(
   const draws = paths.length === 0 ? [] : drawsOf(unknown, INTERVAL_DRAWS);
   const times =
     draws.length === 0 ? [] : await pool.run('draw', { plan, key, designs: Uint32Array.of(picked), unknown, draws });
-  let below = 0;
-  let above = 0;
-  const add = (low: number, high: number): void => {
-    below += Math.min(0, low) ** 2;
-    above += Math.max(0, high) ** 2;
-  };
   const logs = Float64Array.from(times, ([time]) => Math.log(time / timeMs))
     .filter((log) => !Number.isNaN(log))
     .sort();
-  if (logs.length > 0) add(sortedQuantile(logs, 0.05), sortedQuantile(logs, 0.95));
+  const { errors, worst, deviceError: error } = timeErrors(device, regime);
+  const ofInputs: readonly TimeError[] =
+    logs.length > 0 ? [[sortedQuantile(logs, 0.05), sortedQuantile(logs, 0.95)]] : [];
   const { accuracy } = regime;
-  if (accuracy) add(Math.log1p(-accuracy.p95), Math.log1p(accuracy.p95));
   const model = accuracy
     ? `95 % of predictions by this method (${regime.label.toLowerCase()}) are within ${percent(accuracy.p95)} of the event simulation`
     : `No simulation to compare this method (${regime.label.toLowerCase()}) with is known`;
-  const worst = deviceEvidence(device)?.agreement.reduce((one, other) => (other.p90Error > one.p90Error ? other : one));
-  const error = worst?.p90Error ?? TAKEN_P90_ERROR;
-  // |predicted / measured − 1| ≤ e.
-  if (error < 1) add(-Math.log1p(error), -Math.log1p(-error));
   const held = worst
     ? `90 % of predicted times of measured kernels on this chip (${worst.dataset}) are within ${percent(error)}`
     : `No public measurements of this device are known: on three of four measured GPUs, 90 % of predicted times are within ${percent(error)}`;
@@ -318,8 +310,7 @@ async function timeInterval(
     ? 'The cycles of an iteration on this device are in the study, not derived from its data sheet.'
     : `Computed from the properties of ${device.name}${taken}; no measured run was used.`;
   return {
-    lowMs: timeMs * Math.exp(-Math.sqrt(below)),
-    highMs: timeMs * Math.exp(Math.sqrt(above)),
+    ...timeRange(timeMs, [...errors, ...ofInputs]),
     basis: `${model}${ranges}. ${held}. ${stands}`,
   };
 }

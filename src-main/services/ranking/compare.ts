@@ -1,5 +1,6 @@
 import { BREAKDOWN_PARTS, longestUnitText, type BreakdownPart } from '../../../src-workers/domain/breakdown.ts';
 import type { Device } from '../../../src-workers/domain/device.ts';
+import { timeText } from '../../../src-workers/domain/times.ts';
 import { ok, type Result } from '../../../src-workers/domain/result.ts';
 import { AXIS } from '../../../src-workers/domain/space.ts';
 import { peakInstructionsGigaPerSecond } from '../../../src-workers/models/occupancy/device-metrics.ts';
@@ -7,8 +8,9 @@ import { explainDesign } from '../../../src-workers/predict/explain.ts';
 import { rankedDesigns, timeOf } from '../../../src-workers/sweep/ranking.ts';
 import { AGREEMENT_FRACTION } from '../../../src-workers/sweep/ties.ts';
 import { contradictionText, isContradicted } from '../../contract/accuracy.ts';
-import type { DeviceBest, DeviceComparisonResult } from '../../contract/api.ts';
+import type { DeviceBest, DeviceComparisonResult, RankRow } from '../../contract/api.ts';
 import { deviceEvidence, tieBandOfDevices } from '../evidence/tie-band.ts';
+import { timeErrors, timeRange } from '../evidence/time-errors.ts';
 import type { RunView } from '../runs/run-view.ts';
 import { ALL_VALID, bestOfAxis, checkDesign, deviceFilter, predictedMs, rankRow, tiesIn } from './rows.ts';
 
@@ -42,7 +44,7 @@ export function compareDevices(view: RunView, designIndex?: number): Result<Devi
       device,
       best: valid
         ? {
-            ...rankRow(view, shown, rank, ties.isTied(shown)),
+            ...ranged(view, device, rankRow(view, shown, rank, ties.isTied(shown))),
             simulated: view.simulated.times.get(shown) ?? null,
             measured: view.measured.times.get(shown) ?? null,
           }
@@ -53,7 +55,9 @@ export function compareDevices(view: RunView, designIndex?: number): Result<Devi
       evidence: deviceEvidence(device),
       breakdown: valid ? explainDesign(view.predictor, shown) : null,
       byThreadsPerUnit,
-      byImplementation: ranking.axes.implementations ? bestOfAxis(view, 'implementation', filter.value) : [],
+      byImplementation: ranking.axes.implementations
+        ? bestOfAxis(view, 'implementation', filter.value).map((row) => ranged(view, device, row))
+        : [],
     });
   }
   const cross = bestDesigns.map((own) =>
@@ -66,6 +70,13 @@ export function compareDevices(view: RunView, designIndex?: number): Result<Devi
     reasons: [...comparisonReasons(devices), ...contradictions(devices)],
     choice: implementationChoice(devices),
   });
+}
+
+/** A row with the range of its time, of which inputs are as they stand. */
+function ranged(view: RunView, device: Device, row: RankRow): RankRow {
+  const { regime } = explainDesign(view.predictor, row.designIndex)!;
+  const { lowMs, highMs } = timeRange(row.predictedMs, timeErrors(device, regime).errors);
+  return { ...row, rangeMs: [lowMs, highMs] };
 }
 
 const listed = new Intl.ListFormat('en');
@@ -164,8 +175,8 @@ export function comparisonReasons(devices: readonly DeviceBest[]): readonly stri
     const share = Math.abs(ms) / gap;
     // Parts of two devices that are nearly as fast can differ by far more than their times.
     const difference = share < 1.5 ? `${percent(share)} of the difference` : `${share.toFixed(1)} times the difference`;
-    if (ms > 0) lines.push(`It spends ${ms.toPrecision(3)} ms less on ${words[id]}: ${difference}.`);
-    else lines.push(`It spends ${(-ms).toPrecision(3)} ms more on ${words[id]}, which gives ${difference} back.`);
+    if (ms > 0) lines.push(`It spends ${timeText(ms)} less on ${words[id]}: ${difference}.`);
+    else lines.push(`It spends ${timeText(-ms)} more on ${words[id]}, which gives ${difference} back.`);
   }
   if (causes.slice(0, MAX_CAUSES).some(({ id }) => id === 'lastWave'))
     for (const { device, breakdown } of [winner, next]) {

@@ -3,7 +3,7 @@ import type { EChartsOption } from '../../charts/echarts.ts';
 import { CHARACTER_PX, fitTexts } from '../../charts/labels.ts';
 import { axisTitles, plane, planeAxes, tooltip, tooltipBody, words, type ChartSize } from '../../charts/parts.ts';
 import type { ChartTheme } from '../../charts/theme.svelte.ts';
-import { plain, timeText } from '../../format/numbers.ts';
+import { plain, timeText, timeUnit } from '../../format/numbers.ts';
 import { seriesOf } from './series.ts';
 
 export interface GranularityCurve {
@@ -37,6 +37,7 @@ export function granularityChart(
   sizes.sort((a, b) => a - b);
   const times = drawn.flatMap(({ points }) => points.map(({ timeMs }) => timeMs));
   const [low, high] = [Math.min(...times) / 1.05, Math.max(...times) * 1.05];
+  const unit = timeUnit(low);
   const place = (threadsPerUnit: number) => (sizes.length === 1 ? 1 : sizes.indexOf(threadsPerUnit));
   const area = plane(
     size,
@@ -52,7 +53,7 @@ export function granularityChart(
   return {
     ...planeAxes(theme, area, {
       x: { ticks: sizes.map(place), format: (at) => String(sizes.length === 1 ? sizes[0] : sizes[at]), bold: chosen },
-      y: { ticks: logTicks(low, high, { max: 5 }), format: (ms) => plain(ms, 3) },
+      y: { ticks: logTicks(low, high, { max: 5 }), format: (ms) => plain(ms * unit.perMs, 3) },
     }),
     tooltip: {
       ...tooltip(theme),
@@ -97,7 +98,7 @@ export function granularityChart(
         : []),
     ]) as never,
     graphic: [
-      ...axisTitles(theme, area, { x: axisTitle }),
+      ...axisTitles(theme, area, { x: axisTitle, y: unit.name }),
       ...drawn.flatMap(({ short, points }, i) =>
         points.length
           ? [words(theme, area.right + 10, ends[i], fitTexts([short], RIGHT - CHARACTER_PX)[0], { colour: 'text' })]

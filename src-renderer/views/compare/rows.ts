@@ -1,6 +1,6 @@
 import { kindsText } from '../../../src-workers/domain/evidence.ts';
 import { contradictionText, isContradicted } from '../../../src-main/contract/accuracy.ts';
-import type { DeviceBest } from '../../../src-main/contract/api.ts';
+import type { DeviceBest, RankRow } from '../../../src-main/contract/api.ts';
 import type { Study } from '../../../src-main/contract/study.ts';
 import { blockText, type Design } from '../../../src-workers/domain/design.ts';
 import { estimatesIn, type CpuDevice, type Device, type GpuDevice } from '../../../src-workers/domain/device.ts';
@@ -10,7 +10,7 @@ import { CPU_METRICS } from '../../../src-workers/models/contention/cpu-metrics.
 import { DEVICE_METRICS, type DeviceMetric } from '../../../src-workers/models/occupancy/device-metrics.ts';
 import { pipelineParameters } from '../../../src-workers/models/pipeline/derive.ts';
 import { limitWords } from '../../format/limits.ts';
-import { change, count, fixed, plain, timeText } from '../../format/numbers.ts';
+import { change, count, fixed, plain, timeRange, timeText } from '../../format/numbers.ts';
 
 export type RowGroup = 'result' | 'implementations' | 'why' | 'limits';
 
@@ -29,6 +29,8 @@ export interface CompareRow {
   readonly values: readonly (number | null)[];
   /** Which direction is coloured; limits never are, they are facts and not results. */
   readonly better: 'higher' | 'lower' | 'none';
+  /** What stands small under the cells: the range of a time. */
+  readonly ranges?: readonly string[];
   /** What stands beside the cells instead of the change against the reference. */
   readonly beside?: readonly string[];
 }
@@ -74,16 +76,29 @@ export function compareRows(
       readonly value?: (best: Best, entry: DeviceBest) => number | null;
       readonly text?: (best: Best, entry: DeviceBest) => string;
       readonly format?: (value: number) => string;
+      readonly range?: (best: Best) => string;
     },
   ): CompareRow => {
-    const { unit = '', hint = '', better = 'none', value, text, format = count } = options;
+    const { unit = '', hint = '', better = 'none', value, text, format = count, range } = options;
     const values = compared.map(({ entry }) => (entry?.best && value ? value(entry.best, entry) : null));
     const texts = compared.map(({ entry }, at) => {
       if (!entry?.best) return '';
       if (text) return text(entry.best, entry);
       return values[at] === null ? '–' : format(values[at]);
     });
-    return { id, group: rowGroup, label, unit, hint, better, values, texts, estimates: compared.map(() => '') };
+    const ranges = range && { ranges: compared.map(({ entry }) => (entry?.best ? range(entry.best) : '')) };
+    return {
+      id,
+      group: rowGroup,
+      label,
+      unit,
+      hint,
+      better,
+      values,
+      texts,
+      estimates: compared.map(() => ''),
+      ...ranges,
+    };
   };
   /** Rows that only a GPU has: an en dash for a CPU. */
   const onGpu = (best: Best, text: (gpu: GpuDevice) => string): string => {
@@ -120,7 +135,8 @@ export function compareRows(
       better: 'lower',
       value: (best) => best.timeMs,
       format: timeText,
-      hint: 'Predicted time of the whole workload',
+      range: rangeText,
+      hint: `Predicted time of the whole workload. ${RANGE_HINT}`,
     }),
     ...(compared.some(({ entry }) => entry?.best?.simulated)
       ? [
@@ -273,6 +289,12 @@ function percentOf(fraction: number | null | undefined): number | null {
   return typeof fraction === 'number' ? 100 * fraction : null;
 }
 
+/** What the range under a time covers. */
+const RANGE_HINT =
+  'Under it its 90 % range by the errors of the method and of measured kernels on the device, with inputs as they stand';
+
+const rangeText = ({ rangeMs }: RankRow): string => (rangeMs ? timeRange(...rangeMs) : '');
+
 /** The best time of an implementation on each device, and beside it how much longer it takes than the fastest there. */
 function implementationRow(name: string, compared: readonly Compared[]): CompareRow {
   const own = compared.map(({ entry }) => entry?.byImplementation.find(({ design }) => design.implementation === name));
@@ -281,11 +303,12 @@ function implementationRow(name: string, compared: readonly Compared[]): Compare
     group: 'implementations',
     label: name,
     unit: '',
-    hint: '',
+    hint: RANGE_HINT,
     better: 'none',
     values: own.map((row) => row?.timeMs ?? null),
     texts: own.map((row, at) => (row ? timeText(row.timeMs) : compared[at].entry ? '–' : '')),
     estimates: compared.map(() => ''),
+    ranges: own.map((row) => (row ? rangeText(row) : '')),
     beside: own.map((row, at) => {
       const [fastest] = compared[at].entry?.byImplementation ?? [];
       if (!row || !fastest) return '';
