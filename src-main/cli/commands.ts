@@ -33,6 +33,7 @@ import {
   printTable,
   reportFailure,
   say,
+  timeCells,
   type Terminal,
 } from './output.ts';
 
@@ -122,6 +123,9 @@ function printDesigns(
   const balanced = rows.some((row) => row.orderingMs > 0);
   const contradicted = rows.some((row) => contradictedCell(row) !== '');
   const several = rows.some((row) => row.design.implementation !== undefined);
+  const { unit, cell } = timeCells(
+    rows.flatMap((row) => [row.predictedMs, row.simulated?.meanMs, row.measured?.medianMs]),
+  );
   const head = [
     'rank',
     ...(equal ? ['equal'] : []),
@@ -130,10 +134,10 @@ function printDesigns(
     ...(several ? ['implementation'] : []),
     ...DESIGN_HEAD,
     'cap',
-    'predicted, ms',
-    ...(simulated ? ['simulated, ms'] : []),
-    ...(balanced ? ['kernel, ms'] : []),
-    ...(measured ? ['measured, ms'] : []),
+    `predicted, ${unit}`,
+    ...(simulated ? [`simulated, ${unit}`] : []),
+    ...(balanced ? [`kernel, ${unit}`] : []),
+    ...(measured ? [`measured, ${unit}`] : []),
     'agg. loss',
     'occ. %',
     'limited by',
@@ -148,10 +152,10 @@ function printDesigns(
     ...(several ? [row.design.implementation!] : []),
     ...designCells(row.design),
     row.design.registerCap ?? '–',
-    row.predictedMs.toPrecision(4),
-    ...(simulated ? [row.simulated?.meanMs.toPrecision(4) ?? '–'] : []),
-    ...(balanced ? [(row.predictedMs - row.orderingMs).toPrecision(4)] : []),
-    ...(measured ? [row.measured?.medianMs.toPrecision(4) ?? '–'] : []),
+    cell(row.predictedMs),
+    ...(simulated ? [cell(row.simulated?.meanMs)] : []),
+    ...(balanced ? [cell(row.predictedMs - row.orderingMs)] : []),
+    ...(measured ? [cell(row.measured?.medianMs)] : []),
     row.aggregateLoss.toFixed(3),
     (row.occupancyFraction * 100).toFixed(1),
     row.limitedBy.join(' '),

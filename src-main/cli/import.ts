@@ -2,6 +2,7 @@ import { basename } from 'node:path';
 import { DESIGN_FIELDS, DESIGN_NAMES, type NamedParameters } from '../../src-workers/domain/design-names.ts';
 import type { Device } from '../../src-workers/domain/device.ts';
 import { fail, ok, type Result } from '../../src-workers/domain/result.ts';
+import { timeText } from '../../src-workers/domain/times.ts';
 import { parseJson } from '../contract/json.ts';
 import type { Engine } from '../services/engine.ts';
 import { fileKind, readImportFile } from '../services/imports/imports.ts';
@@ -70,7 +71,7 @@ export async function importCommand(
   );
   const run = await engine.call('runs.get', { id: imported.value.runId });
   if (run.ok && run.value.bestTimeMs !== null)
-    say(terminal, `Fastest: ${run.value.bestTimeMs.toPrecision(4)} ms, ${run.value.bestDesign}`);
+    say(terminal, `Fastest: ${timeText(run.value.bestTimeMs)}, ${run.value.bestDesign}`);
   if (linked)
     say(
       terminal,

@@ -1,5 +1,6 @@
 import { systemReason, type Failure } from '../../src-workers/domain/result.ts';
 import { procedures } from '../contract/procedures.ts';
+import { timeIn, timeUnit } from '../../src-workers/domain/times.ts';
 import { messageText } from '../../src-workers/domain/text.ts';
 
 /** Where a command writes: replaced by buffers in tests. */
@@ -72,6 +73,16 @@ export async function printParts(terminal: Terminal, parts: AsyncIterable<string
 /** `0.123` as `12.3 %`; a dash where there is no number. */
 export function percent(fraction: number, decimals = 1): string {
   return Number.isNaN(fraction) ? '–' : `${(100 * fraction).toFixed(decimals)} %`;
+}
+
+/** Times of a table, ms: the unit of the least of them, for the head, and how one is written; nothing: an en dash. */
+export function timeCells(timesMs: Iterable<number | null | undefined>): {
+  readonly unit: string;
+  readonly cell: (timeMs: number | null | undefined) => string;
+} {
+  const known = [...timesMs].filter((ms) => typeof ms === 'number').filter((ms) => ms > 0);
+  const unit = timeUnit(known.reduce((least, ms) => Math.min(least, ms), Infinity));
+  return { unit: unit.name, cell: (ms) => timeIn(unit, ms ?? NaN) };
 }
 
 /** A table with right-aligned numbers. */

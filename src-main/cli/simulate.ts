@@ -9,7 +9,7 @@ import { predictionAgreement } from '../services/simulations/simulations.ts';
 import { contradictedCell, DESIGN_HEAD, designCells, regimeFields, sayContradicted } from './design-columns.ts';
 import { evidenceGapsOf } from './evidence.ts';
 import { followRun, runId } from './follow.ts';
-import { EXIT_OK, percent, printJson, printTable, reportFailure, say, type Terminal } from './output.ts';
+import { EXIT_OK, percent, printJson, printTable, reportFailure, say, timeCells, type Terminal } from './output.ts';
 
 interface SimulateOptions {
   readonly json?: boolean;
@@ -65,6 +65,7 @@ export async function reportSimulations(
     terminal,
     `Run ${run.id}: the ${rows.length} best of run ${run.sourceRunId}, ${run.name}, simulated in ${(run.elapsedMs / 1000).toFixed(2)} s.`,
   );
+  const { unit, cell } = timeCells(rows.flatMap((row) => [row.simulated.medianMs, row.predictedMs]));
   const ties = rows.filter((row) => row.tied).length;
   printTable(
     terminal,
@@ -74,11 +75,11 @@ export async function reportSimulations(
       'device',
       ...DESIGN_HEAD,
       'cap',
-      'simulated, ms',
+      `simulated, ${unit}`,
       '±',
       'median',
       'runs',
-      'predicted, ms',
+      `predicted, ${unit}`,
       'difference',
       '',
     ],
@@ -88,11 +89,11 @@ export async function reportSimulations(
       row.device,
       ...designCells(row.design),
       row.design.registerCap ?? '–',
-      row.simulated.meanMs.toPrecision(4),
+      cell(row.simulated.meanMs),
       isRandom(row) ? percent((row.simulated.highMs - row.simulated.lowMs) / 2 / row.simulated.meanMs, 2) : '–',
-      row.simulated.medianMs.toPrecision(4),
+      cell(row.simulated.medianMs),
       row.simulated.replications,
-      row.predictedMs.toPrecision(4),
+      cell(row.predictedMs),
       signedPercent(row.difference),
       contradictedCell(row),
     ]),

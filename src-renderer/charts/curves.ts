@@ -6,7 +6,7 @@ import {
   spreadLabels,
   stepDecimals,
 } from '../../src-workers/numeric/ticks.ts';
-import { fixed, plain } from '../format/numbers.ts';
+import { fixed, plain, timeUnit } from '../format/numbers.ts';
 import type { EChartsOption } from './echarts.ts';
 import { CHARACTER_PX } from './labels.ts';
 import { axisTitles, plane, planeAxes, stroke, tooltip, tooltipBody, words, type ChartSize } from './parts.ts';
@@ -40,6 +40,14 @@ export interface CurvesInput {
   readonly at?: number | null;
   /** A vertical line with words. */
   readonly mark?: { readonly x: number; readonly text: string } | null;
+}
+
+/** Curves of times, ms, in the unit of the least of them. */
+export function timedCurves(curves: readonly Curve[]): { readonly curves: readonly Curve[]; readonly unit: string } {
+  const times = curves.flatMap(({ points }) => points.map(([, ms]) => ms)).filter((ms) => ms > 0);
+  const { name, perMs } = timeUnit(times.reduce((least, ms) => Math.min(least, ms), Infinity));
+  const scaled = curves.map((curve) => ({ ...curve, points: curve.points.map(([x, ms]) => [x, ms * perMs] as const) }));
+  return { curves: scaled, unit: name };
 }
 
 const write = (value: number) => plain(Number(value.toPrecision(6)), 4);

@@ -101,7 +101,7 @@ test('a run is tuned by the keyboard, cancelled, and continued', async ({ page, 
   await page.keyboard.press('t');
   await expect(page.getByRole('heading', { name: 'Nothing measured on this target yet' })).toBeVisible();
   await fill(page, 'Designs to measure in all', 8);
-  await fill(page, 'Expected regret to stop at', 0.1);
+  await fill(page, 'Gain to stop at', 0.1);
   await page.getByRole('button', { name: /^Tune/ }).focus();
   await page.keyboard.press('t');
   const steps = page.getByRole('table', { name: 'Steps of the tuning' }).getByRole('row');

@@ -385,7 +385,7 @@ describe('the command line', () => {
     } satisfies ImportedFile);
     const text = await run(path('data/kernel-tuner/convolution-A100.json.gz'));
     expect(text.out).toMatch(
-      /^Run 2: 245 cases, 5 of them failed, imported in [\d.]+ s\.\nFastest: [\d.]+ ms, convolution_kernel /,
+      /^Run 2: 245 cases, 5 of them failed, imported in [\d.]+ s\.\nFastest: [\d.]+\s(ms|µs), convolution_kernel /,
     );
   });
 

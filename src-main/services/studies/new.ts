@@ -1,14 +1,12 @@
 import { existsSync } from 'node:fs';
-import { basename, dirname, join, relative, resolve } from 'node:path';
+import { basename, dirname, relative, resolve } from 'node:path';
 import { fail, ok, type Result } from '../../../src-workers/domain/result.ts';
 import { moments } from '../../../src-workers/models/workload/laws.ts';
 import { workloadWithFiles } from '../../../src-workers/parse/open-file.ts';
 import { newStudy, studyName, USUAL_UNITS } from '../../contract/new-study.ts';
 import { parseStudy } from '../../contract/parse.ts';
 import { writeFor } from '../app/files.ts';
-import { EXAMPLES_FOLDER } from './examples.ts';
-import { SPMV_EXAMPLE, withMatrix } from './spmv.ts';
-import { readStudyFile } from './studies.ts';
+import { spmvOf } from './spmv.ts';
 
 export interface StudyOfLengths {
   /** A file, as seen from the working folder, or a text of the workload grammar. */
@@ -38,12 +36,9 @@ export async function writeNewStudy(
   let study: object = newStudy({ name, lengths: text, units, ...devices });
   if (spmv) {
     if (matrixColumns === undefined) return fail('bad-input', `${lengths} is not a Matrix Market file (.mtx).`);
-    const example = await readStudyFile(join(resourceFolder, EXAMPLES_FOLDER, SPMV_EXAMPLE));
-    if (!example.ok) return example;
-    study = {
-      ...withMatrix(example.value.study, { name, lengths: text, rows: units, columns: matrixColumns }),
-      ...devices,
-    };
+    const made = await spmvOf(resourceFolder, { name, lengths: text, rows: units, columns: matrixColumns });
+    if (!made.ok) return made;
+    study = { ...made.value, ...devices };
   }
   const content = `${JSON.stringify(study, null, 2)}\n`;
   const valid = parseStudy(content, file);

@@ -11,7 +11,7 @@ import { STORED } from './workloads.ts';
 const ELEMENT_BYTES = 8;
 
 /** A sparse matrix: where its row lengths come from, its rows, its columns and its name. */
-export interface Matrix {
+interface Matrix {
   readonly name: string;
   readonly lengths: string;
   readonly rows: number;
@@ -29,16 +29,17 @@ export async function spmvStudy({ store, resourceFolder }: Context, lengths: str
   };
   if (matrixColumns === undefined || order === undefined)
     return fail('bad-input', `${name} is not an imported matrix. Import a Matrix Market file (.mtx) first.`);
-  const example = await readStudyFile(join(resourceFolder, EXAMPLES_FOLDER, SPMV_EXAMPLE));
-  if (!example.ok) return example;
-  return ok(withMatrix(example.value.study, { name, lengths, rows: order.units, columns: matrixColumns }));
+  return spmvOf(resourceFolder, { name, lengths, rows: order.units, columns: matrixColumns });
 }
 
 /** The file of the example that compares the kernels. */
-export const SPMV_EXAMPLE = 'spmv-implementations.json';
+const SPMV_EXAMPLE = 'spmv-implementations.json';
 
 /** The example for another matrix: its rows as they come, and a vector of as many elements as it has columns. */
-export function withMatrix(study: Study, { name, lengths, rows, columns }: Matrix): Study {
+export async function spmvOf(resourceFolder: string, { name, lengths, rows, columns }: Matrix): Promise<Result<Study>> {
+  const example = await readStudyFile(join(resourceFolder, EXAMPLES_FOLDER, SPMV_EXAMPLE));
+  if (!example.ok) return example;
+  const { study } = example.value;
   const footprintBytes = Math.max(1, columns) * ELEMENT_BYTES;
   const withVector = <Kernel extends KernelChange>(kernel: Kernel): Kernel => ({
     ...kernel,
@@ -46,12 +47,12 @@ export function withMatrix(study: Study, { name, lengths, rows, columns }: Matri
       accesses: kernel.accesses.map((one) => (one.pattern === 'scattered' ? { ...one, footprintBytes } : one)),
     }),
   });
-  return {
+  return ok({
     ...study,
     name: `SpMV of ${name.replace(/\.mtx(\.gz)?$/i, '')}`.slice(0, 200),
     description: `Which kernel to write: eight ways to multiply ${name} by a vector of doubles, each with its own profile, ranked together. Instructions, registers, set-up and searches are assumed: measure one kernel before trusting a small difference.`,
     workload: { ...study.workload, lengths, units: rows },
     kernel: withVector(study.kernel),
     implementations: study.implementations!.map((one) => ({ ...one, kernel: withVector(one.kernel) })),
-  };
+  });
 }

@@ -1,5 +1,5 @@
 import { INVALID_REASONS } from '../../../src-workers/domain/design.ts';
-import { NBSP, count, counted, plain } from '../../format/numbers.ts';
+import { NBSP, count, counted, plain, timeText } from '../../format/numbers.ts';
 import type { Narrowing } from './address.ts';
 
 /** The filter as a person reads and writes it. */
@@ -73,12 +73,7 @@ export function filterChips(
     add('blockWidth', `${words.block} width`, filter.blockWidth.map((width) => width ?? 'row').join(', '));
   if (filter.blockThreads) add('blockThreads', `${words.block} size`, range(filter.blockThreads, '', count));
   if (filter.gridBlocks) add('gridBlocks', 'grid', range(filter.gridBlocks, '', count));
-  if (filter.timeMs)
-    add(
-      'timeMs',
-      'time',
-      range(filter.timeMs, 'ms', (value) => plain(value)),
-    );
+  if (filter.timeMs) add('timeMs', 'time', range(filter.timeMs, '', timeText));
   if (filter.occupancyFraction)
     add(
       'occupancyFraction',
