@@ -309,7 +309,7 @@ describe('filters', () => {
       'threads per unit 2, 4',
       'cap none, 64',
       'grid ≥ 1,000',
-      'time ≤ 4.53\u00a0ms',
+      'time ≤ 4.530\u00a0ms',
     ]);
     expect(filterChips({}, words)).toEqual([]);
   });

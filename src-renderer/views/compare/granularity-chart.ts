@@ -37,7 +37,7 @@ export function granularityChart(
   sizes.sort((a, b) => a - b);
   const times = drawn.flatMap(({ points }) => points.map(({ timeMs }) => timeMs));
   const [low, high] = [Math.min(...times) / 1.05, Math.max(...times) * 1.05];
-  const unit = timeUnit(low);
+  const unit = timeUnit(Math.sqrt(low * high));
   const place = (threadsPerUnit: number) => (sizes.length === 1 ? 1 : sizes.indexOf(threadsPerUnit));
   const area = plane(
     size,
@@ -98,7 +98,8 @@ export function granularityChart(
         : []),
     ]) as never,
     graphic: [
-      ...axisTitles(theme, area, { x: axisTitle, y: unit.name }),
+      words(theme, 16, 8, unit.name),
+      ...axisTitles(theme, area, { x: axisTitle }),
       ...drawn.flatMap(({ short, points }, i) =>
         points.length
           ? [words(theme, area.right + 10, ends[i], fitTexts([short], RIGHT - CHARACTER_PX)[0], { colour: 'text' })]
