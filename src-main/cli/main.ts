@@ -128,7 +128,11 @@ interface CommandLine {
   status: number;
   /** Shows a result: JSON or text, or the failure. */
   readonly show: <T>(result: Result<T>, options: GlobalOptions, print: (value: T) => void) => void;
-  readonly withEngine: (options: GlobalOptions, body: (engine: Engine) => Promise<number>) => Promise<void>;
+  readonly withEngine: (
+    options: GlobalOptions,
+    body: (engine: Engine) => Promise<number>,
+    uses?: { readonly predicts?: boolean },
+  ) => Promise<void>;
   /** The same for a command that needs saved runs: makes no database. */
   readonly withRuns: CommandLine['withEngine'];
 }
@@ -141,7 +145,7 @@ function openCommandLine(terminal: Terminal): CommandLine {
     else print(result.value);
   };
 
-  const withEngine = async (options: GlobalOptions, body: (engine: Engine) => Promise<number>): Promise<void> => {
+  const withEngine: CommandLine['withEngine'] = async (options, body, uses = {}) => {
     const redis = redisSettings(options);
     const engine = await openEngine({
       databaseFile: resolve(options.db ?? defaultDatabaseFile()),
@@ -150,6 +154,7 @@ function openCommandLine(terminal: Terminal): CommandLine {
       workerFile: places.workerFile,
       storeThreadFile: places.storeThreadFile,
       programs: places.programs,
+      ...uses,
       ...(redis && { redis }),
     });
     if (!engine.ok) {
@@ -163,9 +168,9 @@ function openCommandLine(terminal: Terminal): CommandLine {
       if (silent !== null) terminal.err(`lockstep: ${plain(silent)}\n`);
     }
   };
-  const withRuns: CommandLine['withEngine'] = async (options, body) => {
+  const withRuns: CommandLine['withEngine'] = async (options, body, uses) => {
     const file = resolve(options.db ?? defaultDatabaseFile());
-    if (existsSync(file)) return withEngine(options, body);
+    if (existsSync(file)) return withEngine(options, body, uses);
     const message = `There is no database at ${file}. Make one with a sweep, or name another with --db.`;
     cli.status = reportFailure(terminal, { code: 'not-found', message });
   };
@@ -367,7 +372,7 @@ With --json: {study, units, mean, max}.`,
     .option('--device <ids...>', 'these devices instead of those of the study; ID:66 for 66 multiprocessors of one')
     .option('--verbose', VERBOSE, false)
     .action((study: string, options: GlobalOptions & { top: number; best?: number; device?: string[] }) =>
-      withEngine(options, (engine) => sweepCommand(engine, terminal, study, options)),
+      withEngine(options, (engine) => sweepCommand(engine, terminal, study, options), { predicts: true }),
     )
     .addHelpText(
       'after',

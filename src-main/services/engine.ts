@@ -79,34 +79,44 @@ export interface EngineOptions {
   /** The programs that measure, where a bundle moved them. */
   readonly programs?: Partial<MeasuringPrograms>;
   readonly workers?: number;
+  /** Whether what is asked of the engine is predictions: then workers start while the database is opened. */
+  readonly predicts?: boolean;
   /** A page that measures and answers nothing for this long has gone away, ms. */
   readonly pageSilenceMs?: number;
   /** Where agents take work of its runs. Without it, hosts with a window read the setting. */
   readonly redis?: RedisSettings;
 }
 
+/** Workers that start before there is a task for them, where there will be: a small sweep needs no more. */
+const EARLY_WORKERS = 4;
+
 export async function openEngine(options: EngineOptions): Promise<Result<OpenEngine>> {
   const { databaseFile, resourceFolder, host } = options;
   const made = makeDefaultFolder(databaseFile);
   if (!made.ok) return made;
+  const sources = join(import.meta.dirname, '..', '..', 'src-workers');
+  const workers = options.workers ?? Math.max(1, availableParallelism());
+  // A window asks for predictions at once; most commands ask for none, and a worker takes longer to start than the rest
+  // of an engine.
+  const ready = options.predicts === true ? Math.min(workers, EARLY_WORKERS) : host === 'cli' ? 0 : 1;
+  const local = openPool(options.workerFile ?? join(sources, 'worker.ts'), workers, ready);
   const opened = await openStoreClient({
     file: databaseFile,
     migrationsFolder: migrationsIn(resourceFolder),
     ...(options.storeThreadFile ? { threadFile: options.storeThreadFile } : {}),
   });
-  if (!opened.ok) return opened;
+  if (!opened.ok) {
+    await local.close();
+    return opened;
+  }
   const store = opened.value;
   const catalogue = await openCatalogue(resourceFolder, store);
   if (!catalogue.ok) {
+    await local.close();
     await store.close();
     return catalogue;
   }
-  const sources = join(import.meta.dirname, '..', '..', 'src-workers');
-  const workers = options.workers ?? Math.max(1, availableParallelism());
-  // A window asks for predictions at once; most commands ask for none, and a worker takes longer to start than the rest
-  // of an engine.
   const agents = openAgents(store);
-  const local = openPool(options.workerFile ?? join(sources, 'worker.ts'), workers, host === 'cli' ? 0 : 1);
   const pool = agents.pool(local);
   const closing = new AbortController();
   const listeners = new Set<(event: EventName, payload: unknown) => void>();

@@ -102,7 +102,7 @@ function takeProgress(task: Task, nowMs: number, steps: number, limits: TaskLimi
 }
 
 /** The threads; a task gets the one that it asks for where that is idle. */
-function createThreads(workerFile: string, shared: Int32Array, workers: number, ready: 0 | 1): Piscina {
+function createThreads(workerFile: string, shared: Int32Array, workers: number, ready: number): Piscina {
   return new Piscina({
     filename: workerFile,
     workerData: shared,
@@ -129,7 +129,7 @@ function createThreads(workerFile: string, shared: Int32Array, workers: number, 
 }
 
 /** @param ready workers that start at once, before there is a task for them */
-export function openPool(workerFile: string, workers: number, ready: 0 | 1, limits = LIMITS): Pool {
+export function openPool(workerFile: string, workers: number, ready: number, limits = LIMITS): Pool {
   const shared = sharedSteps();
   const piscina = createThreads(workerFile, shared, workers, ready);
 
