@@ -58,13 +58,18 @@ export function paceOf(predictor: Predictor, candidate: Candidate): Pace {
   const blocks = isFamily
     ? shape.residentBlocks
     : Math.min(shape.residentBlocks, Math.ceil(workingBlocks / device.multiprocessors));
+  const activeGroups = blocks * shape.groupsPerBlock;
+  const { residentThreads, sharedMemoryBytes } = shape.accessing;
+  // Blocks of different sizes that make as many groups and threads active are alike, unless they have shared memory.
   let key = (deviceAt * axes.threadsPerUnit.length + threadsAt) * axes.registerCap.length + capAt;
-  key = (key * axes.blockThreads.length + blockAt) * axes.loop.length + loopAt;
-  key = ((key * axes.balancing.length + balancingAt) * (MOST_ROUNDS + 1) + rounds) * 4096 + (isFamily ? 0 : blocks);
+  key = (key * axes.loop.length + loopAt) * axes.balancing.length + balancingAt;
+  key = key * (axes.blockThreads.length + 1) + (sharedMemoryBytes > 0 ? blockAt + 1 : 0);
+  key = (key * (MOST_ROUNDS + 1) + rounds) * 2 + Number(isFamily);
+  key = (key * 4096 + residentThreads) * 256 + activeGroups;
   // Even shares differ from launch to launch, in their items.
   let pace = isShare ? undefined : paces.known.get(key);
   if (!pace) {
-    pace = makePace(predictor, candidate, device, rounds, blocks * shape.groupsPerBlock, isFamily);
+    pace = makePace(predictor, candidate, device, rounds, activeGroups, isFamily);
     if (!isShare) paces.known.set(key, pace);
   }
   return (candidate.pace = pace);
