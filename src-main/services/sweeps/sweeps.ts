@@ -34,11 +34,9 @@ import type { OrderedLengths } from '../../../src-workers/predict/ordered.ts';
  * then the run fails and names its designs.
  */
 const TASKS_PER_WORKER = 8;
-/** As many at least, where designs that share laws are kept in one task. */
-const MIN_TASKS_PER_WORKER = 2;
 const TASK_DESIGNS = 32_768;
 /** Each chunk is a transaction: bounds on its designs. */
-const MIN_CHUNK_DESIGNS = 512;
+const MIN_CHUNK_DESIGNS = 128;
 const MANY_DEVICES_CHUNK_DESIGNS = 4096;
 /** Chunks that wait to be saved beyond this many hold the workers back, so that memory stays bounded. */
 const MAX_UNSAVED_CHUNKS = 8;
@@ -187,9 +185,9 @@ export function runSweep(
     execution.progressAtTimes();
   };
 
-  const predict = async (ranges: readonly DesignRange[]): Promise<void> => {
+  const predict = async (ranges: readonly DesignRange[], worker: number): Promise<void> => {
     const predicted = await triedTwice(controller.signal, ranges, () =>
-      context.pool.run('predict', { plan, ranges }, { signal: controller.signal, runId: run.id }),
+      context.pool.run('predict', { plan, ranges }, { signal: controller.signal, runId: run.id, worker }),
     );
     if (!predicted) return;
     if (!predicted.ok) {
@@ -223,13 +221,12 @@ export function runSweep(
 
   const finished = execution.finishAfter(async () => {
     execution.progressAtTimes();
-    let next = 0;
-    // One chunk more than there are workers, so that none waits for the event loop.
-    const lanes = Array.from({ length: context.pool.capacity() + 1 }, async () => {
-      while (next < todo.length && !controller.signal.aborted) {
-        const ranges = todo[next];
-        next += 1;
-        await predict(ranges);
+    const queues = contiguousQueues(todo, context.pool.capacity());
+    const lanes = queues.map(async (own, worker) => {
+      while (!controller.signal.aborted) {
+        const ranges = own.shift() ?? longestOf(queues).pop();
+        if (!ranges) return;
+        await predict(ranges, worker);
       }
     });
     await Promise.all(lanes);
@@ -239,6 +236,19 @@ export function runSweep(
   });
 
   return { runId: run.id, finished, cancel: () => controller.abort() };
+}
+
+/**
+ * Tasks for each of some workers. Neighbours need the same orders and laws, so a worker takes a stretch of them, and then the last ones of
+ * whoever has most left.
+ */
+function contiguousQueues<T>(tasks: readonly T[], workers: number): T[][] {
+  const each = tasks.length / workers;
+  return Array.from({ length: workers }, (_, at) => tasks.slice(Math.round(at * each), Math.round((at + 1) * each)));
+}
+
+function longestOf<T>(queues: readonly T[][]): T[] {
+  return queues.reduce((most, queue) => (queue.length > most.length ? queue : most));
 }
 
 interface BestFound {
@@ -265,10 +275,10 @@ export function missingTasks(
   const perDevice = total / devices;
   const most = Math.max(MANY_DEVICES_CHUNK_DESIGNS, Math.floor(TASK_DESIGNS / devices));
   const wanted = Math.min(most, Math.max(MIN_CHUNK_DESIGNS, Math.ceil(perDevice / (TASKS_PER_WORKER * workers))));
-  // Launches, register caps and block sizes share depth laws: they stay together, as far as every worker gets its part.
+  // Launches, register caps and block sizes share depth laws: they stay together where there are enough families of them.
   const perLaunch = counts[AXIS.registerCap] * counts[AXIS.blockThreads];
   const family = counts[AXIS.launch] * perLaunch;
-  const sharing = family <= most && perDevice >= MIN_TASKS_PER_WORKER * workers * family ? family : perLaunch;
+  const sharing = family <= most && perDevice >= TASKS_PER_WORKER * workers * family ? family : perLaunch;
   const stretch = sharing < most ? sharing * Math.max(1, Math.round(wanted / sharing)) : wanted;
 
   const tasks = new Map<number, DesignRange[]>();
