@@ -17,7 +17,13 @@ import { procedures, type ProcedureInput } from '../contract/procedures.ts';
 import type { Study } from '../contract/study.ts';
 import { reducedText, startOf } from '../contract/probe.ts';
 import { leftOutText, type RunnableDesigns } from '../contract/runnable.ts';
-import { isCallerTarget, PAGE_TARGET, PROGRAM_TARGET, targetBackend } from '../services/measuring/targets.ts';
+import {
+  EMULATION_TARGET,
+  isCallerTarget,
+  PAGE_TARGET,
+  PROGRAM_TARGET,
+  targetBackend,
+} from '../services/measuring/targets.ts';
 import { isDone } from '../services/measured/measured.ts';
 import { studyWithoutProfile, studyWithProfile } from '../services/measured/calibrations.ts';
 import type { Engine } from '../services/engine.ts';
@@ -192,7 +198,8 @@ async function fittedToTime(
   asked: ProcedureInput<'bench.start'>,
   { time }: BenchOptions,
 ): Promise<Result<Partial<ProcedureInput<'bench.start'>>>> {
-  if (asked.suite !== undefined && asked.suite !== 'designs') return ok({});
+  // Nothing is timed by an emulation, so that nothing tells what fits.
+  if (asked.target === EMULATION_TARGET || (asked.suite !== undefined && asked.suite !== 'designs')) return ok({});
   const { units: _all, probe: _none, ...input } = asked;
   const probed = await engine.call('bench.probe', {
     ...input,

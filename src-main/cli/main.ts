@@ -26,6 +26,7 @@ import { agentCommand, redisSettings, type AgentCommandOptions, type RedisOption
 import { recommendCommand, robustCommand, sensitivityCommand } from './advice.ts';
 import { benchCommand, calibrateCommand, type BenchOptions } from './bench.ts';
 import { runId } from './follow.ts';
+import { emulateCommand, type EmulateOptions } from './emulate.ts';
 import { evidenceCommand } from './evidence.ts';
 import { compareRunsCommand } from './compare.ts';
 import { importCommand, namedParameter, saveDevice, type ImportOptions } from './import.ts';
@@ -264,6 +265,30 @@ says how to hand the unit over. Without -DLOCKSTEP_TRACE these are empty. What s
 without a shell, in a process group of its own; what it prints goes to standard error. A study names the lengths, as file:lengths.csv.
 With --json: {file, units, meanLength, maxLength, computed: {unitsPerGroup, aggregateLoss, meanLoss},
   measured: {threadGroupWidth, threadGroups, meanActiveLanes, aggregateLoss, meanLoss}}; measured is null for WGSL.`,
+    );
+}
+
+/** A CUDA program without a GPU, without an engine. */
+function emulateCommands(program: Command, cli: CommandLine): void {
+  const collect = (value: string, before: readonly string[]): readonly string[] => [...before, value];
+  command(program, 'emulate <files...>', 'compiles a CUDA program to run on this CPU: results and traces, no times')
+    .option('-o, --output <file>', 'the program', 'a.out')
+    .option('-I, --include <folder>', 'where headers are', collect, [])
+    .option('-D, --define <definition>', 'as in -DBLOCK=128', collect, [])
+    .action(async (files: string[], options: EmulateOptions) => {
+      cli.status = await emulateCommand(cli.terminal, cli.places, files, options);
+    })
+    .addHelpText(
+      'after',
+      `
+  lockstep emulate -DLOCKSTEP_TRACE app.cu -o app      needs Linux and g++, and neither nvcc nor a GPU
+  lockstep trace -- ./app                              the lengths of its units
+
+Your sources are compiled as they are, with <<<…>>>, shared memory, barriers, shuffles, votes, atomics, vector types and cooperative groups of
+blocks and tiles. A block runs after another, and a lane until it waits for others, at some microseconds for each thread: use small inputs. Not
+there: textures, half precision, tensor cores, inline PTX, graphs, launches from kernels, barriers of a whole grid, CUDA's libraries. Races
+between threads go unseen. Event times are 0, and what a program measures by a clock of the CPU is no time of a GPU: bench refuses it.
+With --json: {file}.`,
     );
 }
 
@@ -524,13 +549,17 @@ The launches of several designs alternate in random order. A run that ends with 
 
 Your own kernel, in CUDA, HIP or WGSL, without a program (example and format: db/examples/kernels):
   lockstep bench 1 --kernel spmv.kernel.json --target webgpu
-The manifest names sources, arguments, the right result, and the designs that each function implements. A sweep with other designs is refused.`;
+The manifest names sources, arguments, the right result, and the designs that each function implements. A sweep with other designs is refused.
+--target emulation checks its results on this CPU (Linux, g++) and measures no times; see lockstep emulate --help for what it lacks.`;
 
 function addBench(program: Command, { terminal, withEngine, withRuns }: CommandLine): void {
   byAgents(
     command(program, 'bench [run]', 'measure designs of a sweep, or a device; compare, or pack for another machine'),
   )
-    .option('--target <target>', 'where: cuda:0, hip:0, webgpu or cpu (bench --list says what is there)')
+    .option(
+      '--target <target>',
+      'where: cuda:0, hip:0, webgpu or cpu; emulation for --kernel (bench --list says what is there)',
+    )
     .option('--exec <command>', 'measure with your own program instead: runs it for every launch (see below)')
     .option('--build <command>', 'builds that program first, once for all designs of which the command is the same')
     .option(
@@ -1008,6 +1037,7 @@ export async function main(args: readonly string[], terminal: Terminal = process
   for (const add of [
     lossCommand,
     traceCommands,
+    emulateCommands,
     occupancyCommand,
     sweepCommands,
     measuringCommands,

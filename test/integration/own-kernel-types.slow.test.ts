@@ -4,6 +4,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, beforeAll, expect, it, vi } from 'vitest';
 import { parseKernelManifest } from '../../src-main/contract/kernel-manifest.ts';
+import { EMULATION_NOTE } from '../../src-workers/bench/cuda/emulation.ts';
 import { kernelProgram, type KernelProgram } from '../../src-workers/bench/kernel/cuda-program.ts';
 import { valueBytes } from '../../src-workers/bench/kernel/launches.ts';
 import { valuesOf } from '../../src-workers/bench/program/command-line.ts';
@@ -96,7 +97,7 @@ const MANIFEST = {
 beforeAll(() => {
   const file = (name: string, bytes: Uint8Array | string): void => writeFileSync(join(folder, name), bytes);
   file('types.cu', KERNEL.replace('SHARED', '__shared__'));
-  // The emulation's compiler knows no memory of a size that the launch gives.
+  // The compiler of these tests rewrites nothing, so that it has no memory of a size that the launch gives.
   file('held.cu', KERNEL.replace('extern SHARED T held[]', '__shared__ T held[1024]'));
   file(
     'a',
@@ -145,7 +146,7 @@ afterAll(() => {
   rmSync(folder, { recursive: true, force: true });
 });
 
-function task(change: (manifest: typeof MANIFEST) => void, platform?: 'hip'): KernelTask {
+function task(change: (manifest: typeof MANIFEST) => void, platform?: 'hip' | 'emulation'): KernelTask {
   const manifest = structuredClone(MANIFEST);
   manifest.sources = ['held.cu'];
   change(manifest);
@@ -166,7 +167,10 @@ async function program(
 }
 
 /** What a program says of its result, and on standard error. */
-async function ran(change: (manifest: typeof MANIFEST) => void, platform?: 'hip'): Promise<readonly [string, string]> {
+async function ran(
+  change: (manifest: typeof MANIFEST) => void,
+  platform?: 'hip' | 'emulation',
+): Promise<readonly [string, string]> {
   const built = await program(task(change, platform));
   if (!built.ok) return ['', built.error.message];
   const words = `--device 0 --units ${UNITS} --units-per-thread 1 --block 32 --launches 0:${UNITS}:1:1 --repeats 1`;
@@ -179,6 +183,17 @@ it.skipIf(lacks('g++'))(
   'takes numbers of every size, structs, templates and sizes by arithmetic',
   async () => {
     expect(await ran(() => {})).toEqual(['{"correct":true,"maxError":0}', '']);
+  },
+  120_000,
+);
+
+it.skipIf(lacks('g++') || process.platform !== 'linux')(
+  'has shared memory of the size that the manifest gives',
+  async () => {
+    expect(await ran((m) => void (m.sources = ['types.cu']), 'emulation')).toEqual([
+      '{"correct":true,"maxError":0}',
+      EMULATION_NOTE,
+    ]);
   },
   120_000,
 );

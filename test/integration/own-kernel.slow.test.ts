@@ -185,6 +185,30 @@ it.skipIf(lacks('g++'))(
   240_000,
 );
 
+it.skipIf(lacks('g++') || process.platform !== 'linux')(
+  'checks every entry on the emulation, and saves no times',
+  async () => {
+    const { run, found } = await measured('emulation', { designs });
+    expect(run).toMatchObject({ state: 'complete' });
+    expect(found.device).toMatchObject({ name: 'CPU emulation of CUDA', backend: 'program' });
+    expect(found.cases).toHaveLength(designs.length);
+    for (const one of found.cases) {
+      expect([one.label, one.failure, one.correct, one.measured]).toEqual([one.label, null, true, null]);
+      expect(one.values.maxError).toBeLessThan(1e-4);
+    }
+    const one = { designs: designs.slice(0, 1), kernel: { file: await wrongManifest() } };
+    expect((await measured('emulation', one)).found.cases[0]).toMatchObject({ correct: false, measured: null });
+    const compared = await engine.dispatch('bench.compare', { id: run.id });
+    expect(compared.ok ? compared.value : compared.error.message).toMatch(
+      /has 0 designs with a time and a correct result/,
+    );
+    const tuned = await engine.dispatch('bench.next', { runId, target: 'emulation', kernel: { file } });
+    expect(tuned.ok ? '' : tuned.error.message).toMatch(/The emulation has no times to tune by/);
+    expect(await refused('emulation', { kernel: undefined })).toMatch(/Specify its manifest \(--kernel\)/);
+  },
+  240_000,
+);
+
 it.skipIf(lacks('nvcc'))('generates CUDA that nvcc compiles for GPUs of several generations', () => {
   const hosts = join(folder, 'cache', 'lockstep', 'programs', 'hosts');
   const host = readdirSync(hosts).map((name) => join(hosts, name, 'host.cu')).find((path) => readFileSync(path, 'utf8').includes('classOfRows'))!; // prettier-ignore

@@ -469,7 +469,9 @@ describe('predictions beside measurements', () => {
 
     expect(await failure(engine, 'bench.compare', { id: runId })).toMatch(/Specify a measurement/);
     const one = await measure(engine, runId, { count: 1 });
-    expect(await failure(engine, 'bench.compare', { id: one.id })).toMatch(/0 designs with a correct result/);
+    expect(await failure(engine, 'bench.compare', { id: one.id })).toMatch(
+      /0 designs with a time and a correct result/,
+    );
     expect(await failure(engine, 'bench.compare', { id: run.id, profileId: 7 })).toMatch(/no calibration 7/);
   });
 

@@ -31,7 +31,7 @@ export async function compareMeasured(
   if (measured.length < 2)
     return fail(
       'conflict',
-      `Run ${run.id} has ${measured.length} designs with a correct result; a comparison needs at least 2.`,
+      `Run ${run.id} has ${measured.length} designs with a time and a correct result; a comparison needs at least 2.`,
     );
   const indices = measured.map(({ designIndex }) => designIndex);
   // A calibration is of the clock that it was measured at.

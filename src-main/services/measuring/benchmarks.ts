@@ -21,6 +21,7 @@ import {
   checkLimits,
   checkMayRunPrograms,
   COMPILE_LIMIT_MS,
+  EMULATION_TARGET,
   isCallerTarget,
   measureOn,
   PAGE_TARGET,
@@ -225,6 +226,8 @@ function checkProgram(
     return fail('bad-input', `Specify a program for the target ${PROGRAM_TARGET}, and for no other.`, {
       field: 'program',
     });
+  if (target === EMULATION_TARGET)
+    return fail('bad-input', 'The emulation checks the results of your own kernel. Specify its manifest (--kernel).', { field: 'kernel' }); // prettier-ignore
   if (!program) return ok(null);
   const may = checkMayRunPrograms(context, 'lockstep bench RUN --exec COMMAND');
   return may.ok ? checkCommands(program) : may;

@@ -14,7 +14,7 @@ import { fail, ok, type Result } from '../../../src-workers/domain/result.ts';
 import type { ProbeAnswer } from '../../contract/measuring.ts';
 import type { ProcedureArguments } from '../../contract/procedures.ts';
 import type { Context } from '../context.ts';
-import { isCallerTarget, measureOn, PAGE_TARGET } from './targets.ts';
+import { EMULATION_TARGET, isCallerTarget, measureOn, PAGE_TARGET } from './targets.ts';
 
 /** Before a measurement: a few launches, to find out what fits the time. */
 
@@ -39,7 +39,7 @@ export async function probeMeasurement(
 ): Promise<Result<ProbeAnswer>> {
   if (input.suite !== 'designs')
     return fail('bad-input', 'A probe is for designs of a sweep. Measure a suite without one.', { field: 'suite' });
-  if (isCallerTarget(input.target))
+  if (isCallerTarget(input.target) || input.target === EMULATION_TARGET)
     return fail('unsupported', `${input.target} measures no probe. Start the measurement without one.`, {
       field: 'target',
     });

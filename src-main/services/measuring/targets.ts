@@ -9,6 +9,7 @@ import {
   type CompilationPlace,
 } from '../../../src-workers/bench/cuda/local.ts';
 import { findToolkit, forSomeGpu, lackingText, type ToolkitChoice } from '../../../src-workers/bench/cuda/toolkit.ts';
+import { findEmulator } from '../../../src-workers/bench/cuda/emulation.ts';
 import { findHipcc, HIP_GROUP_WIDTH, hipArchitectures } from '../../../src-workers/bench/cuda/hip.ts';
 import { cudaCommand } from '../../../src-workers/bench/cuda/write.ts';
 import { writePlanFolder } from '../../../src-workers/bench/plan-files.ts';
@@ -41,6 +42,8 @@ import { inTemporaryFolder } from '../app/temporary-folder.ts';
 export const PAGE_TARGET = 'webgpu-page';
 /** A program of the person's own, which only the command line may start: a page could start any. */
 export const PROGRAM_TARGET = 'program';
+/** A person's kernel on the CPU emulation of CUDA: its results, and no times. Only the command line has it. */
+export const EMULATION_TARGET = 'emulation';
 /**
  * `caller:NAME`: a function NAME of the program that calls, which asks for the plan and sends records as a page does.
  */
@@ -56,14 +59,14 @@ export function targetBackend(asked: string): Result<BenchBackend> {
   const target = remote?.target ?? asked;
   const gpu = /^(cuda|hip):\d{1,2}$/.exec(target)?.[1];
   if (gpu) return ok(gpu as 'cuda' | 'hip');
-  if (remote && (target === PAGE_TARGET || target === PROGRAM_TARGET || isCallerTarget(target)))
+  if (remote && ([PAGE_TARGET, PROGRAM_TARGET, EMULATION_TARGET].includes(target) || isCallerTarget(target)))
     return fail(
       'unsupported',
       `An agent does not measure on ${target}. Measure on this machine: leave @${remote.agent.slice(0, 80)} out.`,
     );
   if (target === 'webgpu' || target === PAGE_TARGET) return ok('webgpu');
   if (target === 'cpu' || target === PROGRAM_TARGET) return ok(target);
-  if (isCallerTarget(target)) return ok('program');
+  if (isCallerTarget(target) || target === EMULATION_TARGET) return ok('program');
   return fail(
     'bad-input',
     `target must be cuda:0, hip:0, webgpu, ${PAGE_TARGET} or cpu, not "${target.slice(0, 80)}".`,
@@ -230,7 +233,7 @@ async function hipTargets(programs: MeasuringPrograms, signal: AbortSignal): Pro
 }
 
 /** The person's folder for what can be made again, by the customs of the platform. */
-function userCacheFolder(): string {
+export function userCacheFolder(): string {
   const home = homedir();
   if (process.platform === 'win32')
     return join(process.env.LOCALAPPDATA ?? join(home, 'AppData', 'Local'), 'Lockstep', 'Cache');
@@ -348,6 +351,13 @@ function target(id: string, backend: BenchBackend, device: Result<MeasuringDevic
     : { id, backend, available: false, label: device.error.message, device: null, advice };
 }
 
+/** What the emulation is for, where this machine has what it needs. */
+async function emulationTarget(): Promise<MeasuringTarget> {
+  const emulator = await findEmulator();
+  const label = emulator.ok ? 'CPU emulation of CUDA, for your own kernel (--kernel)' : emulator.error.message;
+  return { id: EMULATION_TARGET, backend: 'program', available: emulator.ok, label, device: null, advice: emulator.ok ? 'It checks results. It measures no times.' : '' }; // prettier-ignore
+}
+
 /** The targets of this machine that are of the kind of one: no other is asked, since asking CUDA takes a compiler. */
 export async function targetsLike(
   id: string,
@@ -397,7 +407,8 @@ export function openTargets({
         cpu(again),
         agents.devices(),
       ]);
-      return [...ofCuda, ...ofHip, ofWebgpu, page, ofCpu, ...ofAgents];
+      const emulated = host === 'cli' ? [await emulationTarget()] : [];
+      return [...ofCuda, ...ofHip, ofWebgpu, page, ofCpu, ...emulated, ...ofAgents];
     },
     async device(id) {
       if (remoteTarget(id)) return (await agents.devices()).find((target) => target.id === id)?.device ?? null;

@@ -17,7 +17,7 @@ import type { RunView } from '../runs/run-view.ts';
 import { kernelAbility } from './own-kernel.ts';
 import { measuredDeviceId } from './plans.ts';
 import { runnableDesigns } from './runnable.ts';
-import { checkLimits, targetAbility, targetBackend, type Targets } from './targets.ts';
+import { checkLimits, EMULATION_TARGET, targetAbility, targetBackend, type Targets } from './targets.ts';
 
 /**
  * Which designs of a sweep to measure next. A tuning keeps nothing of its own: what is known is every measurement of
@@ -48,6 +48,8 @@ export async function nextDesigns(
   const { runId, target, limits, program, kernel } = input;
   const backend = targetBackend(target);
   if (!backend.ok) return backend;
+  if (target === EMULATION_TARGET)
+    return fail('unsupported', 'The emulation has no times to tune by. Check results with lockstep bench, and tune on cuda:0.', { field: 'target' }); // prettier-ignore
   const limited = checkLimits(target, limits);
   if (!limited.ok) return limited;
   const opened = await context.views.open(runId);

@@ -15,6 +15,7 @@ import {
 } from '../../domain/kernel-manifest.ts';
 import { fail, ok, systemReason, unwrap, type Result } from '../../domain/result.ts';
 import { architectureFlags } from '../cuda/compile.ts';
+import { compileEmulated, findEmulator } from '../cuda/emulation.ts';
 import { findHipcc, hipArchitectures, HIP_GROUP_WIDTH } from '../cuda/hip.ts';
 import { listDevices, localToolkit } from '../cuda/local.ts';
 import { forSomeGpu } from '../cuda/toolkit.ts';
@@ -119,6 +120,14 @@ export async function kernelProgram(
       hosts.get(found.value)!,
       ...(process.platform === 'win32' ? [] : ['-ldl']),
     ];
+    if (kernel.platform === 'emulation')
+      return compileEmulated({
+        sources: folders.sources,
+        files: [hosts.get(found.value)!],
+        flags: defined,
+        cacheFolder: folders.cache,
+        timeLimitMs,
+      });
     const line = `${words.map(quotedWord).join(' ')} -o {binary}`;
     if (!builders.has(line))
       builders.set(
@@ -130,7 +139,7 @@ export async function kernelProgram(
   const perStart = Math.ceil((warmUps + repeats) / STARTS);
   const ordered = manifest.arguments.some(({ file }) => file === ORDER_FILE_NAME);
   const exec =
-    `{binary} --device ${kernel.device} --units {units} --units-per-thread {unitsPerThread} --block {blockThreads} ` +
+    `{binary} --device ${kernel.device ?? 0} --units {units} --units-per-thread {unitsPerThread} --block {blockThreads} ` +
     `--launches {launches} --repeats ${perStart}${ordered ? ' --order {orderFile}' : ''}`;
   return ok({ task: { ...program, exec, folder: folders.folder }, build });
 
@@ -250,6 +259,10 @@ async function compilerFor(
     const words = [hipcc.value, '-x', 'hip', '-std=c++17', '-O3', `-DLOCKSTEP_GROUP_WIDTH=${width}`, ...targets];
     // Where there is an nvcc, hipcc takes that otherwise.
     return ok({ words, env: { HIP_PLATFORM: 'amd' } });
+  }
+  if (platform === 'emulation') {
+    const emulator = await findEmulator();
+    return emulator.ok ? ok({ words: [] }) : emulator;
   }
   const found = await localToolkit(place);
   const toolkit = found.ok ? forSomeGpu(found.value) : found;

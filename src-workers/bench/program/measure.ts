@@ -10,6 +10,7 @@ import {
 import { isCpuDesign, type Design } from '../../domain/design.ts';
 import { fail, unwrap, type Result } from '../../domain/result.ts';
 import { arbitraryOrder, mersenneTwister } from '../../numeric/random.ts';
+import { EMULATION_NOTE } from '../cuda/emulation.ts';
 import { MAX_OUTPUT_CHARACTERS, runTool } from '../tool.ts';
 import type { Build } from './build.ts';
 import { splitCommand, substituted, valuesOf, type UnitTexts } from './command-line.ts';
@@ -52,6 +53,7 @@ export async function measureProgram(
 ): Promise<void> {
   const started = performance.now();
   const words = unwrap(splitCommand(task.exec));
+  const emulated = isEmulated(plan);
   const designs = plan.cases.flatMap((one): Measured[] =>
     one.benchmark === 'unit-loop'
       ? [{ one, launches: 0, spentMs: 0, digest: null, correct: null, maxError: null }]
@@ -73,7 +75,7 @@ export async function measureProgram(
     const ran = await runTool(program, args, { cwd: task.folder, timeLimitMs });
     design.spentMs += performance.now() - from;
     if (design.spentMs >= plan.caseTimeLimitMs) return recorder.failed(design, lateText(design, plan));
-    const output = ran.ok ? outputOf(ran.value) : ran;
+    const output = ran.ok ? outputOf(ran.value, emulated) : ran;
     if (!output.ok) return recorder.failed(design, output.error.message);
     const name = recorder.device(output.value);
     const { device } = output.value;
@@ -120,11 +122,8 @@ interface Recorder {
   report(design: Measured, output: ProgramOutput, reference: Reference): boolean;
 }
 
-function openRecorder(
-  { warmUps, repeats }: BenchPlan,
-  designs: readonly Measured[],
-  print: (record: BenchRecord) => void,
-): Recorder {
+function openRecorder(plan: BenchPlan, designs: readonly Measured[], print: (record: BenchRecord) => void): Recorder {
+  const { warmUps, repeats } = plan;
   let device: MeasuringDevice | null = null;
   const held: BenchRecord[] = [];
   /** The device comes first. */
@@ -159,6 +158,11 @@ function openRecorder(
       }
       design.digest ??= digest;
       if (maxError !== null) design.maxError = Math.max(maxError, design.maxError ?? 0);
+      if (isEmulated(plan)) {
+        const values = { ...(design.maxError !== null && { maxError: design.maxError }), emulatedLaunches: 1 };
+        say({ type: 'values', case: id, values });
+        return true;
+      }
       const complete = design.launches >= warmUps + repeats;
       // Values before all times would make the case one without times.
       if (complete && design.maxError !== null)
@@ -192,11 +196,19 @@ function majority(digests: readonly string[]): Reference {
   return most ? { digest: most[0], of: `${most[1]} of ${digests.length} designs` } : { digest: null, of: '' };
 }
 
-function outputOf({ code, stdout, stderr }: { code: number; stdout: string; stderr: string }): Result<ProgramOutput> {
+/** Whether results are checked, and nothing is timed. */
+const isEmulated = ({ kernel }: BenchPlan): boolean => kernel?.platform === 'emulation';
+
+function outputOf(
+  { code, stdout, stderr }: { code: number; stdout: string; stderr: string },
+  emulated: boolean,
+): Result<ProgramOutput> {
   if (code !== 0) return fail('unsupported', exitText({ code, stdout, stderr }));
   if (stdout.length >= MAX_OUTPUT_CHARACTERS)
     return fail('unsupported', `The program printed more than ${MAX_OUTPUT_CHARACTERS} characters. Print less.`);
-  return readOutput(stdout, stderr);
+  if (!emulated && stderr.includes(EMULATION_NOTE))
+    return fail('unsupported', 'It ran on the CPU emulation of CUDA, whose times mean nothing. Build it with nvcc, or check its results with --kernel and --target emulation.'); // prettier-ignore
+  return readOutput(stdout, stderr, !emulated);
 }
 
 function lateText({ launches, spentMs }: Measured, { caseTimeLimitMs, warmUps, repeats }: BenchPlan): string {

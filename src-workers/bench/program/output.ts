@@ -5,7 +5,7 @@ import type { ToolRun } from '../tool.ts';
 
 /** What a program said in one run. */
 export interface ProgramOutput {
-  /** Of every launch that it timed, at least one. */
+  /** Of every launch that it timed, at least one; none of an emulation. */
   readonly timesNs: readonly number[];
   /** By its own judgement; null where it said nothing. */
   readonly correct: boolean | null;
@@ -43,8 +43,10 @@ const FIELDS = {
  * Reads what a program printed: lines of JSON objects with the fields above, and any other lines, which are passed
  * over. Later lines replace what earlier ones say, but for times, which add up, and a result that is wrong once, which
  * stays wrong. Fails with `bad-input` on a field of the wrong kind, and where there is no time.
+
+ * @param timed whether there must be times
  */
-export function readOutput(stdout: string, stderr: string): Result<ProgramOutput> {
+export function readOutput(stdout: string, stderr: string, timed = true): Result<ProgramOutput> {
   const timesNs: number[] = [];
   const said: Record<string, unknown> = {};
   for (const line of stdout.split('\n')) {
@@ -66,7 +68,7 @@ export function readOutput(stdout: string, stderr: string): Result<ProgramOutput
     if (timesNs.length > MAX_TIMES)
       return fail('bad-input', `The program printed more than ${MAX_TIMES} times in one run.`);
   }
-  if (timesNs.length === 0)
+  if (timed && timesNs.length === 0)
     return fail('bad-input', `The program printed no time. ${EXPECTED}. ${lastWords(stderr, stdout)}`);
   const { correct = null, maxError = null, digest = null, device = null, multiprocessors = null } = said;
   return ok({

@@ -73,7 +73,7 @@
 /// Whether this is compiled for the device.
 #define LOCKSTEP_DEVICE 1
 #endif
-#if defined(__CUDACC__) && !defined(LOCKSTEP_HIP)
+#if defined(__CUDACC__) && !defined(LOCKSTEP_HIP) && !defined(LOCKSTEP_EMULATION)
 /// Whether the assembler is NVIDIA's.
 #define LOCKSTEP_PTX 1
 #endif

@@ -1,7 +1,9 @@
-// CPU emulation of CUDA, for tests: lets g++ compile the project's CUDA sources as they are and run them without a GPU.
+// CPU emulation of CUDA: lets g++ compile CUDA sources and run them without a GPU, for results and traces, never for times. Tests compile
+// the project's own sources with it as they are; with LOCKSTEP_EMULATED_TARGET it is a person's target, for sources of which
+// bench/cuda/launch-syntax.ts has rewritten the launches, and foreign.h has more of CUDA.
 //
 // Blocks run one after another, the lanes of a block as fibres that change places only where they meet: shuffles, barriers.
-// It is stricter than a GPU: a mask that does not name its caller, names a lane that is gone, or differs between lanes that
+// In tests it is stricter than a GPU: a mask that does not name its caller, names a lane that is gone, or differs between lanes that
 // wait for each other stops the kernel. Its clock counts looks at the clock, so cycles are no measure of anything; each lane has one
 // of its own until it meets others, and blocks get multiprocessors and slots as on a device, so that overlaps and waiting
 // have the right shape.
@@ -28,6 +30,7 @@
 #include <cstdlib>
 #include <cstring>
 #include <map>
+#include <memory>
 #include <thread>
 #include <tuple>
 #include <type_traits>
@@ -44,9 +47,14 @@ using std::min;
 #define __shared__ static
 #define __forceinline__ inline
 
+struct uint3 {
+  unsigned x, y, z;
+};
 struct dim3 {
   unsigned x, y, z;
   dim3(unsigned x = 1, unsigned y = 1, unsigned z = 1) : x(x), y(y), z(z) {}
+  dim3(uint3 other) : x(other.x), y(other.y), z(other.z) {}
+  operator uint3() const { return {x, y, z}; }
 };
 struct alignas(16) float4 {
   float x, y, z, w;
@@ -114,12 +122,27 @@ constexpr unsigned MULTIPROCESSORS = 2;
 constexpr unsigned THREADS_PER_MULTIPROCESSOR = 1024;
 constexpr unsigned BLOCKS_PER_MULTIPROCESSOR = 8;
 constexpr unsigned THREADS_PER_BLOCK = 1024;
+#ifdef LOCKSTEP_EMULATED_TARGET
+/// Lanes that have left a kernel may be named in a mask, as on a GPU.
+constexpr bool STRICT = false;
+constexpr unsigned GRID_X = 2147483647, GRID_Y = 65535, GRID_Z = 65535;
+constexpr unsigned SHARED_BYTES = 48 << 10, SHARED_BYTES_OPT_IN = 227 << 10;
+constexpr unsigned CAPABILITY = 90;
+constexpr size_t MEMORY_BYTES = size_t(1) << 40;
+constexpr const char* NAME = "CPU emulation of CUDA";
+#else
+constexpr bool STRICT = true;
 constexpr unsigned GRID_X = 4095, GRID_Y = 1023, GRID_Z = 63;
 constexpr unsigned SHARED_BYTES = 48 << 10, SHARED_BYTES_OPT_IN = 64 << 10;
-constexpr unsigned REGISTERS_PER_THREAD = 16, REGISTERS_PER_MULTIPROCESSOR = 65536;
+constexpr unsigned CAPABILITY = 0;
 constexpr size_t MEMORY_BYTES = size_t(1) << 30;
+constexpr const char* NAME = "CPU emulation of CUDA, for tests";
+#endif
+/// Dynamic shared memory of the block that runs.
+alignas(128) inline unsigned char dynamicShared[SHARED_BYTES_OPT_IN];
+constexpr unsigned REGISTERS_PER_THREAD = 16, REGISTERS_PER_MULTIPROCESSOR = 65536;
 constexpr long long CLOCK_STEP = 1024;
-constexpr size_t STACK_BYTES = 64 << 10;
+constexpr size_t STACK_BYTES = 128 << 10;
 
 enum class Meeting { none, warp, shuffle, vote, match, active, block };
 
@@ -139,7 +162,8 @@ struct Lane {
 
 struct Machine {
   std::vector<Lane> lanes;
-  std::vector<char> stacks;
+  /// Not cleared: a page that no lane touches takes no memory.
+  std::unique_ptr<char[]> stacks;
   Lane* current = nullptr;
   ucontext_t scheduler;
   void (*body)(void*) = nullptr;
@@ -155,9 +179,9 @@ struct Machine {
 };
 inline Machine machine;
 
-inline unsigned setting(const char* name, unsigned otherwise) {
+inline size_t setting(const char* name, size_t otherwise) {
   const char* value = std::getenv(name);
-  return value ? static_cast<unsigned>(std::atoi(value)) : otherwise;
+  return value ? static_cast<size_t>(std::atoll(value)) : otherwise;
 }
 
 inline cudaError_t answer(cudaError_t code) {
@@ -198,6 +222,37 @@ inline uint64_t same(const Lane* first, const Lane* last, Mask mask, uint64_t va
   return found;
 }
 
+/// Gives all lanes of a mask what they meet for, once they are there; lanes that have left the kernel are not waited for.
+inline bool completeMeeting(Lane* first, Lane* last, Meeting kind, Mask mask) {
+  uint64_t voted = 0;
+  for (Lane* lane = first; lane != last; ++lane) {
+    if (!(mask >> lane->lane() & 1) || lane->finished) continue;
+    if (lane->waiting != kind || lane->mask != mask) return false;
+    if (lane->value != 0) voted |= 1ull << lane->lane();
+  }
+  for (Lane* lane = first; lane != last; ++lane)
+    if (mask >> lane->lane() & 1)
+      lane->result = kind == Meeting::match  ? same(first, last, mask, lane->value)
+                     : kind == Meeting::vote ? voted
+                                             : first[lane->source].value;
+  release(first, last, [&](const Lane& lane) { return (mask >> lane.lane() & 1) != 0; });
+  return true;
+}
+
+/// Meetings that wait for nobody since lanes have left the kernel. False where there is none.
+inline bool completeMeetings() {
+  bool completed = false;
+  for (size_t from = 0; from < machine.lanes.size(); from += WIDTH) {
+    Lane* first = &machine.lanes[from];
+    Lane* last = first + std::min<size_t>(WIDTH, machine.lanes.size() - from);
+    for (Lane* lane = first; lane != last; ++lane)
+      if (lane->waiting == Meeting::warp || lane->waiting == Meeting::shuffle || lane->waiting == Meeting::vote ||
+          lane->waiting == Meeting::match)
+        completed = completeMeeting(first, last, lane->waiting, lane->mask) || completed;
+  }
+  return completed;
+}
+
 inline uint64_t meet(Meeting kind, Mask mask, uint64_t value, unsigned source) {
   Lane& me = *machine.current;
   if (!(mask >> me.lane() & 1)) broken("a lane calls with a mask that does not name it");
@@ -208,25 +263,11 @@ inline uint64_t meet(Meeting kind, Mask mask, uint64_t value, unsigned source) {
   me.source = source;
   Lane* first = &machine.lanes[me.number - me.lane()];
   Lane* last = first + std::min<size_t>(WIDTH, machine.lanes.size() - (me.number - me.lane()));
-  if (static_cast<unsigned>(last - first) < WIDTH && mask >> (last - first)) broken("a mask names a lane beyond the block");
-  bool complete = true;
-  uint64_t voted = 0;
-  for (Lane* lane = first; lane != last; ++lane) {
-    if (!(mask >> lane->lane() & 1)) continue;
-    if (lane->finished) broken("a mask names a lane that has left the kernel");
-    complete = complete && lane->waiting == kind && lane->mask == mask;
-    voted |= lane->value;
-  }
-  if (complete) {
+  if (STRICT && static_cast<unsigned>(last - first) < WIDTH && mask >> (last - first)) broken("a mask names a lane beyond the block");
+  if (STRICT)
     for (Lane* lane = first; lane != last; ++lane)
-      if (mask >> lane->lane() & 1)
-        lane->result = kind == Meeting::match  ? same(first, last, mask, lane->value)
-                       : kind == Meeting::vote ? voted
-                                               : first[lane->source].value;
-    release(first, last, [&](const Lane& lane) { return (mask >> lane.lane() & 1) != 0; });
-  } else {
-    yield();
-  }
+      if (mask >> lane->lane() & 1 && lane->finished) broken("a mask names a lane that has left the kernel");
+  if (!completeMeeting(first, last, kind, mask)) yield();
   return me.result;
 }
 
@@ -262,16 +303,16 @@ inline bool releaseActive() {
 
 /// One block, from `startClock` on; when it ends. Sets `machine.fault` where it cannot.
 inline long long runBlock(dim3 block, long long startClock) {
-  const unsigned threads = block.x * block.y;
+  const unsigned threads = block.x * block.y * block.z;
   machine.lanes.assign(threads, Lane());
-  if (machine.stacks.size() < threads * STACK_BYTES) machine.stacks.resize(threads * STACK_BYTES);
+  if (!machine.stacks) machine.stacks.reset(new char[THREADS_PER_BLOCK * STACK_BYTES]);
   for (unsigned i = 0; i < threads; ++i) {
     Lane& lane = machine.lanes[i];
     lane.number = i;
-    lane.index = dim3(i % block.x, i / block.x, 0);
+    lane.index = dim3(i % block.x, i / block.x % block.y, i / block.x / block.y);
     lane.clock = startClock;
     getcontext(&lane.context);
-    lane.context.uc_stack.ss_sp = machine.stacks.data() + i * STACK_BYTES;
+    lane.context.uc_stack.ss_sp = machine.stacks.get() + i * STACK_BYTES;
     lane.context.uc_stack.ss_size = STACK_BYTES;
     lane.context.uc_link = nullptr;
     makecontext(&lane.context, enter, 0);
@@ -293,10 +334,15 @@ inline long long runBlock(dim3 block, long long startClock) {
       blocked = blocked && (lane.finished || lane.waiting == Meeting::block);
     }
     if (all) break;
-    if (blocked)
+    if (blocked) {
+      uint64_t nonzero = 0, alive = 0;
+      for (const Lane& lane : machine.lanes)
+        if (!lane.finished) nonzero += lane.value != 0, ++alive;
+      // What __syncthreads_count and its like ask for.
+      for (Lane& lane : machine.lanes) lane.result = lane.source == 1 ? nonzero == alive : nonzero;
       release(machine.lanes.data(), machine.lanes.data() + machine.lanes.size(),
               [](const Lane& lane) { return !lane.finished; });
-    else if (!progress && !releaseActive()) {
+    } else if (!progress && !(!STRICT && completeMeetings()) && !releaseActive()) {
       machine.fault = "lanes wait for others that never come, or that call something else or with another mask";
       return startClock;
     }
@@ -341,10 +387,16 @@ inline long long clock64() { return cuda_shim::machine.current->clock += cuda_sh
 inline void __syncwarp(cuda_shim::Mask mask = ~cuda_shim::Mask(0)) {
   cuda_shim::meet(cuda_shim::Meeting::warp, mask, 0, cuda_shim::machine.current->lane());
 }
-inline void __syncthreads() {
-  cuda_shim::machine.current->waiting = cuda_shim::Meeting::block;
+/// How many threads of the block have a predicate; with `all` whether all have.
+inline int meetBlock(bool predicate, bool all) {
+  cuda_shim::Lane& me = *cuda_shim::machine.current;
+  me.waiting = cuda_shim::Meeting::block;
+  me.value = predicate;
+  me.source = all ? 1 : 0;
   cuda_shim::yield();
+  return static_cast<int>(me.result);
 }
+inline void __syncthreads() { meetBlock(false, false); }
 template <class T>
 T __shfl_sync(cuda_shim::Mask mask, T value, int source) {
   static_assert(sizeof(T) <= 8);
@@ -362,8 +414,12 @@ inline cuda_shim::Mask __match_any_sync(cuda_shim::Mask mask, uint32_t value) {
   return static_cast<cuda_shim::Mask>(
       cuda_shim::meet(cuda_shim::Meeting::match, mask, value, cuda_shim::machine.current->lane()));
 }
+inline cuda_shim::Mask __ballot_sync(cuda_shim::Mask mask, int predicate) {
+  const unsigned lane = cuda_shim::machine.current->lane();
+  return static_cast<cuda_shim::Mask>(cuda_shim::meet(cuda_shim::Meeting::vote, mask, predicate != 0, lane));
+}
 inline int __any_sync(cuda_shim::Mask mask, int predicate) {
-  return cuda_shim::meet(cuda_shim::Meeting::vote, mask, predicate != 0, cuda_shim::machine.current->lane()) != 0;
+  return __ballot_sync(mask, predicate) != 0;
 }
 /// @param line where it stands in the source; kernels do not give it
 inline cuda_shim::Mask __activemask(unsigned line = __builtin_LINE()) {
@@ -375,16 +431,17 @@ inline cuda_shim::Mask __activemask(unsigned line = __builtin_LINE()) {
 }
 inline int __popcll(unsigned long long value) { return __builtin_popcountll(value); }
 inline int __ffsll(long long value) { return __builtin_ffsll(value); }
-template <class T>
-T atomicMax(T* address, T value) {
+// Lanes change places only where they meet, so that plain memory is atomic.
+template <class T, class U>
+T atomicMax(T* address, U value) {
   const T before = *address;
-  *address = std::max(before, value);
+  *address = std::max(before, static_cast<T>(value));
   return before;
 }
-template <class T>
-T atomicAdd(T* address, T value) {
+template <class T, class U>
+T atomicAdd(T* address, U value) {
   const T before = *address;
-  *address += value;
+  *address = static_cast<T>(before + value);
   return before;
 }
 inline float __fadd_rn(float a, float b) { return a + b; }
@@ -399,7 +456,13 @@ struct CudaShimEvent {
   std::chrono::steady_clock::time_point time;
 };
 using cudaEvent_t = CudaShimEvent*;
-enum cudaMemcpyKind { cudaMemcpyHostToDevice, cudaMemcpyDeviceToHost };
+enum cudaMemcpyKind {
+  cudaMemcpyHostToHost,
+  cudaMemcpyHostToDevice,
+  cudaMemcpyDeviceToHost,
+  cudaMemcpyDeviceToDevice,
+  cudaMemcpyDefault
+};
 enum cudaFuncAttribute { cudaFuncAttributeMaxDynamicSharedMemorySize, cudaFuncAttributePreferredSharedMemoryCarveout };
 enum cudaSharedCarveout {
   cudaSharedmemCarveoutDefault = -1,
@@ -414,7 +477,10 @@ struct cudaFuncAttributes {
 struct cudaDeviceProp {
   char name[256];
   int major, minor, multiProcessorCount, warpSize;
-  size_t totalGlobalMem;
+  size_t totalGlobalMem, sharedMemPerBlock;
+  int maxThreadsPerBlock, maxThreadsPerMultiProcessor, regsPerBlock, maxThreadsDim[3], maxGridSize[3];
+  int clockRate, memoryClockRate, memoryBusWidth, l2CacheSize, concurrentKernels, canMapHostMemory, integrated, asyncEngineCount;
+  int unifiedAddressing, managedMemory, ECCEnabled, computeMode, cooperativeLaunch;
 };
 enum cudaDeviceAttr {
   cudaDevAttrClockRate,
@@ -431,26 +497,37 @@ enum cudaDeviceAttr {
   cudaDevAttrMultiProcessorCount,
   cudaDevAttrEccEnabled,
   cudaDevAttrKernelExecTimeout,
+  cudaDevAttrComputeMode,
+  cudaDevAttrIntegrated,
+  cudaDevAttrCooperativeLaunch,
+  cudaDevAttrMemoryPoolsSupported,
+  cudaDevAttrConcurrentManagedAccess,
+  cudaDevAttrManagedMemory,
+  cudaDevAttrWarpSize,
+  cudaDevAttrMaxSharedMemoryPerBlock,
+  cudaDevAttrComputeCapabilityMajor,
+  cudaDevAttrComputeCapabilityMinor,
 };
 
-template <class... Parameters>
-cudaError_t cudaLaunchKernel(void (*kernel)(Parameters...), dim3 grid, dim3 block, void** arguments, size_t sharedBytes,
-                             cudaStream_t) {
-  using namespace cuda_shim;
+namespace cuda_shim {
+
+/// Runs all blocks of a launch, one after another.
+inline cudaError_t runGrid(dim3 grid, dim3 block, size_t sharedBytes, size_t sharedLimit, void (*body)(void*), void* arguments) {
   if (machine.sticky != cudaSuccess) return machine.sticky;
-  const auto limit = machine.sharedLimits.find(reinterpret_cast<const void*>(kernel));
-  const unsigned resident = residentBlocks(block.x * block.y, sharedBytes);
+#ifdef LOCKSTEP_EMULATED_TARGET
+  if (machine.launches == 0) std::fprintf(stderr, "CPU emulation of CUDA: results and traces are right, times mean nothing\n");
+#endif
+  const unsigned resident = residentBlocks(block.x * block.y * block.z, sharedBytes);
   if (resident == 0 || grid.x < 1 || grid.x > GRID_X || grid.y < 1 || grid.y > GRID_Y || grid.z < 1 || grid.z > GRID_Z)
     return answer(cudaErrorInvalidConfiguration);
-  if (sharedBytes > (limit == machine.sharedLimits.end() ? SHARED_BYTES : limit->second)) return answer(cudaErrorInvalidValue);
+  if (sharedBytes > sharedLimit) return answer(cudaErrorInvalidValue);
   if (grid.x == setting("CUDA_SHIM_HANG_BLOCKS", 0)) std::this_thread::sleep_for(std::chrono::hours(1));
   if (++machine.launches == setting("CUDA_SHIM_FAULT_LAUNCH", 0)) {
     machine.sticky = static_cast<cudaError_t>(setting("CUDA_SHIM_FAULT", cudaErrorLaunchFailure));
     return cudaSuccess;
   }
-  auto call = unpack(kernel, arguments, std::index_sequence_for<Parameters...>());
-  machine.body = call.run;
-  machine.arguments = &call;
+  machine.body = body;
+  machine.arguments = arguments;
   blockDim = block;
   gridDim = grid;
   // Slots of all multiprocessors; the next block goes to the one that is free first.
@@ -469,6 +546,17 @@ cudaError_t cudaLaunchKernel(void (*kernel)(Parameters...), dim3 grid, dim3 bloc
         }
       }
   return cudaSuccess;
+}
+
+}  // namespace cuda_shim
+
+template <class... Parameters>
+cudaError_t cudaLaunchKernel(void (*kernel)(Parameters...), dim3 grid, dim3 block, void** arguments, size_t sharedBytes,
+                             cudaStream_t) {
+  using namespace cuda_shim;
+  const auto limit = machine.sharedLimits.find(reinterpret_cast<const void*>(kernel));
+  auto call = unpack(kernel, arguments, std::index_sequence_for<Parameters...>());
+  return runGrid(grid, block, sharedBytes, limit == machine.sharedLimits.end() ? SHARED_BYTES : limit->second, call.run, &call);
 }
 
 inline cudaError_t cudaGetLastError() {
@@ -498,8 +586,9 @@ inline cudaError_t cudaMemcpy(void* to, const void* from, size_t bytes, cudaMemc
   return cuda_shim::answer(cudaSuccess);
 }
 template <class T>
-cudaError_t cudaMemcpyToSymbol(T& symbol, const void* from, size_t bytes) {
-  return cudaMemcpy(&symbol, from, bytes, cudaMemcpyHostToDevice);
+cudaError_t cudaMemcpyToSymbol(T& symbol, const void* from, size_t bytes, size_t offset = 0,
+                               cudaMemcpyKind kind = cudaMemcpyHostToDevice) {
+  return cudaMemcpy(reinterpret_cast<char*>(&symbol) + offset, from, bytes, kind);
 }
 inline cudaError_t cudaMemset(void* address, int byte, size_t bytes) {
   if (cuda_shim::machine.sticky == cudaSuccess) std::memset(address, byte, bytes);
@@ -513,13 +602,19 @@ inline cudaError_t cudaEventDestroy(cudaEvent_t event) {
   delete event;
   return cuda_shim::answer(cudaSuccess);
 }
-inline cudaError_t cudaEventRecord(cudaEvent_t event, cudaStream_t) {
+inline cudaError_t cudaEventRecord(cudaEvent_t event, cudaStream_t = nullptr) {
   event->time = std::chrono::steady_clock::now();
   return cuda_shim::answer(cudaSuccess);
 }
 inline cudaError_t cudaEventSynchronize(cudaEvent_t) { return cuda_shim::answer(cudaSuccess); }
 inline cudaError_t cudaEventElapsedTime(float* milliseconds, cudaEvent_t from, cudaEvent_t to) {
+#ifdef LOCKSTEP_EMULATED_TARGET
+  // No time of an emulation means anything.
+  (void)from, (void)to;
+  *milliseconds = 0;
+#else
   *milliseconds = std::chrono::duration<float, std::milli>(to->time - from->time).count();
+#endif
   return cuda_shim::answer(cudaSuccess);
 }
 template <class... Parameters>
@@ -569,10 +664,24 @@ inline cudaError_t cudaRuntimeGetVersion(int* version) {
   return cuda_shim::answer(cudaSuccess);
 }
 inline cudaError_t cudaGetDeviceProperties(cudaDeviceProp* properties, int) {
-  const int capability = static_cast<int>(cuda_shim::setting("CUDA_SHIM_CAPABILITY", 0));
-  *properties = {"CPU emulation of CUDA, for tests", capability / 10, capability % 10, cuda_shim::MULTIPROCESSORS,
-                 static_cast<int>(cuda_shim::setting("CUDA_SHIM_WIDTH", cuda_shim::WIDTH)),
-                 cuda_shim::MEMORY_BYTES};
+  const int capability = static_cast<int>(cuda_shim::setting("CUDA_SHIM_CAPABILITY", cuda_shim::CAPABILITY));
+  *properties = cudaDeviceProp();
+  std::strcpy(properties->name, cuda_shim::NAME);
+  properties->major = capability / 10;
+  properties->minor = capability % 10;
+  properties->multiProcessorCount = cuda_shim::MULTIPROCESSORS;
+  properties->warpSize = static_cast<int>(cuda_shim::setting("CUDA_SHIM_WIDTH", cuda_shim::WIDTH));
+  properties->totalGlobalMem = cuda_shim::MEMORY_BYTES;
+  properties->maxThreadsPerBlock = cuda_shim::THREADS_PER_BLOCK;
+  properties->maxThreadsPerMultiProcessor = cuda_shim::THREADS_PER_MULTIPROCESSOR;
+  properties->sharedMemPerBlock = cuda_shim::SHARED_BYTES;
+  properties->regsPerBlock = cuda_shim::REGISTERS_PER_MULTIPROCESSOR;
+  const unsigned dimensions[] = {cuda_shim::THREADS_PER_BLOCK, cuda_shim::THREADS_PER_BLOCK, 64};
+  const unsigned grid[] = {cuda_shim::GRID_X, cuda_shim::GRID_Y, cuda_shim::GRID_Z};
+  for (int i = 0; i < 3; ++i) {
+    properties->maxThreadsDim[i] = static_cast<int>(dimensions[i]);
+    properties->maxGridSize[i] = static_cast<int>(grid[i]);
+  }
   return cuda_shim::answer(cudaSuccess);
 }
 inline cudaError_t cudaDeviceGetAttribute(int* value, cudaDeviceAttr attribute, int) {
@@ -590,7 +699,21 @@ inline cudaError_t cudaDeviceGetAttribute(int* value, cudaDeviceAttr attribute, 
     case cudaDevAttrGlobalMemoryBusWidth:
     case cudaDevAttrL2CacheSize:
     case cudaDevAttrEccEnabled:
-    case cudaDevAttrKernelExecTimeout: *value = 0; break;
+    case cudaDevAttrKernelExecTimeout:
+    case cudaDevAttrComputeMode:
+    case cudaDevAttrIntegrated:
+    case cudaDevAttrCooperativeLaunch:
+    case cudaDevAttrMemoryPoolsSupported:
+    case cudaDevAttrConcurrentManagedAccess:
+    case cudaDevAttrManagedMemory: *value = 0; break;
+    case cudaDevAttrWarpSize: *value = warpSize; break;
+    case cudaDevAttrMaxSharedMemoryPerBlock: *value = cuda_shim::SHARED_BYTES; break;
+    case cudaDevAttrComputeCapabilityMajor: *value = cuda_shim::CAPABILITY / 10; break;
+    case cudaDevAttrComputeCapabilityMinor: *value = cuda_shim::CAPABILITY % 10; break;
   }
   return cuda_shim::answer(cudaSuccess);
 }
+
+#ifdef LOCKSTEP_EMULATED_TARGET
+#include "foreign.h"
+#endif

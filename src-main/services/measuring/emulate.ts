@@ -1,0 +1,28 @@
+import { copyFile } from 'node:fs/promises';
+import { join } from 'node:path';
+import { compileEmulated } from '../../../src-workers/bench/cuda/emulation.ts';
+import { fail, ok, systemReason, type Result } from '../../../src-workers/domain/result.ts';
+import { COMPILE_LIMIT_MS, userCacheFolder } from './targets.ts';
+
+/**
+ * Compiles a CUDA program for the CPU, as nvcc would for a GPU. Fails as `compileEmulated` does, and with `storage` where the program
+ * cannot be written.
+ * @param cudaFolder of our CUDA sources
+ * @param flags such as -Iinclude and -DN=4
+ */
+export async function emulateProgram(
+  cudaFolder: string,
+  files: readonly string[],
+  flags: readonly string[],
+  output: string,
+): Promise<Result<null>> {
+  const cacheFolder = join(userCacheFolder(), 'emulation');
+  const compiled = await compileEmulated({ sources: cudaFolder, files, flags, cacheFolder, timeLimitMs: COMPILE_LIMIT_MS }); // prettier-ignore
+  if (!compiled.ok) return compiled;
+  try {
+    await copyFile(compiled.value, output);
+    return ok(null);
+  } catch (error) {
+    return fail('storage', `${output} cannot be written (${systemReason(error)}).`);
+  }
+}

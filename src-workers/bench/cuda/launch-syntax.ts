@@ -1,0 +1,119 @@
+import { fail, ok, type Result } from '../../domain/result.ts';
+
+/** What of CUDA no header can give to a C++ compiler: `<<<…>>>`, and shared memory whose size the launch gives. */
+
+const OPENING = /[([{]/;
+const CLOSING = /[)\]}]/;
+
+/** The text with other characters for its strings and for what system headers have, of the same length. */
+function ownCode(preprocessed: string): string {
+  let own = true;
+  return preprocessed
+    .split('\n')
+    .map((line) => {
+      // As in # 12 "/usr/include/stdio.h" 1 3 4, where 3 says that it is a system header.
+      const marker = /^# \d+ ".*"([\d ]*)$/.exec(line);
+      if (marker) own = !marker[1].includes('3');
+      return own && !marker ? line : ' '.repeat(line.length);
+    })
+    .join('\n')
+    .replaceAll(/R"([^()\s\\]{0,16})\([^]*?\)\1"|"(?:[^"\\\n]|\\.)*"|(?<![\w'])'(?:[^'\\\n]|\\.)*'/g, (found) =>
+      found.replaceAll(/[^\n]/g, '"'),
+    );
+}
+
+/** Begins a launch; nvcc takes spaces in it. */
+const LAUNCH = /(?<!operator\s{0,3})<<\s*<(?!<)/g;
+
+/** Where the bracket that opens at `from` closes; -1 where it does not. */
+function closingOf(masked: string, from: number): number {
+  let depth = 0;
+  for (let at = from; at < masked.length; at += 1) {
+    if (OPENING.test(masked[at])) depth += 1;
+    else if (CLOSING.test(masked[at]) && --depth === 0) return at;
+  }
+  return -1;
+}
+
+/** Where the expression that ends before `end` begins: a name with its qualifiers and template arguments, or one in brackets. */
+function kernelStart(masked: string, end: number): number {
+  let at = end;
+  const back = (pattern: RegExp): void => {
+    while (at > 0 && pattern.test(masked[at - 1])) at -= 1;
+  };
+  /** Over one pair of brackets, backwards. */
+  const pair = (): void => {
+    let depth = 0;
+    while (at > 0) {
+      at -= 1;
+      if (/[)\]>]/.test(masked[at]) && masked.slice(at - 1, at + 1) !== '->') depth += 1;
+      else if (/[([<]/.test(masked[at]) && --depth === 0) return;
+    }
+  };
+  for (;;) {
+    back(/\s/);
+    while (at > 0 && /[)\]>]/.test(masked[at - 1])) {
+      const closing = masked[at - 1];
+      pair();
+      // A bracketed kernel stands alone; template arguments and an index follow a name.
+      if (closing === ')') return at;
+      back(/\s/);
+    }
+    back(/\w/);
+    const before = /(::|->|\.)\s*$/.exec(masked.slice(Math.max(0, at - 40), at));
+    if (!before) return at;
+    at -= before[0].length;
+    if (!/[\w)\]>]\s*$/.test(masked.slice(Math.max(0, at - 40), at))) return at;
+  }
+}
+
+const ATTRIBUTE = /__attribute__\s*\(\((?:[^()]|\([^()]*\))*\)\)/g;
+/** `extern __shared__ T name[];` with its words in any order. */
+const UNSIZED = new RegExp(
+  String.raw`\b(extern\s+(?:volatile\s+)?static|static\s+(?:volatile\s+)?extern)\s+((?:${ATTRIBUTE.source}|[^;=(){}[\]])*?)\b(\w+)\s*\[\s*\]\s*;`,
+  'g',
+);
+
+/**
+ * Rewrites preprocessed CUDA as C++ for the emulation, where `__shared__` is `static` already: launches become calls, an array of unknown
+ * size a pointer to the block's memory, and marks of loops nothing. Lines stay where they are. Fails with `unsupported` on a launch that
+ * is not closed.
+ */
+export function rewriteLaunches(preprocessed: string): Result<string> {
+  let text = preprocessed
+    .replaceAll(/\bstatic\s+static\b/g, 'static')
+    .replaceAll(/\basm\s+(?:volatile|__volatile__)\s*\(\s*"\/\/[^"\n]*"\s*\)/g, '((void)0)')
+    .replaceAll(UNSIZED, (_, before: string, type: string, name: string) => {
+      const element = `${/\bvolatile\b/.test(before) ? 'volatile ' : ''}${type.replaceAll(ATTRIBUTE, '').trim()}`;
+      return `static ${element}* const ${name} = (${element}*)cuda_shim::dynamicShared;`;
+    });
+  // From the last launch on, so that what is found before it stays where it is.
+  for (;;) {
+    const masked = ownCode(text);
+    const at = Math.max(...[...masked.matchAll(LAUNCH)].map(({ index }) => index), -1);
+    if (at < 0) return ok(text);
+    const open = at + /^<<\s*</.exec(masked.slice(at))![0].length;
+    let [depth, close] = [0, -1];
+    for (let next = open; next < masked.length && close < 0; next += 1) {
+      if (OPENING.test(masked[next])) depth += 1;
+      else if (CLOSING.test(masked[next])) depth -= 1;
+      else if (depth === 0 && /^>\s*>\s*>/.test(masked.slice(next, next + 8))) close = next;
+      if (depth < 0 || masked[next] === ';') break;
+    }
+    const ended = close < 0 ? null : close + /^>\s*>\s*>/.exec(masked.slice(close))![0].length;
+    const argumentsAt = ended === null ? -1 : masked.indexOf('(', ended);
+    const from = kernelStart(masked, at);
+    if (ended === null || argumentsAt < 0 || masked.slice(ended, argumentsAt).trim() !== '' || closingOf(masked, argumentsAt) < 0 || from === at)
+      return fail('unsupported', `a launch cannot be read: ${text.slice(from, from + 80).replaceAll(/\s+/g, ' ')}. Write kernel<<<grid, block>>>(arguments)`); // prettier-ignore
+    const kernel = text.slice(from, at).trim();
+    const config = text.slice(open, close);
+    text = `${text.slice(0, from)}cuda_shim::Start{cuda_shim::Config(${config}), [&](auto... lockstepGiven) { ${kernel}(lockstepGiven...); }}${text.slice(ended)}`;
+  }
+}
+
+/** The first instruction in PTX of a preprocessed source, which nothing but a GPU executes; null where there is none. */
+export function inlinePtx(preprocessed: string): string | null {
+  const masked = ownCode(preprocessed);
+  const found = preprocessed.matchAll(/\basm\s*(?:volatile|__volatile__)?\s*\(\s*"\s*\{?\s*([a-z]\w*\.[\w.:]+)/g);
+  return [...found].find(({ index }) => masked.startsWith('asm', index))?.[1] ?? null;
+}
