@@ -69,7 +69,7 @@ test('an answer of the study before is dimmed at once, cannot be copied, and giv
   const shown = await settled(page);
   const picked = shown.getByRole('button', { name: /, recommended$/ });
   await expect(picked).toBeVisible();
-  const before = await shown.locator('.rest').textContent();
+  const before = await shown.locator('.rest.selectable').textContent();
   holds = true;
   await field(page, 'Number of units').fill('5000');
   await field(page, 'Number of units').press('Enter');
@@ -80,7 +80,7 @@ test('an answer of the study before is dimmed at once, cannot be copied, and giv
   for (const send of held) send();
   await settled(page);
   await expect(card(page).locator('.columns')).toHaveCSS('opacity', '1');
-  await expect(card(page).locator('.rest')).not.toHaveText(before!);
+  await expect(card(page).locator('.rest.selectable')).not.toHaveText(before!);
   await expect(picked).toBeVisible();
 });
 
@@ -95,7 +95,7 @@ test('after edits the card is one of the full ranking’s tied best, with its ti
   for (const [round, fields] of edits.entries()) {
     for (const [name, value] of fields) await fill(page, name, value);
     const shown = await settled(page);
-    const [main, rest] = await shown.locator('.main, .rest').allTextContents();
+    const [main, rest] = await shown.locator('.main, .rest.selectable').allTextContents();
     const time = await shown.locator('.time b').textContent();
     await page.keyboard.press('Escape');
     await page.keyboard.press('Control+Enter');
