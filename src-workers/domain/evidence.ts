@@ -73,12 +73,23 @@ export interface DeviceAgreement {
   readonly kinds: readonly ImplementationKind[];
   /** Measured times. */
   readonly count: number;
-  /**
-   * |predicted / measured − 1|, with parameters fitted to other times of the device, or to other devices where these
-   * are too few.
-   */
+  /** |predicted / measured − 1|, as a sweep predicts them. */
   readonly medianError: number;
   readonly p90Error: number;
+  /** Of all launches, and of each kind; none where they are predicted in proportion, or with measured cycles. */
+  readonly intervals: readonly TimeInterval[];
+}
+
+/** Between what times its predicted time 90 % of the launches of a kind took. */
+export interface TimeInterval {
+  /** `null`: launches of all kinds. */
+  readonly kind: ImplementationKind | null;
+  readonly count: number;
+  /** Measured over predicted time: 5 and 95 % of the launches took less. */
+  readonly low: number;
+  readonly high: number;
+  /** Start of a launch as it was timed, µs: the predicted times have it. */
+  readonly startMicroseconds: number;
 }
 
 /** What public measurements say of predictions for a device. */

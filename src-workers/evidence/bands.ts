@@ -1,12 +1,13 @@
 import type { GpuDevice } from '../domain/device.ts';
-import type { DeviceAgreement, ImplementationKind } from '../domain/evidence.ts';
+import type { DeviceAgreement, ImplementationKind, TimeInterval } from '../domain/evidence.ts';
 import { unwrap } from '../domain/result.ts';
 import { LAUNCH_DATASETS, type LaunchDataset } from '../models/launches/datasets.ts';
+import type { MeasuredGpu } from '../models/spmv/datasets.ts';
 import { libraryTakesEvenShares } from './spmv-designs.ts';
 import type { MatrixSummary } from '../models/spmv/summary.ts';
 import { sortedQuantile } from '../numeric/statistics.ts';
-import { agreement, pairOf, unseenPairs, type Judged } from './judge.ts';
-import { shapeAgreement } from './judge-shapes.ts';
+import { agreement, pairOf, sweptParameters, unseenPairs, type Judged } from './judge.ts';
+import { shapeTimes } from './judge-shapes.ts';
 import { loadEvidence } from './load.ts';
 import { readLaunches, type ShapeGpu } from './shapes.ts';
 
@@ -47,6 +48,8 @@ export interface KeptBands {
   readonly bands: readonly KeptBand[];
   readonly chips: readonly MeasuredChip[];
   readonly devices: readonly KeptAgreement[];
+  /** On three of four of the GPUs of the SpMV times, each predicted as if nobody had measured its bandwidth. */
+  readonly unmeasured: TimeInterval;
 }
 
 /**
@@ -104,8 +107,6 @@ interface Predicted<Times = number> {
   readonly measured: Times;
 }
 
-const eachOnce = (kinds: readonly ImplementationKind[]): readonly ImplementationKind[] => [...new Set(kinds)].sort();
-
 const inOrder = <Text extends string>(a: Text, b: Text): readonly [Text, Text] => (a < b ? [a, b] : [b, a]);
 
 /** A GPU of the SpMV times, and the pairs of its implementations. */
@@ -115,6 +116,55 @@ interface SpmvGpu {
   readonly device: GpuDevice;
   readonly isFitted: boolean;
   readonly pairs: readonly { readonly implementation: string; readonly pair: Predicted<Float64Array> }[];
+  /** As a sweep predicts them, and as if the GPU were not measured. */
+  readonly swept: Launches;
+  readonly assumed: Launches;
+}
+
+/** Launches one after another, with the kind of each. */
+interface Launches extends Predicted<Float64Array> {
+  readonly kinds: readonly (ImplementationKind | null)[];
+  /** As in `TimeInterval`. */
+  readonly startMicroseconds: number;
+}
+
+/** Measured times of a GPU beside those predicted by the catalogue, or by what is assumed of an unmeasured GPU. */
+export function sweptLaunches(
+  judged: Judged,
+  gpu: MeasuredGpu,
+  device: GpuDevice,
+  by: 'catalogue' | 'assumed',
+): Launches {
+  const { dataset, measured, predicted } = judged;
+  const all = gpu.implementations.flatMap(({ column, implementation }) => {
+    const kept = predicted![dataset.id][column];
+    const times = (by === 'catalogue' && kept.catalogue) || kept.assumed!;
+    return measured.matrices.flatMap((matrix, i) => {
+      const time = measured.times.get(column)![i];
+      return time > 0 ? [{ kind: kindOf(implementation, device, matrix), predicted: times[i]!, measured: time }] : [];
+    });
+  });
+  return {
+    kinds: all.map(({ kind }) => kind),
+    predicted: Float64Array.from(all, (one) => one.predicted),
+    measured: Float64Array.from(all, (one) => one.measured),
+    startMicroseconds: sweptParameters(judged, gpu, 'assumed')!.startMicroseconds,
+  };
+}
+
+/** The interval of each kind with enough launches, and that of all. */
+export function intervalsOf({ kinds, predicted, measured, startMicroseconds }: Launches): readonly TimeInterval[] {
+  const ratios = new Map<ImplementationKind | null, number[]>([[null, []]]);
+  for (const [i, kind] of kinds.entries())
+    for (const of of kind ? [null, kind] : [null]) {
+      if (!ratios.has(of)) ratios.set(of, []);
+      ratios.get(of)!.push(measured[i] / predicted[i]);
+    }
+  return [...ratios].flatMap(([kind, list]) => {
+    const sorted = Float64Array.from(list).sort();
+    const [low, high] = [0.05, 0.95].map((part) => sortedQuantile(sorted, part));
+    return kind && list.length < MIN_PAIRS ? [] : [{ kind, count: list.length, low, high, startMicroseconds }];
+  });
 }
 
 /**
@@ -123,19 +173,20 @@ interface SpmvGpu {
  */
 function spmvGpus(judged: Judged, chipOf: (device: GpuDevice) => string): readonly SpmvGpu[] {
   const { dataset, devices } = judged;
-  return [
-    ...dataset.gpus.map((gpu) => ({
-      chip: gpu.device,
-      device: devices.get(gpu.device)!,
-      isFitted: true,
-      pairs: gpu.implementations.map(({ implementation }, at) => ({ implementation, pair: pairOf(judged, gpu, at) })),
-    })),
-    ...dataset.unseen.map((gpu) => {
-      const device = devices.get(gpu.device)!;
-      const pairs = unseenPairs(judged, gpu).map((pair) => ({ implementation: pair.implementation, pair }));
-      return { chip: chipOf(device), device, isFitted: false, pairs };
-    }),
-  ];
+  return [...dataset.gpus, ...dataset.unseen].map((gpu) => {
+    const device = devices.get(gpu.device)!;
+    const isFitted = dataset.gpus.includes(gpu);
+    return {
+      chip: isFitted ? gpu.device : chipOf(device),
+      device,
+      isFitted,
+      pairs: isFitted
+        ? gpu.implementations.map(({ implementation }, at) => ({ implementation, pair: pairOf(judged, gpu, at) }))
+        : unseenPairs(judged, gpu).map((pair) => ({ implementation: pair.implementation, pair })),
+      swept: sweptLaunches(judged, gpu, device, 'catalogue'),
+      assumed: sweptLaunches(judged, gpu, device, 'assumed'),
+    };
+  });
 }
 
 /**
@@ -182,24 +233,26 @@ function shapeBands({ id }: LaunchDataset, gpus: readonly ShapeGpu[]): readonly 
   return errors.bands();
 }
 
-/** How far predictions of each device are from its measured times, where no fit had seen them. */
-function spmvDevices({ dataset, measured: { matrices } }: Judged, gpus: readonly SpmvGpu[]): readonly KeptAgreement[] {
-  return gpus.map(({ chip, device, pairs }) => {
-    const all = (of: keyof Predicted): Float64Array => Float64Array.from(pairs.flatMap(({ pair }) => [...pair[of]]));
-    const kinds = pairs.flatMap(({ implementation, pair }) =>
-      matrices.flatMap((matrix, i) => (pair.measured[i] > 0 ? (kindOf(implementation, device, matrix) ?? []) : [])),
-    );
-    const { count, medianError, p90Error } = agreement(all('predicted'), all('measured'));
-    return { device: chip, dataset: dataset.id, kinds: eachOnce(kinds), count, medianError, p90Error };
-  });
+/** The lower and the upper quartile of the ends of the intervals of several GPUs, and the median of their starts. */
+function unmeasuredInterval(gpus: readonly Launches[]): TimeInterval {
+  const all = gpus.map((launches) => intervalsOf(launches)[0]);
+  const at = (of: 'low' | 'high' | 'startMicroseconds', part: number): number =>
+    sortedQuantile(Float64Array.from(all, (one) => one[of]).sort(), part);
+  const count = all.reduce((sum, one) => sum + one.count, 0);
+  const ends = { low: at('low', 0.25), high: at('high', 0.75) };
+  return { kind: null, count, ...ends, startMicroseconds: at('startMicroseconds', 0.5) };
 }
 
-function shapeDevices(dataset: LaunchDataset, gpus: readonly ShapeGpu[]): readonly KeptAgreement[] {
-  return gpus.map((gpu) => {
-    const { count, medianError, p90Error } = shapeAgreement(dataset, gpu);
-    const kinds = eachOnce(gpu.families.flatMap((family) => family.kinds));
-    return { device: gpu.device, dataset: dataset.id, kinds, count, medianError, p90Error };
-  });
+/** How far the times that a sweep predicts of a device are from measured ones. */
+function agreementOf(
+  device: string,
+  dataset: string,
+  launches: Omit<Launches, 'startMicroseconds'>,
+  intervals: readonly TimeInterval[],
+): KeptAgreement {
+  const { count, medianError, p90Error } = agreement(launches.predicted, launches.measured);
+  const kinds = [...new Set(launches.kinds.flatMap((kind) => kind ?? []))].sort();
+  return { device, dataset, kinds, count, medianError, p90Error, intervals };
 }
 
 /**
@@ -210,6 +263,7 @@ export async function measuredBands(folder: string, devices: readonly GpuDevice[
   const byId = new Map(devices.map((device) => [device.id, device]));
   const bands: KeptBand[] = [];
   const figures: KeptAgreement[] = [];
+  const unmeasured: Launches[] = [];
   // Another board of a measured GPU is the same chip.
   const launched = LAUNCH_DATASETS.flatMap(({ decides, gpus }) => (decides ? gpus.map(({ device }) => device) : []));
   const chipOf = ({ id, architecture, multiprocessors }: GpuDevice): string => {
@@ -221,13 +275,15 @@ export async function measuredBands(folder: string, devices: readonly GpuDevice[
     if (judged.dataset.unnamed) continue;
     const gpus = spmvGpus(judged, chipOf);
     bands.push(...spmvBands(judged, gpus));
-    figures.push(...spmvDevices(judged, gpus));
+    figures.push(...gpus.map(({ chip, swept }) => agreementOf(chip, judged.dataset.id, swept, intervalsOf(swept))));
+    unmeasured.push(...gpus.map(({ assumed }) => assumed));
   }
   for (const dataset of LAUNCH_DATASETS) {
     if (!dataset.decides) continue;
     const gpus = await readLaunches(dataset, folder, byId);
     bands.push(...shapeBands(dataset, gpus));
-    figures.push(...shapeDevices(dataset, gpus));
+    // Their times are predicted in proportion, or with measured cycles: no times that a data sheet gives.
+    figures.push(...gpus.map((gpu) => agreementOf(gpu.device, dataset.id, shapeTimes(dataset, gpu), [])));
   }
   const order = ({ devices: of, kinds }: KeptBand): string => [...of, '|', ...kinds].join(' ');
   bands.sort((a, b) => (order(a) < order(b) ? -1 : 1));
@@ -235,5 +291,5 @@ export async function measuredBands(folder: string, devices: readonly GpuDevice[
     const { name, architecture, multiprocessors, memoryBandwidthGbS } = byId.get(id)!;
     return { id, name, architecture, multiprocessors, memoryBandwidthGbS };
   });
-  return { quantile: BAND_QUANTILE, bands, chips, devices: figures };
+  return { quantile: BAND_QUANTILE, bands, chips, devices: figures, unmeasured: unmeasuredInterval(unmeasured) };
 }

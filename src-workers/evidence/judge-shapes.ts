@@ -38,7 +38,7 @@ function judgeGpu(dataset: LaunchDataset, gpu: ShapeGpu): GpuEvidence {
  * Figures over all designs. Where predictions are in proportion only, each has the factor of the others of its family, and the rank
  * correlation is within families: between them it would be that of the factors.
  */
-export function shapeAgreement({ proportional }: LaunchDataset, { families }: ShapeGpu) {
+function shapeAgreement({ proportional }: LaunchDataset, { families }: ShapeGpu) {
   const figures = agreement(scaledTimes(proportional, families), measuredTimes(families));
   if (!proportional) return figures;
   const inFamily = (of: (family: ShapeFamily) => Float64Array): Float64Array =>
@@ -51,6 +51,13 @@ export function shapeAgreement({ proportional }: LaunchDataset, { families }: Sh
     ),
   };
 }
+
+/** All launches of a GPU, with the kind of each. */
+export const shapeTimes = ({ proportional }: LaunchDataset, { families }: ShapeGpu) => ({
+  kinds: families.flatMap(({ kinds }) => kinds),
+  predicted: scaledTimes(proportional, families),
+  measured: measuredTimes(families),
+});
 
 const measuredTimes = (families: readonly ShapeFamily[]): Float64Array =>
   Float64Array.from(families.flatMap(({ measured }) => [...measured]));

@@ -15,13 +15,18 @@ export interface FittedImplementation {
 export type KeptParameters = Readonly<Record<string, Readonly<Record<string, FittedImplementation>>>>;
 
 /**
- * Predicted times, µs, by data set and column, in order of the matrices of its file: each by parameters fitted without it, and as of a GPU that
- * nobody measured (`null`: no other GPU has the implementation). `db/evidence/predicted.json.gz` holds what the predictor said when the
- * parameters were fitted, since it takes a minute to ask it again; `test/unit/evidence.slow.test.ts` asks it for some of them.
+ * Predicted times, µs, in order of the matrices of a file: `heldOut` by parameters fitted without the matrix, `unseen`
+ * as of a GPU that nobody measured by the implementation's parameters on others; `catalogue` as a sweep predicts them,
+ * by what the catalogue has of the device, and `assumed` by what it has of the other devices. `null`: there are no
+ * such values, or the matrix was not measured. `predicted.json.gz` holds what the predictor said when the parameters
+ * were fitted, since it takes minutes to ask it again; `test/unit/evidence.slow.test.ts` asks it for some of them.
  */
-export type KeptPredictions = Readonly<
-  Record<
-    string,
-    Readonly<Record<string, { readonly heldOut: readonly number[] | null; readonly unseen: readonly number[] | null }>>
-  >
->;
+export interface KeptTimes {
+  readonly heldOut: readonly number[] | null;
+  readonly unseen: readonly number[] | null;
+  readonly catalogue: readonly (number | null)[] | null;
+  readonly assumed: readonly (number | null)[] | null;
+}
+
+/** By data set and column of times. */
+export type KeptPredictions = Readonly<Record<string, Readonly<Record<string, KeptTimes>>>>;

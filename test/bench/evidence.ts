@@ -2,7 +2,7 @@
  * Predictions beside the public measurements of `db/evidence`, against the figures to reach.
  * `node test/bench/evidence.ts [--fit] [--predict] [--bands] [--record FILE] [--halves]`: with `--fit` the parameters
  * are fitted anew and written to `db/evidence/parameters.json` (six minutes on one core); with it or `--predict` the
- * predictor is asked for `predicted.json.gz` (one minute); with `--bands` the widths of the tie bands are computed anew
+ * predictor is asked for `predicted.json.gz` (three minutes); with `--bands` the widths of the tie bands are computed anew
  * and written to `db/evidence/tie-bands.json`; with `--record` the figures are written to a file. With `--halves`
  * nothing is written: each half of the matrices is held against a fit to the other half (four minutes).
  */
@@ -20,7 +20,7 @@ import { fitFolds, fitOnly } from '../../src-workers/evidence/fit.ts';
 import { measuredTimes } from '../../src-workers/evidence/folds.ts';
 import { measuredBands } from '../../src-workers/evidence/bands.ts';
 import { judgeEvidence } from '../../src-workers/evidence/judge-all.ts';
-import { judgeDataset, pairOf, unseenPairs, type Judged } from '../../src-workers/evidence/judge.ts';
+import { judgeDataset, pairOf, sweptParameters, unseenPairs, type Judged } from '../../src-workers/evidence/judge.ts';
 import { SPMV_IMPLEMENTATIONS } from '../../src-workers/evidence/spmv-designs.ts';
 import { PARAMETERS_FILE, PREDICTED_FILE, readMeasured } from '../../src-workers/evidence/load.ts';
 
@@ -84,10 +84,24 @@ if (options.fit || options.predict) {
     const own: Record<string, object> = (predicted[dataset.id] = {});
     for (const gpu of [...dataset.gpus, ...dataset.unseen]) {
       const unseen = dataset.gpus.length > 1 ? unseenPairs(judged, gpu) : [];
-      gpu.implementations.forEach(({ name, column }, at) => {
+      gpu.implementations.forEach(({ name, column, implementation }, at) => {
         const heldOut = dataset.gpus.includes(gpu) ? [...pairOf(judged, gpu, at).predicted] : null;
         const asUnseen = unseen.find((pair) => pair.name === name);
-        own[column] = { heldOut, unseen: asUnseen ? [...asUnseen.predicted] : null };
+        const times = measured.times.get(column)!;
+        const swept = (by: 'catalogue' | 'assumed') => {
+          const values = dataset.unnamed ? null : sweptParameters(judged, gpu, by);
+          const model = SPMV_IMPLEMENTATIONS.get(implementation)!;
+          const device = byId.get(gpu.device)!;
+          return (
+            values && measured.matrices.map((m, i) => (times[i] > 0 ? model.microseconds(device, m, values) : null))
+          );
+        };
+        own[column] = {
+          heldOut,
+          unseen: asUnseen ? [...asUnseen.predicted] : null,
+          catalogue: swept('catalogue'),
+          assumed: swept('assumed'),
+        };
       });
     }
   }
@@ -100,7 +114,7 @@ if (options.bands) {
     list.map((one) => `    ${JSON.stringify(one, rounded)}`).join(',\n');
   writeFileSync(
     join(folder, 'tie-bands.json'),
-    `{\n  "quantile": ${kept.quantile},\n  "bands": [\n${lines(kept.bands)}\n  ],\n  "chips": [\n${lines(kept.chips)}\n  ],\n  "devices": [\n${lines(kept.devices)}\n  ]\n}\n`,
+    `{\n  "quantile": ${kept.quantile},\n  "bands": [\n${lines(kept.bands)}\n  ],\n  "chips": [\n${lines(kept.chips)}\n  ],\n  "devices": [\n${lines(kept.devices)}\n  ],\n  "unmeasured": ${JSON.stringify(kept.unmeasured, rounded)}\n}\n`,
   );
 }
 
@@ -133,7 +147,7 @@ async function judgedByHalves(): Promise<typeof found> {
         );
         const model = SPMV_IMPLEMENTATIONS.get(one.implementation)!;
         const heldOut = matrices.map((matrix, i) => model.microseconds(device, matrix, fits[halfOf[i]]));
-        return [one.column, { heldOut, unseen: null }] as const;
+        return [one.column, { heldOut, unseen: null, catalogue: null, assumed: null }] as const;
       }),
     );
     const predicted = { [dataset.id]: Object.fromEntries(columns) };

@@ -4,7 +4,7 @@ import { describe, expect, it } from 'vitest';
 import { unwrap } from '../../src-workers/domain/result.ts';
 import { fitFolds } from '../../src-workers/evidence/fit.ts';
 import { foldOf } from '../../src-workers/evidence/folds.ts';
-import { unseenParameters, type Judged } from '../../src-workers/evidence/judge.ts';
+import { sweptParameters, unseenParameters, type Judged } from '../../src-workers/evidence/judge.ts';
 import { loadEvidence } from '../../src-workers/evidence/load.ts';
 import { SPMV_IMPLEMENTATIONS } from '../../src-workers/evidence/spmv-designs.ts';
 import { GPUS, gpu } from './sweep-plans.ts';
@@ -32,13 +32,15 @@ describe('kept predictions', () => {
 
   it.each(judged.map((one) => [one.dataset.id, one] as const))(
     'of %s are what the predictor says, of a matrix by parameters fitted without it',
-    (id, { dataset, measured: { matrices }, kept, predicted, devices }: Judged) => {
+    (id, { dataset, measured, kept, predicted, devices }: Judged) => {
+      const { matrices } = measured;
       let column = 0;
       for (const measuredGpu of [...dataset.gpus, ...dataset.unseen])
         for (const { column: name, implementation } of measuredGpu.implementations) {
           const model = SPMV_IMPLEMENTATIONS.get(implementation)!;
           const device = devices.get(measuredGpu.device)!;
-          const { heldOut, unseen } = predicted![id][name];
+          const { heldOut, unseen, ...swept } = predicted![id][name];
+          const times = measured.times.get(name)!;
           const ofOthers =
             dataset.gpus.length > 1 ? unseenParameters({ dataset, devices, kept }, measuredGpu, implementation) : null;
           expect(heldOut === null, name).toBe(dataset.unseen.includes(measuredGpu));
@@ -56,6 +58,14 @@ describe('kept predictions', () => {
               expect(unseen[at], `${name} ${matrix.name}, unseen`).toBe(
                 Number(model.microseconds(device, matrix, ofOthers).toPrecision(4)),
               );
+            for (const by of ['catalogue', 'assumed'] as const) {
+              const values = dataset.unnamed ? null : sweptParameters({ dataset, devices, kept }, measuredGpu, by);
+              expect(swept[by] === null, `${name}, ${by}`).toBe(values === null);
+              if (values)
+                expect(swept[by]![at], `${name} ${matrix.name}, ${by}`).toBe(
+                  times[at] > 0 ? Number(model.microseconds(device, matrix, values).toPrecision(4)) : null,
+                );
+            }
           }
         }
     },

@@ -2,6 +2,7 @@ import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { gzipSync } from 'node:zlib';
 import { describe, expect, it } from 'vitest';
+import data from '../../db/assumed.json' with { type: 'json' };
 import type { GpuDevice } from '../../src-workers/domain/device.ts';
 import { unwrap } from '../../src-workers/domain/result.ts';
 import { SPMV_DATASETS } from '../../src-workers/models/spmv/datasets.ts';
@@ -13,6 +14,8 @@ import { judgeEvidence } from '../../src-workers/evidence/judge-all.ts';
 import { loadEvidence } from '../../src-workers/evidence/load.ts';
 import { SPMV_IMPLEMENTATIONS } from '../../src-workers/evidence/spmv-designs.ts';
 import { SPMV_PARAMETERS } from '../../src-workers/evidence/spmv-parameters.ts';
+import { median } from '../../src-workers/numeric/statistics.ts';
+import { ACHIEVED_BANDWIDTH } from '../../src-workers/predict/constants.ts';
 import { parseEvidence } from '../../src-workers/parse/evidence.ts';
 
 const db = join(import.meta.dirname, '..', '..', 'db');
@@ -112,6 +115,23 @@ describe('kept parameters', () => {
             }
           }
         }
+  });
+});
+
+describe('the catalogue', () => {
+  it('has the medians of what was fitted on a GPU, and assumes that of all where nothing was', () => {
+    const fractions = ({ dataset, kept }: typeof ginkgo, gpu: (typeof ginkgo.dataset.gpus)[number]) =>
+      gpu.implementations.map(({ column }) => kept[dataset.id][column].values.bandwidthFraction!);
+    for (const gpu of ginkgo.dataset.gpus) {
+      const { achievedBandwidthFraction: known } = ginkgo.devices.get(gpu.device)!;
+      // With three digits.
+      expect(known).toBeCloseTo(median(Float64Array.from(fractions(ginkgo, gpu))), 2);
+    }
+    const all = [ginkgo, loops].flatMap((set) => set.dataset.gpus.flatMap((gpu) => fractions(set, gpu)));
+    expect(all).toHaveLength(41);
+    const middle = median(Float64Array.from(all));
+    expect(ACHIEVED_BANDWIDTH).toBeCloseTo(middle, 2);
+    expect(data.laws['device.achievedBandwidthFraction'].quantiles[5]).toBeCloseTo(middle, 2);
   });
 });
 
