@@ -4,10 +4,11 @@ import { describe, expect, it } from 'vitest';
 import type { Recommendation, Sensitivity, Uncertainty } from '../../src-main/contract/advice.ts';
 import type { ExportDocument } from '../../src-main/contract/api.ts';
 import type { StudyFile } from '../../src-main/contract/study.ts';
-import { TAKEN_P90_ERROR } from '../../src-main/services/evidence/tie-band.ts';
+import { expectedTimes } from '../../src-main/services/evidence/time-errors.ts';
 import { KERNEL_DEFAULTS } from '../../src-workers/domain/provenance.ts';
 import { unwrap, type Result } from '../../src-workers/domain/result.ts';
 import { call, ended } from '../unit/engine-calls.ts';
+import { gpu } from '../unit/sweep-plans.ts';
 import {
   agreesWithRanking,
   agreesWithSweep,
@@ -78,7 +79,7 @@ describe('the recommendation', () => {
     let estimates = 0;
     const measured: boolean[] = [];
     for (const deviceId of ['nvidia-v100-sxm2-16gb', 'software-swiftshader', 'nvidia-rtx-4090']) {
-      const { device, time, inputs } = await recommend({ ...study, devices: [deviceId] });
+      const { device, time, inputs, row } = await recommend({ ...study, devices: [deviceId] });
       const labels = inputs.flatMap(({ field, origin, label }) =>
         field.startsWith('device.') && origin === 'assumed' ? [label] : [],
       );
@@ -88,10 +89,11 @@ describe('the recommendation', () => {
       expect(time.basis).toMatch(/; no measured run was used\.$/);
       const evidence = device.evidence?.agreement.map(({ p90Error }) => p90Error) ?? [];
       expect(time.basis.includes('No public measurements')).toBe(evidence.length === 0);
-      // An unmeasured device is not more certain than most measured ones.
-      const widest = evidence.length === 0 ? TAKEN_P90_ERROR : Math.max(...evidence);
-      expect(time.highMs / time.ms).toBeGreaterThan(1 / (1 - widest));
-      expect(time.ms / time.lowMs).toBeGreaterThan(1 + widest);
+      const held = expectedTimes(gpu(deviceId), row.kind);
+      expect(time.basis).toContain(held.text);
+      const [below, above] = held.error;
+      expect(Math.log(time.highMs / (time.ms + held.startMs))).toBeGreaterThanOrEqual(above - 1e-12);
+      expect(Math.log(time.lowMs / time.ms)).toBeLessThanOrEqual(below + 1e-12);
       measured.push(evidence.length > 0);
     }
     expect(estimates).toBeGreaterThan(0);

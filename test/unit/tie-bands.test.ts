@@ -1,19 +1,17 @@
+import { createHash } from 'node:crypto';
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import {
-  deviceEvidence,
-  TAKEN_P90_ERROR,
-  tieBand,
-  tieBandOfDevices,
-  tieTableOf,
-} from '../../src-main/services/evidence/tie-band.ts';
+import { deviceEvidence, tieBand, tieBandOfDevices, tieTableOf } from '../../src-main/services/evidence/tie-band.ts';
+import { expectedTimes } from '../../src-main/services/evidence/time-errors.ts';
 import { allocateChunk } from '../../src-workers/domain/columns.ts';
 import type { GpuDevice } from '../../src-workers/domain/device.ts';
 import { evidenceGaps, evidenceText, implementationKind, isMeasured } from '../../src-workers/domain/evidence.ts';
 import type { SpaceAxes } from '../../src-workers/domain/space.ts';
-import { measuredBands, type KeptBands } from '../../src-workers/evidence/bands.ts';
+import { unwrap } from '../../src-workers/domain/result.ts';
+import { intervalsOf, measuredBands, sweptLaunches, type KeptBands } from '../../src-workers/evidence/bands.ts';
+import { loadEvidence } from '../../src-workers/evidence/load.ts';
 import { axisCounts, encode, spaceSize } from '../../src-workers/space/axes.ts';
 import { createRanking, rankedDesigns } from '../../src-workers/sweep/ranking.ts';
 import { tieFraction, tiesOf } from '../../src-workers/sweep/ties.ts';
@@ -41,6 +39,8 @@ describe('the tie bands', () => {
     expect(
       now.chips.map((chip) => ({ ...chip, memoryBandwidthGbS: Number(chip.memoryBandwidthGbS.toPrecision(4)) })),
     ).toEqual(kept.chips);
+    for (const end of ['low', 'high'] as const)
+      expect(Math.abs(now.unmeasured[end] / kept.unmeasured[end] - 1)).toBeLessThan(5e-4);
     for (const [at, { medianError, kinds }] of kept.devices.entries()) {
       expect(Math.abs(now.devices[at].medianError / medianError - 1)).toBeLessThan(5e-4);
       expect(now.devices[at].kinds).toEqual(kinds);
@@ -106,10 +106,61 @@ describe('the tie bands', () => {
       Math.max(upperQuartile(same), tieBand(H100).fraction),
       12,
     );
-    const worst = kept.chips.map(({ id }) =>
-      Math.max(...kept.devices.filter(({ device }) => device === id).map(({ p90Error }) => p90Error)),
-    );
-    expect(TAKEN_P90_ERROR).toBeCloseTo(upperQuartile(worst.sort((a, b) => a - b)), 12);
+  });
+});
+
+describe('the expected times', () => {
+  const intervalOf = (device: string, kind: string | null) =>
+    kept.devices
+      .find((one) => one.device === device && one.dataset === 'ginkgo')!
+      .intervals.find((one) => one.kind === kind)!;
+
+  it('are those measured of the kind on the chip, else of the chip, else of other GPUs', () => {
+    const errorOf = ({ low, high }: { readonly low: number; readonly high: number }) => [Math.log(low), Math.log(high)];
+    const padded = expectedTimes(V100, 'padded');
+    const own = intervalOf(V100.id, 'padded');
+    expect(padded.error).toEqual(errorOf(own));
+    expect(padded.startMs).toBeCloseTo(own.startMicroseconds * 1e-3, 12);
+    expect(expectedTimes({ ...V100, launchMicroseconds: 3 }, 'padded').startMs).toBe(0);
+    expect(padded.text).toContain(`ginkgo, ${own.count.toLocaleString('en')} measured, padded units`);
+    const fetched = expectedTimes(V100, 'dynamic-fetch');
+    expect(fetched.error).toEqual(errorOf(intervalOf(V100.id, null)));
+    expect(fetched.text).toContain('none with dynamic fetch');
+    for (const device of [H100, cpu('amd-epyc-7413'), gpu('nvidia-k20')])
+      expect(expectedTimes(device, 'padded').error).toEqual(errorOf(kept.unmeasured));
+    // Hasan's times are predicted with measured cycles.
+    expect(expectedTimes(gpu('nvidia-k20'), 'thread-per-unit').text).toContain('not predicted from its data sheet');
+  });
+
+  it('hold 85 to 95 % of times that they were not made of: half of the matrices by the other half', async () => {
+    const [judged] = unwrap(await loadEvidence(join(db, 'evidence'), devices, { dataset: 'ginkgo' }));
+    const half = judged.measured.matrices.map(({ name }) => createHash('sha256').update(name).digest()[0] % 2);
+    const parts = [0, 1].map((which) => {
+      const own = (times: Float64Array) => times.map((time, i) => (half[i] === which ? time : NaN));
+      const times = new Map([...judged.measured.times].map(([column, all]) => [column, own(all)]));
+      return { ...judged, measured: { ...judged.measured, times } };
+    });
+    let cells = 0;
+    for (const one of [...judged.dataset.gpus, ...judged.dataset.unseen]) {
+      const device = devices.find(({ id }) => id === one.device)!;
+      const halves = parts.map((part) => sweptLaunches(part, one, device, 'catalogue'));
+      const made = halves.map((launches) => intervalsOf(launches));
+      for (const { kind, count } of intervalsOf(sweptLaunches(judged, one, device, 'catalogue'))) {
+        if (count < 60) continue;
+        const held = halves.map(({ kinds, measured, predicted }, which) => {
+          const { low, high } = made[1 - which].find((interval) => interval.kind === kind)!;
+          return [...kinds.keys()].filter((i) => {
+            const ratio = measured[i] / predicted[i];
+            return (kind === null || kinds[i] === kind) && ratio >= low && ratio <= high;
+          }).length;
+        });
+        const part = (held[0] + held[1]) / count;
+        expect(part, `${one.column} ${kind}`).toBeGreaterThan(0.85);
+        expect(part, `${one.column} ${kind}`).toBeLessThan(0.95);
+        cells += 1;
+      }
+    }
+    expect(cells).toBe(31);
   });
 });
 

@@ -3,6 +3,7 @@ import { PLAIN_TEXT, plainDesign } from '../../../src-workers/advise/plain.ts';
 import { drawsOf, unknownPaths } from '../../../src-workers/advise/unknown.ts';
 import { sortedQuantile } from '../../../src-workers/numeric/statistics.ts';
 import { BREAKDOWN_PARTS, type Breakdown } from '../../../src-workers/domain/breakdown.ts';
+import type { ImplementationKind } from '../../../src-workers/domain/evidence.ts';
 import type { InputFact } from '../../../src-workers/domain/provenance.ts';
 import { fail, ok, type Result } from '../../../src-workers/domain/result.ts';
 import { cellsOf, mapShape } from '../../../src-workers/advise/maps.ts';
@@ -11,7 +12,7 @@ import { wavesOf } from '../../../src-workers/advise/survey.ts';
 import type { Recommendation } from '../../contract/advice.ts';
 import type { Context } from '../context.ts';
 import { deviceEvidence, tieBand } from '../evidence/tie-band.ts';
-import { timeErrors, timeRange, type TimeError } from '../evidence/time-errors.ts';
+import { expectedTimes, timeRange, type TimeError } from '../evidence/time-errors.ts';
 import { timeText } from '../../../src-workers/domain/times.ts';
 import { percent } from '../export/text.ts';
 import { designText } from '../ranking/design-text.ts';
@@ -154,7 +155,7 @@ export async function recommend(
   const breakdown = explained[0]!;
   const before = explained[1] ?? null;
   const facts = study.facts(device, row.design.implementation);
-  const interval = await timeInterval(pool, study, own, picked, breakdown, facts);
+  const interval = await timeInterval(pool, study, own, picked, row.kind, breakdown, facts);
   const band = tieBand(device);
 
   const causes = before ? differences(breakdown, before) : [];
@@ -268,15 +269,16 @@ function whySentence(
 const INTERVAL_DRAWS = 16;
 
 /**
- * The range in which the time is expected: the 95th percentile of the model's difference from the event simulation, the 90th of its
- * difference from measured times on the device (of the data set that it meets worst; without any, as on three of four measured devices), and 5 and 95 % of
- * the times under draws of what is not known. They are taken as independent: the root of the sum of the squared logarithms.
+ * The range in which the time is expected: between what times nine of ten measured launches of its kind took, over
+ * what was predicted with or without the start of a launch, and 5 and 95 % of the times under draws of what is not
+ * known. The two are taken as independent: the root of the sum of the squared logarithms.
  */
 async function timeInterval(
   pool: Context['pool'],
   study: AdvisedStudy,
   own: AdvisedDevice,
   picked: number,
+  kind: ImplementationKind,
   { timeMs, regime }: Breakdown,
   facts: readonly InputFact[],
 ): Promise<Omit<Recommendation['time'], 'ms'>> {
@@ -289,16 +291,13 @@ async function timeInterval(
   const logs = Float64Array.from(times, ([time]) => Math.log(time / timeMs))
     .filter((log) => !Number.isNaN(log))
     .sort();
-  const { errors, worst, deviceError: error } = timeErrors(device, regime);
   const ofInputs: readonly TimeError[] =
     logs.length > 0 ? [[sortedQuantile(logs, 0.05), sortedQuantile(logs, 0.95)]] : [];
   const { accuracy } = regime;
   const model = accuracy
     ? `95 % of predictions by this method (${regime.label.toLowerCase()}) are within ${percent(accuracy.p95)} of the event simulation`
     : `No simulation to compare this method (${regime.label.toLowerCase()}) with is known`;
-  const held = worst
-    ? `90 % of predicted times of measured kernels on this chip (${worst.dataset}) are within ${percent(error)}`
-    : `No public measurements of this device are known: on three of four measured GPUs, 90 % of predicted times are within ${percent(error)}`;
+  const held = expectedTimes(device, kind);
   const labels = paths.map((path) => unknownInput(study, own, unknown, path).input.label);
   const ranges = labels.length === 0 ? '' : `, and inputs that nobody gave are as usual: ${labels.join(', ')}`;
   const measured = plan.pipeline[device.id] !== undefined;
@@ -310,7 +309,7 @@ async function timeInterval(
     ? 'The cycles of an iteration on this device are in the study, not derived from its data sheet.'
     : `Computed from the properties of ${device.name}${taken}; no measured run was used.`;
   return {
-    ...timeRange(timeMs, [...errors, ...ofInputs]),
-    basis: `${model}${ranges}. ${held}. ${stands}`,
+    ...timeRange(timeMs, held.startMs, [held.error, ...ofInputs]),
+    basis: `${model}${ranges}. ${held.text}. ${stands}`,
   };
 }

@@ -152,17 +152,6 @@ export function deviceEvidence(device: Device): DeviceEvidence | null {
 }
 
 /**
- * The error that 90 % of the times of a device without evidence are taken to stay within: of each measured device its
- * worst data set.
- */
-export const TAKEN_P90_ERROR = sortedQuantile(
-  Float64Array.from(kept.chips, ({ id }) =>
-    Math.max(...kept.devices.flatMap(({ device, p90Error }) => (device === id ? [p90Error] : []))),
-  ).sort(),
-  TAKEN_QUANTILE,
-);
-
-/**
  * Standard deviations of ln(measured / predicted) behind the bands of a device: of two designs, each has half the
  * variance of a pair.
  */

@@ -1,40 +1,62 @@
+import data from '../../../db/evidence/tie-bands.json' with { type: 'json' };
 import type { Device } from '../../../src-workers/domain/device.ts';
-import type { RegimeInfo } from '../../../src-workers/domain/regime.ts';
-import { deviceEvidence, TAKEN_P90_ERROR } from './tie-band.ts';
+import { kindsText, type ImplementationKind, type TimeInterval } from '../../../src-workers/domain/evidence.ts';
+import { deviceEvidence } from './tie-band.ts';
 
 /** How far a time may be from its prediction, as logarithms of their ratio: below, at most 0, and above, at least 0. */
 export type TimeError = readonly [below: number, above: number];
 
-/** What is known of the errors of a prediction on a device. */
-export interface TimeErrors {
-  readonly errors: readonly TimeError[];
-  /** The data set that the device meets worst, and its error: 0.3 where 90 % are within 30 %; null without measurements. */
-  readonly worst: { readonly dataset: string; readonly p90Error: number } | null;
-  /** That error, or the usual one of other devices. */
-  readonly deviceError: number;
+/** Between what times a launch is expected. */
+export interface ExpectedTimes {
+  readonly error: TimeError;
+  /** What the start of a launch may add to the predicted time, which has none, ms. */
+  readonly startMs: number;
+  /** From what it comes, a sentence without a full stop. */
+  readonly text: string;
 }
 
 /**
- * The 95th percentile of the model's difference from the event simulation, and the 90th of its difference from measured
- * times on the device: of the data set that it meets worst; without any, as on three of four measured devices.
+ * Between what times nine of ten launches of a kind took that were measured on the chip of a device; of several data
+ * sets the widest. A kind that was not measured there has the interval of all that were. A device without measurements
+ * has that of three of four measured GPUs, each predicted as if it had none.
  */
-export function timeErrors(device: Device, { accuracy }: Pick<RegimeInfo, 'accuracy'>): TimeErrors {
-  const known = deviceEvidence(device)?.agreement ?? [];
-  const worst = known.length === 0 ? null : known.reduce((a, b) => (b.p90Error > a.p90Error ? b : a));
-  const deviceError = worst?.p90Error ?? TAKEN_P90_ERROR;
-  const errors: TimeError[] = [];
-  if (accuracy) errors.push([Math.log1p(-accuracy.p95), Math.log1p(accuracy.p95)]);
-  // |predicted / measured − 1| ≤ e.
-  if (deviceError < 1) errors.push([-Math.log1p(deviceError), -Math.log1p(-deviceError)]);
-  return { errors, worst, deviceError };
+export function expectedTimes(device: Device, kind: ImplementationKind): ExpectedTimes {
+  const evidence = deviceEvidence(device);
+  const own = (evidence?.agreement ?? []).flatMap(({ dataset, intervals }) =>
+    intervals.map((interval) => ({ ...interval, dataset })),
+  );
+  const ofKind = own.filter((interval) => interval.kind === kind);
+  const known = ofKind.length > 0 ? ofKind : own.filter((interval) => interval.kind === null);
+  const width = ({ low, high }: Pick<TimeInterval, 'low' | 'high'>): number => high / low;
+  const [widest] = known.toSorted((one, other) => width(other) - width(one));
+  const { low, high, count, startMicroseconds } = widest ?? data.unmeasured;
+  const rounded = (value: number): number => Number(value.toPrecision(2));
+  const took = `90 % of the launches took ${rounded(low)} to ${rounded(high)} times the predicted time, with a start of ${rounded(startMicroseconds)} µs`;
+  const some = `${count.toLocaleString('en')} measured`;
+  const what = `${ofKind.length > 0 ? '' : 'none with '}${kindsText([kind])}`;
+  const none = evidence
+    ? `The times measured on ${evidence.device} are not predicted from its data sheet`
+    : 'No public measurements of this device are known';
+  const isStarted = device.kind === 'cpu' || device.launchMicroseconds !== undefined;
+  return {
+    error: [Math.min(0, Math.log(low)), Math.max(0, Math.log(high))],
+    startMs: isStarted ? 0 : startMicroseconds * 1e-3,
+    text: widest
+      ? `On ${evidence!.device}, ${took} (${widest.dataset}, ${some}, ${what})`
+      : `${none}: on three of four measured GPUs, each predicted as if it had none, ${took} (${some})`,
+  };
 }
 
-/** The range of a time by errors that are taken as independent: the root of the sum of the squared logarithms. */
+/**
+ * The range of a time: with or without the start of a launch, by errors that are taken as independent (the root of the
+ * sum of the squared logarithms).
+ */
 export function timeRange(
   timeMs: number,
+  startMs: number,
   errors: readonly TimeError[],
 ): { readonly lowMs: number; readonly highMs: number } {
   const below = Math.hypot(...errors.map(([low]) => Math.min(0, low)));
   const above = Math.hypot(...errors.map(([, high]) => Math.max(0, high)));
-  return { lowMs: timeMs * Math.exp(-below), highMs: timeMs * Math.exp(above) };
+  return { lowMs: timeMs * Math.exp(-below), highMs: (timeMs + startMs) * Math.exp(above) };
 }

@@ -10,7 +10,7 @@ import { AGREEMENT_FRACTION } from '../../../src-workers/sweep/ties.ts';
 import { contradictionText, isContradicted } from '../../contract/accuracy.ts';
 import type { DeviceBest, DeviceComparisonResult, RankRow } from '../../contract/api.ts';
 import { deviceEvidence, tieBandOfDevices } from '../evidence/tie-band.ts';
-import { timeErrors, timeRange } from '../evidence/time-errors.ts';
+import { expectedTimes, timeRange } from '../evidence/time-errors.ts';
 import type { RunView } from '../runs/run-view.ts';
 import { ALL_VALID, bestOfAxis, checkDesign, deviceFilter, predictedMs, rankRow, tiesIn } from './rows.ts';
 
@@ -44,7 +44,7 @@ export function compareDevices(view: RunView, designIndex?: number): Result<Devi
       device,
       best: valid
         ? {
-            ...ranged(view, device, rankRow(view, shown, rank, ties.isTied(shown))),
+            ...ranged(device, rankRow(view, shown, rank, ties.isTied(shown))),
             simulated: view.simulated.times.get(shown) ?? null,
             measured: view.measured.times.get(shown) ?? null,
           }
@@ -56,7 +56,7 @@ export function compareDevices(view: RunView, designIndex?: number): Result<Devi
       breakdown: valid ? explainDesign(view.predictor, shown) : null,
       byThreadsPerUnit,
       byImplementation: ranking.axes.implementations
-        ? bestOfAxis(view, 'implementation', filter.value).map((row) => ranged(view, device, row))
+        ? bestOfAxis(view, 'implementation', filter.value).map((row) => ranged(device, row))
         : [],
     });
   }
@@ -73,9 +73,9 @@ export function compareDevices(view: RunView, designIndex?: number): Result<Devi
 }
 
 /** A row with the range of its time, of which inputs are as they stand. */
-function ranged(view: RunView, device: Device, row: RankRow): RankRow {
-  const { regime } = explainDesign(view.predictor, row.designIndex)!;
-  const { lowMs, highMs } = timeRange(row.predictedMs, timeErrors(device, regime).errors);
+function ranged(device: Device, row: RankRow): RankRow {
+  const { error, startMs } = expectedTimes(device, row.kind);
+  const { lowMs, highMs } = timeRange(row.predictedMs, startMs, [error]);
   return { ...row, rangeMs: [lowMs, highMs] };
 }
 

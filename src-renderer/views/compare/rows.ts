@@ -290,8 +290,7 @@ function percentOf(fraction: number | null | undefined): number | null {
 }
 
 /** What the range under a time covers. */
-const RANGE_HINT =
-  'Under it its 90 % range by the errors of the method and of measured kernels on the device, with inputs as they stand';
+const RANGE_HINT = 'Under it its 90 % range by measured kernels of its kind on the device, with inputs as they stand';
 
 const rangeText = ({ rangeMs }: RankRow): string => (rangeMs ? timeRange(...rangeMs) : '');
 
