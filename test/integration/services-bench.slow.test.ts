@@ -26,7 +26,7 @@ import type { Device, GpuDevice } from '../../src-workers/domain/device.ts';
 import { unwrap } from '../../src-workers/domain/result.ts';
 import type { FakeBench } from '../data/bench/fake-child.ts';
 import { call, ended } from '../unit/engine-calls.ts';
-import { smallStudy } from '../unit/export-runs.ts';
+import { NOTHING_ELSE, smallStudy } from '../unit/export-runs.ts';
 
 const ROOT = join(import.meta.dirname, '..', '..');
 const FAKE = join(ROOT, 'test', 'data', 'bench', 'fake-child.ts');
@@ -73,10 +73,11 @@ async function failure(engine: Engine, name: string, input: unknown): Promise<st
   return result.ok ? 'ok' : result.error.message;
 }
 
-/** The small study without register caps, which only CUDA can keep to. */
+/** The small study of a kernel that does its iterations and nothing else, without register caps, which only CUDA can keep to. */
 function uncappedStudy(): StudyFile {
-  const { registerCap: _caps, ...axes } = smallStudy().axes ?? {};
-  return smallStudy({ axes });
+  const { kernel, axes } = smallStudy();
+  const { registerCap: _caps, ...uncapped } = axes;
+  return smallStudy({ kernel: { ...kernel, origins: NOTHING_ELSE }, axes: uncapped });
 }
 
 async function sweep(engine: Engine, study: StudyFile = uncappedStudy()): Promise<number> {

@@ -398,6 +398,7 @@ export function openTargets({
   const hip = once(() => hipTargets(programs, closing));
   const webgpu = once(() => webgpuTarget(programs, closing));
   const cpu = once(() => cpuTarget(programs, closing));
+  const emulation = once(emulationTarget);
   return {
     async list(again) {
       const [ofCuda, ofHip, ofWebgpu, ofCpu, ofAgents] = await Promise.all([
@@ -407,7 +408,7 @@ export function openTargets({
         cpu(again),
         agents.devices(),
       ]);
-      const emulated = host === 'cli' ? [await emulationTarget()] : [];
+      const emulated = host === 'cli' ? [await emulation(again)] : [];
       return [...ofCuda, ...ofHip, ofWebgpu, page, ofCpu, ...emulated, ...ofAgents];
     },
     async device(id) {
