@@ -8,25 +8,19 @@ import { parseArgs } from 'node:util';
 import { benchAgainst } from './against.ts';
 
 const BENCHES = [
-  'imbalance',
   'composite',
   'balancing',
   'simulations',
   'store',
   'sweep',
-  'best',
-  'agents',
-  'compiled',
   'start',
   'renderer',
   'measured',
   'spmv',
   'cycle-sim',
-  'estimates',
   'advice',
   'evidence',
   'tuning',
-  'python',
 ];
 /** Benchmarks that run more than once. */
 const OPTIONS: Readonly<Record<string, readonly (readonly string[])[]>> = {

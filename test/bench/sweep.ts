@@ -12,8 +12,48 @@ import { spaceSize } from '../../src-workers/space/axes.ts';
 import { predictRanges } from '../../src-workers/predict/ranges.ts';
 import { createPredictor } from '../../src-workers/predict/predictor.ts';
 import { planOf } from '../unit/sweep-plans.ts';
-import { MILLION } from './million.ts';
-import { report, ROOT, WORKERS } from './report.ts';
+
+const ROOT = join(import.meta.dirname, '../..');
+const WORKERS = 2;
+
+/**
+ * Prints a line of a benchmark's table: what, its target, its figure and the ratio of both, above 1 where the target is
+ * met.
+ */
+function report(what: string, target: number, value: number, unit: string, more = false): void {
+  const ratio = more ? value / target : target / value;
+  const cells = [
+    what.padEnd(58),
+    `${target} ${unit}`.padStart(16),
+    `${Number(value.toPrecision(4))} ${unit}`.padStart(20),
+    ratio.toFixed(2).padStart(8),
+  ];
+  process.stdout.write(`${cells.join('  ')}\n`);
+}
+
+/** 1,032,192 designs over four devices: a person's space of block sizes, caps, granularities and orderings. */
+const MILLION: StudyFile = {
+  lockstep: 1,
+  name: 'A million designs',
+  workload: { lengths: 'geometric(0.05)', units: 1 << 22 },
+  kernel: {
+    name: 'walk',
+    registersPerThread: 64,
+    instructionsPerIteration: 60,
+    dependentLoadsPerIteration: 1,
+    serialFraction: 0.05,
+    lengthsKnownBeforeLaunch: true,
+  },
+  devices: ['nvidia-v100-sxm2-16gb', 'nvidia-a100-sxm4-40gb', 'nvidia-h100-sxm5-80gb', 'nvidia-rtx-4090'],
+  axes: {
+    threadsPerUnit: [1, 2, 4, 8, 16, 32],
+    loop: ['nested', 'flattened'],
+    balancing: ['none', 'quantile-buckets(4)', 'full-sort', 'dynamic-fetch'],
+    blockThreads: { from: 32, to: 1024, step: 32 },
+    unitsPerThread: [1, 2, 3, 4, 6, 8, 12, 16, 24, 32, 48, 64],
+    registerCap: [null, ...Array.from({ length: 13 }, (_, i) => 60 - 3 * i)],
+  },
+};
 
 const median = (values: readonly number[]): number => [...values].sort((a, b) => a - b)[values.length >> 1];
 
