@@ -1,12 +1,11 @@
-import { mkdtempSync, readFileSync, rmSync } from 'node:fs';
-import { tmpdir } from 'node:os';
+import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { afterAll, beforeAll, expect } from 'vitest';
 import type { Recommendation, Sensitivity } from '../../src-main/contract/advice.ts';
 import type { RankPage, RankRow } from '../../src-main/contract/api.ts';
 import type { StudyFile } from '../../src-main/contract/study.ts';
 import { parseStudy } from '../../src-main/contract/parse.ts';
-import { openEngine, type OpenEngine as Engine } from '../../src-main/services/engine.ts';
+import type { OpenEngine as Engine } from '../../src-main/services/engine.ts';
 import { tieTableOf } from '../../src-main/services/evidence/tie-band.ts';
 import { studyAxes, sweepPlan } from '../../src-main/services/studies/plan.ts';
 import { atMiddle } from '../../src-main/services/studies/assumed.ts';
@@ -21,6 +20,7 @@ import { createPredictor } from '../../src-workers/predict/predictor.ts';
 import { spaceSize } from '../../src-workers/space/axes.ts';
 import { AGREEMENT_FRACTION, tieFraction } from '../../src-workers/sweep/ties.ts';
 import { call, ended } from '../unit/engine-calls.ts';
+import { testEngine, testFolder } from '../workplace.ts';
 
 // What tests of the advice share: quick ones of small examples, slow ones of the others.
 
@@ -31,15 +31,9 @@ export let folder: string;
 export let engine: Engine;
 /** One engine for the tests of a file. */
 export function useEngine(): void {
-  beforeAll(async () => {
-    folder = mkdtempSync(join(tmpdir(), 'lockstep-advice-'));
-    const databaseFile = join(folder, 'advice.sqlite');
-    engine = unwrap(await openEngine({ databaseFile, resourceFolder: root, host: 'cli', workers: 2 }));
-  });
-  afterAll(async () => {
-    await engine.close();
-    rmSync(folder, { recursive: true, force: true });
-  });
+  folder = testFolder();
+  beforeAll(async () => void (engine = await testEngine(join(folder, 'advice.sqlite'), { workers: 2 })));
+  afterAll(() => engine.close());
 }
 
 export const example = (name: string): StudyFile =>

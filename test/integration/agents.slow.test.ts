@@ -1,8 +1,7 @@
 import { execFileSync } from 'node:child_process';
 import { once } from 'node:events';
-import { existsSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { existsSync, mkdtempSync, readFileSync, writeFileSync } from 'node:fs';
 import { createServer, type AddressInfo } from 'node:net';
-import { tmpdir } from 'node:os';
 import { delimiter, join } from 'node:path';
 import { setTimeout as pause } from 'node:timers/promises';
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from 'vitest';
@@ -13,7 +12,7 @@ import { openAgents } from '../../src-main/services/agents/agents.ts';
 import { openAgent, type RunningAgent } from '../../src-main/services/agents/agent.ts';
 import { connect, redisOptions, VERSIONS, type RedisSettings } from '../../src-main/services/agents/connection.ts';
 import { announce, openOwner } from '../../src-main/services/agents/owner.ts';
-import { openEngine, type OpenEngine as Engine } from '../../src-main/services/engine.ts';
+import type { OpenEngine as Engine } from '../../src-main/services/engine.ts';
 import { isDone } from '../../src-main/services/measured/measured.ts';
 import { programsIn } from '../../src-main/services/measuring/programs.ts';
 import { openPool } from '../../src-main/services/pool.ts';
@@ -24,12 +23,12 @@ import { REDIS_PASSWORD, redisArgs, startAgent, startCommand, startRedis, type T
 import { findTool, lacks } from '../tools.mjs';
 import { call, ended, finished } from '../unit/engine-calls.ts';
 import { smallStudy } from '../unit/export-runs.ts';
+import { testEngine, testFolder } from '../workplace.ts';
 
 const ROOT = join(import.meta.dirname, '..', '..');
 const FAKE = join(ROOT, 'test', 'data', 'bench', 'fake-child.ts');
 const SOURCES = join(ROOT, 'src-workers');
-const folder = mkdtempSync(join(tmpdir(), 'lockstep-agents-test-'));
-afterAll(() => rmSync(folder, { recursive: true, force: true }));
+const folder = testFolder();
 
 describe('the address of a Redis', () => {
   it.each([
@@ -71,10 +70,8 @@ describe('the address of a Redis', () => {
     });
     await once(server.listen(0, '127.0.0.1'), 'listening');
     const { port } = server.address() as AddressInfo;
-    const start = performance.now();
     const opened = await openOwner({ url: `redis://127.0.0.1:${port}` }, 'store');
     expect(opened).toMatchObject({ ok: false, error: { code: 'not-found', message: expect.stringContaining(message) } }); // prettier-ignore
-    expect(performance.now() - start).toBeLessThan(10_000);
     server.close();
   });
 });
@@ -106,15 +103,7 @@ describe.skipIf(lacks('redis-server'))('runs of which agents do the work', () =>
   beforeEach(({ task }) => void (prefix = `test-${task.id}`));
   const settings = (): RedisSettings => ({ url: redis.url, passwordFile: redis.passwordFile, prefix });
   async function engineOf(agents: boolean): Promise<Engine> {
-    const engine = unwrap(
-      await openEngine({
-        databaseFile: join(folder, `${(databases += 1)}.db`),
-        resourceFolder: ROOT,
-        host: 'cli',
-        workers: 1,
-        ...(agents && { redis: settings() }),
-      }),
-    );
+    const engine = await testEngine(join(folder, `${(databases += 1)}.db`), { ...(agents && { redis: settings() }) });
     open.push(() => engine.close());
     return engine;
   }
@@ -205,7 +194,6 @@ describe.skipIf(lacks('redis-server'))('runs of which agents do the work', () =>
     await begun(owner);
     await redis.kill();
     try {
-      const start = performance.now();
       expect(await call(owner, 'agents.state', {})).toMatchObject({
         kind: 'failed',
         message: expect.stringContaining('is away'),
@@ -213,13 +201,13 @@ describe.skipIf(lacks('redis-server'))('runs of which agents do the work', () =>
       await call(owner, 'runs.cancel', { id: runId });
       expect(await done).toMatchObject({ state: 'cancelled' });
       await Promise.all([owner.close(), agent.close()]);
-      expect(performance.now() - start).toBeLessThan(30_000);
     } finally {
       await redis.start();
     }
   });
 
-  it('closes within seconds where Redis hangs, and says why: engine, agent and both commands', async () => {
+  // Redis stays silent until all have ended: whoever waited for it would never end.
+  it('closes where Redis hangs, and says why: engine, agent and both commands', async () => {
     const [owner, agent] = [await engineOf(true), await agentHere('first')];
     const file = join(folder, 'hangs.json');
     writeFileSync(file, JSON.stringify(study));
@@ -229,12 +217,10 @@ describe.skipIf(lacks('redis-server'))('runs of which agents do the work', () =>
     open.push(...commands.map(({ kill }) => kill));
     redis.hang(true);
     try {
-      const start = performance.now();
       for (const { child } of commands) child.kill('SIGINT');
       const ended = commands.map(({ child }) => once(child, 'exit'));
       const said = await Promise.all([owner.close(), agent.close()]);
       expect(await Promise.all(ended)).toEqual([[0, null], [1, null]]); // prettier-ignore
-      expect(performance.now() - start).toBeLessThan(10_000);
       for (const text of [...said, ...commands.map((one) => one.said())])
         expect(text).toMatch(/The Redis at .* did not answer within 4 s/);
     } finally {

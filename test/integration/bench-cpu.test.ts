@@ -1,11 +1,9 @@
 import { spawn, spawnSync } from 'node:child_process';
-import { mkdtempSync, rmSync } from 'node:fs';
-import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { Worker } from 'node:worker_threads';
 import fc from 'fast-check';
-import { afterAll, expect, test } from 'vitest';
+import { expect, test } from 'vitest';
 import { assemble, F64, I32, PAGE_BYTES } from '../../src-workers/bench/cpu/assembler.ts';
 import { BARRIER_WORDS } from '../../src-workers/bench/cpu/barrier.ts';
 import { cpuDevice, lastLevelCacheBytes } from '../../src-workers/bench/cpu/device.ts';
@@ -20,11 +18,11 @@ import type { Design } from '../../src-workers/domain/design.ts';
 import { unwrap } from '../../src-workers/domain/result.ts';
 import { createCpuLoads, type CpuLoads } from '../../src-workers/predict/cpu.ts';
 import { givenLengths } from '../../src-workers/predict/ordered.ts';
+import { testFolder } from '../workplace.ts';
 
 const CHILD = new URL('../../src-workers/bench/cpu/child.ts', import.meta.url);
 const BARRIER = new URL('../../src-workers/bench/cpu/barrier.ts', import.meta.url);
-const folder = mkdtempSync(join(tmpdir(), 'bench-cpu-'));
-afterAll(() => rmSync(folder, { recursive: true }));
+const folder = testFolder();
 
 /** Megabytes instead of gigabytes: what is tested here is not speed. */
 const SMALL = cpuPlan({ cores: 3, totalBytes: 2 ** 20, warmUps: 1, repeats: 3, caseTimeLimitMs: 30_000 });

@@ -1,8 +1,7 @@
-import { cp, mkdir, mkdtemp, readdir, readFile, rm, utimes, writeFile } from 'node:fs/promises';
-import { tmpdir } from 'node:os';
+import { cp, mkdir, readdir, readFile, rm, utimes, writeFile } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
 import { setTimeout as pause } from 'node:timers/promises';
-import { afterAll, beforeAll, describe as always, expect, it, vi } from 'vitest';
+import { beforeAll, describe as always, expect, it, vi } from 'vitest';
 import { readImportFile } from '../../src-main/services/imports/imports.ts';
 import { parseBenchResults } from '../../src-workers/parse/bench-results.ts';
 import { makeBundle, planLine } from '../../src-workers/bench/cuda/bundle.ts';
@@ -38,16 +37,13 @@ import {
   type Ended,
 } from './bench-cuda-plans.ts';
 import { findTool, lacks } from '../tools.mjs';
+import { testFolder } from '../workplace.ts';
 
 const describe = always.skipIf(lacks('g++'));
 
 // The whole way of a measurement, with the emulation in place of a GPU: what is compiled, read and printed is the same.
 
-let folder: string;
-beforeAll(async () => {
-  folder = await mkdtemp(join(tmpdir(), 'lockstep-cuda-'));
-});
-afterAll(() => rm(folder, { recursive: true, force: true }));
+const folder = testFolder();
 
 function compilation(objects: readonly CudaObject[], change: Partial<CudaCompilation> = {}): CudaCompilation {
   return {

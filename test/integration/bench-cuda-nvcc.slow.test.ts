@@ -1,8 +1,7 @@
 import { spawnSync } from 'node:child_process';
-import { mkdtempSync, readFileSync, rmSync } from 'node:fs';
-import { tmpdir } from 'node:os';
+import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { beforeAll, describe, expect, it } from 'vitest';
 import { COMPILE_FLAGS, cudaPlan, LINK_FLAGS, type CudaObject } from '../../src-workers/bench/cuda/cuda-plan.ts';
 import { parsePtxas, type KernelUsage } from '../../src-workers/bench/cuda/ptxas.ts';
 import { unitLoopProfile } from '../../src-workers/bench/stand-in.ts';
@@ -24,6 +23,7 @@ import {
   WORKLOAD,
 } from './bench-cuda-plans.ts';
 import { findTool, lacks } from '../tools.mjs';
+import { testFolder } from '../workplace.ts';
 
 const nvcc = findTool('nvcc');
 /** The oldest that nvcc 13 knows and one of the newest. Two compilers: devices from 10.0 on have a newer one. */
@@ -54,8 +54,7 @@ const PROFILE = unitLoopProfile(KERNEL, 'cuda');
 const THREADS = [1, 2, 4, 8, 16, 32];
 
 describe.skipIf(lacks('nvcc'))('the CUDA sources under nvcc', () => {
-  const folder = mkdtempSync(join(tmpdir(), 'lockstep-nvcc-'));
-  afterAll(() => rmSync(folder, { recursive: true, force: true }));
+  const folder = testFolder();
 
   const kernels = new Map<string, readonly KernelUsage[]>();
   const said: string[] = [];

@@ -1,7 +1,7 @@
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
-import { copyFileSync, mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
-import { cpus, tmpdir } from 'node:os';
+import { copyFileSync, mkdirSync, readdirSync, readFileSync, writeFileSync } from 'node:fs';
+import { cpus } from 'node:os';
 import { join } from 'node:path';
 import Database from 'better-sqlite3';
 import { afterAll, beforeAll, expect, it, vi } from 'vitest';
@@ -14,12 +14,12 @@ import type {
   SavedProfile,
 } from '../../src-main/contract/measuring.ts';
 import type { StudyFile } from '../../src-main/contract/study.ts';
-import { openEngine, type OpenEngine as Engine } from '../../src-main/services/engine.ts';
-import { unwrap } from '../../src-workers/domain/result.ts';
+import type { OpenEngine as Engine } from '../../src-main/services/engine.ts';
 import { call, ended } from '../unit/engine-calls.ts';
 import { smallStudy } from '../unit/export-runs.ts';
 import { lockstep } from '../command-line.ts';
 import { lacks } from '../tools.mjs';
+import { testEngine, testFolder } from '../workplace.ts';
 
 // Programs of a person's own, run for each launch of a design.
 const ROOT = join(import.meta.dirname, '..', '..');
@@ -28,7 +28,7 @@ const KERNELS = join(ROOT, 'db', 'examples', 'kernels');
 const DEVICE = 'nvidia-rtx-4090';
 const NAME = 'GeForce RTX 4090';
 const UNITS = 3000;
-const folder = mkdtempSync(join(tmpdir(), 'lockstep-own-'));
+const folder = testFolder();
 const file = join(folder, 'test.db');
 let engine: Engine;
 let runId: number;
@@ -40,7 +40,7 @@ const study: StudyFile = smallStudy({
 });
 
 const open = async (host: 'cli' | 'serve', databaseFile = file): Promise<Engine> =>
-  unwrap(await openEngine({ databaseFile, resourceFolder: ROOT, host, workers: 1 }));
+  await testEngine(databaseFile, { host });
 
 beforeAll(async () => {
   vi.stubEnv('XDG_CACHE_HOME', join(folder, 'cache'));
@@ -51,7 +51,6 @@ beforeAll(async () => {
 afterAll(async () => {
   await engine.close();
   vi.unstubAllEnvs();
-  rmSync(folder, { recursive: true, force: true });
 });
 
 const own = (options: string): string => `'${process.execPath}' '${PROGRAM}' --design {design} ${options}`;

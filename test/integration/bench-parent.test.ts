@@ -1,9 +1,9 @@
 import { spawn, spawnSync } from 'node:child_process';
 import { once } from 'node:events';
-import { existsSync, mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { existsSync, mkdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { basename, join } from 'node:path';
-import { afterAll, expect, it } from 'vitest';
+import { expect, it } from 'vitest';
 import { processLives } from '../../db/ownership.ts';
 import { inTemporaryFolder } from '../../src-main/services/app/temporary-folder.ts';
 import { runProgram } from '../../src-main/services/measuring/runner.ts';
@@ -12,10 +12,10 @@ import { writePlanFolder } from '../../src-workers/bench/plan-files.ts';
 import { runTool } from '../../src-workers/bench/tool.ts';
 import { PASSWORD_VARIABLE } from '../../src-workers/domain/program.ts';
 import { ok, unwrap } from '../../src-workers/domain/result.ts';
+import { testFolder } from '../workplace.ts';
 
 const CHILD = join(import.meta.dirname, '..', '..', 'src-workers', 'bench', 'cpu', 'child.ts');
-const folder = mkdtempSync(join(tmpdir(), 'lockstep-parent-'));
-afterAll(() => rmSync(folder, { recursive: true, force: true }));
+const folder = testFolder();
 
 /** Starts the program as the engine does and prints its id; both write into one pipe, which lives as long as either. */
 const STARTER = `

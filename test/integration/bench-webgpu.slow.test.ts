@@ -1,8 +1,6 @@
 import { spawnSync } from 'node:child_process';
-import { mkdtempSync, rmSync } from 'node:fs';
-import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { describe, expect, it } from 'vitest';
 import { writePlanFolder } from '../../src-workers/bench/plan-files.ts';
 import { unitLoopShape } from '../../src-workers/bench/stand-in.ts';
 import { unitLoopShader } from '../../src-workers/bench/webgpu/unit-loop-shader.ts';
@@ -15,6 +13,7 @@ import { lengthSampler, mersenneTwister } from '../../src-workers/numeric/random
 import { swiftShaderEnvironment } from '../measured/swiftshader.ts';
 import { lacks } from '../tools.mjs';
 import { PROFILE } from './bench-cuda-plans.ts';
+import { testFolder } from '../workplace.ts';
 
 const CHILD = join(import.meta.dirname, '../../src-workers/bench/webgpu/child.ts');
 const HARNESS = join(import.meta.dirname, 'bench-webgpu-child.ts');
@@ -59,9 +58,7 @@ function unitLoop(id: string, change: Partial<Design> = {}): BenchCase {
 }
 
 describe.skipIf(lacks('swiftshader'))('WebGPU under Node', () => {
-  let folder: string;
-  beforeAll(() => void (folder = mkdtempSync(join(tmpdir(), 'lockstep-webgpu-'))));
-  afterAll(() => rmSync(folder, { recursive: true, force: true }));
+  const folder = testFolder();
 
   async function run(plan: Partial<BenchPlan>, args: readonly string[] = [CHILD]): Promise<BenchRecord[]> {
     await writePlanFolder(folder, { ...PLAN, ...plan });

@@ -1,21 +1,21 @@
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
-import { existsSync, mkdtempSync, readdirSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs';
-import { tmpdir } from 'node:os';
+import { existsSync, readdirSync, readFileSync, statSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import Database from 'better-sqlite3';
 import { afterAll, beforeAll, beforeEach, expect, it } from 'vitest';
 import { benchCommand, calibrateCommand, type BenchOptions } from '../../src-main/cli/bench.ts';
-import { openEngine, type OpenEngine as Engine } from '../../src-main/services/engine.ts';
+import type { OpenEngine as Engine } from '../../src-main/services/engine.ts';
 import { unwrap } from '../../src-workers/domain/result.ts';
 import type { FakeBench } from '../data/bench/fake-child.ts';
 import { smallStudy } from '../unit/export-runs.ts';
 import { lacks } from '../tools.mjs';
 import { captured, documentOf, lockstep, type Outcome } from '../command-line.ts';
+import { testEngine, testFolder } from '../workplace.ts';
 
 const ROOT = join(import.meta.dirname, '..', '..');
 const FAKE = join(ROOT, 'test', 'data', 'bench', 'fake-child.ts');
-const folder = mkdtempSync(join(tmpdir(), 'lockstep-cli-bench-'));
+const folder = testFolder();
 const db = join(folder, 'test.db');
 const study = join(folder, 'study.json');
 const DEVICE = 'nvidia-rtx-4090';
@@ -23,7 +23,6 @@ const DEVICE = 'nvidia-rtx-4090';
 beforeEach(() => fake({}));
 afterAll(() => {
   delete process.env.FAKE_BENCH;
-  rmSync(folder, { recursive: true, force: true });
 });
 
 function fake(behaviour: FakeBench): void {
@@ -35,15 +34,7 @@ const run = (...args: readonly string[]): Promise<Outcome> => lockstep(...args, 
 
 /** The command itself, on an engine whose programs measure nothing. */
 async function withFake(body: (engine: Engine) => Promise<Outcome>): Promise<Outcome> {
-  const engine = unwrap(
-    await openEngine({
-      databaseFile: db,
-      resourceFolder: ROOT,
-      host: 'cli',
-      workers: 1,
-      programs: { webgpuChildFile: FAKE, cpuChildFile: FAKE },
-    }),
-  );
+  const engine = await testEngine(db, { programs: { webgpuChildFile: FAKE, cpuChildFile: FAKE } });
   try {
     return await body(engine);
   } finally {

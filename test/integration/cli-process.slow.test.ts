@@ -1,19 +1,17 @@
 import { spawn } from 'node:child_process';
-import { existsSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
-import { tmpdir } from 'node:os';
+import { existsSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import Database from 'better-sqlite3';
-import { afterAll, expect, it } from 'vitest';
-import { openEngine } from '../../src-main/services/engine.ts';
+import { expect, it } from 'vitest';
 import { unwrap } from '../../src-workers/domain/result.ts';
 import { documentOf, lockstep, type Outcome } from '../command-line.ts';
 import { smallStudy } from '../unit/export-runs.ts';
+import { testEngine, testFolder } from '../workplace.ts';
 
 // The command as a process of its own, which is interrupted and killed.
 
 const ROOT = join(import.meta.dirname, '..', '..');
-const folder = mkdtempSync(join(tmpdir(), 'lockstep-cli-process-'));
-afterAll(() => rmSync(folder, { recursive: true, force: true }));
+const folder = testFolder();
 const at = (name: string): string => join(folder, name);
 
 const wide = at('wide.json');
@@ -73,7 +71,7 @@ it('Ctrl-C ends a sweep in one line and keeps what was saved', async () => {
 it('SIGKILL loses nothing that was saved: the run resumes to what an uninterrupted one gives', async () => {
   const file = at('killed.db');
   expect(await interrupted(file, 'SIGKILL')).toMatchObject({ signal: 'SIGKILL', out: '' });
-  const engine = unwrap(await openEngine({ databaseFile: file, resourceFolder: ROOT, host: 'cli', workers: 2 }));
+  const engine = await testEngine(file, { workers: 2 });
   try {
     const before = unwrap(await engine.context.store.listChunks(1));
     expect(unwrap(await engine.context.store.getRun(1)).state).toBe('interrupted');

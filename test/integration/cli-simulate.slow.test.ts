@@ -1,19 +1,18 @@
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
-import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
-import { tmpdir } from 'node:os';
+import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import Database from 'better-sqlite3';
 import { parse } from 'csv-parse/sync';
-import { afterAll, beforeAll, expect, it } from 'vitest';
+import { beforeAll, expect, it } from 'vitest';
 import type { SimulatedTime } from '../../src-main/contract/api.ts';
 import { contradictedCell, sayContradicted } from '../../src-main/cli/design-columns.ts';
 import { smallStudy } from '../unit/export-runs.ts';
 import { documentOf, lockstep, type Outcome } from '../command-line.ts';
+import { testFolder } from '../workplace.ts';
 
 const ROOT = join(import.meta.dirname, '..', '..');
-const folder = mkdtempSync(join(tmpdir(), 'lockstep-simulate-'));
-afterAll(() => rmSync(folder, { recursive: true, force: true }));
+const folder = testFolder();
 const db = join(folder, 'test.db');
 
 interface Simulation {

@@ -1,22 +1,22 @@
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
-import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
-import { tmpdir } from 'node:os';
+import { readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import Database from 'better-sqlite3';
-import { afterAll, beforeAll, expect, it } from 'vitest';
+import { beforeAll, expect, it } from 'vitest';
 import { main } from '../../src-main/cli/main.ts';
 import type { TuningStep } from '../../src-main/contract/measuring.ts';
-import { openEngine, type OpenEngine as Engine } from '../../src-main/services/engine.ts';
+import type { OpenEngine as Engine } from '../../src-main/services/engine.ts';
 import { unwrap } from '../../src-workers/domain/result.ts';
 import { smallStudy } from '../unit/export-runs.ts';
 import { captured, type Outcome } from '../command-line.ts';
+import { testEngine, testFolder } from '../workplace.ts';
 
 // Tuning with a program whose time of each design is known.
 const ROOT = join(import.meta.dirname, '..', '..');
 const PROGRAM = join(ROOT, 'test', 'data', 'bench', 'own-program.ts');
 const DEVICE = 'nvidia-rtx-4090';
-const folder = mkdtempSync(join(tmpdir(), 'lockstep-tune-'));
+const folder = testFolder();
 const [db, study, times, log] = ['test.db', 'study.json', 'times.json', 'log.jsonl'].map((name) => join(folder, name));
 /** Predicted and true times by design, and the best. */
 let predicted: ReadonlyMap<number, number>;
@@ -42,7 +42,7 @@ beforeAll(async () => {
     JSON.stringify(smallStudy({ devices: [DEVICE], workload: { lengths: 'geometric(0.05)', units: 8000 }, axes })),
   );
   expect((await run('sweep', study)).status).toBe(0);
-  const engine: Engine = unwrap(await openEngine({ databaseFile: db, resourceFolder: ROOT, host: 'cli', workers: 1 }));
+  const engine: Engine = await testEngine(db);
   const view = unwrap(await engine.context.views.open(1));
   const valid = [...view.ranking.columns.timeMs.entries()].filter(([, time]) => time > 0);
   predicted = new Map(valid);
@@ -57,7 +57,6 @@ beforeAll(async () => {
   writeFileSync(times, JSON.stringify(trueMs));
   await engine.close();
 });
-afterAll(() => rmSync(folder, { recursive: true, force: true }));
 
 interface Answer extends TuningStep {
   readonly stopped: string;

@@ -1,10 +1,9 @@
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
-import { closeSync, existsSync, mkdirSync, mkdtempSync, openSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
-import { tmpdir } from 'node:os';
+import { closeSync, existsSync, mkdirSync, openSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { gunzipSync } from 'node:zlib';
-import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { beforeAll, describe, expect, it } from 'vitest';
 import Database from 'better-sqlite3';
 import { EXPORT_FORMATS } from '../../src-main/contract/api.ts';
 import { lacks } from '../tools.mjs';
@@ -17,10 +16,10 @@ import { fail, type Result } from '../../src-workers/domain/result.ts';
 import { smallStudy } from '../unit/export-runs.ts';
 import { captured, documentOf, type Outcome } from '../command-line.ts';
 import { cpuTimeMs } from '../cpu-time.ts';
+import { testFolder } from '../workplace.ts';
 
 const ROOT = join(import.meta.dirname, '..', '..');
-const folder = mkdtempSync(join(tmpdir(), 'lockstep-cli-'));
-afterAll(() => rmSync(folder, { recursive: true, force: true }));
+const folder = testFolder();
 const at = (name: string): string => join(folder, name);
 const db = at('test.db');
 

@@ -1,24 +1,21 @@
 import { spawnSync } from 'node:child_process';
-import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
-import { tmpdir } from 'node:os';
+import { readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, it, vi } from 'vitest';
 import type { TraceReport } from '../../src-main/services/measuring/trace.ts';
 import { EMULATION_NOTE } from '../../src-workers/bench/cuda/emulation.ts';
 import { lockstep, type Outcome } from '../command-line.ts';
 import { lacks } from '../tools.mjs';
+import { testFolder } from '../workplace.ts';
 
 /** CUDA programs of a person on a machine without a GPU. */
 
-const folder = mkdtempSync(join(tmpdir(), 'lockstep-emulation-'));
+const folder = testFolder();
 beforeAll(() => {
   vi.stubEnv('XDG_CACHE_HOME', join(folder, 'cache'));
   writeFileSync(join(folder, 'unused.h'), 'static int unusedFunction(int x) { int y; return 1; }\n');
 });
-afterAll(() => {
-  vi.unstubAllEnvs();
-  rmSync(folder, { recursive: true, force: true });
-});
+afterAll(() => vi.unstubAllEnvs());
 
 const app = join(folder, 'app');
 function emulate(source: string, ...more: readonly string[]): Promise<Outcome> {

@@ -1,12 +1,12 @@
 import { execFileSync, spawnSync } from 'node:child_process';
-import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
-import { tmpdir } from 'node:os';
+import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { beforeAll, describe, expect, it } from 'vitest';
 import { parsePtxas, type KernelUsage } from '../../src-workers/bench/cuda/ptxas.ts';
 import type { ExportFormat } from '../../src-main/contract/api.ts';
-import { HOSTILE, openBench, smallStudy, type Bench } from '../unit/export-runs.ts';
+import { HOSTILE, smallStudy } from '../unit/export-runs.ts';
 import { lacks } from '../tools.mjs';
+import { testFolder, useBench } from '../workplace.ts';
 
 /** A kernel with the header's launch bounds, and a host function that launches it. */
 const kernel = (file: string, name: string): string => `
@@ -31,16 +31,8 @@ static_assert(shape::grid_for(shape::units_per_block * (shape::grid_blocks + 1ul
 `;
 
 describe.skipIf(lacks('nvcc'))('the CUDA header under nvcc', () => {
-  let bench: Bench;
-  let folder: string;
-  beforeAll(async () => {
-    bench = await openBench();
-    folder = mkdtempSync(join(tmpdir(), 'lockstep-nvcc-'));
-  });
-  afterAll(async () => {
-    await bench.close();
-    rmSync(folder, { recursive: true, force: true });
-  });
+  const bench = useBench();
+  const folder = testFolder();
 
   it.each([
     { what: 'a plain study', name: 'Small', kernelName: 'walk', identifier: 'walk' },

@@ -1,13 +1,13 @@
 import { execFileSync } from 'node:child_process';
-import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
-import { tmpdir } from 'node:os';
+import { mkdirSync, writeFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
-import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { beforeAll, describe, expect, it } from 'vitest';
 import type { RankPage } from '../../src-main/contract/api.ts';
 import { unwrap } from '../../src-workers/domain/result.ts';
-import { openBench, smallStudy, type Bench } from '../unit/export-runs.ts';
+import { smallStudy } from '../unit/export-runs.ts';
 import { findTool, lacks } from '../tools.mjs';
 import { EMULATING_NVCC } from './bench-cuda-plans.ts';
+import { testFolder, useBench } from '../workplace.ts';
 
 /*
  * The headers for C++ libraries, compiled and run on recorders of the part of each interface that they use; CUB's
@@ -169,13 +169,11 @@ int main() {
 }`;
 
 describe.skipIf(lacks('g++'))('the headers for libraries', () => {
-  let bench: Bench;
-  let folder: string;
+  const bench = useBench();
+  const folder = testFolder();
   let run: number;
   let rows: RankPage['rows'];
   beforeAll(async () => {
-    bench = await openBench();
-    folder = mkdtempSync(join(tmpdir(), 'lockstep-libraries-'));
     for (const [name, text] of Object.entries(RECORDERS)) {
       mkdirSync(dirname(join(folder, 'recorders', name)), { recursive: true });
       writeFileSync(join(folder, 'recorders', name), text);
@@ -196,10 +194,6 @@ describe.skipIf(lacks('g++'))('the headers for libraries', () => {
     );
     const page = unwrap(await bench.engine.call('ranking.page', { runId: run, limit: 100 }));
     rows = page.rows;
-  });
-  afterAll(async () => {
-    await bench.close();
-    rmSync(folder, { recursive: true, force: true });
   });
 
   /** What a program with an exported header prints, compiled with the recorders. */

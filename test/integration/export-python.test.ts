@@ -1,15 +1,15 @@
 import { execFileSync } from 'node:child_process';
-import { mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
-import { tmpdir } from 'node:os';
+import { mkdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { beforeAll, describe, expect, it } from 'vitest';
 import type { ExportDocument, RankPage } from '../../src-main/contract/api.ts';
 import type { StudyFile } from '../../src-main/contract/study.ts';
 import type { Design } from '../../src-workers/domain/design.ts';
 import { unwrap } from '../../src-workers/domain/result.ts';
 import { parseKernelTuner } from '../../src-workers/parse/kernel-tuner.ts';
-import { HOSTILE, NOTHING_ELSE, openBench, smallStudy, type Bench } from '../unit/export-runs.ts';
+import { HOSTILE, NOTHING_ELSE, smallStudy } from '../unit/export-runs.ts';
 import { lacks } from '../tools.mjs';
+import { testFolder, useBench } from '../workplace.ts';
 
 /*
  * The files for tuners, run by Python with its standard library alone. The tuners are recorders of their documented
@@ -117,20 +117,14 @@ const DEVICES = ['nvidia-a100-sxm4-40gb'];
 const AXES = { ...smallStudy().axes, unitsPerThread: [1, 2, 4] };
 
 describe.skipIf(lacks('python3'))('the files for tuners', () => {
-  let bench: Bench;
-  let folder: string;
+  const bench = useBench();
+  const folder = testFolder();
   let run: number;
   beforeAll(async () => {
-    bench = await openBench();
-    folder = mkdtempSync(join(tmpdir(), 'lockstep-python-'));
     for (const [name, text] of Object.entries({ triton: TRITON, kernel_tuner: KERNEL_TUNER, optuna: OPTUNA }))
       writeFileSync(join(folder, `${name}.py`), text);
     mkdirSync(join(folder, 'work'));
     run = await bench.run(smallStudy({ devices: DEVICES, axes: AXES }));
-  });
-  afterAll(async () => {
-    await bench.close();
-    rmSync(folder, { recursive: true, force: true });
   });
 
   /** What a Python program prints as JSON, with the file of a run as the module `exported`. */

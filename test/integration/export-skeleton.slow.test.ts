@@ -1,16 +1,16 @@
 import { execFileSync } from 'node:child_process';
-import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
-import { tmpdir } from 'node:os';
+import { readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { beforeAll, describe, expect, it } from 'vitest';
 import type { RankRow } from '../../src-main/contract/api.ts';
 import type { StudyFile } from '../../src-main/contract/study.ts';
 import { unwrap } from '../../src-workers/domain/result.ts';
-import { openBench, smallStudy, type Bench } from '../unit/export-runs.ts';
+import { smallStudy } from '../unit/export-runs.ts';
 import { findTool, lacks } from '../tools.mjs';
 import { swiftShaderEnvironment } from '../measured/swiftshader.ts';
 import { EMULATING_NVCC } from './bench-cuda-plans.ts';
 import type { WgslKernelRun } from './skeleton-webgpu-child.ts';
+import { testFolder, useBench } from '../workplace.ts';
 
 /** Ways to take units, each an implementation of one study; the namespace of a kernel has its name. */
 const WAYS = [
@@ -109,8 +109,8 @@ int main() {
 ${EVERY.map(({ name }) => `  CHECK(${name});`).join('\n')}
 }`;
 
-let bench: Bench;
-let folder: string;
+const bench = useBench();
+const folder = testFolder();
 /** The best design of each way. */
 let designs: ReadonlyMap<string, RankRow>;
 /** Long tails, and every seventh unit empty. */
@@ -118,8 +118,6 @@ const LENGTHS = Array.from({ length: UNITS }, (_, unit) =>
   unit % 7 === 0 ? 0 : Math.floor(600 / (1 + ((unit * 7919) % 300))),
 );
 beforeAll(async () => {
-  bench = await openBench();
-  folder = mkdtempSync(join(tmpdir(), 'lockstep-skeleton-'));
   const study = (
     ways: typeof WAYS | typeof TILED,
     workload: StudyFile['workload'],
@@ -166,10 +164,6 @@ beforeAll(async () => {
   );
   designs = found;
   writeFileSync(join(folder, 'main.cu'), PROGRAM(EVERY.map(({ name }) => `${name}.cuh`)));
-});
-afterAll(async () => {
-  await bench.close();
-  rmSync(folder, { recursive: true, force: true });
 });
 
 describe.skipIf(lacks('g++'))('the CUDA kernels', () => {

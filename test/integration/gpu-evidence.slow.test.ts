@@ -1,14 +1,13 @@
 import { spawnSync } from 'node:child_process';
-import { existsSync, mkdtempSync, readFileSync, rmSync } from 'node:fs';
-import { tmpdir } from 'node:os';
+import { existsSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { afterAll, expect, it } from 'vitest';
+import { expect, it } from 'vitest';
 import { lacks } from '../tools.mjs';
+import { testFolder } from '../workplace.ts';
 
 // A dry run of `npm run gpu-evidence` on the emulation of CUDA: few designs of few units.
 const ROOT = join(import.meta.dirname, '..', '..');
-const out = mkdtempSync(join(tmpdir(), 'lockstep-gpu-evidence-'));
-afterAll(() => rmSync(out, { recursive: true, force: true }));
+const out = testFolder();
 
 function evidence(...args: readonly string[]) {
   return spawnSync(

@@ -1,16 +1,15 @@
 import { spawnSync } from 'node:child_process';
-import { existsSync, mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
-import { tmpdir } from 'node:os';
-import { join, resolve } from 'node:path';
+import { existsSync, mkdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, it, vi } from 'vitest';
 import type { Inspection } from '../../src-workers/domain/inspection.ts';
 import { unwrap } from '../../src-workers/domain/result.ts';
 import { parseCubin } from '../../src-workers/inspect/cubin.ts';
 import { documentOf, lockstep } from '../command-line.ts';
 import { cudaPlan } from '../../src-workers/bench/cuda/cuda-plan.ts';
-import { openEngine, type OpenEngine } from '../../src-main/services/engine.ts';
 import { findTool, lacks } from '../tools.mjs';
 import { NO_FILES, planOf, SOURCES, unitLoop, WORKLOAD } from './bench-cuda-plans.ts';
+import { testFolder, useBench } from '../workplace.ts';
 
 const nvcc = findTool('nvcc');
 const SOURCE = 'test/data/inspect/kernels.cu';
@@ -39,34 +38,22 @@ function saidOf(log: string): ReadonlyMap<string, readonly number[]> {
 }
 
 describe.skipIf(lacks('nvcc'))('a kernel inspected where nvcc is', () => {
-  const folder = mkdtempSync(join(tmpdir(), 'lockstep-inspect-'));
+  const folder = testFolder();
   const compile = (...args: readonly string[]): string => {
     const { status, stdout, stderr } = spawnSync(nvcc!, args, { encoding: 'utf8', timeout: 240_000 });
     expect(status, stderr).toBe(0);
     return stdout + stderr;
   };
-  let engine: OpenEngine;
+  const { engine } = useBench();
   let said: ReadonlyMap<string, readonly number[]>;
   const inspect = async (fileName: string, bytes: Uint8Array, entry: string, more: object = {}): Promise<Inspection> =>
     unwrap(await engine.call('kernel.inspect', { fileName, bytes, entry, ...more }));
 
   beforeAll(async () => {
-    engine = unwrap(
-      await openEngine({
-        databaseFile: join(folder, 'lockstep.db'),
-        resourceFolder: resolve('.'),
-        host: 'cli',
-        workers: 1,
-      }),
-    );
     // As a person compiles it, without the line information that an inspection asks for.
     said = saidOf(compile('-O3', '-arch=sm_90', '-Xptxas', '-v', '-cubin', '-o', join(folder, 'all.cubin'), SOURCE));
     compile('-O3', '-lineinfo', '-arch=sm_90', '-ptx', '-o', join(folder, 'all.ptx'), SOURCE);
   }, 240_000);
-  afterAll(async () => {
-    await engine.close();
-    rmSync(folder, { recursive: true, force: true });
-  });
 
   it('has the registers, shared memory and spills of ptxas -v for ten kernels', async () => {
     expect([...said.keys()].sort()).toEqual([...ENTRIES].sort());
@@ -215,23 +202,9 @@ describe.skipIf(lacks('nvcc'))('a kernel inspected where nvcc is', () => {
 });
 
 describe.skipIf(process.platform === 'win32')('a kernel inspected with another compiler', () => {
-  const folder = mkdtempSync(join(tmpdir(), 'lockstep-inspect-'));
-  let engine: OpenEngine;
-  beforeAll(async () => {
-    engine = unwrap(
-      await openEngine({
-        databaseFile: join(folder, 'lockstep.db'),
-        resourceFolder: resolve('.'),
-        host: 'cli',
-        workers: 1,
-      }),
-    );
-  });
-  afterAll(async () => {
-    vi.unstubAllEnvs();
-    await engine.close();
-    rmSync(folder, { recursive: true, force: true });
-  });
+  const folder = testFolder();
+  const { engine } = useBench();
+  afterAll(() => vi.unstubAllEnvs());
   const inspect = (fileName: string, bytes: Uint8Array, more: object = {}) =>
     engine.call('kernel.inspect', { fileName, bytes, entry: 'csr', ...more });
 

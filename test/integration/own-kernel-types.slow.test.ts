@@ -1,6 +1,5 @@
 import { spawnSync } from 'node:child_process';
-import { mkdtempSync, readdirSync, rmSync, writeFileSync } from 'node:fs';
-import { tmpdir } from 'node:os';
+import { readdirSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { afterAll, beforeAll, expect, it, vi } from 'vitest';
 import { parseKernelManifest } from '../../src-main/contract/kernel-manifest.ts';
@@ -14,10 +13,11 @@ import type { KernelTask, ValueType } from '../../src-workers/domain/kernel-mani
 import { unwrap, type Result } from '../../src-workers/domain/result.ts';
 import { findTool, lacks } from '../tools.mjs';
 import { EMULATING_HIPCC, EMULATING_NVCC, SOURCES } from './bench-cuda-plans.ts';
+import { testFolder } from '../workplace.ts';
 
 /** What a manifest may say of a kernel's arguments, on the emulation; its host under the real compilers. */
 
-const folder = mkdtempSync(join(tmpdir(), 'lockstep-types-'));
+const folder = testFolder();
 const UNITS = 6;
 const DESIGN: Design = {
   threadsPerUnit: 1,
@@ -141,10 +141,7 @@ beforeAll(() => {
     numbers('u16', () => 65 + 33),
   );
 });
-afterAll(() => {
-  vi.unstubAllEnvs();
-  rmSync(folder, { recursive: true, force: true });
-});
+afterAll(() => vi.unstubAllEnvs());
 
 function task(change: (manifest: typeof MANIFEST) => void, platform?: 'hip' | 'emulation'): KernelTask {
   const manifest = structuredClone(MANIFEST);

@@ -1,23 +1,23 @@
 import { spawnSync } from 'node:child_process';
-import { mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
-import { tmpdir } from 'node:os';
+import { mkdirSync, readdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { afterAll, beforeAll, expect, it, vi } from 'vitest';
 import { main } from '../../src-main/cli/main.ts';
 import type { RankPage, RunSummary, StudyRecord } from '../../src-main/contract/api.ts';
 import type { MeasuringComparison, MeasuringDetail } from '../../src-main/contract/measuring.ts';
 import type { StudyFile } from '../../src-main/contract/study.ts';
-import { openEngine, type OpenEngine as Engine } from '../../src-main/services/engine.ts';
-import { FailureError, unwrap } from '../../src-workers/domain/result.ts';
+import type { OpenEngine as Engine } from '../../src-main/services/engine.ts';
+import { FailureError } from '../../src-workers/domain/result.ts';
 import { spmvReference, writeSpmvKernel } from '../data/bench/spmv-reference.ts';
 import { lacks } from '../tools.mjs';
 import { call, ended } from '../unit/engine-calls.ts';
+import { testEngine, testFolder } from '../workplace.ts';
 
 // The SpMV kernels of the examples, on a small matrix: WGSL on whatever Dawn finds here, CUDA on the emulation.
 const ROOT = join(import.meta.dirname, '..', '..');
 const SPMV = join(ROOT, 'db/examples/kernels/spmv');
 const MATRIX = join(ROOT, 'test/data/matrices/lp_ship04l.mtx');
-const folder = mkdtempSync(join(tmpdir(), 'lockstep-kernel-'));
+const folder = testFolder();
 const databaseFile = join(folder, 'test.db');
 const file = join(folder, 'spmv.kernel.json');
 let engine: Engine;
@@ -26,8 +26,7 @@ let runId: number;
 /** The best design of each entry. */
 let designs: readonly number[];
 
-const open = async (host: 'cli' | 'serve'): Promise<Engine> =>
-  unwrap(await openEngine({ databaseFile, resourceFolder: ROOT, host, workers: 1 }));
+const open = async (host: 'cli' | 'serve'): Promise<Engine> => await testEngine(databaseFile, { host });
 
 /** The kernel's manifest under another name. */
 function manifest(name: string, change: (text: string) => string = (text) => text): string {
@@ -70,7 +69,6 @@ beforeAll(async () => {
 afterAll(async () => {
   await engine.close();
   vi.unstubAllEnvs();
-  rmSync(folder, { recursive: true, force: true });
 });
 
 const asked = (target: string, more: object = {}): object => ({

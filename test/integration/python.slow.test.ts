@@ -1,20 +1,19 @@
 import { execFile } from 'node:child_process';
-import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
-import { tmpdir } from 'node:os';
+import { readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { setTimeout as pause } from 'node:timers/promises';
-import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { beforeAll, describe, expect, it } from 'vitest';
 import { processLives } from '../../db/ownership.ts';
 import { documentOf, lockstep } from '../command-line.ts';
 import { lacks } from '../tools.mjs';
 import { smallStudy } from '../unit/export-runs.ts';
+import { testFolder } from '../workplace.ts';
 
 // lockstep.py under a Python that has its standard library alone, beside what the command line says of the same
 // database.
 const DATA = join(import.meta.dirname, '..', 'data');
-const folder = mkdtempSync(join(tmpdir(), 'lockstep-python-'));
+const folder = testFolder();
 const at = (name: string): string => join(folder, name);
-afterAll(() => rmSync(folder, { recursive: true, force: true }));
 
 type Fields = Readonly<Record<string, unknown>>;
 type Rows = readonly (Fields & { readonly designIndex: number; readonly predictedMs: number })[];

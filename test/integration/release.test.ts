@@ -1,13 +1,13 @@
 import { execFileSync, spawnSync } from 'node:child_process';
-import { existsSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
-import { tmpdir } from 'node:os';
+import { existsSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { afterAll, beforeAll, expect, it } from 'vitest';
+import { beforeAll, expect, it } from 'vitest';
+import { testFolder } from '../workplace.ts';
 
 // A release of a small project: its tests pass or fail as its script `test:all` says.
 const SCRIPT = join(import.meta.dirname, '../../src-main/packaging/release.ts');
 const today = new Date().toISOString().slice(0, 10);
-const cwd = mkdtempSync(join(tmpdir(), 'lockstep-release-'));
+const cwd = testFolder();
 const write = (name: string, text: string) => writeFileSync(join(cwd, name), text);
 const read = (name: string) => readFileSync(join(cwd, name), 'utf8');
 const git = (...args: string[]) => execFileSync('git', args, { cwd, encoding: 'utf8' }).trim();
@@ -34,7 +34,6 @@ beforeAll(() => {
   git('add', '--all');
   commit();
 });
-afterAll(() => rmSync(cwd, { recursive: true, force: true }));
 
 it('refuses a word that is no release, and tests that fail, and leaves the tree as it was', () => {
   expect(release('huge')).toMatchObject({ status: 1, stderr: expect.stringContaining('"huge" is no release') });

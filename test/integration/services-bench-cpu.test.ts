@@ -1,25 +1,23 @@
-import { mkdtempSync, readFileSync, rmSync } from 'node:fs';
-import { tmpdir } from 'node:os';
+import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { afterAll, beforeAll, expect, it } from 'vitest';
+import { beforeAll, expect, it } from 'vitest';
 import { benchCommand, type BenchOptions } from '../../src-main/cli/bench.ts';
 import type { RankPage, RunSummary, StudyRecord } from '../../src-main/contract/api.ts';
 import type { MeasuringComparison, MeasuringDetail } from '../../src-main/contract/measuring.ts';
 import type { StudyFile } from '../../src-main/contract/study.ts';
 import type { BenchRunStudy } from '../../src-main/services/measuring/benchmarks.ts';
 import { restoredPlan } from '../../src-main/services/measuring/plans.ts';
-import { openEngine, type OpenEngine as Engine } from '../../src-main/services/engine.ts';
 import { unwrap } from '../../src-workers/domain/result.ts';
 import { captured } from '../command-line.ts';
-import { call as callOn, ended } from '../unit/engine-calls.ts';
+import { ended } from '../unit/engine-calls.ts';
+import { useBench } from '../workplace.ts';
 
 // Designs of a CPU on this machine's, from the study to the comparison.
 const ROOT = join(import.meta.dirname, '..', '..');
 const CHILD = join(ROOT, 'test', 'data', 'bench', 'cpu-child.ts');
 const CPU = 'amd-epyc-7302p';
 const GPU = 'nvidia-a100-sxm4-40gb';
-const folder = mkdtempSync(join(tmpdir(), 'lockstep-bench-cpu-'));
-let engine: Engine;
+const { call, engine } = useBench({ programs: { cpuChildFile: CHILD } });
 let sweep: RunSummary;
 
 /** The example on one CPU, and with little of its space. */
@@ -32,24 +30,9 @@ const study: StudyFile = {
 };
 
 beforeAll(async () => {
-  engine = unwrap(
-    await openEngine({
-      databaseFile: join(folder, 'test.db'),
-      resourceFolder: ROOT,
-      host: 'cli',
-      workers: 1,
-      programs: { cpuChildFile: CHILD },
-    }),
-  );
   const { id: studyId } = await call<StudyRecord>('studies.save', { study });
   sweep = await ended(engine, 'runs.start', { studyId });
 });
-afterAll(async () => {
-  await engine.close();
-  rmSync(folder, { recursive: true, force: true });
-});
-
-const call = <T>(name: string, input: unknown): Promise<T> => callOn<T>(engine, name, input);
 
 const bench = (run: number, options: BenchOptions) =>
   captured((terminal) => benchCommand(engine, terminal, String(run), options));

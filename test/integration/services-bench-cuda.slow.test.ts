@@ -1,5 +1,3 @@
-import { mkdtempSync, rmSync } from 'node:fs';
-import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, beforeAll, expect, it as always, vi } from 'vitest';
 import type { DoctorCheck, RankPage, RunProgress, StudyRecord } from '../../src-main/contract/api.ts';
@@ -7,35 +5,26 @@ import { BENCH_SUITES, type MeasuringDetail, type MeasuringTarget } from '../../
 import type { StudyFile } from '../../src-main/contract/study.ts';
 import { suiteCases } from '../../src-main/services/measuring/suites.ts';
 import { isDone } from '../../src-main/services/measured/measured.ts';
-import { openEngine, type OpenEngine as Engine } from '../../src-main/services/engine.ts';
 import { cudaPlan } from '../../src-workers/bench/cuda/cuda-plan.ts';
 import type { BenchPlan } from '../../src-workers/domain/benchmark.ts';
 import { fail, unwrap } from '../../src-workers/domain/result.ts';
-import { call as callOn, finished } from '../unit/engine-calls.ts';
+import { finished } from '../unit/engine-calls.ts';
 import { smallStudy } from '../unit/export-runs.ts';
 import { lacks } from '../tools.mjs';
+import { testFolder, useBench } from '../workplace.ts';
 
 const it = always.skipIf(lacks('g++'));
 
 // The engine's whole way of a CUDA measurement, on the emulation that stands in for nvcc and a device.
 const ROOT = join(import.meta.dirname, '..', '..');
-const folder = mkdtempSync(join(tmpdir(), 'lockstep-cuda-engine-'));
-let engine: Engine;
+const folder = testFolder();
+const { call, engine } = useBench();
 
 beforeAll(async () => {
   vi.stubEnv('NVCC', join(ROOT, 'test', 'data', 'cuda-shim', 'nvcc'));
   vi.stubEnv('XDG_CACHE_HOME', join(folder, 'cache'));
-  engine = unwrap(
-    await openEngine({ databaseFile: join(folder, 'test.db'), resourceFolder: ROOT, host: 'cli', workers: 1 }),
-  );
 });
-afterAll(async () => {
-  await engine.close();
-  vi.unstubAllEnvs();
-  rmSync(folder, { recursive: true, force: true });
-});
-
-const call = <T>(name: string, input: unknown): Promise<T> => callOn<T>(engine, name, input);
+afterAll(() => vi.unstubAllEnvs());
 
 it('names the device, compiles, measures designs, stops without leaving a process, and resumes', async () => {
   const targets = await call<MeasuringTarget[]>('bench.targets', {});

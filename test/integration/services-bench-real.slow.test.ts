@@ -1,7 +1,4 @@
-import { mkdtempSync, rmSync } from 'node:fs';
-import { tmpdir } from 'node:os';
-import { join } from 'node:path';
-import { afterAll, beforeAll, expect, it } from 'vitest';
+import { expect, it } from 'vitest';
 import type { RankPage, RunSummary, StudyRecord } from '../../src-main/contract/api.ts';
 import type {
   ContentionFindings,
@@ -11,30 +8,17 @@ import type {
 } from '../../src-main/contract/measuring.ts';
 import type { StudyFile } from '../../src-main/contract/study.ts';
 import { keptPlan } from '../../src-workers/bench/plan-files.ts';
-import { openEngine, type OpenEngine as Engine } from '../../src-main/services/engine.ts';
 import { cpuPlan } from '../../src-workers/bench/cpu/cpu-plan.ts';
 import { unwrap } from '../../src-workers/domain/result.ts';
-import { call as callOn, ended as endedOn } from '../unit/engine-calls.ts';
+import { ended as endedOn } from '../unit/engine-calls.ts';
 import { lacks } from '../tools.mjs';
+import { useBench } from '../workplace.ts';
 
 // The engine with the programs that really measure: this machine's CPU, and the software adapter that a Chromium
 // brings.
-const ROOT = join(import.meta.dirname, '..', '..');
 const DEVICE = 'software-swiftshader';
-const folder = mkdtempSync(join(tmpdir(), 'lockstep-bench-real-'));
-let engine: Engine;
+const { call, engine } = useBench();
 
-beforeAll(async () => {
-  engine = unwrap(
-    await openEngine({ databaseFile: join(folder, 'test.db'), resourceFolder: ROOT, host: 'cli', workers: 1 }),
-  );
-});
-afterAll(async () => {
-  await engine.close();
-  rmSync(folder, { recursive: true, force: true });
-});
-
-const call = <T>(name: string, input: unknown): Promise<T> => callOn<T>(engine, name, input);
 const ended = (name: string, input: unknown): Promise<RunSummary> => endedOn(engine, name, input);
 
 it.skipIf(lacks('swiftshader'))(

@@ -1,7 +1,6 @@
-import { mkdtempSync, readFileSync, rmSync } from 'node:fs';
-import { tmpdir } from 'node:os';
+import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { beforeAll, describe, expect, it } from 'vitest';
 import { unitLoopDefinitions } from '../../src-workers/bench/cuda/cuda-plan.ts';
 import { standInKernel, unitLoopProfile, unitLoopShape } from '../../src-workers/bench/stand-in.ts';
 import type { KernelProfile } from '../../src-workers/domain/kernel.ts';
@@ -9,6 +8,7 @@ import { KERNEL_DEFAULTS } from '../../src-workers/domain/provenance.ts';
 import { findTool, lacks } from '../tools.mjs';
 import { innerLoops, type InnerLoop } from './bench-cuda-machine-code.ts';
 import { runToEnd, SOURCES } from './bench-cuda-plans.ts';
+import { testFolder } from '../workplace.ts';
 
 // The kernel that a stand-in is predicted by is what it executes: counted in its own PTX, and in the machine code made
 // of that.
@@ -47,8 +47,7 @@ const CASES = MIXES.flatMap((mix, at) =>
 );
 
 describe.skipIf(lacks('nvcc'))('the loop that stands in for a kernel, as nvcc compiles it', () => {
-  const folder = mkdtempSync(join(tmpdir(), 'lockstep-stand-in-'));
-  afterAll(() => rmSync(folder, { recursive: true, force: true }));
+  const folder = testFolder();
 
   const compiled: { readonly nested: InnerLoop; readonly flattened: InnerLoop; readonly ptx: string }[] = [];
   beforeAll(async () => {

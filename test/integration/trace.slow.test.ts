@@ -1,19 +1,18 @@
-import { mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
-import { tmpdir } from 'node:os';
+import { mkdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { beforeAll, describe, expect, it } from 'vitest';
 import type { TraceReport } from '../../src-main/services/measuring/trace.ts';
 import { findTool, lacks } from '../tools.mjs';
 import { swiftShaderEnvironment } from '../measured/swiftshader.ts';
 import { EMULATING_NVCC, runToEnd, type Ended } from './bench-cuda-plans.ts';
 import { lockstep, type Outcome } from '../command-line.ts';
+import { testFolder } from '../workplace.ts';
 
 /** Lengths of a person's own kernel, by the header that comes with Lockstep. */
 
 const ROOT = join(import.meta.dirname, '..', '..');
-const folder = mkdtempSync(join(tmpdir(), 'lockstep-trace-test-'));
+const folder = testFolder();
 const lengthsFile = join(folder, 'lengths.csv');
-afterAll(() => rmSync(folder, { recursive: true, force: true }));
 
 const trace = (...args: readonly string[]): Promise<Outcome> => lockstep('trace', '-o', lengthsFile, ...args);
 async function traced(...args: readonly string[]): Promise<TraceReport> {

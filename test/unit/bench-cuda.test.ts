@@ -1,9 +1,8 @@
 import { spawnSync } from 'node:child_process';
 import { createHash } from 'node:crypto';
-import { mkdtempSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs';
-import { tmpdir } from 'node:os';
+import { readFileSync, statSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { afterAll, describe, expect, it } from 'vitest';
+import { describe, expect, it } from 'vitest';
 import { makeBundle, planLine } from '../../src-workers/bench/cuda/bundle.ts';
 import { readCudaSources } from '../../src-workers/bench/cuda/compile.ts';
 import { cudaPlan, EXIT_HUNG } from '../../src-workers/bench/cuda/cuda-plan.ts';
@@ -16,9 +15,9 @@ import { geometricLaw } from '../../src-workers/models/workload/laws.ts';
 import { parsePlanLine } from '../../src-workers/parse/bench-records.ts';
 import { NO_FILES, planOf, probe, runToEnd, SOURCES, unitLoop, WORKLOAD } from '../integration/bench-cuda-plans.ts';
 import { lacks } from '../tools.mjs';
+import { testFolder } from '../workplace.ts';
 
-const folder = mkdtempSync(join(tmpdir(), 'lockstep-cuda-plan-'));
-afterAll(() => rmSync(folder, { recursive: true, force: true }));
+const folder = testFolder();
 
 const words = (bytes: Uint8Array): number[] => {
   const view = new DataView(bytes.buffer, bytes.byteOffset, bytes.length);

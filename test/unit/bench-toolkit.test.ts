@@ -1,7 +1,6 @@
-import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
-import { tmpdir } from 'node:os';
+import { mkdirSync, writeFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
-import { afterAll, describe, expect, it } from 'vitest';
+import { describe, expect, it } from 'vitest';
 import { firstError } from '../../src-workers/bench/cuda/ptxas.ts';
 import { knownByRelease, neededToolkit, releasesFor } from '../../src-workers/bench/cuda/releases.ts';
 import {
@@ -18,9 +17,9 @@ import { isSameDevice } from '../../src-main/services/measured/device.ts';
 import type { MeasuringDevice } from '../../src-workers/domain/benchmark.ts';
 import type { GpuDevice } from '../../src-workers/domain/device.ts';
 import { unwrap } from '../../src-workers/domain/result.ts';
+import { testFolder } from '../workplace.ts';
 
-const folder = mkdtempSync(join(tmpdir(), 'lockstep-toolkit-'));
-afterAll(() => rmSync(folder, { recursive: true, force: true }));
+const folder = testFolder();
 
 /** A toolkit whose nvcc lists these architectures, or says its release alone. */
 function toolkit(name: string, codes: readonly string[], release = '13.0.88'): string {

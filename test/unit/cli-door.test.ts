@@ -1,27 +1,18 @@
-import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
-import { tmpdir } from 'node:os';
+import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { afterAll, beforeAll, expect, it } from 'vitest';
+import { expect, it } from 'vitest';
 import { sweepCommand } from '../../src-main/cli/commands.ts';
 import { simulateCommand } from '../../src-main/cli/simulate.ts';
 import type { RunProgress } from '../../src-main/contract/api.ts';
-import { openEngine, type Engine } from '../../src-main/services/engine.ts';
 import { unwrap } from '../../src-workers/domain/result.ts';
 import { captured } from '../command-line.ts';
 import { smallStudy } from './export-runs.ts';
+import { testFolder, useBench } from '../workplace.ts';
 
 /** The command line starts runs as every other host does: by the contract, which then knows them. */
 
-const folder = mkdtempSync(join(tmpdir(), 'lockstep-door-'));
-let engine: Engine;
-beforeAll(async () => {
-  const options = { databaseFile: join(folder, 'door.db'), resourceFolder: join(import.meta.dirname, '..', '..') };
-  engine = unwrap(await openEngine({ ...options, host: 'cli', workers: 1 }));
-});
-afterAll(async () => {
-  await engine.close();
-  rmSync(folder, { recursive: true, force: true });
-});
+const folder = testFolder();
+const { engine } = useBench();
 
 it('a sweep of the command line is known as running, and a cancel through the contract ends it', async () => {
   const wide = smallStudy({

@@ -1,11 +1,10 @@
-import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { beforeAll, describe, expect, it } from 'vitest';
 import type { ImportedFile, RunsComparison } from '../../src-main/contract/measuring.ts';
 import type { Verdict } from '../../src-workers/domain/benchmark.ts';
 import { compareTimes } from '../../src-workers/models/calibration/verdict.ts';
 import { mersenneTwister } from '../../src-workers/numeric/random.ts';
 import { lockstep } from '../command-line.ts';
-import { call as callOn } from './engine-calls.ts';
-import { openBench, type Bench } from './export-runs.ts';
+import { useBench } from '../workplace.ts';
 
 /** Nine repeats within 0.4 % of a time. */
 const around = (timeMs: number): readonly number[] =>
@@ -52,8 +51,8 @@ describe('two measurements', () => {
 });
 
 describe('measured runs', () => {
-  let bench: Bench;
-  const call = <T>(name: string, input: unknown): Promise<T> => callOn<T>(bench.engine, name, input);
+  const bench = useBench();
+  const { call } = bench;
   /** A cache of Kernel Tuner: times for each size of block; null: it failed. */
   const measured = async (
     device: string,
@@ -76,14 +75,12 @@ describe('measured runs', () => {
   };
   let [reference, slower, same, other, broken] = [0, 0, 0, 0, 0];
   beforeAll(async () => {
-    bench = await openBench();
     reference = await measured('one', { 64: around(2), 128: around(1), 256: around(1.5) });
     slower = await measured('one', { 64: around(2), 128: around(1.2), 256: around(1.5) });
     same = await measured('one', { 128: around(1.005), 64: around(2), 512: around(9) });
     broken = await measured('one', { 64: around(2), 128: around(1), 256: null, 1024: null });
     other = await measured('other', { 64: around(1), 128: around(2), 256: around(1.2) });
   });
-  afterAll(() => bench.close());
 
   it('have a verdict for each design, the fastest of each, and what it costs in the others', async () => {
     const found = await call<RunsComparison>('bench.compareRuns', { ids: [reference, other, same] });

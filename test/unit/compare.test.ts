@@ -1,4 +1,4 @@
-import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { beforeAll, describe, expect, it } from 'vitest';
 import type { DeviceBest, SimulatedTime } from '../../src-main/contract/api.ts';
 import { comparisonReasons, contradictions } from '../../src-main/services/ranking/compare.ts';
 import type { GpuDevice } from '../../src-workers/domain/device.ts';
@@ -8,16 +8,15 @@ import { cellNames, headNames, shortDeviceName, shortNames, withNames } from '..
 import { compareRows, isEqualRow, kneeThreadGroups, spoken } from '../../src-renderer/views/compare/rows.ts';
 import { spreadLabels } from '../../src-workers/numeric/ticks.ts';
 import { seriesOf } from '../../src-renderer/views/compare/series.ts';
-import { openBench, smallStudy, type Bench } from './export-runs.ts';
+import { smallStudy } from './export-runs.ts';
+import { useBench } from '../workplace.ts';
 
-let bench: Bench;
+const bench = useBench();
 let runId: number;
 const devices = ['nvidia-v100-sxm2-16gb', 'nvidia-a100-sxm4-40gb', 'amd-mi250x-gcd'];
 beforeAll(async () => {
-  bench = await openBench();
   runId = await bench.run(smallStudy({ devices }));
 });
-afterAll(() => bench.close());
 
 const compare = async (designIndex?: number) =>
   unwrap(await bench.engine.call('compare.devices', designIndex === undefined ? { runId } : { runId, designIndex }));

@@ -1,16 +1,12 @@
-import { mkdtemp, rm, writeFile } from 'node:fs/promises';
-import { tmpdir } from 'node:os';
+import { writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import fc from 'fast-check';
-import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { describe, expect, test } from 'vitest';
 import { readStudyFile, safeFileName, studyArguments } from '../../src-main/desktop/documents.ts';
 import { isReachable, readWindowState, writeWindowState } from '../../src-main/desktop/window-state.ts';
+import { testFolder } from '../workplace.ts';
 
-let folder: string;
-beforeAll(async () => {
-  folder = await mkdtemp(join(tmpdir(), 'lockstep-desktop-'));
-});
-afterAll(() => rm(folder, { recursive: true }));
+const folder = testFolder();
 
 describe('where the window was', () => {
   const state = { bounds: { x: -1200, y: 40, width: 1100, height: 700 }, maximised: true };

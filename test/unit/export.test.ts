@@ -1,7 +1,7 @@
 import { timeText } from '../../src-workers/domain/times.ts';
 import { createHash } from 'node:crypto';
 import { parse } from 'csv-parse/sync';
-import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { beforeAll, describe, expect, it } from 'vitest';
 import { listedText } from '../../src-main/cli/commands.ts';
 import { EXPORT_FORMATS } from '../../src-main/contract/api.ts';
 import { exportAddress, ROW_LIMITS, rowLimit } from '../../src-renderer/views/export/address.ts';
@@ -10,14 +10,14 @@ import { readAddress } from '../../src-renderer/state/location.svelte.ts';
 import { fileStem } from '../../src-main/services/export/render.ts';
 import { comment, html, identifier, markdown } from '../../src-main/services/export/text.ts';
 import { unwrap } from '../../src-workers/domain/result.ts';
-import { HOSTILE, NOTHING_ELSE, openBench, smallStudy, type Bench } from './export-runs.ts';
+import { HOSTILE, NOTHING_ELSE, smallStudy } from './export-runs.ts';
+import { useBench } from '../workplace.ts';
 
-let bench: Bench;
+const bench = useBench();
 let plain: number;
 let hostile: number;
 
 beforeAll(async () => {
-  bench = await openBench();
   plain = await bench.run(smallStudy());
   hostile = await bench.run(
     smallStudy({
@@ -27,7 +27,6 @@ beforeAll(async () => {
     }),
   );
 });
-afterAll(() => bench.close());
 
 /** Elements of an HTML text, by name, as a browser's tokenizer sees tags. */
 const tags = (text: string): Set<string> =>

@@ -4,18 +4,16 @@ import {
   mkdtempSync,
   readdirSync,
   readFileSync,
-  rmSync,
   statSync,
   symlinkSync,
   writeFileSync,
 } from 'node:fs';
-import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { afterAll, beforeEach, describe, expect, it } from 'vitest';
+import { beforeEach, describe, expect, it } from 'vitest';
 import { readBytes, readText, writeFor, writeWhole } from '../../src-main/services/app/files.ts';
+import { testFolder } from '../workplace.ts';
 
-const folder = mkdtempSync(join(tmpdir(), 'lockstep-files-'));
-afterAll(() => rmSync(folder, { recursive: true, force: true }));
+const folder = testFolder();
 let own = '';
 beforeEach(() => {
   own = mkdtempSync(join(folder, 'own-'));

@@ -1,13 +1,9 @@
 /* Several implementations in one study: each with its own kernel and the values of the axes that it allows. */
-import { mkdtempSync, rmSync } from 'node:fs';
-import { tmpdir } from 'node:os';
-import { join } from 'node:path';
-import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { beforeAll, describe, expect, it } from 'vitest';
 import type { BestDesigns, DeviceBest, DeviceComparisonResult, RankPage } from '../../src-main/contract/api.ts';
 import type { Recommendation, Sensitivity } from '../../src-main/contract/advice.ts';
 import type { StudyFile } from '../../src-main/contract/study.ts';
 import { implementationChoice } from '../../src-main/services/ranking/compare.ts';
-import { openEngine, type Engine } from '../../src-main/services/engine.ts';
 import { changedPlan } from '../../src-workers/advise/change.ts';
 import { timesOf } from '../../src-workers/advise/survey.ts';
 import { INVALID_REASONS } from '../../src-workers/domain/design.ts';
@@ -20,9 +16,10 @@ import { createPredictor } from '../../src-workers/predict/predictor.ts';
 import { predictChunk } from '../../src-workers/predict/ranges.ts';
 import { simulateDesign } from '../../src-workers/simulate/simulate-design.ts';
 import { axisCounts, decodeInto, spaceSize } from '../../src-workers/space/axes.ts';
-import { call as callOn, finished } from './engine-calls.ts';
+import { finished } from './engine-calls.ts';
 import { NOTHING_ELSE } from './export-runs.ts';
 import { oneDesign, planOf } from './sweep-plans.ts';
+import { useBench } from '../workplace.ts';
 
 const BASE: StudyFile['kernel'] = {
   name: 'rows',
@@ -128,22 +125,12 @@ describe('the predictor', () => {
 });
 
 describe('a run of several implementations', () => {
-  const folder = mkdtempSync(join(tmpdir(), 'lockstep-implementations-'));
-  let engine: Engine;
+  const { call, engine } = useBench();
   let runId: number;
-  const call = <T>(name: string, input: unknown): Promise<T> => callOn<T>(engine, name, input);
   beforeAll(async () => {
-    const resourceFolder = join(import.meta.dirname, '..', '..');
-    engine = unwrap(
-      await openEngine({ databaseFile: join(folder, 'test.db'), resourceFolder, host: 'cli', workers: 1 }),
-    );
     const { id } = await call<{ id: number }>('studies.save', { study: study() });
     ({ runId } = await call<{ runId: number }>('runs.start', { studyId: id }));
     await finished(engine, runId);
-  });
-  afterAll(async () => {
-    await engine.close();
-    rmSync(folder, { recursive: true, force: true });
   });
   const page = (filter: object) =>
     call<RankPage>('ranking.page', {

@@ -1,14 +1,12 @@
-import { chmodSync, mkdtempSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs';
-import { tmpdir } from 'node:os';
+import { chmodSync, readFileSync, statSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { describe, expect, it } from 'vitest';
 import { connectEngine, type PageLike } from '../../src-main/contract/transport.ts';
 import { keptToken, TOKEN_PATTERN } from '../../src-main/serve/kept-token.ts';
+import { testFolder } from '../workplace.ts';
 
 describe('the token of a database', () => {
-  let folder: string;
-  beforeAll(() => (folder = mkdtempSync(join(tmpdir(), 'lockstep-token-'))));
-  afterAll(() => rmSync(folder, { recursive: true, force: true }));
+  const folder = testFolder();
 
   it('is the same at every start, another for another database, and read by its owner alone', async () => {
     const [a, b] = [join(folder, 'a.db'), join(folder, 'b.db')];

@@ -1,4 +1,4 @@
-import { afterAll, beforeAll, describe, expect, it, vi } from 'vitest';
+import { beforeAll, describe, expect, it, vi } from 'vitest';
 import type {
   BestDesigns,
   DeviceComparisonResult,
@@ -15,7 +15,8 @@ import type { StudyFile } from '../../src-main/contract/study.ts';
 import { NOT_SAVED } from '../../src-workers/domain/columns.ts';
 import { unwrap } from '../../src-workers/domain/result.ts';
 import { call as callOn, ended } from './engine-calls.ts';
-import { openBench, smallStudy, type Bench } from './export-runs.ts';
+import { smallStudy } from './export-runs.ts';
+import { useBench } from '../workplace.ts';
 
 /** A sweep that keeps its best designs alone, beside one of all. */
 const BEST = 60;
@@ -29,7 +30,7 @@ const STUDY: StudyFile = smallStudy({
     registerCap: [null, 24],
   },
 });
-let bench: Bench;
+const bench = useBench();
 let all: RunSummary;
 let best: RunSummary;
 const call = <T>(name: string, input: object): Promise<T> => callOn<T>(bench.engine, name, input);
@@ -41,11 +42,9 @@ const refusalOf = async (name: string, input: object): Promise<string> => {
 };
 
 beforeAll(async () => {
-  bench = await openBench();
   all = await ended(bench.engine, 'runs.start', { study: STUDY });
   best = await ended(bench.engine, 'runs.start', { study: STUDY, best: BEST });
 }, 60_000);
-afterAll(() => bench.close());
 
 describe('a sweep of the best designs', () => {
   it('has exactly the first of the ranking of all, and says how many it predicted', async () => {

@@ -1,7 +1,6 @@
-import { mkdtempSync, readFileSync, rmSync } from 'node:fs';
-import { tmpdir } from 'node:os';
+import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { describe, expect, it } from 'vitest';
 import type {
   DeviceComparisonResult,
   LandscapeFacets,
@@ -23,10 +22,10 @@ import { compareRows } from '../../src-renderer/views/compare/rows.ts';
 import { withCores } from '../../src-renderer/views/study/edit.ts';
 import { parseStudy } from '../../src-main/contract/parse.ts';
 import { term } from '../../src-workers/domain/terms.ts';
-import { openEngine, type OpenEngine as Engine } from '../../src-main/services/engine.ts';
 import { unwrap } from '../../src-workers/domain/result.ts';
 import { EXPORT_FORMATS } from '../../src-main/contract/api.ts';
-import { call as callOn, finished } from './engine-calls.ts';
+import { finished } from './engine-calls.ts';
+import { useBench } from '../workplace.ts';
 
 const ROOT = join(import.meta.dirname, '..', '..');
 const matrix = readFileSync(join(ROOT, 'db/examples/ca-GrQc.mtx'));
@@ -53,20 +52,8 @@ const mixed = (change: Partial<StudyFile> = {}): StudyFile => ({
   ...change,
 });
 
-let folder: string;
-let engine: Engine;
-beforeAll(async () => {
-  folder = mkdtempSync(join(tmpdir(), 'lockstep-cpu-'));
-  engine = unwrap(
-    await openEngine({ databaseFile: join(folder, 'test.db'), resourceFolder: ROOT, host: 'cli', workers: 1 }),
-  );
-});
-afterAll(async () => {
-  await engine.close();
-  rmSync(folder, { recursive: true, force: true });
-});
+const { call, engine } = useBench();
 
-const call = <T>(name: string, input: unknown): Promise<T> => callOn<T>(engine, name, input);
 async function start(study: StudyFile): Promise<number> {
   const { id } = await call<StudyRecord>('studies.save', { study });
   return (await call<{ runId: number }>('runs.start', { studyId: id })).runId;

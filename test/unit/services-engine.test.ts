@@ -1,5 +1,4 @@
-import { mkdtempSync, readdirSync, rmSync } from 'node:fs';
-import { tmpdir } from 'node:os';
+import { readdirSync } from 'node:fs';
 import { join } from 'node:path';
 import { afterEach, describe, expect, it, vi } from 'vitest';
 import type {
@@ -13,7 +12,7 @@ import type {
 } from '../../src-main/contract/api.ts';
 import type { StudyFile } from '../../src-main/contract/study.ts';
 import type { Context } from '../../src-main/services/context.ts';
-import { openEngine, type OpenEngine as Engine } from '../../src-main/services/engine.ts';
+import type { OpenEngine as Engine } from '../../src-main/services/engine.ts';
 import type { Pool } from '../../src-main/services/pool.ts';
 import { packLengths, unpackLengths } from '../../src-main/services/studies/workloads.ts';
 import { parseStudy } from '../../src-main/contract/parse.ts';
@@ -23,6 +22,7 @@ import { countLengths } from '../../src-workers/models/workload/generated.ts';
 import { givenLengths, lawOfUnits, repeatedUnits } from '../../src-workers/predict/ordered.ts';
 import { smallStudy } from './export-runs.ts';
 import { call, ended, finished } from './engine-calls.ts';
+import { testEngine, testFolder } from '../workplace.ts';
 
 const ROOT = join(import.meta.dirname, '..', '..');
 const open: (() => Promise<unknown>)[] = [];
@@ -30,14 +30,12 @@ afterEach(async () => {
   for (const close of open.splice(0).reverse()) await close();
 });
 
-function temporaryFile(): string {
-  const folder = mkdtempSync(join(tmpdir(), 'lockstep-engine-'));
-  open.push(async () => rmSync(folder, { recursive: true, force: true }));
-  return join(folder, 'test.db');
-}
+const folder = testFolder();
+let databases = 0;
+const temporaryFile = (): string => join(folder, `${(databases += 1)}.db`);
 
 async function engineOn(databaseFile: string, workers = 1, host: 'cli' | 'serve' = 'cli'): Promise<Engine> {
-  const engine = unwrap(await openEngine({ databaseFile, resourceFolder: ROOT, host, workers }));
+  const engine = await testEngine(databaseFile, { host, workers });
   open.push(() => engine.close());
   return engine;
 }

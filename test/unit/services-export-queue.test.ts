@@ -1,10 +1,11 @@
 import { setTimeout } from 'node:timers/promises';
-import { afterAll, beforeAll, describe, expect, it, test } from 'vitest';
+import { beforeAll, describe, expect, it, test } from 'vitest';
 import { documentParts } from '../../src-main/contract/document.ts';
 import { fail, unwrap } from '../../src-workers/domain/result.ts';
 import type { Context } from '../../src-main/services/context.ts';
 import { exportHandlers } from '../../src-main/services/export/handlers.ts';
-import { openBench, smallStudy, type Bench } from './export-runs.ts';
+import { smallStudy } from './export-runs.ts';
+import { useBench } from '../workplace.ts';
 
 test('a document is rendered only after the one before was handed over, a failed one too', async () => {
   const log: string[] = [];
@@ -28,13 +29,11 @@ test('a document is rendered only after the one before was handed over, a failed
 });
 
 describe('a long document', () => {
-  let bench: Bench;
+  const bench = useBench();
   let runId: number;
   beforeAll(async () => {
-    bench = await openBench();
     runId = await bench.run(smallStudy());
   });
-  afterAll(() => bench.close());
 
   it.each(['json', 'csv', 't4'] as const)('comes in parts, the same as at once: %s', async (format) => {
     const whole = await bench.render(runId, format, { limit: 2000 });

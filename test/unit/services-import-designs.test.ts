@@ -1,15 +1,14 @@
-import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
-import { tmpdir } from 'node:os';
+import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { beforeAll, describe, expect, it } from 'vitest';
 import type { ExportDocument, RankRow } from '../../src-main/contract/api.ts';
 import type { ImportedFile, MeasuringComparison, MeasuringDetail } from '../../src-main/contract/measuring.ts';
 import type { CalibrationProfile } from '../../src-workers/domain/calibration.ts';
 import type { Design } from '../../src-workers/domain/design.ts';
 import { unwrap } from '../../src-workers/domain/result.ts';
-import { openBench, smallStudy, type Bench } from './export-runs.ts';
+import { smallStudy } from './export-runs.ts';
 import { lockstep, type Outcome } from '../command-line.ts';
-import { call as callOn } from './engine-calls.ts';
+import { testFolder, useBench } from '../workplace.ts';
 
 const DEVICE = 'nvidia-rtx-4090';
 const OTHER = 'nvidia-a100-sxm4-40gb';
@@ -21,18 +20,16 @@ interface Row {
   readonly designIndex: number;
 }
 
-let bench: Bench;
+const bench = useBench();
 let sweepId: number;
 /** All designs of the sweep, the best first. */
 let rows: readonly Row[];
 beforeAll(async () => {
-  bench = await openBench();
   sweepId = await bench.run(smallStudy());
   rows = (JSON.parse((await bench.render(sweepId, 'json', { limit: 1000 })).text) as { rows: Row[] }).rows;
 });
-afterAll(() => bench.close());
 
-const call = <T>(name: string, input: unknown): Promise<T> => callOn<T>(bench.engine, name, input);
+const { call } = bench;
 const bytesOf = (text: string): Uint8Array => new TextEncoder().encode(text);
 const importText = (fileName: string, text: string, more: object = {}) =>
   call<ImportedFile>('import.file', { fileName, bytes: bytesOf(text), ...more });
@@ -436,8 +433,7 @@ describe('a CSV of measured times', () => {
 });
 
 describe('the command line', () => {
-  const folder = mkdtempSync(join(tmpdir(), 'lockstep-import-designs-'));
-  afterAll(() => rmSync(folder, { recursive: true, force: true }));
+  const folder = testFolder();
   const run = (...args: readonly string[]): Promise<Outcome> => lockstep(...args, '--db', join(folder, 'test.db'));
   const fileOf = (name: string, text: string): string => {
     writeFileSync(join(folder, name), text);

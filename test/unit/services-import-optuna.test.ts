@@ -1,27 +1,20 @@
-import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
-import { tmpdir } from 'node:os';
+import { readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { gzipSync } from 'node:zlib';
-import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { beforeAll, describe, expect, it } from 'vitest';
 import type { ImportedFile, ImportQuestions, MeasuringDetail } from '../../src-main/contract/measuring.ts';
 import { readOptunaStudies } from '../../src-main/services/imports/optuna.ts';
 import { unwrap } from '../../src-workers/domain/result.ts';
 import { lockstep } from '../command-line.ts';
 import { optunaStorage as storage, type OptunaTrial } from '../optuna-storage.ts';
-import { call as callOn } from './engine-calls.ts';
-import { openBench, smallStudy, type Bench } from './export-runs.ts';
+import { smallStudy } from './export-runs.ts';
+import { testFolder, useBench } from '../workplace.ts';
 
-let folder: string;
-let bench: Bench;
+const folder = testFolder();
+const bench = useBench();
 let sweepId: number;
 beforeAll(async () => {
-  folder = mkdtempSync(join(tmpdir(), 'lockstep-optuna-'));
-  bench = await openBench();
   sweepId = await bench.run(smallStudy({ devices: ['nvidia-rtx-4090'] }));
-});
-afterAll(async () => {
-  rmSync(folder, { recursive: true, force: true });
-  await bench.close();
 });
 
 const parameters = (block: number, threads = 4, balancing = 'none') => ({ BLOCK: block, THREADS: threads, schedule: balancing, PER_SM: 2, cap: 0 }); // prettier-ignore
@@ -35,7 +28,7 @@ const TRIALS: readonly OptunaTrial[] = [
   { state: 'FAIL', values: [], parameters: { ...parameters(512), grid: 256 } },
 ];
 const NAMES = { BLOCK: 'blockThreads', THREADS: 'threadsPerUnit', schedule: 'balancing', cap: 'registerCap', grid: 'gridBlocks' }; // prettier-ignore
-const call = <T>(name: string, input: unknown): Promise<T> => callOn<T>(bench.engine, name, input);
+const { call } = bench;
 const importFile = (bytes: Uint8Array, more: object = {}) =>
   call<ImportedFile>('import.file', { fileName: 'optuna.db', bytes, ...more });
 async function refusal(bytes: Uint8Array, more: object = {}): Promise<string> {

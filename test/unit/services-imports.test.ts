@@ -1,29 +1,26 @@
-import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
-import { tmpdir } from 'node:os';
+import { readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { beforeAll, describe, expect, it } from 'vitest';
 import type { RankRow } from '../../src-main/contract/api.ts';
 import type { Bundle, ImportedFile, MeasuringComparison, MeasuringDetail } from '../../src-main/contract/measuring.ts';
 import { fileKind } from '../../src-main/services/imports/imports.ts';
 import type { BenchRecord, MeasuringDevice, PlanLine } from '../../src-workers/domain/benchmark.ts';
 import { unwrap } from '../../src-workers/domain/result.ts';
-import { openBench, smallStudy, type Bench } from './export-runs.ts';
+import { smallStudy } from './export-runs.ts';
 import { lockstep, type Outcome } from '../command-line.ts';
-import { call as callOn } from './engine-calls.ts';
+import { testFolder, useBench } from '../workplace.ts';
 
 const DEVICE_ID = 'nvidia-rtx-4090';
 const dataFile = (path: string): Uint8Array => new Uint8Array(readFileSync(new URL(`../${path}`, import.meta.url)));
 const bytesOf = (text: string): Uint8Array => new TextEncoder().encode(text);
 
-let bench: Bench;
+const bench = useBench();
 let sweepId: number;
 beforeAll(async () => {
-  bench = await openBench();
   sweepId = await bench.run(smallStudy());
 });
-afterAll(() => bench.close());
 
-const call = <T>(name: string, input: unknown): Promise<T> => callOn<T>(bench.engine, name, input);
+const { call } = bench;
 const importFile = (fileName: string, bytes: Uint8Array, deviceName?: string) =>
   call<ImportedFile>('import.file', { fileName, bytes, ...(deviceName === undefined ? {} : { deviceName }) });
 const detailOf = (id: number) => call<MeasuringDetail>('bench.detail', { id });
@@ -366,8 +363,7 @@ describe('what a file is', () => {
 });
 
 describe('the command line', () => {
-  const folder = mkdtempSync(join(tmpdir(), 'lockstep-import-'));
-  afterAll(() => rmSync(folder, { recursive: true, force: true }));
+  const folder = testFolder();
   const run = (...args: readonly string[]): Promise<Outcome> =>
     lockstep('import', ...args, '--db', join(folder, 'test.db'));
   const path = (name: string): string => join(import.meta.dirname, '..', name);

@@ -1,4 +1,4 @@
-import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { beforeAll, describe, expect, it } from 'vitest';
 import type {
   Histogram,
   LandscapeFacets,
@@ -7,21 +7,20 @@ import type {
   RankRow,
   Roofline,
 } from '../../src-main/contract/api.ts';
-import { openBench, smallStudy, type Bench } from './export-runs.ts';
+import { smallStudy } from './export-runs.ts';
 import { call as callOn } from './engine-calls.ts';
+import { useBench } from '../workplace.ts';
 
-let bench: Bench;
+const bench = useBench();
 let runId = 0;
 const call = <T>(name: string, input: object): Promise<T> => callOn<T>(bench.engine, name, { runId, ...input });
 
 beforeAll(async () => {
-  bench = await openBench();
   // The widest blocks do not fit, so that some cells are empty.
   const axes = { threadsPerUnit: [1, 4], blockThreads: [32, 64, 128, 256, 1024], unitsPerThread: [1, 2, 5, 9] };
   const kernel = { name: 'wide', registersPerThread: 128, instructionsPerIteration: 30 };
   runId = await bench.run(smallStudy({ axes, kernel }));
 });
-afterAll(() => bench.close());
 
 const SPACE = { x: 'blockThreads', y: 'launch' } as const;
 const facetsOf = (more: object) => call<LandscapeFacets>('landscape.facets', { ...SPACE, facet: 'device', ...more });

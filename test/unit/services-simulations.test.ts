@@ -1,5 +1,3 @@
-import { mkdtempSync, rmSync } from 'node:fs';
-import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterEach, describe, expect, it } from 'vitest';
 import type {
@@ -15,27 +13,25 @@ import type {
 import type { StudyFile } from '../../src-main/contract/study.ts';
 import { cycleTable } from '../../src-workers/models/pipeline/soft-saturation.ts';
 import { pipelineOf } from '../../src-workers/predict/predictor.ts';
-import { openEngine, type OpenEngine as Engine } from '../../src-main/services/engine.ts';
+import type { OpenEngine as Engine } from '../../src-main/services/engine.ts';
 import { predictionAgreement } from '../../src-main/services/simulations/simulations.ts';
 import type { GpuDevice } from '../../src-workers/domain/device.ts';
 import { unwrap } from '../../src-workers/domain/result.ts';
 import { call, ended } from './engine-calls.ts';
 import { NOTHING_ELSE, smallStudy } from './export-runs.ts';
+import { testEngine, testFolder } from '../workplace.ts';
 
-const ROOT = join(import.meta.dirname, '..', '..');
 const open: (() => Promise<unknown>)[] = [];
 afterEach(async () => {
   for (const close of open.splice(0).reverse()) await close();
 });
 
-function temporaryFile(): string {
-  const folder = mkdtempSync(join(tmpdir(), 'lockstep-simulations-'));
-  open.push(async () => rmSync(folder, { recursive: true, force: true }));
-  return join(folder, 'test.db');
-}
+const folder = testFolder();
+let databases = 0;
+const temporaryFile = (): string => join(folder, `${(databases += 1)}.db`);
 
 async function engineOn(databaseFile: string, workers = 1): Promise<Engine> {
-  const engine = unwrap(await openEngine({ databaseFile, resourceFolder: ROOT, host: 'cli', workers }));
+  const engine = await testEngine(databaseFile, { workers });
   open.push(() => engine.close());
   return engine;
 }

@@ -1,7 +1,6 @@
-import { mkdir, mkdtemp, rm, symlink, writeFile } from 'node:fs/promises';
+import { mkdir, symlink, writeFile } from 'node:fs/promises';
 import { createServer, request as httpRequest, type IncomingHttpHeaders } from 'node:http';
 import { connect } from 'node:net';
-import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, test, vi } from 'vitest';
 import { WebSocket } from 'ws';
@@ -13,9 +12,10 @@ import {
 } from '../../src-main/contract/transport.ts';
 import { serve, type BrowserHost } from '../../src-main/serve/serve.ts';
 import { unwrap } from '../../src-workers/domain/result.ts';
+import { testFolder } from '../workplace.ts';
 
 const TOKEN = 'a-token-for-the-tests';
-let folder: string;
+const folder = testFolder();
 let host: BrowserHost;
 let tell: Parameters<EngineDoor['subscribe']>[0] = () => {};
 let pages = 0;
@@ -50,7 +50,6 @@ function ask(path: string, headers: Record<string, string> = {}, method = 'GET')
 }
 
 beforeAll(async () => {
-  folder = await mkdtemp(join(tmpdir(), 'lockstep-serve-'));
   const page = join(folder, 'renderer');
   await mkdir(join(page, 'assets'), { recursive: true });
   await writeFile(join(page, 'index.html'), '<!doctype html><title>Lockstep</title>');
@@ -62,10 +61,7 @@ beforeAll(async () => {
   host = unwrap(await serve({ engine, rendererFolder: page, port: 0, token: TOKEN, maxIncompleteBytes: 1e6 }));
 });
 
-afterAll(async () => {
-  await host.close();
-  await rm(folder, { recursive: true });
-});
+afterAll(() => host.close());
 
 describe('the token', () => {
   test('is in the address, which the page takes it from', async () => {

@@ -1,11 +1,8 @@
-import { mkdtempSync, rmSync } from 'node:fs';
-import { tmpdir } from 'node:os';
-import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
-import { openEngine } from '../../../src-main/services/engine.ts';
 import { unwrap } from '../../../src-workers/domain/result.ts';
 import { constantLaw, geometricLaw } from '../../../src-workers/models/workload/laws.ts';
 import { playLaunch, type PlayRequest } from '../../../src-workers/simulate/play.ts';
+import { useBench } from '../../workplace.ts';
 
 const request: PlayRequest = {
   unitsPerGroup: 8,
@@ -54,29 +51,11 @@ describe('a launch that is played to be watched', () => {
   });
 });
 
+const { engine } = useBench();
 it('is played by the engine, for laws and not for files', async () => {
-  const folder = mkdtempSync(join(tmpdir(), 'lockstep-play-'));
-  const engine = unwrap(
-    await openEngine({
-      databaseFile: join(folder, 'test.db'),
-      resourceFolder: join(import.meta.dirname, '../../..'),
-      host: 'cli',
-      workers: 1,
-    }),
-  );
-  try {
-    const answer = await engine.call('models.play', {
-      ...request,
-      lengths: 'geometric(0.1)',
-    });
-    const own = unwrap(playLaunch(unwrap(geometricLaw(0.1)), request));
-    expect(unwrap(answer).blockEndCycles).toEqual(own.blockEndCycles);
-    expect(await engine.call('models.play', { ...request, lengths: 'file:lengths.csv' })).toMatchObject({ ok: false });
-    expect(await engine.call('models.play', { ...request, lengths: 'constant(1)', gridBlocks: 1e6 })).toMatchObject({
-      ok: false,
-    });
-  } finally {
-    await engine.close();
-    rmSync(folder, { recursive: true, force: true });
-  }
+  const played = (lengths: string, more: object = {}) => engine.call('models.play', { ...request, lengths, ...more });
+  const own = unwrap(playLaunch(unwrap(geometricLaw(0.1)), request));
+  expect(unwrap(await played('geometric(0.1)')).blockEndCycles).toEqual(own.blockEndCycles);
+  expect(await played('file:lengths.csv')).toMatchObject({ ok: false });
+  expect(await played('constant(1)', { gridBlocks: 1e6 })).toMatchObject({ ok: false });
 });

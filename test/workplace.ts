@@ -1,0 +1,66 @@
+import { mkdtempSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { afterAll, beforeAll } from 'vitest';
+import { openEngine, type EngineOptions, type OpenEngine } from '../src-main/services/engine.ts';
+import type { ExportDocument, ExportFormat } from '../src-main/contract/api.ts';
+import type { StudyFile } from '../src-main/contract/study.ts';
+import { unwrap } from '../src-workers/domain/result.ts';
+import { call, ended } from './unit/engine-calls.ts';
+
+/** A folder for the tests of the file or of the `describe` that asks for it. It is removed after them. */
+export function testFolder(): string {
+  const folder = mkdtempSync(join(tmpdir(), 'lockstep-test-'));
+  afterAll(() => rmSync(folder, { recursive: true, force: true }));
+  return folder;
+}
+
+/** The engine of a command on a database, with one worker. Whoever asks for it closes it. */
+export async function testEngine(databaseFile: string, more: Partial<EngineOptions> = {}): Promise<OpenEngine> {
+  const resourceFolder = join(import.meta.dirname, '..');
+  return unwrap(await openEngine({ databaseFile, resourceFolder, host: 'cli', workers: 1, ...more }));
+}
+
+/** An engine on an empty database, open while the tests of a file or of a `describe` run. */
+export interface Bench {
+  readonly engine: OpenEngine;
+  /** Calls a procedure that is to succeed. */
+  call<T>(name: string, input: unknown): Promise<T>;
+  /** Saves a study, predicts its space and returns the run's id. */
+  run(study: StudyFile): Promise<number>;
+  render(runId: number, format: ExportFormat, more?: object): Promise<ExportDocument>;
+}
+
+export function useBench(more: Partial<EngineOptions> = {}): Bench {
+  let folder: string;
+  let open: OpenEngine;
+  beforeAll(async () => {
+    folder = mkdtempSync(join(tmpdir(), 'lockstep-test-'));
+    open = await testEngine(join(folder, 'test.db'), more);
+  });
+  afterAll(async () => {
+    await open.close();
+    rmSync(folder, { recursive: true, force: true });
+  });
+  const engine: OpenEngine = {
+    call: (name, input) => open.call(name, input),
+    dispatch: (name, input, gone) => open.dispatch(name, input, gone),
+    subscribe: (listener) => open.subscribe(listener),
+    close: () => open.close(),
+    get context() {
+      return open.context;
+    },
+  };
+  return {
+    engine,
+    call: (name, input) => call(engine, name, input),
+    async run(study) {
+      const { id } = unwrap(await engine.call('studies.save', { study }));
+      const run = await ended(engine, 'runs.start', { studyId: id });
+      if (run.state !== 'complete') throw new Error(`run ${run.id} is ${run.state}: ${run.error ?? ''}`);
+      return run.id;
+    },
+    render: async (runId, format, limits = {}) =>
+      unwrap(await engine.call('export.render', { runId, format, ...limits })),
+  };
+}
