@@ -282,10 +282,3 @@ it('says why there is no rank correlation where all designs take the same time',
     spearman: null,
   });
 });
-
-it('documents its JSON where one looks for it', async () => {
-  const help = await run('bench', '--help');
-  for (const word of ['--target', '--suite', 'medianMs', 'randomEquivalent', 'Ctrl-C'])
-    expect(help.out).toContain(word);
-  expect((await run('calibrate', '--help')).out).toContain('heldOut');
-});

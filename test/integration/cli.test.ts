@@ -31,6 +31,13 @@ async function json<T>(...args: readonly string[]): Promise<T> {
   return documentOf(await run([...args, '--json']));
 }
 
+/** The types of a document's fields; of a list, those of its first entry. */
+function shapeOf(value: unknown): unknown {
+  if (Array.isArray(value)) return value.slice(0, 1).map(shapeOf);
+  if (typeof value !== 'object' || value === null) return typeof value;
+  return Object.fromEntries(Object.entries(value).map(([name, field]) => [name, shapeOf(field)]));
+}
+
 /** A failure: nothing on standard output, one line on standard error, no stack. */
 async function failure(status: 1 | 2, ...args: readonly string[]): Promise<string> {
   const outcome = await run(args);
@@ -67,43 +74,26 @@ beforeAll(async () => {
 
 describe('sweep', () => {
   it('--json has the promised shape', () => {
-    expect(swept).toMatchObject({
-      runId: 1,
-      study: 'Small',
-      designs: { enumerated: 768, valid: expect.any(Number) as number, invalid: expect.any(Number) as number },
-      elapsedMs: expect.any(Number) as number,
-    });
+    expect(swept).toMatchObject({ runId: 1, study: 'Small', designs: { enumerated: 768 } });
+    expect(shapeOf(swept)).toMatchObject({ designs: { valid: 'number', invalid: 'number' }, elapsedMs: 'number' });
     const designs = swept.designs as { enumerated: number; valid: number; invalid: number };
     expect(designs.valid + designs.invalid).toBe(designs.enumerated);
     expect(swept.best.length).toBe(10);
-    swept.best.forEach((row, position) => {
-      expect(row).toMatchObject({
-        rank: position + 1,
-        device: expect.any(String) as string,
-        design: {
-          threadsPerUnit: expect.any(Number) as number,
-          unitsPerThread: expect.any(Number) as number,
-          balancing: expect.any(String) as string,
-          blockThreads: expect.any(Number) as number,
-          gridBlocks: expect.any(Number) as number,
-        },
-        timeMs: expect.any(Number) as number,
-        meanLoss: expect.any(Number) as number,
-        aggregateLoss: expect.any(Number) as number,
-        occupancyFraction: expect.any(Number) as number,
+    for (const [position, row] of swept.best.entries()) {
+      expect(shapeOf(row)).toMatchObject({
+        device: 'string',
+        design: { threadsPerUnit: 'number', unitsPerThread: 'number', balancing: 'string', blockThreads: 'number' },
+        timeMs: 'number',
+        meanLoss: 'number',
+        aggregateLoss: 'number',
+        occupancyFraction: 'number',
         limitedBy: expect.any(Array) as string[],
-        regime: {
-          id: expect.stringMatching(/^[a-z-]+$/) as string,
-          label: expect.stringMatching(/^[A-Z]/) as string,
-          accuracy: {
-            median: expect.any(Number) as number,
-            p95: expect.any(Number) as number,
-            designs: expect.any(Number) as number,
-          },
-        },
+        regime: { accuracy: { median: 'number', p95: 'number', designs: 'number' } },
       });
+      expect(row).toMatchObject({ rank: position + 1, regime: { id: /^[a-z-]+$/, label: /^[A-Z]/ } });
+      expect(row.design.gridBlocks).toBeGreaterThan(0);
       if (position > 0) expect(row.timeMs).toBeGreaterThanOrEqual(swept.best[position - 1].timeMs);
-    });
+    }
   });
 
   it('--json says what the times are made from, and which design is recommended', () => {
@@ -213,28 +203,15 @@ describe('loss', () => {
   it('--json has the promised shape and values', async () => {
     const report = await json('loss', '--workload', 'geometric(0.05)', '--n', '2,32');
     expect(report).toMatchObject({
-      workload: {
-        label: 'geometric(0.05)',
-        mean: expect.closeTo(20, 3) as number,
-        standardDeviation: expect.any(Number) as number,
-        supportMin: 1,
-        supportMax: expect.any(Number) as number,
-        truncatedMass: expect.any(Number) as number,
-      },
+      workload: { label: 'geometric(0.05)', mean: expect.closeTo(20, 3) as number, supportMin: 1 },
       rows: [
-        {
-          n: 2,
-          meanLoss: expect.closeTo(1.4762, 4) as number,
-          standardDeviationLoss: expect.any(Number) as number,
-          aggregateLoss: expect.closeTo(1.4872, 4) as number,
-          quantiles: {
-            p50: expect.any(Number) as number,
-            p95: expect.any(Number) as number,
-            p99: expect.any(Number) as number,
-          },
-        },
+        { n: 2, meanLoss: expect.closeTo(1.4762, 4) as number, aggregateLoss: expect.closeTo(1.4872, 4) as number },
         { n: 32 },
       ],
+    });
+    expect(shapeOf(report)).toMatchObject({
+      workload: { standardDeviation: 'number', supportMax: 'number', truncatedMass: 'number' },
+      rows: [{ standardDeviationLoss: 'number', quantiles: { p50: 'number', p95: 'number', p99: 'number' } }],
     });
   });
   it('shows the loss in the order of a file beside that of units drawn at random', async () => {
@@ -330,16 +307,7 @@ describe('runs and ranks', () => {
     const text = (await run(['export', '1', '--format', 'markdown', '--device', other.device, '--db', db])).out;
     expect(text).toMatch(/, rank \d+ of \d+ valid designs/);
     expect(text).toMatch(/^\| Once a unit \|.*\| 32 instructions \|/m);
-    const wrong = [
-      'export',
-      '1',
-      '--format',
-      'cuda',
-      '--device',
-      other.device,
-      '--design',
-      String(fastest.designIndex),
-    ];
+    const wrong = ['export', '1', '--format', 'cuda', '--device', other.device, '--design', `${fastest.designIndex}`];
     expect(await failure(1, ...wrong, '--db', db)).toMatch(/is of .*\. Specify one of/);
     expect(await failure(1, 'export', '1', '--format', 'csv', '--device', 'nope', '--db', db)).toMatch(
       /device "nope" is not in this run/,
@@ -348,16 +316,8 @@ describe('runs and ranks', () => {
   it('rank --device narrows to one device', async () => {
     const all = await json<{ rows: readonly Row[] }>('rank', '1', '--top', '5', '--db', db);
     expect(all.rows).toEqual(swept.best.slice(0, 5));
-    const one = await json<{ rows: readonly Row[] }>(
-      'rank',
-      '1',
-      '--top',
-      '5',
-      '--device',
-      'nvidia-a100-sxm4-40gb',
-      '--db',
-      db,
-    );
+    const narrow = ['rank', '1', '--top', '5', '--device', 'nvidia-a100-sxm4-40gb', '--db', db];
+    const one = await json<{ rows: readonly Row[] }>(...narrow);
     expect(new Set(one.rows.map((row) => row.device))).toEqual(new Set(['nvidia-a100-sxm4-40gb']));
   });
   it('list, show, delete, restore', async () => {
@@ -566,29 +526,17 @@ describe('evidence', () => {
     }
     const { datasets } = await json<Found>('evidence', 'loops', '--db', db);
     expect(datasets.map(({ id }) => id)).toEqual(['loops']);
-    const figures = { medianError: expect.any(Number), p90Error: expect.any(Number), spearman: expect.any(Number) };
-    expect(datasets[0]).toMatchObject({
-      source: expect.any(String),
-      licence: expect.any(String),
-      unseen: [],
-      gpus: [
-        {
-          device: 'nvidia-v100-sxm2-16gb',
-          implementations: ['thread_mapped', 'group_mapped', 'merge_path'].map((name) => ({
-            name,
-            count: expect.any(Number),
-            ...figures,
-          })),
-          choice: {
-            count: expect.any(Number),
-            regret: expect.any(Number),
-            regretP95: expect.any(Number),
-            hitRate: expect.any(Number),
-            bestFixed: { name: 'merge_path', regret: expect.any(Number) },
-          },
-        },
-      ],
-    });
+    const [{ gpus, unseen, ...said }] = datasets;
+    expect(shapeOf(said)).toMatchObject({ source: 'string', licence: 'string' });
+    expect(unseen).toEqual([]);
+    expect(gpus).toMatchObject([{ device: 'nvidia-v100-sxm2-16gb', choice: { bestFixed: { name: 'merge_path' } } }]);
+    expect(shapeOf(gpus)).toMatchObject([
+      { choice: { count: 'number', regret: 'number', regretP95: 'number', hitRate: 'number', bestFixed: { regret: 'number' } } }, // prettier-ignore
+    ]);
+    const figures = { count: 'number', medianError: 'number', p90Error: 'number', spearman: 'number' };
+    for (const one of gpus[0].implementations) expect(shapeOf(one)).toMatchObject(figures);
+    const names = ['thread_mapped', 'group_mapped', 'merge_path'];
+    expect(gpus[0].implementations).toMatchObject(names.map((name) => ({ name })));
     // The predictor is asked for every matrix of another file: a few of them here.
     const lines = gunzipSync(readFileSync(join(ROOT, 'db', 'evidence', 'loops.csv.gz')))
       .toString()
@@ -607,10 +555,6 @@ describe('reproduce and doctor', () => {
     const { tables } = await json<{ tables: readonly { passed: boolean }[] }>('reproduce', paper);
     expect(tables.length).toBeGreaterThan(0);
     expect(tables.every((table) => table.passed)).toBe(true);
-  });
-  it('doctor names what it looked for', async () => {
-    const { checks } = await json<{ checks: readonly { id: string }[] }>('doctor', '--db', db);
-    expect(checks.map((check) => check.id)).toEqual(expect.arrayContaining(['node', 'database']));
   });
   it('doctor says of a database whether it can be used', async () => {
     const found = async (file: string) => {

@@ -18,11 +18,10 @@ import { leftOutText } from '../../src-main/contract/runnable.ts';
 import type { StudyFile } from '../../src-main/contract/study.ts';
 import type { OpenEngine as Engine } from '../../src-main/services/engine.ts';
 import { isDone } from '../../src-main/services/measured/measured.ts';
-import { isSameDevice } from '../../src-main/services/measured/device.ts';
 import { designCases, standInOf } from '../../src-main/services/measuring/plans.ts';
 import type { BenchPlan, BenchRecord } from '../../src-workers/domain/benchmark.ts';
 import type { CalibrationProfile } from '../../src-workers/domain/calibration.ts';
-import type { Device, GpuDevice } from '../../src-workers/domain/device.ts';
+import type { GpuDevice } from '../../src-workers/domain/device.ts';
 import { unwrap } from '../../src-workers/domain/result.ts';
 import type { FakeBench } from '../data/bench/fake-child.ts';
 import { call, ended } from '../unit/engine-calls.ts';
@@ -954,29 +953,4 @@ describe('a page that goes away', () => {
     expect(await finished).toMatchObject({ id, state: 'failed' });
     expect(pings).toBeGreaterThanOrEqual(12);
   });
-});
-
-it('knows a device by what it calls itself', () => {
-  const gpus = JSON.parse(readFileSync(join(ROOT, 'db', 'devices', 'nvidia.json'), 'utf8')) as Device[];
-  const rest = ['amd', 'cpus', 'software'].flatMap(
-    (name) => JSON.parse(readFileSync(join(ROOT, 'db', 'devices', `${name}.json`), 'utf8')) as Device[],
-  );
-  for (const [name, multiprocessors, ids] of [
-    ['NVIDIA H200', 132, ['nvidia-h200-sxm']],
-    ['NVIDIA H100 80GB HBM3', 132, ['nvidia-h100-sxm5-80gb']],
-    ['NVIDIA H100 PCIe', 114, ['nvidia-h100-pcie-80gb']],
-    ['NVIDIA A100-SXM4-40GB', 108, ['nvidia-a100-sxm4-40gb']],
-    ['NVIDIA GeForce RTX 4090', 128, ['nvidia-rtx-4090']],
-    ['NVIDIA GeForce RTX 4090 Laptop GPU', 76, []],
-    ['NVIDIA GeForce RTX 3080 Ti', 80, []],
-    ['Tesla V100-SXM2-16GB', 80, ['nvidia-v100-sxm2-16gb']],
-    ['SwiftShader Device (LLVM 16.0.0)', null, ['software-swiftshader']],
-    ['AMD EPYC 7763 64-Core Processor', null, ['amd-epyc-7763']],
-    ['Intel(R) Xeon(R) Platinum 8168 CPU @ 2.70GHz', null, ['intel-xeon-platinum-8168']],
-    ['', null, []],
-  ] as const)
-    expect([
-      name,
-      [...gpus, ...rest].filter((device) => isSameDevice(device, { name, multiprocessors })).map(({ id }) => id),
-    ]).toEqual([name, ids]);
 });

@@ -5,7 +5,7 @@ import type { GpuDevice } from '../../src-workers/domain/device.ts';
 import { term } from '../../src-workers/domain/terms.ts';
 import { unwrap } from '../../src-workers/domain/result.ts';
 import { cellNames, headNames, shortDeviceName, shortNames, withNames } from '../../src-renderer/format/devices.ts';
-import { compareRows, isEqualRow, kneeThreadGroups, spoken } from '../../src-renderer/views/compare/rows.ts';
+import { compareRows, isEqualRow, kneeThreadGroups } from '../../src-renderer/views/compare/rows.ts';
 import { spreadLabels } from '../../src-workers/numeric/ticks.ts';
 import { seriesOf } from '../../src-renderer/views/compare/series.ts';
 import { smallStudy } from './export-runs.ts';
@@ -188,13 +188,6 @@ describe('the table of a comparison', () => {
     const gpu = gpus.find((device) => device.kind === 'gpu')!;
     const measured = { ...study!, pipeline: { [gpu.id]: { latencyCycles: 100, issueCycles: 7, kneeSoftness: 6 } } };
     expect(kneeThreadGroups(gpus[0] as GpuDevice, measured, { registerCap: null })).toBe(15);
-  });
-
-  it('speaks the chosen vocabulary', () => {
-    const hip = (key: Parameters<typeof term>[0], form?: Parameters<typeof term>[2]) => term(key, 'hip', form);
-    expect(spoken('Thread-group slots per multiprocessor', cuda)).toBe('Warp slots per SM');
-    expect(spoken('Multiprocessors', hip)).toBe('Compute units');
-    expect(spoken('shared memory', hip)).toBe('LDS');
   });
 });
 

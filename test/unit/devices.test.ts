@@ -25,9 +25,10 @@ describe('catalogue', () => {
   });
 
   it.each([
-    ['NVIDIA H100 80GB HBM3', 'nvidia-h100-sxm5-80gb'],
+    ['NVIDIA H100 80GB HBM3', 'nvidia-h100-sxm5-80gb', 132],
     ['NVIDIA_H100_80GB_HBM3', 'nvidia-h100-sxm5-80gb'],
-    ['NVIDIA H100 PCIe', 'nvidia-h100-pcie-80gb'],
+    ['NVIDIA H100 PCIe', 'nvidia-h100-pcie-80gb', 114],
+    ['NVIDIA A100-SXM4-40GB', 'nvidia-a100-sxm4-40gb', 108],
     ['NVIDIA H100 NVL', 'nvidia-h100-nvl-94gb'],
     ['NVIDIA H200', 'nvidia-h200-sxm'],
     ['NVIDIA H200 NVL', undefined],
@@ -42,8 +43,15 @@ describe('catalogue', () => {
     ['AMD Instinct MI250X', 'amd-mi250x-gcd'],
     ['AMD Instinct MI250', 'amd-mi250-gcd'],
     ['Intel(R) Data Center GPU Max 1550', 'intel-max-1550-stack'],
-  ])('a runtime names it alone: %s', (name, id) => {
-    const same = devices.filter((device) => isSameDevice(device, { name, multiprocessors: null }));
+    ['NVIDIA GeForce RTX 4090', 'nvidia-rtx-4090', 128],
+    ['NVIDIA GeForce RTX 4090 Laptop GPU', undefined, 76],
+    ['NVIDIA GeForce RTX 3080 Ti', undefined, 80],
+    ['SwiftShader Device (LLVM 16.0.0)', 'software-swiftshader'],
+    ['AMD EPYC 7763 64-Core Processor', 'amd-epyc-7763'],
+    ['Intel(R) Xeon(R) Platinum 8168 CPU @ 2.70GHz', 'intel-xeon-platinum-8168'],
+    ['', undefined],
+  ] as const)('a runtime names it alone: %s', (name, id, multiprocessors: number | null = null) => {
+    const same = devices.filter((device) => isSameDevice(device, { name, multiprocessors }));
     expect(same.map((device) => device.id)).toEqual(id === undefined ? [] : [id]);
   });
 

@@ -2,7 +2,6 @@ import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { designList, measureAddress } from '../../src-renderer/views/measure/address.ts';
 import { figureRows, parameterRows, shownProfile, verdict } from '../../src-renderer/views/measure/calibration.ts';
-import { importedText } from '../../src-renderer/views/measure/import-results.ts';
 import { flagsOf, measuredPoints } from '../../src-renderer/views/measure/points.ts';
 import { launches, launchRange } from '../../src-renderer/views/measure/repeats.ts';
 import { residualAxes, residualPercent, residualScale } from '../../src-renderer/views/measure/residuals.ts';
@@ -31,15 +30,12 @@ import {
   ownProgramCommand,
   PAGE_TARGET,
   pageLimits,
-  plannedDesigns,
   refusal,
-  startLabel,
   type MeasuringSetup,
 } from '../../src-renderer/views/measure/setup.ts';
 import { comparisonStats, comparisonVerdict } from '../../src-renderer/views/measure/statistics.ts';
 import { readAddress, writeAddress } from '../../src-renderer/state/location.svelte.ts';
 import { procedures } from '../../src-main/contract/procedures.ts';
-import { limitText } from '../../src-main/contract/runnable.ts';
 import * as v from 'valibot';
 import {
   SAMPLE_TARGETS,
@@ -336,15 +332,6 @@ describe('set-up', () => {
     );
   });
 
-  it('says what the button does', () => {
-    expect(startLabel(SETUP, null)).toBe('Measure 20 designs');
-    expect(startLabel(SETUP, 6)).toBe('Measure 6 designs');
-    expect(startLabel(SETUP, 600)).toBe('Measure 20 designs');
-    expect(startLabel({ ...SETUP, choose: 'named', designs: [3] }, 0)).toBe('Measure 1 design');
-    expect(startLabel({ ...SETUP, suite: 'contention' }, 6)).toBe('Measure contention');
-    expect(plannedDesigns({ ...SETUP, suite: 'contention' }, 6)).toBeNull();
-  });
-
   it('refuses what cannot be measured, and says why', () => {
     expect(refusal(SETUP, webgpu, 3, [GPU], null)).toBeNull();
     expect(refusal(SETUP, cpu, 3, [GPU], null)).toMatch(/predicts no CPU/);
@@ -450,12 +437,6 @@ describe('calibration', () => {
   });
 });
 
-it('says what an import made', () => {
-  expect(importedText('a.json', { runId: 3, kind: 'kernel-tuner-cache', cases: 20, failed: 2, warnings: ['no units'] })).toBe('a.json: Kernel Tuner cache, 20 cases; 2 failed; no units'); // prettier-ignore
-  expect(importedText('r.jsonl', { runId: 3, kind: 'results', cases: 1, failed: 0, warnings: [] })).toBe('r.jsonl: results of a bundle, 1 case'); // prettier-ignore
-  expect(importedText('k.json', { runId: 3, kind: 'kernel-tuner-t4', cases: 9, failed: 0, linked: { runId: 2, deviceId: 'x', designs: 8 }, warnings: [] })).toBe('k.json: Kernel Tuner T4 file, 9 cases; 8 designs of run 2'); // prettier-ignore
-});
-
 describe('what the page knows of its GPU', () => {
   const page = { ...webgpu, id: PAGE_TARGET };
   const known = (threadGroupWidth: number | null, properties: Readonly<Record<string, number>>) =>
@@ -469,25 +450,5 @@ describe('what the page knows of its GPU', () => {
     for (const target of SAMPLE_TARGETS) expect(pageLimits(target)).toEqual({});
     for (const limits of [known(4, {}), known(null, {})])
       expect(v.safeParse(procedures['bench.start'].input, { target: PAGE_TARGET, ...limits, ...measuringInput(SETUP, 3) }).issues).toBeUndefined(); // prettier-ignore
-  });
-
-  it('is said in the words of a programming model', () => {
-    const terms = { thread: 'work-item', threads: 'work-items', block: 'work-group' };
-    const texts = [
-      { quantity: 'threadsPerUnit', atMost: 4 },
-      { quantity: 'threadsPerUnit', atMost: 1 },
-      { quantity: 'blockThreads', atMost: 256 },
-      { quantity: 'registerCap', atMost: null },
-      { quantity: 'bestBuckets', atMost: null },
-      { quantity: 'cores', atMost: 1 },
-    ] as const;
-    expect(texts.map((limit) => limitText(limit, terms))).toEqual([
-      'up to 4 work-items per unit',
-      'one work-item per unit',
-      'work-groups of up to 256',
-      'no register cap',
-      'no best buckets',
-      'up to 1 core',
-    ]);
   });
 });

@@ -1,8 +1,5 @@
 import katex from 'katex';
 import { describe, expect, it } from 'vitest';
-import { unwrap } from '../../src-workers/domain/result.ts';
-import { lossMoments } from '../../src-workers/models/imbalance/closed-form.ts';
-import { categoricalLaw } from '../../src-workers/models/workload/laws.ts';
 import { reproduce } from '../../src-workers/reproductions.ts';
 import { reproductionRow } from '../../src-workers/domain/reproduction.ts';
 import type { ModelPage } from '../../src-renderer/views/models/page.ts';
@@ -40,20 +37,6 @@ describe('the pages', () => {
         PAGES.filter((page) => tablesOf(page, all).includes(table)),
         `${table.paper}: ${table.table}`,
       ).toHaveLength(1);
-  });
-
-  it('separate the two losses by an example whose figures are right', () => {
-    const law = unwrap(
-      categoricalLaw([
-        { length: 1, probability: 0.9 },
-        { length: 100, probability: 0.1 },
-      ]),
-    );
-    const [at32, at256] = lossMoments(law, [32, 256]);
-    // The figures as stated, to their last digit.
-    expect(at32.meanLoss.toFixed(2)).toBe('10.78');
-    expect(at256.meanLoss.toFixed(2)).toBe('9.46');
-    expect(at256.aggregateLoss).toBeGreaterThan(at32.aggregateLoss);
   });
 });
 

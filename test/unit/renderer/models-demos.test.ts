@@ -1,7 +1,7 @@
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
-import { moved, WHOLE, zoomed } from '../../../src-renderer/charts/zoom.ts';
+import { WHOLE } from '../../../src-renderer/charts/zoom.ts';
 import {
   readValues,
   resolve,
@@ -241,17 +241,6 @@ describe('active thread groups of a launch', () => {
     const busy = played.blockEndCycles.reduce((sum, end, i) => sum + end - played.blockStartCycles[i], 0);
     expect(area * played.multiprocessors).toBeCloseTo(busy, 6);
     expect(corners.at(-1)![1]).toBe(0);
-  });
-});
-
-describe('zooming', () => {
-  it('keeps the place that is pointed at, and never leaves the whole', () => {
-    const [from, to] = zoomed([0.2, 0.6], 0.5, 0.25);
-    expect(from + 0.25 * (to - from)).toBeCloseTo(0.3, 12);
-    expect(to - from).toBeCloseTo(0.2, 12);
-    expect(zoomed([0.2, 0.6], 100)).toEqual([0, 1]);
-    expect(moved([0.2, 0.6], -9)[0]).toBe(0);
-    expect(moved([0.25, 0.5], Infinity)).toEqual([0.75, 1]);
   });
 });
 
