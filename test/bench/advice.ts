@@ -1,45 +1,106 @@
 import { mkdtempSync, readFileSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import { parseArgs } from 'node:util';
 import type { StudyFile } from '../../src-main/contract/study.ts';
-import { openEngine } from '../../src-main/services/engine.ts';
+import { openEngine, type Engine } from '../../src-main/services/engine.ts';
+import type { KernelProfile } from '../../src-workers/domain/kernel.ts';
+import { KERNEL_INPUTS, withKernelValue, type KernelNumber } from '../../src-workers/domain/provenance.ts';
 import { unwrap } from '../../src-workers/domain/result.ts';
-import { median } from '../../src-workers/numeric/statistics.ts';
 
 /*
- * `npm run bench -- advice`: times of the recommendation and of the sensitivity for each example study, ms, over all
- * its devices: the first answers, the coarse and the exact one; the exact one after an edit of each of some inputs; the
- * one with ties and small maps, for which all designs are predicted; then the least expected regret, and the
- * sensitivity. Beside them the time of all processors together, which other programs change less.
+ * `npm run bench -- advice [EXAMPLE …]`: times of what the Study view asks after every field of each example study was
+ * edited, over all its devices, from the edit on: the first answer (a coarse one), the exact one, the one with small
+ * maps, for which all designs are predicted, and the one with the least expected regret and what is worth knowing. What
+ * other programs leave of the machine decides the time on the clock; the time of all processors together, which they
+ * change less, is beside it. Of two idle cores the clock shows between half of it and all.
+ * `--fields A,B`: these alone. `--rounds N`: the least of as many is taken, 1 where left out. `--worst N`: so many of
+ * each are listed.
  */
 const ROOT = join(import.meta.dirname, '../..');
 const EXAMPLES = join(ROOT, 'db/examples');
-const NAMES = ['acts', 'collatz', 'geometric', 'mandelbrot', 'software', 'spmv-cpu', 'spmv-skewed', 'spmv-uniform'];
-const ROUNDS = 3;
-/** Wanted after an edit, of the least expected regret where all designs are predicted, and of a sensitivity. */
-const EXACT_MS = 300;
-const ROBUST_MS = 1000;
-const SENSITIVITY_MS = 2000;
+const NAMES = [
+  'acts',
+  'collatz',
+  'geometric',
+  'mandelbrot',
+  'software',
+  'spmv-cpu',
+  'spmv-implementations',
+  'spmv-skewed',
+  'spmv-uniform',
+];
+/** What is wanted of each answer on two idle cores, ms from the edit on. */
+const STEPS = { first: 100, exact: 300, maps: Infinity, robust: 1000 } as const;
+type Step = keyof typeof STEPS;
 
-type Kernel = StudyFile['kernel'];
-const kernel =
-  (change: (kernel: Kernel, round: number) => Partial<Kernel>) =>
-  (study: StudyFile, round: number): StudyFile => ({
+type Edit = (study: StudyFile, round: number) => StudyFile;
+const AXES = [
+  'threadsPerUnit',
+  'blockThreads',
+  'unitsPerThread',
+  'gridBlocks',
+  'registerCap',
+  'loop',
+  'balancing',
+] as const;
+/** An axis with one value less; one that has a single value stays. */
+function edited(
+  axis: readonly unknown[] | { from: number; to: number; step?: number | undefined },
+  round: number,
+): unknown {
+  if ('from' in axis) return { ...axis, to: axis.to - (axis.step ?? 1) * (1 + round) };
+  const left = axis.filter((_, at) => at !== axis.length - 1 - round);
+  return left.length > 0 ? left : axis;
+}
+
+const numberEdit =
+  (field: KernelNumber): Edit =>
+  (study, round) => {
+    const { kernel } = study;
+    const { assumed, usual } = KERNEL_INPUTS[field];
+    const phase = kernel[field];
+    const value = (typeof phase === 'object' ? phase.instructions : phase) ?? 0;
+    const other = value > 0 ? value * (usual[1] <= 1 ? 0.8 - 0.1 * round : 1.25 + 0.1 * round) : assumed * (1 + round);
+    const whole = field === 'registersPerThread' || field === 'sharedMemoryBytesPerBlock';
+    const { origins } = kernel;
+    return {
+      ...study,
+      kernel: {
+        ...withKernelValue(kernel as KernelProfile, field, whole ? Math.ceil(other) : other),
+        origins: { ...origins, [field]: 'given' },
+      },
+    } as StudyFile;
+  };
+
+/** Those that make other laws come last: no edit finds the laws of another edit. */
+const EDITS: Readonly<Record<string, Edit>> = {
+  ...Object.fromEntries((Object.keys(KERNEL_INPUTS) as KernelNumber[]).map((field) => [field, numberEdit(field)])),
+  sharing: (study) => ({
     ...study,
-    kernel: { ...study.kernel, ...change(study.kernel, round) },
-  });
-/** Every round makes another study, and none is that of the file. */
-const EDITS: Readonly<Record<string, (study: StudyFile, round: number) => StudyFile>> = {
-  σ: kernel((_, round) => ({ serialFraction: 0.013 + 0.021 * round })),
-  κ: kernel((_, round) => ({ cooperationCost: 0.013 + 0.021 * round })),
-  registers: kernel(({ registersPerThread }, round) => ({ registersPerThread: registersPerThread + 3 + 5 * round })),
-  instructions: kernel(({ instructionsPerIteration }, round) => ({
-    instructionsPerIteration: instructionsPerIteration + 1 + round,
-  })),
-  traffic: kernel(({ bytesPerIteration = 0 }, round) => ({ bytesPerIteration: bytesPerIteration + 1 + round })),
-  setup: kernel(({ unit }, round) => ({
-    unit: { ...unit, instructions: (unit?.instructions ?? 0) + 10 + 10 * round },
-  })),
+    kernel: { ...study.kernel, sharing: study.kernel.sharing === 'deal' ? 'split' : 'deal' },
+  }),
+  accesses: (study, round) => ({
+    ...study,
+    kernel: {
+      ...study.kernel,
+      accesses: study.kernel.accesses?.slice(1) ?? [{ pattern: 'along-unit', elementBytes: 8 + 8 * round }],
+    },
+  }),
+  lengthsKnownBeforeLaunch: (study) => ({
+    ...study,
+    kernel: { ...study.kernel, lengthsKnownBeforeLaunch: !study.kernel.lengthsKnownBeforeLaunch },
+  }),
+  devices: (study) => ({ ...study, devices: [...study.devices.slice(1), 'nvidia-t4'] }),
+  ...Object.fromEntries(
+    AXES.map((axis): [string, Edit] => [
+      axis,
+      (study, round) => {
+        const { [axis]: values } = study.axes;
+        return values ? { ...study, axes: { ...study.axes, [axis]: edited(values, round) } } : study;
+      },
+    ]),
+  ),
   units: (study, round) => ({
     ...study,
     workload: { ...study.workload, units: Math.round(study.workload.units * (0.9 - 0.1 * round)) },
@@ -54,60 +115,87 @@ interface Taken {
   readonly ms: number;
   readonly processorMs: number;
 }
-const timeOf = async (body: () => Promise<unknown>): Promise<Taken> => {
+type Answers = Readonly<Record<Step, Taken>>;
+
+/** The answers to a study, one after another, each from the edit on. */
+async function answersOf(engine: Engine, study: StudyFile): Promise<Answers> {
   const [start, before] = [performance.now(), process.cpuUsage()];
-  await body();
-  const { user, system } = process.cpuUsage(before);
-  return { ms: performance.now() - start, processorMs: (user + system) / 1e3 };
+  const taken = (): Taken => {
+    const { user, system } = process.cpuUsage(before);
+    return { ms: performance.now() - start, processorMs: (user + system) / 1e3 };
+  };
+  const ask = async (more: object): Promise<string> => {
+    const { device } = unwrap(await engine.call('advice.recommend', { study, folder: EXAMPLES, ...more }));
+    return device.id;
+  };
+  await ask({ look: 'coarse' });
+  const first = taken();
+  await ask({ look: 'fastest' });
+  const exact = taken();
+  const deviceId = await ask({ look: 'all' });
+  const maps = taken();
+  await ask({ robust: true, deviceId });
+  return { first, exact, maps, robust: taken() };
+}
+
+const least = (all: readonly Answers[]): Answers => {
+  const of = (step: Step): Taken => ({
+    ms: Math.min(...all.map((one) => one[step].ms)),
+    processorMs: Math.min(...all.map((one) => one[step].processorMs)),
+  });
+  return { first: of('first'), exact: of('exact'), maps: of('maps'), robust: of('robust') };
 };
-const middle = (values: readonly number[]): string => median(Float64Array.from(values).sort()).toFixed(0).padStart(7);
-const write = (name: string, what: string, taken: readonly Taken[], wanted = Infinity): void => {
-  const all = taken.map(({ ms }) => ms);
-  const verdict = Number(middle(all)) <= wanted ? '' : `  more than ${wanted} ms`;
-  process.stdout.write(
-    `${name.padEnd(14)}${what.padEnd(14)}${middle(all)} ms ${middle(taken.map(({ processorMs }) => processorMs))} ms of processors${verdict}\n`,
-  );
+const steps = Object.keys(STEPS) as Step[];
+const write = (name: string, field: string, answers: Answers): void => {
+  const figures = steps.map((step) => {
+    const { ms, processorMs } = answers[step];
+    return `${ms.toFixed(0).padStart(7)} ${processorMs.toFixed(0).padStart(6)}${ms > STEPS[step] ? ' !' : '  '}`;
+  });
+  process.stdout.write(`${name.padEnd(21)}${field.padEnd(29)}${figures.join('')}\n`);
 };
 
-const asked = process.argv.slice(2);
-for (const name of asked.length > 0 ? asked : NAMES) {
+const { values: options, positionals } = parseArgs({
+  allowPositionals: true,
+  options: {
+    fields: { type: 'string' },
+    rounds: { type: 'string', default: '1' },
+    worst: { type: 'string', default: '5' },
+  },
+});
+const fields = options.fields?.split(',') ?? Object.keys(EDITS);
+const rounds = Number(options.rounds);
+process.stdout.write(`${''.padEnd(50)}${steps.map((step) => `${step}, ms`.padStart(10).padEnd(16)).join('')}\n`);
+process.stdout.write(`${''.padEnd(50)}${steps.map(() => '  clock   CPU  ').join(' ')}\n`);
+const all: { readonly name: string; readonly field: string; readonly answers: Answers }[] = [];
+for (const name of positionals.length > 0 ? positionals : NAMES) {
   const { $schema: _schema, ...study } = JSON.parse(readFileSync(join(EXAMPLES, `${name}.json`), 'utf8'));
-  const first: Taken[] = [];
-  const exact: Taken[] = [];
-  const again: Taken[] = [];
-  const edited = new Map<string, Taken[]>(Object.keys(EDITS).map((edit) => [edit, []]));
-  const whole: Taken[] = [];
-  const robust: Taken[] = [];
-  const sensitive: Taken[] = [];
-  for (let round = 0; round < ROUNDS; round += 1) {
-    const folder = mkdtempSync(join(tmpdir(), 'lockstep-advice-bench-'));
-    const engine = unwrap(
-      await openEngine({ databaseFile: join(folder, 'bench.db'), resourceFolder: ROOT, host: 'cli', workers: 2 }),
-    );
-    const recommend = (edit: StudyFile, look: 'coarse' | 'fastest' | 'all' = 'fastest'): Promise<Taken> =>
-      timeOf(async () => unwrap(await engine.call('advice.recommend', { study: edit, folder: EXAMPLES, look })));
-    try {
-      first.push(await recommend(study, 'coarse'));
-      exact.push(await recommend(study));
-      again.push(await recommend(study));
-      for (const [edit, times] of edited) times.push(await recommend(EDITS[edit](study, round)));
-      whole.push(await recommend(study, 'all'));
-      robust.push(
-        await timeOf(async () => unwrap(await engine.call('advice.uncertainty', { study, folder: EXAMPLES }))),
-      );
-      sensitive.push(
-        await timeOf(async () => unwrap(await engine.call('advice.sensitivity', { study, folder: EXAMPLES }))),
-      );
-    } finally {
-      await engine.close();
-      rmSync(folder, { recursive: true, force: true });
+  const folder = mkdtempSync(join(tmpdir(), 'lockstep-advice-bench-'));
+  const engine = unwrap(
+    await openEngine({ databaseFile: join(folder, 'bench.db'), resourceFolder: ROOT, host: 'cli', workers: 2 }),
+  );
+  try {
+    write(name, '(opened)', await answersOf(engine, study));
+    write(name, '(unchanged)', await answersOf(engine, study));
+    for (const field of fields) {
+      const taken: Answers[] = [];
+      for (let round = 0; round < rounds; round += 1) {
+        const other = EDITS[field](study, round);
+        if (JSON.stringify(other) !== JSON.stringify(study)) taken.push(await answersOf(engine, other));
+      }
+      if (taken.length === 0) continue;
+      const answers = least(taken);
+      all.push({ name, field, answers });
+      write(name, field, answers);
     }
+  } finally {
+    await engine.close();
+    rmSync(folder, { recursive: true, force: true });
   }
-  write(name, 'first, coarse', first);
-  write(name, 'first, exact', exact);
-  write(name, 'unchanged', again);
-  for (const [edit, times] of edited) write(name, edit, times, EXACT_MS);
-  write(name, 'ties and maps', whole);
-  write(name, 'least regret', robust, ROBUST_MS);
-  write(name, 'sensitivity', sensitive, SENSITIVITY_MS);
+}
+for (const step of steps) {
+  const missed = all.filter(({ answers }) => answers[step].ms > STEPS[step]).length;
+  const sure = all.filter(({ answers }) => answers[step].processorMs / 2 > STEPS[step]).length;
+  process.stdout.write(`\n${step}: ${all.length} edits, ${missed} above ${STEPS[step]} ms, ${sure} on any two cores\n`);
+  const slowest = all.toSorted((a, b) => b.answers[step].processorMs - a.answers[step].processorMs);
+  for (const { name, field, answers } of slowest.slice(0, Number(options.worst))) write(name, field, answers);
 }
