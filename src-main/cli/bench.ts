@@ -594,7 +594,7 @@ function printProfile(
   if (isStandIn(profile.backend))
     say(
       terminal,
-      'Of the loop that stands in for a kernel: schedulers, divergentBranchCycles and launchOverheadMs are facts of the device, the other parameters are those of the loop.',
+      'Fitted to the loop that stands in for a kernel: schedulers, divergentBranchCycles and launchOverheadMs are facts of the device, the other parameters those of the loop.',
     );
   printTable(
     terminal,

@@ -98,7 +98,7 @@ export interface UncertainDesign {
   readonly highMs: number;
   /** Mean: 0.04 is 4 % over the best. */
   readonly expectedRegret: number;
-  /** Of being within 3 % of the best, 0…1. */
+  /** Chance of being within 3 % of the best, 0…1. */
   readonly chanceBest: number;
   /** Nine of ten draws lose less. */
   readonly worst90: number;

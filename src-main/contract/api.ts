@@ -249,7 +249,7 @@ export interface RankRow {
 /** A row as exports write it. */
 export interface ExportRow extends RankRow {
   /**
-   * Of a measured design: the part of `predictedMs` that ordering the units before the launch takes, ms. Measurements
+   * The part of `predictedMs` that ordering the units before the launch takes, ms, for a measured design. Measurements
    * time the kernel alone, so a measured time stands beside `predictedMs` less this. Of any other design 0.
    */
   readonly orderingMs: number;
@@ -429,7 +429,7 @@ export interface Roofline {
   readonly sampledFrom: number;
   readonly designIndex: Float64Array;
   readonly timeMs: Float64Array;
-  /** Of each design, over its whole time. Both are known: a design of a kernel that moves nothing is left out. */
+  /** For each design, over its whole time. Both are known: a design of a kernel that moves nothing is left out. */
   readonly issueGips: Float64Array;
   readonly bandwidthGbS: Float64Array;
 }

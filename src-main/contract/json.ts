@@ -2,11 +2,11 @@ import { fail, ok, type Result } from '../../src-workers/domain/result.ts';
 
 const SPACE = /[ \t\n\r]*/y;
 const TOKEN = /[{}[\],:]|-?(?:0|[1-9]\d*)(?:\.\d+)?(?:[eE][+-]?\d+)?|true|false|null/y;
-/** Parts of a string, one after another: one expression for all of it would need a stack as high as it has escapes. */
+/** The two kinds of parts of a string. One expression for a whole string would overflow the stack on many escapes. */
 const PLAIN = /[^"\\\u0000-\u001f]*/y; // eslint-disable-line no-control-regex -- JSON forbids them in strings
 const ESCAPE = /\\(?:["\\/bfnrt]|u[0-9a-fA-F]{4})/y;
 
-/** No file of ours is nested deeper than a tenth of it, and what reads the values calls itself for each level. */
+/** Our files have at most a tenth of these levels. The reader of values is recursive, and needs a limit. */
 const MAX_LEVELS = 100;
 
 /** The token that begins at `offset`; '' where none does. */

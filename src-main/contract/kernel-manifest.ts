@@ -79,7 +79,7 @@ const FILE_FORM =
   'path beside the manifest of raw elements, lowest byte first; or MATRIX.mtx#rowStarts, #columns or #values: an array of a Matrix Market file by rows';
 
 const TYPE = `must be ${TYPE_FORM}`;
-/** Of one value; empty of a struct. */
+/** The type of one value; empty for a struct. */
 const plainType = (type: string): string => {
   const found = elementType(type);
   return found && !found.isStruct ? found.value : '';
@@ -119,26 +119,26 @@ const argumentSchema = v.pipe(
         v.string(TYPE),
         v.maxLength(60, TYPE),
         v.check((value) => elementType(value) !== null, TYPE),
-        v.description(`Of its elements: ${TYPE_FORM}. WGSL has u32, i32 and f32`),
+        v.description(`Type of its elements: ${TYPE_FORM}. WGSL has u32, i32 and f32`),
       ),
       file: v.optional(
         v.pipe(
           path,
           v.description(
-            `Of an input: ${FILE_FORM}; or "${LENGTHS_FILE_NAME}": the length of each unit; or "${ORDER_FILE_NAME}": the units in the order in which the design takes them`,
+            `File of an input: ${FILE_FORM}; or "${LENGTHS_FILE_NAME}": the length of each unit; or "${ORDER_FILE_NAME}": the units in the order in which the design takes them`,
           ),
         ),
       ),
       value: v.optional(
         v.union(
           [
-            described('Of a scalar'),
+            described('Value of a scalar'),
             v.strictObject({ file: v.pipe(path, v.description('Path beside the manifest of the bytes of a struct')) }),
           ],
           'must be a number, arithmetic, or of a struct {"file": …}',
         ),
       ),
-      output: v.optional(v.pipe(outputSchema, v.description('Of an array that the kernel writes'))),
+      output: v.optional(v.pipe(outputSchema, v.description('An array that the kernel writes'))),
     },
     'must be an object with "name", "type" and one of "file", "value" and "output"',
   ),

@@ -201,9 +201,7 @@ export const kernelSchema = v.strictObject(
     serialFraction: v.optional(
       v.pipe(
         between(0, 1),
-        v.description(
-          'Of split iterations: part of an iteration that does not speed up when threads share a unit, 0 to 1',
-        ),
+        v.description('Part of a split iteration that does not speed up when threads share a unit, 0 to 1'),
       ),
       KERNEL_DEFAULTS.serialFraction,
     ),
@@ -211,7 +209,7 @@ export const kernelSchema = v.strictObject(
       v.pipe(
         figure,
         v.description(
-          'Of split iterations: cost of one cooperation step (of log2 of the threads per unit) in every iteration, as a fraction of an iteration',
+          'Cost of one cooperation step in a split iteration, as a fraction of the iteration; there are log2(threads per unit) steps',
         ),
       ),
       KERNEL_DEFAULTS.cooperationCost,
@@ -243,18 +241,18 @@ export const kernelSchema = v.strictObject(
     prologue: phase('What a thread runs once, before its first unit', 'thread'),
     unit: phase('What runs once a unit, before and after its iterations', 'unit'),
     combine: phase(
-      'A step of the tree that combines the results of a unit which threads share, log2 of the threads per unit of them. Left out of dealt iterations it is assumed',
+      'One step of the tree that combines the results of threads that share a unit; there are log2(threads per unit) steps. Assumed for dealt iterations if left out',
       'unit',
     ),
     refill: phase(
-      'What one loop over all units (flattened, or fetching) runs where it changes its unit; left out: as once a unit',
+      'What a loop over all units (flattened, or fetching) runs when it changes to another unit. If left out, the same as once a unit',
       'unit',
     ),
     search: phase(
-      'A step of the binary search for the start of an even share (nonzero-split, merge-path on a GPU). Left out it is assumed',
+      'One step of the binary search for the start of an even share (nonzero-split, merge-path on a GPU). Assumed if left out',
       'unit',
     ),
-    carry: phase('What hands on the unit that the end of an even share cuts. Left out it is assumed', 'unit'),
+    carry: phase('Passing on a unit that the end of an even share cuts in two. Assumed if left out', 'unit'),
     kneeSoftness: v.optional(
       v.pipe(
         between(1, 100),
@@ -326,21 +324,21 @@ export const implementationSchema = v.strictObject(
     axes: v.optional(
       v.pipe(
         v.strictObject({
-          threadsPerUnit: v.optional(v.pipe(countAxis, v.description('Of the threads per unit of the study'))),
+          threadsPerUnit: v.optional(v.pipe(countAxis, v.description('Some of the threads per unit of the study'))),
           loop: v.optional(
             v.pipe(
               list(v.picklist(['nested', 'flattened']), 2, 'loop forms'),
-              v.description('Of the loops of the study'),
+              v.description('Some of the loops of the study'),
             ),
           ),
           balancing: v.optional(
-            v.pipe(list(text(128), 64, 'strategies'), v.description('Of the balancings of the study')),
+            v.pipe(list(text(128), 64, 'strategies'), v.description('Some of the balancings of the study')),
           ),
-          blockThreads: v.optional(v.pipe(countAxis, v.description('Of the threads per block of the study'))),
+          blockThreads: v.optional(v.pipe(countAxis, v.description('Some of the threads per block of the study'))),
           registerCap: v.optional(
             v.pipe(
               list(v.nullable(count(1024)), 64, 'caps (a whole number, or null for none)'),
-              v.description('Of the register caps of the study'),
+              v.description('Some of the register caps of the study'),
             ),
           ),
         }),
@@ -397,7 +395,7 @@ export const axesSchema = v.strictObject(
       v.pipe(
         list(v.nullable(count(1024)), 64, 'widths (a whole number, or null for one row)'),
         v.description(
-          'Of units in rows (workload.width): threads of a block side by side, the others above them, so that it takes a tile of the units (balancing none). null, or left out: a block takes units that follow one another',
+          'Threads of a block side by side, where units lie in rows (workload.width) and balancing is none: the other threads lie above them, and a block takes a tile. With null, or if left out, a block takes consecutive units',
         ),
       ),
     ),
@@ -405,7 +403,7 @@ export const axesSchema = v.strictObject(
       v.pipe(
         countAxis,
         v.description(
-          'Units each slot processes; the grid follows. Values of the three launch fields are values of one axis',
+          'Units that each slot processes; the grid follows from it. The three launch fields give values of one axis',
         ),
       ),
     ),

@@ -36,9 +36,9 @@ export interface Budget {
 
 /** When a task hangs, by its processor time, so that a busy machine ends none. */
 export interface TaskLimits {
-  /** Of one step, ms: a design or a replication takes a second or two at most. */
+  /** Time limit of one step, ms. A design or a replication takes a second or two at most. */
   readonly stepMs: number;
-  /** Of a task that counts no steps, ms, such as reading a file of gigabytes. */
+  /** Time limit of a task that counts no steps, ms, such as reading a file of gigabytes. */
   readonly taskMs: number;
   /** Between two looks at the tasks, time on the clock, ms. */
   readonly lookMs: number;

@@ -9,8 +9,8 @@ export type Look = 'coarse' | 'fastest' | 'all';
 export interface CoarseFirstCalls<In, Out> {
   ask(input: In, look: Look): Promise<Result<Out>>;
   /**
-   * Of each input that rests, the exact answer or its failure, and then the whole one; before them, coarse answers of inputs that still
-   * change.
+   * Shows the exact answer of each input that rests, or its failure, and then the whole one. Inputs that still change
+   * get coarse answers.
    */
   show(answer: Result<Out>, input: In, look: Look): void;
 }

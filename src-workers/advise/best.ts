@@ -62,7 +62,7 @@ export function keepBest(wanted: number, limitMs = Infinity, most = Infinity): B
   const columns = allocateChunk(0, capacity);
   const designs = new Float64Array(capacity);
   let size = 0;
-  /** Of them, those that the limit is found among. */
+  /** How many of them the limit is found among. */
   let ranked = 0;
   let limit = limitMs;
   const lower = (): void => {

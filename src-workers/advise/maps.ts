@@ -18,7 +18,7 @@ export interface BestMaps {
   }[];
 }
 
-/** Of each cell that a part of the designs falls into: its fastest design; where none is valid, one of them with time NaN. */
+/** The fastest design of each cell that some designs fall into. If none of them is valid, one of them with time NaN. */
 export interface CellBests {
   readonly designs: Uint32Array;
   readonly timeMs: Float64Array;
@@ -123,7 +123,7 @@ export function bestMaps(
   return { rows, columns, maps: times.map((timeMs, map) => ({ timeMs, ...best[map] })) };
 }
 
-/** Of each of `count` lines the nearest of the chosen ones. */
+/** For each of `count` lines, the nearest of the chosen ones. */
 function nearest(chosen: readonly number[], count: number): readonly number[] {
   return Array.from({ length: count }, (_, line) =>
     chosen.reduce((one, other) => (Math.abs(other - line) < Math.abs(one - line) ? other : one)),

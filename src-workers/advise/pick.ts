@@ -6,14 +6,14 @@ import { axisCounts } from '../space/axes.ts';
 /**
  * The rule by which one design is recommended: of those that the model gives the same time (`AGREEMENT_FRACTION`), the one that is the
  * least work to write and to run. A tie band is wider: measurements may order two such designs either way, but the predicted time is
- * still the best guess, and giving up 20 % of it for a simpler design would cost time on average. Of block sizes people write and tune
- * for the usual ones, which also divide the threads of a multiprocessor evenly; the number of blocks is left to the time.
+ * still the best guess, and giving up 20 % of it for a simpler design would cost time on average. People write and tune
+ * for the usual block sizes, which also divide the threads of a multiprocessor evenly; the number of blocks is left to the time.
  */
 export const PICK_RULE =
-  'Of designs within 1.5 % of the fastest the simplest: without a register cap, without balancing, nested loops, the fewest threads per unit, blocks of one row, then blocks of 128 or 256 threads, other powers of two, multiples of 64; of those the fastest.';
+  'Picks the simplest design within 1.5 % of the fastest: without a register cap, without balancing, nested loops, the fewest threads per unit, blocks of one row, then blocks of 128 or 256 threads, other powers of two, multiples of 64; the fastest among equals.';
 /** The same on a CPU. */
 export const CORES_RULE =
-  'Of designs within 1.5 % of the fastest the simplest: even rows, then the fewest cores; of those the fastest.';
+  'Picks the simplest design within 1.5 % of the fastest: even rows, then the fewest cores; the fastest among equals.';
 
 /** How usual a block size is: 0 for 128 and 256, 1 for other powers of two, 2 for multiples of 64, 3 for the others. */
 export function blockOddity(blockThreads: number): number {
@@ -55,7 +55,7 @@ export function simplerFirst(axes: SpaceAxes, { timeMs, gridBlocks }: DesignFigu
     axes.devices.map(({ kind }) => Number(kind === 'cpu')),
   );
   const keys = [
-    // Of two caps the looser one: it spills less.
+    // The looser of two caps wins: it spills less.
     on(
       'registerCap',
       axes.registerCap.map((value) => (value === null ? 0 : 1 / value)),

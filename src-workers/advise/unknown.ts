@@ -115,7 +115,7 @@ export function drawnKernel(
     const path = `kernel.${field}`;
     const rank = rankOf(path);
     if (field === 'accesses') {
-      // Of accesses the part of the gathers that miss is open.
+      // For listed accesses, the part of the gathers that miss is still unknown.
       drawn = { ...drawn, accesses: kernel.accesses?.map((access) => drawnAccess(access, laws[path], rank)) };
       continue;
     }

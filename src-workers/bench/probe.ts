@@ -154,7 +154,7 @@ export interface FittingMeasurement {
  * Repeats that are not reduced further while units can be: 6 give a 95 % interval of the median, one may be an outlier.
  */
 const FEWEST_REPEATS = 7;
-/** Of a design's time limit: the slowest design may be none of those probed. */
+/** The part of a design's time limit that a probed one may take: the slowest design may not be among those probed. */
 const CASE_SHARE = 0.5;
 
 /** Fewer repeats first, since they change only how sure a median is; then fewer units. */

@@ -120,7 +120,7 @@ const REFILL_INSTRUCTIONS = 26;
 const START_INSTRUCTIONS = 9;
 /** What one loop over all units adds to each pass. */
 const FLATTENED_INSTRUCTIONS = 3;
-/** Of a combining step: the exchange and the sum. */
+/** Instructions of a combining step: the exchange and the sum. */
 const COMBINE_INSTRUCTIONS = 2;
 
 /** The parts of the loop where u threads share a unit: as near to the profile as its own needs allow, and none of its classes is lost. */

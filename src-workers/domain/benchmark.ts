@@ -37,7 +37,7 @@ export function isStandIn(backend: BenchBackend | 'external'): boolean {
 export interface UnitLoopProfile extends Omit<SecondUnitLoopProfile, 'version'> {
   readonly version: 3;
   readonly sharing: Sharing;
-  /** Of the kernel's phases: instructions once a unit, and in each step that combines the results of its threads. */
+  /** Instructions of the kernel's phases: once a unit, and in each step that combines the results of its threads. */
   readonly unitInstructions: number;
   readonly combineInstructions: number;
 }

@@ -46,7 +46,7 @@ function partOf(device: GpuDevice, multiprocessors: number, slice: boolean): Gpu
   const reach = (BYTES_PER_MULTIPROCESSOR_CYCLE * multiprocessors * clockMhz) / 1e3;
   const text = `${multiprocessors} of ${all} ${vendor === 'nvidia' ? 'SMs' : 'multiprocessors'}`;
   const shared = slice
-    ? 'a share as large as that of the multiprocessors, as of a multi-instance slice'
+    ? 'the same share as of the multiprocessors, as in a multi-instance slice'
     : `all of it, with nothing beside this part; at most ${BYTES_PER_MULTIPROCESSOR_CYCLE} bytes per multiprocessor and cycle`;
   const whole = sources['*'] ?? '';
   return {

@@ -76,7 +76,7 @@ export interface DeviceAgreement {
   /** |predicted / measured − 1|, as a sweep predicts them. */
   readonly medianError: number;
   readonly p90Error: number;
-  /** Of all launches, and of each kind; none where they are predicted in proportion, or with measured cycles. */
+  /** Errors of all launches, and of each kind; none where they are predicted in proportion, or with measured cycles. */
   readonly intervals: readonly TimeInterval[];
 }
 

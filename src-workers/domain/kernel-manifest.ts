@@ -103,7 +103,7 @@ export interface KernelArgument {
   /** As `elementType` reads it. */
   readonly type: string;
   readonly file?: string | undefined;
-  /** Of a struct the file that has its bytes. */
+  /** The file that has the bytes of a struct. */
   readonly value?: ManifestNumber | { readonly file: string } | undefined;
   readonly output?: KernelOutput | undefined;
 }

@@ -725,8 +725,8 @@ export const lengthsText = (lengths: string): string =>
   lengths.replace(/^stored:[0-9a-f]{64}:?/, '') || 'an imported file';
 
 /**
- * Every input that times on a device depend on: the work, the kernel, then the device.
- * @param implementation those of this one alone
+ * Lists every input that the times of a device depend on: the work, the kernel, then the device.
+ * @param implementation leaves out the inputs of the other implementations
  */
 export function inputFacts(inputs: PredictionInputs, device: Device, implementation?: string): readonly InputFact[] {
   const { workload, pipeline } = inputs;

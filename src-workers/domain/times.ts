@@ -29,7 +29,7 @@ export function timeUnit(timeMs: number): TimeUnit {
 export function timeIn(unit: TimeUnit, timeMs: number): string {
   if (!Number.isFinite(timeMs)) return '–';
   const value = timeMs * unit.perMs;
-  // Of a number that large nobody knows the digits.
+  // Nobody knows the digits of a number that large.
   if (Math.abs(value) >= 1e16) return value.toExponential(2).replace('e+', 'e').replace('-', '\u2212');
   const size = Math.log10(Number(Math.abs(value).toPrecision(4)));
   const decimals = value === 0 ? 0 : Math.max(0, Math.min(7, 3 - Math.floor(size)));

@@ -27,7 +27,7 @@ export interface KeptBand {
   readonly dataset: string;
 }
 
-/** Of a device of the catalogue. */
+/** How predictions for a device of the catalogue agree with measurements. */
 export interface KeptAgreement extends DeviceAgreement {
   readonly device: string;
 }
@@ -38,7 +38,7 @@ export interface MeasuredChip {
   readonly name: string;
   readonly architecture: string;
   readonly multiprocessors: number;
-  /** Of its board: the only figure here in which boards of a chip differ. */
+  /** The only figure here in which boards of one chip differ. */
   readonly memoryBandwidthGbS: number;
 }
 

@@ -29,9 +29,9 @@ export interface ShapeFamily {
   /** What is held, in words. */
   readonly name: string;
   readonly kinds: readonly ImplementationKind[];
-  /** Of each design: its blocks. */
+  /** Blocks of each design. */
   readonly blocks: readonly number[];
-  /** Of each design: the threads of a block; where the predictions are equal, the rule of the pick chooses by them. */
+  /** Threads per block of each design. The rule of the pick chooses by them where predictions are equal. */
   readonly threads: readonly number[];
   readonly labels: readonly string[];
   readonly predicted: Float64Array;

@@ -80,7 +80,7 @@ const sum = (values: readonly number[]): number => values.reduce((all, one) => a
 /**
  * What an iteration reads and writes: arrays by how their addresses grow. Parts of one element count as one access; a footprint is not known.
  * @param counted the instructions of an iteration
- * @param unrolled iterations that they are
+ * @param unrolled how many iterations of the source these instructions do
  */
 export function accessesOf(
   code: readonly Instruction[],

@@ -10,7 +10,7 @@ const MAX_LOOPS = 1000;
 
 export interface Graph {
   readonly code: readonly Instruction[];
-  /** Of the blocks that can be reached, in reverse postorder: the first instruction, and the one behind the last. */
+  /** First instruction of each reachable block, and the one behind its last, in reverse postorder. */
   readonly from: Int32Array;
   readonly to: Int32Array;
   readonly after: readonly (readonly number[])[];

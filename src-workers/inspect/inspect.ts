@@ -162,7 +162,7 @@ function oneKernel(label: string, known: readonly Named[], { entry, arch }: Aske
   return ok({ entry: wanted[0], arch: arch ?? archs[0] ?? null });
 }
 
-/** Of machine code where there is some, with the marks that only PTX has. */
+/** Takes machine code where there is some, with the marks that only PTX has. */
 function loopsOf(
   ptx: KernelCode | undefined,
   sass: KernelCode | undefined,

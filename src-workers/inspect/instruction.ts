@@ -12,7 +12,7 @@ export interface Instruction {
   readonly guarded: boolean;
   /** Whether it brings a value from device memory. */
   readonly loads: boolean;
-  /** Of what goes to memory, those that a lane moves; else 0. */
+  /** Bytes that a lane moves to or from memory; else 0. */
   readonly bytes: number;
   /** Its access to device memory, a load, a store or an atomic: bytes of a lane, and the registers of the address. */
   readonly access: { readonly bytes: number; readonly address: readonly string[] } | null;

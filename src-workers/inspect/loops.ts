@@ -331,7 +331,7 @@ function chooseLoop(found: readonly Found[], rests: ReadonlyMap<number, number>)
   if (main.length > 0)
     return choose(
       long.length > 0 ? long : main,
-      'the innermost loop; the end of none depends on data that differs between threads',
+      'the innermost loop: no loop ends by data that differs between threads',
     );
   return null;
 }

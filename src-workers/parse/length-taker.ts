@@ -157,8 +157,8 @@ function takeEdges(label: string, place: (at: number, isTarget: boolean) => Plac
       const law = empiricalLaw(countLengths(lengths), label);
       if (!law.ok) return law;
       const note = undirected
-        ? 'Each vertex of the edge list is a unit, by its number; its length is its degree, since the edges are undirected.'
-        : 'Each vertex of the edge list is a unit, by its number; its length is its out-degree, the edges of which it is the source. Where edges have no direction, each must be there from both of its ends.';
+        ? 'Each vertex of the edge list is a unit, in the order of the numbers. Its length is its degree, since the edges are undirected.'
+        : 'Each vertex of the edge list is a unit, in the order of the numbers. Its length is its out-degree: how many edges start at it. If edges have no direction, list each of them from both ends.';
       return { ok: true, value: { law: law.value, form: 'edges', units: vertices, lengths, note } };
     },
   };

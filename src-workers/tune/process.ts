@@ -191,11 +191,11 @@ export interface Process {
   /** Forgets all but the first designs. */
   keep: (count: number) => void;
   expect: (z: Float64Array) => {
-    /** Expected values of all designs, by those of the known ones. */
+    /** Expected values of all designs, given the values of the known ones. */
     readonly mean: Float64Array;
-    /** Errors of the known ones, each expected by those before it, over their deviations. */
+    /** Errors of the known designs, each predicted from those before it, in standard deviations. */
     readonly errors: Float64Array;
-    /** Errors of measuring the known ones, over the variances of their noise. */
+    /** Errors of the measurements of the known designs, divided by the variances of their noise. */
     readonly pulls: Float64Array;
   };
   /** Covariances of z less e at some designs: the lower triangle. */

@@ -121,7 +121,7 @@ describe('the recommendation', () => {
     expect(text).toContain(`study not saved, design ${designIndex}.`);
     expect(text).toMatch(
       new RegExp(
-        `^// ${ties.count} designs? of this device are tied\\. Of designs within 1.5 % of the fastest the simplest`,
+        `^// ${ties.count} designs? of this device are tied\\. Picks the simplest design within 1.5 % of the fastest`,
         'm',
       ),
     );

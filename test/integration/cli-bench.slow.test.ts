@@ -116,7 +116,7 @@ it('measures, compares, calibrates, and keeps what is of the stand-in out of a s
   writeFileSync(study, before);
   const plain = await calibrate('2', {});
   expect(plain.out).toMatch(/latencyCycles/);
-  expect(plain.out).toMatch(/Of the loop that stands in for a kernel/);
+  expect(plain.out).toMatch(/Fitted to the loop that stands in for a kernel/);
   expect(plain.out).toMatch(/On designs held out of the fit \(5 folds\)/);
   expect(plain.out).not.toMatch(/Kept/);
   const other = documentOf<{ basis: object }>(await bench('2', { compare: true, profile: 1, json: true }));

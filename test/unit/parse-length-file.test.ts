@@ -131,7 +131,7 @@ describe('files of lengths, by their content', () => {
     expect(await note(made('csc.npz'))).toMatch(/the entries of each column, .*\(CSC\)/);
     expect(await note(made('bsr.npz'))).toMatch(/the blocks of each row of blocks, .*\(BSR\)/);
     expect(await note(made('several.npz'), { length: 'second' })).toBe('The lengths are the array second.');
-    expect(await note(text('source,target\n0,1\n'))).toMatch(/out-degree, the edges of which it is the source/);
+    expect(await note(text('source,target\n0,1\n'))).toMatch(/out-degree: how many edges start at it/);
     expect(await note(made('one.npz'))).toBeUndefined();
   });
 

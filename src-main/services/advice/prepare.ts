@@ -38,7 +38,7 @@ export interface AdvisedStudy {
   readonly study: Study;
   readonly axes: SpaceAxes;
   readonly devices: readonly AdvisedDevice[];
-  /** Of all its implementations, or of one. */
+  /** Inputs of all its implementations, or of one. */
   facts(device: Device, implementation?: string): readonly InputFact[];
 }
 

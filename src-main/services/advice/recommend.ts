@@ -26,7 +26,7 @@ import { describeDesign } from '../../../src-workers/predict/designs.ts';
 
 export interface RecommendOptions {
   readonly deviceId?: string | undefined;
-  /** Of the study's space; of another device: the same design of this one. */
+  /** A design of the study's space. If it is of another device, the same design on this one is taken. */
   readonly baseline?: number | null | undefined;
   /** The design to explain instead of the one that the rule picks. Of the study's space; of another device: the same design of this one. */
   readonly design?: number | undefined;

@@ -188,7 +188,7 @@ async function promisingDesigns(
   const few = first.filter((_, at) => at % 2 === 0);
   const ms = await times(variants, few);
   const group = groupOf({ counts: axisCounts(plan.axes) });
-  // Of each draw the fastest, of each group its best, and of the best group that of each block size.
+  // The fastest of each draw, the best of each group, and the best of each block size within the best group.
   const least = regrets[order[0]]?.expected ?? Infinity;
   const near = order.filter((at) => (regrets[at]?.expected ?? Infinity) <= least + FAR);
   const kept = new Set<number>([...near, ...winners].map((at) => groups[at]));

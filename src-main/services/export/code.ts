@@ -27,7 +27,7 @@ export interface CodeSource {
   readonly law: LengthLaw;
   /** Whether the design launches its blocks for any number of units; else as many as its units per slot need. */
   readonly isGridFixed: boolean;
-  /** Of units in rows; else `null`. */
+  /** The image, where units lie in rows; else `null`. */
   readonly image: ImageOfUnits | null;
 }
 
@@ -61,7 +61,7 @@ export function head(
 export function gridForNote({ isGridFixed }: CodeSource, fixed: string, what = 'units'): string {
   return isGridFixed
     ? `Blocks that cover a number of ${what}: as many as the design fixes, and more where a slot would have more than units_per_thread. ` +
-        `A kernel whose slots go on by the whole grid takes ${fixed} for any number.`
+        `A kernel whose slots move on by the whole grid can launch ${fixed} for any number.`
     : `Blocks that cover another number of ${what} with the same work per slot.`;
 }
 

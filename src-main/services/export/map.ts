@@ -20,7 +20,7 @@ interface DeviceMap {
   readonly x: { readonly label: string; readonly texts: readonly string[] };
   readonly y: { readonly label: string; readonly texts: readonly string[] };
   readonly timeMs: readonly (number | null)[];
-  /** Of each cell, which of `settings` its best design has on the axes that are not drawn. */
+  /** For each cell, which of `settings` its best design has on the axes that are not drawn. */
   readonly setting: readonly number[];
   readonly settings: readonly string[];
   /** Where the chosen design stands; −1 on the maps of other devices. */

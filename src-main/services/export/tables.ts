@@ -54,7 +54,7 @@ export function plainRow(row: ExportRow, weighed?: UncertainDesign) {
       high: row.measured.highMs,
       repeats: row.measured.repeats,
       device: row.measured.measuredOn,
-      // Of the kernel alone, which is what was timed; `predictedMs` counts balancing in.
+      // The kernel alone was timed, so this is its prediction; `predictedMs` includes balancing.
       predicted: row.predictedMs - row.orderingMs,
     },
     tied: row.tied,

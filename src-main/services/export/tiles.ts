@@ -33,6 +33,6 @@ export function tileNumbers(
     ['image_height', image.height, 'Rows of an image.'],
     ['image_units', image.units, 'Units of an image; more units are further images.'],
     ['tiles_across', across, 'Tiles side by side in an image.'],
-    ['tiles_per_image', across * down, 'Tiles of an image, each for a block in one round.'],
+    ['tiles_per_image', across * down, 'Tiles of an image. In each round a block takes one.'],
   ];
 }

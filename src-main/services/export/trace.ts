@@ -17,7 +17,7 @@ interface TraceEvent {
   readonly args?: Readonly<Record<string, string | number>>;
 }
 
-/** Of the launches and what is counted over the whole device; multiprocessor m is process m + 2. Viewers take 0 for none. */
+/** Process of the launches and of the whole device's counters. Multiprocessor m is m + 2; viewers take 0 for none. */
 const DEVICE = 1;
 const FIRST_THREAD = 1;
 const firstProcess = DEVICE + 1;

@@ -82,7 +82,7 @@ export function tunerDesigns(
     const { threadsPerUnit, loop, balancing, blockThreads, gridBlocks, registerCap, implementation } = row.design;
     const isFixed = launch.kind !== 'units-per-thread';
     const own = { unitsPerThread: isFixed ? 0 : launch.value, gridBlocks: isFixed ? gridBlocks : 0 };
-    // Of the same launch, written in two ways, one is enough; for other numbers of units, which Triton alone asks for, they differ.
+    // One launch written in two ways is listed once. Only Triton asks for other numbers of units, where the two differ.
     const launched = tuner === 'triton' ? Object.values(own) : [gridBlocks, row.design.unitsPerThread];
     const key = [implementation, threadsPerUnit, loop, balancing, blockThreads, registerCap, ...launched];
     if (seen.has(key.join('|'))) continue;

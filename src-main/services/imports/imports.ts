@@ -67,7 +67,7 @@ const HEAD_BYTES = 65_536;
 const MAX_BATCH_CASES = 1000;
 const MAX_BATCH_TIMES = 20_000;
 
-/** Reads a file to import; of the folder of a bundle its results, of all slices. Fails above the limit. */
+/** Reads a file to import, or the results of all slices in the folder of a bundle. Fails above the size limit. */
 export async function readImportFile(path: string): Promise<Result<Uint8Array>> {
   const names = await readdir(path).catch(() => null);
   if (!names) return readBytes(path, MAX_IMPORT_BYTES);

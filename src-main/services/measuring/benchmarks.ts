@@ -62,7 +62,7 @@ const MAX_LOSSES = 5;
 
 interface PlannedMeasurement {
   readonly plan: BenchPlan;
-  /** Of the units' lengths. */
+  /** The digest of the units' lengths. */
   readonly digest: string | null;
   readonly request: MeasuringRequest;
   readonly view: RunView | null;
@@ -208,7 +208,7 @@ function flushRefusal(target: string, isOwnKernel: boolean): Result<never> {
   return fail('unsupported', message, { field: 'cache' });
 }
 
-/** Of a kernel in CUDA: what measures it makes its command lines. */
+/** Stands in for the command lines of a kernel in CUDA, which the program that measures makes. */
 const KERNEL_PROGRAM = { exec: '{binary}', build: null, folder: '.' };
 
 function groupWidth(view: RunView, deviceId: string): number | null {

@@ -225,7 +225,7 @@ export function standInOf(kernel: KernelProfile, backend: BenchBackend): UnitLoo
   return backend === 'webgpu' ? unitLoopProfile(kernel, backend) : null;
 }
 
-/** Of a program of the person's own, and of a CPU: they run no stand-in. */
+/** For a person's own program and for a CPU, which run no stand-in. */
 const NO_LOOP: FirstUnitLoopProfile = { parallelSteps: 0, serialSteps: 0, dependentLoads: 0, tableWords: 1 };
 
 /** The units of a measurement, and the digest by which they are known again. */

@@ -18,9 +18,9 @@ import { EMULATION_TARGET, isCallerTarget, measureOn, PAGE_TARGET } from './targ
 
 /** Before a measurement: a few launches, to find out what fits the time. */
 
-/** Of one design in the probe, ms: what is slower than this has said enough. */
+/** Time limit of one design in the probe, ms. A slower one has told enough. */
 const PROBE_CASE_LIMIT_MS = 20_000;
-/** Of one round, compiling included, ms. */
+/** Time limit of one round, with compiling, ms. */
 const ROUND_LIMIT_MS = 300_000;
 /** Where the first units fill no block of any design. */
 const GROWTH = 2;

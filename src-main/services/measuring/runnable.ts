@@ -24,7 +24,7 @@ export function takesWholeUnits(text: string): boolean {
   return isWholeUnit(unwrap(parseBalancing(text)));
 }
 
-/** Of what a target can do, that which leaves out values of the space's axes. */
+/** The limits of a target that exclude values of the space's axes. */
 function boundsOf({ ranking: { axes } }: RunView, ability: Ability): readonly Bound[] {
   const bounds: Bound[] = [];
   const keep = <T>(limit: TargetLimit, axis: AxisName, values: readonly T[], can: (value: T) => boolean): void => {

@@ -58,7 +58,7 @@ export type ProgramEnd =
 
 /** The longest line that is read: values of a case can be many. */
 const MAX_LINE_BYTES = 64 * 2 ** 20;
-/** Of standard error, what is kept for a failure's message. */
+/** How much of standard error is kept for a failure's message. */
 const STDERR_TAIL_CHARACTERS = 8192;
 const MAX_SHOWN_CHARACTERS = 300;
 /** Time that standard error has to arrive after a program's end: what it started may hold it open for good. */

@@ -119,7 +119,7 @@ export function openSession(
       device = here;
     }
     answered = true;
-    // Of cases that an earlier program left unfinished, this one measures every launch.
+    // Cases that an earlier program left unfinished are measured from their first launch.
     collector = collectCases(left(), plan.repeats);
     execution.progress();
     return ok(null);

@@ -9,7 +9,7 @@ import type { BenchSuite } from '../../contract/measuring.ts';
 
 /** Benchmarks of the device itself: each repeats what a published model was held against, with its settings. */
 
-/** Of a device that does not say: cases that it turns out to be too narrow for fail. */
+/** The width assumed for a device that does not state one. Cases that turn out too wide for it fail. */
 const WIDEST_GROUP = 32;
 const DIVERGENT_ITERATIONS = 32;
 /** Terms that each thread of the binomial series sums: a launch then takes about as long as the paper's. */

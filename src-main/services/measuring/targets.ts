@@ -429,7 +429,7 @@ function once<T>(ask: () => Promise<T>): (again: boolean) => Promise<T> {
   };
 }
 
-/** Of a page's own GPU, which only the page knows. */
+/** What a page says of its own GPU, which nobody else knows. */
 type PageLimits = ProcedureArguments<'bench.start'>['limits'];
 
 export function checkLimits(target: string, limits: PageLimits): Result<null> {

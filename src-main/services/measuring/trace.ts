@@ -30,7 +30,7 @@ export interface TraceReport {
   readonly units: number;
   readonly meanLength: number;
   readonly maxLength: number;
-  /** Of groups of consecutive units, in the order of the units. */
+  /** Loss of groups of consecutive units, in the order of the units. */
   readonly computed: GivenLoss & { readonly unitsPerGroup: number };
   /** As the kernel's active lanes give it; `null` where only lengths are known. */
   readonly measured: MeasuredLoss | null;

@@ -26,7 +26,7 @@ import { checkLimits, EMULATION_TARGET, targetAbility, targetBackend, type Targe
 
 /** Designs that are considered; the time of a step is in proportion to them. */
 const MAX_CONSIDERED = 16_384;
-/** Of them the share of the best by prediction, as long as nothing shows its skill. */
+/** The part of them that are the best by prediction, while the skill of the prediction is unknown. */
 const BEST_SHARE = 0.5;
 /** Standard deviation of ln(time): the least that repeats within a minute can show, and that of a single launch. */
 const MIN_NOISE = 0.01;

@@ -25,8 +25,8 @@ export interface RecommendedDesign {
 }
 
 /**
- * Of the designs within a filter: the fastest device, and the one of its tied designs that the rule picks. A run that keeps fewer designs
- * than are tied knows the pick of all, which need not be among them.
+ * Finds the fastest device within a filter, and which of its tied designs the rule picks. A run that keeps fewer
+ * designs than are tied knows the pick of all, which need not be among them.
  */
 export function recommendedDesign(view: RunView, within: RankingFilter): RecommendedDesign | null {
   const { ranking } = view;

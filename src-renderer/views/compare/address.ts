@@ -4,7 +4,7 @@ export const COMPARE_MODES = ['best', 'same', 'measured'] as const;
 
 /** What a link to a comparison reopens. */
 export const compareAddress = {
-  /** Of earlier links: the device that changes are counted against, now the device of the study. */
+  /** The device that changes are counted against, in earlier links. Now it is the device of the study. */
   reference: textField<string | null>(null),
   mode: choiceField(COMPARE_MODES, 'best'),
   /** The design of mode `same`; absent: the reference's best. */
@@ -12,7 +12,10 @@ export const compareAddress = {
   /** Ids of devices of the run that are left out, and of further ones that are shown, by comma. */
   without: textField(''),
   also: textField(''),
-  /** Of mode `measured`: ids of runs by comma, the reference first; absent: the newest two. And the differences that do not count, %. */
+  /**
+   * In mode `measured`, ids of runs by comma, the reference first (absent: the newest two), and the differences that do
+   * not count, %.
+   */
   runs: textField(''),
   threshold: numberField(2),
   /** Rows whose values are all equal are left out. */

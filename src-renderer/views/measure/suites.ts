@@ -114,7 +114,7 @@ export function matrixPowerRows(
 export interface LoopCurve {
   readonly loops: LoopKernel;
   readonly points: readonly (readonly [lanes: number, cycles: number])[];
-  /** Of the fitted stack; empty where it could not be fitted. */
+  /** Times of the fitted stack; empty where it could not be fitted. */
   readonly model: readonly (readonly [lanes: number, cycles: number])[];
 }
 export interface LoopFindings {
@@ -233,7 +233,7 @@ function catalogueValues(device: Device | null): Readonly<Record<string, number>
   };
 }
 
-/** Of a probe that walks memory, its latency is that of memory; of arithmetic, of dependent issue. */
+/** The latency that a probe finds is that of memory if it walks memory, and that of dependent issue if it computes. */
 function catalogueValue(device: Device | null, probe: string, name: string): number | null {
   if (device?.kind === 'gpu' && name === 'latencyCycles' && /issue|arithmetic|pipeline|fma/.test(probe))
     return device.dependentIssueLatencyCycles;

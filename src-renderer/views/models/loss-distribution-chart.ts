@@ -10,7 +10,7 @@ export interface ObservedLoss {
   readonly probability: ArrayLike<number>;
 }
 export interface LossDistribution {
-  /** Of the bins; one more than there are. */
+  /** Edges of the bins; one more than there are bins. */
   readonly edges: Float64Array;
   /** Probability of each bin. */
   readonly modelled: Float64Array;

@@ -5,7 +5,7 @@ import { isAdvanced, kernelFields } from './kernel-fields.ts';
 
 /** A field of the Study view, as the palette finds it. */
 export interface FieldName {
-  /** Of the command that goes there. */
+  /** Id of the command that goes there. */
   readonly id: string;
   readonly label: string;
   readonly words: string;

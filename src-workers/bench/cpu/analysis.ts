@@ -24,7 +24,7 @@ export interface MeasuredBandwidths extends BandwidthCalibration {
   readonly cores: readonly number[];
   /** BW_i, GB/s (10⁹ bytes), bytes as STREAM counts them. */
   readonly bandwidth: readonly MedianOf[];
-  /** K = ⌈ρ/β⌉ at the ends of the intervals of ρ and β that make it least and most; `null` without intervals. */
+  /** The least and the greatest K = ⌈ρ/β⌉ that the intervals of ρ and β allow; `null` without intervals. */
   readonly saturatingCoresRange: readonly [number, number] | null;
 }
 

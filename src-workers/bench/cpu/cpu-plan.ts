@@ -7,7 +7,7 @@ export const ASSUMED_CACHE_BYTES = 64 * 2 ** 20;
 const CACHES = 4;
 /** Below this the start of the threads is no longer small beside the time. */
 const MIN_BYTES = 256 * 2 ** 20;
-/** Of the one memory, and of what is free: some is for everything else. */
+/** The part of the memory, and of what is free of it, that is used: some is left for everything else. */
 const MEMORY_FRACTION = 0.9;
 const FREE_FRACTION = 0.5;
 

@@ -153,7 +153,7 @@ async function measureCase(
       loadBytes,
       /** The work of the case that one launch does: times, ends and loads are those of one. */
       copies,
-      /** Of every launch that counts, GB/s (10⁹ bytes). */
+      /** Bandwidth of every launch that counts, GB/s (10⁹ bytes). */
       bandwidthGbS: times.map((timeNs) => bytes / timeNs),
       /**
        * When each thread ended, from the common start: all threads of the first launch that counts, then of the next.

@@ -13,13 +13,13 @@ export interface ThreadTask {
   readonly module: WebAssembly.Module;
   /** `BARRIER_WORDS` words. */
   readonly barrier: Int32Array;
-  /** Of each launch: when all threads were let go, then the end of each thread; ns of the system's steady clock. */
+  /** For each launch, when all threads were let go, then the end of each thread; ns of the system's steady clock. */
   readonly clock: BigInt64Array;
-  /** Of each launch: the part of its time to its end, 0…1, that each thread was on a core. */
+  /** For each launch, the part of the time to its end that each thread was on a core, 0…1. */
   readonly onCore: Float64Array;
   readonly launches: number;
   readonly seed: number;
-  /** Of thread 0: to the others. Of another: to thread 0. */
+  /** From thread 0 to the others, or from another to thread 0. */
   readonly ports: readonly MessagePort[];
 }
 

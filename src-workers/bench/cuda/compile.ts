@@ -17,7 +17,7 @@ export interface CudaCompilation {
   readonly hip?: { readonly threadGroupWidth: number };
   /** Folder of the CUDA sources. */
   readonly sources: string;
-  /** Of the plan; `[DEVICES_OBJECT]` for a program that only lists devices. */
+  /** Objects of the plan; `[DEVICES_OBJECT]` for a program that only lists devices. */
   readonly objects: readonly CudaObject[];
   /**
    * Such as `sm_90`, one or several; `compute_90` is for the driver to assemble, `native` for the GPUs of this machine.

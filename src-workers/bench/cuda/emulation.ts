@@ -15,7 +15,7 @@ export const EMULATION_NOTE = 'CPU emulation of CUDA: results and traces are rig
 export interface EmulatedProgram {
   /** Folder of our CUDA sources, which has the emulation. */
   readonly sources: string;
-  /** Of the program: CUDA (.cu), and C++ that it needs. */
+  /** Sources of the program: CUDA (.cu), and C++ that it needs. */
   readonly files: readonly string[];
   /** Flags for g++, such as -Iinclude and -DN=4. */
   readonly flags: readonly string[];

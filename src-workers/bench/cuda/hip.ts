@@ -8,7 +8,7 @@ import { findProgram, isProgram, pathFolders, runTool } from '../tool.ts';
 
 type Environment = Readonly<Record<string, string | undefined>>;
 
-/** Of devices for computing; a program that only names devices has no other width. */
+/** Width of devices for computing. A program that only lists devices needs no other. */
 export const HIP_GROUP_WIDTH = 64;
 
 const ASK = { timeLimitMs: 30_000 } as const;

@@ -28,9 +28,9 @@ import { arithmeticOf, entryOf, launchValues, numberOf, outputCount } from './la
 /** A person's kernel in CUDA as a program: a host of ours, generated for each entry, and built for each set of constants. */
 
 interface Folders {
-  /** Of the CUDA sources. */
+  /** Folder of the CUDA sources. */
   readonly sources: string;
-  /** Of the plan: the program is started there. */
+  /** Folder of the plan. The program is started there. */
   readonly folder: string;
   readonly cache: string;
   readonly run: string;

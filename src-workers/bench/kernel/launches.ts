@@ -169,7 +169,10 @@ export function entryOf({ name, entries }: KernelManifest, design: ImplementedPa
 
 /** Contents of the arguments in bytes, by their place. */
 export interface KernelContents {
-  /** Of an input, of a struct, and what an output holds before each launch; null of a number, of zeros, and of what the measurement makes. */
+  /**
+   * Bytes of an input or a struct, and what an output holds before each launch. Null for a number, for zeros, and for
+   * what the measurement makes.
+   */
   readonly initial: readonly (Uint8Array<ArrayBuffer> | null)[];
   readonly references: readonly (Uint8Array<ArrayBuffer> | null)[];
 }

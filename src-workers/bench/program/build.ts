@@ -44,7 +44,7 @@ export function openBuilder(
       return code === 0 ? ok('') : fail('unsupported', `The build failed: ${firstError(`${stdout}\n${stderr}`)}`);
     }
     const inputs = await inputsOf(words, folder);
-    // Of a folder with too many files nobody can say whether one has changed: its builds are kept for this run alone.
+    // Nobody checks a folder with too many files for changes: its builds are kept for this run alone.
     const cacheFolder = inputs ? keptIn.cache : keptIn.run;
     const entry = await cachedOutput(
       cacheFolder,

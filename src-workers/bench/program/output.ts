@@ -5,12 +5,12 @@ import type { ToolRun } from '../tool.ts';
 
 /** What a program said in one run. */
 export interface ProgramOutput {
-  /** Of every launch that it timed, at least one; none of an emulation. */
+  /** Times of all launches that it timed: at least one, but none from an emulation. */
   readonly timesNs: readonly number[];
   /** By its own judgement; null where it said nothing. */
   readonly correct: boolean | null;
   readonly maxError: number | null;
-  /** Of its result. */
+  /** The digest of its result. */
   readonly digest: string | null;
   /** The device that it ran on. */
   readonly device: string | null;

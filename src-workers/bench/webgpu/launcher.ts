@@ -12,7 +12,7 @@ const BUFFER_USAGE = { uniform: 0x40 | COPY_DST, storage: 0x80 | COPY_SRC | COPY
 /** Blocks beyond this many are laid out in rows: a dispatch may not be longer in one direction. */
 const MAX_BLOCKS_PER_ROW = 65_535;
 
-/** Of a launch's expected time, what is slept through. */
+/** The part of a launch's expected time that is slept through. */
 const SLEPT_SHARE = 0.9;
 
 /** What a device says, on one line: it adds while it was doing what, each on a line of its own. */
