@@ -6,6 +6,7 @@ import { interpolateCycles } from '../models/pipeline/soft-saturation.ts';
 import { decodeInto } from '../space/axes.ts';
 import { ACHIEVED_BANDWIDTH, LONGEST_SHARE } from './constants.ts';
 import { explainCpu } from './cpu.ts';
+import { keepsOrder } from './dealing/given.ts';
 import { examine, lockstepBalancing, partitionOf, type Candidate, type ClassCandidate } from './design/candidate.ts';
 import {
   balancingMs,
@@ -19,7 +20,7 @@ import {
 import type { SweepPlan } from './plan.ts';
 import { phaseDemand } from '../models/pipeline/derive.ts';
 import { paceOf } from './cost/pace.ts';
-import { meanRound } from './cost/mean-round.ts';
+import { isOneLoop, meanRound } from './cost/mean-round.ts';
 import { isInGivenOrder } from './orders.ts';
 import { pipelineOf } from './predictor.ts';
 import type { Predictor } from './tables.ts';
@@ -92,13 +93,14 @@ function explainCandidate(predictor: Predictor, candidate: Candidate): Breakdown
   // Lanes that have ended move nothing, but padding does.
   const transfer = (iterations: number): number =>
     isPadded(balancingKind) ? (transferCycles * iterations) / round.iterations : transferCycles;
-  const throughput = (iterations: number): number =>
-    Math.max(issueCycles - (round.iterations - iterations) * stepIssueCycles, transfer(iterations));
-  const spilledMs = roundsMs * throughput(round.iterations);
+  const issue = (iterations: number): number => issueCycles - (round.iterations - iterations) * stepIssueCycles;
+  const throughput = (iterations: number): number => Math.max(issue(iterations), transfer(iterations));
+  const iterations = roundIterations(predictor, candidate, timed, round.iterations);
+  const spilledMs = roundsMs * throughput(iterations);
   const cap = plan.axes.registerCap[candidate.capAt];
   const spills = pipelineOf(plan, device, cap, 0).issueCycles / pipelineOf(plan, device, null, 0).issueCycles;
   const lockstep = spilledMs / spills;
-  const useful = Math.min(round.iterations, isEvenShare(balancingKind) ? Infinity : predictor.meanLength);
+  const useful = Math.min(iterations, isEvenShare(balancingKind) ? Infinity : predictor.meanLength);
   const cooperating = (roundsMs * throughput(useful)) / spills;
   // One thread for each unit, all lanes at work: no more than what is shared, where threads split a unit better than that.
   const alone = pipelineOf(plan, device, null, 0).issueCycles * predictor.elements;
@@ -148,8 +150,7 @@ function explainCandidate(predictor: Predictor, candidate: Candidate): Breakdown
   const longestMs = (length + setupIterations(predictor, candidate)) * perIteration;
   const isCut = isEvenShare(balancingKind);
   const longestUnit = !isCut && longestMs >= LONGEST_SHARE * timed.timeMs ? { length, timeMs: longestMs } : null;
-  // Mean rounds are of independent draws in some launches over units in an order, which end before these would.
-  const issueMs = roundsMs * issueCycles * Math.min(1, kernelMs / latencyMs);
+  const issueMs = roundsMs * issue(iterations) * Math.min(1, kernelMs / latencyMs);
   const transferMs = roundsMs * transferCycles;
   const memory = device.achievedBandwidthFraction ?? ACHIEVED_BANDWIDTH;
   const bandwidthFraction = transferMs > 0 ? (memory * transferMs) / timed.timeMs : null;
@@ -167,6 +168,22 @@ function explainCandidate(predictor: Predictor, candidate: Candidate): Breakdown
     order: isInGivenOrder(predictor, candidate) ? 'given' : 'independent',
     ...(longestUnit && { longestUnit }),
   };
+}
+
+/**
+ * Iterations of a round of the launch. A mean round of one loop is of independent draws, but neighbours in a given order are alike, and their
+ * lanes end together more often.
+ */
+function roundIterations(
+  predictor: Predictor,
+  candidate: Candidate,
+  { aggregateLoss }: TimedOnGpu,
+  ofDraws: number,
+): number {
+  const balancing = lockstepBalancing(predictor, candidate);
+  const isDealt = isInGivenOrder(predictor, candidate) && keepsOrder(balancing);
+  const isSingle = isOneLoop(balancing, predictor.plan.axes.loop[candidate.loopAt]);
+  return isDealt && isSingle ? predictor.meanLength * aggregateLoss : ofDraws;
 }
 
 /** The greatest length that half a unit or more is expected to reach: of a list of lengths that of its longest. */

@@ -299,3 +299,19 @@ describe('the reconvergence stack', () => {
     expect(explainDesign(predictor, 0)!.parts.divergence).toBe(0);
   });
 });
+
+it('explains flattened loops over a given order by the rounds of that order', async () => {
+  // Neighbours are alike: lanes of one loop end together, where those of independent draws would wait.
+  const { predictor } = await predicted(
+    oneDesign({
+      workload: { lengths: 'example:mandelbrot', units: 1 << 19 },
+      axes: { loop: ['nested', 'flattened'], blockThreads: [128], unitsPerThread: [1, 4, 16] },
+    }),
+  );
+  for (let design = 0; design < 6; design += 1) {
+    const { timeMs, order, parts } = explainDesign(predictor, design)!;
+    expect(order).toBe('given');
+    expect(parts.imbalance).toBeGreaterThan(0);
+    expect(parts.lastWave).toBeGreaterThan(-0.02 * timeMs);
+  }
+});
