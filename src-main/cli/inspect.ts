@@ -5,9 +5,11 @@ import {
   INSTRUCTION_CLASSES,
   inspectedFields,
   inspectedLabel,
+  inspectedName,
   inspectedText,
   kernelFileKind,
   MAX_KERNEL_FILE_BYTES,
+  UNNAMED_KERNEL,
   unknownOf,
   withInspected,
   INSPECTED_FROM,
@@ -68,7 +70,7 @@ export async function inspectCommand(
   );
   const unknown = into === undefined ? [] : unknownOf(fields);
   if (into !== undefined) {
-    const written = await writeIntoStudy(into, fields, found.value.name);
+    const written = await writeIntoStudy(into, fields, found.value);
     if (!written.ok) return reportFailure(terminal, written.error);
   }
   if (options.json) {
@@ -122,11 +124,13 @@ function archOf(devices: readonly Device[]): string | undefined {
   return undefined;
 }
 
-async function writeIntoStudy(file: string, fields: InspectedFields, name: string): Promise<Result<null>> {
-  if (Object.keys(fields).length === 0) return fail('unsupported', `Nothing of ${name} is known that a study holds.`);
+async function writeIntoStudy(file: string, fields: InspectedFields, found: Inspection): Promise<Result<null>> {
+  if (Object.keys(fields).length === 0)
+    return fail('unsupported', `Nothing of ${found.name} is known that a study holds.`);
   return completeStudyFile(file, (written) => {
-    const kernel = typeof written['kernel'] === 'object' && written['kernel'] !== null ? written['kernel'] : { name };
-    return ok({ ...written, kernel: withInspected(kernel, fields) });
+    const kernel = (written['kernel'] ?? {}) as { readonly name?: string; readonly origins?: object };
+    const name = inspectedName(kernel.name ?? UNNAMED_KERNEL, found);
+    return ok({ ...written, kernel: withInspected({ ...kernel, name }, fields) });
   });
 }
 

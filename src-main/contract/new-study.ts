@@ -1,3 +1,4 @@
+import { UNNAMED_KERNEL } from '../../src-workers/domain/inspection.ts';
 import { assumedKernel } from '../../src-workers/domain/provenance.ts';
 import type { Study, StudyFile } from './study.ts';
 
@@ -25,7 +26,7 @@ export function newStudy({
     name,
     description: '',
     workload: { lengths, units },
-    kernel: { name: 'kernel', ...(assumedKernel() as Omit<Study['kernel'], 'name'>) },
+    kernel: { name: UNNAMED_KERNEL, ...(assumedKernel() as Omit<Study['kernel'], 'name'>) },
     devices: [...devices],
     axes: {
       threadsPerUnit: [1, 2, 4, 8, 16, 32],

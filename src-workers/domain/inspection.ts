@@ -281,6 +281,20 @@ export function withInspected<Kernel extends { readonly origins?: object | undef
   };
 }
 
+/** A kernel's name without the template's arguments and what it is in: `step` of `nbody::step<float>`. */
+export function lastName(name: string): string {
+  const plain = name.split(/[<(]/, 1)[0].trim();
+  return plain.slice(Math.max(plain.lastIndexOf(' '), plain.lastIndexOf(':')) + 1);
+}
+
+/** What a kernel is called that nobody has named. */
+export const UNNAMED_KERNEL = 'kernel';
+
+/** The name of a study's kernel once its code is known: a name that somebody gave stays. */
+export function inspectedName(own: string, { name }: Pick<Inspection, 'name'>): string {
+  return own === UNNAMED_KERNEL ? lastName(name) || own : own;
+}
+
 /** Kinds of files that say something of a kernel. */
 export type KernelFileKind = 'source' | 'ptx' | 'sass' | 'cubin' | 'ptxas' | 'ncu';
 

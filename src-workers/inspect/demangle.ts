@@ -28,12 +28,6 @@ export function demangled(mangled: string): string {
   return reader.name() ?? mangled;
 }
 
-/** A name's kernel without the template's arguments and what it is in: `step`. */
-export function lastName(name: string): string {
-  const plain = name.split(/[<(]/, 1)[0].trim();
-  return plain.slice(Math.max(plain.lastIndexOf(' '), plain.lastIndexOf(':')) + 1);
-}
-
 /** Arguments of templates stand in one another no deeper. */
 const MAX_DEPTH = 16;
 

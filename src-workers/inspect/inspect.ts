@@ -1,8 +1,8 @@
 import { parsePtxas } from '../bench/cuda/ptxas.ts';
-import type { Inspection } from '../domain/inspection.ts';
+import { lastName, type Inspection } from '../domain/inspection.ts';
 import { fail, ok, type Result } from '../domain/result.ts';
 import { parseCubin } from './cubin.ts';
-import { demangled, lastName } from './demangle.ts';
+import { demangled } from './demangle.ts';
 import { LOOP_MARK, type KernelCode } from './instruction.ts';
 import { fitLengths } from './lengths.ts';
 import { findLoops, type FoundLoops } from './loops.ts';

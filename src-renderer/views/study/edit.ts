@@ -1,6 +1,12 @@
 import type { Study } from '../../../src-main/contract/study.ts';
 import { CPU_BALANCING } from '../../../src-workers/domain/design.ts';
-import { withInspected, type inspectedFields } from '../../../src-workers/domain/inspection.ts';
+import {
+  inspectedName,
+  UNNAMED_KERNEL,
+  withInspected,
+  type inspectedFields,
+  type Inspection,
+} from '../../../src-workers/domain/inspection.ts';
 import type { MemoryAccess, Phase, PhaseName } from '../../../src-workers/domain/kernel.ts';
 import {
   assumedPhase,
@@ -67,11 +73,13 @@ export function withOrigin(study: Study, field: KernelField, origin: Origin, at:
 export function withFound(
   study: Study,
   fields: ReturnType<typeof inspectedFields>,
+  inspection: Pick<Inspection, 'name'>,
   lengths: string | null,
   at: KernelPlace = null,
 ): Study {
   const { origins } = at === null ? study.kernel : study.implementations![at].kernel;
-  const found = withKernel(study, withInspected({ origins }, fields), at);
+  const named = at === null && { name: inspectedName(study.kernel.name, inspection) };
+  const found = withKernel(study, { ...withInspected({ origins }, fields), ...named }, at);
   return lengths === null ? found : withWorkload(found, { lengths });
 }
 /**
@@ -84,7 +92,7 @@ export function asOwn(example: Study, name: string): Study {
     ...example,
     name,
     description: '',
-    kernel: { ...kernel, name: 'kernel', origins: exampleOrigins(kernel) },
+    kernel: { ...kernel, name: UNNAMED_KERNEL, origins: exampleOrigins(kernel) },
     ...(implementations && {
       implementations: implementations.map((one) => ({
         ...one,

@@ -86,7 +86,14 @@ describe('a file that is imported into an example', () => {
   });
 
   it('keeps what the file says as imported, and what a person then says as given', () => {
-    const own = withFound(asOwn(example('acts'), 'walk'), { registersPerThread: 77 }, null);
+    const own = withFound(
+      asOwn(example('acts'), 'walk'),
+      { registersPerThread: 77 },
+      { name: 'ns::walk<float>' },
+      null,
+    );
+    expect(own.kernel.name).toBe('walk');
+    expect(withFound(example('acts'), {}, { name: 'walk' }, null).kernel.name).toBe(example('acts').kernel.name);
     expect(kernelOrigin(own.kernel, 'registersPerThread')).toBe('imported');
     expect(kernelOrigin(own.kernel, 'instructionsPerIteration')).toBe('example');
     expect(kernelOrigin(withGiven(own, 'instructionsPerIteration', 9).kernel, 'instructionsPerIteration')).toBe(
