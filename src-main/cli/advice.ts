@@ -17,10 +17,11 @@ import type { Engine } from '../services/engine.ts';
 import { pickText } from '../services/export/code.ts';
 import { designFields } from '../services/export/tables.ts';
 import { counted } from '../services/export/text.ts';
-import { designText, designWords } from '../services/ranking/design-text.ts';
+import { designText } from '../../src-workers/domain/design.ts';
+import { designWords } from '../services/ranking/design-text.ts';
 import { readStudyFile } from '../services/studies/studies.ts';
 import { runId } from './follow.ts';
-import { EXIT_OK, percent, printJson, printTable, reportFailure, say, type Terminal } from './output.ts';
+import { EXIT_OK, percent, printJson, printTable, reportFailure, say, timeCells, type Terminal } from './output.ts';
 
 interface Options {
   readonly json?: boolean;
@@ -154,11 +155,11 @@ const figure = (value: number): string =>
   value.toLocaleString('en', Number.isInteger(value) ? {} : { maximumSignificantDigits: 3 });
 
 function saySensitivity(terminal: Terminal, { device, design, timeMs, tieBand, inputs }: Sensitivity): void {
-  say(terminal, `${device.name}: ${design}, ${timeMs.toPrecision(4)} ms.`);
+  say(terminal, `${device.name}: ${design}, ${timeText(timeMs)}.`);
   const most = ({ below, above }: InputSensitivity): number => Math.max(below?.gain ?? 0, above?.gain ?? 0);
   printTable(
     terminal,
-    ['input', 'value', 'tried', 'holds', 'time, ms', 'costs up to'],
+    ['input', 'value', 'tried', 'holds', 'time', 'costs up to'],
     inputs.map((one) => {
       const { input, values, holds, recommendedMs } = one;
       const times = recommendedMs.filter((time) => !Number.isNaN(time));
@@ -168,7 +169,7 @@ function saySensitivity(terminal: Terminal, { device, design, timeMs, tieBand, i
         typeof input.value === 'number' ? figure(input.value) : input.value,
         `${figure(values[0])} to ${figure(values.at(-1)!)}`,
         one.sentence === '' ? 'throughout' : `${figure(from)} to ${figure(to)}`,
-        `${Math.min(...times).toPrecision(4)} to ${Math.max(...times).toPrecision(4)}`,
+        timeRange(Math.min(...times), Math.max(...times)),
         one.sentence === '' ? '' : most(one) === 1 ? 'cannot run' : `${(100 * most(one)).toFixed(1)} %`,
       ];
     }),
@@ -212,10 +213,11 @@ export async function robustCommand(
       designs.map(({ worst, mean, text }) => [percent(worst), percent(mean), text]),
     );
   }
+  const { unit, cell } = timeCells(scenarios.map(({ bestMs }) => bestMs));
   printTable(
     terminal,
-    ['scenario', 'best, ms', 'best design', 'its worst regret'],
-    scenarios.map(({ label, bestMs, best }, i) => [label, bestMs.toPrecision(4), best, percent(ownBest[i])]),
+    ['scenario', `best, ${unit}`, 'best design', 'its worst regret'],
+    scenarios.map(({ label, bestMs, best }, i) => [label, cell(bestMs), best, percent(ownBest[i])]),
   );
   const devices = new Map(scenarios.map(({ device, evidence }) => [device.id, { ...device, evidence, kinds: [] }]));
   const gaps = evidenceGaps([...devices.values()]);

@@ -3,6 +3,7 @@ import { dirname, join, resolve } from 'node:path';
 import { deviceTitle, isStandIn, type CacheState } from '../../src-workers/domain/benchmark.ts';
 import { calibratedValues, type CalibrationProfile } from '../../src-workers/domain/calibration.ts';
 import { fail, ok, systemReason, type Result } from '../../src-workers/domain/result.ts';
+import { timeText } from '../../src-workers/domain/times.ts';
 import type {
   BenchSuite,
   ContentionFindings,
@@ -33,7 +34,17 @@ import { agentTarget, type RedisOptions } from './agent.ts';
 import { DESIGN_HEAD, designCells } from './design-columns.ts';
 import { evidenceGapsOf } from './evidence.ts';
 import { followRun, runId } from './follow.ts';
-import { EXIT_FAILED, EXIT_OK, percent, printJson, printTable, reportFailure, say, type Terminal } from './output.ts';
+import {
+  EXIT_FAILED,
+  EXIT_OK,
+  percent,
+  printJson,
+  printTable,
+  reportFailure,
+  say,
+  timeCells,
+  type Terminal,
+} from './output.ts';
 import { changeStudyFile, type WrittenStudy } from './study-file.ts';
 
 /** Measuring from the command line: run, list, compare, pack, calibrate. */
@@ -65,8 +76,6 @@ export interface BenchOptions extends RedisOptions {
 
 /** Tasks of a job array where nothing else is said. */
 const SLURM_TASKS = 8;
-
-const ms = (timeMs: number | null): string => (timeMs === null ? '–' : timeMs.toPrecision(4));
 
 /** What the options ask of the launches of a case. */
 export function launchInput({ repeats, warmUps, caseLimit }: Pick<BenchOptions, 'repeats' | 'warmUps' | 'caseLimit'>) {
@@ -318,15 +327,16 @@ function printMeasurement(
   const where = device ? ` on ${deviceTitle(device)}` : '';
   say(terminal, `Run ${id}: ${cases.length} cases${where}${failed > 0 ? `, ${failed} failed` : ''}.`);
   const predicted = cases.some((one) => one.predictedMs !== null);
+  const { unit, cell } = timeCells(cases.flatMap((one) => [one.predictedMs, one.measured?.lowMs]));
   printTable(
     terminal,
-    ['case', ...(predicted ? ['predicted, ms'] : []), 'median, ms', 'low', 'high', 'repeats', ''],
+    ['case', ...(predicted ? [`predicted, ${unit}`] : []), `median, ${unit}`, 'low', 'high', 'repeats', ''],
     cases.map((one) => [
       one.label,
-      ...(predicted ? [ms(one.predictedMs)] : []),
-      ms(one.measured?.medianMs ?? null),
-      ms(one.measured?.lowMs ?? null),
-      ms(one.measured?.highMs ?? null),
+      ...(predicted ? [cell(one.predictedMs)] : []),
+      cell(one.measured?.medianMs),
+      cell(one.measured?.lowMs),
+      cell(one.measured?.highMs),
       one.measured?.repeats ?? 0,
       one.failure ?? valuesText(one.values),
     ]),
@@ -393,15 +403,16 @@ function printComparison(terminal: Terminal, found: MeasuringComparison): void {
     terminal,
     `Run ${found.runId}: ${found.designs.length} designs of run ${found.sourceRunId}, ${basis} for ${found.device}, measured on ${found.measuredOn}.`,
   );
+  const { unit, cell } = timeCells(found.designs.flatMap((one) => [one.medianMs, one.predictedMs]));
   printTable(
     terminal,
-    ['measured', 'predicted', ...DESIGN_HEAD, 'median, ms', 'predicted, ms', 'residual'],
+    ['measured', 'predicted', ...DESIGN_HEAD, `median, ${unit}`, `predicted, ${unit}`, 'residual'],
     found.designs.map((one) => [
       one.measuredRank,
       one.predictedRank,
       ...designCells(one.design),
-      ms(one.medianMs),
-      ms(one.predictedMs),
+      cell(one.medianMs),
+      cell(one.predictedMs),
       percent(Math.expm1(one.residual)),
     ]),
   );
@@ -409,7 +420,7 @@ function printComparison(terminal: Terminal, found: MeasuringComparison): void {
   if (balancingMs > 0)
     say(
       terminal,
-      `Predicted is the kernel alone, which is what is timed. The rank includes the time that balancing takes: up to ${ms(balancingMs)} ms for these designs.`,
+      `Predicted is the kernel alone, which is what is timed. The rank includes the time that balancing takes: up to ${timeText(balancingMs)} for these designs.`,
     );
   say(
     terminal,
@@ -446,13 +457,14 @@ function printContention(terminal: Terminal, found: ContentionFindings): void {
   );
   for (const warning of found.warnings) say(terminal, warning);
   if (found.workloads.length === 0) return;
+  const { unit, cell } = timeCells(found.workloads.map(({ measuredMs }) => measuredMs));
   printTable(
     terminal,
-    ['work', 'cores', 'measured, ms', ...found.workloads[0].models.map(({ model }) => model)],
+    ['work', 'cores', `measured, ${unit}`, ...found.workloads[0].models.map(({ model }) => model)],
     found.workloads.map(({ workload, cores, measuredMs, models }) => [
       workload,
       cores,
-      ms(measuredMs),
+      cell(measuredMs),
       ...models.map(({ error }) => percent(error)),
     ]),
   );

@@ -143,9 +143,8 @@ function printDesigns(
     'limited by',
     ...(contradicted ? [''] : []),
   ];
-  const ties = rows.filter((row) => row.tied).length;
   const cells = rows.map((row, at) => [
-    row.tied && ties > 1 ? `=${row.rank}` : row.rank,
+    row.rank,
     ...(equal ? [equal[at]] : []),
     row.designIndex,
     row.device,
@@ -168,16 +167,11 @@ function printDesigns(
       terminal,
       'Measured is the kernel alone, as is the prediction under kernel; predicted includes the time that balancing takes.',
     );
-  if (ties > 1) {
-    const fidelities = [...(simulated ? ['simulated'] : []), ...(measured ? ['measured'] : [])].join(' or ');
-    const found =
-      fidelities === ''
-        ? ''
-        : `, or ${fidelities} times whose intervals overlap with that of the fastest ${fidelities} one`;
+  if (rows.length > 1) {
     const within = legend === 'whole' ? tieBandText(tieBand) : `within ${(100 * tieBand.fraction).toFixed(0)} %`;
-    say(terminal, `Ranks with = cannot be told from the first: predictions ${within}${found}.`);
-    if (legend === 'whole' && rows.some(({ design }) => !isCpuDesign(design))) say(terminal, ACCURACY_TEXT);
+    say(terminal, `Predicted times ${within} of one another may be measured in another order.`);
   }
+  if (legend === 'whole' && rows.some(({ design }) => !isCpuDesign(design))) say(terminal, ACCURACY_TEXT);
   sayContradicted(terminal, rows);
 }
 
@@ -367,10 +361,11 @@ export async function runsList(engine: Engine, terminal: Terminal, options: Opti
   if (!runs.ok) return reportFailure(terminal, runs.error);
   if (options.json) printJson(terminal, { runs: runs.value });
   else if (runs.value.length === 0) say(terminal, 'No runs yet: lockstep sweep STUDY.json makes one.');
-  else
+  else {
+    const { unit, cell } = timeCells(runs.value.map(({ bestTimeMs }) => bestTimeMs));
     printTable(
       terminal,
-      ['run', 'kind', 'state', 'name', 'started', 'designs', 'valid', 'best, ms', 'best design'],
+      ['run', 'kind', 'state', 'name', 'started', 'designs', 'valid', `best, ${unit}`, 'best design'],
       runs.value.map((row) => [
         row.id,
         row.kind,
@@ -379,10 +374,11 @@ export async function runsList(engine: Engine, terminal: Terminal, options: Opti
         row.startedAt,
         row.enumerated,
         row.valid,
-        row.bestTimeMs?.toPrecision(4) ?? '–',
+        cell(row.bestTimeMs),
         row.bestDesign ?? '',
       ]),
     );
+  }
   return EXIT_OK;
 }
 

@@ -3,7 +3,17 @@ import type { Result } from '../../src-workers/domain/result.ts';
 import type { RunsComparison } from '../contract/measuring.ts';
 import type { Engine } from '../services/engine.ts';
 import { runId } from './follow.ts';
-import { EXIT_FAILED, EXIT_OK, percent, printJson, printTable, reportFailure, say, type Terminal } from './output.ts';
+import {
+  EXIT_FAILED,
+  EXIT_OK,
+  percent,
+  printJson,
+  printTable,
+  reportFailure,
+  say,
+  timeCells,
+  type Terminal,
+} from './output.ts';
 
 /** Designs printed, the fastest first; `--json` has all. */
 const MAX_ROWS = 40;
@@ -55,7 +65,6 @@ function verdictsOf({ runs, designs }: RunsComparison, best: boolean): readonly 
   return all.flatMap((one) => (one ? [one.verdict] : []));
 }
 
-const ms = (timeMs: number): string => timeMs.toPrecision(4);
 const signed = (ratio: number): string => `${ratio < 1 ? '−' : '+'}${percent(Math.abs(ratio - 1))}`;
 const changeText = (one: TimeRatio | null): string => (one ? signed(one.ratio) : '–');
 const intervalText = (one: TimeRatio | null): string =>
@@ -76,12 +85,13 @@ function print(
     );
   say(terminal, '');
   const bestOf = (at: number) => designs[runs[at].best];
+  const fastest = timeCells(runs.map((_, at) => bestOf(at).times[at]!.medianMs));
   printTable(
     terminal,
-    ['run', 'fastest, ms', 'change', '95 % interval', 'verdict', 'design'],
+    ['run', `fastest, ${fastest.unit}`, 'change', '95 % interval', 'verdict', 'design'],
     runs.map(({ runId: id, againstFirst }, at) => [
       id,
-      ms(bestOf(at).times[at]!.medianMs),
+      fastest.cell(bestOf(at).times[at]!.medianMs),
       at === 0 ? '' : changeText(againstFirst),
       at === 0 ? '' : intervalText(againstFirst),
       at === 0 ? 'reference' : verdictText(againstFirst),
@@ -93,19 +103,21 @@ function print(
     const shown = designs
       .filter(({ times }) => times[0] !== null && times.some((time, at) => at > 0 && time !== null))
       .toSorted((a, b) => a.times[0]!.medianMs - b.times[0]!.medianMs);
+    const listed = shown.slice(0, MAX_ROWS);
+    const { unit, cell } = timeCells(listed.flatMap(({ times }) => times.map((time) => time?.medianMs)));
     printTable(
       terminal,
       [
-        `run ${first.runId}, ms`,
-        ...others.flatMap((run) => [`run ${run.runId}, ms`, 'change', '95 % interval', 'verdict']),
+        `run ${first.runId}, ${unit}`,
+        ...others.flatMap((run) => [`run ${run.runId}, ${unit}`, 'change', '95 % interval', 'verdict']),
         'design',
       ],
-      shown.slice(0, MAX_ROWS).map(({ label, times, against }) => [
-        ms(times[0]!.medianMs),
+      listed.map(({ label, times, against }) => [
+        cell(times[0]!.medianMs),
         ...others.flatMap((_, at) => {
           const time = times[at + 1];
           const one = against[at + 1];
-          return [time ? ms(time.medianMs) : '–', changeText(one), intervalText(one), verdictText(one)];
+          return [cell(time?.medianMs), changeText(one), intervalText(one), verdictText(one)];
         }),
         label,
       ]),

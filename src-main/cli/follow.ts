@@ -1,4 +1,5 @@
 import { fail, type Result } from '../../src-workers/domain/result.ts';
+import { timeText } from '../../src-workers/domain/times.ts';
 import type { RunProgress, RunSummary } from '../contract/api.ts';
 import type { Engine } from '../services/engine.ts';
 import { agentsText } from './agent.ts';
@@ -45,7 +46,7 @@ export async function followRun(
     if (event !== 'run.progress') return;
     const { done, total, remainingMs, bestTimeMs } = payload as RunProgress;
     saved = done;
-    bar.update(done, total, remainingMs, bestTimeMs === null ? '' : `best ${bestTimeMs.toPrecision(4)} ms`);
+    bar.update(done, total, remainingMs, bestTimeMs === null ? '' : `best ${timeText(bestTimeMs)}`);
   });
   const started = await start();
   const stop = (): void => {

@@ -109,7 +109,7 @@ export async function reportSimulations(
     const order = spearman === null ? '' : `, rank correlation ${spearman.toFixed(3)}`;
     say(terminal, `Prediction against simulation: median difference ${percent(medianAbsoluteDifference, 2)}${order}.`);
   }
-  if (ties > 1) say(terminal, 'Ranks with = are ties with the first: their intervals overlap.');
+  if (ties > 1) say(terminal, 'Ranks with = have times whose intervals overlap with that of the first.');
   sayContradicted(terminal, rows);
   if (partial !== null) say(terminal, partial);
   if (gaps !== null) say(terminal, gaps);

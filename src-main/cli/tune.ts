@@ -1,4 +1,5 @@
 import { fail, ok, type Result } from '../../src-workers/domain/result.ts';
+import { timeText } from '../../src-workers/domain/times.ts';
 import type { TuningStep } from '../contract/measuring.ts';
 import { validate } from '../contract/parse.ts';
 import { procedures } from '../contract/procedures.ts';
@@ -8,7 +9,17 @@ import { agentTarget } from './agent.ts';
 import { launchInput, measuringTarget, type BenchOptions } from './bench.ts';
 import { DESIGN_HEAD, designCells } from './design-columns.ts';
 import { followRun, runId } from './follow.ts';
-import { EXIT_FAILED, EXIT_OK, percent, printJson, printTable, reportFailure, say, type Terminal } from './output.ts';
+import {
+  EXIT_FAILED,
+  EXIT_OK,
+  percent,
+  printJson,
+  printTable,
+  reportFailure,
+  say,
+  timeCells,
+  type Terminal,
+} from './output.ts';
 
 /** Measures a few designs at a time, chosen by all that was measured before, until little is left to gain. */
 
@@ -94,7 +105,7 @@ function progressText({ measured, failed, best, expectedRegret }: TuningStep): s
   const counts = `${designs(measured)}${failed > 0 ? ` (${failed} more failed)` : ''}`;
   return best === null || expectedRegret === null
     ? `${counts}.`
-    : `${counts}, best ${best.designIndex} with ${best.measuredMs.toPrecision(4)} ms, expected regret ${percent(expectedRegret)}.`;
+    : `${counts}, best ${best.designIndex} with ${timeText(best.measuredMs)}, expected regret ${percent(expectedRegret)}.`;
 }
 
 const STOPPED = {
@@ -115,16 +126,17 @@ function report(
     say(terminal, `No design could be measured${reason ? `: ${reason}` : '.'} ${STOPPED[stopped](within)}`);
     return;
   }
+  const { unit, cell } = timeCells([best.predictedMs, best.measuredMs, best.expectedMs]);
   printTable(
     terminal,
-    ['design', ...DESIGN_HEAD, 'predicted, ms', 'measured, ms', 'expected, ms'],
+    ['design', ...DESIGN_HEAD, `predicted, ${unit}`, `measured, ${unit}`, `expected, ${unit}`],
     [
       [
         best.designIndex,
         ...designCells(best.design),
-        best.predictedMs.toPrecision(4),
-        best.measuredMs.toPrecision(4),
-        best.expectedMs.toPrecision(4),
+        cell(best.predictedMs),
+        cell(best.measuredMs),
+        cell(best.expectedMs),
       ],
     ],
   );
