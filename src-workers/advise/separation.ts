@@ -21,10 +21,11 @@ export function withErrors(
   parts: readonly ErrorParts[],
   repeats: number,
 ): readonly Float64Array[] {
-  const uniform = mersenneTwister(1);
-  const normal = (): number => Math.sqrt(-2 * Math.log(1 - uniform())) * Math.cos(2 * Math.PI * uniform());
-  return timeMs.flatMap((times) =>
-    Array.from({ length: repeats }, () => {
+  return timeMs.flatMap((times, draw) =>
+    Array.from({ length: repeats }, (_, repeat) => {
+      // A seed of its own, so that further designs leave the errors of those before them as they are.
+      const uniform = mersenneTwister(1 + draw * repeats + repeat);
+      const normal = (): number => Math.sqrt(-2 * Math.log(1 - uniform())) * Math.cos(2 * Math.PI * uniform());
       const known = new Map<string, number>();
       const errorOf = (text: string): number => {
         let error = known.get(text);

@@ -20,16 +20,22 @@ export interface DesignRegret {
 /**
  * Regret of each design over draws that all designs share. A design that cannot run in some draw is out.
  * @param timeMs by draw, then design
+ * @param competing so many of the first designs may be the best of a draw; others lose against these, or nothing
  */
-export function regretsOf(timeMs: readonly Float64Array[]): readonly (DesignRegret | null)[] {
+export function regretsOf(
+  timeMs: readonly Float64Array[],
+  competing = timeMs[0]?.length ?? 0,
+): readonly (DesignRegret | null)[] {
   const best = timeMs.map((times) =>
-    times.reduce((least, time) => (Number.isNaN(time) ? least : Math.min(least, time)), Infinity),
+    times
+      .subarray(0, competing)
+      .reduce((least, time) => (Number.isNaN(time) ? least : Math.min(least, time)), Infinity),
   );
   const designs = timeMs[0]?.length ?? 0;
   return Array.from({ length: designs }, (_, design) => {
     const times = Float64Array.from(timeMs, (one) => one[design]);
     if (times.some(Number.isNaN)) return null;
-    const regrets = times.map((time, draw) => Math.log(time / best[draw]));
+    const regrets = times.map((time, draw) => Math.max(0, Math.log(time / best[draw])));
     const good = regrets.filter((regret) => regret <= Math.log1p(GOOD_FRACTION)).length;
     const mean = (values: Float64Array): number => values.reduce((sum, value) => sum + value, 0) / values.length;
     const ascending = times.toSorted();

@@ -219,6 +219,16 @@ describe('advice where some inputs are not known', () => {
     expect({ ...ofRun, elapsedMs: 0 }).toEqual({ ...(await ask(little)), elapsedMs: 0 });
   });
 
+  it('says the same of a design whatever else is asked for', async () => {
+    const alone = await ask(little);
+    const together = await ask(little, { designs: Array.from({ length: 64 }, (_, design) => design) });
+    expect({ ...together, designs: [], elapsedMs: 0 }).toEqual({ ...alone, designs: [], elapsedMs: 0 });
+    const known = new Map(alone.designs.map((one) => [one.designIndex, one]));
+    const alike = together.designs.filter(({ designIndex }) => known.has(designIndex));
+    expect([alike.length > 5, together.designs.length > 40]).toEqual([true, true]);
+    for (const one of alike) expect(one).toEqual(known.get(one.designIndex));
+  });
+
   it('takes the laws of the study, and refuses those of inputs that have none', async () => {
     const narrow = await ask({ ...little, assumed: { 'kernel.unit': [10, 11] } });
     expect(narrow.unknown.find(({ input }) => input.field === 'kernel.unit')!.range).toEqual([10, 11]);

@@ -12,7 +12,7 @@ import type { UncertainDesign, Uncertainty, WorthKnowing } from '../../contract/
 import type { Context } from '../context.ts';
 import type { Pool } from '../pool.ts';
 import { percent } from '../export/text.ts';
-import { designText } from '../ranking/design-text.ts';
+import { designText } from '../../../src-workers/domain/design.ts';
 import type { Predictions } from './predictions.ts';
 import type { AdvisedDevice, AdvisedStudy } from './prepare.ts';
 import { advise } from './recommend.ts';
@@ -59,15 +59,18 @@ export async function uncertainty(
   const draws = isOpen ? drawsOf(unknown, DRAWS) : [{}];
   const asked = (options.designs ?? []).map((design) => design - device.firstDesign);
   const promising = await promisingDesigns(device, groups, draws, times);
-  const designs = Uint32Array.from(
-    new Set([picked, ...prediction.equal.slice(0, MAX_EQUAL), ...promising, ...asked]),
-  ).filter((design) => design >= 0 && design < device.size);
+  const rivals = new Set([picked, ...prediction.equal.slice(0, MAX_EQUAL), ...promising]);
+  const competing = rivals.size;
+  // What is asked for besides must not change what is said of the others.
+  const designs = Uint32Array.from(new Set([...rivals, ...asked])).filter(
+    (design) => design >= 0 && design < device.size,
+  );
   const [middleMs] = await times(designs, [{}]);
   const timeMs = isOpen ? await times(designs, draws) : [middleMs];
-  const byInputs = regretsOf(timeMs);
-  const chosen = isOpen ? (choose(device, designs, byInputs) ?? picked) : picked;
+  const byInputs = regretsOf(timeMs, competing);
+  const chosen = isOpen ? (choose(device, designs.subarray(0, competing), byInputs) ?? picked) : picked;
   const samples = withErrors(timeMs, errorParts(device, designs), Math.ceil(SAMPLES / draws.length));
-  const regrets = regretsOf(samples).map((one, entry) => {
+  const regrets = regretsOf(samples, competing).map((one, entry) => {
     const own = byInputs[entry];
     // Errors of pairs say how designs compare, not how long they take.
     return one && own && { ...one, meanMs: own.meanMs, lowMs: own.lowMs, highMs: own.highMs };
@@ -87,8 +90,22 @@ export async function uncertainty(
     robust: described(chosen),
     point: described(picked),
     designs: listed.map(described),
-    worthKnowing: isOpen ? worthKnowing(study, device, unknown, draws, timeMs, at.get(chosen)!) : [],
-    separation: separationOf(device, designs, samples, at.get(chosen)!),
+    worthKnowing: isOpen
+      ? worthKnowing(
+          study,
+          device,
+          unknown,
+          draws,
+          timeMs.map((times) => times.subarray(0, competing)),
+          at.get(chosen)!,
+        )
+      : [],
+    separation: separationOf(
+      device,
+      designs,
+      samples.map((times) => times.subarray(0, competing)),
+      at.get(chosen)!,
+    ),
     elapsedMs: performance.now() - start,
   });
 }
