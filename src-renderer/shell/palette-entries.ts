@@ -53,7 +53,7 @@ function openAndAct(app: App, view: ViewId, act: () => boolean, otherwise: strin
 }
 
 /** Opens a view and runs its command. */
-function openAndRun(app: App, view: ViewId, id: string): void {
+export function openAndRun(app: App, view: ViewId, id: string): void {
   const act = () => {
     const command = app.commands.find(id);
     if (!command || command.enabled === false) return false;

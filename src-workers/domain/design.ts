@@ -145,6 +145,26 @@ export function blockText({ blockThreads, blockWidth }: Pick<Design, 'blockThrea
   return blockWidth === undefined ? String(blockThreads) : `${blockWidth} × ${blockThreads / blockWidth}`;
 }
 
+/** `csr: `, before what is said of a design; empty without an implementation. */
+export function implementationText({ implementation }: Pick<Design, 'implementation'>): string {
+  return implementation === undefined ? '' : `${implementation}: `;
+}
+
+/** `128`, or `8x16`: the block of a design as one word. */
+export const blockWord = (design: Pick<Design, 'blockThreads' | 'blockWidth'>): string =>
+  blockText(design).replaceAll(' × ', 'x');
+
+/** A design in one line, as exports and lists write it. */
+export function designText(design: Design): string {
+  const { threadsPerUnit, unitsPerThread, gridBlocks, loop, balancing, registerCap } = design;
+  const named = implementationText(design);
+  if (isCpuDesign(design)) return `${named}cores=${gridBlocks} partition=${balancing}`;
+  const block = blockWord(design);
+  const flattened = loop === 'flattened' ? ' flattened' : '';
+  const cap = registerCap === null ? '' : ` cap=${registerCap}`;
+  return `${named}u=${threadsPerUnit} m=${unitsPerThread} block=${block} grid=${gridBlocks} order=${balancing}${flattened}${cap}`;
+}
+
 /** Why a design cannot run or makes no sense; 0 is a valid design. Stored as a number, so never renumber. */
 export const INVALID_REASONS = [
   { code: 'valid', text: 'valid' },

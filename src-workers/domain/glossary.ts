@@ -10,7 +10,7 @@ export interface GlossaryEntry {
 const IDS = [
   'unit', 'length', 'distribution', 'lane', 'threadGroup', 'depth', 'loss', 'design', 'designSpace', 'threadsPerUnit', 'unitsPerThread',
   'block', 'blockWidth', 'launch', 'wave', 'occupancy', 'loop', 'balancing', 'dynamicFetch', 'evenShare', 'padding', 'blockReduction', 'sorting', 'buckets', 'registerCap', 'serialFraction',
-  'cooperation', 'setup', 'dependentLoad', 'spill', 'latencyFloor', 'knee', 'tail', 'baseline', 'tie', 'regime', 'assumed', 'calibration',
+  'cooperation', 'setup', 'dependentLoad', 'spill', 'latencyFloor', 'knee', 'tail', 'baseline', 'expectedRegret', 'regime', 'assumed', 'calibration',
   'simulation', 'spearman', 'cores',
 ] as const; // prettier-ignore
 export type GlossaryId = (typeof IDS)[number];
@@ -60,7 +60,7 @@ export function glossary(say: Term): readonly GlossaryEntry[] {
     knee: ['knee', `The number of resident ${say('threadGroup', 'many')} from which an iteration is limited by issuing instructions, not by waiting. Its softness says how sharp the change is.`],
     tail: ['tail', `The end of a launch, when some ${blocks} still run and the rest of the device is idle.`],
     baseline: ['baseline', 'The design that others are compared with: a pinned one, or the plain way to launch.'],
-    tie: ['tie', 'Designs whose times the model cannot distinguish from the best. Any of them is as good an answer.'],
+    expectedRegret: ['expected regret', 'How much slower than the best a design is expected to be, over draws of the inputs that nobody gave and of the model’s own errors.'],
     regime: ['regime', 'Which formula computed a time. Each has its own measured accuracy against the event simulation.'],
     assumed: ['assumed', 'A value that nobody gave: a usual one. The recommendation names those that decide it.'],
     calibration: ['calibration', 'Parameters of a device fitted to measurements of it.'],

@@ -15,7 +15,7 @@ import { deviceEvidence, tieBand } from '../evidence/tie-band.ts';
 import { expectedTimes, timeRange, type TimeError } from '../evidence/time-errors.ts';
 import { timeText } from '../../../src-workers/domain/times.ts';
 import { percent } from '../export/text.ts';
-import { designText } from '../ranking/design-text.ts';
+import { designText } from '../../../src-workers/domain/design.ts';
 import { pickRule } from '../ranking/recommended.ts';
 import { predictedRow } from '../ranking/rows.ts';
 import { advisedDevices, type AdvisedDevice, type AdvisedStudy } from './prepare.ts';

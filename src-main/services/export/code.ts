@@ -1,11 +1,11 @@
 import { tieBandText, type TieBand } from '../../../src-workers/domain/evidence.ts';
-import type { DesignClass } from '../../../src-workers/domain/design.ts';
+import { designText, type DesignClass } from '../../../src-workers/domain/design.ts';
 import { assumedFacts, factText, trafficPhrase, type InputFact } from '../../../src-workers/domain/provenance.ts';
 import { timeText } from '../../../src-workers/domain/times.ts';
 import type { LengthLaw } from '../../../src-workers/domain/workload.ts';
 import type { RankRow } from '../../contract/api.ts';
 import type { Study } from '../../contract/study.ts';
-import { designText, layoutSentences } from '../ranking/design-text.ts';
+import { layoutSentences } from '../ranking/design-text.ts';
 import { APP_VERSION } from '../app/version.ts';
 import { tileNumbers, type ImageOfUnits } from './tiles.ts';
 import { comment, counted, identifier } from './text.ts';

@@ -210,7 +210,10 @@ function designSentence(
   const flattened = design.loop === 'flattened' ? ', loops flattened' : '';
   const written = design.implementation === undefined ? '' : `${design.implementation}, `;
   const one = byThreadsPerUnit.find(({ threadsPerUnit }) => threadsPerUnit === 1)?.timeMs ?? NaN;
-  const gain = design.threadsPerUnit > 1 && one > timeMs ? `${fasterText(one / timeMs)} as one thread per unit: ` : '';
+  const gain =
+    design.threadsPerUnit > 1 && one > timeMs
+      ? `${fasterText(one / timeMs)} as the best with one thread per unit: `
+      : '';
   return `On ${device}: ${written}${shared}, blocks of ${blockText(design)} threads, ${counted(design.gridBlocks, 'block')}, ${order}${flattened}${cap}. Predicted ${gain}${timeText(timeMs)}${placeAmong(rank, valid)}.`;
 }
 

@@ -1,8 +1,7 @@
 import { BREAKDOWN_PARTS } from '../../../src-workers/domain/breakdown.ts';
 import { coresText } from '../../../src-workers/domain/terms.ts';
 import { timeIn, timeText, timeUnit } from '../../../src-workers/domain/times.ts';
-import { blockText, isCpuDesign } from '../../../src-workers/domain/design.ts';
-import { designText } from '../ranking/design-text.ts';
+import { blockText, isCpuDesign, designText } from '../../../src-workers/domain/design.ts';
 import type { ReportFacts } from './facts.ts';
 import { markdown, percent, whole } from './text.ts';
 

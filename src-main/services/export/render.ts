@@ -7,7 +7,7 @@ import type { Device } from '../../../src-workers/domain/device.ts';
 import { TUNER_FORMATS, type ExportDocument, type ExportFormat, type RankRow } from '../../contract/api.ts';
 import type { ProcedureArguments } from '../../contract/procedures.ts';
 import { ALL_VALID, bestRows, checkDesign, deviceFilter, rankRow, tiesIn } from '../ranking/rows.ts';
-import { designText } from '../ranking/design-text.ts';
+import { designText } from '../../../src-workers/domain/design.ts';
 import { pickRule, recommendedDesign, runInputs, type RecommendedDesign } from '../ranking/recommended.ts';
 import { MODEL_VERSION } from '../app/version.ts';
 import { weighedDesigns } from '../advice/weigh.ts';

@@ -2,7 +2,7 @@ import { assumedPhrase } from '../../../src-workers/domain/provenance.ts';
 import type { DrawnTimeline } from '../../../src-workers/domain/timeline.ts';
 import type { MeasuredDesignTime, RankRow } from '../../contract/api.ts';
 import { APP_VERSION, SIMULATOR_VERSION } from '../app/version.ts';
-import { designText } from '../ranking/design-text.ts';
+import { designText } from '../../../src-workers/domain/design.ts';
 import type { CodeSource } from './code.ts';
 import { jsonParts } from './text.ts';
 

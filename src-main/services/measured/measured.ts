@@ -6,7 +6,7 @@ import {
   type MeasuringDevice,
   type PlanLine,
 } from '../../../src-workers/domain/benchmark.ts';
-import type { Design } from '../../../src-workers/domain/design.ts';
+import { designText, type Design } from '../../../src-workers/domain/design.ts';
 import { ok, type Result } from '../../../src-workers/domain/result.ts';
 import { coresText } from '../../../src-workers/domain/terms.ts';
 import { disturbedFraction } from '../../../src-workers/bench/cpu/analysis.ts';
@@ -15,7 +15,6 @@ import type { MeasuredCase, MeasuringDetail, MeasuringRequest } from '../../cont
 import { roughDuration } from '../../contract/probe.ts';
 import type { StoreClient } from '../../../db/store-api.ts';
 import { percent } from '../export/text.ts';
-import { designText } from '../ranking/design-text.ts';
 import { isSameDevice } from './device.ts';
 import { measuredRunStudy, type MeasuredCaseDetail } from './records.ts';
 import { measuredTime, repeatsOf, summariseAll } from './times.ts';

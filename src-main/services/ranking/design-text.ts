@@ -1,5 +1,7 @@
 import {
   blockText,
+  blockWord,
+  implementationText,
   isCpuDesign,
   isLockstep,
   type Design,
@@ -11,23 +13,6 @@ import { AXIS, type SpaceAxes } from '../../../src-workers/domain/space.ts';
 import { formatLaunch } from '../../../src-workers/predict/design/launch.ts';
 import { counted } from '../export/text.ts';
 import { axisCounts, decodeInto } from '../../../src-workers/space/axes.ts';
-
-function implementationText({ implementation }: Design): string {
-  return implementation === undefined ? '' : `${implementation}: `;
-}
-
-const blockWord = (design: Design): string => blockText(design).replaceAll(' × ', 'x');
-
-/** A design in one line, as exports and lists write it. */
-export function designText(design: Design): string {
-  const { threadsPerUnit, unitsPerThread, gridBlocks, loop, balancing, registerCap } = design;
-  const named = implementationText(design);
-  if (isCpuDesign(design)) return `${named}cores=${gridBlocks} partition=${balancing}`;
-  const block = blockWord(design);
-  const flattened = loop === 'flattened' ? ' flattened' : '';
-  const cap = registerCap === null ? '' : ` cap=${registerCap}`;
-  return `${named}u=${threadsPerUnit} m=${unitsPerThread} block=${block} grid=${gridBlocks} order=${balancing}${flattened}${cap}`;
-}
 
 /** A design in words: `4 threads per unit, blocks of 64 threads, 3,584 blocks, window-sort(256)`. */
 export function designWords(design: Design): string {

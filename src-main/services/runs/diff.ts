@@ -2,7 +2,7 @@ import { ok, type Result } from '../../../src-workers/domain/result.ts';
 import { spearman } from '../../../src-workers/numeric/statistics.ts';
 import { designAt, timeOf } from '../../../src-workers/sweep/ranking.ts';
 import type { RunDiff, RunSummary } from '../../contract/api.ts';
-import { designText } from '../ranking/design-text.ts';
+import { designText } from '../../../src-workers/domain/design.ts';
 import { bestRows, deviceFilter } from '../ranking/rows.ts';
 import type { RunView } from './run-view.ts';
 

@@ -11,7 +11,7 @@ import type { SimulatedDesign, SimulationTimeline } from '../../contract/api.ts'
 import type { ProcedureArguments } from '../../contract/procedures.ts';
 import type { Context } from '../context.ts';
 import { thisMachine } from '../app/machine.ts';
-import { designText } from '../ranking/design-text.ts';
+import { designText } from '../../../src-workers/domain/design.ts';
 import {
   intervalsOverlap,
   simulatedDesigns,

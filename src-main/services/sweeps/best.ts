@@ -9,7 +9,7 @@ import { axisCounts, spaceSize } from '../../../src-workers/space/axes.ts';
 import { sortByValue } from '../../../src-workers/sweep/sort.ts';
 import { AGREEMENT_FRACTION } from '../../../src-workers/sweep/ties.ts';
 import type { Context } from '../context.ts';
-import { designText } from '../ranking/design-text.ts';
+import { designText } from '../../../src-workers/domain/design.ts';
 import { openExecution, triedTwice } from '../runs/execution.ts';
 import type { RunHandle } from '../runs/running.ts';
 

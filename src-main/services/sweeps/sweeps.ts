@@ -15,7 +15,7 @@ import { thisMachine } from '../app/machine.ts';
 import { runBest } from './best.ts';
 import { describeDesign } from '../../../src-workers/predict/designs.ts';
 import { createPredictor } from '../../../src-workers/predict/predictor.ts';
-import { designText } from '../ranking/design-text.ts';
+import { designText } from '../../../src-workers/domain/design.ts';
 import { atMiddle } from '../studies/assumed.ts';
 import { storedAxes, studyAxes, sweepPlan } from '../studies/plan.ts';
 import { openExecution, triedTwice } from '../runs/execution.ts';

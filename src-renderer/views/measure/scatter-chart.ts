@@ -12,7 +12,7 @@ import {
   type Plane,
 } from '../../charts/parts.ts';
 import type { ChartTheme } from '../../charts/theme.svelte.ts';
-import { NBSP, fixed, plain, signed, timeText } from '../../format/numbers.ts';
+import { NBSP, fixed, plain, signed, timeText, timeUnit } from '../../format/numbers.ts';
 import type { MeasuredPoint } from './points.ts';
 import { residualPercent } from './residuals.ts';
 import { labelPlaces, lineInFrame, type ScatterFrame } from './scatter.ts';
@@ -55,6 +55,8 @@ export function scatterChart(
 ): EChartsOption {
   const { colour } = theme;
   const area = scatterPlane(frame, size);
+  const unit = timeUnit(Math.min(frame.xLowMs, frame.yLowMs));
+  const tickText = (ms: number): string => plain(ms * unit.perMs, 4);
   const isDiagonal = Math.abs(Math.log(scale)) < 0.02;
   const diagonal = lineInFrame(frame, 1);
   const fitted = lineInFrame(frame, scale);
@@ -89,8 +91,8 @@ export function scatterChart(
 
   return {
     ...planeAxes(theme, area, {
-      x: { ticks: xTicks, format: (ms) => plain(ms, 4), marks: true },
-      y: { ticks: frame.yTicksMs, format: (ms) => plain(ms, 4) },
+      x: { ticks: xTicks, format: tickText, marks: true },
+      y: { ticks: frame.yTicksMs, format: tickText },
     }),
     tooltip: {
       ...tooltip(theme),
@@ -151,8 +153,8 @@ export function scatterChart(
       ),
     ] as never,
     graphic: [
-      words(theme, 16, 6.5, 'measured, ms'),
-      words(theme, area.right, area.bottom + 28, `${predictor}, ms`, { align: 'right' }),
+      words(theme, 16, 6.5, `measured, ${unit.name}`),
+      words(theme, area.right, area.bottom + 28, `${predictor}, ${unit.name}`, { align: 'right' }),
       ...legend,
       ...(diagonal && !isDiagonal ? [stroke(line(diagonal), colour.base, equalStyle)] : []),
       ...(fitted ? [stroke(line(fitted), theme.series[0], fitStyle)] : []),

@@ -1,18 +1,7 @@
-import { blockText, type Design } from '../../../src-workers/domain/design.ts';
+import type { Design } from '../../../src-workers/domain/design.ts';
 import { sentenceCase, type Term } from '../../../src-workers/domain/terms.ts';
 import { count } from '../../format/numbers.ts';
 import type { DesignField } from './rows.ts';
-
-/** A design in a few words, as the ranking's inspector writes it. */
-export function designText(design: Design): string {
-  return [
-    `u=${design.threadsPerUnit}`,
-    `block=${blockText(design).replaceAll(' ', '')}`,
-    `grid=${count(design.gridBlocks)}`,
-    ...(design.registerCap === null ? [] : [`cap=${design.registerCap}`]),
-    `order=${design.balancing}`,
-  ].join(' ');
-}
 
 /** Head of a column of a design's field, and what it stands for. */
 export function fieldHead(field: DesignField, term: Term): { readonly head: string; readonly full: string } {

@@ -89,8 +89,8 @@ export function intervalText({ lowMs, highMs }: SimulatedTime, times: TimeColumn
   return `${inColumn(lowMs, times)} to ${inColumn(highMs, times)}`;
 }
 
-/** How sure a measured median is: `3.980–4.011, 21 repeats`. */
+/** How sure a measured median is: `3.980 to 4.011, 21 repeats`. */
 export function measuredText({ lowMs, highMs, repeats }: MeasuredDesignTime, times: TimeColumn): string {
-  const interval = lowMs === null || highMs === null ? '' : `${inColumn(lowMs, times)}–${inColumn(highMs, times)}, `;
+  const interval = lowMs === null || highMs === null ? '' : `${inColumn(lowMs, times)} to ${inColumn(highMs, times)}, `;
   return `${interval}${count(repeats)} repeats`;
 }

@@ -273,7 +273,7 @@ function notesOf(designs: number, designsOfRun: number, halfWidth: Float64Array 
   const notes: string[] = [];
   if (designs < designsOfRun) {
     notes.push(
-      `All figures are over the ${designs} designs that were measured, of ${designsOfRun} valid ones: "best" means the best measured, random search draws from these designs, and correlations differ from those of the whole run where the choice of designs followed the prediction.`,
+      `All figures are over the ${designs} designs that were measured, of ${designsOfRun.toLocaleString('en')} valid ones: "best" means the best measured, random search draws from these designs, and correlations differ from those of the whole run where the choice of designs followed the prediction.`,
     );
   }
   if (designs < MIN_BOOTSTRAP)
