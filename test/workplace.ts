@@ -1,9 +1,9 @@
 import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { afterAll, beforeAll } from 'vitest';
+import { afterAll, afterEach, beforeAll } from 'vitest';
 import { openEngine, type EngineOptions, type OpenEngine } from '../src-main/services/engine.ts';
-import type { ExportDocument, ExportFormat } from '../src-main/contract/api.ts';
+import type { ExportDocument, ExportFormat, RunSummary } from '../src-main/contract/api.ts';
 import type { StudyFile } from '../src-main/contract/study.ts';
 import { unwrap } from '../src-workers/domain/result.ts';
 import { call, ended } from './unit/engine-calls.ts';
@@ -19,6 +19,34 @@ export function testFolder(): string {
 export async function testEngine(databaseFile: string, more: Partial<EngineOptions> = {}): Promise<OpenEngine> {
   const resourceFolder = join(import.meta.dirname, '..');
   return unwrap(await openEngine({ databaseFile, resourceFolder, host: 'cli', workers: 1, ...more }));
+}
+
+/** Engines that a test opens, each on a database of its own unless it names one. They are closed after the test. */
+export function useEngines(more: Partial<EngineOptions> = {}) {
+  const folder = testFolder();
+  let databases = 0;
+  const open: OpenEngine[] = [];
+  const closeAll = async (): Promise<void> => {
+    for (const engine of open.splice(0).reverse()) await engine.close();
+  };
+  afterEach(closeAll);
+  const temporaryFile = (): string => join(folder, `${(databases += 1)}.db`);
+  return {
+    folder,
+    closeAll,
+    temporaryFile,
+    async engineOn(databaseFile = temporaryFile(), options: Partial<EngineOptions> = {}): Promise<OpenEngine> {
+      const engine = await testEngine(databaseFile, { ...more, ...options });
+      open.push(engine);
+      return engine;
+    },
+  };
+}
+
+/** Saves a study and predicts its space. */
+export async function sweep(engine: OpenEngine, study: StudyFile): Promise<RunSummary> {
+  const { id } = unwrap(await engine.call('studies.save', { study }));
+  return ended(engine, 'runs.start', { studyId: id });
 }
 
 /** An engine on an empty database, open while the tests of a file or of a `describe` run. */
@@ -55,8 +83,7 @@ export function useBench(more: Partial<EngineOptions> = {}): Bench {
     engine,
     call: (name, input) => call(engine, name, input),
     async run(study) {
-      const { id } = unwrap(await engine.call('studies.save', { study }));
-      const run = await ended(engine, 'runs.start', { studyId: id });
+      const run = await sweep(engine, study);
       if (run.state !== 'complete') throw new Error(`run ${run.id} is ${run.state}: ${run.error ?? ''}`);
       return run.id;
     },

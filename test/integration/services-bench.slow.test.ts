@@ -26,35 +26,19 @@ import { unwrap } from '../../src-workers/domain/result.ts';
 import type { FakeBench } from '../data/bench/fake-child.ts';
 import { call, ended } from '../unit/engine-calls.ts';
 import { NOTHING_ELSE, smallStudy } from '../unit/export-runs.ts';
-import { testEngine, testFolder } from '../workplace.ts';
+import { sweep as sweepOf, useEngines } from '../workplace.ts';
 
 const ROOT = join(import.meta.dirname, '..', '..');
 const FAKE = join(ROOT, 'test', 'data', 'bench', 'fake-child.ts');
 const DEVICE = 'nvidia-rtx-4090';
-const open: (() => Promise<unknown>)[] = [];
+const programs = { webgpuChildFile: FAKE, cpuChildFile: FAKE };
+const { folder, closeAll, engineOn, temporaryFile } = useEngines({ programs });
 beforeEach(() => fake({}));
-async function closeAll(): Promise<void> {
-  for (const close of open.splice(0).reverse()) await close();
-  delete process.env.FAKE_BENCH;
-}
-afterEach(closeAll);
+afterEach(() => void delete process.env.FAKE_BENCH);
 
 /** What the next programs that measure do. */
 function fake(behaviour: FakeBench): void {
   process.env.FAKE_BENCH = JSON.stringify(behaviour);
-}
-
-const folder = testFolder();
-let databases = 0;
-const temporaryFile = (): string => join(folder, `${(databases += 1)}.db`);
-
-interface EngineChange {
-  readonly pageSilenceMs?: number;
-}
-async function engineOn(databaseFile: string, more: EngineChange = {}): Promise<Engine> {
-  const engine = await testEngine(databaseFile, { programs: { webgpuChildFile: FAKE, cpuChildFile: FAKE }, ...more });
-  open.push(() => engine.close());
-  return engine;
 }
 
 async function failure(engine: Engine, name: string, input: unknown): Promise<string> {
@@ -69,10 +53,7 @@ function uncappedStudy(): StudyFile {
   return smallStudy({ kernel: { ...kernel, origins: NOTHING_ELSE }, axes: uncapped });
 }
 
-async function sweep(engine: Engine, study: StudyFile = uncappedStudy()): Promise<number> {
-  const { id } = await call<StudyRecord>(engine, 'studies.save', { study });
-  return (await ended(engine, 'runs.start', { studyId: id })).id;
-}
+const sweep = async (engine: Engine, study = uncappedStudy()): Promise<number> => (await sweepOf(engine, study)).id;
 
 /** A database in which the uncapped study is swept. */
 const seed = temporaryFile();
@@ -83,7 +64,9 @@ beforeAll(async () => {
 });
 
 /** An engine on a copy of it. */
-async function swept(more: EngineChange = {}): Promise<{ readonly engine: Engine; readonly runId: number }> {
+async function swept(
+  more: { readonly pageSilenceMs?: number } = {},
+): Promise<{ readonly engine: Engine; readonly runId: number }> {
   const file = temporaryFile();
   copyFileSync(seed, file);
   return { engine: await engineOn(file, more), runId: 1 };
@@ -184,7 +167,7 @@ describe('measuring designs of a sweep', () => {
   });
 
   it('measures the rows of a matrix in their order, and resumes with the same ones whatever became of the file', async () => {
-    const engine = await engineOn(temporaryFile());
+    const engine = await engineOn();
     const file = join(folder, 'rows.mtx');
     const rows = Array.from({ length: 3000 }, (_, row) => 1 + ((row * 37) % 11));
     const write = (lengths: readonly number[]): void => {
@@ -278,7 +261,7 @@ describe('a target that cannot run all of a sweep', () => {
   };
 
   it('chooses among the designs that it can run, as many as there are, and reports what it left out', async () => {
-    const engine = await engineOn(temporaryFile());
+    const engine = await engineOn();
     const runId = await sweep(engine, smallStudy());
     fake(NARROW);
     const all = await ranked(engine, runId, { deviceId: DEVICE });
@@ -331,7 +314,7 @@ describe('a target that cannot run all of a sweep', () => {
   });
 
   it('needs a known width for the best buckets', async () => {
-    const engine = await engineOn(temporaryFile());
+    const engine = await engineOn();
     const balancing = ['none', 'quantile-buckets(4)', 'best-buckets(4)'];
     const kernel = { ...uncappedStudy().kernel, lengthsKnownBeforeLaunch: true };
     const runId = await sweep(engine, { ...uncappedStudy(), kernel, axes: { ...uncappedStudy().axes, balancing } });
@@ -352,7 +335,7 @@ describe('a target that cannot run all of a sweep', () => {
   });
 
   it('learns from a page what its GPU can do', async () => {
-    const engine = await engineOn(temporaryFile());
+    const engine = await engineOn();
     const runId = await sweep(engine, smallStudy());
     const able = await ranked(engine, runId, narrowFilter);
     const limits = { threadsPerUnit: 4, blockThreads: 256 };
@@ -371,7 +354,7 @@ describe('a target that cannot run all of a sweep', () => {
   });
 
   it('refuses a sweep of which it can run nothing, and begins no run', async () => {
-    const engine = await engineOn(temporaryFile());
+    const engine = await engineOn();
     const runId = await sweep(engine, smallStudy({ axes: { ...smallStudy().axes, registerCap: [32, 64] } }));
     const { length } = await ranked(engine, runId, { deviceId: DEVICE });
     expect(await failure(engine, 'bench.start', ask(runId))).toMatch(
@@ -381,7 +364,7 @@ describe('a target that cannot run all of a sweep', () => {
   });
 
   it('has the cores of the machine where it is a CPU', async () => {
-    const engine = await engineOn(temporaryFile());
+    const engine = await engineOn();
     const cpu = 'amd-epyc-7302p';
     const runId = await sweep(engine, {
       ...smallStudy(),
@@ -412,7 +395,7 @@ describe('a target that cannot run all of a sweep', () => {
   });
 
   it('is any CUDA device where a bundle is packed', async () => {
-    const engine = await engineOn(temporaryFile());
+    const engine = await engineOn();
     const wide = 'amd-mi250x-gcd';
     const runId = await sweep(engine, {
       ...smallStudy(),
@@ -434,7 +417,7 @@ describe('a target that cannot run all of a sweep', () => {
 
 describe('predictions beside measurements', () => {
   it('are compared by rank, scale and residual, without what is wrong', async () => {
-    const engine = await engineOn(temporaryFile());
+    const engine = await engineOn();
     const axes = { threadsPerUnit: [1, 2, 4, 8], blockThreads: [64, 128, 256], blocksPerMultiprocessor: [2, 4] };
     const runId = await sweep(engine, smallStudy({ axes }));
     const wrong = await caseAt(engine, runId, 0);
@@ -465,7 +448,7 @@ describe('predictions beside measurements', () => {
   });
 
   it('calibrate the model, whose profile is kept, compared and handed to a study', async () => {
-    const engine = await engineOn(temporaryFile());
+    const engine = await engineOn();
     const axes = { threadsPerUnit: [1, 2, 4, 8], blockThreads: [64, 128, 256], blocksPerMultiprocessor: [2, 4] };
     const { id: studyId } = await call<StudyRecord>(engine, 'studies.save', { study: smallStudy({ axes }) });
     const runId = (await ended(engine, 'runs.start', { studyId })).id;
@@ -674,7 +657,7 @@ describe('a measurement that is stopped', () => {
 
   it('by closing the engine ends a program that was only asked for its device', async () => {
     fake({ mute: true });
-    const engine = await engineOn(temporaryFile());
+    const engine = await engineOn();
     const asking = performance.now();
     const started = engine.call('bench.start', { target: 'webgpu', suite: 'probes' });
     await pause(300);

@@ -36,6 +36,7 @@ import {
 import { comparisonStats, comparisonVerdict } from '../../src-renderer/views/measure/statistics.ts';
 import { readAddress, writeAddress } from '../../src-renderer/state/location.svelte.ts';
 import { procedures } from '../../src-main/contract/procedures.ts';
+import { limitText } from '../../src-main/contract/runnable.ts';
 import * as v from 'valibot';
 import {
   SAMPLE_TARGETS,
@@ -450,5 +451,18 @@ describe('what the page knows of its GPU', () => {
     for (const target of SAMPLE_TARGETS) expect(pageLimits(target)).toEqual({});
     for (const limits of [known(4, {}), known(null, {})])
       expect(v.safeParse(procedures['bench.start'].input, { target: PAGE_TARGET, ...limits, ...measuringInput(SETUP, 3) }).issues).toBeUndefined(); // prettier-ignore
+  });
+
+  it('is said in the words of a programming model', () => {
+    const terms = { thread: 'work-item', threads: 'work-items', block: 'work-group' };
+    for (const [quantity, atMost, words] of [
+      ['threadsPerUnit', 4, 'up to 4 work-items per unit'],
+      ['threadsPerUnit', 1, 'one work-item per unit'],
+      ['blockThreads', 256, 'work-groups of up to 256'],
+      ['registerCap', null, 'no register cap'],
+      ['bestBuckets', null, 'no best buckets'],
+      ['cores', 1, 'up to 1 core'],
+    ] as const)
+      expect(limitText({ quantity, atMost }, terms)).toBe(words);
   });
 });

@@ -1,16 +1,14 @@
 import { readdirSync } from 'node:fs';
 import { join } from 'node:path';
-import { afterEach, describe, expect, it, vi } from 'vitest';
+import { describe, expect, it, vi } from 'vitest';
 import type {
   BestDesigns,
   ExportDocument,
   RunDetail,
   RunProgress,
-  RunSummary,
   SpaceSize,
   StudyRecord,
 } from '../../src-main/contract/api.ts';
-import type { StudyFile } from '../../src-main/contract/study.ts';
 import type { Context } from '../../src-main/services/context.ts';
 import type { OpenEngine as Engine } from '../../src-main/services/engine.ts';
 import type { Pool } from '../../src-main/services/pool.ts';
@@ -21,29 +19,11 @@ import { unwrap } from '../../src-workers/domain/result.ts';
 import { countLengths } from '../../src-workers/models/workload/generated.ts';
 import { givenLengths, lawOfUnits, repeatedUnits } from '../../src-workers/predict/ordered.ts';
 import { smallStudy } from './export-runs.ts';
-import { call, ended, finished } from './engine-calls.ts';
-import { testEngine, testFolder } from '../workplace.ts';
+import { call, finished } from './engine-calls.ts';
+import { sweep, useEngines } from '../workplace.ts';
 
 const ROOT = join(import.meta.dirname, '..', '..');
-const open: (() => Promise<unknown>)[] = [];
-afterEach(async () => {
-  for (const close of open.splice(0).reverse()) await close();
-});
-
-const folder = testFolder();
-let databases = 0;
-const temporaryFile = (): string => join(folder, `${(databases += 1)}.db`);
-
-async function engineOn(databaseFile: string, workers = 1, host: 'cli' | 'serve' = 'cli'): Promise<Engine> {
-  const engine = await testEngine(databaseFile, { host, workers });
-  open.push(() => engine.close());
-  return engine;
-}
-
-async function sweep(engine: Engine, study: StudyFile): Promise<RunSummary> {
-  const { id } = await call<StudyRecord>(engine, 'studies.save', { study });
-  return ended(engine, 'runs.start', { studyId: id });
-}
+const { engineOn, temporaryFile } = useEngines();
 
 /** The numbers of a run as they are saved. */
 async function columns(engine: Engine, runId: number) {
@@ -63,8 +43,8 @@ const wide = smallStudy({
 
 describe('a sweep', () => {
   it('gives the same bits with one worker and with three', async () => {
-    const one = await engineOn(temporaryFile(), 1);
-    const three = await engineOn(temporaryFile(), 3);
+    const one = await engineOn();
+    const three = await engineOn(undefined, { workers: 3 });
     const a = await sweep(one, wide);
     const b = await sweep(three, wide);
     expect(a.state).toBe('complete');
@@ -73,7 +53,7 @@ describe('a sweep', () => {
   });
 
   it('that is cancelled keeps what was saved, and resumes to the result of an uninterrupted one', async () => {
-    const engine = await engineOn(temporaryFile(), 1);
+    const engine = await engineOn();
     const { id } = await call<StudyRecord>(engine, 'studies.save', { study: wide });
     const progressed = new Promise<RunProgress>((resolve) => {
       const off = engine.subscribe((event, payload) => {
@@ -113,7 +93,7 @@ describe('a sweep', () => {
   });
 
   it('does not start again where it runs, and cannot be cancelled twice', async () => {
-    const engine = await engineOn(temporaryFile());
+    const engine = await engineOn();
     const run = await sweep(engine, smallStudy());
     expect(await engine.call('runs.cancel', { id: run.id })).toMatchObject({ ok: false, error: { code: 'conflict' } });
     expect(await engine.call('runs.resume', { id: run.id })).toMatchObject({ ok: false, error: { code: 'conflict' } });
@@ -140,7 +120,7 @@ describe('a sweep', () => {
   }
 
   it('answers other calls while it prepares and saves millions of lengths in their order', async () => {
-    const { context } = await engineOn(temporaryFile());
+    const { context } = await engineOn();
     const workload = { units: 2 ** 21 + 5, lengths: 'example:mandelbrot(2048,1024,20)' };
     const located = { study: unwrap(parseStudy(JSON.stringify(smallStudy({ workload })))), baseFolder: null, example: false }; // prettier-ignore
     const { order, plan } = unwrap(await prepareStudy(context, located));
@@ -163,14 +143,14 @@ describe('a sweep', () => {
   });
 
   it('tries a task that fails once more', async () => {
-    const engine = await engineOn(temporaryFile());
+    const engine = await engineOn();
     const { result, attempts } = await withPool(engine, (attempt) => attempt === 1);
     expect(result).toMatchObject({ ok: true, value: { state: 'complete' } });
     expect([...attempts.values()].every((count) => count === 2)).toBe(true);
   });
 
   it('fails with the designs of a task that fails twice, and keeps the rest', async () => {
-    const engine = await engineOn(temporaryFile());
+    const engine = await engineOn();
     let broken = -1;
     const { runId, result, attempts } = await withPool(engine, (_, first) => {
       if (first > 0 && broken < 0) broken = first;
@@ -190,7 +170,7 @@ describe('a sweep', () => {
 });
 
 it('refuses a setting that JSON cannot say', async () => {
-  const engine = await engineOn(temporaryFile());
+  const engine = await engineOn();
   const cycle: unknown[] = [];
   cycle.push(cycle);
   for (const value of [cycle, 1n, 'x'.repeat(100_001), JSON.parse('[{"__proto__":1}]') as unknown])
@@ -227,7 +207,7 @@ describe('two engines on one database', () => {
 
 describe('the boundary', () => {
   it('answers unknown procedures and bad input with failures that say what is wrong', async () => {
-    const engine = await engineOn(temporaryFile());
+    const engine = await engineOn();
     const message = async (name: string, input: unknown): Promise<string> => {
       const result = await engine.dispatch(name, input);
       if (result.ok) throw new Error(`${name} succeeded`);
@@ -249,7 +229,7 @@ describe('the boundary', () => {
   });
 
   it('reads files and examples in the pool, so that other calls are answered meanwhile', async () => {
-    const engine = await engineOn(temporaryFile());
+    const engine = await engineOn();
     const tasks = vi.spyOn(engine.context.pool, 'run');
     const bytes = new TextEncoder().encode('length\n1\n2\n2\n');
     await call(engine, 'workload.inspect', { fileName: 'a.csv', bytes });
@@ -261,7 +241,7 @@ describe('the boundary', () => {
   });
 
   it('makes a study of the eight SpMV kernels of a matrix: its rows, and a vector of its columns', async () => {
-    const engine = await engineOn(temporaryFile());
+    const engine = await engineOn();
     const upload = async (fileName: string, text: string) => {
       const bytes = new TextEncoder().encode(text);
       return (await call<{ lengths: string }>(engine, 'workload.upload', { fileName, bytes })).lengths;
@@ -281,7 +261,7 @@ describe('the boundary', () => {
   });
 
   it('space.size counts what a sweep then finds', async () => {
-    const engine = await engineOn(temporaryFile());
+    const engine = await engineOn();
     const study = smallStudy({
       constraints: [{ quantity: 'occupancyFraction', atLeast: 0.5 }],
       kernel: { name: 'w', registersPerThread: 200, instructionsPerIteration: 60 },
@@ -299,19 +279,19 @@ describe('the boundary', () => {
 
   it('a new database of a host with a window starts with the examples, once', async () => {
     const file = temporaryFile();
-    const first = await engineOn(file, 1, 'serve');
+    const first = await engineOn(file, { host: 'serve' });
     const names = (await call<readonly StudyRecord[]>(first, 'studies.list', {})).map((study) => study.name);
     expect(names[0]).toBe('Acts propagation');
     const examples = readdirSync(join(ROOT, 'db/examples')).filter((name) => name.endsWith('.json'));
     expect(names.length).toBe(examples.length);
     await first.close();
-    const second = await engineOn(file, 1, 'serve');
+    const second = await engineOn(file, { host: 'serve' });
     expect((await call<readonly StudyRecord[]>(second, 'studies.list', {})).length).toBe(examples.length);
   });
 
   it('an old database gains the examples that are new, and none that was deleted', async () => {
     const file = temporaryFile();
-    const first = await engineOn(file, 1, 'serve');
+    const first = await engineOn(file, { host: 'serve' });
     const studies = await call<readonly StudyRecord[]>(first, 'studies.list', {});
     const named = (name: string) => studies.find((study) => study.name === name)!.id;
     for (const name of ['SpMV implementations', 'Collatz stopping times'])
@@ -319,14 +299,14 @@ describe('the boundary', () => {
     // As databases were before it was noted which examples they have had.
     unwrap(await first.context.store.saveSetting('examples.offered', null));
     await first.close();
-    const second = await engineOn(file, 1, 'serve');
+    const second = await engineOn(file, { host: 'serve' });
     const names = (await call<readonly StudyRecord[]>(second, 'studies.list', {})).map(({ name }) => name);
     expect(names[0]).toBe('SpMV implementations');
     expect(names.length).toBe(studies.length - 1);
     const [{ id }] = await call<readonly StudyRecord[]>(second, 'studies.list', {});
     await call(second, 'studies.delete', { id });
     await second.close();
-    const third = await engineOn(file, 1, 'serve');
+    const third = await engineOn(file, { host: 'serve' });
     expect((await call<readonly StudyRecord[]>(third, 'studies.list', {})).map(({ name }) => name)).toEqual(
       names.slice(1),
     );
@@ -334,26 +314,26 @@ describe('the boundary', () => {
 
   it('a start that was ended among the examples is made up for by the next, without a second of any', async () => {
     const file = temporaryFile();
-    const first = await engineOn(file, 1, 'serve');
+    const first = await engineOn(file, { host: 'serve' });
     const studies = await call<readonly StudyRecord[]>(first, 'studies.list', {});
     const names = studies.map(({ name }) => name);
     // As it was before the last of them, and before it was noted that all are there.
     for (const { id } of studies.slice(0, 2)) await call(first, 'studies.delete', { id });
     unwrap(await first.context.store.saveSetting('examples.version', null));
     await first.close();
-    const second = await engineOn(file, 1, 'serve');
+    const second = await engineOn(file, { host: 'serve' });
     const after = await call<readonly StudyRecord[]>(second, 'studies.list', {});
     expect(after.map(({ name }) => name)).toEqual(names);
     unwrap(await second.context.store.saveSetting('examples.version', null));
     await second.close();
-    const third = await engineOn(file, 1, 'serve');
+    const third = await engineOn(file, { host: 'serve' });
     expect((await call<readonly StudyRecord[]>(third, 'studies.list', {})).map(({ id }) => id)).toEqual(
       after.map(({ id }) => id),
     );
   });
 
   it('a run records what it was predicted with', async () => {
-    const engine = await engineOn(temporaryFile());
+    const engine = await engineOn();
     const run = await sweep(engine, smallStudy());
     const { machine } = await call<RunDetail>(engine, 'runs.get', { id: run.id });
     expect(machine).toMatch(/, \d+ cores?, Node \d+\.\d+\.\d+$/);

@@ -1,5 +1,4 @@
-import { join } from 'node:path';
-import { afterEach, describe, expect, it } from 'vitest';
+import { describe, expect, it } from 'vitest';
 import type {
   RankPage,
   RankRow,
@@ -8,7 +7,6 @@ import type {
   RunSummary,
   SimulatedDesign,
   SimulationTimeline,
-  StudyRecord,
 } from '../../src-main/contract/api.ts';
 import type { StudyFile } from '../../src-main/contract/study.ts';
 import { cycleTable } from '../../src-workers/models/pipeline/soft-saturation.ts';
@@ -19,28 +17,10 @@ import type { GpuDevice } from '../../src-workers/domain/device.ts';
 import { unwrap } from '../../src-workers/domain/result.ts';
 import { call, ended } from './engine-calls.ts';
 import { NOTHING_ELSE, smallStudy } from './export-runs.ts';
-import { testEngine, testFolder } from '../workplace.ts';
+import { sweep as swept, useEngines } from '../workplace.ts';
 
-const open: (() => Promise<unknown>)[] = [];
-afterEach(async () => {
-  for (const close of open.splice(0).reverse()) await close();
-});
-
-const folder = testFolder();
-let databases = 0;
-const temporaryFile = (): string => join(folder, `${(databases += 1)}.db`);
-
-async function engineOn(databaseFile: string, workers = 1): Promise<Engine> {
-  const engine = await testEngine(databaseFile, { workers });
-  open.push(() => engine.close());
-  return engine;
-}
-
-async function sweep(engine: Engine, study: StudyFile): Promise<number> {
-  const { id } = await call<StudyRecord>(engine, 'studies.save', { study });
-  return (await ended(engine, 'runs.start', { studyId: id })).id;
-}
-
+const { engineOn } = useEngines();
+const sweep = async (engine: Engine, study: StudyFile): Promise<number> => (await swept(engine, study)).id;
 const simulate = (engine: Engine, input: object): Promise<RunSummary> => ended(engine, 'simulations.start', input);
 const list = (engine: Engine, runId: number): Promise<readonly SimulatedDesign[]> =>
   call(engine, 'simulations.list', { runId });
@@ -52,7 +32,7 @@ const found = (rows: readonly SimulatedDesign[]) =>
 
 describe('simulating the best of a sweep', () => {
   it('gives the same bits with one worker and with three', async () => {
-    const [one, three] = [await engineOn(temporaryFile(), 1), await engineOn(temporaryFile(), 3)];
+    const [one, three] = [await engineOn(), await engineOn(undefined, { workers: 3 })];
     const runs = [await sweep(one, smallStudy()), await sweep(three, smallStudy())] as const;
     await simulate(one, { runId: runs[0], top: 6, maxReplications: 8 });
     await simulate(three, { runId: runs[1], top: 6, maxReplications: 8 });
@@ -62,7 +42,7 @@ describe('simulating the best of a sweep', () => {
   });
 
   it('says of every number which fidelity it has, and ranks what was simulated first when asked', async () => {
-    const engine = await engineOn(temporaryFile());
+    const engine = await engineOn();
     const runId = await sweep(engine, smallStudy());
     const before = await page(engine, { runId, limit: 8 });
     expect(before.simulated).toBe(0);
@@ -117,7 +97,7 @@ describe('simulating the best of a sweep', () => {
   });
 
   it('lets a list that is on screen stand as it was opened, and says when its order is outdated', async () => {
-    const engine = await engineOn(temporaryFile());
+    const engine = await engineOn();
     const runId = await sweep(engine, smallStudy());
     const predicted = (await page(engine, { runId, limit: 12 })).rows.map(({ designIndex }) => designIndex);
     await simulate(engine, { runId, designs: predicted.slice(4, 8), maxReplications: 5 });
@@ -147,7 +127,7 @@ describe('simulating the best of a sweep', () => {
   });
 
   it('keeps of a design simulated twice the newest, and forgets a deleted run until it is restored', async () => {
-    const engine = await engineOn(temporaryFile());
+    const engine = await engineOn();
     const runId = await sweep(engine, smallStudy());
     const first = await simulate(engine, { runId, top: 2, maxReplications: 5 });
     const second = await simulate(engine, { runId, top: 3, halfWidth: 0.5 });
@@ -163,7 +143,7 @@ describe('simulating the best of a sweep', () => {
   });
 
   it('stops as soon as the interval is as narrow as asked for, and says where it is not', async () => {
-    const engine = await engineOn(temporaryFile());
+    const engine = await engineOn();
     const runId = await sweep(engine, smallStudy({ workload: { lengths: 'geometric(0.05)', units: 3_000 } }));
     const widths: number[] = [];
     for (const halfWidth of [0.1, 0.02]) {
@@ -182,7 +162,7 @@ describe('simulating the best of a sweep', () => {
   });
 
   it('of work without imbalance takes whole waves exactly', async () => {
-    const engine = await engineOn(temporaryFile());
+    const engine = await engineOn();
     const study = smallStudy({
       workload: { lengths: 'constant(32)', units: 1_000_000 },
       kernel: { ...smallStudy().kernel, origins: NOTHING_ELSE },
@@ -219,7 +199,7 @@ describe('simulating the best of a sweep', () => {
   });
 
   it('that is cancelled keeps what was saved, and resumes with the designs that are missing', async () => {
-    const engine = await engineOn(temporaryFile(), 1);
+    const engine = await engineOn();
     const runId = await sweep(engine, smallStudy({ workload: { lengths: 'geometric(0.05)', units: 50_000 } }));
     const { runId: id } = await call<{ runId: number }>(engine, 'simulations.start', {
       runId,
@@ -250,7 +230,7 @@ describe('simulating the best of a sweep', () => {
   });
 
   it('refuses what cannot be simulated, in words', async () => {
-    const engine = await engineOn(temporaryFile());
+    const engine = await engineOn();
     const runId = await sweep(
       engine,
       smallStudy({ axes: { blockThreads: [64, 2048], balancing: ['none', 'full-sort'] } }),
@@ -283,7 +263,7 @@ describe('simulating the best of a sweep', () => {
 
 describe('a timeline', () => {
   it('shows the replication that was saved, and every block once', async () => {
-    const engine = await engineOn(temporaryFile());
+    const engine = await engineOn();
     const runId = await sweep(engine, smallStudy({ workload: { lengths: 'geometric(0.05)', units: 30_000 } }));
     const best = async (balancing: string): Promise<number> =>
       (await page(engine, { runId, filter: { balancing: [balancing] }, limit: 1 })).rows[0].designIndex;
@@ -328,7 +308,7 @@ describe('a timeline', () => {
   });
 
   it('ends when its page goes or a newer one is asked for, and leaves the worker to others', async () => {
-    const engine = await engineOn(temporaryFile());
+    const engine = await engineOn();
     const study = smallStudy({
       workload: { lengths: 'geometric(0.05)', units: 100_000_000 },
       axes: { threadsPerUnit: [1], blockThreads: [64], balancing: ['dynamic-fetch'] },
@@ -346,7 +326,7 @@ describe('a timeline', () => {
   });
 
   it('of more units than one worker plays in seconds is refused', async () => {
-    const engine = await engineOn(temporaryFile());
+    const engine = await engineOn();
     const study = smallStudy({
       workload: { lengths: 'geometric(0.05)', units: 10_000_000_000 },
       axes: { blockThreads: [64], balancing: ['dynamic-fetch'] },
