@@ -785,7 +785,7 @@ function deviceCommands(program: Command, cli: CommandLine): void {
         if (!list.ok) return reportFailure(terminal, list.error);
         const measured = await engine.call('evidence.devices', {});
         if (!measured.ok) return reportFailure(terminal, measured.error);
-        // Parts of devices are not in the list, which says of the others whether they are one's own.
+        // The list says which devices are one's own. It does not have the parts of devices.
         const device = list.value.find((entry) => entry.id === id) ?? known.value[0];
         const estimates = Object.keys(device).filter((field) => isEstimate(device, field));
         printJson(terminal, { ...device, estimates, evidence: measured.value[id] ?? null });

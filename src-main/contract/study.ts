@@ -342,7 +342,7 @@ export const implementationSchema = v.strictObject(
             ),
           ),
         }),
-        v.description('Values of the axes of the study that it can have; all of an axis that is left out'),
+        v.description('Values of the axes of the study that it can have; every value of an axis that is left out'),
       ),
     ),
   },
@@ -474,7 +474,7 @@ export const studyFileSchema = v.strictObject({
     v.pipe(
       list(implementationSchema, MAX_IMPLEMENTATIONS, 'implementations'),
       v.description(
-        'Ways to write the kernel, all ranked together: each with its own figures and the values of the axes that it can have. Without it there is one, the kernel with all values',
+        'Ways to write the kernel, ranked together. Each has figures and values of the axes of its own. If left out, there is one: the kernel, with all values',
       ),
     ),
   ),
@@ -512,7 +512,7 @@ export const studyFileSchema = v.strictObject({
       v.record(
         text(200),
         v.pipe(v.array(figure, 'must be a list of numbers'), v.minLength(1), v.maxLength(101)),
-        'must be an object of lists of numbers by input',
+        'must be an object that gives each input a list of numbers',
       ),
       v.description(
         'Laws of inputs that nobody gave, by path (kernel.unit, kernel.unit.dependentLoads, device.achievedBandwidthFraction): values at even steps of probability, ascending. They replace those of db/assumed.json',

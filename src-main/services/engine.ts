@@ -83,7 +83,7 @@ export interface EngineOptions {
   readonly predicts?: boolean;
   /** A page that measures and answers nothing for this long has gone away, ms. */
   readonly pageSilenceMs?: number;
-  /** Where agents take work of its runs. Without it, hosts with a window read the setting. */
+  /** The Redis through which agents take work of this engine's runs. If left out, hosts with a window read the setting. */
   readonly redis?: RedisSettings;
 }
 

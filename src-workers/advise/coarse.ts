@@ -1,7 +1,7 @@
 import { AXIS, type SpaceAxes } from '../domain/space.ts';
 import { axisCounts, decodeInto, encode } from '../space/axes.ts';
 
-/** Designs of a first look, about: some milliseconds where their laws are known. */
+/** About how many designs a first look predicts: they take some milliseconds once their laws are known. */
 const COARSE_DESIGNS = 512;
 /** Block sizes and launches of each family, at least. */
 const MIN_PER_AXIS = 2;

@@ -7,8 +7,8 @@ export function shortened(text: string, most: number): string {
 const MAX_MESSAGE = 2000;
 
 /**
- * A message with its start, which says what is wrong, and its end, which says what to do: it may quote megabytes of a
- * file.
+ * Shortens a message that quotes megabytes of a file. Its start, which says what is wrong, and its end, which says what
+ * to do, are kept.
  */
 export function messageText(text: string): string {
   if (text.length <= MAX_MESSAGE) return text;

@@ -39,7 +39,7 @@ export function findLoops({ entry, instructions, labels }: KernelCode, asked: As
   const tooLarge = (what: string): Result<never> =>
     fail(
       'unsupported',
-      `${entry} has ${what}. Its loops are not looked for; mark and compile its loop in a kernel of its own.`,
+      `${entry} has ${what}. Its loops cannot be found: mark the loop, and compile it in a kernel of its own.`,
     );
   if (instructions.length > MAX_INSTRUCTIONS) return tooLarge(`more than ${MAX_INSTRUCTIONS} instructions`);
   const graph = blocksOf(instructions, labels);

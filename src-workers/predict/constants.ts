@@ -170,7 +170,7 @@ export const ORDER_LENGTHS = 2 ** 18;
 export const GIVEN_UNITS = 2 ** 18;
 /** Groups of a launch up to which every block is known; of larger launches a sample is. */
 export const KNOWN_GROUPS = 10_240;
-/** Most groups of all rounds, units / n, for which every block is computed. */
+/** The most groups of all rounds (units / n) for which every block is computed. */
 export const KNOWN_LOOKUPS = 2 ** 16;
 /** Lengths looked up for a sample; over the rounds, that gives its number of groups. */
 export const SAMPLED_LOOKUPS = 4096;

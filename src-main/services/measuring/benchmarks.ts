@@ -239,7 +239,7 @@ function planSource({ view, request }: PlannedMeasurement): PlanLine['source'] {
 }
 
 const resumeByCaller = (runId: number, target: string): string =>
-  `Run ${runId} was measured by a function of the program that called (${target}). Call tune again there, which measures the other designs.`;
+  `Run ${runId} was measured by a function of another program (${target}). Call tune there again to measure the other designs.`;
 
 /** Runs of a page's own GPU, or of a caller, that wait for its records. */
 export interface PageMeasurements {

@@ -182,7 +182,7 @@ export function shareLaunch(
   };
 }
 
-/** Rows of depths of more blocks than are computed: each stands for those next to it. */
+/** Spreads computed rows of depths over more blocks: each row stands for the blocks next to it. */
 function spreadOver(computed: Float64Array, W: number, rows: number, blocks: number): Float64Array {
   if (rows === blocks) return computed;
   const depths = new Float64Array(blocks * W);
