@@ -76,7 +76,7 @@ export const workloadSchema = v.strictObject(
       v.pipe(
         count(LARGEST),
         v.description(
-          'Units of a row, where they are an image or a grid given row by row: for axes.blockWidth. Left out: the width of example:mandelbrot, else none',
+          'Units in a row of an image or a grid that is given row by row; axes.blockWidth needs it. If left out, the width of example:mandelbrot, else none',
         ),
       ),
     ),
@@ -502,7 +502,7 @@ export const studyFileSchema = v.strictObject({
   ),
   pipeline: v.optional(
     v.pipe(
-      v.record(text(200), pipelineSchema, 'must be an object of pipeline parameters by device id'),
+      v.record(text(200), pipelineSchema, 'must be an object that gives ids of devices their pipeline parameters'),
       v.description('Measured pipeline parameters by device id; they replace the ones derived from the device'),
     ),
     {},

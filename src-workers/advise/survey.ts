@@ -65,7 +65,7 @@ export function timesOf(predictor: Predictor, designs: Uint32Array): Float64Arra
   return predictDesigns(predictor, designs).timeMs;
 }
 
-/** Predicts a part, and keeps what lies near its fastest: all of it that can be as near to the fastest of all. */
+/** Predicts a part, and keeps the designs near its fastest, which may be as near to the fastest of the whole space. */
 export function surveyDesigns(predictor: Predictor, part: DesignPart, ties: TieTable): Survey {
   const list = part instanceof Uint32Array ? part : null;
   const columns = list

@@ -89,7 +89,7 @@ export const KERNEL_INPUTS: Readonly<Record<KernelNumber, KernelInput>> = {
     level: 'basic',
     assumed: 40,
     usual: [24, 128],
-    source: 'chosen: small loops need about 24, 128 halves the residency of most devices twice',
+    source: 'chosen: small loops need about 24 registers; with 128, most devices hold a quarter of their thread groups',
   },
   instructionsPerIteration: {
     label: 'Instructions per iteration',

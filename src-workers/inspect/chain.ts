@@ -5,7 +5,7 @@ export interface Region {
   /** In reverse postorder: but for branches back, all that lead to a block come before it. */
   readonly blocks: readonly number[];
   readonly head: number;
-  /** Whether an instruction of these blocks is of the part; of the others only the values are there. */
+  /** Whether an instruction counts. The other instructions of these blocks only provide values. */
   readonly counts: (at: number) => boolean;
 }
 

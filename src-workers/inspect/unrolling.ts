@@ -13,9 +13,7 @@ export interface Unrolling {
 
 /** Loops are unrolled up to so many times. */
 const MAX_UNROLLED = 256;
-/**
- * A pass holds its iterations' work and little else: a load may be moved out of some, a sum may be begun beside them.
- */
+/** The least part of a pass that is work of its iterations: a compiler may move a load out, or begin a sum early. */
 const LEAST_WORK = 0.85;
 
 /**

@@ -117,7 +117,7 @@ export function timeOf(ranking: Ranking, design: number): number {
   return entry < 0 ? NaN : columns.timeMs[entry];
 }
 
-/** Designs of the space, of which the ranking may have the best alone. */
+/** Number of designs of the space, even if the ranking has only the best of them. */
 export function sizeOf({ counts }: Ranking): number {
   return counts.reduce((product, count) => product * count, 1);
 }

@@ -48,7 +48,7 @@ export interface MeasuredSweep {
   readonly standIn: UnitLoopWorkload['profile'] | null;
 }
 
-/** What the times are of: a kernel of the person's own is measured as by a program of theirs, wherever it ran. */
+/** The backend that the times count as. A person's own kernel counts as their own program, wherever it ran. */
 export function timedBackend({
   request,
   measuring,

@@ -16,7 +16,7 @@ export interface DistributionInput {
   readonly narrowed: boolean;
 }
 
-/** Room at the sides, px: what places the pointer on the axis needs it, too. */
+/** Room at the sides, px. The code that places the pointer on the axis needs it as well. */
 export const DISTRIBUTION_LEFT = 56;
 export const DISTRIBUTION_RIGHT = 16;
 /** Lines of labels above the bars, px. */

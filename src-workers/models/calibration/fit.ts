@@ -23,7 +23,7 @@ export interface FitParameter {
 }
 
 export interface FitProblem {
-  /** Essential ones first: where the data do not separate several, the later ones are held. */
+  /** The most important first: where the data cannot separate several, the later ones are held. */
   readonly parameters: readonly FitParameter[];
   /** The model: times of all designs, ms, at the given values in order of `parameters`. */
   readonly predict: (values: readonly number[]) => Float64Array;
