@@ -93,8 +93,8 @@ export interface RunSummary {
   /** Cases of `bench` and `import` that failed. */
   readonly invalid: number;
   /**
-   * Of a sweep that keeps its best designs alone: how many at most, and how many were predicted to find them, null
-   * until they are saved. `valid` is then how many it kept.
+   * How many designs a sweep keeps at most, if it keeps only the best, and how many were predicted to find them (null
+   * until they are saved). `valid` is then how many it kept.
    */
   readonly kept: { readonly wanted: number; readonly predicted: number | null } | null;
   readonly bytes: number;

@@ -56,7 +56,7 @@ function meant(issue: Issue): Issue {
   return meant({ ...inner, path: path as unknown as NonNullable<Issue['path']> });
 }
 
-/** What a Valibot schema may hold of the schemas below it. */
+/** The members in which a Valibot schema may hold other schemas. */
 interface SchemaParts {
   readonly wrapped?: SchemaParts;
   readonly pipe?: readonly SchemaParts[];

@@ -4,7 +4,7 @@ import { axisCounts, encode } from '../space/axes.ts';
 
 /** Times of all designs of one device under one set of inputs. */
 export interface Scenario {
-  /** Of one device. */
+  /** The axes of one device. */
   readonly axes: SpaceAxes;
   /** By design of these axes, ms; NaN where one is invalid. */
   readonly timeMs: Float64Array;

@@ -17,7 +17,7 @@ export type DesignPart = { readonly first: number; readonly count: number } | Ui
 export interface Survey {
   /** Designs of the part, with those that are too slow at best to be predicted. */
   readonly predicted: number;
-  /** Of these, designs that cannot run. */
+  /** How many of these cannot run. */
   readonly invalid: number;
   /** Designs that the model gives the time of the fastest of the part (`AGREEMENT_FRACTION`), ascending, and what was predicted of each. */
   readonly designs: Uint32Array;
@@ -26,9 +26,9 @@ export interface Survey {
   readonly tied: Uint32Array;
   readonly tiedMs: Float64Array;
   /**
-   * Of a stretch, for each group of designs that differ in block size and launch alone: the fastest, and those within the same
-   * fraction of the group's fastest that have fewer blocks than any faster one. The best of the group and its pick are among them wherever times of the
-   * group change by one factor.
+   * The fastest design of each group in a stretch (designs of a group differ only in block size and launch), and those
+   * within the same fraction of it that have fewer blocks than any faster one. If all times of the group change by one
+   * factor, its best and its pick are still among them.
    */
   readonly near: Uint32Array;
   readonly cells: CellBests;

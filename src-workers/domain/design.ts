@@ -120,8 +120,8 @@ export interface Design {
   readonly balancing: string;
   readonly blockThreads: number;
   /**
-   * Of units in rows (an image, a grid): threads of a block that lie side by side; the others lie above them, so that a
-   * block takes a tile of the units. Left out: a block takes units that follow one another.
+   * Threads of a block that lie side by side, where units lie in rows (an image, a grid). The others lie above them, so
+   * that a block takes a tile of the units. If left out, a block takes consecutive units.
    */
   readonly blockWidth?: number;
   readonly gridBlocks: number;

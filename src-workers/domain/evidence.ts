@@ -228,8 +228,8 @@ export interface ChoiceEvidence {
   /** Regret of the choice by the fit of four numbers; `null` where there is none. */
   readonly fourNumbersRegret: number | null;
   /**
-   * Of a random one of the designs that the model does not tell apart from the fastest (80 % of pairs); left out where
-   * that was not looked at.
+   * Regret of a random one of the designs that the model cannot tell apart from the fastest (80 % of pairs). Left out
+   * where that was not examined.
    */
   readonly randomRegret?: number;
 }

@@ -32,8 +32,8 @@ export interface FetchedWork {
 const CANCEL_CHECK_UNITS = 65536;
 
 /**
- * Multiprocessors go ahead on their own while the queue holds this many units a lane, once this many have shown how
- * fast it empties, and until it would have lost this share: so that it cannot run dry for one while another is ahead.
+ * When a multiprocessor may run ahead of the others: while the queue holds FAR_UNITS for each lane, after KNOWN_UNITS
+ * have shown how fast it empties, and until it would have lost AHEAD_SHARE. So no other one finds the queue empty.
  */
 const FAR_UNITS = 8;
 const KNOWN_UNITS = 4;

@@ -17,7 +17,7 @@ export type Look = 'coarse' | 'fastest' | 'all';
 export interface DevicePrediction {
   /** Designs that were predicted, or are too slow at best. */
   readonly predicted: number;
-  /** Of these, designs that cannot run. */
+  /** How many of these cannot run. */
   readonly invalid: number;
   /** The designs that the model gives the time of the fastest, ascending in time; empty where none is valid. */
   readonly equal: Uint32Array;
@@ -25,11 +25,11 @@ export interface DevicePrediction {
   readonly columns: PredictionColumns;
   /** What only other designs than the fastest tell; null where these alone were looked for. */
   readonly others: {
-    /** Of an exact prediction: the best of every group, see `Survey`. */
+    /** The best of every group in an exact prediction, see `Survey`. */
     readonly near: Uint32Array;
     /** Designs tied with the fastest, whatever the rule of the pick: how many, and the first by time, at most 20. */
     readonly ties: { readonly count: number; readonly first: readonly number[] };
-    /** Of a coarse prediction: cells without a predicted design have the time of the nearest one. */
+    /** Maps. In a coarse prediction, cells without a predicted design have the time of the nearest one. */
     readonly landscape: BestMaps;
   } | null;
 }

@@ -24,7 +24,7 @@ export interface UncertaintyOptions {
   readonly designs?: readonly number[] | undefined;
 }
 
-/** Draws under which groups and their variants compete for a place among the designs that meet all draws. */
+/** How many draws choose the groups and variants that all draws are then tried on. */
 const FIRST_DRAWS = 6;
 /** Groups that are expected to lose more than this over the least under these draws, and lead in none, are left out. */
 const FAR = Math.log(1.5);
@@ -226,7 +226,10 @@ async function promisingDesigns(
   return [...kept];
 }
 
-/** Of the designs with the least expected regret, alike as far as the model can say, the simplest: what the rule picks of means of times. */
+/**
+ * Chooses the simplest of the designs whose expected regret is the least, as far as the model can tell. The rule picks
+ * by mean times.
+ */
 function choose(
   { plan, predictor }: AdvisedDevice,
   designs: Uint32Array,

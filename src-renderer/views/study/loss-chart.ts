@@ -21,7 +21,7 @@ export interface LossInput {
   /** n of the best lane cost: its tick is bold. */
   readonly chosen: number | null;
   readonly groupWord: string;
-  /** Of a workload with an order; `null` without. */
+  /** The order of the workload, if it has one. */
   readonly order: WorkloadOrder | null;
 }
 

@@ -56,7 +56,7 @@ export class Preview {
     } else if (this.resolved.value) this.#kept = this.resolved.value;
     return this.#kept;
   });
-  /** Of a workload with an order; null while a law is written. */
+  /** The order of the workload, if it has one; null while a law is written. */
   readonly order: WorkloadOrder | null = $derived.by(() => (this.#own ? null : (this.resolved.value?.order ?? null)));
   readonly failure: Failure | null = $derived.by(() => {
     if (this.#own) return this.#own.ok ? null : this.#own.error;
