@@ -2,15 +2,14 @@ import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { beforeAll, expect, it } from 'vitest';
 import { benchCommand, type BenchOptions } from '../../src-main/cli/bench.ts';
-import type { RankPage, RunSummary, StudyRecord } from '../../src-main/contract/api.ts';
+import type { RankPage, RunSummary } from '../../src-main/contract/api.ts';
 import type { MeasuringComparison, MeasuringDetail } from '../../src-main/contract/measuring.ts';
 import type { StudyFile } from '../../src-main/contract/study.ts';
 import type { BenchRunStudy } from '../../src-main/services/measuring/benchmarks.ts';
 import { restoredPlan } from '../../src-main/services/measuring/plans.ts';
 import { unwrap } from '../../src-workers/domain/result.ts';
 import { captured } from '../command-line.ts';
-import { ended } from '../unit/engine-calls.ts';
-import { useBench } from '../workplace.ts';
+import { sweep as swept, useBench } from '../workplace.ts';
 
 // Designs of a CPU on this machine's, from the study to the comparison.
 const ROOT = join(import.meta.dirname, '..', '..');
@@ -29,10 +28,7 @@ const study: StudyFile = {
   axes: { ...example.axes, threadsPerUnit: [1], unitsPerThread: [1], blockThreads: [128], cores: [1, 2] },
 };
 
-beforeAll(async () => {
-  const { id: studyId } = await call<StudyRecord>('studies.save', { study });
-  sweep = await ended(engine, 'runs.start', { studyId });
-});
+beforeAll(async () => void (sweep = await swept(engine, study)));
 
 const bench = (run: number, options: BenchOptions) =>
   captured((terminal) => benchCommand(engine, terminal, String(run), options));

@@ -16,7 +16,6 @@ import { createPredictor } from '../../src-workers/predict/predictor.ts';
 import { predictChunk } from '../../src-workers/predict/ranges.ts';
 import { simulateDesign } from '../../src-workers/simulate/simulate-design.ts';
 import { axisCounts, decodeInto, spaceSize } from '../../src-workers/space/axes.ts';
-import { finished } from './engine-calls.ts';
 import { NOTHING_ELSE } from './export-runs.ts';
 import { oneDesign, planOf } from './sweep-plans.ts';
 import { useBench } from '../workplace.ts';
@@ -125,13 +124,9 @@ describe('the predictor', () => {
 });
 
 describe('a run of several implementations', () => {
-  const { call, engine } = useBench();
+  const { call, engine, run } = useBench();
   let runId: number;
-  beforeAll(async () => {
-    const { id } = await call<{ id: number }>('studies.save', { study: study() });
-    ({ runId } = await call<{ runId: number }>('runs.start', { studyId: id }));
-    await finished(engine, runId);
-  });
+  beforeAll(async () => void (runId = await run(study())));
   const page = (filter: object) =>
     call<RankPage>('ranking.page', {
       runId,
