@@ -33,6 +33,8 @@ export class Advice {
   #answeredQuestion = $state('');
   #uncertainty = $state.raw<Uncertainty | null>(null);
   #uncertaintyFailure = $state.raw<Failure | null>(null);
+  /** The exact answer that is to be weighed, before its maps came. */
+  #exact = $state.raw<Recommendation | null>(null);
   /** The answer that the uncertainty is of. */
   #weighed = $state.raw<Recommendation | null>(null);
   #baselines = $state.raw<StoredBaselines | null>(null);
@@ -74,7 +76,15 @@ export class Advice {
     const calls = new CoarseFirst<Asked, Recommendation>({
       ask: (input, look) => engine.call('advice.recommend', { ...input, look, client: PAGE_ID }),
       show: (result, input, look) => {
-        if (result.ok) {
+        if (result.ok && look === 'all' && this.#answer && this.#asked === input) {
+          // The answer is known already, and may be weighed by now: only the maps and what was counted for them are new.
+          const { landscape, devices, predicted, of, invalid } = result.value;
+          const isWeighed = this.#weighed === this.#answer;
+          const maps = { ...this.#answer.landscape, maps: landscape.maps };
+          this.#answer = { ...this.#answer, landscape: maps, devices, predicted, of, invalid };
+          if (isWeighed) this.#weighed = this.#answer;
+          this.#oldMaps = false;
+        } else if (result.ok) {
           const { maps } = result.value.landscape;
           this.#answer = withMaps(result.value, this.#answer);
           this.#oldMaps = maps === null && this.#answer.landscape.maps !== null;
@@ -83,6 +93,7 @@ export class Advice {
           this.#failure = null;
           const whole = result.value.predicted === result.value.of;
           this.#state = look === 'coarse' && !whole ? 'coarse' : 'exact';
+          if (this.#state === 'exact') this.#exact = this.#answer;
         } else {
           this.#failure = result.error;
           this.#state = 'failed';
@@ -150,30 +161,32 @@ export class Advice {
    */
   #followUncertainty(): void {
     $effect(() => {
-      const answer = this.#answer;
+      const answer = this.#exact;
       const asked = this.#asked;
-      // Maps come first: they are of all designs.
-      if (this.#state !== 'exact' || !answer || answer.landscape.maps === null || this.#oldMaps || !asked) return;
-      if (this.#weighed === answer) return;
+      if (this.#state !== 'exact' || !answer || !asked) return;
       let left = false;
       const weigh = async (): Promise<void> => {
         const { engine } = this.#app;
-        const client = `${PAGE_ID} robust`;
         const weighed = await engine.call('advice.recommend', {
           ...asked,
           deviceId: answer.device.id,
           robust: true,
-          client,
+          look: 'fastest',
+          client: `${PAGE_ID} robust`,
         });
         if (left || (!weighed.ok && weighed.error.code === 'cancelled')) return;
-        const chosen = weighed.ok ? withMaps(weighed.value, answer) : answer;
-        this.#answer = {
-          ...chosen,
-          devices: answer.devices,
-          predicted: answer.predicted,
-          of: answer.of,
-          invalid: answer.invalid,
-        };
+        // Maps may have come by now.
+        const { landscape, devices, predicted, of, invalid } = this.#answer ?? answer;
+        this.#answer = weighed.ok
+          ? {
+              ...weighed.value,
+              landscape: { ...weighed.value.landscape, maps: landscape.maps },
+              devices,
+              predicted,
+              of,
+              invalid,
+            }
+          : (this.#answer ?? answer);
         this.#weighed = this.#answer;
         this.#uncertainty = weighed.ok ? (weighed.value.uncertainty ?? null) : null;
         this.#uncertaintyFailure = weighed.ok ? null : weighed.error;
@@ -205,6 +218,7 @@ export class Advice {
 
   #forget(): void {
     this.#answer = null;
+    this.#exact = null;
     this.#oldMaps = false;
     this.#asked = null;
     this.#failure = null;

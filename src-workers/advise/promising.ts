@@ -58,3 +58,16 @@ export function variantsOf(axes: SpaceAxes, designs: readonly number[]): readonl
     );
   });
 }
+
+/** The designs that differ from one of these in the block size alone, or in the launch alone, and themselves. */
+export function neighboursOf(axes: SpaceAxes, designs: readonly number[]): readonly number[] {
+  const counts = axisCounts(axes);
+  const strides = { [AXIS.blockThreads]: 1, [AXIS.launch]: counts[AXIS.registerCap] * counts[AXIS.blockThreads] };
+  return designs.flatMap((design) =>
+    Object.entries(strides).flatMap(([axis, stride]) => {
+      const count = counts[Number(axis)];
+      const first = design - (Math.floor(design / stride) % count) * stride;
+      return Array.from({ length: count }, (_, at) => first + at * stride);
+    }),
+  );
+}

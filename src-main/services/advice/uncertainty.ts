@@ -1,5 +1,6 @@
+import { coarseDesigns } from '../../../src-workers/advise/coarse.ts';
 import { pickDesign } from '../../../src-workers/advise/pick.ts';
-import { bestOfGroups, groupOf, variantsOf } from '../../../src-workers/advise/promising.ts';
+import { bestOfGroups, groupOf, neighboursOf, variantsOf } from '../../../src-workers/advise/promising.ts';
 import { designsToMeasure, notToldApart, withErrors, type ErrorParts } from '../../../src-workers/advise/separation.ts';
 import { gainOfKnowing, GOOD_FRACTION, regretsOf, type DesignRegret } from '../../../src-workers/advise/uncertainty.ts';
 import { drawsOf, unknownPaths, type Draw, type Unknown } from '../../../src-workers/advise/unknown.ts';
@@ -28,6 +29,8 @@ export interface UncertaintyOptions {
 const FIRST_DRAWS = 6;
 /** Groups that are expected to lose more than this over the least under these draws, and lead in none, are left out. */
 const FAR = Math.log(1.5);
+/** Groups of which more block sizes and launches are tried with the inputs as they are. */
+const REFINED = 16;
 /** Groups that lead, of which other block sizes and launches are tried; and of these the best of each draw so many. */
 const LEADING = 4;
 const VARIANTS_OF_DRAW = 3;
@@ -46,16 +49,20 @@ export async function uncertainty(
   turn: AbortSignal,
 ): Promise<Result<Uncertainty>> {
   const start = performance.now();
-  const advised = await advise(predictions, study, { deviceId: options.deviceId, look: 'all' }, turn);
+  const advised = await advise(predictions, study, { deviceId: options.deviceId, look: 'fastest' }, turn);
   if (!advised.ok) return advised;
   const { device, prediction, picked } = advised.value;
   const unknown = unknownIn(study, device);
   const isOpen = unknownPaths(unknown).length > 0;
   const times = timesUnder(pool, device, unknown, turn);
 
-  const near = Uint32Array.from(new Set([...prediction.equal, ...prediction.others!.near]));
-  const [nearMs] = await times(near, [{}]);
-  const groups = bestOfGroups(device.plan.axes, near, nearMs);
+  // A few block sizes and launches say which groups can lead, and more of these how well; all designs would take many times as long.
+  const { axes } = device.plan;
+  const few = Uint32Array.from(new Set([...prediction.equal, ...coarseDesigns(axes)]));
+  const [fewMs] = await times(few, [{}]);
+  const more = Uint32Array.from(new Set(neighboursOf(axes, bestOfGroups(axes, few, fewMs).slice(0, REFINED))));
+  const [moreMs] = await times(more, [{}]);
+  const groups = bestOfGroups(axes, Uint32Array.of(...few, ...more), Float64Array.of(...fewMs, ...moreMs));
   const draws = isOpen ? drawsOf(unknown, DRAWS) : [{}];
   const asked = (options.designs ?? []).map((design) => design - device.firstDesign);
   const promising = await promisingDesigns(device, groups, draws, times);
@@ -168,11 +175,19 @@ function separationOf(
 
 type TimesUnder = (designs: Uint32Array, draws: readonly Draw[]) => Promise<readonly Float64Array[]>;
 
-/** Times of designs under draws, by draw: each worker has some of the draws, or where there is one all designs. */
+/** Times of designs under draws, by draw: each worker has some of the draws, or where there is one some of the designs. */
 function timesUnder(pool: Pool, { plan, key }: AdvisedDevice, unknown: Unknown, turn: AbortSignal): TimesUnder {
   return async (designs, draws) => {
-    if (draws.length === 1 && Object.keys(draws[0]).length === 0)
-      return pool.run('vary', { plan, key, designs, changes: [null] }, { signal: turn });
+    if (draws.length === 1 && Object.keys(draws[0]).length === 0) {
+      const length = Math.max(1, Math.ceil(designs.length / pool.workers));
+      const parts = await Promise.all(
+        Array.from({ length: Math.ceil(designs.length / length) }, (_, at) => {
+          const part = designs.slice(at * length, (at + 1) * length);
+          return pool.run('vary', { plan, key, designs: part, changes: [null] }, { signal: turn });
+        }),
+      );
+      return [Float64Array.from(parts.flatMap(([times]) => [...times]))];
+    }
     const lanes = Array.from({ length: Math.min(pool.workers, draws.length) }, (_, lane) =>
       draws.filter((_draw, at) => at % pool.workers === lane),
     );
