@@ -174,7 +174,7 @@ function saySensitivity(terminal: Terminal, { device, design, timeMs, tieBand, i
       ];
     }),
   );
-  say(terminal, `The recommendation holds while it is tied with the best: ${tieBandText(tieBand)}.`);
+  say(terminal, `The recommendation holds while its time is near the best: ${tieBandText(tieBand)}.`);
   for (const { sentence } of inputs) if (sentence !== '') say(terminal, sentence);
 }
 

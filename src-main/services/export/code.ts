@@ -65,10 +65,10 @@ export function gridForNote({ isGridFixed }: CodeSource, fixed: string, what = '
     : `Blocks that cover another number of ${what} with the same work per slot.`;
 }
 
-/** How one of several tied designs was picked, for a header or report. */
+/** How one of several designs that a measurement may order otherwise was picked, for a header or report. */
 export function pickText(ties: number, band: TieBand, rule: string): string {
   return ties > 1
-    ? `${counted(ties, 'design')} of this device are tied. ${rule} Ties are times ${tieBandText(band)}.`
+    ? `Measurements may order ${counted(ties, 'design')} of this device otherwise: their times are ${tieBandText(band)}. ${rule}`
     : '';
 }
 

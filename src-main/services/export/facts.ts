@@ -69,7 +69,7 @@ export interface ReportFacts {
 
 const MAX_REASONS = 3;
 
-/** Rows of the near-tie table. */
+/** Rows of the table of designs near the chosen one. */
 const MAX_ROWS = 20;
 
 /**
@@ -183,7 +183,7 @@ function implementationCell(name: string, [fastest, ...others]: readonly RankRow
 
 /** @param isCpu whether the best is of a CPU, whose time is not simulated */
 function tieSentence(ties: number, tieBand: TieBand, isCpu: boolean): string {
-  const band = `${counted(ties, 'design is', 'designs are')} tied with the best: ${tieBandText(tieBand)}`;
+  const band = `${counted(ties, 'design has a time', 'designs have times')} that measurements may order otherwise: ${tieBandText(tieBand)}`;
   const choice = `. Choose among them for other reasons, or ${isCpu ? 'measure' : 'simulate or measure'} them`;
   return `${band}${ties > 1 ? choice : ''}.`;
 }

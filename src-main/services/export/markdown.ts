@@ -76,7 +76,7 @@ export function markdownReport(facts: ReportFacts): string {
           ),
         ]
       : []),
-    '## Near-ties',
+    '## Designs near it',
     markdown(facts.tieSentence),
     table(
       [

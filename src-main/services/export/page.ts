@@ -146,7 +146,7 @@ export function htmlReport(facts: ReportFacts, draw: DrawChart, map: string): st
           ),
         ]
       : []),
-    '<h2>Near-ties</h2>',
+    '<h2>Designs near it</h2>',
     `<p>${html(facts.tieSentence)}</p>`,
     table(
       [

@@ -100,7 +100,7 @@ UNITS_ARGUMENT = "units"
 # Configurations that are compiled and measured for each number of units.
 TOP_K = ${Math.min(TRITON_TOP_K, source.designs.length)}
 
-# Designs within this fraction of the best predicted time are tied with it: a measurement decides.
+# Designs within this fraction of the best predicted time may be faster than it: a measurement decides.
 TIE_FRACTION = ${number(slack)}
 
 # Numbers of units that were predicted.
