@@ -1,7 +1,8 @@
-import type { Recommendation, Uncertainty } from '../../src-main/contract/advice.ts';
+import type { Recommendation, Uncertainty, WorthKnowing } from '../../src-main/contract/advice.ts';
 import type { RunSummary } from '../../src-main/contract/api.ts';
 import { assumedFacts } from '../../src-workers/domain/provenance.ts';
 import { bytes, counted } from '../format/numbers.ts';
+import { chooseKernelFile } from '../shell/files/intake.ts';
 import type { Advice } from '../state/advice.svelte.ts';
 import type { App } from '../state/app.svelte.ts';
 
@@ -88,6 +89,22 @@ export async function openLandscape(app: App, advice: Advice, map: number): Prom
     ...{ device: answer.device.id, design: bestDesign, x: null, y: null, facet: null },
     ...{ free: free.length === 0 ? null : free.join(','), shape: null },
   });
+}
+
+/** Where an input is learned. */
+export const LEARN = {
+  inspect: 'Import the kernel from code…',
+  probe: 'Measure the device…',
+  ask: 'Enter it',
+} as const;
+
+/** Leads to where an input is learned: a file of the kernel, a probe of the device, or its field. */
+export function learn(app: App, { learn: by, input }: WorthKnowing): void {
+  if (by === 'inspect') return chooseKernelFile(app);
+  if (by === 'probe') return app.location.go('measure');
+  const field = document.querySelector<HTMLElement>(`[aria-label=${JSON.stringify(input.label)}]`);
+  if (field) field.focus();
+  else app.commands.run('study.K');
 }
 
 /** Opens Measure, set up for the recommended design, or for more. */

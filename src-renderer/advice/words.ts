@@ -188,7 +188,7 @@ export function nextStep(known: Uncertainty | null): NextStep {
 export function sureText({ robust, within }: Uncertainty): string {
   if (robust.chanceBest >= 0.5)
     return `${percent(robust.chanceBest, 0)} sure to be within ${percent(within, 0)} of the best`;
-  return `expected ${percent(Math.expm1(robust.expectedRegret), 0)} over the best`;
+  return `on average ${percent(Math.expm1(robust.expectedRegret), 0)} over the best`;
 }
 
 /** `14 inputs: 5 given, 1 imported, 8 assumed`. */
