@@ -32,6 +32,8 @@ export function newStudy({
       threadsPerUnit: [1, 2, 4, 8, 16, 32],
       balancing: ['none', 'dynamic-fetch'],
       blockThreads: { from: 32, to: 1024, step: 32 },
+      // A grid for the units, as most kernels are launched, or one for the device.
+      unitsPerThread: [1, 2, 4, 8],
       blocksPerMultiprocessor: { from: 1, to: 32 },
     } satisfies Partial<Study['axes']>,
   };

@@ -4,7 +4,7 @@ import { join } from 'node:path';
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { deviceEvidence, tieBand, tieBandOfDevices, tieTableOf } from '../../src-main/services/evidence/tie-band.ts';
-import { expectedTimes } from '../../src-main/services/evidence/time-errors.ts';
+import { expectedTimes, timeRange } from '../../src-main/services/evidence/time-errors.ts';
 import { allocateChunk } from '../../src-workers/domain/columns.ts';
 import type { GpuDevice } from '../../src-workers/domain/device.ts';
 import { evidenceGaps, evidenceText, implementationKind, isMeasured } from '../../src-workers/domain/evidence.ts';
@@ -130,6 +130,13 @@ describe('the expected times', () => {
       expect(expectedTimes(device, 'padded').error).toEqual(errorOf(kept.unmeasured));
     // Hasan's times are predicted with measured cycles.
     expect(expectedTimes(gpu('nvidia-k20'), 'thread-per-unit').text).toContain('not predicted from its data sheet');
+  });
+
+  it('say no time below the floor of a launch, or below a prediction that is', () => {
+    const half = [Math.log(0.5), Math.log(2)] as const;
+    expect(timeRange(0.01, 0, [half])).toEqual({ lowMs: 0.005, highMs: 0.02 });
+    expect(timeRange(0.003, 0.01, [half]).lowMs).toBe(0.0025);
+    expect(timeRange(0.001, 0, [half]).lowMs).toBe(0.001);
   });
 
   it('hold 85 to 95 % of times that they were not made of: half of the matrices by the other half', async () => {

@@ -1,6 +1,7 @@
 import data from '../../../db/evidence/tie-bands.json' with { type: 'json' };
 import type { Device } from '../../../src-workers/domain/device.ts';
 import { kindsText, type ImplementationKind, type TimeInterval } from '../../../src-workers/domain/evidence.ts';
+import { LAUNCH_FLOOR_MS } from '../../../src-workers/predict/constants.ts';
 import { deviceEvidence } from './tie-band.ts';
 
 /** How far a time may be from its prediction, as logarithms of their ratio: below, at most 0, and above, at least 0. */
@@ -58,5 +59,7 @@ export function timeRange(
 ): { readonly lowMs: number; readonly highMs: number } {
   const below = Math.hypot(...errors.map(([low]) => Math.min(0, low)));
   const above = Math.hypot(...errors.map(([, high]) => Math.max(0, high)));
-  return { lowMs: timeMs * Math.exp(-below), highMs: (timeMs + startMs) * Math.exp(above) };
+  // No launch takes less than the floor.
+  const lowMs = Math.max(timeMs * Math.exp(-below), Math.min(timeMs, LAUNCH_FLOOR_MS));
+  return { lowMs, highMs: (timeMs + startMs) * Math.exp(above) };
 }
