@@ -16,7 +16,7 @@ import type { GpuEvidence } from '../../src-workers/domain/evidence.ts';
 import { unwrap } from '../../src-workers/domain/result.ts';
 import { SPMV_DATASETS } from '../../src-workers/models/spmv/datasets.ts';
 import type { FittedImplementation, KeptParameters } from '../../src-workers/evidence/kept.ts';
-import { fitFolds, fitOnly } from '../../src-workers/evidence/fit.ts';
+import { fitFolds, fitOnly } from './evidence-fit.ts';
 import { measuredTimes } from '../../src-workers/evidence/folds.ts';
 import { measuredBands } from '../../src-workers/evidence/bands.ts';
 import { judgeEvidence } from '../../src-workers/evidence/judge-all.ts';

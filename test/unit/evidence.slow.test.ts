@@ -2,7 +2,7 @@
 import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
 import { unwrap } from '../../src-workers/domain/result.ts';
-import { fitFolds } from '../../src-workers/evidence/fit.ts';
+import { fitFolds } from '../bench/evidence-fit.ts';
 import { foldOf } from '../../src-workers/evidence/folds.ts';
 import { sweptParameters, unseenParameters, type Judged } from '../../src-workers/evidence/judge.ts';
 import { loadEvidence } from '../../src-workers/evidence/load.ts';

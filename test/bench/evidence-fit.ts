@@ -1,14 +1,15 @@
-import type { GpuDevice } from '../domain/device.ts';
-import { ok, type Result } from '../domain/result.ts';
-import { solveSymmetric } from '../numeric/symmetric.ts';
-import { sortedQuantile } from '../numeric/statistics.ts';
-import type { MeasuredImplementation } from '../models/spmv/datasets.ts';
-import type { MatrixSummary } from '../models/spmv/summary.ts';
-import type { FittedImplementation } from './kept.ts';
-import { FOLDS, foldOf, type MeasuredTimes } from './folds.ts';
-import { fitFourNumbers } from './four-numbers.ts';
-import { SPMV_IMPLEMENTATIONS, type SpmvImplementation } from './spmv-designs.ts';
-import { SPMV_PARAMETERS, type SpmvParameters } from './spmv-parameters.ts';
+import type { GpuDevice } from '../../src-workers/domain/device.ts';
+import { ok, type Result } from '../../src-workers/domain/result.ts';
+import { solveSymmetric } from '../../src-workers/numeric/symmetric.ts';
+import { sortedQuantile } from '../../src-workers/numeric/statistics.ts';
+import type { MeasuredImplementation } from '../../src-workers/models/spmv/datasets.ts';
+import type { MatrixSummary } from '../../src-workers/models/spmv/summary.ts';
+import type { FittedImplementation } from '../../src-workers/evidence/kept.ts';
+import { fitParameters } from '../../src-workers/models/calibration/fit.ts';
+import { FOLDS, foldOf, outside, type MeasuredTimes } from '../../src-workers/evidence/folds.ts';
+import { fourNumbersTime, type FourNumbers } from '../../src-workers/evidence/four-numbers.ts';
+import { SPMV_IMPLEMENTATIONS, type SpmvImplementation } from '../../src-workers/evidence/spmv-designs.ts';
+import { SPMV_PARAMETERS, type SpmvParameters } from '../../src-workers/evidence/spmv-parameters.ts';
 
 /** Matrices that a fit is made on, spread over those measured: each takes a prediction, and a few parameters need no more. */
 const FITTED_MATRICES = 160;
@@ -203,4 +204,38 @@ function outsideFold({ matrices }: MeasuredTimes, fold: number): readonly number
 function pick({ matrices, microseconds }: MeasuredTimes, chosen: readonly number[]): MeasuredTimes {
   const own: readonly MatrixSummary[] = chosen.map((at) => matrices[at]);
   return { matrices: own, microseconds: Float64Array.from(chosen, (at) => microseconds[at]) };
+}
+
+/** Fits on all matrices, and without each fold. `implementation` is an id of `models/spmv`. */
+function fitFourNumbers(
+  implementation: string,
+  device: GpuDevice,
+  times: MeasuredTimes,
+): Result<{ readonly values: FourNumbers; readonly folds: readonly FourNumbers[] }> {
+  const fit = ({ matrices, microseconds }: MeasuredTimes): Result<FourNumbers> => {
+    const perByte = 1 / device.memoryBandwidthGbS;
+    const free = { lower: 1e-9, upper: 1e6, coordinate: 'log', step: 1e-4, knownWithin: Infinity } as const;
+    const initial = [sortedQuantile(microseconds.slice().sort(), 0.1), 2 * perByte, 1, 0.01];
+    const fitted = fitParameters({
+      parameters: initial.map((value, at) => ({ ...free, name: `${at}`, initial: value })),
+      measuredMs: microseconds.map((time) => time * 1e-3),
+      relativeErrors: new Float64Array(microseconds.length),
+      starts: [initial],
+      predict: (values) =>
+        Float64Array.from(
+          matrices,
+          (matrix) => 1e-3 * fourNumbersTime(implementation, matrix, values as unknown as FourNumbers),
+        ),
+    });
+    return fitted.ok ? ok(fitted.value.values as unknown as FourNumbers) : fitted;
+  };
+  const all = fit(times);
+  if (!all.ok) return all;
+  const folds: FourNumbers[] = [];
+  for (let fold = 0; fold < FOLDS; fold += 1) {
+    const part = fit(outside(times, fold));
+    if (!part.ok) return part;
+    folds.push(part.value);
+  }
+  return ok({ values: all.value, folds });
 }
