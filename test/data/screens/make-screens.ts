@@ -16,7 +16,9 @@ try {
   const page = await browser.newPage({ viewport: { width: 1440, height: 900 }, reducedMotion: 'reduce' });
   await page.goto(host.address);
   await page.getByText(/^Run 1: [\d,]+ designs predicted/).waitFor({ timeout: 90_000 });
-  await page.getByText('Worth knowing').first().waitFor({ timeout: 90_000 });
+  // The heading is there before what is worth knowing.
+  for (const pending of ['Predicting all designs.', 'Predicting under draws of the inputs that are assumed.'])
+    await page.getByText(pending).waitFor({ state: 'detached', timeout: 90_000 });
   for (const colorScheme of ['light', 'dark'] as const) {
     await page.emulateMedia({ colorScheme });
     await page.mouse.move(720, 20);
