@@ -10,8 +10,8 @@ import { unwrap } from '../../src-workers/domain/result.ts';
 
 /*
  * `npm run bench -- advice [EXAMPLE …]`: times of what the Study view asks after every field of each example study was
- * edited, over all its devices, from the edit on: the first answer (a coarse one), the exact one, the one with small
- * maps, for which all designs are predicted, and the one with the least expected regret and what is worth knowing. What
+ * edited, over all its devices, from the edit on: the first answer (a coarse one), the exact one, the one with the least
+ * expected regret and what is worth knowing, and with `--maps` the small maps, for which all designs are predicted. What
  * other programs leave of the machine decides the time on the clock; the time of all processors together, which they
  * change less, is beside it. Of two idle cores the clock shows between half of it and all.
  * `--fields A,B`: these alone. `--rounds N`: the least of as many is taken, 1 where left out. `--worst N`: so many of
@@ -31,7 +31,7 @@ const NAMES = [
   'spmv-uniform',
 ];
 /** What is wanted of each answer on two idle cores, ms from the edit on. */
-const STEPS = { first: 100, exact: 300, maps: Infinity, robust: 1000 } as const;
+const STEPS = { first: 100, exact: 300, robust: 1000, maps: Infinity } as const;
 type Step = keyof typeof STEPS;
 
 type Edit = (study: StudyFile, round: number) => StudyFile;
@@ -111,6 +111,18 @@ const EDITS: Readonly<Record<string, Edit>> = {
   }),
 };
 
+const { values: options, positionals } = parseArgs({
+  allowPositionals: true,
+  options: {
+    fields: { type: 'string' },
+    maps: { type: 'boolean', default: false },
+    rounds: { type: 'string', default: '1' },
+    worst: { type: 'string', default: '5' },
+  },
+});
+const withMaps = options.maps;
+const steps = (Object.keys(STEPS) as Step[]).filter((step) => step !== 'maps' || withMaps);
+
 interface Taken {
   readonly ms: number;
   readonly processorMs: number;
@@ -130,12 +142,12 @@ async function answersOf(engine: Engine, study: StudyFile): Promise<Answers> {
   };
   await ask({ look: 'coarse' });
   const first = taken();
-  await ask({ look: 'fastest' });
+  const deviceId = await ask({ look: 'fastest' });
   const exact = taken();
-  const deviceId = await ask({ look: 'all' });
-  const maps = taken();
-  await ask({ robust: true, deviceId });
-  return { first, exact, maps, robust: taken() };
+  await ask({ look: 'fastest', robust: true, deviceId });
+  const robust = taken();
+  if (withMaps) await ask({ look: 'all' });
+  return { first, exact, robust, maps: withMaps ? taken() : { ms: NaN, processorMs: NaN } };
 }
 
 const least = (all: readonly Answers[]): Answers => {
@@ -143,9 +155,8 @@ const least = (all: readonly Answers[]): Answers => {
     ms: Math.min(...all.map((one) => one[step].ms)),
     processorMs: Math.min(...all.map((one) => one[step].processorMs)),
   });
-  return { first: of('first'), exact: of('exact'), maps: of('maps'), robust: of('robust') };
+  return { first: of('first'), exact: of('exact'), robust: of('robust'), maps: of('maps') };
 };
-const steps = Object.keys(STEPS) as Step[];
 const write = (name: string, field: string, answers: Answers): void => {
   const figures = steps.map((step) => {
     const { ms, processorMs } = answers[step];
@@ -154,14 +165,6 @@ const write = (name: string, field: string, answers: Answers): void => {
   process.stdout.write(`${name.padEnd(21)}${field.padEnd(29)}${figures.join('')}\n`);
 };
 
-const { values: options, positionals } = parseArgs({
-  allowPositionals: true,
-  options: {
-    fields: { type: 'string' },
-    rounds: { type: 'string', default: '1' },
-    worst: { type: 'string', default: '5' },
-  },
-});
 const fields = options.fields?.split(',') ?? Object.keys(EDITS);
 const rounds = Number(options.rounds);
 process.stdout.write(`${''.padEnd(50)}${steps.map((step) => `${step}, ms`.padStart(10).padEnd(16)).join('')}\n`);
