@@ -42,8 +42,6 @@ interface Bounds {
   shortest(design: number): number;
   /** Why the design asked for last cannot run, as in columns; 0 where it can. */
   invalidReason(): number;
-  /** The same of a design. */
-  reasonOf(design: number): number;
   /** The same with what lanes lose by waiting for others, which takes the law of depths. Of a valid design. */
   withLoss(design: number): number;
 }
@@ -62,7 +60,6 @@ function boundsOf(predictor: Predictor): Bounds {
       return candidate.invalid === 0 ? launchesMs(own, candidate, fullyBusyCycles) : NaN;
     },
     invalidReason: () => candidate.invalid,
-    reasonOf: (design) => (examined(design), candidate.invalid),
     withLoss: (design) => closestBound(examined(design), candidate),
   };
 }
@@ -80,25 +77,6 @@ export function shortestOfFamily(predictor: Predictor, positions: Int32Array, ca
   if (candidate.invalid !== 0) return Infinity;
   if (own.balancing[candidate.balancingAt].kind === 'mixed') return 0;
   return launchesMs(own, candidate, familyCycles);
-}
-
-/** By design: the bound of its family, `shortestOfFamily`, computed once for neighbours of one family. */
-function familyBounds(predictor: Predictor): (design: number) => number {
-  const { counts } = predictor;
-  const perLaunch = counts[AXIS.registerCap] * counts[AXIS.blockThreads];
-  const sharing = perLaunch * counts[AXIS.launch];
-  const positions = new Int32Array(counts.length);
-  const candidate = {} as Candidate;
-  const known = new Map<number, number>();
-  return (design) => {
-    const family = Math.floor(design / sharing) * perLaunch + (design % perLaunch);
-    let least = known.get(family);
-    if (least === undefined) {
-      decodeInto(positions, counts, design);
-      known.set(family, (least = shortestOfFamily(predictor, positions, candidate)));
-    }
-    return least;
-  };
 }
 
 /** All multiprocessors as full as they can be. */
@@ -172,20 +150,17 @@ export function predictPromising(
 ): PredictionColumns {
   const columns = allocateChunk(0, designs.length);
   columns.timeMs.fill(NaN);
-  const { shortest, reasonOf, invalidReason, withLoss } = boundsOf(predictor);
+  const { shortest, invalidReason, withLoss } = boundsOf(predictor);
   const positions = new Int32Array(predictor.counts.length);
   const candidate = {} as Candidate;
   const timed = {} as TimedDesign;
-  let limit = bestMs * (1 + fraction);
-  const ofFamily = familyBounds(predictor);
   const bound = Float64Array.from(designs, (design, at) => {
-    // Where a time is known most families are too slow, which is asked once for all of their launches.
-    const least = limit < Infinity ? ofFamily(design) : 0;
-    const ms = least > limit ? least : shortest(design);
-    columns.invalidReason[at] = least > limit ? reasonOf(design) : invalidReason();
+    const ms = shortest(design);
+    columns.invalidReason[at] = invalidReason();
     return ms;
   });
   const isClose = new Uint8Array(designs.length);
+  let limit = bestMs * (1 + fraction);
   const comeCloser = (at: number): void => {
     isClose[at] = 1;
     bound[at] = Math.max(bound[at], withLoss(designs[at]));

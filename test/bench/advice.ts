@@ -6,7 +6,7 @@ import type { StudyFile } from '../../src-main/contract/study.ts';
 import { openEngine, type Engine } from '../../src-main/services/engine.ts';
 import type { KernelProfile } from '../../src-workers/domain/kernel.ts';
 import { KERNEL_INPUTS, withKernelValue, type KernelNumber } from '../../src-workers/domain/provenance.ts';
-import { unwrap } from '../../src-workers/domain/result.ts';
+import { FailureError, unwrap } from '../../src-workers/domain/result.ts';
 
 /*
  * `npm run bench -- advice [EXAMPLE …]`: times of what the Study view asks after every field of each example study was
@@ -183,7 +183,13 @@ for (const name of positionals.length > 0 ? positionals : NAMES) {
       const taken: Answers[] = [];
       for (let round = 0; round < rounds; round += 1) {
         const other = EDITS[field](study, round);
-        if (JSON.stringify(other) !== JSON.stringify(study)) taken.push(await answersOf(engine, other));
+        if (JSON.stringify(other) === JSON.stringify(study)) continue;
+        try {
+          taken.push(await answersOf(engine, other));
+        } catch (error) {
+          if (!(error instanceof FailureError)) throw error;
+          process.stdout.write(`${name.padEnd(21)}${field.padEnd(29)}${error.message}\n`);
+        }
       }
       if (taken.length === 0) continue;
       const answers = least(taken);

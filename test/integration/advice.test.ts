@@ -47,6 +47,15 @@ describe('the recommendation', () => {
     expect(quick.predicted).toBe(quick.of);
   });
 
+  it('finds the fastest designs where one loop moves data', async () => {
+    const { kernel, devices, ...rest } = example('collatz');
+    const moving = { ...rest, devices: devices.slice(0, 1), kernel: { ...kernel, bytesPerIteration: 8 } };
+    const coarse = await recommend(moving, { look: 'coarse' });
+    const quick = await recommend(moving, { look: 'fastest' });
+    expect(quick.predicted).toBe(quick.of);
+    expect(quick.time.ms).toBeLessThanOrEqual(coarse.time.ms * 1.015);
+  });
+
   it('gives way to a newer call of the same client', async () => {
     const study = example('spmv-skewed');
     const ask = (units: number, client: string) =>
