@@ -8,8 +8,8 @@ import type { CycleTable } from './time/cycles.ts';
 import { residencyOf, type Residency } from './time/residency.ts';
 import type { Caches, DepthLaws, LawKey } from './tables.ts';
 
-/*
- * What a worker keeps of the laws that it has computed. Nothing here computes anything: a value depends on its key and on
+/**
+ * What a worker keeps of the laws that it has computed. Nothing is computed here. A value depends on its key and on
  * what is the same for the whole plan (law, units, setup, loops, balancings).
  */
 
@@ -28,7 +28,7 @@ export function createCaches(limits: CacheLimits = SWEEP_LIMITS): Caches {
   };
 }
 
-/** The depth law under a key. */
+/** The depth law under a key; `make` computes it where it is new. */
 export function cachedDepth(caches: Caches, key: LawKey, make: () => GroupDepth): DepthLaws {
   const known = caches.depths.get(key);
   if (known) return known;
@@ -52,7 +52,7 @@ export function cachedDepth(caches: Caches, key: LawKey, make: () => GroupDepth)
 }
 
 /**
- * The block law of a depth law at a residency and with the cycles of an iteration there.
+ * The block law of a depth law at a residency, with the cycles of an iteration there.
  * @param at device and register cap, as one number
  */
 export function cachedResidency(
@@ -69,13 +69,13 @@ export function cachedResidency(
     known = { law: blockLawOf(laws.table, groupsPerBlock, caches.arena, lastFilled), residencies: [] };
     laws.blocks[groupsPerBlock] = known;
   }
-  // Predictors that share caches may have other devices.
+  // Another predictor that shares the caches may have other devices, so the residency must match.
   const last = known.residencies[at];
   if (last?.residentBlocks === residentBlocks && last.cyclesPerIteration === cyclesPerIteration) return last;
   return (known.residencies[at] = residencyOf(known.law, residentBlocks, cyclesPerIteration));
 }
 
-/** The launch of known units under a key. */
+/** The launch of known units under a key; `make` computes it where it is new. */
 export function cachedLaunch(caches: Caches, key: LawKey, make: () => KnownLaunch): KnownLaunch {
   const known = caches.launches.get(key);
   if (known) return known;
@@ -90,7 +90,7 @@ export function cachedLaunch(caches: Caches, key: LawKey, make: () => KnownLaunc
   return launch;
 }
 
-/** Makes room for other block laws where there is little left: the memory of those known is used again. */
+/** Makes room for other block laws where there is little left, by reusing the memory of the present ones. */
 export function makeRoom(caches: Caches): void {
   if (caches.arena.at < caches.limits.slabs) return;
   for (const depths of [caches.depths, caches.olderDepths]) for (const laws of depths.values()) laws.blocks = [];

@@ -11,8 +11,9 @@ import { staircaseMs } from '../models/contention/time.ts';
 import { bundledLengths, type OrderedLengths } from './ordered.ts';
 
 /**
- * Designs of a CPU: a partition of the units over some of its cores. The time is that of the memory traffic of the cores,
- * by the staircase on the max-rate curve (models/contention), which is the two-phase model. Instructions cost nothing here.
+ * Designs of a CPU: a partition of the units over some of its cores. The time is that of the cores' memory traffic, by
+ * the staircase on the max-rate curve (models/contention), which is the two-phase model. Instructions cost nothing
+ * here.
  */
 
 const PARTITION_OF: Readonly<Record<PartitionBalancing['kind'], CpuPartition>> = {
@@ -21,7 +22,7 @@ const PARTITION_OF: Readonly<Record<PartitionBalancing['kind'], CpuPartition>> =
   'merge-path': 'merge-path',
 };
 
-/** Loads of the partitions of one workload, filled as designs ask for them; all CPUs share them. */
+/** Loads of the partitions of one workload, filled as designs ask for them. All CPUs share them. */
 export interface CpuLoads {
   readonly kernel: Pick<KernelProfile, 'bytesPerIteration' | 'bytesPerUnit'>;
   readonly units: number;
@@ -33,7 +34,7 @@ export function createCpuLoads(kernel: CpuLoads['kernel'], units: number, ordere
   return { kernel, units, ordered: bundledLengths(ordered), bytes: new Map() };
 }
 
-/** Bytes that each of `cores` cores moves. The order of the ordered lengths is stretched over all units. */
+/** Bytes that each of `cores` cores moves. The ordered lengths stand for all units, in the same order. */
 export function coreLoads(loads: CpuLoads, partition: PartitionBalancing, cores: number): Float64Array {
   const key = `${partition.kind} ${cores}`;
   const known = loads.bytes.get(key);
@@ -66,8 +67,8 @@ export function predictCpu(
 }
 
 /**
- * Where the time goes, each step closer to the design: all bytes at the full bandwidth → + at the bandwidth of the cores in
- * use (latency: too few of them to keep the memory busy) → + uneven loads (imbalance).
+ * Says where the time goes, each step closer to the design: all bytes at full bandwidth → + at the bandwidth of the
+ * cores in use (latency: too few cores to keep the memory busy) → + uneven loads (imbalance).
  */
 export function explainCpu(
   loads: CpuLoads,

@@ -15,7 +15,7 @@ import { balancingMs, iterationFactor, playedFetches, setupIterations, shareOver
 import type { Predictor } from './tables.ts';
 import type { CycleTable } from './time/cycles.ts';
 
-/** Number of designs by invalid reason code (index 0: valid), without predicting any. */
+/** Counts designs by the code of their invalid reason (index 0: valid) without a prediction. */
 export function classifyDesigns(predictor: Predictor, first: number, count: number): Float64Array {
   const tally = new Float64Array(INVALID_REASONS.length);
   const positions = new Int32Array(predictor.counts.length);
@@ -37,7 +37,7 @@ function advance(positions: Int32Array, counts: readonly number[]): void {
   }
 }
 
-/** The design at an index, with what its device makes of it. */
+/** Describes the design at an index, with what it needs of its device. */
 export function describeDesign(
   predictor: Predictor,
   index: number,
@@ -46,7 +46,10 @@ export function describeDesign(
   readonly device: Device;
   readonly invalid: InvalidReason | null;
   readonly residentThreadGroups: number;
-  /** Traffic of one lane that follows from the accesses of its kernel, bytes; null without them, and where classes differ in it. */
+  /**
+   * Bytes that one lane moves in an iteration; `null` where the kernel's accesses are unknown or its classes differ in
+   * them.
+   */
   readonly bytesPerIteration: number | null;
 } {
   const positions = new Int32Array(predictor.counts.length);
@@ -88,7 +91,7 @@ function designClass({ units, candidate }: ClassCandidate): DesignClass {
   };
 }
 
-/** A valid design as something that can be played: what its launch is made of, and what its cycles cost. */
+/** A valid design as the simulator plays it: its launch, and what its cycles cost. */
 export interface PlayableDesign {
   readonly device: GpuDevice;
   readonly balancing: LockstepBalancing;
@@ -98,21 +101,21 @@ export interface PlayableDesign {
   /** Units in flight in one block; the last thread group of a block may be partly empty. */
   readonly slotsPerBlock: number;
   readonly groupsPerBlock: number;
-  /** More than one where the threads of a unit span several, which run in step. */
+  /** More than one where the threads of a unit span several thread groups, which run in step. */
   readonly threadGroupsPerGroup: number;
   readonly residentBlocks: number;
   readonly gridBlocks: number;
-  /** Iterations before the first of each unit, with those that combine a unit of several thread groups. */
+  /** Iterations before the first of each unit, including those that combine the results of several thread groups. */
   readonly setupIterations: number;
-  /** Iterations of every group besides its share of the items, where slots take even shares. */
+  /** Iterations that every group runs besides its share of the items, where slots take even shares. */
   readonly overheadIterations: number;
-  /** t(w), index w = 0 … the most work groups of a multiprocessor. */
+  /** t(w) for w = 0 … the most work groups of a multiprocessor. */
   readonly cyclesPerIteration: CycleTable;
-  /** Of a launch that fetches: cycles before it, and t(w) while there is something to fetch; else null. */
+  /** Cycles before a launch that fetches, and t(w) while there is something to fetch; `null` for other launches. */
   readonly fetches: { readonly startCycles: number; readonly cyclesPerIteration: CycleTable } | null;
-  /** Milliseconds of one cycle of t(w): clock and cost of an iteration that threads share. */
+  /** Milliseconds of one cycle of t(w), which contain the clock and the cost of an iteration that threads share. */
   readonly msPerCycle: number;
-  /** Before the launch: no part of the time of a kernel. */
+  /** Time before the launch, which is no part of the kernel's time. */
   readonly balancingMs: number;
 }
 
@@ -123,8 +126,8 @@ export interface PlayableLaunch {
 }
 
 /**
- * The launches of a design, one after another: one, or of a mixed design one for each class of its units.
- * @returns none where the design is invalid, or of a CPU
+ * The launches of a design, one after another: one for each class of a mixed design, else a single one.
+ * @returns none where the design is invalid or of a CPU
  */
 export function playableLaunches(whole: Predictor, index: number): readonly PlayableLaunch[] {
   const { predictor, candidate } = candidateAt(whole, index);
@@ -138,13 +141,16 @@ export function playableLaunches(whole: Predictor, index: number): readonly Play
   });
 }
 
-/** The only launch of a design. @returns `null` where the design is invalid, of a CPU, or has several */
+/**
+ * The only launch of a design.
+ * @returns `null` where the design is invalid, of a CPU, or has several launches
+ */
 export function playableDesign(whole: Predictor, index: number): PlayableDesign | null {
   const launches = playableLaunches(whole, index);
   return launches.length === 1 ? launches[0].design : null;
 }
 
-/** Balancing time of a valid design of a GPU before its launch, ms; else 0. */
+/** Milliseconds of balancing before the launch of a valid design on a GPU; else 0. */
 export function balancingTimeOf(whole: Predictor, index: number): number {
   return playableLaunches(whole, index)[0]?.design.balancingMs ?? 0;
 }

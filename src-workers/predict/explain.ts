@@ -26,10 +26,10 @@ import { pipelineOf } from './predictor.ts';
 import type { Predictor } from './tables.ts';
 
 /**
- * Where the predicted time of a valid design goes. Parts are differences between idealised machines, each one step closer
- * to the design, so they add up to the predicted time exactly:
- * all lanes busy and issue-bound → + cooperation → + lockstep → + spills → + real number of active groups (latency) →
- * + block tail → + last wave → + reconvergence stack → + balancing. Of a CPU see `explainCpu`.
+ * Says where the predicted time of a valid design goes. The parts are differences between idealised machines, each one
+ * step closer to the design, so they add up to the predicted time exactly:
+ * all lanes busy and issue-bound → + cooperation → + lockstep → + spills → + real number of active groups (latency) → +
+ * block tail → + last wave → + reconvergence stack → + balancing. For a CPU see `explainCpu`.
  */
 export function explainDesign(whole: Predictor, index: number): Breakdown | null {
   const positions = new Int32Array(whole.counts.length);
@@ -39,7 +39,7 @@ export function explainDesign(whole: Predictor, index: number): Breakdown | null
   return candidate.invalid === 0 ? explainCandidate(predictor, candidate) : null;
 }
 
-/** The parts of a mixed design are those of its launches together. */
+/** Adds up the parts of a mixed design over its launches. */
 function explainClasses(predictor: Predictor, candidate: Candidate, classes: readonly ClassCandidate[]): Breakdown {
   const each = classes.map(({ units, candidate: own }) => explainCandidate(units.predictor, own));
   const longest = each.reduce((a, b) => (b.timeMs > a.timeMs ? b : a));
@@ -53,7 +53,7 @@ function explainClasses(predictor: Predictor, candidate: Candidate, classes: rea
   return longestUnit && longestUnit.timeMs >= LONGEST_SHARE * timeMs ? { ...whole, longestUnit } : whole;
 }
 
-/** What launches one after another achieve in all of their time. */
+/** What several launches achieve over the time of all. */
 function achievedTogether(each: readonly Breakdown[], timeMs: number): Achieved {
   const over = (of: (one: Achieved) => number | null): number | null => {
     const values = each.map((one) => of(one.achieved));
@@ -83,14 +83,14 @@ function explainCandidate(predictor: Predictor, candidate: Candidate): Breakdown
   const groupsPerMultiprocessor = (candidate.workingBlocks * shape.groupsPerBlock) / device.multiprocessors;
   const pace = paceOf(predictor, candidate);
   const balancingKind = lockstepBalancing(predictor, candidate);
-  // An even share is one round. Its search is told apart below.
+  // An even share counts as one round. Its search is reported apart, below.
   const rounds = isEvenShare(balancingKind) ? 1 - timed.searchShare : candidate.meanUnitsPerThread;
   const round = meanRound(predictor, candidate, rounds);
-  // Of all rounds of all groups of a multiprocessor, cycles of one of which a thread group needs so many.
+  // Milliseconds of all rounds that a multiprocessor runs, for each cycle that a thread group needs in one round.
   const roundsMs = groupsPerMultiprocessor * rounds * shape.threadGroupsPerGroup * toMs;
   const { stepIssueCycles, transferCycles } = pace;
   const issueCycles = pace.roundIssueCycles ?? round.iterations * stepIssueCycles;
-  // Lanes that have ended move nothing, but padding does.
+  // Lanes that have ended move no data, but padding does.
   const transfer = (iterations: number): number =>
     isPadded(balancingKind) ? (transferCycles * iterations) / round.iterations : transferCycles;
   const issue = (iterations: number): number => issueCycles - (round.iterations - iterations) * stepIssueCycles;
@@ -102,7 +102,8 @@ function explainCandidate(predictor: Predictor, candidate: Candidate): Breakdown
   const lockstep = spilledMs / spills;
   const useful = Math.min(iterations, isEvenShare(balancingKind) ? Infinity : predictor.meanLength);
   const cooperating = (roundsMs * throughput(useful)) / spills;
-  // One thread for each unit, all lanes at work: no more than what is shared, where threads split a unit better than that.
+  // With one thread for each unit all lanes are busy. The cooperating time is the limit where sharing a unit is
+  // cheaper.
   const alone = pipelineOf(plan, device, null, 0).issueCycles * predictor.elements;
   const ideal = Math.min(
     cooperating,
@@ -113,7 +114,7 @@ function explainCandidate(predictor: Predictor, candidate: Candidate): Breakdown
       (roundsMs * transfer(useful)) / spills,
     ),
   );
-  // Full occupancy of this launch, kept up to the end: cycles of a round of all resident groups, per group.
+  // Cycles of a round of all resident groups, per group, if full occupancy lasted to the end of the launch.
   const { cyclesPerIteration, pipeline } = pace;
   const msWith = (active: number): number =>
     spilledMs *
@@ -123,16 +124,17 @@ function explainCandidate(predictor: Predictor, candidate: Candidate): Breakdown
     );
   const active = Math.min(groups, Math.ceil(groupsPerMultiprocessor));
   const latencyMs = msWith(active);
-  // A slot is free only when the last group of its block ends. The first wave is not refilled: its tail is the last wave's.
+  // A slot is free only when the last group of its block ends. The first wave is never refilled, so its tail belongs to
+  // the last wave.
   const refilled = Math.max(0, 1 - groups / groupsPerMultiprocessor);
   const { meanBlock, meanGroup } = timed.launch.residency.block;
-  // Mean share of a block's groups that are active while its slot is taken.
+  // Mean share of a block's groups that are active while the block holds its slot.
   const busy = Math.max(1, active * (meanBlock > 0 ? meanGroup / meanBlock : 1));
   const balancing = balancingMs(predictor, candidate, device) + timed.fetchingMs;
   const withStackMs = timed.timeMs - balancing;
   const wholeMs = withStackMs / stackFactor(predictor, candidate, device);
   const kernelMs = wholeMs * (1 - timed.searchShare);
-  // Whole waves in step wait for less than that: no more than there is.
+  // Whole waves in step wait less than this, so the remaining time is the limit.
   const blockTail = Math.min(refilled * (msWith(busy) - latencyMs), Math.max(0, kernelMs - latencyMs));
   const parts = {
     idealWork: ideal,
@@ -171,8 +173,8 @@ function explainCandidate(predictor: Predictor, candidate: Candidate): Breakdown
 }
 
 /**
- * Iterations of a round of the launch. A mean round of one loop is of independent draws, but neighbours in a given order are alike, and their
- * lanes end together more often.
+ * Iterations of a round of the launch. The mean round of a single loop assumes independent draws. Neighbours in a given
+ * order are alike, and their lanes end together more often.
  */
 function roundIterations(
   predictor: Predictor,
@@ -186,7 +188,7 @@ function roundIterations(
   return isDealt && isSingle ? predictor.meanLength * aggregateLoss : ofDraws;
 }
 
-/** The greatest length that half a unit or more is expected to reach: of a list of lengths that of its longest. */
+/** The greatest length that at least half a unit is expected to reach. In a list of lengths it is the longest. */
 function longestLength({ law, units }: SweepPlan): number {
   let tail = 0;
   for (let at = law.support.length - 1; at > 0; at -= 1) {

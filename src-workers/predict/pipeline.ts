@@ -64,9 +64,9 @@ import type { BlockLaw } from './time/law.ts';
 import { plainLaunch, regimeOf, type TimedLaunch } from './time/regimes.ts';
 import { residencyOf, residencyOnDemand, type Residency } from './time/residency.ts';
 
-/*
- * The prediction of a valid design: depth of a group → dealing → time of the launch. What makes a design invalid is found
- * before, in design/candidate.ts. See README.md.
+/**
+ * The prediction of a valid design: depth of a group → dealing → time of the launch. `design/candidate.ts` has found
+ * what makes a design invalid before. See README.md.
  */
 
 export interface TimedDesign {
@@ -79,16 +79,19 @@ export interface TimedDesign {
 
 export interface TimedOnGpu extends TimedDesign {
   depth: DepthMeans;
-  /** Mean units per slot over those of the depth law. */
+  /** Mean units per slot, over those of the depth law. */
   scale: number;
-  /** Part of the cycles in which slots search the start of their share and hand on what its end cuts. */
+  /**
+   * Share of the cycles that slots spend on searching the start of their share and on carrying the unit that its end
+   * cuts.
+   */
   searchShare: number;
   launch: TimedLaunch;
-  /** Of the time, what fetching units costs. */
+  /** Milliseconds of the time that fetching units costs. */
   fetchingMs: number;
 }
 
-/** Time and losses of a valid candidate, written into `out`. */
+/** Writes the time and losses of a valid candidate into `out`. */
 export function timeDesign(predictor: Predictor, candidate: Candidate, out: TimedDesign): void {
   const { device, gridBlocks } = candidate;
   if (candidate.classes) {
@@ -106,7 +109,7 @@ export function timeDesign(predictor: Predictor, candidate: Candidate, out: Time
   out.regime = 'memory-contention';
 }
 
-/** The launches of a mixed design run one after another; its losses are those of all its units. */
+/** Adds up the launches of a mixed design, which run one after another. Its losses are those of all its units. */
 function timeClasses(
   predictor: Predictor,
   candidate: Candidate,
@@ -144,7 +147,8 @@ export function timeOnGpu(predictor: Predictor, candidate: Candidate, device: Gp
   const regime = regimeOf(launch);
   const cycles = regime.cycles(launch) * depths.timeScale;
   const alone = aloneCycles(predictor, candidate) / paceOf(predictor, candidate).iterationFactor;
-  // The blocks that stand for a launch of known units may have too little of its work.
+  // The blocks that stand for a launch of known units may hold too little of its work, so its busy time is a lower
+  // limit.
   const busy = depths.laws === null ? busyCycles(predictor, candidate, device) : 0;
   const fetching = fetchingCyclesOf(predictor, candidate, device, shared);
   out.regime = cycles < alone ? 'longest-unit' : regime.id;
@@ -161,12 +165,12 @@ export function timeOnGpu(predictor: Predictor, candidate: Candidate, device: Gp
   out.launch = launch;
 }
 
-/** No launch takes less, ms: 0 where the time of a launch is known, and then added. */
+/** The shortest time of a launch, ms; 0 where the device's own launch time is known, since that is added. */
 function launchFloorMs({ launchMicroseconds }: GpuDevice): number {
   return launchMicroseconds === undefined ? LAUNCH_FLOOR_MS : 0;
 }
 
-/** Looked up, or computed where the design predicted last differs in more than its register cap. */
+/** Reuses what the last design computed where the two differ in their register cap only. */
 function sharedByCaps(predictor: Predictor, candidate: Candidate, device: GpuDevice): SharedByCaps {
   const { caches } = predictor;
   const { deviceAt, threadsPerUnit, loopAt, balancingAt, blockAt, gridBlocks, meanUnitsPerThread } = candidate;
@@ -203,7 +207,8 @@ function sharedByCaps(predictor: Predictor, candidate: Candidate, device: GpuDev
 }
 
 /**
- * However whole units are dealt out, one lane takes the longest, at best with its multiprocessor to itself: cycles of that. Even shares cut it.
+ * Cycles of the longest unit with a multiprocessor to itself. Whole units can be dealt out in no faster way; even
+ * shares cut it.
  */
 export function aloneCycles(predictor: Predictor, candidate: Candidate): number {
   if (isEvenShare(lockstepBalancing(predictor, candidate))) return 0;
@@ -211,14 +216,14 @@ export function aloneCycles(predictor: Predictor, candidate: Candidate): number 
   return longestLengthOf(predictor, candidate) * step + start;
 }
 
-/** The longest unit, iterations: of the units given, or expected of draws. */
+/** The longest unit, iterations: of the given units, or the expected longest of draws. */
 function longestLengthOf(predictor: Predictor, candidate: Candidate): number {
   return isInGivenOrder(predictor, candidate) ? predictor.longestGiven : predictor.longestLength;
 }
 
 // -- Depth -------------------------------------------------------------------------------------------------------------
 
-/** Whether slots take even shares of units in a given order whose setups make groups differ. */
+/** Whether slots take even shares of units in a given order, whose setups make groups differ. */
 function hasKnownShares(predictor: Predictor, candidate: Candidate): boolean {
   return (
     isEvenShare(lockstepBalancing(predictor, candidate)) &&
@@ -251,7 +256,7 @@ function depthsOf(predictor: Predictor, candidate: Candidate, device: GpuDevice)
       return one(tabulatedRounds(meanUnits));
     case 'window-sort':
     case 'full-sort':
-      // Their losses are those of one round; their time follows the units themselves.
+      // Sorted units lose as much as one round does. Their time follows the units themselves.
       return { ...one({ units: 1, scale: meanUnits, key: 1 }), timeScale: 1 };
     case 'nonzero-split':
     case 'merge-path':
@@ -273,8 +278,8 @@ function depthsOf(predictor: Predictor, candidate: Candidate, device: GpuDevice)
 }
 
 /**
- * Iterations of all work groups together, without following the launch. A lower limit for flattened loops over units in a given order
- * and for sorted draws: lanes are taken to lose nothing.
+ * Iterations of all work groups together, found without following the launch. Flattened loops over a given order and
+ * sorted draws get a lower limit, which takes their lanes to lose nothing.
  */
 function workIterations(predictor: Predictor, candidate: Candidate, device: GpuDevice): number {
   const { plan, meanLength } = predictor;
@@ -287,11 +292,11 @@ function workIterations(predictor: Predictor, candidate: Candidate, device: GpuD
     const loss = order ? lossOfGroups(order, unitsPerGroup).aggregateLoss : 1;
     perUnit = meanLength * loss + setupIterations(predictor, candidate);
   } else if (hasKnownShares(predictor, candidate)) {
-    // Some lane starts a unit at the first item at least.
+    // At least one lane starts a unit at the first item.
     const least = candidate.itemsPerSlot + shareOverhead(predictor, candidate) + setupIterations(predictor, candidate);
     perUnit = least / meanUnitsPerThread;
   } else if (isSorted(balancing)) {
-    // The law of one round may lose more than the few blocks of a small launch.
+    // The law of one round may lose more than the few blocks of a small launch do.
     perUnit = meanLength + setupIterations(predictor, candidate);
   } else {
     const { means, scale } = depthsOf(predictor, candidate, device);
@@ -301,8 +306,9 @@ function workIterations(predictor: Predictor, candidate: Candidate, device: GpuD
 }
 
 /**
- * The fewest iterations of all work groups together that any launch of the other positions of a candidate can have. Where the lanes of a group
- * take their units in turns, that is what they have at one unit each; elsewhere lanes may make up for a short unit by a long one.
+ * The fewest iterations of all work groups that any launch can have at the other positions of a candidate. Nested lanes
+ * take their units in turns and lose as much as with one unit each. Other lanes may make up for a short unit by a long
+ * one, so they are taken to lose nothing.
  */
 export function fewestIterations(predictor: Predictor, candidate: Candidate, device: GpuDevice): number {
   const { plan, meanLength } = predictor;
@@ -315,8 +321,8 @@ export function fewestIterations(predictor: Predictor, candidate: Candidate, dev
 }
 
 /**
- * Iterations of setup that each unit is sure to cost a lane. None where lanes may set up at once: in even shares, and where units in a given
- * order are fetched, whose last starts are estimated.
+ * Iterations of setup that each unit is certain to cost a lane. It is 0 for even shares, where lanes may set up at
+ * once, and for fetched units in a given order, whose last starts are estimates.
  */
 export function sureSetup(predictor: Predictor, candidate: Candidate): number {
   const balancing = lockstepBalancing(predictor, candidate);
@@ -325,8 +331,8 @@ export function sureSetup(predictor: Predictor, candidate: Candidate): number {
 }
 
 /**
- * Of a flattened loop over units in a given order: iterations of all work groups together, with what lanes lose by waiting, that are almost
- * surely fewer than they are; else 0.
+ * Iterations that all work groups of a flattened loop over a given order almost surely exceed, with what lanes lose by
+ * waiting; 0 for other loops.
  */
 function flattenedIterations(predictor: Predictor, candidate: Candidate): number {
   const balancing = lockstepBalancing(predictor, candidate);
@@ -336,14 +342,15 @@ function flattenedIterations(predictor: Predictor, candidate: Candidate): number
   return fewestLaneIterations(order, dealingOf(predictor, candidate));
 }
 
-/** Whether the lanes of a group start each of their units together, or only one. */
+/** Whether the lanes of a group start their units together, or have one unit each. */
 function takesTurns({ plan: { axes } }: Predictor, { loopAt, meanUnitsPerThread, unitsPerGroup }: Candidate): boolean {
   return axes.loop[loopAt] === 'nested' || meanUnitsPerThread <= 1 || unitsPerGroup === 1;
 }
 
 /**
- * The fewest cycles in which the work of a launch can be done: every multiprocessor that has a block does as much as any other, at the
- * best rate that it can have. In one wave of draws, some multiprocessor has one block more than others, at the fewest units that a slot has.
+ * The fewest cycles in which the work of a launch can be done: every working multiprocessor does as much as any other,
+ * at its best rate. In one wave of draws some multiprocessor has one block more than others, with the fewest units that
+ * a slot has.
  */
 function busyCycles(
   predictor: Predictor,
@@ -367,8 +374,9 @@ function busyCycles(
 }
 
 /**
- * The same with what lanes of a flattened loop lose by waiting, as far as a sample of the groups is sure of it. Where units are sorted, without one
- * block: depths of groups are interpolated in the block in which the last round ends, which may leave out the longest.
+ * Raises the limit of `busyCycles` by what lanes of a flattened loop surely lose by waiting, estimated on a sample of
+ * groups. Sorted launches leave one block out: depths are interpolated in the block where the last round ends, which
+ * may miss the longest.
  */
 export function closeBusyCycles(predictor: Predictor, candidate: Candidate, device: GpuDevice): number {
   const sure = isSorted(lockstepBalancing(predictor, candidate)) ? 1 - 1 / candidate.gridBlocks : 1;
@@ -376,13 +384,13 @@ export function closeBusyCycles(predictor: Predictor, candidate: Candidate, devi
   return busyCycles(predictor, candidate, device, Math.max(surely, flattenedIterations(predictor, candidate)));
 }
 
-/** Whether the units of a block are as many and as long as those of any other, but for chance. */
+/** Whether only chance makes the blocks differ in the number and the lengths of their units. */
 function isDealtAlike(predictor: Predictor, candidate: Candidate): boolean {
   const balancing = lockstepBalancing(predictor, candidate);
   return !isInGivenOrder(predictor, candidate) && !isSorted(balancing) && balancing.kind !== 'dynamic-fetch';
 }
 
-/** The fewest cycles per iteration of one of at most so many groups. */
+/** The fewest cycles per iteration of a group, with at most this many groups. */
 export function bestRate(cycles: CycleTable, groups: number): number {
   let best = Infinity;
   for (let w = 1; w <= groups; w += 1) best = Math.min(best, cycles[w] / w);
@@ -396,7 +404,7 @@ function depthLawsOf(predictor: Predictor, candidate: Candidate, { units, key: u
   const balancing = lockstepBalancing(predictor, candidate);
   if (isEvenShare(balancing)) throw new TypeError(`${balancing.kind} cuts units, so no depth follows from their law.`);
   const loop = plan.axes.loop[candidate.loopAt];
-  // Fully sorted units are alike in any group. The loop matters where independent lanes take more than one unit.
+  // Groups of fully sorted units are all alike. The loop matters only where independent lanes take more than one unit.
   const group = balancing.kind === 'full-sort' ? 0 : unitsPerGroup;
   const loopAt = isSorted(balancing) || balancing.kind === 'dynamic-fetch' || units === 1 ? 0 : candidate.loopAt;
   const key =
@@ -415,7 +423,7 @@ function depthLawsOf(predictor: Predictor, candidate: Candidate, { units, key: u
   });
 }
 
-/** What groups fetch, where the units come in a given order. */
+/** The order in which groups fetch, where the units have a given order. */
 function fetchedOrderOf(
   { plan, fetchedOrders }: Predictor,
   { fetch = 1 }: Extract<LockstepBalancing, { kind: 'dynamic-fetch' }>,
@@ -432,22 +440,22 @@ function fetchedOrderOf(
   return known;
 }
 
-/** What each start of a unit adds to a work group, iterations of the launch. */
+/** Iterations that each start of a unit adds to a work group. */
 export function setupIterations(predictor: Predictor, candidate: Candidate): number {
   return paceOf(predictor, candidate).setupIterations;
 }
 
-/** Search and carry of an even share, and what runs once a thread, iterations of the launch: every lane does its own. */
+/** Iterations of a group for search and carry of its even share, and for what runs once a thread. */
 export function shareOverhead(predictor: Predictor, candidate: Candidate): number {
   return paceOf(predictor, candidate).overheadIterations;
 }
 
-/** Time of an iteration of the launch over that of its cycle table: phases, and the reconvergence stack. */
+/** Time of an iteration of the launch, over that of its cycle table: phases and the reconvergence stack. */
 export function iterationFactor(predictor: Predictor, candidate: Candidate, device: GpuDevice): number {
   return paceOf(predictor, candidate).iterationFactor * stackFactor(predictor, candidate, device);
 }
 
-/** All slots run equally many items; only the setups of their units make groups differ. */
+/** All slots run the same number of items, so only the setups of their units make groups differ. */
 function evenShareDepths(predictor: Predictor, candidate: Candidate, balancing: EvenShareBalancing): DepthOfDesign {
   const { plan, caches } = predictor;
   const { itemsPerSlot: items, unitsPerGroup, meanUnitsPerThread: unitsPerSlot } = candidate;
@@ -462,7 +470,7 @@ function evenShareDepths(predictor: Predictor, candidate: Candidate, balancing: 
       overhead,
     );
   if (setup === 0) {
-    // As deep as a group of one iteration, as often as that.
+    // All groups are equal, so a law of depth 1 is scaled.
     const means = law();
     const { meanDepth: timeScale } = means;
     const laws = cachedDepth(caches, 0, () => ({ ...means, meanDepth: 1, values: Float64Array.of(1) }));
@@ -478,7 +486,7 @@ function evenShareDepths(predictor: Predictor, candidate: Candidate, balancing: 
   return { means, scale: 1, laws, shorter: null, fullerBlocks: 0, timeScale: 1, searchShare };
 }
 
-/** By law, so that predictors of the same units share them. */
+/** Kept by law, so that predictors of the same units share them. */
 const knownStarts = new WeakMap<LengthLaw, Map<EvenShareBalancing['kind'], ShareStarts>>();
 
 function shareStartsOf({ plan: { law } }: Predictor, balancing: EvenShareBalancing): ShareStarts {
@@ -517,12 +525,13 @@ function launchOf(
   return shorter ? { ...launch, shorter: blocksOf(predictor, candidate, shorter), fullerBlocks } : launch;
 }
 
-/** Independent blocks of a depth law, at the residency of a candidate. */
+/** Independent blocks of a depth law, at the residency of the candidate. */
 function blocksOf(predictor: Predictor, candidate: Candidate, laws: DepthLaws): Residency {
   const { deviceAt, capAt, shape, threadsPerUnit, unitsPerGroup, blockAt } = candidate;
   const { groupsPerBlock: W, residentBlocks } = shape;
   const slotsPerBlock = predictor.plan.axes.blockThreads[blockAt] / threadsPerUnit;
-  // Lanes that fetch have units as long as there are any, and lanes with even shares are equally long.
+  // Fetching lanes have units as long as there are any, and lanes with even shares are equally long: no group is partly
+  // empty.
   const balancing = lockstepBalancing(predictor, candidate);
   const isFull = balancing.kind === 'dynamic-fetch' || isEvenShare(balancing);
   const lastFilled = isFull ? 1 : slotsPerBlock / unitsPerGroup - (W - 1);
@@ -538,7 +547,7 @@ function blocksOf(predictor: Predictor, candidate: Candidate, laws: DepthLaws): 
   );
 }
 
-/** Blocks of known units: every one where they are few and fit the device at once, else a sample. */
+/** Blocks of known units: all of them where they are few and fit the device at once, else a sample. */
 function timedKnownLaunch(predictor: Predictor, candidate: Candidate, device: GpuDevice): TimedLaunch {
   const { caches } = predictor;
   const launch = knownLaunchOf(predictor, candidate, device);
@@ -575,21 +584,22 @@ function knownLaunchOf(predictor: Predictor, candidate: Candidate, device: GpuDe
   const dealing = dealingOf(predictor, candidate);
   const given = givenOrderOf(plan);
   const isInOrder = given !== null && (keepsOrder(balancing) || isEvenShare(balancing));
-  // Where blocks start in their order all count, whatever the device.
+  // Blocks that start in order are all known, whatever the device.
   const everyBlock =
     !(isInOrder && !startsAtRandom(balancing)) && gridBlocks <= shape.residentBlocks * device.multiprocessors;
-  // A flattened loop without setup is as deep as a nested one where lanes keep their places; one unit is the same in both, and so are shares.
+  // A flattened loop without setup is as deep as a nested one where lanes keep their places. Single units and even
+  // shares are the same in both.
   const isLoopAlike = isInOrder
     ? gridBlocks * dealing.slotsPerBlock >= plan.units || isEvenShare(balancing)
     : dealing.setupIterations === 0 && isSorted(balancing) && keepsLanes(windowUnits(balancing, plan.units), dealing);
   const dealt: Dealing = isLoopAlike ? { ...dealing, loop: 'nested' } : dealing;
-  // Groups per block follow from these.
+  // The groups per block follow from these numbers.
   const key =
     ((((gridBlocks * 2048 + dealing.slotsPerBlock) * 128 + unitsPerGroup) * 2 + Number(everyBlock)) * axes.loop.length +
       (isLoopAlike ? 0 : loopAt)) *
       axes.balancing.length +
     balancingAt;
-  // What a launch depends on besides its shape: setups, and what every share costs.
+  // Setups and the overhead of shares are all that a launch depends on besides its shape.
   const { setupIterations: setup } = dealing;
   const overhead = isEvenShare(balancing) ? shareOverhead(predictor, candidate) : 0;
   return cachedLaunch(caches, setup > 0 || overhead > 0 ? `${key} ${setup} ${overhead}` : key, () => {
@@ -613,7 +623,7 @@ function knownLaunchOf(predictor: Predictor, candidate: Candidate, device: GpuDe
 
 // -- Fetching ----------------------------------------------------------------------------------------------------------
 
-/** What the fetches of a candidate cost; null where it fetches nothing. */
+/** What the fetches of a candidate cost; `null` where it fetches nothing. */
 function fetchCostOf(
   predictor: Predictor,
   candidate: Candidate,
@@ -627,13 +637,13 @@ function fetchCostOf(
   return { ...cost, iterations: cost.iterations * scale };
 }
 
-/** Cycles that the fetches of a candidate add, over those of an iteration of the pipeline. */
+/** Cycles that fetches add to the launch of a candidate. */
 export function fetchingCycles(predictor: Predictor, candidate: Candidate, device: GpuDevice): number {
   if (lockstepBalancing(predictor, candidate).kind !== 'dynamic-fetch') return 0;
   return fetchingCyclesOf(predictor, candidate, device, sharedByCaps(predictor, candidate, device));
 }
 
-/** Cycles in which the counter serves all fetches of a launch, whatever the grid; 0 where nothing is fetched. */
+/** Cycles in which the counter serves all fetches of a launch, for any grid; 0 where nothing is fetched. */
 export function counterCycles(predictor: Predictor, candidate: Candidate): number {
   const balancing = lockstepBalancing(predictor, candidate);
   if (balancing.kind !== 'dynamic-fetch') return 0;
@@ -650,7 +660,9 @@ function fetchingCyclesOf(predictor: Predictor, candidate: Candidate, device: Gp
   return fetchCycles(paceOf(predictor, candidate).pipeline, cost, groups);
 }
 
-/** What fetching costs in a launch that is simulated: cycles before it starts, and cycles of an iteration until the units run out. */
+/**
+ * What fetching costs a simulated launch: cycles before it starts, and cycles of an iteration until the units run out.
+ */
 export function playedFetches(
   predictor: Predictor,
   candidate: Candidate,
@@ -665,17 +677,18 @@ export function playedFetches(
 
 // -- Costs of an iteration and of a launch ---------------------------------------------------------------------------------
 
-/** What classes cost before their launches does not depend on their number. */
+/** The cost of making classes does not depend on their number. */
 const CLASSES: MixedBalancing = { kind: 'mixed', classes: 2 };
 
 /**
- * What the reconvergence stack adds to the life of a work group, as a factor ≥ 1 of its time: a group whose lanes leave the
- * loop at different iterations pushes and pops, and spills, at a published cost per event (`deviceStack`). The group stands
- * still meanwhile and others may run, so the cycles count against the latency of its iterations. 1 where there is no stack.
+ * The factor ≥ 1 by which the reconvergence stack lengthens the life of a work group. A group whose lanes leave the
+ * loop at different iterations pushes, pops and spills, at a published cost per event (`deviceStack`). The group stands
+ * still meanwhile and others may run, so the cycles count against the latency of its iterations. It is 1 where there is
+ * no stack.
  */
 export function stackFactor(predictor: Predictor, candidate: Candidate, device: GpuDevice): number {
   const { stackFactors } = predictor;
-  // Lanes that run equally long leave the loop together.
+  // Lanes that run equally long leave the loop together, so the stack stays empty.
   const balancing = lockstepBalancing(predictor, candidate);
   if (isEvenShare(balancing)) return 1;
   if (isPadded(balancing) && sliceUnits(balancing, predictor.plan.units) >= candidate.unitsPerGroup) return 1;
@@ -697,7 +710,10 @@ export function stackFactor(predictor: Predictor, candidate: Candidate, device: 
   return factor;
 }
 
-/** Balancing time of a candidate before its launch, and of starting it and others after it, ms: depends on strategy and device only. */
+/**
+ * Milliseconds of balancing before a candidate's launch, and of starting it and the launches after it. They depend on
+ * strategy and device only.
+ */
 export function balancingMs(predictor: Predictor, candidate: Candidate, device: GpuDevice): number {
   const { plan } = predictor;
   const { classes } = candidate;

@@ -5,26 +5,26 @@ import { givenLengths, lawOfUnits, partOfUnits, repeatedUnits, type OrderedLengt
 
 /** Everything a worker needs to predict any design of a study: plain data, structured-cloneable. */
 export interface SweepPlan {
-  /** Distinguishes plans, so that a worker keeps its tables between the chunks of one sweep. */
+  /** Tells plans apart, so that a worker keeps its tables from chunk to chunk of one sweep. */
   readonly id: string;
   readonly axes: SpaceAxes;
   readonly law: LengthLaw;
   /** Number of work units. */
   readonly units: number;
   /**
-   * The order of the units, over shared memory: given by the workload, or drawn for CPUs to partition. `null` where it has none and
-   * no CPU is among the devices, or where designs are only classified.
+   * The order of the units, in shared memory: given by the workload, or drawn so that CPUs can partition them. `null`
+   * where the workload has none and no CPU is among the devices, or where designs are only classified.
    */
   readonly ordered: OrderedLengths | null;
-  /** Units of a row, where they are an image or a grid. */
+  /** Units of a row, where the units form an image or a grid. */
   readonly width?: number | undefined;
   readonly kernel: KernelProfile;
   /**
-   * Where what is executed depends on the threads that share a unit, as of the loop that stands in for a kernel: the kernel for each number
-   * of them.
+   * The kernel for each number of threads that share a unit, where its code depends on that number, as that of the
+   * stand-in loop does.
    */
   readonly kernelsByThreads?: Readonly<Record<number, KernelProfile>>;
-  /** The kernel of which pipeline parameters were measured; `kernel` where left out. */
+  /** The kernel whose pipeline parameters were measured; `kernel` where left out. */
   readonly pipelineKernel?: KernelProfile;
   readonly constraints: readonly SpaceConstraint[];
   /** Measured pipeline parameters by device id; they replace the ones derived from the device's data sheet. */
@@ -38,14 +38,14 @@ export function givenOrderOf({ ordered }: Pick<SweepPlan, 'ordered'>): Float64Ar
   return ordered?.given ? ordered.iterations : null;
 }
 
-/** The plan with another number of units of the same workload: the same designs, each with the blocks that these units need. */
+/** The same plan with another number of units. Its designs are the same, each with the blocks that these units need. */
 export function planOfUnits(plan: SweepPlan, units: number): SweepPlan {
   const { law, ordered } = plan;
   const own = ordered?.given ? lawOfUnits(law.label, ordered, units) : law;
   return { ...plan, id: `${plan.id}-units-${units}`, units, law: own };
 }
 
-/** The plan with a GPU at another clock: a load takes as long as before, so it takes other cycles. */
+/** The plan with a GPU at another clock. Loads take the same time, so they take another number of cycles. */
 export function planAtClock(plan: SweepPlan, deviceId: string, clockMhz: number): SweepPlan {
   const devices = plan.axes.devices.map((device) =>
     device.kind === 'gpu' && device.id === deviceId
@@ -60,6 +60,6 @@ export function planOfPart(plan: SweepPlan, units: number): SweepPlan {
   const { ordered } = plan;
   if (!ordered?.given || units >= plan.units) return planOfUnits(plan, units);
   const iterations = partOfUnits(repeatedUnits(ordered.iterations, plan.units), units);
-  // Stretches from all over an image are no image.
+  // Stretches taken from all over an image do not form an image.
   return planOfUnits({ ...plan, id: `${plan.id}-part`, ordered: givenLengths(iterations), width: undefined }, units);
 }

@@ -19,13 +19,14 @@ import { givenOrderOf, type SweepPlan } from './plan.ts';
 import type { Allowed, Caches, Predictor } from './tables.ts';
 
 /**
- * The plan's predictor. What is cheap and asked for by every design is computed at once; laws wait for a design.
+ * Creates the predictor of a plan. What is cheap and needed by every design is computed at once; laws wait for a
+ * design.
  * @param caches of another predictor whose plan has the same laws, see `Predictor`
  */
 export function createPredictor(plan: SweepPlan, caches: Caches = createCaches(), isClass = false): Predictor {
   const { implementations } = plan.axes;
   if (!implementations) return predictorOf(plan, caches, null, isClass);
-  // Laws depend on the setup alone, of all that a kernel says, and their keys name it.
+  // A kernel changes laws through its setup alone, which is part of their keys.
   const own = implementations.map(({ name, kernel, allows }) =>
     predictorOf({ ...plan, id: `${plan.id}|${name}`, kernel }, caches, allowedIn(plan.axes, allows)),
   );
@@ -44,7 +45,7 @@ function allowedIn(axes: SpaceAxes, allows: Implementation['allows']): Allowed {
   };
 }
 
-/** @param allowed values of the axes that the kernel of the plan can have; null: all */
+/** @param allowed values of the axes that the kernel of the plan can have; `null` for all */
 function predictorOf(plan: SweepPlan, caches: Caches, allowed: Allowed | null, isClass = false): Predictor {
   const { axes, kernel } = plan;
   const registers = (cap: number | null): number =>
@@ -101,9 +102,9 @@ function predictorOf(plan: SweepPlan, caches: Caches, allowed: Allowed | null, i
 }
 
 /**
- * The predictor of designs in which so many threads share a unit. Where they are dealt its iterations, a lane of u has ⌈length / u⌉ of them,
- * and all laws are those of lanes.
- * @param threadsAt the place of the threads per unit on their axis
+ * The predictor for designs with this number of threads per unit. Where threads are dealt the iterations of a unit,
+ * each of u lanes has ⌈length / u⌉ of them, and all laws are those of lanes.
+ * @param threadsAt the position of the threads per unit on their axis
  */
 export function dealtPredictor(predictor: Predictor, threadsAt: number): Predictor {
   const { dealt } = predictor;
@@ -134,8 +135,8 @@ export function dealtPredictor(predictor: Predictor, threadsAt: number): Predict
 }
 
 /**
- * The predictor of designs whose blocks take units by tiles: of the units in that order, which takes the place of the given one. The same
- * where units have no order, since draws are alike wherever they lie.
+ * The predictor for designs whose blocks take units by tiles. It knows the units in the order of the tiles. Units
+ * without an order keep their predictor, since draws are alike wherever they lie.
  */
 export function tiledPredictor(predictor: Predictor, tile: Tile): Predictor {
   const { plan, tiled, caches, shapes, cpuLoads } = predictor;
@@ -152,8 +153,9 @@ export function tiledPredictor(predictor: Predictor, tile: Tile): Predictor {
   });
 }
 
-/** Laws and orders of lanes, by what they are made from and the threads that share a unit. */
+/** Laws of lanes, by the law of their units and the threads per unit. */
 const laneLaws = new WeakMap<LengthLaw, Map<number, LengthLaw>>();
+/** Orders of lanes, by the order of their units and the threads per unit. */
 const laneOrders = new WeakMap<Float64Array, Map<number, Float64Array>>();
 
 function keptFor<Kind extends object>(
@@ -174,7 +176,7 @@ function spilled(plan: SweepPlan, cap: number | null): number {
 }
 
 /**
- * Pipeline parameters of the plan's kernel on a device: measured ones where the study has them, else derived.
+ * Pipeline parameters of the plan's kernel on a device: the measured ones where the study has them, else derived ones.
  * @param bytesPerIteration traffic of one lane
  */
 export function pipelineOf(
@@ -186,7 +188,8 @@ export function pipelineOf(
   const derived = pipelineParameters(device, plan.kernel, { spilledRegisters: spilled(plan, cap), bytesPerIteration });
   const measured = plan.pipeline[device.id];
   if (!measured) return derived;
-  // A measurement is of the kernel as compiled; a cap, or other threads per unit, change it as the derivation says.
+  // The kernel was measured as compiled. A register cap, or other threads per unit, scale the result as in the
+  // derivation.
   const measuredKernel = plan.pipelineKernel ?? plan.kernel;
   const uncapped = pipelineParameters(device, measuredKernel, { spilledRegisters: 0, bytesPerIteration });
   return {
@@ -197,7 +200,7 @@ export function pipelineOf(
   };
 }
 
-/** E[longest of so many units], iterations. */
+/** E[longest of this number of units], iterations. */
 function longestOf({ support, probability }: LengthLaw, units: number): number {
   let mean = support[0];
   let below = 0;

@@ -21,48 +21,52 @@ import type { Residency } from './time/residency.ts';
 /** Tables of one plan in one worker: filled as designs ask for them, shared by all that come later. */
 export interface Predictor {
   readonly plan: SweepPlan;
-  /** By implementation: predictors of its kernel, over the same space; only this one where there is one. */
+  /** One predictor for each implementation, over the same space. A kernel with one implementation has itself alone. */
   readonly implementations: readonly Predictor[];
-  /** By threads per unit, loop, balancing, register cap and block size: whether the implementation has them. */
+  /** Whether the implementation has each value of the axes that it may narrow; `null` where it has all. */
   readonly allowed: Allowed | null;
   /** Values of each axis, in AXIS_ORDER. */
   readonly counts: readonly number[];
   readonly balancing: readonly Balancing[];
-  /** By device: of a GPU by threads per unit, register cap, then block size; of a CPU by launch. */
+  /** For each device its shapes: of a GPU by threads per unit, register cap, then block size; of a CPU by launch. */
   readonly shapes: readonly (readonly Shape[])[];
-  /** Of the units, iterations: of a lane, where the iterations of a unit are dealt to several. */
+  /**
+   * Mean length, iterations: that of a lane where the iterations of a unit are dealt to several lanes, else of a unit.
+   */
   readonly meanLength: number;
-  /** Of the units as the workload has them, iterations. */
+  /** Mean length of the units as the workload has them, iterations. */
   readonly elements: number;
-  /** Of lanes that are dealt the iterations of a unit: by the place of the threads per unit on its axis. */
+  /**
+   * Predictors of lanes that are dealt the iterations of a unit, by the position of the threads per unit on its axis.
+   */
   readonly dealt: Map<number, Predictor>;
-  /** Of units that blocks take by tiles: by width and height of a tile. */
+  /** Predictors of units that blocks take by tiles, by width and height of a tile. */
   readonly tiled: Map<string, Predictor>;
   readonly paces: Paces;
   readonly meanRounds: Map<number, MeanRound>;
-  /** E[longest of all units], iterations, where units are draws: no launch of whole units is over before. */
+  /** E[longest of all units], iterations, for independent units: no launch of whole units ends earlier. */
   readonly longestLength: number;
-  /** The longest of the units given, iterations. */
+  /** The longest unit of the given lengths, iterations. */
   readonly longestGiven: number;
-  /** Longest step between two lengths, iterations, of which it is open whether the longest unit is beyond it. */
+  /** The widest gap between two lengths, iterations, where it is uncertain on which side the longest unit lies. */
   readonly openStep: number;
   /** `null` where no CPU is predicted. */
   readonly cpuLoads: CpuLoads | null;
-  /** Laws of padded units, by the units of a slice; see `depth/padded.ts`. */
+  /** Laws of padded units, by the number of units in a slice; see `depth/padded.ts`. */
   readonly paddedLaws: Map<number, LengthLaw>;
   /** Whether its units are a class of a mixed design. */
   readonly isClass: boolean;
-  /** Of each mixed balancing, by device. */
+  /** The classes of each mixed balancing, by device. */
   readonly classes: Map<MixedBalancing, (readonly UnitClass[] | undefined)[]>;
-  /** Of units in a given order, by balancing: for every prediction, where `knownGivenOrder` is for every edit. */
+  /** Given orders, by balancing. They last for one plan; `knownGivenOrder` keeps orders from edit to edit. */
   readonly givenOrders: Map<number, GivenOrder>;
-  /** Of units in a given order: by units per fetch and lanes of a group. */
+  /** Fetched orders of units in a given order, by units per fetch and lanes of a group. */
   readonly fetchedOrders: Map<number, FetchedOrder>;
-  /** Of units in a given order that are cut into even shares. */
+  /** Units in a given order, cut into even shares. */
   readonly sharedUnits: Map<EvenShareBalancing['kind'], SharedUnits>;
   /** `stackFactor` by device and units per group. */
   readonly stackFactors: Map<number, number>;
-  /** May be shared with another predictor, of a plan with the same workload, setup, loops and balancing. */
+  /** Two predictors may share caches where their plans have the same workload, setup, loops and balancings. */
   readonly caches: Caches;
 }
 
@@ -71,14 +75,17 @@ export interface UnitClass {
   readonly threads: LengthClass['threads'];
   readonly above: number;
   readonly upTo: number;
-  /** Of its units alone: without balancing, in one launch. */
+  /** Predicts the units of this class alone: without balancing, in one launch. */
   readonly predictor: Predictor;
 }
 
-/** Text where a law depends on more than fits a number: on setups that cooperation makes longer, or on the items of a share. */
+/**
+ * A key is text where a law depends on more than fits a number: a setup that cooperation lengthens, or the items of a
+ * share.
+ */
 export type LawKey = number | string;
 
-/** Of each axis that an implementation may narrow: which positions it has. */
+/** Which positions of each axis an implementation has. */
 export interface Allowed {
   readonly threadsPerUnit: readonly boolean[];
   readonly loop: readonly boolean[];
@@ -87,41 +94,47 @@ export interface Allowed {
   readonly blockThreads: readonly boolean[];
 }
 
-/** The pace of a launch. */
+/** What the iterations of a launch cost. */
 export interface Pace {
-  /** Cycles, by active work groups; times `iterationFactor` those of an iteration. */
+  /** Cycles of an iteration by active work groups. `iterationFactor` scales them to the launch. */
   readonly cyclesPerIteration: CycleTable;
   readonly iterationFactor: number;
-  /** The same as parameters, for resources that are not in the table. */
+  /** The same as pipeline parameters, for costs that the table leaves out. */
   readonly pipeline: PipelineParameters;
-  /** Of the only group of a multiprocessor: an iteration, and the start of a unit. */
+  /** Cycles of an iteration and of the start of a unit, for a group that has its multiprocessor to itself. */
   readonly aloneCycles: { readonly step: number; readonly start: number };
-  /** Issue of an iteration and of a mean round (`null`: iterations alone), and traffic of one, cycles of a thread group. */
+  /** Cycles to issue one iteration, for a thread group. */
   readonly stepIssueCycles: number;
+  /** Cycles to issue a mean round, for a thread group; `null` where a launch has iterations alone. */
   readonly roundIssueCycles: number | null;
+  /** Cycles to move the data of a mean round, for a thread group. */
   readonly transferCycles: number;
-  /** What each start of a unit adds to a group, iterations. */
+  /** Iterations that each start of a unit adds to a group. */
   readonly setupIterations: number;
-  /** What a group runs besides, where slots take even shares, iterations. */
+  /** Iterations that a group spends on search and carry, where slots take even shares. */
   readonly overheadIterations: number;
 }
 
-/** Paces of one predictor; tables of designs without phases are shared by all that have the same. */
+/** The paces of one predictor. Designs without phases share tables. */
 export interface Paces {
-  /** Whether nothing but its iterations is known of the kernel, and whether it combines what several threads have. */
+  /** Whether the kernel has iterations alone and no other phase. */
   readonly hasNoPhases: boolean;
+  /** Whether the kernel combines the results of threads that share a unit. */
   readonly combines: boolean;
-  /** Of launches that are their iterations alone: by device, threads per unit, register cap and whether they are one loop. */
+  /**
+   * Paces of launches without other phases, by device, threads per unit, register cap and whether the kernel is one
+   * loop.
+   */
   readonly plain: Pace[];
   readonly known: Map<number, Pace>;
   readonly tables: Map<string, CycleTable>;
 }
 
-/** What a work group does on average for each unit of its slots, or for an even share. */
+/** What a work group does on average for one unit of each slot, or for an even share. */
 export interface MeanRound {
   /** Iterations, > 0. */
   readonly iterations: number;
-  /** Starts of units that it stands still for, > 0: one where its lanes start together. */
+  /** Starts of units for which the group stands still, > 0: one where its lanes start together. */
   readonly starts: number;
   readonly lanes: number;
   /** Units of each lane. */
@@ -130,35 +143,35 @@ export interface MeanRound {
 
 export interface Caches {
   readonly limits: CacheLimits;
-  /** Depth laws in use, and the ones in use before these became too many; the older generation is dropped. */
+  /** Depth laws in use, and the generation before them. When there are too many, the older generation is dropped. */
   depths: Map<LawKey, DepthLaws>;
   olderDepths: Map<LawKey, DepthLaws>;
-  /** Launches whose units are known, in the same way; and the numbers kept by those in use. */
+  /** Launches of known units, kept in the same two generations, and how many numbers the newer one holds. */
   launches: Map<LawKey, KnownLaunch>;
   olderLaunches: Map<LawKey, KnownLaunch>;
   launchNumbers: number;
-  /** Where block laws live. */
+  /** The memory of the block laws. */
   readonly arena: Arena;
-  /** What the design predicted last shares with others that differ in their register cap only. */
+  /** What the last design shares with designs that differ in their register cap only. */
   shared: SharedByCaps | null;
-  /** Of the lanes that are dealt the iterations of a unit, by the threads that share it. */
+  /** Caches of the lanes that are dealt the iterations of a unit, by threads per unit. */
   readonly dealt: Map<number, Caches>;
-  /** Of units that blocks take by tiles: by width and height of a tile. */
+  /** Caches of units that blocks take by tiles, by width and height of a tile. */
   readonly tiled: Map<string, Caches>;
 }
 
 /** A depth law and the laws of its blocks. */
 export interface DepthLaws {
   readonly means: DepthMeans;
-  /** Made on demand: the times of sorted launches do not come from it. */
+  /** The table is made on demand, because the times of sorted launches do not need it. */
   readonly table: DepthTable;
-  /** By W_b: of blocks whose last group is as full as in the design asked for last. */
+  /** Block laws by W_b, for blocks whose last group is as full as in the last design asked for. */
   blocks: (KnownBlock | undefined)[];
 }
 
 export interface KnownBlock {
   readonly law: BlockLaw;
-  /** By device and register cap. */
+  /** Residencies by device and register cap. */
   readonly residencies: (Residency | undefined)[];
 }
 
@@ -171,10 +184,10 @@ export interface SharedByCaps {
   readonly balancingAt: number;
   readonly blockAt: number;
   readonly gridBlocks: number;
-  /** Depends on the cap only where lanes fetch. */
+  /** The register cap changes this where lanes fetch, and nowhere else. */
   readonly meanUnitsPerThread: number;
   readonly depths: DepthOfDesign;
-  /** Of its pace, which depends on the cap by the residency alone. */
+  /** Iterations that each start of a unit adds. The cap changes them through the residency alone. */
   readonly setupIterations: number;
   readonly overheadIterations: number;
   readonly balancingMs: number;
@@ -183,14 +196,15 @@ export interface SharedByCaps {
 /** The depth laws of a design. They are shared between designs, so a design has its own means and factors. */
 export interface DepthOfDesign {
   readonly means: DepthMeans;
-  /** Mean units per slot over those of `means`. */
+  /** Mean units per slot, over those of `means`. */
   readonly scale: number;
-  /** Of its blocks, and of those with a unit per slot fewer where not all have as many; `null` where the units are known in a given order. */
+  /** The law of the blocks; `null` where the units are known in a given order. */
   readonly laws: DepthLaws | null;
+  /** The law of the blocks whose slots have one unit fewer; `null` where all blocks have as many. */
   readonly shorter: DepthLaws | null;
   readonly fullerBlocks: number;
-  /** Mean units per slot over those that the time is computed for. */
+  /** Mean units per slot, over those that the time is computed for. */
   readonly timeScale: number;
-  /** Part of the depth that is search and carry, where slots take even shares. */
+  /** Share of the depth that is search and carry, where slots take even shares. */
   readonly searchShare?: number;
 }

@@ -2,13 +2,14 @@ import { isEvenShare, isPadded, type LockstepBalancing } from '../../domain/desi
 import type { LengthLaw } from '../../domain/workload.ts';
 import type { Predictor } from '../tables.ts';
 
-/** How many lanes of a work group are at work while it runs. */
+/** How many lanes of a work group work while it runs. */
 export interface ActiveLanes {
   /** Mean share of the lanes that are active when one of them reads, 0…1. */
   readonly ofReads: number;
   /**
-   * Share of the iterations of a group of n units in which any active one needs something that each needs with this probability: with S the
-   * survival function of the lengths, ∫ 1 − (1 − pS(v))ⁿ dv over the same with p = 1.
+   * Share of the iterations of a group of n units in which any active lane needs something that each needs with this
+   * probability p: ∫ 1 − (1 − p·S(v))ⁿ dv over the same integral with p = 1, S being the survival function of the
+   * lengths.
    */
   any(units: number, probability: number): number;
 }
@@ -16,12 +17,15 @@ export interface ActiveLanes {
 /** Lanes that all end together. */
 const ALL: ActiveLanes = { ofReads: 1, any: (units, probability) => 1 - (1 - probability) ** units };
 
-/** Steps on which the survival function is kept: what it decides is known to a few per cent at best. */
+/** Steps that the survival function is reduced to. What follows from it is known to a few per cent at best. */
 const STEPS = 48;
 
 const known = new WeakMap<LengthLaw, ActiveLanes>();
 
-/** Of independent units that start together; where a balancing makes neighbours alike, all lanes. */
+/**
+ * Active lanes for a balancing. Independent units start together; a balancing that makes neighbours alike keeps all
+ * lanes active.
+ */
 export function activeLanes({ plan: { law } }: Predictor, balancing: LockstepBalancing): ActiveLanes {
   const areAlike = isEvenShare(balancing) || isPadded(balancing) || !['none', 'shuffle'].includes(balancing.kind);
   if (areAlike) return ALL;
@@ -49,7 +53,7 @@ function ofLaw({ support, probability }: LengthLaw): ActiveLanes {
   };
 }
 
-/** The survival function on few steps: their spans and mean values, closer together where it is small. */
+/** Spans and mean values of the survival function on few steps, which are closer together where it is small. */
 function coarseSurvival(support: Float64Array, probability: Float64Array): readonly [number[], number[]] {
   const spans = [support[0]];
   const shares = [1];

@@ -3,18 +3,19 @@ import type { GpuDevice } from '../../domain/device.ts';
 import type { KernelProfile } from '../../domain/kernel.ts';
 
 /**
- * What ordering the units costs before the launch. A lower bound: passes are taken to run at the full bandwidth of the device
- * memory. What fetching costs during the launch: `fetch-cost.ts`.
+ * What ordering the units costs before the launch. It is a lower bound, because passes are taken to use the full
+ * bandwidth of the device memory. For what fetching costs during the launch see `fetch-cost.ts`.
  */
 export interface BalancingCost {
   /** Device-memory traffic, bytes read and written. */
   readonly bytes: number;
-  /** Kernel launches that follow one another. */
+  /** Kernel launches, one after another. */
   readonly passes: number;
 }
 
-/** Length of a unit as a sorting key, and its number: 32 bits each. */
+/** Bytes of a sorting key, the length of a unit. */
 const KEY_BYTES = 4;
+/** Bytes of the number of a unit. */
 const INDEX_BYTES = 4;
 
 /**
@@ -23,13 +24,13 @@ const INDEX_BYTES = 4;
  */
 const RADIX_PASSES = 4;
 
-/** Keys and indices of a window have to fit the 48 KiB of shared memory that every CUDA device grants a block. */
+/** Keys and indices of a window must fit the 48 KiB of shared memory that every CUDA device grants a block. */
 const SHARED_WINDOW_UNITS = (48 * 1024) / (KEY_BYTES + INDEX_BYTES);
 
 /** Smallest piece of device memory that a random read moves, bytes (CUDA: a 32-byte sector). */
 const SECTOR_BYTES = 32;
 
-/** Start of a dependent kernel in a stream, ms: an assumption, the order of magnitude of current devices. */
+/** Time to start a dependent kernel in a stream, ms. Assumed; current devices have this order of magnitude. */
 export const PASS_OVERHEAD_MS = 0.003;
 
 const NO_COST: BalancingCost = { bytes: 0, passes: 0 };
@@ -37,14 +38,15 @@ const NO_COST: BalancingCost = { bytes: 0, passes: 0 };
 /**
  * Traffic and passes of one balancing.
  *
- * - shuffle: a permutation of the indices, written and read once (a bijection of the index costs no pass of its own: Mitchell,
- *   Stokes, Frank, Holmes, "Bandwidth-optimal random shuffling for GPUs", 2022, doi:10.1145/3505287);
- * - buckets, and classes of their own launches: a histogram of the lengths, then a scatter of the indices by bucket;
+ * - shuffle: a permutation of the indices, written and read once (a bijection of the index needs no pass of its own:
+ *   Mitchell, Stokes, Frank, Holmes, "Bandwidth-optimal random shuffling for GPUs", 2022, doi:10.1145/3505287);
+ * - buckets, and classes with launches of their own: a histogram of the lengths, then a scatter of the indices by
+ *   bucket;
  * - window sort: one pass in shared memory, or a (segmented) radix sort for windows that do not fit;
  * - full sort: a radix sort;
- * - padding: one reading of the lengths for the longest of each slice;
- * - all of these then move the units' own data into the new order, read at random and written in a row;
- * - even shares: nothing before the launch, which searches the offsets that it has.
+ * - padding: one pass over the lengths, for the longest of each slice;
+ * - all of these then move the units' own data into the new order, reading at random and writing in sequence;
+ * - even shares: nothing before the launch, which searches offsets that exist already.
  */
 export function balancingCost(
   balancing: LockstepBalancing | MixedBalancing,
@@ -82,7 +84,7 @@ export function balancingCost(
   }
 }
 
-/** Time of that cost on a device, ms: traffic at peak bandwidth, pass starts. */
+/** Time of that cost on a device, ms: traffic at peak bandwidth, and the starts of the passes. */
 export function balancingMilliseconds(device: GpuDevice, cost: BalancingCost): number {
   const trafficMs = cost.bytes / (device.memoryBandwidthGbS * 1e6);
   return trafficMs + cost.passes * PASS_OVERHEAD_MS;

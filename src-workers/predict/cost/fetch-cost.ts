@@ -5,33 +5,36 @@ import { cyclesPerIteration } from '../../models/pipeline/soft-saturation.ts';
 import type { CycleTable } from '../time/cycles.ts';
 
 /**
- * Additions per cycle of the whole device to one address of its memory: NVIDIA, "Kepler GK110 architecture" whitepaper, 2012
- * ("one operation per clock"; Fermi had a ninth of it). Taken for every device.
+ * Additions per cycle that the whole device makes to one address: "one operation per clock" (NVIDIA, "Kepler GK110
+ * architecture" whitepaper, 2012; Fermi had a ninth of it). Assumed for every device.
  */
 export const ADDITIONS_PER_CYCLE = 1;
 
 /**
- * Latency of an addition over that of a load from device memory. The counter stays in the L2; a load that hits it takes 193 of 434
- * cycles on a V100 and 200 of 552 on an A100 (Jia et al., 2018, arXiv:1804.06826; Abdelkhalik et al., 2022, arXiv:2208.11174), and
- * the addition comes on top. Assumed for every device.
+ * Latency of an addition, over that of a load from device memory. The counter stays in the L2. A load that hits it
+ * takes 193 of 434 cycles on a V100 and 200 of 552 on an A100 (Jia et al., 2018, arXiv:1804.06826; Abdelkhalik et al.,
+ * 2022, arXiv:2208.11174), and the addition comes on top. Assumed for every device.
  */
 const LATENCY_SHARE = 0.5;
 
-/** What fetching from one counter costs a launch, in cycles over the time of an iteration of the launch to that of the pipeline. */
+/**
+ * What fetching from one counter costs a launch. Cycles are those of the pipeline, divided by the launch's iteration
+ * factor.
+ */
 export interface FetchCost {
-  /** Before the first iteration: every fetcher of the device asks at once. */
+  /** Cycles before the first iteration, when every fetcher of the device asks at once. */
   readonly startCycles: number;
-  /** Of the iterations of a group until the units run out, as many as these have what follows added. */
+  /** Iterations of a group until the units run out, each of which costs more by the following. */
   readonly iterations: number;
-  /** Latency of an iteration: other groups run meanwhile, as with any latency. */
+  /** Latency that fetching adds to an iteration. Other groups run meanwhile, as with any latency. */
   readonly latencyCycles: number;
-  /** Cycles that the counter needs for an iteration of all groups of the device. */
+  /** Cycles in which the counter serves one iteration of all groups of the device. */
   readonly counterCycles: number;
 }
 
 /**
  * @param groups of the device that fetch
- * @param iterationFactor time of an iteration of the launch over that of the pipeline, which fetches do not share
+ * @param iterationFactor time of an iteration of the launch over that of the pipeline; it does not lengthen fetches
  */
 export function fetchCost(
   device: GpuDevice,
@@ -50,8 +53,8 @@ export function fetchCost(
 }
 
 /**
- * Cycles of an iteration of w active thread groups while there is something to fetch: the counter is one more resource, and the one that
- * runs out first sets the throughput.
+ * Cycles of an iteration of w active thread groups while there is something to fetch. The counter is one more resource,
+ * and the scarcest resource sets the throughput.
  */
 function fetchingCyclesAt(pipeline: PipelineParameters, cost: FetchCost, groups: number): number {
   const turns = pipeline.schedulers * Math.ceil(groups / pipeline.schedulers);
@@ -78,8 +81,8 @@ export function fetchingTable(
 }
 
 /**
- * Cycles that fetching adds to a launch in which all groups are active until the units run out. The last fetch of each fetcher,
- * which finds nothing, is not counted: others still run.
+ * Cycles that fetching adds to a launch whose groups are all active until the units run out. The last fetch of each
+ * fetcher finds nothing and is not counted, because others still run.
  * @param groups thread groups of a multiprocessor, on average
  */
 export function fetchCycles(pipeline: PipelineParameters, cost: FetchCost, groups: number): number {

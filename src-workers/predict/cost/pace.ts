@@ -16,19 +16,20 @@ import { activeLanes } from './active-lanes.ts';
 import { isOneLoop, meanRound } from './mean-round.ts';
 import { added, phaseDemands, stepFactor, times } from './phases.ts';
 
-/*
+/**
  * What an iteration of a launch costs, and how many iterations the other phases of the kernel are worth.
  *
- * Time is counted in iterations (README.md), but a kernel also has phases that run once a thread or once a unit. How many iterations such a
- * phase is worth depends on the launch: where few groups are active, on the ratio of latencies; where the multiprocessor is full, on that of
- * issue. All groups of a multiprocessor are in different phases, so latency, issue and traffic of a mean round add up first, and the
- * soft knee (3.6) takes the sums. It is homogeneous of degree one, so its derivatives share its cycles out among the phases without a rest.
+ * Time is counted in iterations (README.md), but a kernel also has phases that run once a thread or once a unit. How
+ * many iterations such a phase is worth depends on the launch. Where few groups are active it depends on the ratio of
+ * latencies, and where the multiprocessor is full on the ratio of issue. All groups of a multiprocessor are in
+ * different phases, so latency, issue and traffic of a mean round add up first, and the soft knee (3.6) takes the sums.
+ * The knee is homogeneous of degree one, so its derivatives divide its cycles among the phases without a remainder.
  */
 
-/** Rounds beyond which a phase that runs once a thread has no weight. */
+/** Beyond this number of rounds a phase that runs once a thread has no weight. */
 const MOST_ROUNDS = 64;
 
-/** Rounds of a slot, on a scale of four steps between powers of two: laws and tables of a scale are shared. */
+/** Rounds of a slot, rounded to four steps between powers of two, so that more launches share laws and tables. */
 function scaledRounds(rounds: number): number {
   if (!(rounds > 1)) return 1;
   if (rounds >= MOST_ROUNDS) return MOST_ROUNDS;
@@ -37,8 +38,8 @@ function scaledRounds(rounds: number): number {
 }
 
 /**
- * The pace of a candidate. Of a family, whose launch is open, that of full multiprocessors and slots with many units, which no launch of it
- * undercuts.
+ * The pace of a candidate. A family has no launch yet. It gets the pace of full multiprocessors and slots with many
+ * units, and no launch of it is faster.
  */
 export function paceOf(predictor: Predictor, candidate: Candidate): Pace {
   if (candidate.pace) return candidate.pace;
@@ -60,13 +61,13 @@ export function paceOf(predictor: Predictor, candidate: Candidate): Pace {
     : Math.min(shape.residentBlocks, Math.ceil(workingBlocks / device.multiprocessors));
   const activeGroups = blocks * shape.groupsPerBlock;
   const { residentThreads, sharedMemoryBytes } = shape.accessing;
-  // Blocks of different sizes that make as many groups and threads active are alike, unless they have shared memory.
+  // Blocks of different sizes are alike where they activate as many groups and threads, unless they have shared memory.
   let key = (deviceAt * axes.threadsPerUnit.length + threadsAt) * axes.registerCap.length + capAt;
   key = (key * axes.loop.length + loopAt) * axes.balancing.length + balancingAt;
   key = key * (axes.blockThreads.length + 1) + (sharedMemoryBytes > 0 ? blockAt + 1 : 0);
   key = (key * (MOST_ROUNDS + 1) + rounds) * 2 + Number(isFamily);
   key = (key * 4096 + residentThreads) * 256 + activeGroups;
-  // Even shares differ from launch to launch, in their items.
+  // Even shares have other items in every launch.
   let pace = isShare ? undefined : paces.known.get(key);
   if (!pace) {
     pace = makePace(predictor, candidate, device, rounds, activeGroups, isFamily);
@@ -75,13 +76,13 @@ export function paceOf(predictor: Predictor, candidate: Candidate): Pace {
   return (candidate.pace = pace);
 }
 
-/** Whether an iteration is all that a launch does, and moves nothing. */
+/** Whether a launch is nothing but iterations, which move no data. */
 function isPlain({ paces, balancing }: Predictor, { shape, balancingAt, threadsPerUnit }: Candidate): boolean {
   if (!paces.hasNoPhases || shape.bytesPerIteration > 0 || shape.threadGroupsPerGroup > 1) return false;
   return !isEvenShare(balancing[balancingAt]) && (threadsPerUnit === 1 || !paces.combines);
 }
 
-/** The pace of a launch that is its iterations alone: that of the pipeline. */
+/** The pace of a launch with iterations alone: that of the pipeline. */
 function plainPace(predictor: Predictor, candidate: Candidate, isSingle: boolean): Pace {
   const { plan, paces } = predictor;
   const { kernel, axes } = plan;
@@ -105,7 +106,9 @@ function plainPace(predictor: Predictor, candidate: Candidate, isSingle: boolean
   };
 }
 
-/** Setups are rounded to five binary digits, so that launches with nearly the same share their laws. Totals do not change. */
+/**
+ * Rounds a setup to five binary digits, so that launches with nearly the same setup share laws. Totals do not change.
+ */
 function rounded(setup: number): number {
   if (!(setup > 0)) return 0;
   const step = 2 ** (Math.floor(Math.log2(setup)) - 4);
@@ -127,7 +130,7 @@ function makePace(
   const width = device.threadGroupWidth;
   const cap = axes.registerCap[candidate.capAt];
   const measured = plan.pipeline[device.id] !== undefined;
-  // A measured pipeline has the traffic in its issue cost.
+  // Measured issue costs contain the traffic.
   const step = pipelineOf(plan, device, cap, measured ? shape.bytesPerIteration : 0);
   const balancing = lockstepBalancing(predictor, candidate);
   const isSingle = isOneLoop(balancing, axes.loop[candidate.loopAt]);
@@ -137,10 +140,10 @@ function makePace(
   const most = Math.floor(device.limits.maxThreadGroupsPerMultiprocessor / threadGroupsPerGroup);
   const mean = meanRound(predictor, candidate, rounds);
   const { lanes, units } = mean;
-  // Of all launches of a family: in one loop lanes that lose nothing and start together, and caches for themselves.
+  // A family with a single loop gets a lower limit: its lanes lose nothing and start together.
   const { iterations, starts } = isFamily && isSingle ? { iterations: predictor.meanLength, starts: 1 } : mean;
   const active = activeLanes(predictor, balancing);
-  // Caches hold what the lanes need that have not ended, when most of the reads happen.
+  // While most reads happen, caches hold the data of the lanes that have not ended.
   const threads = isFamily
     ? width
     : Math.min(shape.accessing.residentThreads, activeGroups * threadGroupsPerGroup * width);
@@ -155,7 +158,7 @@ function makePace(
     latencyCycles: (step.latencyCycles + waits) * cost,
     issueCycles: step.issueCycles * cost,
   };
-  // A measured pipeline says how far the derived figures are off, also those of the other phases.
+  // A measurement also corrects the derived figures of the other phases.
   const derived = measured ? pipelineParameters(device, kernel, { spilledRegisters: 0 }) : step;
   const off: Demand = {
     latencyCycles: measured ? plan.pipeline[device.id].latencyCycles / derived.latencyCycles : 1,
@@ -163,17 +166,17 @@ function makePace(
   };
   const phases = phaseDemands(kernel, device, u, {
     missShare: missShare(kernel, device, isSingle, balancing, lanes, isFamily ? lanes : starts, rounds),
-    // The addition to the counter is priced by `fetch-cost.ts`.
+    // `fetch-cost.ts` prices the addition to the counter.
     loadsElsewhere: balancing.kind === 'dynamic-fetch' ? 1 : 0,
     off,
   });
   const perStart = isSingle ? phases.refill : phases.unit;
-  // A flattened loop takes its first unit before the loop and hands over its last one behind it.
+  // A flattened loop takes its first unit before the loop and hands over its last one after it.
   const perGroup = isSingle && kernel.refill ? added(phases.prologue, phases.unit) : phases.prologue;
   const share = isEvenShare(balancing)
     ? added(perGroup, times(phases.search, searchSteps(plan.units)), phases.carry)
     : perGroup;
-  // Traffic of the thread groups of a work group, over those of them.
+  // Bytes that a cycle can move for the thread groups of a work group.
   const achieved = device.achievedBandwidthFraction ?? ACHIEVED_BANDWIDTH;
   const perCycle = achieved * bytesPerMultiprocessorCycle(device) * threadGroupsPerGroup;
   const stepBytes =
@@ -217,7 +220,7 @@ function makePace(
   };
 }
 
-/** By active work groups of so many thread groups each, all in step. */
+/** The cycle table by active work groups, each of several thread groups in step. */
 function groupTable(
   pipeline: PipelineParameters,
   transferCycles: number,
@@ -231,9 +234,9 @@ function groupTable(
 }
 
 /**
- * Part of the loads of a unit that wait for device memory, 0…1. Data of neighbouring units share sectors: in a loop of its own, groups that start
- * together wait for theirs, and in later rounds a neighbour has mostly fetched it; lanes that start units one by one find what the first of them
- * fetched. Half of a unit's bytes are taken to be read.
+ * Share of a unit's loads that wait for device memory, 0…1. Data of neighbouring units share sectors. In nested loops,
+ * groups that start together wait for their sectors, and in later rounds a neighbour has mostly fetched them. Lanes
+ * that start units one by one find what the first of them fetched. Half of a unit's bytes are taken to be read.
  */
 function missShare(
   { unit, refill }: KernelProfile,
@@ -245,7 +248,7 @@ function missShare(
   rounds: number,
 ): number {
   const read = ((isSingle ? (refill ?? unit) : unit)?.bytes ?? 0) / 2;
-  // Where units are fetched, their neighbours go to other multiprocessors.
+  // Neighbours of a fetched unit go to other multiprocessors.
   if (read === 0 || balancing.kind === 'dynamic-fetch') return 1;
   const sectors = (lanes * read) / sectorBytes(device);
   const misses = Math.min(1, isSingle ? Math.max(1, sectors) / starts : sectors);

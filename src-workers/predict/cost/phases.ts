@@ -5,9 +5,9 @@ import { costFactor } from '../../models/granularity/granularity.ts';
 import { phaseDemand as derivedDemand, type Demand } from '../../models/pipeline/derive.ts';
 import { WIDE_COMBINE } from '../constants.ts';
 
-/* What the phases of a kernel need of a device. */
+/** What the phases of a kernel need of a device. */
 
-/** Time of an iteration of a lane over that of a thread that has its unit for itself. */
+/** Time of an iteration of a lane that shares its unit, over that of a thread with a unit of its own. */
 export function stepFactor(
   { sharing, serialFraction, cooperationCost }: KernelProfile,
   threadsPerUnit: number,
@@ -15,29 +15,32 @@ export function stepFactor(
   return sharing === 'deal' ? 1 : costFactor(threadsPerUnit, serialFraction, cooperationCost);
 }
 
-/** Demands one after another. */
+/** The sum of several demands, one after another. */
 export const added = (...demands: readonly Demand[]): Demand => ({
   latencyCycles: demands.reduce((sum, { latencyCycles }) => sum + latencyCycles, 0),
   issueCycles: demands.reduce((sum, { issueCycles }) => sum + issueCycles, 0),
 });
-/** A demand so many times. */
+/** A demand, `count` times. */
 export const times = ({ latencyCycles, issueCycles }: Demand, count: number): Demand => ({
   latencyCycles: latencyCycles * count,
   issueCycles: issueCycles * count,
 });
 
-/** What the demands of phases depend on beside the kernel. */
+/** What phases demand besides the kernel's own description. */
 interface Circumstances {
-  /** Part of the loads of a unit that wait for device memory, 0…1. */
+  /** Share of a unit's loads that wait for device memory, 0…1. */
   readonly missShare: number;
-  /** Loads at the start of a unit that are priced elsewhere. */
+  /** Loads at the start of a unit whose price is added elsewhere. */
   readonly loadsElsewhere: number;
-  /** Factors of the derived figures. */
+  /** Factors that correct the derived figures. */
   readonly off: Demand;
 }
 const PLAIN: Circumstances = { missShare: 1, loadsElsewhere: 0, off: { latencyCycles: 1, issueCycles: 1 } };
 
-/** Demands of the phases of a kernel whose units are shared by u threads. A unit is combined in log₂ u steps. */
+/**
+ * Demands of the phases of a kernel whose units are shared by u threads. Results of a unit are combined in log₂ u
+ * steps.
+ */
 export function phaseDemands(
   kernel: KernelProfile,
   device: GpuDevice,
@@ -55,7 +58,7 @@ export function phaseDemands(
   return {
     prologue: phaseDemand(device, kernel.prologue),
     unit,
-    /** A kernel that does not say what changing its unit costs pays for a unit. */
+    /** A kernel that does not say what changing its unit costs pays as much as for a unit. */
     refill: kernel.refill ? added(phaseDemand(device, kernel.refill, missShare), combine, wide) : unit,
     search: phaseDemand(device, kernelPhase(kernel, 'search')),
     carry: phaseDemand(device, kernelPhase(kernel, 'carry')),

@@ -6,12 +6,12 @@ import { bucketRanges } from '../depth/group-depth.ts';
 import { repeatedUnits } from '../ordered.ts';
 import type { GivenBalancing, GivenOrder } from './given.ts';
 
-/** By the lengths of a workload, then by units and balancing: no device, kernel or setup changes them. */
+/** Orders by the lengths of a workload, then by units and balancing. Devices, kernels and setups do not change them. */
 const givenBefore = new WeakMap<Float64Array, Map<string, GivenOrder>>();
 /** Orders kept of a workload: those of the balancings of a study, for the last edits of its units. */
 const MAX_ORDERS = 16;
 
-/** The order of `givenOrder`, made once; the law is that of so many units. */
+/** `givenOrder`, made once for each order; `law` is the law of the units. */
 export function knownGivenOrder(
   lengths: Float64Array,
   units: number,
@@ -26,7 +26,7 @@ export function knownGivenOrder(
 }
 
 /**
- * @param lengths of the workload in its order; more units repeat them, fewer are the first ones
+ * @param lengths of the workload in its order; more units repeat them, fewer units are the first ones
  * @param law of the units, from which the ranges of buckets follow
  * @param unitsPerGroup n, on which the best buckets depend
  * @param most units that are sorted or put in buckets; they stand for the others
@@ -81,8 +81,8 @@ export function givenOrder(
 }
 
 /**
- * The units that windows are cut from: where windows end with the lengths they repeat; else as many as are kept stand for all, an odd number
- * of windows: slots of a power of two would meet the same ones in every few rounds.
+ * The units that windows are cut from: the lengths where they repeat in whole windows, else as many as are kept. These
+ * are an odd number of windows, because slots of a power of two would meet the same windows every few rounds.
  */
 function inWindows(own: Float64Array, units: number, window: number, most: number): Float64Array {
   const repeats = own.length % window === 0 && units % window === 0;
@@ -92,8 +92,8 @@ function inWindows(own: Float64Array, units: number, window: number, most: numbe
 }
 
 /**
- * Units in the buckets of their lengths, the shortest first, in the given order inside each. Of a length on both sides of a cut
- * the first units are in the lower bucket.
+ * Puts units in the buckets of their lengths, the shortest first, and keeps their given order inside each. Where a cut
+ * falls on a length, its first units go to the lower bucket.
  */
 function bucketed(
   lengths: Float64Array,
@@ -109,7 +109,7 @@ function bucketed(
     ends.push(Math.round(passed * lengths.length));
   }
   ends[ends.length - 1] = lengths.length;
-  // Of the length that a bucket ends with: units that it still takes.
+  // Each bucket has room for this many units of the length that it ends with.
   const last = ends.map((end) => (end > 0 ? sorted[end - 1] : -1));
   const room = ends.map((end, b) => {
     let from = end;

@@ -3,12 +3,13 @@ export interface KnownBlocks {
   readonly groupsPerBlock: number;
   /** Depth of group g of block b at b·W_b + g, iterations. */
   readonly depths: Float64Array;
-  /** Mean and largest depth of the groups of every block. */
+  /** Mean depth of the groups of each block. */
   readonly means: Float64Array;
+  /** Largest depth of the groups of each block. */
   readonly lives: Float64Array;
 }
 
-/** The blocks of a launch of at most one wave, each with its depths. */
+/** The blocks of a launch of at most one wave, with their depths. */
 export interface PlacedBlocks extends KnownBlocks {
   /** Blocks in the order of their dispatch. */
   readonly order: Int32Array;
@@ -38,7 +39,7 @@ export function placedBlocks(depths: Float64Array, groupsPerBlock: number, order
   return { ...known, order: order ?? Int32Array.from(known.means, (_, b) => b) };
 }
 
-/** By insertion: rows are short, and those of sorted units nearly sorted. */
+/** Sorts a row by insertion: rows are short, and those of sorted units are nearly sorted. */
 export function sortRow(values: Float64Array, from: number, count: number): void {
   for (let i = from + 1; i < from + count; i++) {
     const value = values[i];

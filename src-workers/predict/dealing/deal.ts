@@ -26,15 +26,15 @@ export interface UnitOrder {
   /** `sumOfLongest` of this order, iterations. */
   longestSum(first: number, count: number, stride: number): number;
   /**
-   * Whether the last of `count` consecutive units is the longest of them at each of the positions first, first + stride, ….
-   * Then a flattened loop takes as long as a nested one, apart from setup.
+   * Whether the last of `count` consecutive units is the longest of them at each of the positions first, first +
+   * stride, …. Then a flattened loop takes as long as a nested one, apart from setup.
    */
   isLastLongest(first: number, count: number, stride: number): boolean;
 }
 
 /**
- * Sum over the positions first, first + stride, … below `units` of the longest of `count` consecutive units, iterations; the
- * last position may have fewer units.
+ * Sum over the positions first, first + stride, … below `units` of the longest of `count` consecutive units,
+ * iterations. The last position may have fewer units.
  */
 export function sumOfLongest(
   longestOf: (position: number, count: number) => number,
@@ -53,14 +53,14 @@ export function sumOfLongest(
 export interface DealingScratch {
   readonly lanes: Float64Array;
   starts: Float64Array;
-  /** Which group an entry of `starts` is of. */
+  /** The group that each entry of `starts` belongs to. */
   startsOf: Int32Array;
   group: number;
-  /** Entries of this group. */
+  /** Entries of the present group. */
   count: number;
 }
 
-/** Entries that the set of starts has at first: more than most groups need. */
+/** Entries of the set of starts at first: more than most groups need. */
 const FIRST_STARTS = 256;
 
 export function dealingScratch({ unitsPerGroup }: Pick<Dealing, 'unitsPerGroup'>): DealingScratch {
@@ -79,7 +79,10 @@ export function nextGroup(scratch: DealingScratch): void {
   scratch.count = 0;
 }
 
-/** Adds an iteration to the set of the present group; 1 if it is new there, else 0. */
+/**
+ * Adds an iteration to the set of the present group.
+ * @returns 1 if it is new there, else 0
+ */
 export function addStart(scratch: DealingScratch, iteration: number): number {
   const { starts, startsOf, group } = scratch;
   const mask = starts.length - 1;
@@ -89,7 +92,7 @@ export function addStart(scratch: DealingScratch, iteration: number): number {
   startsOf[at] = group;
   starts[at] = iteration;
   scratch.count += 1;
-  // A probe ends at an empty entry, so half of them stay empty, however many starts a group turns out to have.
+  // A probe ends at an empty entry, so half of the entries stay empty.
   if (2 * scratch.count > starts.length) growStarts(scratch);
   return 1;
 }
@@ -110,8 +113,8 @@ export function hasDivergentSetup({ loop, setupIterations, unitsPerGroup }: Deal
 /**
  * Depth of one work group, iterations, setup included.
  *
- * Nested loops: the sum over the rounds of the longest unit of each. A flattened loop: the lane with the most work; the
- * group runs the setup at every iteration at which some lane starts a unit.
+ * A nested loop takes the sum over the rounds of the longest unit of each. A flattened loop takes as long as the lane
+ * with the most work, and the group runs the setup at every iteration at which any lane starts a unit.
  * @param block 0 … gridBlocks − 1
  * @param group 0 … groupsPerBlock − 1 of the block
  */

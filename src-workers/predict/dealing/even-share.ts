@@ -4,17 +4,20 @@ import type { Dealing } from './deal.ts';
 import { repeatedSum } from './given.ts';
 
 /**
- * Even shares: a launch of S slots cuts its items into shares of ⌈items / S⌉, so that every slot but the last runs equally
- * many iterations, whatever the lengths. Items are the iterations of all units (a split of the non-zeros) or these and the end
- * of each unit (merge path: Merrill and Garland 2016, doi:10.1109/SC.2016.57). A slot searches the offsets of the units for the start of its share and
- * hands on the unit that its end cuts. The kernel has the offsets, as those of a matrix in compressed rows.
+ * Even shares: a launch of S slots cuts its items into shares of ⌈items / S⌉, so that every slot but the last runs
+ * equally many iterations, whatever the lengths. Items are the iterations of all units (non-zero split), or these and
+ * the end of each unit (merge path: Merrill and Garland 2016, doi:10.1109/SC.2016.57). A slot searches the offsets of
+ * the units for the start of its share, and hands on the unit that its end cuts. The kernel has the offsets already, as
+ * those of a matrix in compressed rows.
  */
 
-/** What a launch of even shares is made of; the prediction knows the mean of the lengths, the simulator their sum. */
+/**
+ * The shares of a launch. The prediction makes them from the mean length, the simulator from the sum of the lengths.
+ */
 export interface EvenShares {
   /** Items of every slot but the last, integer ≥ 1. */
   readonly itemsPerSlot: number;
-  /** Slots that get any. */
+  /** Slots that get any item. */
   readonly workingSlots: number;
 }
 
@@ -29,23 +32,23 @@ function endsOfUnit({ kind }: EvenShareBalancing): number {
   return kind === 'merge-path' ? 1 : 0;
 }
 
-/** Items of units that are as long as this on average. */
+/** Items of all units, for a mean length. */
 export function meanItems(balancing: EvenShareBalancing, units: number, meanLength: number): number {
   return units * (meanLength + endsOfUnit(balancing));
 }
 
-/** Steps of a binary search among the offsets of the units. */
+/** Steps of a binary search in the offsets of the units. */
 export function searchSteps(units: number): number {
   return Math.ceil(Math.log2(units + 1));
 }
 
-/** Units of known lengths, by their items. */
+/** The items of units of known lengths. */
 export interface SharedUnits {
-  /** Items of the first units; they repeat. */
+  /** Items of each of the first units; they repeat. */
   readonly each: Float64Array;
-  /** Sum of these up to and with each of them. */
+  /** Sum of the items up to and including each unit. */
   readonly ends: Float64Array;
-  /** Of all units. */
+  /** Items of all units together. */
   readonly items: number;
 }
 
@@ -59,7 +62,10 @@ export function sharedUnits(balancing: EvenShareBalancing, lengths: Float64Array
   return { each, ends, items: repeatedSum(each, units) };
 }
 
-/** Items of a share that are told apart: 64 MB. In longer ones, which take minutes to walk, some starts are taken for others. */
+/**
+ * Items of a share that have a mark of their own: 64 MB. In longer shares, which take minutes to walk, some starts
+ * coincide.
+ */
 const MAX_MARKS = 2 ** 26;
 
 /** Work space of `shareDepth`: marks the items of a share at which some lane starts a unit. */
@@ -68,8 +74,8 @@ export function shareScratch(itemsPerSlot: number): Uint8Array {
 }
 
 /**
- * Depth of a group of a launch of even shares, iterations; 0 of a group that gets no item.
- * @param block,group as of `groupDepth`
+ * Depth of a group of a launch of even shares, iterations; 0 for a group without items.
+ * @param block,group as in `groupDepth`
  * @param overheadIterations of a group besides its items and setups: search and carry
  */
 export function shareDepth(
@@ -89,9 +95,9 @@ export function shareDepth(
   const last = each.length - 1;
   const inPeriod = from % ends[last];
   let unit = firstIndex(0, last, (at) => ends[at] > inPeriod);
-  // Items of the present unit that are left.
+  // Items that are left of the present unit.
   let left = ends[unit] - inPeriod;
-  // Marks are counted without a branch, which takes a third of the time that a hash table does.
+  // Counting marks without a branch takes a third of the time of a hash table.
   const mask = scratch.length - 1;
   scratch.fill(0);
   scratch[0] = 1;

@@ -6,12 +6,13 @@ import type { DiscreteLaw } from '../depth/discrete-law.ts';
 import type { FetchedOrder, FetchingGroup } from '../depth/fetched.ts';
 
 /**
- * @param order of the workload
- * @param fetch units that a lane fetches at once, one after another, or one for each lane of the group, which end together
+ * Prepares to play the groups that fetch from an order.
+ * @param fetch units that a lane fetches at once, one after another; `group` for one unit for each lane, which end
+ * together
  * @param unitsPerGroup n: lanes of a group
  */
 export function fetchedOrder(order: GivenOrder, fetch: number | 'group', unitsPerGroup: number): FetchedOrder {
-  // A group that fetches for its lanes is one lane whose units are the longest of as many.
+  // A group that fetches for its lanes is a single lane, whose units are the longest of n.
   const isTogether = fetch === 'group';
   const lengths = isTogether ? longestOfGroups(order, unitsPerGroup) : order.lengths;
   const units = isTogether ? Math.ceil(order.units / unitsPerGroup) : order.units;
@@ -30,7 +31,7 @@ export function fetchedOrder(order: GivenOrder, fetch: number | 'group', unitsPe
 }
 
 interface Fetched {
-  /** Of the first units, which repeat. */
+  /** Lengths of the first units, which repeat. */
   readonly lengths: Float64Array;
   readonly units: number;
   readonly lanes: number;
@@ -40,13 +41,13 @@ interface Fetched {
 }
 
 /**
- * Lanes that end together fetch neighbours, which are alike, and often end together again: so some groups are played. They take turns at
- * the units as all groups would: after what one of them fetches, as much is left out as the groups that it stands for fetch then. Where
- * lanes have very many units, the played ones have fewer.
+ * Plays some groups, because lanes that end together fetch neighbours, which are alike and often end together again.
+ * The played groups take turns at the units as all groups would: after each of their fetches, they skip what the groups
+ * that they stand for fetch meanwhile. Where lanes have very many units, the played ones have fewer.
  *
- * When the units run out, at T, every lane still has what is left of its last units. Those that were fetched together end with the longest
- * of them, the others of a group are independent. When fetches began is played; how long they take is known of all. All work is done by T
- * or still to do, which gives T.
+ * When the units run out, at T, every lane still runs the rest of its last units. Units that were fetched together end
+ * with the longest of them; the others of a group are independent. The play says when fetches began, and the lengths
+ * how long each one takes. All work is done by T or still to do, which gives T.
  */
 function fetchingGroup(fetched: Fetched, unitsPerLane: number, setupIterations: number): FetchingGroup {
   const { units, lanes, mean } = fetched;
@@ -66,24 +67,25 @@ function fetchingGroup(fetched: Fetched, unitsPerLane: number, setupIterations: 
   };
 }
 
-/** Fetches of played groups, in their order. */
+/** Fetches of the played groups, in the order of their beginning. */
 interface PlayedFetches {
   readonly fetches: number;
-  /** Units taken before each fetch, and iterations from it until they have run out. */
+  /** Units that were taken before each fetch. */
   readonly before: Float64Array;
+  /** Iterations from each fetch until the units run out. */
   readonly age: Float64Array;
-  /** Units taken by all of them. */
+  /** Units that all fetches took. */
   readonly taken: number;
   readonly starts: number;
 }
 
-/** @param units that the groups take in all, evenly spread over those of the launch */
+/** @param units that the groups take together, evenly spread over those of the launch */
 function playGroups(fetched: Fetched, groups: number, units: number, setupIterations: number): PlayedFetches {
   const { lengths, lanes, perFetch } = fetched;
   const kept = lengths.length;
   const stride = fetched.units / units;
-  // Of each group the iteration at which it goes on, and the same without setups; of each lane, without setups, the end of its unit, and
-  // what it has fetched and not begun.
+  // For each group: the iteration at which it continues (`clock`), and the same without setups (`due`). For each lane,
+  // without setups: the end of its unit (`ends`), and the units that it has fetched but not begun (`held`).
   const clock = new Float64Array(groups);
   const due = new Float64Array(groups);
   const ends = new Float64Array(groups * lanes);
@@ -97,7 +99,10 @@ function playGroups(fetched: Fetched, groups: number, units: number, setupIterat
   let taken = 0;
   let starts = 0;
   let end: Float64Array | null = null;
-  /** Lanes whose units have ended take others. @returns whether any lane of the group is active then */
+  /**
+   * Lets the lanes whose units have ended take others.
+   * @returns whether any lane of the group is active then
+   */
   const step = (group: number): boolean => {
     const from = group * lanes;
     const now = due[group];
@@ -106,7 +111,7 @@ function playGroups(fetched: Fetched, groups: number, units: number, setupIterat
     let soonest = Infinity;
     let idle = 0;
     for (let lane = from; lane < from + lanes; lane++) if (ends[lane] <= now && held[lane] === 0) idle += perFetch;
-    // Anywhere in what this fetch stands for: an image repeats itself from row to row.
+    // The fetch takes any place in the stretch that it stands for, because an image repeats itself from row to row.
     let at = Math.floor(taken * stride + goldenTurn(fetches) * idle * (stride - 1)) % kept;
     for (let lane = from; lane < from + lanes; lane++) {
       if (ends[lane] <= now) {
@@ -147,9 +152,10 @@ function playGroups(fetched: Fetched, groups: number, units: number, setupIterat
 }
 
 /**
- * What is left of the units when they have run out.
+ * Finds what is left of the units when they have run out.
  * @param each fetches that a played one stands for
- * @returns iterations of the fetches that are under way then, ascending, each for so many of the launch; and those of all lanes together
+ * @returns `lives`: iterations of the fetches that are under way then, ascending; `weight`: fetches of the launch that
+ * each of them stands for; `workLeft`: iterations of all lanes together
  */
 function lastLives(
   { lengths, units, perFetch, longest }: Fetched,
@@ -163,14 +169,14 @@ function lastLives(
   const skip = Math.max(1, Math.ceil(underWay / LAST_LIVES));
   const lives: number[] = [];
   let workLeft = 0;
-  // Fetches under way before the present ones, and the next that is looked at: one of each `skip`.
+  // Fetches under way before the present ones (`passed`), and the next one to look at (`next`), one of each `skip`.
   let passed = 0;
   let looked = 0;
   let next = 0;
   before.forEach((first, fetch) => {
     if (!isUnderWay(fetch)) return;
     const own = unitsOf(fetch);
-    // The last of all units were fetched last.
+    // The last units were fetched last.
     const from = Math.max(0, Math.round(units - (taken - first) * each));
     const count = Math.ceil((Math.round(units - (taken - first - own) * each) - from) / own);
     for (; next < passed + count; looked++, next = looked * skip + Math.floor(goldenTurn(looked) * skip)) {
@@ -190,7 +196,7 @@ function lastLives(
   return { lives: Float64Array.from(lives).sort(), weight: skip, workLeft: workLeft * skip };
 }
 
-/** Law of `from` and the longest of what a group has under way then. */
+/** Law of `from` plus the longest fetch that a group has under way then. */
 function depthAfter(from: number, lives: Float64Array, weight: number, groups: number): DiscreteLaw {
   // Fetches that a group has under way.
   const alive = Math.max(1, (lives.length * weight) / groups);

@@ -37,21 +37,21 @@ import {
 /** A launch of units in a given order. */
 export interface GivenLaunch {
   readonly blocks: KnownBlocks;
-  /** Blocks of the launch that each of a sample stands for; `null` where they stand for as many each, or are all. */
+  /** Blocks of the launch that each sampled block stands for; `null` where all weights are equal. */
   readonly weights: Float64Array | null;
-  /** Of one unit per slot, as those of sorted units. */
+  /** Means of a group for one unit per slot; for even shares, of the whole launch. */
   readonly means: DepthMeans;
 }
 
 /**
- * Deals units in a given order out to a launch: all of its blocks, or evenly spread ones where there are too many groups, or where a
- * sample is enough.
+ * Deals units in a given order out to a launch. It computes all blocks, or evenly spread ones where there are too many
+ * groups or where a sample is enough.
  * @param meanLength of the units, iterations
  * @param isSample whether a sample is enough
  */
 export function givenLaunch(order: GivenOrder, dealing: Dealing, meanLength: number, isSample = false): GivenLaunch {
   const { units, unitsPerGroup: n, groupsPerBlock: W, slotsPerBlock, gridBlocks: G, setupIterations } = dealing;
-  // One round, or one lane, is the same in either loop.
+  // Single rounds and single lanes are the same in either loop.
   const isNested = dealing.loop === 'nested' || units <= slotsPerBlock * G || n === 1;
   const dealt: Dealing = isNested ? { ...dealing, loop: 'nested' } : dealing;
   const { blocks, weights } = chosenBlocks(order, dealt, isSample);
@@ -61,7 +61,8 @@ export function givenLaunch(order: GivenOrder, dealing: Dealing, meanLength: num
   const padding = isNested || order.work === order.lengths ? 1 : totalOf(order.lengths) / totalOf(order.work);
   const aggregateLoss = padding * loss.aggregateLoss;
   const meanDepth = meanLength * aggregateLoss + setupIterations;
-  // The error of a sample is not to favour a design: the mean of nested groups is known, and elsewhere that of the work of their lanes.
+  // A sampling error must not favour a design, so depths are scaled to a known mean: that of nested groups, or else the
+  // work of lanes.
   if (isSample && blocks.length < G) {
     const unitsPerSlot = units / (slotsPerBlock * G);
     if (lanes)
@@ -80,7 +81,7 @@ export function givenLaunch(order: GivenOrder, dealing: Dealing, meanLength: num
   };
 }
 
-/** @param each values of a block, which have its weight */
+/** @param each number of values for each block and its weight */
 function weightedMean(values: Float64Array, weights: Float64Array | null, each: number): number {
   if (!weights) return totalOf(values) / values.length;
   let sum = 0;
@@ -88,7 +89,7 @@ function weightedMean(values: Float64Array, weights: Float64Array | null, each: 
   return sum / (each * totalOf(weights));
 }
 
-/** Blocks that are computed. */
+/** The blocks that are computed. */
 interface ChosenBlocks {
   readonly blocks: Int32Array;
   /** See `GivenLaunch`. */
@@ -96,8 +97,9 @@ interface ChosenBlocks {
 }
 
 /**
- * All blocks where they are few enough. A sample has those with the longest units for certain, and of the others as many of each part of the
- * launch that has its own number of rounds, spread over it, or over one repetition of the lengths: so each length is met as often.
+ * Chooses all blocks where they are few. A sample holds those with the longest units for certain. The others are spread
+ * over each part of the launch with its own number of rounds, or over one repetition of the lengths, so that all
+ * lengths are equally frequent.
  */
 function chosenBlocks(order: GivenOrder, dealing: Dealing, isSample: boolean): ChosenBlocks {
   const { units, groupsPerBlock: W, slotsPerBlock, gridBlocks: G, loop } = dealing;
@@ -124,7 +126,7 @@ function chosenBlocks(order: GivenOrder, dealing: Dealing, isSample: boolean): C
     }
   }
   const certain = period > wanted ? longestBlocks(order, dealing).filter((block) => !blocks.includes(block)) : [];
-  // So many slots meet a length that is kept, and the blocks of these may not be most of all.
+  // Each kept length recurs in this many slots. The blocks of the longest units must not outweigh the others.
   const repeats = order.part === 1 ? units / kept : 1 / order.part;
   const times = Math.max(1, Math.min(repeats, slots / greatestCommonDivisor(slots, kept)));
   const left = 1 - (certain.length * times) / G;
@@ -136,7 +138,7 @@ function chosenBlocks(order: GivenOrder, dealing: Dealing, isSample: boolean): C
   };
 }
 
-/** A block for each of the longest groups of n units of an order. */
+/** The blocks that hold the longest groups of n units of an order. */
 function longestBlocks(order: GivenOrder, { unitsPerGroup: n, slotsPerBlock, gridBlocks }: Dealing): readonly number[] {
   const blocks = Array.from(longestGroups(order, n), (group) => {
     const position = Math.floor(group / order.part) * n;
@@ -146,8 +148,8 @@ function longestBlocks(order: GivenOrder, { unitsPerGroup: n, slotsPerBlock, gri
 }
 
 /**
- * Cuts units in a given order into even shares: as `givenLaunch`. Where there are too many starts of units to count, some blocks are
- * computed, and each stands for those next to it.
+ * Cuts units in a given order into even shares; otherwise like `givenLaunch`. Where there are too many starts of units
+ * to count, some blocks are computed, and each stands for its neighbours.
  * @param overheadIterations of a group besides its items and setups
  * @param meanLength of the units, iterations
  */
@@ -182,7 +184,7 @@ export function shareLaunch(
   };
 }
 
-/** Spreads computed rows of depths over more blocks: each row stands for the blocks next to it. */
+/** Spreads computed rows of depths over more blocks. Each row stands for its neighbours. */
 function spreadOver(computed: Float64Array, W: number, rows: number, blocks: number): Float64Array {
   if (rows === blocks) return computed;
   const depths = new Float64Array(blocks * W);
@@ -197,14 +199,14 @@ function totalOf(values: Float64Array): number {
   return values.reduce((total, value) => total + value, 0);
 }
 
-/** How many rounds each of those that are looked up stands for: more than one of very many. */
+/** How many rounds each looked-up round stands for: more than one where rounds are very many. */
 function roundsEach(rounds: number, lookups: number): number {
   return Math.max(1, Math.floor(Math.min(rounds / MIN_GIVEN_ROUNDS, lookups / MAX_GIVEN_LOOKUPS)));
 }
 
 /**
- * Depths of the groups of some blocks, block by block, of nested loops. Groups begin at multiples of a divisor of n, mostly of n itself: the
- * longest of so many units are looked up.
+ * Depths of the groups of some blocks, block by block, for nested loops. Groups begin at multiples of a divisor of n,
+ * mostly of n itself, so the longest of that many units are looked up.
  */
 function nestedDepths(order: GivenOrder, dealing: Dealing, blocks: Int32Array): Float64Array {
   const { units, unitsPerGroup: n, groupsPerBlock: W, slotsPerBlock, gridBlocks: G, setupIterations } = dealing;
@@ -243,7 +245,7 @@ function nestedDepths(order: GivenOrder, dealing: Dealing, blocks: Int32Array): 
           }
           depth += most + setupIterations;
         }
-      // The last group may have fewer units than it has in other repetitions.
+      // The last group may have fewer units than in other repetitions.
       if (position < units) depth += longestUnit(order, position, units) + setupIterations;
       depths[to] = depth;
     }
@@ -293,13 +295,13 @@ function runningSums(values: Float64Array): Float64Array {
   return sums;
 }
 
-/** Whether values of some parts deviate by more than a trend and what chance makes of them. */
+/** Whether the parts deviate from their mean by more than chance explains and `TREND` allows. */
 function deviates(parts: Float64Array, chance: number): boolean {
   const mean = totalOf(parts) / parts.length;
   return totalOf(parts.map((part) => (part - mean) ** 2)) / parts.length - chance > (TREND * mean) ** 2;
 }
 
-/** The same of blocks that are known, in some parts of the launch longer than chance makes them. */
+/** Whether known blocks live longer in some parts of the launch than chance explains. */
 export function areLongerInParts({ means }: KnownBlocks): boolean {
   const each = Math.floor(means.length / TREND_PARTS);
   let within = 0;
@@ -312,7 +314,7 @@ export function areLongerInParts({ means }: KnownBlocks): boolean {
   return deviates(parts, within / each);
 }
 
-/** Some blocks of a launch that stand for it, spread evenly. */
+/** Evenly spread blocks that stand for the whole launch. */
 function spreadBlocks(G: number, count: number): Int32Array {
   return Int32Array.from({ length: count }, (_, i) => {
     const from = Math.floor((i * G) / count);
@@ -322,9 +324,9 @@ function spreadBlocks(G: number, count: number): Int32Array {
 }
 
 /**
- * Some rows of depths that stand for all blocks, shortest depth first: one of each stretch of the launch, by turns a short and
- * a long one of it, so that long ones are as frequent as in the launch.
- * @param mostGroups of these rows
+ * Picks rows of depths that stand for all blocks, and sorts each, the shortest depth first. One row comes from each
+ * stretch of the launch, by turns a short and a long one, so that long blocks are as frequent as in the launch.
+ * @param mostGroups in these rows together
  */
 export function spreadRows({ depths, lives, groupsPerBlock: W }: KnownBlocks, mostGroups: number): Float64Array {
   const count = Math.min(lives.length, Math.max(MIN_GIVEN_BLOCKS, Math.ceil(mostGroups / W)));
@@ -341,9 +343,9 @@ export function spreadRows({ depths, lives, groupsPerBlock: W }: KnownBlocks, mo
 }
 
 /**
- * Depths of the groups of chosen blocks, and the losses of all rounds together: of flattened loops. They are kept without setup, and how often
- * groups start units beside them: another setup finds them.
- * @param blocks follow from the dealing and from whether they are a sample
+ * Depths of the groups of chosen blocks in flattened loops, and the losses of all rounds together. Depths without setup
+ * and the number of starts are kept apart, so that another setup can reuse them.
+ * @param blocks follow from the dealing and from `isSample`
  */
 function laneDepths(
   order: GivenOrder,
@@ -357,7 +359,7 @@ function laneDepths(
   const lanes = keptLanes(order, `${isSample ? 'some' : 'all'} ${n} ${slotsPerBlock} ${G}`, () =>
     longestLanes(reader, dealing, chosen),
   );
-  // A copy: a sample is scaled.
+  // The caller may scale the depths, so it gets a copy.
   const depths = lanes.depths.slice();
   if (setupIterations > 0) {
     const { counts, stretch } = (lanes.starts ??= countedStarts(reader, dealing, chosen, isSample));
@@ -381,14 +383,14 @@ function keptLanes({ lanes }: GivenOrder, key: string, make: () => LaneDepths): 
   return known;
 }
 
-/** Blocks that are computed, and how many rounds each of those that are added up stands for. */
+/** The blocks that are computed, and how many rounds each of their rounds stands for. */
 interface ChosenLanes {
   readonly blocks: Int32Array;
   readonly rounds: number;
   readonly each: number;
 }
 
-/** Where units are too many some blocks are computed, and each stands for those next to it. */
+/** Chooses fewer blocks where there are too many units; each stands for its neighbours. */
 function chosenLanes({ units, slotsPerBlock, gridBlocks: G }: Dealing, blocks: Int32Array): ChosenLanes {
   const rounds = Math.ceil(units / (slotsPerBlock * G));
   const count = blocks.length;
@@ -398,7 +400,7 @@ function chosenLanes({ units, slotsPerBlock, gridBlocks: G }: Dealing, blocks: I
   return { blocks: wanted < count ? spreadBlocks(count, wanted).map((at) => blocks[at]) : blocks, rounds, each };
 }
 
-/** The lane with the most work of each group of some blocks. */
+/** The lane with the most work in each group of some blocks. */
 function longestLanes(reader: GivenReader, dealing: Dealing, { blocks, rounds, each }: ChosenLanes): LaneDepths {
   const { units, unitsPerGroup: n, groupsPerBlock: W, slotsPerBlock, gridBlocks: G } = dealing;
   const depths = new Float64Array(blocks.length * W);
@@ -438,7 +440,10 @@ function longestLanes(reader: GivenReader, dealing: Dealing, { blocks, rounds, e
   return { depths, work: workOf, starts: null, loss };
 }
 
-/** Lanes that are out of step start units at many iterations, which take longer to count: one group of each stretch of the blocks. */
+/**
+ * Counts the starts of lanes out of step. That takes longer than adding lanes up, so one group of each stretch is
+ * counted.
+ */
 function countedStarts(
   reader: GivenReader,
   dealing: Dealing,
@@ -456,7 +461,10 @@ function countedStarts(
   return { counts, stretch };
 }
 
-/** Of a group of a flattened loop: its depth without setup, and at how many iterations some lane starts a unit. */
+/**
+ * Counts in how many iterations any lane of a group starts a unit, for flattened loops, and finds its depth without
+ * setup.
+ */
 function startCounter(
   reader: GivenReader,
   dealing: Dealing,
@@ -471,7 +479,7 @@ function startCounter(
 }
 
 /**
- * Iterations of all work groups of a flattened loop together that are almost surely fewer than they are: the mean of a sample of groups,
+ * Iterations that all work groups of a flattened loop together almost surely exceed: the mean of a sample of groups,
  * less its error.
  */
 export function fewestLaneIterations(order: GivenOrder, dealing: Dealing): number {
@@ -497,7 +505,7 @@ export function fewestLaneIterations(order: GivenOrder, dealing: Dealing): numbe
   return groups * Math.max(0, mean - (BOUND_ERRORS * deviation) / Math.sqrt(all.length));
 }
 
-/** The work of each of some consecutive lanes: its units at first, first + stride, …, iterations. */
+/** Adds up the work of consecutive lanes, each with its units at first, first + stride, …, iterations. */
 function laneWork(
   { lengths, part }: GivenReader,
   { units, unitsPerGroup: n }: Dealing,

@@ -9,12 +9,15 @@ import { greatestCommonDivisor } from '../../numeric/lattice.ts';
 import { LONGEST_GROUPS } from '../constants.ts';
 import { sumOfLongest, type Dealing, type UnitOrder } from './deal.ts';
 
-/** Balancings that keep the given order of the units, or part of it: inside a window only its lengths, inside a bucket their order. */
+/**
+ * Balancings that keep the given order of the units, or part of it. A window keeps its set of units, a bucket the order
+ * of its own.
+ */
 export type GivenBalancing =
   | Exclude<WholeUnitBalancing, { kind: 'shuffle' | 'full-sort' | 'dynamic-fetch' }>
   | PaddedBalancing;
 
-/** Whether a balancing leaves the units of a workload with an order where their neighbours are known. */
+/** Whether a balancing leaves units near the neighbours that their given order gives them. */
 export function keepsOrder(balancing: LockstepBalancing): balancing is GivenBalancing {
   return (
     balancing.kind !== 'shuffle' &&
@@ -24,60 +27,62 @@ export function keepsOrder(balancing: LockstepBalancing): balancing is GivenBala
   );
 }
 
-/** Whether blocks start in random order, as they are taken to where units are sorted throughout or in buckets. */
+/** Whether blocks start in random order, which is assumed where units are fully sorted or in buckets. */
 export function startsAtRandom({ kind }: LockstepBalancing): boolean {
   return kind === 'full-sort' || kind === 'quantile-buckets' || kind === 'best-buckets';
 }
 
-/** The units of a workload with an order as a balancing hands them to a launch. */
+/** The order in which a balancing hands the units of a workload to a launch. */
 export interface GivenOrder {
   readonly units: number;
-  /** The lengths of the first units, with padding; they repeat. */
+  /** Lengths of the first units, including padding; they repeat. */
   readonly lengths: Float64Array;
-  /** The same without padding. */
+  /** The same lengths without padding. */
   readonly work: Float64Array;
-  /** Kept units over all, below 1 where more would be needed than are kept of buckets: then evenly spaced groups stand for all. */
+  /**
+   * Kept units over all units. It is below 1 where buckets hold more units than are kept; then evenly spaced groups
+   * stand for all.
+   */
   readonly part: number;
-  /** By n: the longest of each n consecutive units, up to where these repeat. */
+  /** The longest of each n consecutive units, by n, up to where the groups repeat. */
   readonly longest: Map<number, Float64Array>;
-  /** By n: `longestGroups`. */
+  /** `longestGroups` by n. */
   readonly longestAt: Map<number, Int32Array>;
   /** Sums of the first 0, 1, 2 … lengths, iterations; `null` until asked for. */
   ends: Float64Array | null;
-  /** By n: `lossOfGroups`. */
+  /** `lossOfGroups` by n. */
   readonly losses: Map<number, GivenLoss>;
-  /** Flattened loops of the launches seen last, see `dealing/given-launch.ts`. */
+  /** Flattened loops of the last launches; see `dealing/given-launch.ts`. */
   readonly lanes: KeptLanes;
 }
 
 export interface KeptLanes {
   readonly known: Map<string, LaneDepths>;
-  /** Depths that they keep. */
+  /** How many depths are kept. */
   depths: number;
 }
 
 /** Groups of a flattened loop, without setup. */
 export interface LaneDepths {
-  /** Of each, the lane with the most work, iterations. */
+  /** Work of the longest lane of each group, iterations. */
   readonly depths: Float64Array;
   /** Work of the lanes of each block, iterations. */
   readonly work: Float64Array;
-  /** `null` until a setup asks for it. */
+  /** `null` until a setup needs it. */
   starts: CountedStarts | null;
-  /** Of their rounds together. */
+  /** Loss of all their rounds together. */
   readonly loss: GivenLoss;
 }
 
-/** At how many iterations some lane of a group starts a unit: of one group of each stretch of so many. */
+/** The number of iterations in which any lane of a group starts a unit, counted for one group of each `stretch`. */
 export interface CountedStarts {
   readonly counts: Float64Array;
   readonly stretch: number;
 }
 
-/** Losses of groups of n consecutive units; those of the last one count as units as are left. */
 /** A given order as a launch reads it. */
 export interface GivenReader extends UnitOrder {
-  /** Of the order. */
+  /** Lengths of the order. */
   readonly lengths: Float64Array;
   readonly part: number;
 }
@@ -126,7 +131,7 @@ export function readGiven(order: GivenOrder, { unitsPerGroup: n }: Dealing): Giv
   };
 }
 
-/** Sum of the first `count` values of a sequence that repeats these. */
+/** Sum of the first `count` numbers of a sequence that repeats `values`. */
 export function repeatedSum(values: Float64Array, count: number): number {
   const rest = count % values.length;
   let sum = 0;
@@ -162,7 +167,7 @@ export function longestOfGroups(order: GivenOrder, n: number): Float64Array {
   return longest;
 }
 
-/** Which of `longestOfGroups` are longest, at most `LONGEST_GROUPS` of them. */
+/** Indices of the longest of `longestOfGroups`, at most `LONGEST_GROUPS`. */
 export function longestGroups(order: GivenOrder, n: number): Int32Array {
   let at = order.longestAt.get(n);
   if (!at) {
@@ -191,14 +196,14 @@ export function lossOfGroups(order: GivenOrder, n: number): GivenLoss {
 }
 
 /**
- * Losses of groups of n consecutive units in their order: exact to rounding. A last group with fewer units is as long as the
- * longest of these and has as many lanes as units.
+ * Losses of groups of n consecutive units in their order, exact to rounding. A last group with fewer units has only the
+ * lanes of these.
  * @param unpadded lengths that count as work
  */
 export function lossInOrder(lengths: Float64Array, units: number, n: number, unpadded = lengths): GivenLoss {
   const kept = lengths.length;
   const groups = Math.ceil(units / n);
-  // Groups repeat after this many; whole repetitions count as often as they occur.
+  // Groups repeat after this many, so each counts as often as it occurs.
   const period = Math.min(groups, kept / greatestCommonDivisor(kept, n));
   const tail = groups % period;
   const whole = Math.floor(groups / period);
@@ -221,7 +226,7 @@ export function lossInOrder(lengths: Float64Array, units: number, n: number, unp
     work += times * sum;
     losses += times * (sum > 0 ? (lanes * most) / sum : 1);
   };
-  // The last group is apart: it may have fewer units than the same one of other repetitions.
+  // The last group is counted apart: it may have fewer units than in other repetitions.
   for (let group = 0; group < period; group++) {
     const times = whole + (group < tail ? 1 : 0) - (group === (groups - 1) % period ? 1 : 0);
     if (times > 0) count(group, times);

@@ -5,23 +5,26 @@ import { LONGEST_UNITS, ORDER_LENGTHS, SETUP_BINS, SETUP_LOOKUPS } from '../cons
 import { dealingScratch, groupDepth, sumOfLongest, type Dealing, type UnitOrder } from './deal.ts';
 
 /**
- * Units sorted by length, the shortest first, within windows of M consecutive units. The lengths are an even sample of the
- * law: the k-th of N is its (k + ½)/N quantile. Of more units than are kept, as many windows as fit stand for all, one after
- * another; of a window with more units, evenly spaced ranks stand for all.
+ * Units sorted by length, the shortest first, within windows of M consecutive units. The lengths are an even sample of
+ * the law: the k-th of N is its (k + ½)/N quantile. Where there are more units than are kept, as many windows as fit
+ * stand for all; in a window with more units, evenly spaced ranks stand for all.
  */
 export interface SortedOrder {
   readonly law: LengthLaw;
   /** M */
   readonly window: number;
   readonly units: number;
-  /** Ranks kept of a window: M, or fewer. */
+  /** Ranks that are kept of a window: M or fewer. */
   readonly ranks: number;
   /** Length of rank r of window w at w·ranks + r. */
   readonly lengths: Float64Array;
-  /** Lengths of the longest units one by one, where all are in one window and not all are kept; else empty. */
+  /**
+   * Lengths of the longest units one by one, where a single window holds all units and not all are kept; else empty.
+   */
   readonly longest: Float64Array;
-  /** `starts` of the dealings seen so far, and `meanLongest` by units per group. */
+  /** Start curves of the dealings seen so far. */
   readonly startCurves: Map<number, StartCurve>;
+  /** `meanLongest` by units per group. */
   readonly longestMeans: Map<number, number>;
   readonly samples: KeptSamples;
 }
@@ -29,19 +32,19 @@ export interface SortedOrder {
 /** How often a work group runs a setup, by its depth without setup. */
 export type StartCurve = (depth: number) => number;
 
-/** Samples of the launches seen last, see `dealing/sample.ts`. */
+/** Samples of the last launches; see `dealing/sample.ts`. */
 export interface KeptSamples {
   readonly known: Map<string, PlainSample>;
-  /** Depths that they keep. */
+  /** How many depths are kept. */
   depths: number;
 }
 
-/** Blocks of a launch without setup. */
+/** Blocks of a launch, without setup. */
 export interface PlainSample {
   readonly blocks: Int32Array;
-  /** Blocks of the launch that each stands for; `null` where these are all blocks, in their order. */
+  /** Blocks of the launch that each block stands for; `null` where these are all blocks, in their order. */
   readonly weights: Float64Array | null;
-  /** By block, then group: depth without setup, iterations; 0 of groups that are not computed. */
+  /** Depth without setup by block, then group, iterations; 0 for groups that are not computed. */
   readonly depths: Float64Array;
 }
 
@@ -50,18 +53,18 @@ export interface SortedReader extends UnitOrder {
   /** M */
   readonly window: number;
   /**
-   * Mean depth of the groups of the launch, iterations, setup once a round included; NaN where groups cross the ends of
-   * windows, and it is not known.
+   * Mean depth of the groups of the launch, iterations, with one setup a round; NaN where groups cross the ends of
+   * windows, since it is not known then.
    */
   meanDepth(dealing: Dealing): number;
-  /** Whether all units are in one window: then depths rise steadily from slot to slot. */
+  /** Whether one window holds all units. Then depths rise steadily from slot to slot. */
   readonly steady: boolean;
-  /** Setups of flattened loops, whose lanes start units out of step: the mean over groups of about the same depth. */
+  /** Setups of flattened loops whose lanes start units out of step: the mean over groups of about the same depth. */
   starts(): StartCurve;
   readonly samples: KeptSamples;
 }
 
-/** By law, then by units and window: no device, kernel or set-up changes them. */
+/** Orders by law, then by units and window. Devices, kernels and setups do not change them. */
 const sortedBefore = new WeakMap<LengthLaw, Map<string, SortedOrder>>();
 /** Orders kept of a law: those of the windows of a study, for the last edits of its units. */
 const MAX_ORDERS = 8;
@@ -89,13 +92,13 @@ export function sortedOrder(law: LengthLaw, units: number, window: number): Sort
   });
 }
 
-/** So many lengths of a law, ascending within each `ranks` of them. */
+/** `count` lengths of a law, ascending within each `ranks` of them. */
 function sortedLengths(law: LengthLaw, count: number, ranks: number): Float64Array {
   const sample = evenSample(law, count);
   if (ranks >= count) return sample;
   const lengths = new Float64Array(count);
   const filled = new Uint32Array(Math.ceil(count / ranks));
-  // The sample ascends, and so does what each window takes of it.
+  // The sample ascends, and so do the lengths that each window takes from it.
   windowsOf(count, ranks).forEach((window, at) => {
     lengths[window * ranks + filled[window]] = sample[at];
     filled[window] += 1;
@@ -106,7 +109,7 @@ function sortedLengths(law: LengthLaw, count: number, ranks: number): Float64Arr
 const windowsBefore = new Map<string, Uint32Array>();
 const MAX_WINDOWS = 4;
 
-/** The window of each of `count` units: which is in which is arbitrary, and always the same. */
+/** The window of each of `count` units. The choice is arbitrary, and always the same. */
 function windowsOf(count: number, ranks: number): Uint32Array {
   return kept(windowsBefore, MAX_WINDOWS, `${count} ${ranks}`, () => {
     const windows = new Uint32Array(count);
@@ -130,7 +133,7 @@ function evenSample({ support, probability }: LengthLaw, count: number, first = 
   return sample;
 }
 
-/** Whether no group crosses the end of a window, so that its last lane has the longest unit in every round. */
+/** Whether no group crosses the end of a window. Then its last lane has the longest unit in every round. */
 export function keepsLanes(window: number, { units, unitsPerGroup, slotsPerBlock }: Dealing): boolean {
   return (
     window === units ||
@@ -142,7 +145,7 @@ export function keepsLanes(window: number, { units, unitsPerGroup, slotsPerBlock
 /** Reads a sorted order as a launch with this dealing does. */
 export function readSorted(order: SortedOrder, dealing: Dealing): SortedReader {
   const { window: M, units, ranks, lengths, longest } = order;
-  // Lengths repeat after the windows that are kept; of a window with fewer ranks than units there is one.
+  // Lengths repeat after the kept windows. Where a window has fewer ranks than units, only one window is kept.
   const period = ranks === M ? lengths.length : M;
   const perUnit = ranks / M;
   const steady = M === units;
@@ -150,13 +153,13 @@ export function readSorted(order: SortedOrder, dealing: Dealing): SortedReader {
   const lengthAt = (position: number): number =>
     position < shorter ? lengths[Math.floor((position % period) * perUnit)] : longest[position - shorter];
   const longestOf = (position: number, count: number): number => {
-    // Within a window the last unit is the longest; a group may continue in the next windows.
+    // The last unit of a window is its longest. A group may continue in the next windows.
     const last = position + count - 1;
     let most = lengthAt(last);
     for (let end = position - (position % M) + M - 1; end < last; end += M) most = Math.max(most, lengthAt(end));
     return most;
   };
-  /** Whether windows end only where one of the stretches of `count` units ends. */
+  /** Whether windows end only where a stretch of `count` units ends. */
   const isAligned = (first: number, count: number, stride: number): boolean =>
     steady || (M % count === 0 && first % count === 0 && stride % count === 0);
   return {
@@ -203,7 +206,7 @@ export function readSorted(order: SortedOrder, dealing: Dealing): SortedReader {
   };
 }
 
-/** Mean over all groups of n consecutive units of their longest, iterations. */
+/** Mean over all groups of n consecutive units of their longest unit, iterations. */
 function meanLongest({ lengths, longestMeans }: SortedOrder, n: number): number {
   let mean = longestMeans.get(n);
   if (mean === undefined) {
@@ -217,8 +220,8 @@ function meanLongest({ lengths, longestMeans }: SortedOrder, n: number): number 
 }
 
 /**
- * Counts the setups of some groups exactly: those of a launch of single groups over as many rounds, so that all launches of
- * as many units per group and rounds have the same curve, whichever is asked for first.
+ * Counts the setups of some groups exactly. They belong to a launch of single groups with as many rounds, so that all
+ * launches with the same units per group and rounds share a curve.
  */
 function startCurve(order: SortedOrder, dealing: Dealing, rounds: number): StartCurve {
   const { unitsPerGroup, units } = dealing;

@@ -18,7 +18,7 @@ import { dealingScratch, groupDepth, hasDivergentSetup, type Dealing } from './d
 import { sortRow } from './blocks.ts';
 import { keepsLanes, type PlainSample, type SortedReader } from './order.ts';
 
-/** Depths of the groups of blocks of a launch, iterations. */
+/** Depths of the groups of sampled blocks, iterations. */
 export interface SampledBlocks {
   readonly groupsPerBlock: number;
   /** A row of W_b depths for each block, shortest first. */
@@ -27,12 +27,12 @@ export interface SampledBlocks {
   readonly weights: Float64Array | null;
 }
 
-/** Whether a launch is small enough for every group to be computed. */
+/** Whether a launch is small enough to compute every group. */
 export function canKnowBlocks({ units, unitsPerGroup, groupsPerBlock, gridBlocks }: Dealing): boolean {
   return gridBlocks * groupsPerBlock <= KNOWN_GROUPS && units <= KNOWN_LOOKUPS * unitsPerGroup;
 }
 
-/** Every block of a launch, in its order. */
+/** All blocks of a launch, in their order. */
 export function allBlocks(order: SortedReader, dealing: Dealing): SampledBlocks {
   return withSetup(order, dealing, plainSample(order, dealing, 'all', everyBlock));
 }
@@ -44,8 +44,9 @@ function everyBlock(_order: SortedReader, { gridBlocks }: Dealing): ChosenBlocks
 type ChosenBlocks = Pick<PlainSample, 'blocks' | 'weights'>;
 
 /**
- * A sample of the blocks of a launch. Those that hold the longest units of their windows are certain. The longest units of a block bound its
- * life, and are quick to look up: by that bound the longest of the others are kept one by one, and of the rest one of each even step.
+ * A sample of the blocks of a launch. Blocks with the longest units of their windows are certain to be in it. The
+ * longest units of any other block bound its life and are quick to look up: blocks with the greatest bounds are kept
+ * one by one, and one of each even step of the rest.
  */
 export function sampleBlocks(order: SortedReader, dealing: Dealing): SampledBlocks {
   return withSetup(order, dealing, plainSample(order, dealing, 'some', chosenBlocks));
@@ -55,7 +56,7 @@ function chosenBlocks(order: SortedReader, dealing: Dealing): ChosenBlocks {
   const { units, slotsPerBlock, groupsPerBlock: W, gridBlocks: G } = dealing;
   const slots = slotsPerBlock * G;
   const rounds = Math.ceil(units / slots);
-  // Blocks of many rounds are more alike.
+  // Blocks of many rounds are more alike, so fewer are enough.
   const groups = Math.max(MIN_SAMPLED_GROUPS, Math.min(MAX_SAMPLED_GROUPS, SAMPLED_LOOKUPS / rounds));
   const wanted = Math.min(MAX_SAMPLED_BLOCKS, Math.max(MIN_SAMPLED_BLOCKS, Math.ceil(groups / W)));
   if (wanted >= G) return everyBlock(order, dealing);
@@ -64,7 +65,7 @@ function chosenBlocks(order: SortedReader, dealing: Dealing): ChosenBlocks {
   const even = evenBlocks(order.window, dealing, Math.min(G, Math.max(2 * wanted, SAMPLE_CANDIDATES)));
   const candidates = even.filter((block) => !ends.includes(block));
   const count = candidates.length;
-  // Sorted by bound, and the number of the candidate in the digits after it.
+  // The digits below the bound hold the number of the candidate.
   const keys = new Float64Array(count);
   for (let i = 0; i < count; i++) {
     const bound = order.longestSum(candidates[i] * slotsPerBlock, slotsPerBlock, slots);
@@ -88,8 +89,8 @@ function chosenBlocks(order: SortedReader, dealing: Dealing): ChosenBlocks {
 }
 
 /**
- * Blocks that hold the longest unit of any window; none where these are more than a sample keeps. Windows and rounds of the launch repeat
- * together, so that one slot may have the longest unit of many windows.
+ * Blocks that hold the longest unit of any window; none where they are more than a sample keeps. Windows and rounds
+ * repeat together, so that one slot may have the longest unit of many windows.
  */
 function endBlocks(window: number, { units, slotsPerBlock, gridBlocks }: Dealing): readonly number[] {
   const slots = slotsPerBlock * gridBlocks;
@@ -100,9 +101,9 @@ function endBlocks(window: number, { units, slotsPerBlock, gridBlocks }: Dealing
 }
 
 /**
- * Blocks of units that are all sorted, closer and closer together towards the longest: these alone are active at the end. Blocks whose slots
- * have one unit more come first, so that lives rise among them, and again among the others.
- * @param wanted number of blocks that a sample in even steps would have
+ * Blocks of fully sorted units, closer and closer together towards the longest ones, which alone are active at the end.
+ * Blocks whose slots have one unit more come first, so that lives rise among these, and again among the others.
+ * @param wanted number of blocks of a sample in even steps
  */
 function steadyBlocks({ units, slotsPerBlock, gridBlocks: G }: Dealing, wanted: number): ChosenBlocks {
   const fuller = Math.ceil((units % (slotsPerBlock * G)) / slotsPerBlock);
@@ -122,14 +123,15 @@ function steadyBlocks({ units, slotsPerBlock, gridBlocks: G }: Dealing, wanted: 
 }
 
 /**
- * Blocks whose first slots are at evenly spread places of their windows, since the place decides what a block gets in every
- * round, and in windows spread over the launch. Where there are fewer blocks than places, blocks spread over the launch.
+ * Blocks whose first slots are at evenly spread places of their windows, in windows spread over the launch: the place
+ * decides what a block gets in every round. Where there are fewer blocks than places, blocks are spread over the
+ * launch.
  */
 function evenBlocks(window: number, { slotsPerBlock, gridBlocks: G }: Dealing, count: number): Int32Array {
   const blocks = new Int32Array(count);
   const common = greatestCommonDivisor(window, slotsPerBlock);
   const places = window / common;
-  // The block whose place is `common` after that of block 0.
+  // `next` blocks further on, a block's place in its window is `common` further on.
   const next = places <= G ? modularInverse(slotsPerBlock / common, places) : 0;
   const uniform = quickGenerator(0);
   for (let i = 0; i < count; i++) {
@@ -155,10 +157,10 @@ function modularInverse(a: number, m: number): number {
   return ((now % m) + m) % m;
 }
 
-/** Depths kept of the samples of an order. */
+/** Depths that are kept of an order's samples. */
 const MAX_KEPT_DEPTHS = 2 ** 19;
 
-/** Blocks of a launch without setup; kept, since loops and setups mostly share them. */
+/** Blocks of a launch without setup. They are kept, since loops and setups mostly share them. */
 function plainSample(
   order: SortedReader,
   dealing: Dealing,
@@ -190,7 +192,7 @@ function plainSample(
   return sample;
 }
 
-/** Groups that are computed: of a steady order the others lie on a line between them. */
+/** The step between computed groups. In a steady order the others lie on a line between them. */
 function computedStride({ steady }: SortedReader, groupsPerBlock: number): number {
   return steady ? Math.max(1, Math.ceil((groupsPerBlock - 1) / STEADY_GROUPS)) : 1;
 }
@@ -218,10 +220,12 @@ function withSetup(order: SortedReader, dealing: Dealing, sample: PlainSample): 
     total += weight * W;
     for (let g = 0; g < W; g++) sum += weight * depths[at + g];
   }
-  // The mean over all groups of the launch is known; the error of the sample is not to favour a design.
+  // The mean over all groups of the launch is known, and the sample is scaled to it, so that its error favours no
+  // design.
   const known = weights ? order.meanDepth({ ...dealing, setupIterations: perRound }) : NaN;
   const scale = known > 0 && sum > 0 ? (known * total) / sum : 1;
-  // Counting the setups of lanes out of step takes a look at every unit: the mean of groups of like depth stands for them.
+  // Counting the setups of lanes out of step would read every unit, so the mean of groups of similar depth stands for
+  // them.
   const starts = isSetupApart ? order.starts() : null;
   for (let at = 0; at < depths.length; at++) {
     const depth = scale * depths[at];
@@ -231,7 +235,7 @@ function withSetup(order: SortedReader, dealing: Dealing, sample: PlainSample): 
   return { groupsPerBlock: W, depths, weights };
 }
 
-/** Fills a row between every `stride`-th value and the last one by straight lines. */
+/** Fills a row by straight lines between every `stride`-th value and the last one. */
 function fillBetween(values: Float64Array, from: number, count: number, stride: number): void {
   for (let g = 0; g < count - 1; g += stride) {
     const to = Math.min(g + stride, count - 1);

@@ -1,47 +1,50 @@
 import type { LengthLaw } from '../../domain/workload.ts';
 import { kept } from '../../numeric/kept.ts';
 
-/*
- * Units in rows of an image or a grid, taken by blocks of width × height slots. A block takes a tile: its slots lie row by row in it (x fastest),
- * and the tiles row by row over the image. At the right and lower edges a tile has slots without a unit, which are units of length 0 here:
- * after this reordering all else is a launch of one row.
+/**
+ * Units in the rows of an image or a grid, taken by blocks of width × height slots. A block takes a tile. Its slots lie
+ * row by row in the tile (x fastest), and the tiles row by row in the image. Slots beyond the right and lower edges
+ * have units of length 0. After this reordering all else is a launch of one row.
  */
 
-/** The slots of a block side by side and above one another, both ≥ 1. */
+/** The slots of a block, side by side (`width`) and above one another (`height`), both ≥ 1. */
 export interface Tile {
   readonly width: number;
   readonly height: number;
 }
 
-/** The units of an image by tiles. */
+/** The units of an image in the order of its tiles. */
 export interface TiledUnits {
-  /** Iterations of each place of an image, 0 where it has no unit. */
+  /** Iterations at each place of an image; 0 where it has no unit. */
   readonly lengths: Float64Array;
-  /** Places of all images, with those that have no unit. */
+  /** Places of all images, including those without a unit. */
   readonly units: number;
-  /** Of the places. */
+  /** Law of the lengths at all places. */
   readonly law: LengthLaw;
 }
 
-/** Rows of one image: more units repeat it, fewer are its first ones. */
+/** Rows of one image. More units repeat the image, fewer are its first ones. */
 export function rowsOf(lengths: number, units: number, width: number): number {
   return Math.ceil(Math.min(lengths, units) / width);
 }
 
-/** By the lengths of a workload, then by its units, rows and tiles: no device, kernel or set-up changes them. */
+/**
+ * Orders by the lengths of a workload, then by its units, rows and tiles. Devices, kernels and setups do not change
+ * them.
+ */
 const tiledBefore = new WeakMap<Float64Array, Map<string, TiledUnits>>();
-/** Numbers kept of the tiles of a workload: 64 MB. */
+/** Numbers that are kept of a workload's tiles: 64 MB. */
 const MAX_NUMBERS = 2 ** 23;
 
-/** How many orders by tiles are kept of a workload. */
+/** How many tiled orders of a workload are kept. */
 export function mostTiles(lengths: number): number {
   return Math.max(2, Math.min(64, Math.floor(MAX_NUMBERS / lengths)));
 }
 
 /**
- * The units of `lengths` by tiles, made once. Of an image of which the units have a part alone, behind whole ones, the first tiles are taken
- * that have as many.
- * @param law of so many units
+ * The units of `lengths` by tiles, made once. Where the units end in the middle of an image, its first tiles with that
+ * many units are taken.
+ * @param law of `units` units
  * @param width units of a row, ≥ 1
  */
 export function tiledUnits(
@@ -82,7 +85,7 @@ function byTiles(image: Float64Array, width: number, tile: Tile): Float64Array {
   return out;
 }
 
-/** The first tiles of an image that have so many units together, at least: their places and units. */
+/** The first tiles of an image that hold at least `wanted` units: their places and units. */
 function placesOf(wanted: number, length: number, width: number, tile: Tile): { places: number; units: number } {
   let places = 0;
   let units = 0;
@@ -96,7 +99,7 @@ function placesOf(wanted: number, length: number, width: number, tile: Tile): { 
   return { places, units };
 }
 
-/** The law of places of which a share has a unit. */
+/** The law of places, a share of which has a unit. */
 function withoutUnits(law: LengthLaw, share: number): LengthLaw {
   const probability = law.probability.map((part) => part * share);
   if (law.support[0] === 0) {

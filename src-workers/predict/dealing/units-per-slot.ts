@@ -7,33 +7,33 @@ import {
 } from '../constants.ts';
 
 /**
- * Units per slot for which depth laws are tabulated. A grid may leave any mean number of units per slot; a law for each
+ * Units per slot for which depth laws are tabulated. A grid may leave any mean number of units per slot. A law for each
  * would cost much and add little, because one more term barely changes the shape of a sum.
  */
 export interface TabulatedUnits {
-  /** Units of a slot: whole where they are dealt out. */
+  /** Units of a slot; whole where they are dealt out. */
   readonly units: number;
   /** Mean units per slot over the tabulated ones, about 1. */
   readonly scale: number;
   readonly key: number;
 }
 
-/** Units per slot of two kinds of block, or of one. */
+/** Units per slot of one or two kinds of block. */
 export interface DealtUnits extends TabulatedUnits {
-  /** Blocks whose slots have one unit more: the first ones. Below one: the part of the first block's slots that have. */
+  /** The first blocks, whose slots have one unit more. Below 1 it is the share of the first block's slots that have. */
   readonly fullerBlocks: number;
-  /** Mean units per slot over those that times are to be taken of: 1 where blocks differ in their units. */
+  /** Mean units per slot over those that the time is computed for; 1 where blocks differ in their units. */
   readonly timeScale: number;
 }
 
-/** Units per slot where they are dealt out round by round, the last round to the first slots. */
+/** Units per slot where they are dealt out round by round. The first slots get the units of the last round. */
 export function tabulatedUnits(meanUnits: number, gridBlocks: number): DealtUnits {
   if (meanUnits > COUNTED_UNITS) {
     const units = Math.round(2 ** (Math.round(Math.log2(meanUnits) * DEALT_STEPS_PER_OCTAVE) / DEALT_STEPS_PER_OCTAVE));
     const scale = meanUnits / units;
     return { units, fullerBlocks: 0, scale, timeScale: scale, key: units };
   }
-  // Where there is no second round the last block alone is not full.
+  // Without a second round only the last block is not full.
   const fewer = Math.max(1, Math.floor(meanUnits));
   const part = (meanUnits - fewer) * gridBlocks;
   const fullerBlocks = part > 1e-6 && part < 1 ? part : Math.max(0, Math.ceil(part - 1e-6));
@@ -44,8 +44,8 @@ export function tabulatedUnits(meanUnits: number, gridBlocks: number): DealtUnit
 }
 
 /**
- * Units per slot where they are dealt out in order: the slots with one unit more than others get one of the longest.
- * Never fewer than there are.
+ * Rounded units per slot where sorted units are dealt out. Slots with one unit more than others get one of the longest,
+ * so the result is never fewer than there are.
  */
 export function tabulatedRounds(meanUnits: number): TabulatedUnits {
   const octave = Math.max(0, Math.floor(Math.log2(meanUnits)));
@@ -55,9 +55,9 @@ export function tabulatedRounds(meanUnits: number): TabulatedUnits {
   return { units, scale: meanUnits / units, key: Math.round(units * BUCKET_STEPS_PER_OCTAVE) };
 }
 
-/** Units per slot where slots fetch them: not whole. */
+/** Units per slot where slots fetch them, not necessarily whole. */
 export function tabulatedFetches(meanUnits: number): TabulatedUnits {
-  // A slot that is partly empty on average still holds a unit somewhere.
+  // A slot with less than one unit on average still holds one at times.
   const key = Math.max(0, Math.round(Math.log2(meanUnits) * FETCHED_STEPS_PER_OCTAVE));
   const units = 2 ** (key / FETCHED_STEPS_PER_OCTAVE);
   return { units, scale: meanUnits / units, key };

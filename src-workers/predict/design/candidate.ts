@@ -35,16 +35,17 @@ export interface Candidate {
   loopAt: number;
   balancingAt: number;
   gridBlocks: number;
-  /** Of the launch, like gridBlocks. */
+  /** The largest number of units that a slot of the launch takes. */
   unitsPerThread: number;
-  /** Blocks that get any work, and mean units of each of their slots. */
+  /** Blocks that have any work. */
   workingBlocks: number;
+  /** Mean units of each slot in a working block. */
   meanUnitsPerThread: number;
-  /** Of slots that take even shares. */
+  /** Items of each slot, where slots take even shares. */
   itemsPerSlot: number;
-  /** Of a mixed design: the launch of each of its classes; else `null`. */
+  /** The launch of each class of a mixed design; `null` for any other design. */
   classes: readonly ClassCandidate[] | null;
-  /** What its iterations cost, once asked for (`cost/pace.ts`). */
+  /** The cost of its iterations, filled in by `cost/pace.ts` on demand. */
   pace: Pace | null;
 }
 
@@ -54,7 +55,7 @@ export interface ClassCandidate {
   readonly candidate: Candidate;
 }
 
-/** Quantities that differ between launches of one block size. */
+/** Quantities that may differ between launches of the same block size. */
 const OF_LAUNCH: ReadonlySet<SpaceConstraint['quantity']> = new Set(['unitsPerThread', 'gridBlocks', 'waves']);
 
 function violates(
@@ -104,12 +105,12 @@ function violates(
   return false;
 }
 
-/** Units that a slot has after one fetch. */
+/** Units that a slot holds after one fetch. */
 export function unitsPerFetch({ fetch }: Extract<LockstepBalancing, { kind: 'dynamic-fetch' }>): number {
   return typeof fetch === 'number' ? fetch : 1;
 }
 
-/** Whether the implementation has these values. */
+/** Whether the implementation can have these values. */
 function allows({ allowed }: Predictor, positions: Int32Array): boolean {
   return (
     allowed === null ||
@@ -122,25 +123,28 @@ function allows({ allowed }: Predictor, positions: Int32Array): boolean {
 }
 
 /**
- * The predictor of the implementation; where its blocks take units by tiles, of the units in that order; and where its threads are dealt the
- * iterations of a unit, of the lengths of their lanes.
+ * Picks the predictor that knows the units of a design. It starts from the predictor of the implementation. Where
+ * blocks take units by tiles it predicts that order, and where threads are dealt the iterations of a unit it predicts
+ * the lanes.
  */
 function ownPredictor(whole: Predictor, positions: Int32Array): Predictor {
   const implementation = whole.implementations[positions[AXIS.implementation]];
-  // Even shares are dealt as a whole, not unit by unit.
+  // Even shares deal out all items at once, not unit by unit.
   if (isEvenShare(implementation.balancing[positions[AXIS.balancing]])) return implementation;
   const tile = implementation.plan.axes.blockWidth && tileOf(implementation, positions);
   return dealtPredictor(tile ? tiledPredictor(implementation, tile) : implementation, positions[AXIS.threadsPerUnit]);
 }
 
 /**
- * The units of a block of a design as a tile; `null` where its block is one row, or cannot have the width that it is given: that must divide
- * the threads of the block and be a multiple of the threads per unit, and the tile must not exceed the image.
+ * The tile of units that a block takes; `null` where the block is one row, or where it cannot have its width. That
+ * width must divide the threads of the block and be a multiple of the threads per unit, and the tile must fit the
+ * image.
  */
 function tileOf({ plan, balancing }: Predictor, positions: Int32Array): Tile | null {
   const { axes, width, units, ordered } = plan;
   const blockWidth = blockWidthAt(axes, positions[AXIS.blockWidth]);
-  // Whatever orders units takes them from their places, and a slot that fetches takes the next one wherever it lies in its block.
+  // Only balancing `none` keeps units in their places: other orders move them, and a slot that fetches takes any next
+  // one.
   if (blockWidth === null || width === undefined || balancing[positions[AXIS.balancing]].kind !== 'none') return null;
   const tile = {
     width: blockWidth / axes.threadsPerUnit[positions[AXIS.threadsPerUnit]],
@@ -152,8 +156,9 @@ function tileOf({ plan, balancing }: Predictor, positions: Int32Array): Tile | n
 }
 
 /**
- * Fills `candidate` from positions on the axes. Whatever makes a design invalid without predicting it is found here.
- * @returns the predictor of the design's implementation, which is the one to ask about it
+ * Fills `candidate` from positions on the axes, and finds every reason for which a design is invalid without a
+ * prediction.
+ * @returns the predictor that must be asked about this design
  */
 export function examine(whole: Predictor, positions: Int32Array, candidate: Candidate): Predictor {
   countStep();
@@ -163,8 +168,8 @@ export function examine(whole: Predictor, positions: Int32Array, candidate: Cand
 }
 
 /**
- * As `examine`, of all launches of the other positions at once: a reason to be invalid is one of all of them, and what depends on the launch is not
- * filled in. `positions` must have the first launch, which is one of a GPU where there is any.
+ * Examines all launches at the other positions at once. It finds reasons that make all of them invalid, and leaves out
+ * what depends on the launch. `positions` must have the first launch, and that of a GPU where there is one.
  */
 export function examineFamily(whole: Predictor, positions: Int32Array, candidate: Candidate): Predictor {
   countStep();
@@ -179,7 +184,7 @@ export function examineFamily(whole: Predictor, positions: Int32Array, candidate
   return predictor;
 }
 
-/** Everything of a design but what depends on its launch, and a reason to be invalid that does not. */
+/** Fills in what does not depend on the launch of a design, with the reasons to be invalid that do not either. */
 function examineShape(predictor: Predictor, positions: Int32Array, candidate: Candidate): void {
   const { plan } = predictor;
   const { axes, kernel } = plan;
@@ -262,12 +267,12 @@ function examineOwn(predictor: Predictor, positions: Int32Array, candidate: Cand
   const blockThreads = plan.axes.blockThreads[candidate.blockAt];
   const launchValue = plan.axes.launch[positions[AXIS.launch]] as GridLaunch;
   let launch = resolveLaunch(launchValue, plan.units, blockThreads / threadsPerUnit, device.multiprocessors);
-  // Of a class there may be fewer units than the grid of the design has slots.
+  // A class may have fewer units than the design has slots. Then every slot takes one.
   if (predictor.isClass && !launch.everyBlockWorks)
     launch = resolveLaunch(ONE_EACH, plan.units, blockThreads / threadsPerUnit, device.multiprocessors);
   candidate.gridBlocks = launch.gridBlocks;
   candidate.unitsPerThread = launch.unitsPerThread;
-  // Slots that fetch from one counter do so until nothing is left, and whole items do not divide: other blocks end at once.
+  // Fetching slots of the first wave empty the counter, and whole items do not divide evenly: later blocks end at once.
   candidate.workingBlocks = launch.gridBlocks;
   const fetching = balancing.kind === 'dynamic-fetch';
   if (fetching) candidate.workingBlocks = Math.min(launch.gridBlocks, device.multiprocessors * shape.residentBlocks);
@@ -280,7 +285,7 @@ function examineOwn(predictor: Predictor, positions: Int32Array, candidate: Cand
   }
   candidate.meanUnitsPerThread = launch.meanUnitsPerThread * (launch.gridBlocks / candidate.workingBlocks);
   if (launch.gridBlocks > device.limits.maxGridBlocks) candidate.invalid = REASON['grid-blocks'];
-  // Even shares cut units, so that more slots than units have work.
+  // Even shares cut units, so there may be more working slots than units.
   else if (isEvenShare(balancing) ? hasIdleShares(candidate) : !launch.everyBlockWorks)
     candidate.invalid = REASON['idle-blocks'];
   else if (
@@ -292,14 +297,14 @@ function examineOwn(predictor: Predictor, positions: Int32Array, candidate: Cand
   else candidate.invalid = 0;
 }
 
-/** Whether some blocks of even shares have nothing to do although no slot has more than one item. */
+/** Whether blocks are left without work because no slot has more than one item. */
 function hasIdleShares({ itemsPerSlot, workingBlocks, gridBlocks }: Candidate): boolean {
   return itemsPerSlot <= 1 && workingBlocks < gridBlocks;
 }
 
 const ONE_EACH = { kind: 'units-per-thread', value: 1 } as const;
 
-/** The launches of a mixed design: its grid is that of all of them. */
+/** Examines the launches of a mixed design. Its grid is the sum of theirs. */
 function examineClasses(
   predictor: Predictor,
   balancing: MixedBalancing,
@@ -314,7 +319,7 @@ function examineClasses(
   }
   const blockThreads = plan.axes.blockThreads[blockAt];
   const divided = classesOf(predictor, balancing, deviceAt);
-  // As everywhere, the threads of a unit are a power of two.
+  // The threads that share a unit must be a power of two, here as everywhere.
   if (divided.some(({ threads }) => threads === 'block') && !Number.isInteger(Math.log2(blockThreads))) {
     candidate.invalid = REASON['block-not-multiple'];
     return;
@@ -343,7 +348,7 @@ function examineClasses(
     candidate.invalid = REASON.constraint;
 }
 
-/** Settings of a GPU mean nothing on a CPU: the plain value of each stands for all of them. */
+/** Settings of a GPU mean nothing on a CPU, so the plain value of each stands for all of them. */
 function isPlain({ plan: { axes }, balancing }: Predictor, positions: Int32Array): boolean {
   return (
     axes.threadsPerUnit[positions[AXIS.threadsPerUnit]] === 1 &&
@@ -355,7 +360,7 @@ function isPlain({ plan: { axes }, balancing }: Predictor, positions: Int32Array
   );
 }
 
-/** As `examine`. */
+/** Examines a design of a CPU. */
 function examineOnCpu(predictor: Predictor, positions: Int32Array, candidate: Candidate): void {
   const { plan } = predictor;
   const { axes, kernel } = plan;
@@ -377,14 +382,14 @@ function examineOnCpu(predictor: Predictor, positions: Int32Array, candidate: Ca
   }
 }
 
-/** The balancing of a candidate of a GPU: `examine` has sorted out the others. */
+/** The balancing of a candidate on a GPU. `examine` has refused all others. */
 export function lockstepBalancing(predictor: Predictor, candidate: Candidate): LockstepBalancing {
   const balancing = predictor.balancing[candidate.balancingAt];
   if (!isLockstep(balancing)) throw new TypeError(`${balancing.kind} is for a CPU. A GPU needs another balancing.`);
   return balancing;
 }
 
-/** The partition of a candidate of a CPU; see `lockstepBalancing`. */
+/** The partition of a candidate on a CPU; see `lockstepBalancing`. */
 export function partitionOf(predictor: Predictor, candidate: Candidate): PartitionBalancing {
   const balancing = predictor.balancing[candidate.balancingAt];
   if (!isPartition(balancing))

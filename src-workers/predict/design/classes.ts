@@ -11,7 +11,7 @@ import { givenOrderOf, type SweepPlan } from '../plan.ts';
 import { createPredictor, pipelineOf } from '../predictor.ts';
 import type { Predictor, UnitClass } from '../tables.ts';
 
-/** Threads that share a unit of a class in blocks of a size. */
+/** Threads that share a unit of a class, in blocks of this size. */
 export function threadsOf(threads: LengthClass['threads'], device: GpuDevice, blockThreads: number): number {
   return threads === 'block' ? blockThreads : threads === 'group' ? device.threadGroupWidth : threads;
 }
@@ -36,7 +36,7 @@ export function classesOf(predictor: Predictor, balancing: MixedBalancing, devic
   return classes;
 }
 
-/** The plan of the units of a class alone, in the order that they are given in; `null` where there are none. */
+/** The plan of the units of one class, in their given order; `null` where the class is empty. */
 function planOfClass(plan: SweepPlan, threads: LengthClass['threads'], above: number, upTo: number): SweepPlan | null {
   const { law, units, id } = plan;
   const { implementations: _, ...axes } = plan.axes;
@@ -70,9 +70,10 @@ function planOfClass(plan: SweepPlan, threads: LengthClass['threads'], above: nu
 }
 
 /**
- * So many classes, at most, with the threads and thresholds of the least total time of their launches, each of which is the work of its
- * lockstep groups on all multiprocessors, its longest unit and a start. Least for that sum, by dynamic programming over some lengths at
- * which the units may be cut; what the launches take, the prediction says.
+ * Chooses at most `most` classes, with the threads and thresholds of the least total time of their launches. The time
+ * of a launch is estimated as the work of its lockstep groups over all multiprocessors, its longest unit and its start.
+ * The choice is the best for that estimate, by dynamic programming over some lengths at which the units may be cut. The
+ * prediction then times the launches in full.
  */
 export function bestClasses(
   { plan, longestLength, meanLength }: Predictor,
@@ -84,7 +85,7 @@ export function bestClasses(
   const width = device.threadGroupWidth;
   const launchCycles = PASS_OVERHEAD_MS * device.clockMhz * 1e3;
   const choices: LengthClass['threads'][] = [...powersOfTwo(width / 2), 'group', 'block'];
-  // Ends of the classes: positions after which the law may be cut.
+  // A class may end after each of these positions of the law.
   const cuts = evenCuts(probability, CLASS_CUTS);
   const points = cuts.length - 1;
   let best = new Float64Array(points + 1).fill(Infinity);
@@ -136,7 +137,7 @@ export function bestClasses(
   const classes: LengthClass[] = [];
   for (let stage = stages.length - 1, end = points; end > 0; stage--) {
     const { from, choice } = stages[stage];
-    // Fewer classes were as good.
+    // A choice with fewer classes was as good.
     if (from[end] < 0) continue;
     const upTo = support[cuts[end] - 1];
     classes.unshift({ threads: choices[choice[end]], ...(end < points && { upTo }) });
@@ -145,7 +146,7 @@ export function bestClasses(
   return classes;
 }
 
-/** A law of at most about `CLASS_POINTS` lengths: of neighbours the longest stands for all. */
+/** A law of about `CLASS_POINTS` lengths or fewer, in which the longest of some neighbours stands for all of them. */
 function coarse({ support, probability }: LengthLaw): Pick<LengthLaw, 'support' | 'probability'> {
   const cuts = evenCuts(probability, CLASS_POINTS);
   const ends = Int32Array.from(cuts.slice(1));
@@ -161,7 +162,10 @@ function powersOfTwo(most: number): number[] {
   return Array.from({ length: Math.floor(Math.log2(most)) + 1 }, (_, at) => 2 ** at);
 }
 
-/** Positions that cut masses into about so many parts of equal mass, and one by one in the tail: from 0 to their number. */
+/**
+ * Positions that cut masses into at most about `most` parts of equal mass, from 0 to their number, with more cuts in
+ * the tail.
+ */
 function evenCuts(masses: Float64Array, most: number): readonly number[] {
   if (masses.length <= most) return Array.from({ length: masses.length + 1 }, (_, at) => at);
   const cuts = [0];
@@ -171,7 +175,7 @@ function evenCuts(masses: Float64Array, most: number): readonly number[] {
     passed += mass;
     tail -= mass;
     const isNext = Math.floor(passed * most) > Math.floor((passed - mass) * most);
-    // Halves of what is left, so that the rare long units can have a class of their own.
+    // Cutting the rest in halves lets the rare long units have a class of their own.
     const isHalf = tail > 0 && Math.floor(-Math.log2(tail)) > Math.floor(-Math.log2(Math.min(1, tail + mass)));
     if (isNext || isHalf || at === masses.length - 1) cuts.push(at + 1);
   });

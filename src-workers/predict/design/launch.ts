@@ -1,11 +1,11 @@
 import type { GridLaunch, Launch } from '../../domain/space.ts';
 
-/** What a launch-axis value means for one design. */
+/** What a value of the launch axis means for one design. */
 export interface ResolvedLaunch {
   readonly gridBlocks: number;
-  /** Units each slot of u threads processes: the largest number over the slots. */
+  /** The largest number of units that a slot of u threads processes. */
   readonly unitsPerThread: number;
-  /** Mean units per slot over the grid; at most `unitsPerThread`. */
+  /** Mean units per slot over the grid, at most `unitsPerThread`. */
   readonly meanUnitsPerThread: number;
   /** False where some blocks would have no unit at all. */
   readonly everyBlockWorks: boolean;
@@ -23,7 +23,7 @@ export function resolveLaunch(
 ): ResolvedLaunch {
   if (launch.kind === 'units-per-thread') {
     const gridBlocks = Math.ceil(units / (slotsPerBlock * launch.value));
-    // The last block may be partly empty; a slot still never gets more than it was given.
+    // The last block may be partly empty. No slot gets more than its value says.
     return {
       gridBlocks,
       unitsPerThread: launch.value,

@@ -6,24 +6,26 @@ import { residentBlocks } from '../../models/occupancy/resident.ts';
 import { REDUCTION_BYTES } from '../constants.ts';
 import type { SweepPlan } from '../plan.ts';
 
-/** Codes of the reasons, as columns hold them; 0 is valid. */
+/** The code of each reason in the columns; 0 is valid. */
 export const REASON = Object.fromEntries(INVALID_REASONS.map((reason, code) => [reason.code, code])) as Readonly<
   Record<InvalidReason, number>
 >;
 
-/** What a block size and register cap cost on one GPU, or a number of cores on one CPU, whatever the workload. */
+/**
+ * What a block size and register cap need of one GPU, or a number of cores of one CPU. The workload does not change it.
+ */
 export interface Shape {
   readonly invalid: number;
   readonly residentBlocks: number;
   /** W_b: work groups of a block. */
   readonly groupsPerBlock: number;
-  /** Thread groups of a work group: 1 but where the threads of a unit span several, which then go through it together. */
+  /** Thread groups of a work group: 1, or more where the threads of a unit span several, which then run together. */
   readonly threadGroupsPerGroup: number;
   readonly occupancyFraction: number;
   readonly limitedBy: number;
-  /** Of one lane per iteration, bytes of device memory; 0 on a CPU. */
+  /** Bytes of device memory that one lane moves in an iteration; 0 on a CPU. */
   readonly bytesPerIteration: number;
-  /** How its threads take the arrays of the kernel. */
+  /** How its threads read the arrays of the kernel. */
   readonly accessing: AccessingThreads;
 }
 
@@ -38,7 +40,7 @@ const NO_SHAPE = {
 };
 
 /**
- * A block size with so many registers per thread and threads per unit, on a GPU.
+ * The shape of blocks on a GPU with this number of registers per thread and threads per unit.
  * @param meanLength of the units, iterations
  */
 export function shapeOf(
@@ -80,7 +82,7 @@ export function shapeOf(
   };
 }
 
-/** A launch as a CPU sees it: one thread on each core. */
+/** The shape of a launch on a CPU: one thread on each core. */
 export function coresShape(device: CpuDevice, launch: Launch): Shape {
   if (launch.kind !== 'cores') return { ...NO_SHAPE, invalid: REASON['not-on-device'] };
   if (launch.value > device.cores) return { ...NO_SHAPE, invalid: REASON.cores };
