@@ -206,7 +206,7 @@ describe.skipIf(lacks('python3'))('lockstep.py', () => {
       steps: [{ failures: { [unusable.history[0].designIndex]: expect.stringMatching(/returned inf/) as string } }],
     });
     expect(callers).toMatchObject([
-      { code: 'unsupported', message: expect.stringMatching(/Call tune again/) as string },
+      { code: 'unsupported', message: expect.stringMatching(/caller:measure.*Call tune there again/) as string },
       { code: 'unsupported', message: expect.stringMatching(/measures no probe/) as string },
       { code: 'bad-input', message: expect.stringMatching(/repeats by itself/) as string },
     ]);

@@ -126,7 +126,7 @@ describe('agreement, by hand', () => {
     const input = { predictedMs: of(1, 2, 3), measuredMs: of(3, 2, 5), halfWidthMs: of(0.1, 0.1, 0.1) };
     const part = agree({ ...input, designsOfRun: 5000 });
     expect(part).toMatchObject({ designs: 3, designsOfRun: 5000, scale: { interval: null } });
-    expect(part.notes[0]).toContain('over the 3 designs that were measured, of 5000');
+    expect(part.notes[0]).toContain('over the 3 designs that were measured, of 5,000 valid ones');
     expect(agree(input).notes).toEqual(['3 designs are too few for intervals; at least 8 are needed.']);
   });
 
