@@ -232,7 +232,7 @@ export function sumsOf(graph: Graph, loop: Loop, { passes, block, all: writers, 
   return { inLoop, operand, address, growth, before, ofThread, last, carried };
 }
 
-/** Of 32 bits, `0xffffffe0` is -32. */
+/** Reads an integer; 32-bit numbers such as `0xffffffe0` are signed, here -32. */
 function integer(text: string): number {
   const value = text.startsWith('-') ? -Number(text.slice(1)) : Number(text);
   return value > 0x7fffffff && value <= 0xffffffff ? value - 2 ** 32 : value;

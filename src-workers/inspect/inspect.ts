@@ -18,7 +18,7 @@ export interface KernelTexts {
   readonly ptx?: string;
   readonly sass?: string;
   readonly cubin?: Uint8Array;
-  /** Of Nsight Compute. */
+  /** A report of Nsight Compute. */
   readonly profile?: string;
   /** What `ptxas -v` says under register caps. */
   readonly capped?: readonly { readonly cap: number; readonly log: string }[];

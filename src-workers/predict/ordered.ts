@@ -5,13 +5,13 @@ import { MAX_ENTRIES } from './constants.ts';
 
 /** Lengths of units in their order, which a law does not contain. */
 export interface OrderedLengths {
-  /**
-   * Iterations of each unit. A workload with more units repeats them, one with fewer has the first ones.
-   */
+  /** Iterations of each unit. A workload with more units repeats them, and one with fewer has the first ones. */
   readonly iterations: Float64Array;
-  /** Units that the entries stand for: their number, or more where a saved run has entries of several units each. */
+  /**
+   * Units that the entries stand for: as many as entries, or more where each entry of a saved run stands for several.
+   */
   readonly units: number;
-  /** Whether a launch takes its units in this order; else they are draws, which CPUs alone partition. */
+  /** Whether a launch takes its units in this order. Otherwise they are draws, which only CPUs partition. */
   readonly given: boolean;
 }
 
@@ -20,14 +20,14 @@ export function givenLengths(iterations: Float64Array): OrderedLengths {
   return { units: iterations.length, iterations, given: true };
 }
 
-/** A copy in shared memory, which the workers of a pool read without one of their own. */
+/** A copy in shared memory, which all workers of a pool can read. */
 export function sharedValues(values: Float64Array): Float64Array {
   const copy = new Float64Array(new SharedArrayBuffer(values.byteLength));
   copy.set(values);
   return copy;
 }
 
-/** Independent draws from a law for a workload whose order is unknown: one per unit, at most `MAX_ENTRIES`. */
+/** Independent draws from a law, for a workload whose order is unknown: one for each unit, at most `MAX_ENTRIES`. */
 export function drawnLengths(law: LengthLaw, units: number, seed: number): OrderedLengths {
   const draw = lengthSampler(law);
   const uniform = mersenneTwister(seed);
@@ -35,7 +35,7 @@ export function drawnLengths(law: LengthLaw, units: number, seed: number): Order
   return { units: iterations.length, iterations, given: false };
 }
 
-/** The same with at most `MAX_ENTRIES` entries: of more, neighbouring units are bundled. */
+/** The same lengths in at most `MAX_ENTRIES` entries, each of which bundles neighbouring units where there are more. */
 export function bundledLengths({ units, iterations, given }: OrderedLengths): OrderedLengths {
   const bundle = Math.ceil(iterations.length / MAX_ENTRIES);
   if (bundle <= 1) return { units, iterations, given };
@@ -44,14 +44,14 @@ export function bundledLengths({ units, iterations, given }: OrderedLengths): Or
   return { units, iterations: bundles, given };
 }
 
-/** The law computed last for an order, and for how many units. */
+/** The last law of each order, and its number of units. */
 const laws = new WeakMap<Float64Array, { readonly units: number; readonly law: LengthLaw }>();
 
-/** Keeps a law that another thread computed for an order: `lawOfUnits` finds it. */
+/** Keeps a law of an order that another thread computed, so that `lawOfUnits` finds it. */
 export const keepLawOfUnits = ({ iterations }: OrderedLengths, units: number, law: LengthLaw): void =>
   void laws.set(iterations, { units, law });
 
-/** The law of so many units in a given order: of the first ones, or of all with what is repeated. */
+/** The law of `units` units in a given order: the first ones, or all with repetitions. */
 export function lawOfUnits(label: string, { iterations }: OrderedLengths, units: number): LengthLaw {
   const known = laws.get(iterations);
   if (known?.units === units && known.law.label === label) return known.law;
@@ -68,7 +68,7 @@ export function lawOfUnits(label: string, { iterations }: OrderedLengths, units:
   return law;
 }
 
-/** The units of a workload one by one: its lengths, repeated, or the first ones. */
+/** The units of a workload one by one: its lengths, repeated or cut short. */
 export function repeatedUnits(lengths: Float64Array, units: number): Float64Array {
   if (units <= lengths.length) return lengths.subarray(0, units);
   const all = new Float64Array(units);
@@ -76,10 +76,13 @@ export function repeatedUnits(lengths: Float64Array, units: number): Float64Arra
   return all;
 }
 
-/** Units that follow one another in a file are alike, and a design runs neighbours together: a part keeps stretches of so many. */
+/** Units of a stretch that a part keeps together: neighbours in a file are alike, and a design runs them together. */
 const STRETCH = 256;
 
-/** A part of the units: stretches spread evenly from the first to the last. All of them where `part` is no fewer. */
+/**
+ * Keeps a part of the units: stretches spread evenly from the first to the last, or all of them where `part` is no
+ * fewer.
+ */
 export function partOfUnits<Lengths extends Uint32Array | Float64Array>(lengths: Lengths, part: number): Lengths {
   if (part >= lengths.length) return lengths;
   const out = lengths.slice(0, part) as Lengths;

@@ -5,7 +5,7 @@ import { examine, type Candidate } from './design/candidate.ts';
 import { timeDesign, type TimedDesign } from './pipeline.ts';
 import type { Predictor } from './tables.ts';
 
-/** The part of a range that lies on one device: designs from … to − 1 of that device's. */
+/** The part of a range that lies on one device, in positions among that device's designs. */
 interface Segment {
   readonly columns: PredictionChunk;
   readonly deviceAt: number;
@@ -16,8 +16,8 @@ interface Segment {
 }
 
 /**
- * Predicts ranges of designs. Designs that need the same tables are predicted one after another, whatever ranges they are in:
- * best are the same designs of every device.
+ * Predicts ranges of designs. Designs that need the same tables are predicted one after another, whichever range they
+ * are in. It is fastest where all devices have the same designs in their ranges.
  * @returns one chunk per range, one entry per design; an invalid one has timeMs NaN and its reason
  */
 export function predictRanges(
@@ -45,8 +45,8 @@ export function predictRanges(
   const positions = new Int32Array(counts.length);
   const candidate = {} as Candidate;
   const timed = {} as TimedDesign;
-  // One family has one implementation, granularity, loop and balancing. In it a block size keeps its laws over all launches; a launch of it is
-  // the same on every device and with every cap, or nearly so.
+  // A family has one implementation, granularity, loop and balancing. In a family a block size keeps its laws over all
+  // launches, and a launch is nearly the same on every device and with every register cap.
   for (let tile = Math.floor(from / perLaunch); tile * perLaunch < to;) {
     const firstLaunch = tile % launches;
     const lastTile = Math.min(tile - firstLaunch + launches, Math.ceil(to / perLaunch));
@@ -106,7 +106,7 @@ export function writeInto(
   } else columns.timeMs[i] = NaN;
 }
 
-/** `predictRanges` of one range: the designs first … first + count − 1. */
+/** `predictRanges` for one range: the designs first … first + count − 1. */
 export function predictChunk(predictor: Predictor, first: number, count: number): PredictionChunk {
   return predictRanges(predictor, [{ first, count }])[0];
 }

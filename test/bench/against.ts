@@ -20,7 +20,7 @@ const SLOWER = 1.2;
 export interface Ratio {
   /** Median of the later over that of the earlier. */
   readonly ratio: number;
-  /** Of 95 % of the resampled rounds. */
+  /** The interval holds 95 % of the resampled rounds. */
   readonly low: number;
   readonly high: number;
   readonly isSlower: boolean;

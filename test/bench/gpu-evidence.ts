@@ -40,7 +40,7 @@ const { values: options } = parseArgs({
     out: { type: 'string' },
     /** As `lockstep bench --list` names it. */
     target: { type: 'string', default: 'cuda:0' },
-    /** Of the catalogue; by default the one with the name of the target's. */
+    /** A device of the catalogue; by default the one with the name of the target's. */
     device: { type: 'string' },
     minutes: { type: 'string', default: '20' },
     /** Some of the steps, by comma. */
@@ -129,7 +129,7 @@ async function call<Name extends ProcedureName>(
   return unwrap((await engine.dispatch(name, input)) as Result<ProcedureOutput<Name>>);
 }
 
-/** Of the step that runs. */
+/** End of the present step's time. */
 let deadline = Infinity;
 let problems: string[] = [];
 const leftMs = (): number => Math.max(0, deadline - performance.now());

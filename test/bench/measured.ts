@@ -12,7 +12,7 @@ const RECORDS = join(import.meta.dirname, '../data/measured');
 const LOSS_ROUNDS = 4;
 const MAX_LOSS_ERROR = 0.12;
 const MIN_SPEARMAN = 0.9;
-/** Of the pairs of designs that measure apart, those in the predicted order less the others. */
+/** The least share of pairs in the predicted order, less the other pairs, among designs that measure apart. */
 const MIN_RESOLVED_KENDALL = 0.7;
 
 const print = (line: string): void => void process.stdout.write(`${line}\n`);

@@ -254,7 +254,7 @@ test('what a kernel was compiled to fills its profile, as one step, and only wha
   await open(page, own);
   const before = await registers.inputValue();
   await drop(profile, 'kernels.ptx', readFileSync(join(ROOT, 'test/data/inspect/kernels.ptx'), 'utf8'));
-  // Of several kernels the first is shown.
+  // The sheet shows the first of several kernels.
   await expect(sheet(page).getByRole('combobox', { name: /^Kernel: csr/ })).toBeVisible();
   await sheet(page)
     .getByRole('combobox', { name: /^Kernel/ })

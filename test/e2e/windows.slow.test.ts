@@ -40,7 +40,7 @@ async function openSmall(page: Page, host: RunningHost): Promise<void> {
   await expect(page).toHaveTitle(/^Any machine –/);
 }
 
-/** Of what is open in both windows: one edits, then the other on top of it, and takes nothing back. */
+/** Checks what both windows show: one edits, then the other on top of it, and neither takes anything back. */
 async function expectEditsAgree(first: Page, second: Page): Promise<void> {
   await expect(second).toHaveTitle(/^Any machine –/);
   await rename(first, 'Shared');

@@ -18,7 +18,7 @@ const FILES = [
     },
   },
   {
-    // Of a busy machine: these figures hold the analysis, they describe no processor.
+    // The machine was busy: these figures test the analysis, and describe no processor.
     file: 'cpu-xeon-2-cores-busy.jsonl',
     launches: [9, 1],
     bandwidthsGbS: [5.052, 3.762],

@@ -9,9 +9,9 @@ import { createPredictor } from '../../src-workers/predict/predictor.ts';
 import { simulateDesign } from '../../src-workers/simulate/simulate-design.ts';
 import { KERNEL, oneDesign, planOf } from '../unit/sweep-plans.ts';
 
-/*
- * Of the best of a space the prediction is too hopeful where it errs at all. Skewed rows in sorted windows: one block
- * in sixteen lives eight times as long as the mean, and a launch is over before slots have seen many of them.
+/**
+ * Where the prediction of the best designs errs, it is too hopeful. Skewed rows in sorted windows show it: one block in
+ * sixteen lives eight times as long as the mean, and a launch ends before slots have seen many of them.
  */
 it('the best designs for skewed rows take the time that the event simulation plays, within 8 %', async () => {
   const file = join(import.meta.dirname, '../../db/examples/spmv-skewed.json');

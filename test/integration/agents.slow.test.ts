@@ -118,7 +118,7 @@ describe.skipIf(lacks('redis-server'))('runs of which agents do the work', () =>
     open.push(() => agent.close().then(() => pool.close()));
     return agent;
   }
-  // Of many parts: an agent is stopped in the middle of it.
+  // The study has many parts, so the agent is stopped in the middle of it.
   const axes = {
     ...smallStudy().axes,
     blockThreads: { from: 64, to: 1024, step: 64 },

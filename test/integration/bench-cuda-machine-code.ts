@@ -88,7 +88,7 @@ function programsOf<T>(object: Buffer, read: (code: Buffer) => T | null): readon
   return programs;
 }
 
-/** Of a 64-bit ELF file: every section `.text.KERNEL`. */
+/** Reads every section `.text.KERNEL` of a 64-bit ELF file. */
 function kernelsOf<T>(elf: Buffer, read: (code: Buffer) => T | null): ReadonlyMap<string, T> {
   const whole = (at: number): number => Number(elf.readBigUInt64LE(at));
   const header = (section: number): number => whole(0x28) + section * elf.readUInt16LE(0x3a);

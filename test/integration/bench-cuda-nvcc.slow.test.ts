@@ -30,7 +30,7 @@ const nvcc = findTool('nvcc');
 const ARCHITECTURES = ['sm_75', 'sm_120'];
 /** Those for which unit loops are compiled. */
 const LOOP_ARCHITECTURES = ['sm_80', 'sm_90', 'sm_120'];
-/** Of these, the program for the virtual machine is kept, too: by either of nvcc's compilers. */
+/** Architectures whose program for the virtual machine is kept, too, with either of nvcc's compilers. */
 const KEPT = ['sm_80', 'sm_120'];
 /** `-O3` is for the host's code alone, which the emulation compiles with an optimiser's warnings. */
 const FLAGS = COMPILE_FLAGS.filter((flag) => flag !== '-O3');
@@ -78,7 +78,7 @@ describe.skipIf(lacks('nvcc'))('the CUDA sources under nvcc', () => {
             ...FLAGS,
             ...architecturesOf(object).flatMap((name) => {
               const virtual = name.replace('sm', 'compute');
-              // Of one object the program for the virtual machine is kept, too.
+              // One of the objects keeps the program for the virtual machine.
               const code = object === objects[1] && KEPT.includes(name) ? `[${name},${virtual}]` : name;
               return ['-gencode', `arch=${virtual},code=${code}`];
             }),
@@ -175,7 +175,7 @@ describe.skipIf(lacks('nvcc'))('the CUDA sources under nvcc', () => {
       expect(count(operations, 'clock'), kernel).toBe(2);
       expect(count(operations, 'load') + count(operations, 'store'), kernel).toBe(0);
       const found = units.reduce((sum, unit) => sum + count(operations, unit), 0);
-      // Of 256, and a few that turn the loop or copy.
+      // There are 256 of them, and a few more that turn the loop or copy.
       expect(found, kernel).toBeGreaterThanOrEqual(256);
       expect(found, kernel).toBeLessThan(256 + 6);
     }

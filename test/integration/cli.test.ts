@@ -418,8 +418,8 @@ describe('advice', () => {
     const { recommended } = swept;
     expect(ofRun).toMatchObject({ designIndex: recommended.designIndex, rank: recommended.rank });
     expect(ofRun.design).toEqual(recommended.design);
-    // Of a study the design with the least expected regret; a run keeps the one that its ranking names, with that one
-    // beside it.
+    // A study gets the design with the least expected regret. A run keeps the one that its ranking names, and shows the
+    // other beside it.
     expect({ ...ofStudy, ...ofRun, robust: ofStudy.robust }).toEqual(ofRun);
     expect(ofStudy.point.designIndex).toBe(recommended.designIndex);
     expect(ofStudy.designIndex).toBe(ofStudy.robust.designIndex);

@@ -278,7 +278,7 @@ print(json.dumps(pathlib.Path("measured.json").read_text()))`,
       expect(design).toEqual(wanted.get(designIndex!));
       expect(timesMs[0]).toBe(wanted.get(designIndex!)!.gridBlocks);
     }
-    // Of each list several values were measured: the numbers of none stand for themselves by chance.
+    // Each list has several measured values, because numbers that none has could match by chance.
     for (const name of ['loop', 'balancing', 'implementation', 'unitsPerThread', 'gridBlocks'] as const)
       expect(new Set(measured.map(({ design }) => (design as Design)[name])).size, name).toBeGreaterThan(1);
 

@@ -40,7 +40,7 @@ const TILED = [
   { name: 'tiles_loop', balancing: 'none', threads: 1, loop: 'flattened' },
 ] as const;
 const EVERY = [...WAYS, ...TILED];
-/** Of 64 threads a unit, whose thread groups each take a part of the sum. */
+/** A unit has 64 threads, whose thread groups each take a part of the sum. */
 const THREAD_GROUPS = 2;
 const BLOCK_THREADS = 128;
 

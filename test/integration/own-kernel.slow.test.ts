@@ -35,7 +35,7 @@ function manifest(name: string, change: (text: string) => string = (text) => tex
   return path;
 }
 
-/** Of the same kernel with one element of the reference changed. */
+/** The manifest of the same kernel, with one element of the reference changed. */
 async function wrongManifest(): Promise<string> {
   const { y } = await spmvReference(MATRIX);
   y[5] += 1;

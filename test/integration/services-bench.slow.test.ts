@@ -112,7 +112,7 @@ describe('measuring designs of a sweep', () => {
     expect(found.device).toMatchObject({ name: 'Fake device', fingerprint: 'fake' });
     const page = await call<RankPage>(engine, 'ranking.page', { runId, filter: { deviceId: DEVICE }, limit: 5 });
     expect(found.cases.map((one) => one.designIndex)).toEqual(page.rows.map((row) => row.designIndex));
-    // Of the loop that stands in for the kernel, of which threads that share a unit save less.
+    // The prediction is that of the stand-in loop, in which sharing a unit saves less.
     for (const [at, one] of found.cases.entries())
       expect(one.predictedMs! > page.rows[at].predictedMs).toBe(page.rows[at].design.threadsPerUnit > 1);
     for (const one of found.cases) {

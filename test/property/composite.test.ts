@@ -251,7 +251,8 @@ describe('the law of blocks whose last group is partly empty', () => {
         fc.double({ min: 0, max: 1, maxExcluded: true, noNaN: true }),
         (groupsPerBlock, lanes, probability, part) => {
           const law = unwrap(binomialLaw(24, probability));
-          // Of fewer lanes, the law of a full group has rounded away what is short.
+          // A group with fewer lanes has a law of its own, because that of a full group has rounded the short depths
+          // away.
           const filled = Math.floor((lanes / 4) * (1 + 3 * part));
           const longest = (count: number): number => {
             let below = 0;

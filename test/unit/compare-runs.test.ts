@@ -141,7 +141,7 @@ describe('measured runs', () => {
     expect(await exit(reference, broken)).toBe(1);
     expect(await exit(reference, broken, '--best')).toBe(0);
     expect(await exit(broken, reference)).toBe(0);
-    // Of the other device a design is slower, its fastest is not.
+    // On the other device a design is slower, but not the fastest one.
     expect(await exit(reference, other)).toBe(1);
     expect(await exit(reference, other, '--best')).toBe(0);
   });

@@ -88,7 +88,7 @@ describe('phases of PTX', () => {
     ['minmax', ['along-unit 8']],
     // Halves of a node by two addresses, and the list of hits.
     ['traverse', ['scattered 8', 'scattered 8', 'scattered 4']],
-    // Of four iterations a pass, one.
+    // One of the four iterations of a pass.
     ['unrolled', ['along-unit 4', 'along-unit 4', 'scattered 4']],
   ])('%s reads %j in an iteration', (entry, accesses) => {
     const inspection = read(LOOPS.includes(`.entry ${entry}(`) ? LOOPS : PHASES, entry);

@@ -76,7 +76,7 @@ describe('loops of PTX', () => {
   it('divides an unrolled loop by the step of its counter, or as asked, and by its marks', () => {
     const csr = read({ ptx: PTX }, { entry: 'csr' });
     const main = chosenOf(csr);
-    // Of four iterations 12 loads, as many multiplications with them, the counters of two arrays, two comparisons and
+    // Four iterations have 12 loads, as many multiplications with them, the counters of two arrays, two comparisons and
     // the branch.
     expect([main.instructionsPerIteration, main.unrolled, main.byClass.fp32, main.dependentLoads]).toEqual([
       7.25, 4, 1, 0.5,

@@ -152,7 +152,7 @@ describe('a journal of Optuna', () => {
     expect((await importFile(bytes, { timeUnit: 'ms' })).linked).toEqual({ runId: run, deviceId: device, designs: designs.length }); // prettier-ignore
     const other = device === 'nvidia-rtx-4090' ? 'NVIDIA H100 80GB HBM3' : 'NVIDIA GeForce RTX 4090';
     expect((await importFile(bytes, { timeUnit: 'ms', deviceName: other })).linked?.deviceId).not.toBe(device);
-    // Of a sweep with other numbers of units, the same parameters are other launches.
+    // In a sweep with other numbers of units, the same parameters are other launches.
     const small = smallStudy();
     const another = await bench.run({ ...small, workload: { ...small.workload, units: small.workload.units + 1 } });
     expect(await refusal(bytes, { timeUnit: 'ms', runId: another })).toContain('designs of another sweep');

@@ -54,7 +54,7 @@ describe('the best designs of cells', () => {
         expect([...found.timeMs]).toEqual(expected.map(({ time }) => time));
         expect([...found.designIndex]).toEqual(expected.map(({ design }) => design));
 
-        // Of some designs, those that are named.
+        // Indices name the designs where only some are given.
         const some = Uint32Array.from(timeMs.keys()).filter((design) => !Number.isNaN(timeMs[design]));
         const ofSome = bestOfCells(
           timeMs.filter((time) => !Number.isNaN(time)),

@@ -153,7 +153,7 @@ describe('the expected times', () => {
       const halves = parts.map((part) => sweptLaunches(part, one, device, 'catalogue'));
       const made = halves.map((launches) => intervalsOf(launches));
       for (const { kind, count } of intervalsOf(sweptLaunches(judged, one, device, 'catalogue'))) {
-        // Of fewer launches (an A100's 97 and 108) the part itself is not known to 5 %.
+        // With fewer launches (an A100's 97 and 108) the part itself is not known to 5 %.
         if (count < 200) continue;
         const held = halves.map(({ kinds, measured, predicted }, which) => {
           const { low, high } = made[1 - which].find((interval) => interval.kind === kind)!;

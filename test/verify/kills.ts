@@ -324,7 +324,7 @@ async function killMigrations(report: Report, kills: number, folder: string, tal
     const open = unwrap(openStore({ file, migrationsFolder: MIGRATIONS }));
     for (const wrong of checkGolden(open.store, version)) report.fail(`${at}: ${wrong} is not what it was`);
     open.close();
-    // Of a version before 4, older SQLite programs complain; by now the file has the newest.
+    // Older SQLite programs complain about a version before 4; by now the file has the newest version.
     const verdict = soundBySqlite(file);
     if (verdict !== 'ok\n') report.fail(`${at}: integrity_check says ${verdict.trim()}`);
   }

@@ -19,8 +19,8 @@ const KEY_BYTES = 4;
 const INDEX_BYTES = 4;
 
 /**
- * Digit passes of a radix sort of 32-bit keys by 8 bits: each reads and writes every key and index once, after one reading
- * of the keys for all histograms (Adinets, Merrill, "Onesweep", 2022, arXiv:2206.01784).
+ * Digit passes of a radix sort of 32-bit keys by 8 bits: each reads and writes every key and index once, after one
+ * reading of the keys for all histograms (Adinets, Merrill, "Onesweep", 2022, arXiv:2206.01784).
  */
 const RADIX_PASSES = 4;
 

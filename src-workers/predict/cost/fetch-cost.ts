@@ -68,7 +68,9 @@ function fetchingCyclesAt(pipeline: PipelineParameters, cost: FetchCost, groups:
   );
 }
 
-/** `fetchingCyclesAt` for 0 … `maxGroups` work groups of `threadGroupsPerGroup` thread groups each, for the simulator. */
+/**
+ * `fetchingCyclesAt` for 0 … `maxGroups` work groups of `threadGroupsPerGroup` thread groups each, for the simulator.
+ */
 export function fetchingTable(
   pipeline: PipelineParameters,
   cost: FetchCost,

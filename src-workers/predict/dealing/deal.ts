@@ -1,8 +1,8 @@
 import type { LoopForm } from '../../domain/kernel.ts';
 
 /**
- * How a launch deals its units to its slots, for the prediction and the simulator alike. A slot is u threads that share a
- * unit; in round j slot s takes the unit at position j·slots + s of the order (a grid-stride loop).
+ * How a launch deals its units to its slots, for the prediction and the simulator alike. A slot is u threads that share
+ * a unit; in round j slot s takes the unit at position j·slots + s of the order (a grid-stride loop).
  */
 export interface Dealing {
   /** Number of units, ≥ 1. Slots beyond the last unit are empty. */
@@ -49,7 +49,9 @@ export function sumOfLongest(
   return sum;
 }
 
-/** Work space of `groupDepth`: the work of each lane so far, and a set of the iterations at which lanes start a unit. */
+/**
+ * Work space of `groupDepth`: the work of each lane so far, and a set of the iterations at which lanes start a unit.
+ */
 export interface DealingScratch {
   readonly lanes: Float64Array;
   starts: Float64Array;
@@ -105,7 +107,10 @@ function growStarts(scratch: DealingScratch): void {
   starts.forEach((start, at) => startsOf[at] === group && addStart(scratch, start));
 }
 
-/** Whether lanes of a group start units at different iterations, so that the group runs the setup more than once a round. */
+/**
+ * Whether lanes of a group start units at different iterations, so that the group runs the setup more than once a
+ * round.
+ */
 export function hasDivergentSetup({ loop, setupIterations, unitsPerGroup }: Dealing): boolean {
   return loop === 'flattened' && setupIterations > 0 && unitsPerGroup > 1;
 }

@@ -1,6 +1,6 @@
 import { massesOf, type DiscreteLaw } from './discrete-law.ts';
 
-/** Units of similar length, handed out together. */
+/** Units of similar length that are handed out together. */
 export interface Bucket {
   /** Share of all units, 0…1; the shares of all buckets add up to 1. */
   readonly share: number;
@@ -9,8 +9,8 @@ export interface Bucket {
 }
 
 /**
- * k buckets of equal share: lengths in order, cut where the cumulative probability passes i/k. Units of one length may
- * fall on both sides of a cut.
+ * Makes k buckets of equal share: lengths in order, cut where the cumulative probability passes i/k. Units of one
+ * length may fall on both sides of a cut.
  */
 export function quantileBuckets(law: DiscreteLaw, k: number): Bucket[] {
   const masses = massesOf(law);
@@ -27,7 +27,7 @@ export function quantileBuckets(law: DiscreteLaw, k: number): Bucket[] {
   };
   for (let i = 0; i < masses.length; i++) {
     let left = masses[i];
-    // A remainder below rounding belongs to the bucket before it.
+    // A remainder below rounding stays in the bucket before it.
     while (left > room + 1e-12 && buckets.length < k - 1) {
       values.push(law.values[i]);
       parts.push(room);
@@ -46,11 +46,11 @@ export function quantileBuckets(law: DiscreteLaw, k: number): Bucket[] {
 }
 
 /**
- * At most k buckets of contiguous lengths with the least Σ share·E[longest of n within the bucket]: exact, by dynamic
- * programming over the support (O(k·points²) time, O(points²) memory).
+ * Makes at most k buckets of contiguous lengths with the least Σ share·E[longest of n within the bucket]. The result is
+ * exact, by dynamic programming over the support (O(k·points²) time, O(points²) memory).
  *
- * Cutting between lengths is enough: as a function of the part of one length's units that goes to the lower bucket, the
- * cost is concave, −(P+t)^(1−n) in the lower bucket and −(F+t)ⁿ·(P+t)^(1−n) in the upper, so it is least at an end.
+ * Cutting between lengths is enough. The cost is concave in the share of one length's units that goes to the lower
+ * bucket: −(P+t)^(1−n) in the lower bucket and −(F+t)ⁿ·(P+t)^(1−n) in the upper one. So it is least at an end.
  */
 export function bestBuckets(law: DiscreteLaw, n: number, k: number): Bucket[] {
   const { values } = law;
@@ -94,8 +94,9 @@ export function bestBuckets(law: DiscreteLaw, n: number, k: number): Bucket[] {
 }
 
 /**
- * share·E[longest of n] of every bucket i…j, row-major: P·(v_j − R_j) with R_j = Σ_x (v_{x+1} − v_x)·(P_ix/P_ij)ⁿ, which
- * grows from point to point as R_j = (R_{j−1} + v_j − v_{j−1})·(P_{i,j−1}/P_ij)ⁿ: no cancellation, no overflow.
+ * Computes share·E[longest of n] of every bucket i…j, row-major: P·(v_j − R_j) with R_j = Σ_x (v_{x+1} −
+ * v_x)·(P_ix/P_ij)ⁿ. R_j grows from point to point as (R_{j−1} + v_j − v_{j−1})·(P_{i,j−1}/P_ij)ⁿ, without cancellation
+ * or overflow.
  */
 function bucketCosts(values: Float64Array, masses: Float64Array, n: number): Float64Array {
   const points = values.length;
@@ -136,7 +137,7 @@ function normalised(buckets: readonly Bucket[]): Bucket[] {
   return buckets.map(({ share, law }) => ({ share: share / total, law }));
 }
 
-/** What one stretch of slots meets over its rounds: so many units of each bucket. */
+/** What a stretch of slots meets over its rounds: a number of units from each bucket. */
 export interface RoundPattern {
   /** Share of the slots, 0…1. */
   readonly weight: number;
@@ -145,20 +146,20 @@ export interface RoundPattern {
 }
 
 /**
- * Units of each bucket that a slot processes when the ordered units are dealt out round by round: the slot at fraction θ
- * of the launch takes, in its round j, the unit at fraction (j + θ)/m of the order, while that is below 1. The counts
- * change only where θ passes the fractional part of m times a cumulative share, so there are at most as many patterns as
- * buckets, and one more where m is not whole: the odd round is one of the longest units.
+ * Units of each bucket that a slot processes when the ordered units are dealt out round by round. In its round j the
+ * slot at fraction θ of the launch takes the unit at fraction (j + θ)/m of the order, while that is below 1. The counts
+ * change only where θ passes the fractional part of m times a cumulative share. So there are at most as many patterns
+ * as buckets, and one more where m is not whole: the odd round is one of the longest units.
  *
  * @param rounds m > 0, units over slots
  */
 export function roundPatterns(shares: readonly number[], rounds: number): RoundPattern[] {
-  // Rounds before bucket b is over: #{j : j + θ < m·c} = ⌈m·c − θ⌉.
+  // Bucket b ends after this many rounds: #{j : j + θ < m·c} = ⌈m·c − θ⌉.
   const ends: number[] = [];
   let cumulative = 0;
   shares.forEach((share, b) => {
     cumulative += share;
-    // Sums of equal shares land within rounding of a whole number where they should be one.
+    // Sums of equal shares that should be whole are off by rounding.
     const end = rounds * (b === shares.length - 1 ? 1 : cumulative);
     ends.push(Math.abs(end - Math.round(end)) < 1e-9 ? Math.round(end) : end);
   });

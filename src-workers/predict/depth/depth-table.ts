@@ -3,25 +3,28 @@ import { notAll } from '../../numeric/exponential.ts';
 import { DEPTH_ROWS, HIGHEST_LOG, LARGE_BLOCK, LOWEST_LOG, NEGLIGIBLE_DEPTH } from '../constants.ts';
 
 /**
- * A depth law on few enough steps that every block size can be tabulated in a microsecond.
- * Row i covers virtual times `edges[i]` to `edges[i+1]`; survival is 1 before `edges[0]` and 0 after the last edge.
+ * A depth law on so few steps that every block size can be tabulated in a microsecond. Row i covers virtual times
+ * `edges[i]` to `edges[i+1]`. Survival is 1 before `edges[0]` and 0 after the last edge.
  */
 export interface DepthTable {
   readonly edges: Float64Array;
-  /** Rows of P(longest of 2ʲ consecutive groups > v), each the mean over its row's times; beyond `LARGE_BLOCK` on demand. */
+  /**
+   * Rows of P(longest of 2ʲ consecutive groups > v), each the mean over its row's times. Rows beyond `LARGE_BLOCK` are
+   * made on demand.
+   */
   readonly doublings: Float64Array[];
-  /** ln(−ln(1 − P)) of the same, on demand. */
+  /** ln(−ln(1 − P)) of these rows, made on demand. */
   readonly logs: (Float64Array | undefined)[];
-  /** Index into the source's values of every edge. */
+  /** Index of every edge in the source's values. */
   readonly valueAt: Int32Array;
-  /** Every edge is a whole number of iterations. */
+  /** Whether every edge is a whole number of iterations. */
   readonly lattice: boolean;
   readonly source: StepLaw;
 }
 
 const tables = new WeakMap<StepLaw, DepthTable>();
 
-/** The table of a depth law; made once. Setup moves its edges alone. */
+/** The table of a depth law, made once. Setup only moves its edges. */
 export function depthTable(depth: GroupDepth): DepthTable {
   let table = tables.get(depth);
   if (!table) {
@@ -44,7 +47,7 @@ function plainTable(law: StepLaw): DepthTable {
 
 export const isLattice = (edges: Float64Array): boolean => edges.every((edge) => Number.isInteger(edge));
 
-/** Survival of 1, 2, 4 … LARGE_BLOCK groups at every value: scratch. */
+/** Scratch: survival of 1, 2, 4 … LARGE_BLOCK groups at every value. */
 const survivals: Float64Array[] = [];
 
 function makeTable(source: StepLaw): DepthTable {
@@ -60,7 +63,10 @@ function makeTable(source: StepLaw): DepthTable {
   return { edges, doublings, logs: [], valueAt, lattice: isLattice(edges), source };
 }
 
-/** Ends of rows of equal change in the laws of one and many groups, in the logarithm of the tail, and a little in the value. */
+/**
+ * Picks the ends of rows of equal change in the laws of one and of many groups, in the logarithm of the tail, and a
+ * little in the value.
+ */
 function pickedValues(values: Float64Array): Int32Array {
   const n = values.length;
   const one = survivals[0];
@@ -124,10 +130,10 @@ function logsOf(table: DepthTable, j: number): Float64Array {
 }
 
 /**
- * P(longest of `groups` consecutive groups > v) of every row. Exact for powers of two; in between the logarithm of
- * P(all ended) is interpolated, which is exact for independent groups.
+ * P(longest of `groups` consecutive groups > v) of every row. It is exact for powers of two. In between, the logarithm
+ * of P(all ended) is interpolated, which is exact for independent groups.
  * @param groups ≥ 1, not whole where the last is partly empty
- * @param scratch where they are written unless they are at hand already
+ * @param scratch receives the rows unless the table has them already
  */
 export function rowSurvival(table: DepthTable, groups: number, scratch: Float64Array): Float64Array {
   const below = 31 - Math.clz32(groups);
@@ -139,7 +145,10 @@ export function rowSurvival(table: DepthTable, groups: number, scratch: Float64A
   return scratch;
 }
 
-/** Probabilities that hold from each step to the next: a block is active, a group is, at least one of two groups is. */
+/**
+ * Probabilities that hold from each step to the next: that a block is active, a group is, and at least one of two
+ * groups is.
+ */
 export interface StepLaws {
   readonly steps: Float64Array;
   readonly block: Float64Array;

@@ -14,7 +14,7 @@ import {
 } from '../constants.ts';
 
 /**
- * A law on a few atoms, as the depths are computed with: `values` strictly increasing, `survival[i]` = P(X > values[i]),
+ * A law on a few atoms, on which depths are computed: `values` strictly increasing, `survival[i]` = P(X > values[i]),
  * so the last entry is 0.
  */
 export interface DiscreteLaw {
@@ -29,14 +29,14 @@ export interface Cumulants {
   readonly third: number;
 }
 
-/** Law from its atoms' probabilities; `values` strictly increasing. */
+/** Makes a law from the probabilities of its atoms, whose `values` strictly increase. */
 export function fromMasses(values: Float64Array, masses: Float64Array): DiscreteLaw {
   return { values, survival: survivalFrom(masses.slice()) };
 }
 
-/** P(X > values[i]) in the place of P(X = values[i]). */
+/** Turns P(X = values[i]) into P(X > values[i]), in place. */
 function survivalFrom(masses: Float64Array): Float64Array {
-  // From the top, so that small tails keep their digits.
+  // Adding from the top lets small tails keep their digits.
   for (let i = masses.length - 1, above = 0; i >= 0; i--) {
     const mass = masses[i];
     masses[i] = above;
@@ -56,7 +56,7 @@ export function massesOf({ survival }: DiscreteLaw): Float64Array {
   return masses;
 }
 
-/** Values of positive probability: of a far tail nothing may be left. */
+/** The values of positive probability. A far tail may have none left. */
 export function atomsOf(law: DiscreteLaw) {
   const masses = massesOf(law);
   return { support: law.values.filter((_, i) => masses[i] > 0), probability: masses.filter((mass) => mass > 0) };
@@ -116,7 +116,7 @@ export function cumulantsOf(law: DiscreteLaw): Cumulants {
   return { mean, variance, third };
 }
 
-/** E[X] = ∫ P(X > v) dv of a law on `values` ≥ 0 or not. */
+/** E[X] = ∫ P(X > v) dv, for values of any sign. */
 export function meanOf(values: Float64Array, survival: Float64Array): number {
   let mean = values[0];
   for (let i = 1; i < values.length; i++) mean += (values[i] - values[i - 1]) * survival[i - 1];
@@ -124,7 +124,7 @@ export function meanOf(values: Float64Array, survival: Float64Array): number {
 }
 
 /**
- * The law moved onto `grid`, every atom shared by the two grid points around it so that the mean stays.
+ * Moves the law onto `grid`. Every atom is divided between the two grid points around it so that the mean stays.
  *
  * @param grid strictly increasing; atoms outside it go to its nearest end
  */
@@ -157,9 +157,9 @@ export function onGrid(law: DiscreteLaw, grid: Float64Array): DiscreteLaw {
 }
 
 /**
- * At most `maxPoints` of the law's own values, both ends included: evenly spaced in a blend of the value, the probability
- * and the logarithm of the tail, so that the bulk, the range, and the far tail that a maximum of many sees are all
- * resolved.
+ * Picks at most `maxPoints` of the law's own values, both ends included. They are evenly spaced in a blend of the
+ * value, the probability and the logarithm of the tail. So the bulk, the range and the far tail, which the maximum of
+ * many depends on, are all resolved.
  */
 export function coarseGrid(law: DiscreteLaw, maxPoints = MAX_POINTS): Float64Array {
   const { values, survival } = law;
@@ -205,7 +205,7 @@ export function mergedValues(a: Float64Array, b: Float64Array): Float64Array {
   return merged.slice(0, count);
 }
 
-/** The values of all laws, at most `maxPoints` of them; a mixture with equal weights says which to keep. */
+/** The values of all laws, at most `maxPoints` of them. A mixture with equal weights decides which to keep. */
 export function commonGrid(laws: readonly DiscreteLaw[], maxPoints = MAX_POINTS): Float64Array {
   if (laws.length === 1) return coarseGrid(laws[0], maxPoints);
   const candidates = candidateValues(laws, maxPoints);
@@ -222,7 +222,9 @@ export function commonGrid(laws: readonly DiscreteLaw[], maxPoints = MAX_POINTS)
   return coarseGrid({ values: candidates, survival }, maxPoints);
 }
 
-/** The values of all laws, or where they are many and few are shared twice `maxPoints` evenly spaced between them. */
+/**
+ * The values of all laws. Where they are many and the laws share few, 2·`maxPoints` values evenly spaced between them.
+ */
 function candidateValues(laws: readonly DiscreteLaw[], maxPoints: number): Float64Array {
   let union = laws[0].values;
   for (let i = 1; i < laws.length && union.length <= 4 * maxPoints; i++) union = mergedValues(union, laws[i].values);
@@ -238,11 +240,11 @@ function candidateValues(laws: readonly DiscreteLaw[], maxPoints: number): Float
   return even;
 }
 
-/** A law to draw from, with its cumulants. */
+/** A law that terms of a sum are drawn from, with its cumulants. */
 export interface SumTerm {
   readonly law: DiscreteLaw;
   readonly cumulants: Cumulants;
-  /** Logarithms of its moments, as `tailReach` has asked for them. */
+  /** Logarithms of its moments that `tailReach` has computed. */
   readonly logMoments: Map<number, number>;
 }
 
@@ -254,14 +256,14 @@ export function sumTerm(law: DiscreteLaw): SumTerm {
  * Law of the sum of independent draws, `counts[i]` from `terms[i]`.
  *
  * Sums of many terms are Pearson III laws with the right mean, variance and skewness, by the Wilson–Hilferty cube
- * (Wilson, Hilferty 1931, doi:10.1073/pnas.17.12.684); others a product of discrete Fourier transforms over 1,024 lattice
- * points, exact to rounding where the lattice of the sum fits and mean-preserving where it does not.
+ * (Wilson, Hilferty 1931, doi:10.1073/pnas.17.12.684). Other sums are products of discrete Fourier transforms over
+ * 1,024 lattice points, exact to rounding where the sum's lattice fits and with the right mean where it does not.
  */
 export function sumOf(terms: readonly SumTerm[], counts: readonly number[]): DiscreteLaw {
   return sumsOf(terms, [counts])[0];
 }
 
-/** Several sums of the same terms, one for each list of counts: they share the terms' transforms. */
+/** Sums of the same terms, one for each list of counts. They share the transforms of the terms. */
 export function sumsOf(terms: readonly SumTerm[], countLists: readonly (readonly number[])[]): DiscreteLaw[] {
   const laws = countLists.map((counts) => simpleSum(terms, counts));
   const hard = countLists.filter((_, i) => laws[i] === null);
@@ -269,7 +271,7 @@ export function sumsOf(terms: readonly SumTerm[], countLists: readonly (readonly
   return laws.map((law) => law ?? transformed.shift()!);
 }
 
-/** The sum where it is a single draw, a constant, or smooth; `null` where it has to be computed in full. */
+/** The sum where it is a single draw, a constant, or smooth; `null` where it must be computed in full. */
 function simpleSum(terms: readonly SumTerm[], counts: readonly number[]): DiscreteLaw | null {
   const total = { mean: 0, variance: 0, third: 0, squaredVariance: 0, count: 0, lowest: 0 };
   terms.forEach(({ law, cumulants }, i) => {
@@ -282,7 +284,7 @@ function simpleSum(terms: readonly SumTerm[], counts: readonly number[]): Discre
     total.squaredVariance += count * cumulants.variance * cumulants.variance;
   });
   if (total.count === 1) return terms[counts.indexOf(1)].law;
-  // Spread below 1e-9 of the mean is a constant; below that the grids would no longer increase.
+  // A spread below 1e-9 of the mean counts as constant, because the grids would no longer increase.
   if (total.variance <= 1e-18 * total.mean * total.mean) {
     return { values: Float64Array.of(total.mean), survival: Float64Array.of(0) };
   }
@@ -294,7 +296,7 @@ function simpleSum(terms: readonly SumTerm[], counts: readonly number[]): Discre
     : null;
 }
 
-/** The law with what lies below `lowest` moved there, and the rest drawn in towards it so that the mean stays. */
+/** The law with everything below `lowest` moved there, and the rest drawn in towards it so that the mean stays. */
 function raisedTo(lowest: number, law: DiscreteLaw): DiscreteLaw {
   if (law.values[0] >= lowest) return law;
   const first = Math.max(0, law.values.findIndex((value) => value > lowest) - 1);
@@ -305,7 +307,7 @@ function raisedTo(lowest: number, law: DiscreteLaw): DiscreteLaw {
   return { values: values.map((value) => lowest + (value - lowest) * scale), survival };
 }
 
-/** Standard normal quantiles on an even grid, the mass around each and the tail beyond it. */
+/** Standard normal quantiles on an even grid, with the mass around each and the tail beyond it. */
 const NORMAL_GRID = (() => {
   const points = 321;
   const reach = 6.4;
@@ -321,7 +323,7 @@ export function smoothLaw(mean: number, standardDeviation: number, skewness: num
   const points = z.length;
   const bounded = Math.min(LARGEST_SKEWNESS, Math.abs(skewness));
   const standard = new Float64Array(points);
-  // For a vanishing skewness the cube's quotient is the normal quantile itself.
+  // For a vanishing skewness the limit of the cube is the normal quantile itself.
   const cubed = bounded >= 1e-6;
   let first = 0;
   let sum = 0;
@@ -329,8 +331,8 @@ export function smoothLaw(mean: number, standardDeviation: number, skewness: num
   for (let i = 0; i < points; i++) {
     let value = z[i];
     if (cubed) {
-      // The law ends 2/skewness below its mean, where the cube is 0; what the grid has beyond is one atom there, and so is
-      // what is nearer to it than the sum's rounding.
+      // The law ends 2/skewness below its mean, where the cube is 0. Grid points beyond that end, or closer to it than
+      // the sum's rounding, become one atom there.
       let base = 1 + (bounded * value) / 6 - (bounded * bounded) / 36;
       if (base < LOWEST_CUBE_BASE) {
         base = 0;
@@ -342,14 +344,14 @@ export function smoothLaw(mean: number, standardDeviation: number, skewness: num
     sum += masses[i] * value;
     squares += masses[i] * value * value;
   }
-  // The cube is an approximation: its own mean and deviation are put right.
+  // The cube is an approximation, so its mean and deviation are corrected.
   const scale = standardDeviation / Math.sqrt(squares - sum * sum);
   const values = new Float64Array(points - first);
   if (skewness >= 0) {
     for (let i = 0; i < values.length; i++) values[i] = mean + (standard[first + i] - sum) * scale;
     return { values, survival: first === 0 ? survival : survival.subarray(first) };
   }
-  // Mirrored: what lay above a value lies below it.
+  // A negative skewness mirrors the law: what lay above a value lies below it.
   const mirrored = new Float64Array(values.length);
   for (let i = 0; i < values.length; i++) {
     const at = points - 1 - i;
@@ -377,11 +379,11 @@ function transformedSums(terms: readonly SumTerm[], countLists: readonly (readon
     for (const sum of sums) {
       sum.high = Math.min(sum.high, sum.mean + tailReach(terms, sum.counts, 1));
       sum.low = Math.max(sum.low, sum.mean - tailReach(terms, sum.counts, -1));
-      // Every draw that falls between two cells strays to one of them, half a cell in the root mean square at worst.
+      // A draw that falls between two cells moves to one of them, by half a cell in the root mean square at worst.
       sum.margin = Math.ceil(Math.min(sum.draws, 3.5 * Math.sqrt(sum.draws)) + 1);
       step = Math.max(step, (sum.high - sum.low) / (TRANSFORM_POINTS - 2 - 2 * sum.margin));
     }
-    // Both ends of the widest law on the lattice: where units often run to a limit, so do sums.
+    // Both ends of the widest law must lie on the lattice: where units often run to a limit, so do sums.
     const widest = Math.max(...terms.map(({ law }) => law.values[law.values.length - 1] - law.values[0]));
     step = Math.max(step, widest / Math.max(1, Math.floor(widest / step)));
   }
@@ -394,7 +396,7 @@ function transformedSums(terms: readonly SumTerm[], countLists: readonly (readon
     transform.realTransform(spectrum, latticeMasses(law, step));
     return spectrum;
   });
-  // The lists differ in few draws: what all have is multiplied once.
+  // The lists differ in few draws, so the product of the common draws is computed once.
   const base = nextScratch();
   const inAll = terms.map((_, i) => countLists.reduce((least, counts) => Math.min(least, counts[i]), Infinity));
   productInto(base, spectra, inAll);
@@ -407,7 +409,7 @@ function transformedSums(terms: readonly SumTerm[], countLists: readonly (readon
     multiplyInto(product, base);
   };
 
-  // Masses are real, so two sums come out of one transform, as its real and its imaginary part.
+  // Masses are real, so one transform yields two sums, as its real and imaginary parts.
   const one = nextScratch();
   const other = nextScratch();
   const both = nextScratch();
@@ -421,7 +423,7 @@ function transformedSums(terms: readonly SumTerm[], countLists: readonly (readon
     transform.inverseTransform(masses, both);
     for (let part = 0; part < 2 && at + part < sums.length; part++) {
       const { origin, low, margin } = sums[at + part];
-      // Sums are known modulo the size: cell j of the window starts at the lowest sum kept.
+      // Sums are known modulo the size. Cell j of the window starts at the lowest sum that is kept.
       const start = Math.max(0, Math.floor((low - origin) / step + 1e-9) - margin);
       laws.push(latticeLaw(masses, part, origin, start, step));
     }
@@ -429,7 +431,7 @@ function transformedSums(terms: readonly SumTerm[], countLists: readonly (readon
   return laws;
 }
 
-/** Kept between calls, which would otherwise leave hundreds of kilobytes of garbage each. */
+/** Kept between calls, because each call would otherwise leave hundreds of kilobytes of garbage. */
 const spectrumScratch: Float64Array[] = [];
 const cellScratch = new Int32Array(TRANSFORM_POINTS);
 const massScratch = new Float64Array(TRANSFORM_POINTS);
@@ -443,7 +445,7 @@ function latticeLaw(masses: Float64Array, part: number, origin: number, start: n
   let totalMass = 0;
   for (let j = 0; j < TRANSFORM_POINTS; j++) {
     const mass = masses[2 * ((start + j) % TRANSFORM_POINTS) + part];
-    // Below this the transform's rounding is all there is.
+    // Smaller masses are rounding errors of the transform.
     if (mass < 1e-15) continue;
     cellScratch[kept] = j;
     massScratch[kept++] = mass;
@@ -459,7 +461,9 @@ function latticeLaw(masses: Float64Array, part: number, origin: number, start: n
   return { values, survival: survivalFrom(scaled) };
 }
 
-/** Masses on the lattice that starts at the law's first value, wrapped to the transform's size; the mean stays: scratch. */
+/**
+ * Scratch: masses on the lattice that starts at the law's first value, wrapped to the transform's size. The mean stays.
+ */
 function latticeMasses({ values, survival }: DiscreteLaw, step: number): Float64Array {
   const cells = massScratch.fill(0);
   let above = 1;
@@ -481,7 +485,7 @@ function latticeMasses({ values, survival }: DiscreteLaw, step: number): Float64
 
 const HALF = TRANSFORM_POINTS / 2;
 
-/** Spectra are those of real sequences: only the first half + 1 bins are used. */
+/** Multiplies powers of the spectra. They belong to real sequences, so only the first half + 1 bins are used. */
 function productInto(product: Float64Array, spectra: readonly Float64Array[], exponents: readonly number[]): void {
   product.fill(0);
   for (let k = 0; k <= 2 * HALF; k += 2) product[k] = 1;
@@ -494,7 +498,7 @@ function productInto(product: Float64Array, spectra: readonly Float64Array[], ex
   }
 }
 
-/** Complex product in place; `factor` may be `target`. */
+/** Multiplies complex numbers in place; `factor` may be `target`. */
 function multiplyInto(target: Float64Array, factor: Float64Array): void {
   for (let k = 0; k <= 2 * HALF; k += 2) {
     const re = target[k];
@@ -506,7 +510,7 @@ function multiplyInto(target: Float64Array, factor: Float64Array): void {
   }
 }
 
-/** Spectrum, in full, of one sequence + i times the other. */
+/** Writes the full spectrum of one sequence + i times the other. */
 function joinInto(both: Float64Array, one: Float64Array, other: Float64Array): void {
   for (let k = 0; k <= 2 * HALF; k += 2) {
     both[k] = one[k] - other[k + 1];
@@ -519,8 +523,9 @@ function joinInto(both: Float64Array, one: Float64Array, other: Float64Array): v
 }
 
 /**
- * Distance from its mean that the sum passes upwards (`sign` 1) or downwards (−1) with negligible probability: Chernoff's
- * bound at a power of √2. Every exponent gives a valid one; as a function of it the bound has one minimum.
+ * Distance from its mean that the sum passes upwards (`sign` 1) or downwards (−1) with negligible probability:
+ * Chernoff's bound at a power of √2. Every exponent gives a valid bound, and the bound has one minimum as a function of
+ * it.
  */
 function tailReach(terms: readonly SumTerm[], counts: readonly number[], sign: 1 | -1): number {
   let longest = 0;
@@ -540,7 +545,7 @@ function tailReach(terms: readonly SumTerm[], counts: readonly number[], sign: 1
     }
     return information / 2 ** (halves / 2);
   };
-  // Least for a normal law; far beyond the longest step it is that step's alone.
+  // This exponent is the best for a normal law. Far beyond the longest step, the bound is that step's alone.
   const normal = Math.min(Math.sqrt((2 * WINDOW_INFORMATION) / variance), 32 / longest);
   let halves = Math.round(2 * Math.log2(normal));
   let reach = reachAt(halves);
@@ -574,7 +579,7 @@ function logMoment({ law, cumulants, logMoments }: SumTerm, sign: 1 | -1, halves
   return log;
 }
 
-/** Largest step that every value of every set is a whole number of, counted from its set's first; 0 where there is none. */
+/** The largest step that divides every value of every set, counted from the first of the set; 0 where there is none. */
 function commonStep(sets: readonly Float64Array[]): number {
   let step = 0;
   for (const values of sets) {

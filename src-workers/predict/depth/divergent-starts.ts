@@ -16,14 +16,14 @@ import {
 } from '../constants.ts';
 
 /**
- * Number of iterations of a work group in which some lane starts a unit, when every lane starts its next unit as soon as
+ * Number of iterations of a work group in which any lane starts a unit, when every lane starts its next unit as soon as
  * its last one ends (flattened loops, dynamic fetch).
  *
- * Whatever a lane does before the first iteration of a unit, the other lanes wait for: lockstep issues it once for each
- * such iteration, not once for each round. All lanes start their first unit together; round j + 1 of a lane starts after the
- * sum S_j of j lengths, so with a(t) = Σ_{j<m} P(S_j = t) an iteration t sees none of the n lanes start with probability
- * (1 − a(t))ⁿ. Exact for lanes that take m units each of independent lengths; short units that many lanes take at once, and
- * limits that many run to, fall on the same iterations.
+ * What a lane does before the first iteration of a unit, the other lanes wait for. Lockstep issues it once for each
+ * such iteration, not once for each round. All lanes start their first unit together, and round j + 1 of a lane starts
+ * after the sum S_j of j lengths. So with a(t) = Σ_{j<m} P(S_j = t), none of the n lanes starts a unit at iteration t
+ * with probability (1 − a(t))ⁿ. This is exact for lanes that take m units each of independent lengths. Short units that
+ * many lanes take at once, and limits that many units run to, fall on the same iterations.
  *
  * @param sizes n ≥ 1 of each wanted result, ascending
  * @param rounds m ≥ 1, whole: units per lane
@@ -36,16 +36,16 @@ export function independentStarts(law: LengthLaw, sizes: readonly number[], roun
   const longest = law.support[law.support.length - 1];
   const reach = (sums: number): number =>
     Math.min(sums * longest, sums * mean + SUM_REACH * standardDeviation * Math.sqrt(sums)) + 1;
-  // What a round adds is soon the same for all: the last ones followed stand for the rest.
+  // Each round soon adds as much as the one before, so the last rounds followed stand for the rest.
   let followed = Math.min(rounds, FOLLOWED_ROUNDS);
   while (followed > MIN_FOLLOWED_ROUNDS && reach(followed - 1) > START_POINTS) followed -= 1;
-  // Lengths that do not fit are rounded to coarser steps.
+  // Lengths that do not fit the points are rounded to coarser steps.
   const step = Math.max(1, Math.ceil(reach(followed - 1) / START_POINTS));
   const size = powerOfTwoAtLeast(reach(followed - 1) / step);
   const transform = fourier(size);
   const one = new Float64Array(2 * size);
   transform.realTransform(one, massesOf(law, step, size, 1));
-  // φ + φ² + … of the spectrum φ, up to the last sum but one and to the last.
+  // Sums φ + φ² + … of the spectrum φ: `last` without the highest power, `both` with it.
   const last = new Float64Array(2 * size);
   const both = new Float64Array(2 * size);
   for (let k = 0; k <= size; k += 2) {
@@ -65,7 +65,7 @@ export function independentStarts(law: LengthLaw, sizes: readonly number[], roun
       squareIm = 2 * squareRe * squareIm;
       squareRe = next;
     }
-    // φ·(1 − φᵏ)/(1 − φ); where φ is 1, all terms are.
+    // φ·(1 − φᵏ)/(1 − φ); where φ is 1, all terms are 1.
     const norm = (1 - re) * (1 - re) + im * im;
     let sumRe = followed - 1;
     let sumIm = 0;
@@ -82,7 +82,7 @@ export function independentStarts(law: LengthLaw, sizes: readonly number[], roun
   }
   transform.completeSpectrum(both);
   transform.completeSpectrum(last);
-  // Two real sequences out of one transform.
+  // One transform yields two real sequences.
   for (let k = 0; k < 2 * size; k += 2) {
     both[k] -= last[k + 1];
     both[k + 1] += last[k];
@@ -101,7 +101,10 @@ interface RoundStarts {
   readonly perRound: number;
 }
 
-/** One and the sum of 1 − (1 − a(t))ⁿ over all t > 0 of the expected starts of a lane, interleaved with another's. */
+/**
+ * 1 plus the sum of 1 − (1 − a(t))ⁿ over all t > 0, for the expected starts a(t) of a lane. `starts` interleaves two
+ * sequences, of which `part` picks one.
+ */
 function startsIn(starts: Float64Array, part: number, sizes: readonly number[], step: number): number[] {
   const sums = sizes.map(() => 1);
   for (let t = 2 + part; t < starts.length; t += 2) {
@@ -113,11 +116,12 @@ function startsIn(starts: Float64Array, part: number, sizes: readonly number[], 
 }
 
 /**
- * The same where lanes fetch their units and all stop together, with m units taken by each on average: the iterations t are
- * those until a lane is expected to have started m, and u(t) = Σ_j P(S_j = t) over all j is the renewal of the lengths.
+ * Counts starts where lanes fetch their units and all stop together, after m units each on average. The iterations t
+ * run until a lane is expected to have started m units, and u(t) = Σ_j P(S_j = t) over all j is the renewal of the
+ * lengths.
  *
  * @param sizes n ≥ 1 of each wanted result, ascending
- * @returns for m ≥ 1 the number for each n, and the iterations
+ * @returns for m ≥ 1 the number of starts for each n, and the iterations
  */
 export function fetchedStarts(law: LengthLaw, sizes: readonly number[]): (rounds: number) => FetchedStarts {
   const { mean, standardDeviation } = moments(law);
@@ -125,7 +129,7 @@ export function fetchedStarts(law: LengthLaw, sizes: readonly number[]): (rounds
     return (rounds) => ({ starts: sizes.map(() => rounds), iterations: (rounds - 1) * mean });
   const step = Math.max(1, Math.ceil((MIN_FETCHED_ROUNDS * mean) / START_POINTS));
   const size = powerOfTwoAtLeast(Math.min(START_POINTS, (FETCHED_ROUNDS * mean) / step));
-  // Damped, so that what lies beyond the last point is next to nothing where it comes back, at the first.
+  // Damping makes what lies beyond the last point negligible where it wraps around to the first.
   const damping = DAMPED_SPECTRUM ** (1 / size);
   const transform = fourier(size);
   const spectrum = new Float64Array(2 * size);
@@ -152,7 +156,7 @@ export function fetchedStarts(law: LengthLaw, sizes: readonly number[]): (rounds
   }
   return (rounds) => {
     const high = firstIndex(1, size - 1, (t) => taken[t] >= rounds);
-    // Beyond what is followed a round adds what those of the second half add.
+    // Each later round adds as much as the rounds of the second half do.
     const low = taken[high] < rounds ? size >> 1 : high - 1;
     const part = (rounds - taken[low]) / (taken[high] - taken[low]);
     return {
@@ -167,7 +171,7 @@ interface FetchedStarts {
   readonly iterations: number;
 }
 
-/** P(X = t) times damping^t at t = 0, step, 2·step, …, back at the first point after the last; the mean stays. */
+/** P(X = t) times damping^t at t = 0, step, 2·step, …, wrapped from the last point to the first. The mean stays. */
 function massesOf({ support, probability }: LengthLaw, step: number, size: number, damping: number): Float64Array {
   const masses = new Float64Array(size);
   for (let i = 0; i < support.length; i += 1) {
@@ -179,9 +183,9 @@ function massesOf({ support, probability }: LengthLaw, step: number, size: numbe
   return masses;
 }
 
-/** Passes on P(any of n lanes starts), for lanes that start with probability `a`, for each n. */
+/** Passes P(any of n lanes starts) for each n, for lanes that start with probability `a`. */
 function forAnyStart(a: number, sizes: readonly number[], use: (i: number, any: number) => void): void {
-  // Of twice as many lanes any starts with s + s − s².
+  // Any of twice as many lanes starts with probability s + s − s².
   let any = a;
   let lanes = 1;
   for (let i = 0; i < sizes.length; i += 1) {
@@ -192,11 +196,12 @@ function forAnyStart(a: number, sizes: readonly number[], use: (i: number, any: 
 }
 
 /**
- * The same where only the mean and the deviation of lengths are known, as inside buckets: the
- * start of round j comes after (j−1)·μ iterations with a deviation of σ·√(j−1), taken as normal, so an iteration t sees none
- * of the n lanes start with probability Π_j (1 − p_j(t))ⁿ. Once the rounds overlap, that is (1 − 1/μ)ⁿ for every t.
+ * Counts starts where only the mean and the deviation of lengths are known, as inside buckets. Round j starts after
+ * (j−1)·μ iterations with a deviation of σ·√(j−1), taken as normal. So none of the n lanes starts a unit at iteration t
+ * with probability Π_j (1 − p_j(t))ⁿ. Once the rounds overlap, that is (1 − 1/μ)ⁿ for every t.
  *
- * Within 6 % of played groups for lengths with one peak; up to a third too few for heavy tails in wide groups.
+ * The result is within 6 % of played groups for lengths with one peak. Heavy tails in wide groups have up to a third
+ * more starts.
  *
  * @param mean,standardDeviation of the unit lengths, iterations
  * @param lanes n ≥ 1
@@ -205,7 +210,8 @@ function forAnyStart(a: number, sizes: readonly number[], use: (i: number, any: 
  */
 export function divergentStarts(mean: number, standardDeviation: number, lanes: number, rounds: number): number {
   if (lanes === 1 || rounds === 1 || mean <= 1 || standardDeviation < IN_STEP_DEVIATION) return rounds;
-  // Rounds overlap from here on; where lengths vary little, that takes long, and the last round followed stands for the rest.
+  // Rounds overlap from here on. That takes long where lengths vary little, and the last round followed then stands for
+  // the rest.
   const overlap = Math.ceil((OVERLAPPING_ROUNDS * mean) / standardDeviation) ** 2;
   const followed = Math.min(rounds, overlap, MAX_FOLLOWED_ROUNDS);
   const untilLast = normalStarts(mean, standardDeviation, lanes, followed - 1);
@@ -214,11 +220,11 @@ export function divergentStarts(mean: number, standardDeviation: number, lanes: 
   return all + (rounds - followed) * each;
 }
 
-/** Starts of `rounds` rounds whose unit lengths are normal, with the last round not followed by another. */
+/** Counts the starts of `rounds` rounds of normal lengths; no other round follows the last. */
 function normalStarts(mean: number, standardDeviation: number, lanes: number, rounds: number): number {
   if (rounds <= 1) return Math.max(1, rounds);
   const all = standardDeviation * Math.sqrt(rounds - 1);
-  // Wide spreads are summed on coarser steps: the sum is an integral by then.
+  // Wide spreads are summed on coarser steps, because the sum is an integral by then.
   const step = Math.max(1, standardDeviation / 8);
   const none = new Float64Array(Math.ceil(((rounds - 1) * mean + 5 * all) / step) + 2);
   for (let round = 1; round < rounds; round++) {

@@ -21,26 +21,30 @@ import {
   TIME_REACH,
 } from '../constants.ts';
 
-/** How often a lane that fetches unit after unit starts one, and what its units are; lengths in steps of `step`. */
+/** How often a lane that fetches unit after unit starts one, and what its units are. Lengths are in steps of `step`. */
 export interface Renewals {
   readonly step: number;
-  /** P(unit is empty): it is fetched and done at once. */
+  /** P(a unit is empty). It is fetched and done at once. */
   readonly emptyProbability: number;
   /** Mean and variance of the non-empty lengths, steps. */
   readonly mean: number;
   readonly variance: number;
   /** P(length > x steps) of a non-empty unit, x = 0, 1, …. */
   readonly survival: Float64Array;
-  /** The same x in iterations. */
+  /** These x in iterations. */
   readonly lengths: Float64Array;
   /** Expected starts of non-empty units at step t, until they settle at 1/mean. */
   readonly starts: Float64Array;
-  /** Mean and variance of the number of non-empty units that a lane has started by step t, t as for `starts`. */
+  /** Mean number of non-empty units that a lane has started by step t, for the same t as `starts`. */
   readonly startedMean: Float64Array;
+  /** Variance of that number. */
   readonly startedVariance: Float64Array;
 }
 
-/** Prepares the renewal process of one lane; costly beside `dynamicGroupDepth`, so kept per law by the caller. */
+/**
+ * Prepares the renewal process of one lane. It is costly compared with `dynamicGroupDepth`, so callers keep it for each
+ * law.
+ */
 export function prepareRenewals(law: DiscreteLaw): Renewals | null {
   const { values } = law;
   const largest = values[values.length - 1];
@@ -64,7 +68,8 @@ export function prepareRenewals(law: DiscreteLaw): Renewals | null {
     lengths[count] = j;
     masses[count++] = mass;
   }
-  // The rate of starts, u = f∗u but for the first at step 0, and that of their pairs, u∗u = u + f∗(u∗u).
+  // `starts` is the rate of starts, u = f∗u plus the first start at step 0; `pairs` is that of their pairs, u∗u = u +
+  // f∗(u∗u).
   const starts = new Float64Array(LONGEST_TRANSIENT);
   const pairs = new Float64Array(LONGEST_TRANSIENT);
   // E[N] = Σ u and E[N(N+1)/2] = Σ u∗u.
@@ -107,12 +112,13 @@ export function prepareRenewals(law: DiscreteLaw): Renewals | null {
  * Law of the time, in iterations, that n lanes need for n·m units when each lane takes its next unit as soon as it is
  * done.
  *
- * Until the units run out, at T, the lanes are n independent renewal processes. P(T ≤ t) is the probability that together
- * they have started n·m units by t, taken as normal with the processes' own mean and variance. One lane then starts the
- * last unit, the others finish what they hold; their residual life follows from the renewal rate, and the depth is T plus
- * the longest of all. Exact for constant lengths; else an approximation (its error against a simulation: see the tests).
+ * Until the units run out, at T, the lanes are n independent renewal processes. P(T ≤ t) is the probability that
+ * together they have started n·m units by t, taken as normal with the processes' own mean and variance. One lane then
+ * starts the last unit, and the others finish what they hold. Their residual life follows from the renewal rate, and
+ * the depth is T plus the longest of all. This is exact for constant lengths, else an approximation (the tests give its
+ * error against a simulation).
  *
- * @param poolGroups groups that fetch from one pool, each n·m units of it on average: T varies less the more they are
+ * @param poolGroups groups that fetch from one pool, with n·m units each on average. T varies less the more they are.
  */
 export function dynamicGroupDepth(
   renewals: Renewals,
@@ -121,10 +127,10 @@ export function dynamicGroupDepth(
   poolGroups: number,
 ): DiscreteLaw {
   const { step, emptyProbability, mean, variance, survival, lengths, starts } = renewals;
-  // Empty units cost a lane nothing, so they only make the others fewer: binomially many remain of the n·m.
+  // Empty units cost a lane nothing. They only reduce the number of the others, to a binomial share of n·m.
   const units = unitsPerThread * (1 - emptyProbability);
   if (units <= 1) {
-    // At most one for each lane, on average: the longest of all units.
+    // Each lane has at most one unit on average, so the depth is the longest of all units.
     const withEmpty = survival.map((s) => s * (1 - emptyProbability));
     return maximumOf({ values: lengths, survival: withEmpty }, n * unitsPerThread);
   }
@@ -138,7 +144,7 @@ export function dynamicGroupDepth(
     const end = (units * mean - meanResidual - (mean - meanResidual) / lanes) * step;
     const last = shifted({ values: lengths, survival: lastLane(renewals, residual, n, poolGroups) }, end);
     const deviation = Math.sqrt((units * (variance + emptyProbability * mean * mean)) / lanes);
-    // Less than the grid of the lives.
+    // The deviation is below the grid of the lives.
     if (deviation < 0.5) return last;
     const noise = smoothLaw(0, deviation * step, 0);
     return sumOf([sumTerm(last), sumTerm(noise)], [1, 1]);
@@ -167,7 +173,7 @@ export function dynamicGroupDepth(
       if (time < starts.length) {
         advanceLives(alive, renewals, aliveAt, time);
         aliveAt = time;
-        // Where all lanes start together, at the beginning or in step, not all of them may get a unit.
+        // Where all lanes start together, at the beginning or in step, some of them may get no unit.
         const before = time === 0 ? 0 : renewals.startedMean[time - 1];
         const share =
           to === from + 1 && starts[time] > 0 ? Math.min(1, Math.max(0, (units - before) / starts[time])) : 1;
@@ -194,8 +200,8 @@ export function dynamicGroupDepth(
 }
 
 /**
- * Longest of a unit that has just started and of n − 1 residual lives: the last unit is fetched at T itself. Where groups
- * share a pool, almost none of them holds that unit.
+ * The longest of a unit that has just started and n − 1 residual lives, because the last unit is fetched at T itself.
+ * Where groups share a pool, almost none of them has that unit.
  * @returns P(longest > x steps), x = 0, 1, …
  */
 function lastLane(renewals: Renewals, residual: Float64Array, n: number, poolGroups: number): Float64Array {
@@ -208,21 +214,21 @@ function lastLane(renewals: Renewals, residual: Float64Array, n: number, poolGro
 }
 
 /**
- * Law of the step T at which n lanes have started n·units units, from step `first` on; `null` when all of it lies where
- * the renewal rate has settled.
+ * Law of the step T at which n lanes have started n·units units, from step `first` on; `null` where all of it lies
+ * beyond the settling of the renewal rate.
  *
  * @param extraVariance variance, per lane, of the number of units itself
  */
 function exhaustionTimes(renewals: Renewals, n: number, units: number, extraVariance: number) {
   const { mean, variance, startedMean, startedVariance } = renewals;
   const known = startedMean.length;
-  // Deviations by which the number started exceeds the number there is.
+  // By how many deviations the number started exceeds the number that there is.
   const excess = (t: number): number => {
     const beyond = Math.max(0, t - known + 1);
     const at = Math.min(t, known - 1);
     const started = startedMean[at] + beyond / mean;
     const spread = startedVariance[at] + (beyond * variance) / mean ** 3 + extraVariance;
-    // Half a unit: the count is whole and has to reach n·units.
+    // The count is whole and must reach n·units, so half a unit is added.
     return (n * (started - units) + 0.5) / Math.sqrt(Math.max(n * spread, 1e-9));
   };
   if (excess(known - 1) < -TIME_REACH) return null;
@@ -232,7 +238,7 @@ function exhaustionTimes(renewals: Renewals, n: number, units: number, extraVari
   let reached = 0;
   for (let t = first; reached < 1; t++) {
     const z = excess(t);
-    // Normal laws of different spread may cross; a count never falls.
+    // Normal laws of different spread may cross, but a count never falls.
     const next = z > TIME_REACH ? 1 : Math.max(reached, 1 - normalUpperTail(z));
     masses.push(next - reached);
     reached = next;
@@ -241,8 +247,8 @@ function exhaustionTimes(renewals: Renewals, n: number, units: number, extraVari
 }
 
 /**
- * P(a lane has more than x steps to go), x = 0, 1, …, taken from step `from` to a later one, where the rate of starts is
- * known: every unit started `age` steps ago that is longer than age + x. No unit is active at step −1.
+ * P(a lane has more than x steps to go), x = 0, 1, …, moved from step `from` to a later step while the rate of starts
+ * is known: it counts every unit that started `age` steps ago and is longer than age + x. No unit is active at step −1.
  */
 function advanceLives(alive: Float64Array, { survival, starts }: Renewals, from: number, to: number): void {
   const passed = to - from;
@@ -255,7 +261,7 @@ function advanceLives(alive: Float64Array, { survival, starts }: Renewals, from:
   }
 }
 
-/** The same once the rate of starts has settled at 1/mean. */
+/** P(a lane has more than x steps to go) once the rate of starts has settled at 1/mean. */
 function settledLives({ survival, mean }: Renewals): Float64Array {
   const residual = new Float64Array(survival.length);
   let sum = 0;
@@ -266,7 +272,7 @@ function settledLives({ survival, mean }: Renewals): Float64Array {
   return residual;
 }
 
-/** Greatest common divisor of whole values; 0 when one is not whole. */
+/** Greatest common divisor of whole values; 0 where one is not whole. */
 function wholeStep(values: Float64Array): number {
   let step = 0;
   for (const value of values) {

@@ -6,12 +6,13 @@ import { fromMasses, maximumInto, shifted, smoothLaw } from './discrete-law.ts';
 import { prepareRenewals } from './dynamic-fetch.ts';
 
 /**
- * Starts of units on the lanes of a group whose slots take even shares: each sets up its units, and the others wait.
+ * Starts of units on the lanes of a group whose slots take even shares. Each lane sets up its own units, and the others
+ * wait.
  *
- * A share starts anywhere in a unit, so a lane is a stationary renewal process: an item is the first of a unit with probability ρ,
- * and the one k items later then with probability u(k). Of n independent lanes none starts at an item with probability
- * (1 − ρ)ⁿ, and none at either of two with (1 − 2ρ + ρ·u(k))ⁿ: mean and variance of the number of items with a start are exact,
- * its law is taken as normal.
+ * A share starts anywhere in a unit, so a lane is a stationary renewal process. An item is the first of a unit with
+ * probability ρ, and the one k items later then with probability u(k). None of n independent lanes starts at an item
+ * with probability (1 − ρ)ⁿ, and none at either of two items with (1 − 2ρ + ρ·u(k))ⁿ. So mean and variance of the
+ * number of items with a start are exact; its law is taken as normal.
  */
 export interface ShareStarts {
   /** ρ */
@@ -19,17 +20,20 @@ export interface ShareStarts {
   /** u(k) at multiples of `step` items, k ≥ 1; beyond them it is ρ. */
   readonly step: number;
   readonly again: Float64Array;
-  /** By n: see `covarianceSums`. */
+  /** `CovarianceSums` by n. */
   readonly sums: Map<number, CovarianceSums>;
 }
 
-/** Sums of the covariances of two items up to k items apart, and of k times these; entry i is k = i steps. */
+/**
+ * Sums of the covariances of two items up to k items apart, and of k times these covariances. Entry i is for k = i
+ * steps.
+ */
 interface CovarianceSums {
   readonly plain: Float64Array;
   readonly weighted: Float64Array;
 }
 
-/** In a split of the non-zeros empty units are passed over; on the merge path the end of a unit is an item of its own. */
+/** A non-zero split passes over empty units. On the merge path the end of a unit is an item of its own. */
 export function shareStarts(law: LengthLaw, { kind }: EvenShareBalancing): ShareStarts {
   const whole = fromMasses(law.support, law.probability);
   const renewals = prepareRenewals(kind === 'merge-path' ? shifted(whole, 1) : whole);
@@ -50,7 +54,10 @@ function covarianceSums({ rate, step, again }: ShareStarts, n: number): Covarian
   return { plain, weighted };
 }
 
-/** Mean and standard deviation of the items of a share at which some of n lanes starts a unit, the first item left out. */
+/**
+ * Mean and standard deviation of the number of items of a share at which any of n lanes starts a unit, without the
+ * first item.
+ */
 function startMoments(starts: ShareStarts, items: number, n: number): { mean: number; deviation: number } {
   const { rate, step, again, sums } = starts;
   const later = items - 1;
@@ -89,7 +96,7 @@ export function evenShareDepth(
       survivalInto: (out) => out.fill(0),
     };
   const { values, survival } = smoothLaw(mean, deviation, 0);
-  // No fewer starts than none, no more than items.
+  // The number of starts is at least none, and at most the number of items.
   const kept = values.findIndex((value) => value > 0);
   const counts = values.subarray(kept).filter((value) => value < items - 1);
   const above = survival.slice(kept, kept + counts.length);

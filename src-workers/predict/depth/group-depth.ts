@@ -39,32 +39,33 @@ import {
 /**
  * Law of the depth of work groups of `n` units, for one balancing.
  *
- * The launch deals units out round by round: in round j of m every slot takes the unit that stands j·slots further on in
- * the order that the balancing made (a grid-stride loop).
+ * The launch deals units out round by round: in round j of m every slot takes the unit that stands j·slots further on
+ * in the order that the balancing made (a grid-stride loop).
  *
- * - `none` of a workload without an order, `shuffle`: units are independent draws. Nested: m independent rounds, each as
- *   long as its longest unit. Flattened: the longest of n sums of m units.
+ * - `none` for a workload without an order, `shuffle`: units are independent draws. Nested loops run m independent
+ *   rounds, each as long as its longest unit. Flattened loops run the longest of n sums of m units.
  * - buckets: the groups of a block take their units from one bucket at a time. Over m rounds a slot passes through all
- *   buckets in proportion; which of them gets the odd round depends on where in the launch the slot stands
- *   (`roundPatterns`).
- * - `window-sort`: exact for m = 1. For more rounds the place in the window is drawn anew for each; `sortedLaunch` has the
- *   law of a launch, whose slots keep their places or wander. Within a group the lane with the longest unit is the same in
- *   every round, so a flattened loop gains nothing over a nested one. A single group's law then leaves out that a group
- *   keeps its place within its block; a block's law is right. The window is rounded up to whole groups.
- * - `full-sort`: the limit of a window of all units: all units of a block are equally long. Over m rounds a slot meets
- *   lengths evenly spread over the law. As above, `sortedLaunch` knows more.
- * - `dynamic-fetch`: lanes fetch from a pool of n·m units for each of the `poolGroups` groups that share it, one or several
- *   consecutive units at a time; or a group fetches n units at once and ends them together. This fixes the form of the
- *   loop, so `loop` has no effect. An approximation, see `dynamicGroupDepth`. `fetches` counts accesses to the counter.
+ *   buckets in proportion. Its place in the launch decides which bucket gives the odd round (`roundPatterns`).
+ * - `window-sort`: exact for m = 1. For more rounds the place in the window is drawn anew each time; `sortedLaunch` has
+ *   the law of a launch, whose slots keep their places or wander. Within a group the same lane has the longest unit in
+ *   every round, so a flattened loop gains nothing over a nested one. The law of a single group leaves out that a group
+ *   keeps its place in its block; the law of a block is right. The window is rounded up to whole groups.
+ * - `full-sort`: the limit of a window of all units. All units of a block are equally long, and over m rounds a slot
+ *   meets lengths evenly spread over the law. Here too `sortedLaunch` knows more.
+ * - `dynamic-fetch`: lanes fetch one or several consecutive units at a time, from a pool of n·m units for each of the
+ *   `poolGroups` groups that share it; or a group fetches n units at once and ends them together. This fixes the form
+ *   of the loop, so `loop` has no effect. The law is an approximation, see `dynamicGroupDepth`. `fetches` counts
+ *   accesses to the counter.
  *
- * Setup is in `values`, `meanDepth` and `meanWork`: once a round for nested loops, and for flattened loops and dynamic fetch
- * whenever a lane starts a unit, since the others wait for it (`divergentStarts`). `meanLoss` and `aggregateLoss` are those of
- * the lengths alone, as Swatman et al. define them; `meanLoss` is per round for a nested loop, and where it needs the joint
- * law of a group's sums (flattened loops, windows, dynamic fetch) an approximation.
+ * `values`, `meanDepth` and `meanWork` contain the setup. A nested loop runs it once a round. A flattened loop or
+ * dynamic fetch runs it whenever a lane starts a unit, since the others wait (`divergentStarts`). `meanLoss` and
+ * `aggregateLoss` are those of the lengths alone, as Swatman et al. define them. `meanLoss` is per round for a nested
+ * loop. Where it needs the joint law of a group's sums (flattened loops, windows, dynamic fetch) it is an
+ * approximation.
  *
  * @param n units per work group, integer ≥ 1
- * @param unitsPerThread m ≥ 1, units over slots: an integer but for buckets and where groups share a pool; a RangeError
- *   otherwise
+ * @param unitsPerThread m ≥ 1, units over slots. It is an integer, except for buckets and where groups share a pool;
+ * else a RangeError is thrown.
  * @param options.setupIterations iterations before the first of each unit, ≥ 0
  * @param options.poolGroups groups that fetch from one pool, integer ≥ 1: 1 if left out
  * @param options.fetched what fetchers take, where the order of the units is known
@@ -109,7 +110,7 @@ export function groupDepthLaw(
     setup === 0
       ? 0
       : setup * (played?.starts ?? (plain.unitStarts ??= unitStarts(law, n, balancing, loop, unitsPerThread)));
-  // Rounding only: no order of units makes a group shorter than its mean unit.
+  // Only rounding can go below 1: no order of units makes a group shorter than its mean unit.
   const aggregateLoss = pureWork > 0 ? Math.max(1, pureDepth / pureWork) : 1;
   let meanLoss: number | undefined;
   return {
@@ -119,7 +120,7 @@ export function groupDepthLaw(
     meanWork: pureWork + setup * unitsPerThread,
     aggregateLoss,
     get meanLoss() {
-      // Between 1 and n by definition; the approximations may stray for extreme laws.
+      // The loss is between 1 and n by definition. Approximations may leave that range for extreme laws.
       meanLoss ??= Math.min(
         n,
         Math.max(
@@ -138,7 +139,10 @@ export function groupDepthLaw(
 
 type DynamicFetch = Extract<WholeUnitBalancing, { kind: 'dynamic-fetch' }>;
 
-/** How often the counter is asked until the units run out. A group that fetches for its lanes is one lane of longest units. */
+/**
+ * How often the counter is asked until the units run out. A group that fetches for its lanes counts as one lane with
+ * the longest units.
+ */
 function groupFetches(
   prepared: PreparedLaw,
   law: LengthLaw,
@@ -166,7 +170,7 @@ function groupFetches(
         : [n, rounds / fetch, `chunks of ${fetch}`, () => lawOf(chunkSum(prepared, fetch))];
   const once = Math.max(1, fetches);
   const { starts, iterations } = fetchedStartsOf(prepared, between, fetchers, name)(once);
-  // Set-up is run at every start of a unit: as many for a group's round or a lane's unit, more inside a chunk.
+  // The setup runs at every start of a unit: at each fetch, and again inside a chunk.
   const unitStarts =
     typeof fetch === 'number' && fetch > 1
       ? fetchedStartsOf(prepared, () => law, n, 'units')(Math.max(1, rounds)).starts
@@ -188,7 +192,7 @@ function chunkSum(prepared: PreparedLaw, units: number): DiscreteLaw {
   return shared(prepared, `chunk ${units}`, () => sumOf([sumTerm(prepared.law)], [units]));
 }
 
-/** `fetchedStarts` of groups of n lanes, computed together with the other common sizes; `name` names the law. */
+/** `fetchedStarts` for groups of n lanes, computed together with the other common sizes; `name` names the law. */
 function fetchedStartsOf(
   prepared: PreparedLaw,
   law: () => LengthLaw,
@@ -204,8 +208,8 @@ function fetchedStartsOf(
 }
 
 /**
- * Times a group runs the setup of a unit: once a round where all lanes start together, and whenever any lane starts one
- * where they do not. Sorted lanes end together, so they stay in step.
+ * How often a group runs the setup of a unit: once a round where all lanes start together, and otherwise whenever any
+ * lane starts one. Sorted lanes end together, so they stay in step.
  */
 function unitStarts(law: LengthLaw, n: number, balancing: WholeUnitBalancing, loop: LoopForm, rounds: number): number {
   const prepared = preparedLaw(law);
@@ -237,7 +241,7 @@ function unitStarts(law: LengthLaw, n: number, balancing: WholeUnitBalancing, lo
   }
 }
 
-/** Starts in groups of n lanes that take `rounds` units each: those of all common sizes come out of one pass. */
+/** Starts in groups of n lanes that take `rounds` units each. One pass yields those of all common sizes. */
 function dealtStarts(prepared: PreparedLaw, law: LengthLaw, n: number, rounds: number): number {
   if (n === 1) return rounds;
   const sizes = groupSizes(n);
@@ -247,16 +251,16 @@ function dealtStarts(prepared: PreparedLaw, law: LengthLaw, n: number, rounds: n
   return starts + (rounds - followed) * perRound;
 }
 
-/** Group sizes that are worked out together with n. */
+/** Group sizes that are computed together with n. */
 function groupSizes(n: number): readonly number[] {
   return COMMON_SIZES.includes(n) ? COMMON_SIZES : [n];
 }
 
 /** Depths without setup. */
 interface DepthModel extends StepLaw {
-  /** That it keeps, beside what it shares with other models. */
+  /** Numbers that it keeps besides those shared with other models. */
   readonly numbers: number;
-  /** Of a flattened loop over several rounds: laws of the lanes' sums, one for each kind of lane. */
+  /** Laws of the lanes' sums, one for each kind of lane, of a flattened loop over several rounds. */
   readonly laneSums?: LaneLaws;
 }
 
@@ -265,12 +269,12 @@ interface WeightedLaw {
   readonly law: DiscreteLaw;
 }
 
-/** A model, and what only its design decides beside the setup. */
+/** A model with what follows from its design, apart from the setup. */
 interface PlainDepth {
   readonly model: DepthModel;
   /** E[depth] of one group, iterations. */
   readonly meanDepth: number;
-  /** Times that a group runs the setup of a unit, once somebody asked. */
+  /** How often a group runs the setup of a unit; computed on demand. */
   unitStarts?: number;
 }
 
@@ -280,7 +284,7 @@ function plainDepth(model: DepthModel): PlainDepth {
   return { model, meanDepth: meanOf(model.values, survival) };
 }
 
-/** The depths of a design without setup: another setup or number of units mostly finds them. */
+/** The depths of a design without setup. They are kept, because a design with another setup mostly has the same. */
 function keptDepth(
   prepared: PreparedLaw,
   n: number,
@@ -312,9 +316,9 @@ interface PreparedLaw {
   readonly law: DiscreteLaw;
   readonly cumulants: Cumulants;
   readonly shared: Map<string, unknown>;
-  /** Of flattened loops, by buckets and rounds: those asked for last. */
+  /** Lane laws of flattened loops, by buckets and rounds: the last ones used. */
   readonly lanes: Map<string, LaneLaws>;
-  /** Those asked for last. */
+  /** The depths used last. */
   readonly depths: Map<string, PlainDepth>;
   depthNumbers: number;
 }
@@ -345,7 +349,7 @@ function preparedLaw(source: LengthLaw): PreparedLaw {
   return entry;
 }
 
-/** Value kept under `key` for this law; `key` names everything else that the value depends on. */
+/** Keeps a value for this law under `key`, which names everything else that the value depends on. */
 function shared<T>(law: PreparedLaw, key: string, make: () => T): T {
   if (!law.shared.has(key)) law.shared.set(key, make());
   return law.shared.get(key) as T;
@@ -377,7 +381,7 @@ function depthModel(
       return sortedModel(prepared);
     case 'dynamic-fetch': {
       const { fetch = 1 } = balancing;
-      // What a fetcher runs between two fetches, and the fetchers of a group: its lanes, or the group as one.
+      // What a fetcher runs between two fetches, and the fetchers of a group: its lanes, or the group as a whole.
       const [fetched, lanes, fetches] =
         fetch === 'group'
           ? [maximumOf(prepared.law, n), 1, rounds]
@@ -417,7 +421,7 @@ function lengthBuckets(prepared: PreparedLaw, n: number, balancing: BucketBalanc
 }
 
 /**
- * Buckets that `balancing` cuts the lengths into, shortest first: for showing where the thresholds lie.
+ * The buckets that `balancing` cuts the lengths into, shortest first, to show where the thresholds lie.
  *
  * @returns share of the units, shortest and longest length of each
  */
@@ -433,7 +437,7 @@ export function bucketRanges(
   }));
 }
 
-/** @param cutForWidth whether the buckets are those of groups of n units; else groups of any width have the same */
+/** @param cutForWidth whether the buckets depend on n; else they are the same for groups of any width */
 function bucketModel(
   prepared: PreparedLaw,
   buckets: readonly Bucket[],
@@ -453,14 +457,14 @@ function bucketModel(
   return { ...independentGroups(laneSums, n), laneSums };
 }
 
-/** Of a flattened loop whose buckets are the same in groups of any width, as the sums then are. */
+/** Sums of the lanes of a flattened loop. Its buckets, and so the sums, are the same in groups of any width. */
 function laneSumsOf(prepared: PreparedLaw, buckets: readonly Bucket[], key: string, rounds: number): LaneLaws {
   return kept(prepared.lanes, KEPT_LANE_LAWS, `${key} ${rounds}`, () =>
     laneLaws(roundSums(prepared, buckets, key, 1, rounds), COMMON_SIZES),
   );
 }
 
-/** Sums over the rounds, each as long as the longest of n units, one for each pattern of buckets. */
+/** Sums over the rounds, one for each pattern of buckets. Each round is as long as the longest of n units. */
 function roundSums(
   prepared: PreparedLaw,
   buckets: readonly Bucket[],
@@ -480,13 +484,13 @@ function roundSums(
   return patterns.map(({ weight }, i) => ({ weight, law: laws[i] }));
 }
 
-/** Laws that whole blocks share, one of `parts` each, on values in common. */
+/** Laws that whole blocks share, on common values. Each block has the law of one of the `parts`. */
 interface LaneLaws {
   readonly parts: readonly WeightedLaw[];
   readonly values: Float64Array;
-  /** Mean losses of groups of such lanes, by units per group, as far as they are known. */
+  /** Mean losses of groups of such lanes by units per group, as far as they are computed. */
   readonly losses: Map<number, number>;
-  /** Units per group that designs often differ in: their losses together cost little more time than that of the largest. */
+  /** Common numbers of units per group. Their losses together cost little more time than that of the largest. */
   readonly sizes: readonly number[];
 }
 
@@ -502,7 +506,7 @@ function laneLaws(parts: readonly WeightedLaw[], sizes: readonly number[] = []):
 
 const COMMON_SIZES = [2, 4, 8, 16, 32, 64];
 
-/** Groups that are the longest of `draws` independent draws from a law that all groups of a block share. */
+/** Groups whose depth is the longest of `draws` independent draws, from a law that all groups of a block share. */
 function independentGroups({ parts, values }: LaneLaws, draws: number): DepthModel {
   const points = values.length;
   const model: DepthModel = {
@@ -516,7 +520,7 @@ function independentGroups({ parts, values }: LaneLaws, draws: number): DepthMod
         if (of !== model || (groupsPerBlock !== groups && groupsPerBlock !== 2 * groups)) {
           maximumInto(part, law.survival, draws * groupsPerBlock);
         } else if (groupsPerBlock !== groups) {
-          // Twice as many.
+          // This doubles the number of groups.
           for (let i = 0; i < points; i++) part[i] *= 2 - part[i];
         }
         if (p === 0) for (let i = 0; i < points; i++) out[i] = weight * part[i];
@@ -529,7 +533,7 @@ function independentGroups({ parts, values }: LaneLaws, draws: number): DepthMod
   return model;
 }
 
-/** What `independentGroups` was asked for last: tables ask for twice as many groups each time. */
+/** The last result of `independentGroups`: tables ask for twice as many groups each time. */
 const lastSurvival: { of: unknown; groups: number; readonly parts: Float64Array[] } = {
   of: null,
   groups: 0,
@@ -540,7 +544,7 @@ function windowOf(units: number, n: number): SortedWindow {
   return { n, units: n * Math.max(1, Math.ceil(units / n)) };
 }
 
-/** Exact for one round: the groups of a block are neighbours in their window. */
+/** The law is exact for one round, because the groups of a block are neighbours in their window. */
 function windowModel(prepared: PreparedLaw, window: SortedWindow): DepthModel {
   const { law } = prepared;
   return {
@@ -553,7 +557,7 @@ function windowModel(prepared: PreparedLaw, window: SortedWindow): DepthModel {
   };
 }
 
-/** Exact for one round of all units: all lanes of a group are equally long, and so are its neighbours. */
+/** The law is exact for one round of all units: all lanes of a group are equally long, and so are its neighbours. */
 function sortedModel({ law }: PreparedLaw): DepthModel {
   return { values: law.values, numbers: 0, survivalInto: (out) => out.set(law.survival) };
 }
@@ -593,7 +597,7 @@ function meanLossOf(
     case 'dynamic-fetch': {
       if (rounds === 1 || n === 1 || prepared.cumulants.mean === 0 || balancing.fetch === 'group')
         return lossOf(prepared, prepared.law, 'all', n);
-      // The mean loss is taken to be as much below the aggregate loss as it is without fetching.
+      // Fetching is taken to lower the mean loss by the same factor as the aggregate loss.
       const sums = laneSumsOf(prepared, [{ share: 1, law: prepared.law }], 'all', Math.round(rounds));
       const unfetched = aggregateOf(sums.parts[0].law, n) - 1;
       if (unfetched <= 0) return 1;
@@ -607,7 +611,7 @@ function lossOf(prepared: PreparedLaw, law: DiscreteLaw, key: string, n: number)
   return shared(prepared, `loss ${key} ${n}`, () => lossMoments(atomsOf(law), [n])[0].meanLoss);
 }
 
-/** Mean losses of n lanes whose summed lengths are independent draws from `sum`, for each n. */
+/** Mean losses for each n, of n lanes whose summed lengths are independent draws from `sum`. */
 function laneSumLosses(sum: DiscreteLaw, sizes: readonly number[]): number[] {
   const cumulants = cumulantsOf(sum);
   const losses = sizes.map((n) => momentLoss(sum, cumulants, n));
@@ -623,7 +627,9 @@ function aggregateOf(law: DiscreteLaw, n: number): number {
   return meanOf(longest.values, longest.survival) / meanOf(law.values, law.survival);
 }
 
-/** Slots with the same counts from every bucket share a mean work; the loss is taken inside each such pattern. */
+/**
+ * The mean loss. Slots with the same counts from every bucket share a mean work, so it is taken inside each pattern.
+ */
 function laneSumsLoss({ parts, losses, sizes }: LaneLaws, n: number): number {
   let loss = losses.get(n);
   if (loss === undefined) {
@@ -641,9 +647,9 @@ function laneSumsLoss({ parts, losses, sizes }: LaneLaws, n: number): number {
 }
 
 /**
- * E[D/A] of a group's depth D and the mean A of its lanes, to second order in A's variance v: (E[D]/E[A])·(1 + v/E[A]²) −
- * cov(D, A)/E[A]², the covariance being that of D and any one lane. `null` where the terms left out, of A's third and
- * fourth moments, count.
+ * E[D/A] of a group's depth D and the mean A of its lanes, to second order in A's variance v: (E[D]/E[A])·(1 + v/E[A]²)
+ * − cov(D, A)/E[A]². The covariance is that of D and any one lane. `null` where A's third and fourth moments, which are
+ * left out, matter.
  */
 function momentLoss(law: DiscreteLaw, { mean, variance, third }: Cumulants, n: number): number | null {
   if (mean === 0 || n === 1) return 1;
@@ -653,7 +659,7 @@ function momentLoss(law: DiscreteLaw, { mean, variance, third }: Cumulants, n: n
   const leftOut = (Math.abs(third) / (squared * mean) + 3 * spread * spread) / (n * n);
   if (leftOut > LARGEST_MOMENT_TERM) return null;
   const others = maximumOf(law, n - 1).survival;
-  // E[longest of n] and E[longest of the others and x], from the top.
+  // E[longest of n], and E[longest of the others and x] for each x, from the top.
   let longest = values[0];
   let beyond = 0;
   let covariance = 0;

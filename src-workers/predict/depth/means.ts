@@ -4,9 +4,9 @@ import type { GroupDepth } from '../../domain/depth.ts';
 export type DepthMeans = Pick<GroupDepth, 'meanDepth' | 'meanWork' | 'aggregateLoss' | 'meanLoss' | 'fetches'>;
 
 /**
- * Means over groups of which a share has one unit per slot more than the rest, as a grid that does not divide the units
- * leaves them.
- * @param fewer,more of the two sides
+ * Means over groups, a share of which has one unit per slot more than the rest, as where a grid does not divide the
+ * units.
+ * @param fewer,more means of the two kinds of group
  * @param share of the groups with more units, 0…1
  */
 export function mixedMeans(fewer: DepthMeans, more: DepthMeans, share: number): DepthMeans {
@@ -15,7 +15,7 @@ export function mixedMeans(fewer: DepthMeans, more: DepthMeans, share: number): 
   return {
     meanDepth: blend((depth) => depth.meanDepth),
     meanWork,
-    // Losses are weighted by work, as total lockstep time over total work is.
+    // Losses are weighted by work, since they are total lockstep time over total work.
     aggregateLoss: blend((depth) => depth.aggregateLoss * depth.meanWork) / meanWork,
     meanLoss: blend((depth) => depth.meanLoss * depth.meanWork) / meanWork,
   };

@@ -5,8 +5,8 @@ import { isLattice } from './depth-table.ts';
 import type { DiscreteLaw } from './discrete-law.ts';
 
 /**
- * Windows of M units, sorted, and cut into G = M/n groups of n: rank r of a window is at most x exactly when at least r
- * of its M units are, so P(X_(r) ≤ x) = P(Bin(M, F(x)) ≥ r).
+ * Sorted windows of M units, cut into G = M/n groups of n. Rank r of a window is at most x exactly when at least r of
+ * its M units are, so P(X_(r) ≤ x) = P(Bin(M, F(x)) ≥ r).
  */
 export interface SortedWindow {
   /** M, a multiple of n. */
@@ -14,30 +14,37 @@ export interface SortedWindow {
   readonly n: number;
 }
 
-/** Of blocks of `groups` consecutive groups, one unit per slot. */
+/**
+ * Activity of blocks of `groups` consecutive groups with one unit per slot, averaged over a block's places in its
+ * window.
+ */
 export interface WindowActivity {
-  /** P(a block is active), its share of active groups, and P(two given groups of it are active): means over where in its window it starts. */
+  /** P(a block is active). */
   block: number;
+  /** Mean share of the groups that are active. */
   group: number;
+  /** P(two given groups of a block are both active). */
   pair: number;
 }
 
 /**
- * How much of blocks is active at x iterations, by P(X > x) of a unit. Blocks start at multiples of `groups`, so at every multiple of
- * gcd(groups, G) alike; a block that reaches the end of its window continues in the next, which is independent. Within a window a group is
- * active if one before it is.
+ * Computes the activity of blocks at x iterations from P(X > x) of a unit. Blocks start at multiples of `groups`, so
+ * they start equally often at every multiple of gcd(groups, G). A block that reaches the end of its window continues in
+ * the next one, which is independent. Within a window a group is active if one before it is.
  * @param groups W_b, integer ≥ 1
  */
 export function windowActivity({ units, n }: SortedWindow, groups: number) {
   const perWindow = units / n;
   const stride = greatestCommonDivisor(groups, perWindow);
   const binomial = binomialWindow(units);
-  // Of the ranks that are neither active nor ended for certain, r·n for the r-th: Σ P(active) and Σ r·P(active) up to each.
+  // Σ P(active) and Σ r·P(active) up to the r-th group, for groups that are neither certainly active nor certainly
+  // ended.
   const sums = new Float64Array(perWindow + 1);
   const moments = new Float64Array(perWindow + 1);
   return (survival: number, out: WindowActivity): void => {
     const { first, masses } = binomial(1 - survival);
-    // Group r is ended where r·n units are at most x: those up to `ended` for certain, those beyond `open` never.
+    // Group r has ended if at least r·n units are at most x. Groups up to `ended` surely have; groups beyond `open`
+    // have not.
     const ended = Math.min(perWindow, Math.floor(first / n));
     const open = Math.min(perWindow, Math.floor((first + masses.length - 1) / n));
     let probability = 0;
@@ -52,13 +59,13 @@ export function windowActivity({ units, n }: SortedWindow, groups: number) {
     const momentTo = (r: number): number =>
       r <= ended ? 0 : r <= open ? moments[r] : moments[open] + (r * (r + 1) - open * (open + 1)) / 2;
     const chance = (r: number): number => sumTo(r) - sumTo(r - 1);
-    // Pairs of groups from + 1 … to that are both active.
+    // Expected pairs among groups from + 1 … to that are both active.
     const pairsIn = (from: number, to: number): number =>
       to * (sumTo(to) - sumTo(from)) - (momentTo(to) - momentTo(from));
     const all = sumTo(perWindow);
     let blocks = 0;
     let pairs = 0;
-    // Blocks inside a window: none active up to `ended`, all from `open` on.
+    // Blocks inside a window are idle up to `ended`, and all their groups are active from `open` on.
     const inside = perWindow - groups;
     const from = Math.max(0, Math.ceil((ended + 1 - groups) / stride) * stride);
     let start = from;
@@ -72,7 +79,7 @@ export function windowActivity({ units, n }: SortedWindow, groups: number) {
       pairs += (active * groups * (groups - 1)) / 2;
       start += active * stride;
     }
-    // Those that end in a later window.
+    // These blocks end in a later window.
     for (start = Math.max(start, Math.ceil((inside + 1) / stride) * stride); start < perWindow; start += stride) {
       const further = groups - (perWindow - start);
       const whole = Math.floor(further / perWindow);
@@ -103,14 +110,15 @@ export function windowSurvival(law: DiscreteLaw, window: SortedWindow, groups: n
 }
 
 /**
- * The life of blocks of a window sort with one unit per slot, exactly at the ends of each row; a row has the logarithmic mean of them.
+ * The lives of blocks of a sorted window with one unit per slot. They are exact at the ends of each row, which has
+ * their logarithmic mean.
  * @param groups W_b, integer ≥ 1
  * @param setupIterations of each unit
  */
 export function windowSteps(law: DiscreteLaw, window: SortedWindow, groups: number, setupIterations: number): StepLaws {
   const { values, survival } = law;
   const perBlock = groups * window.n;
-  // Rows of the same change of the laws of groups and of blocks, and of the logarithm of the tail.
+  // Rows have the same change in the laws of groups and of blocks, and in the logarithm of the tail.
   const monitor = (i: number): number =>
     GROUP_EDGES * (2 - survival[i] - Math.min(1, survival[i] + perBlock / window.units)) -
     TAIL_EDGES * Math.log(Math.max(survival[i], NEGLIGIBLE_LIFE));
@@ -135,15 +143,15 @@ export function windowSteps(law: DiscreteLaw, window: SortedWindow, groups: numb
   return { steps, block, group, either, lattice: isLattice(steps) };
 }
 
-/** Mean of what falls exponentially from a to b. */
+/** Mean of a quantity that falls exponentially from a to b. */
 function logarithmicMean(a: number, b: number): number {
   if (!(b > 0) || a - b < 1e-6 * a) return (a + b) / 2;
   return (a - b) / Math.log(a / b);
 }
 
 /**
- * Mean over the groups of a window of E[longest]/E[mean length]: the mean loss but for the spread of the lengths at one
- * place of the window, which vanishes as the window grows (largest seen at M = 4n: see the test).
+ * Mean over the groups of a window of E[longest]/E[mean length]. It is the mean loss, except for the spread of the
+ * lengths at one place of the window, which vanishes as the window grows (it is largest at M = 4n: see the test).
  */
 export function windowMeanLoss(law: DiscreteLaw, window: SortedWindow): number {
   const { units, n } = window;
@@ -151,7 +159,7 @@ export function windowMeanLoss(law: DiscreteLaw, window: SortedWindow): number {
   const longest = new Float64Array(perWindow).fill(law.values[0]);
   const mean = new Float64Array(perWindow).fill(law.values[0]);
   const empty = new Float64Array(perWindow).fill(law.values[0] === 0 ? 1 : 0);
-  // Steps of x that all groups from some index on are above in full, as differences over the index.
+  // Gaps of x that all groups from some index on exceed fully, as differences over the index.
   const full = new Float64Array(perWindow + 1);
   const binomial = binomialWindow(units);
   for (let x = 0; x < law.values.length - 1; x++) {
@@ -186,13 +194,13 @@ export function windowMeanLoss(law: DiscreteLaw, window: SortedWindow): number {
   let sum = 0;
   for (let i = 0; i < perWindow; i++) {
     above += full[i];
-    // A group of empty units has loss 1; the quotient of the means is that of the others.
+    // A group of empty units has loss 1. The quotient of the means is that of all other groups.
     sum += mean[i] + above > 0 ? empty[i] + ((1 - empty[i]) * (longest[i] + above)) / (mean[i] + above) : 1;
   }
   return sum / perWindow;
 }
 
-/** Binomial probabilities of M trials around their mode, those above 1e-18 of it, scaled to sum to 1. */
+/** Binomial probabilities of M trials around their mode: those above 1e-18 of it, scaled to sum to 1. */
 export function binomialWindow(trials: number) {
   const buffer = new Float64Array(trials + 1);
   return (p: number): { readonly first: number; readonly masses: Float64Array } => {

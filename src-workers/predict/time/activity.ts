@@ -2,32 +2,35 @@ import { take, type Arena } from './arena.ts';
 
 /**
  * How many of a set of identical block slots, and of their groups, are still active as virtual time passes, when ended
- * blocks are not replaced. One record of `CELL_FIELDS` numbers per cell of virtual time; every probability is the mean
- * over its cell.
+ * blocks are not replaced. Each cell of virtual time has one record of `CELL_FIELDS` numbers, and every probability is
+ * the mean over its cell.
  */
 export interface ActivityProfile {
   readonly cells: number;
   readonly data: Float64Array;
 }
 
-/** Numbers of a cell, in this order: */
+/** Numbers of a cell, in the following order. */
 export const CELL_FIELDS = 10;
 /** Width of the cell, iterations. */
 export const WIDTH = 0;
-/** P(a slot's block is active): some group of it has iterations left. */
+/** P(a slot's block is active), which it is while any of its groups has iterations left. */
 export const BLOCK = 1;
-/** E[active groups] / W_b of a slot. */
+/** E[active groups] of a slot, over W_b. */
 export const GROUP = 2;
 /** P(two given groups of a block are both active). */
 export const PAIR = 3;
-/** Mean, variance and standard deviation of the active groups of a slot. */
+/** Mean number of active groups of a slot. */
 export const ACTIVE = 4;
+/** Variance of that number. */
 export const VARIANCE = 5;
+/** Standard deviation of that number. */
 export const DEVIATION = 6;
 /** ln P(a slot's block is not active), at least `LOG_CERTAIN`. */
 export const LOG_IDLE = 7;
-/** Mean and variance of the active groups of a slot whose block is active. */
+/** Mean number of active groups of a slot whose block is active. */
 export const OWN = 8;
+/** Variance of that number. */
 export const OWN_VARIANCE = 9;
 
 /** Stands for ln 0. */
@@ -37,7 +40,7 @@ export function allocateProfile(arena: Arena, cells: number): ActivityProfile {
   return { cells, data: take(arena, cells * CELL_FIELDS) };
 }
 
-/** Fills in what follows from the first four numbers of every cell, for slots of blocks of W groups. */
+/** Fills in what follows from the first four numbers of every cell, for slots with blocks of W groups. */
 export function completeCells({ cells, data }: ActivityProfile, W: number): void {
   for (let at = 0, end = cells * CELL_FIELDS; at < end; at += CELL_FIELDS) {
     const block = data[at + BLOCK];

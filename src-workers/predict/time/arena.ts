@@ -1,16 +1,17 @@
 /**
- * Small arrays cut from large ones. A sweep makes tens of thousands of laws a second, and a buffer of its own for each
- * costs more than filling it. All arrays of an arena are given up together, and their memory is used again.
+ * Small arrays that are cut from large ones. A sweep makes tens of thousands of laws a second, and allocating a buffer
+ * for each costs more than filling it. All arrays of an arena are given up together, and their memory is used again.
  */
 export interface Arena {
   readonly slabLength: number;
   readonly slabs: Float64Array[];
-  /** The slab in use and how much of it is taken. */
+  /** The slab in use. */
   at: number;
+  /** Numbers of that slab that are taken. */
   used: number;
 }
 
-/** @param slabLength numbers that are allocated at once */
+/** @param slabLength numbers of each slab */
 export function createArena(slabLength: number): Arena {
   return { slabLength, slabs: [], at: 0, used: 0 };
 }
@@ -23,7 +24,7 @@ export function clearArena(arena: Arena): void {
 
 /** An array of `length` numbers with arbitrary contents. */
 export function take(arena: Arena, length: number): Float64Array {
-  // Laws that fit no slab are rare enough to have their own memory.
+  // Laws that fit no slab are rare enough to have memory of their own.
   if (length > arena.slabLength) return new Float64Array(length);
   if (arena.used + length > arena.slabLength) {
     arena.at += 1;

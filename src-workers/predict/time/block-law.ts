@@ -29,12 +29,12 @@ import { createArena, take, type Arena } from './arena.ts';
 import type { BlockLaw } from './law.ts';
 
 /**
- * Numbers of a row: its first time; P(block, group, two groups active) up to the next row; the integrals of these three up
- * to its first time.
+ * Numbers of a row: its first time; P(block, group, two groups active) up to the next row; the integrals of these three
+ * up to its first time.
  */
 export const ROW_FIELDS = 7;
 
-/** The row whose times hold y, searched upwards from row `from`, which must not lie beyond. */
+/** The row whose times contain y, searched upwards from row `from`, which must not lie beyond y. */
 function rowFrom(rows: Float64Array, from: number, y: number): number {
   let i = from;
   for (const last = rows.length - ROW_FIELDS; i < last && rows[i + ROW_FIELDS] <= y;) i += ROW_FIELDS;
@@ -42,8 +42,8 @@ function rowFrom(rows: Float64Array, from: number, y: number): number {
 }
 
 /**
- * Writes ∫₀^y of P(block active), P(group active) and P(two groups active) of a block that starts at 0, for
- * y = from + edges[0], from + edges[1] …: three numbers each, `count` times.
+ * Writes ∫₀^y of P(block active), P(group active) and P(two groups active) for a block that starts at 0, at y = from +
+ * edges[0], from + edges[1] …: three numbers each, `count` times.
  * @param edges ascending from 0
  */
 export function integralsInto(
@@ -73,7 +73,7 @@ export function blockSurvivalInto(out: Float64Array, { rows }: BlockLaw, first: 
   }
 }
 
-/** Buffers that are used again and again; grown on demand. */
+/** Buffers that are reused, and grow on demand. */
 let survival = new Float64Array(128);
 let partly = new Float64Array(128);
 let oneOfTwo = new Float64Array(128);
@@ -85,7 +85,7 @@ let records = new Float64Array(3 * 128);
  * The life of a block of `groupsPerBlock` consecutive work groups.
  * @param table depth law of the groups
  * @param groupsPerBlock W_b, integer ≥ 1
- * @param arena where the law lives; the law is void once that is cleared
+ * @param arena where the law lives; clearing it makes the law void
  * @param lastFilled share of the lanes of the last group that have units, 0 < … ≤ 1
  */
 export function blockLawOf(table: DepthTable, groupsPerBlock: number, arena: Arena, lastFilled = 1): BlockLaw {
@@ -121,7 +121,7 @@ export function prepareBlockLaw(depth: GroupDepth, groupsPerBlock: number): Bloc
 function tabulated(laws: StepLaws, W: number, lastFilled: number, arena: Arena): BlockLaw {
   const { steps, block, group, either, lattice } = laws;
   const n = steps.length;
-  // Row i holds the probabilities on [step[i−1], step[i]); the first row starts at 0, the last has no end.
+  // Row i holds the probabilities on [step[i−1], step[i]). The first row starts at 0, and the last has no end.
   const rows = take(arena, (n + 1) * ROW_FIELDS);
   let sumBlock = 0;
   let sumGroup = 0;
@@ -149,7 +149,7 @@ function tabulated(laws: StepLaws, W: number, lastFilled: number, arena: Arena):
     secondMoment += width * (to + from) * b;
     from = to;
   }
-  // What transforms leave beyond the end of a sum's law is no life of it.
+  // A remainder that transforms leave beyond the end of a sum's law is no life.
   let top = n - 1;
   while (top > 1 && group[top - 1] < NEGLIGIBLE_LIFE) top--;
   const meanBlock = sumBlock;
@@ -179,16 +179,16 @@ function tabulated(laws: StepLaws, W: number, lastFilled: number, arena: Arena):
   };
 }
 
-/** Most edges of a sampled law. */
+/** The most edges of a sampled law. */
 const MAX_EDGES = GROUP_EDGES + BLOCK_EDGES + 2;
 const edgesOfSample = new Float64Array(MAX_EDGES);
 
-/** The life of blocks whose steps are known; void once the arena is cleared. */
+/** The life of blocks whose steps are known. Clearing the arena makes it void. */
 export function steppedBlockLaw(laws: StepLaws, groupsPerBlock: number, arena: Arena): BlockLaw {
   return tabulated(laws, groupsPerBlock, 1, arena);
 }
 
-/** Steps of the lives of a sample's blocks, whatever their groups have in common. */
+/** The steps in the lives of a sample's blocks, which may depend on each other in any way. */
 export function sampledSteps({ depths, weights, groupsPerBlock: W }: SampledBlocks): StepLaws {
   const n = sampledEdges(edgesOfSample, depths, W);
   const kept = new Float64Array(4 * n);
@@ -213,9 +213,9 @@ export function sampledSteps({ depths, weights, groupsPerBlock: W }: SampledBloc
         from = edges[row];
         perIteration = weight / (edges[row + 1] - from);
       }
-      // The part of its last row that the group lives; the rows before are added up below.
+      // The share of its last row that the group lives. The rows before are added up below.
       const part = (depth - from) * perIteration;
-      // Pairs that end with this group: with each of those that live on.
+      // Pairs that end with this group: one with each group that lives longer.
       const pairs = (W - 1 - i) * perPair;
       group[row] += part;
       pair[row] += part * pairs;
@@ -242,9 +242,9 @@ export function sampledSteps({ depths, weights, groupsPerBlock: W }: SampledBloc
 }
 
 /**
- * Writes quantiles of the depths of a sample's groups and blocks, from the shortest to the longest. Those of the blocks are
- * closer and closer together, as few long ones decide when a launch ends.
- * @returns how many
+ * Writes quantiles of the depths of a sample's groups and blocks, from the shortest to the longest. Those of the blocks
+ * get closer and closer together, because a few long blocks decide when a launch ends.
+ * @returns the number of quantiles
  */
 function sampledEdges(edges: Float64Array, depths: Float64Array, W: number): number {
   const blocks = depths.length / W;
@@ -256,7 +256,7 @@ function sampledEdges(edges: Float64Array, depths: Float64Array, W: number): num
   }
   lives.sort();
   const most = lives[blocks - 1];
-  // A part of the groups is enough for their quantiles.
+  // Some of the groups are enough for their quantiles.
   const groups = new Float64Array(Math.min(depths.length, SAMPLE_QUANTILES));
   for (let i = 0; i < groups.length; i++) groups[i] = depths[Math.floor(((i + 0.5) * depths.length) / groups.length)];
   groups.sort();
@@ -274,7 +274,10 @@ function sampledEdges(edges: Float64Array, depths: Float64Array, W: number): num
   return count;
 }
 
-/** A cell ends where the monitor has moved by 1: the same change of the laws, and of the tail's logarithm, in each. */
+/**
+ * Cuts cells. A cell ends where the monitor has moved by 1, so that the laws and the tail's logarithm change equally in
+ * each.
+ */
 function cellEdges(arena: Arena, rows: Float64Array, meanBlock: number): Float64Array {
   const lastRow = rows.length - ROW_FIELDS;
   let count = 1;
@@ -306,7 +309,7 @@ function cellEdges(arena: Arena, rows: Float64Array, meanBlock: number): Float64
   return edges;
 }
 
-/** Integrals at the first `count` edges of the cells for a block of some age; valid until the next call. */
+/** Integrals at the first `count` edges of the cells for a block of this age. They are valid until the next call. */
 export function integralsFrom(law: BlockLaw, age: number, count: number): Float64Array {
   if (integrals.length < 3 * count) integrals = new Float64Array(6 * count);
   integralsInto(integrals, law, age, law.edges, count);
@@ -328,7 +331,7 @@ function freshProfile(arena: Arena, rows: Float64Array, edges: Float64Array, W: 
   return profile;
 }
 
-/** Ages of about the same share of active groups are one record. */
+/** Records of the ages: those with about the same share of active groups share one. */
 function agesOf(arena: Arena, { cells, data }: ActivityProfile, meanBlock: number): Float64Array {
   if (records.length < 3 * cells) records = new Float64Array(6 * cells);
   let count = 0;
@@ -362,7 +365,7 @@ function agesOf(arena: Arena, { cells, data }: ActivityProfile, meanBlock: numbe
   return ages;
 }
 
-/** The activity from now on of a slot that has been refilled for ever, if its block is not replaced. */
+/** The coming activity of a slot that has been refilled for ever, if its present block is not replaced. */
 export function stationaryProfile(law: BlockLaw): ActivityProfile {
   return (law.stationary ??= makeStationary(law));
 }

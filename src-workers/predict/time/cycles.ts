@@ -1,11 +1,11 @@
 /**
- * t(w) of a multiprocessor: cycles of one iteration of every active thread group while w are active; index
- * w = 0 … the most thread groups it holds, t(0) unused. It depends on kernel and device alone.
- * Source: soft saturation, `models/pipeline/soft-saturation.ts`.
+ * t(w) of a multiprocessor: cycles of one iteration of every active thread group while w groups are active. The index w
+ * runs from 0 to the most thread groups it holds; t(0) is unused. The table depends on kernel and device alone. Source:
+ * soft saturation, `models/pipeline/soft-saturation.ts`.
  */
 export type CycleTable = Float64Array;
 
-/** t between the integers, by linear interpolation; held at t(1) below one group and at t(cap) above `cap` groups. */
+/** t between whole w by linear interpolation. It is t(1) below one group and t(cap) above `cap` groups. */
 export function cyclesAt(cyclesPerIteration: CycleTable, groups: number, cap: number): number {
   if (groups <= 1) return cyclesPerIteration[1];
   if (groups >= cap) return cyclesPerIteration[cap];
@@ -15,8 +15,8 @@ export function cyclesAt(cyclesPerIteration: CycleTable, groups: number, cap: nu
 }
 
 /**
- * E[t(w)] for a number of active groups of given mean and standard deviation, at most `cap`; cycles per iteration.
- * Two points with these moments stand for the law: one deviation to either side, or unequal ones at the cap.
+ * E[t(w)] for a number of active groups of this mean and standard deviation, at most `cap`; cycles per iteration. Two
+ * points with these moments stand for the law: one deviation to either side, or unequal ones at the cap.
  */
 export function meanCycles(cyclesPerIteration: CycleTable, mean: number, deviation: number, cap: number): number {
   if (mean + deviation <= cap) {

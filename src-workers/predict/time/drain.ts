@@ -17,7 +17,7 @@ import {
 } from './activity.ts';
 import { meanCycles, cyclesAt, type CycleTable } from './cycles.ts';
 
-/** Blocks of a launch whose lives are known, though not when each starts. */
+/** Blocks of a launch whose lives are known, though their starts are not. */
 export interface KnownLives {
   /** Activity of a block from its start, on the cells of the profiles. */
   readonly fresh: ActivityProfile;
@@ -25,12 +25,12 @@ export interface KnownLives {
 }
 
 /**
- * Expected time, cycles, in which the slowest of some multiprocessors finishes the blocks it holds, when ended blocks are
- * not replaced.
+ * Expected time, cycles, in which the slowest of some multiprocessors finishes the blocks it holds, when ended blocks
+ * are not replaced.
  *
- * On average one takes ∫ E[t(w(v))] dv over the virtual time v in which it has anything active. The slowest is late for two
- * independent reasons, which add as squares: it holds the longest block of all, or more work in total (the variance of the
- * integral, times the expected maximum of as many normal variables).
+ * On average a multiprocessor takes ∫ E[t(w(v))] dv over the virtual time v in which it has anything active. The
+ * slowest is late for two independent reasons, which add as squares: it holds the longest block of all, or more work in
+ * total (the variance of the integral, times the expected maximum of as many normal variables).
  * @param profile activity of a slot
  * @param slots block slots in use per multiprocessor
  * @param cap most groups that can be active on a multiprocessor
@@ -51,7 +51,7 @@ export function drainCycles(
   const variance = slowest[VARIANCE_OF_TIME];
   const longest = Math.max(0, slowest[LONGEST_TIME] - meanTime);
   const apart = Math.sqrt(longest * longest + top * top * variance);
-  // No multiprocessor is later than one that has the most active groups at every time. Where the ranking of the
+  // A multiprocessor that always has the most active groups would be the latest possible. Where the ranking of the
   // multiprocessors never changes (a few very long units), one is exactly that late.
   const bound = slowest[TOP_TIME] - meanTime;
   if (apart >= bound) return meanTime + bound;
@@ -61,10 +61,10 @@ export function drainCycles(
 }
 
 /**
- * Expected time, cycles, from the last dispatch to the end of the block that starts then, beside what is left of the other slots of its
- * multiprocessor.
+ * Expected time, cycles, from the last dispatch to the end of the block that starts then, while the other slots of its
+ * multiprocessor finish their blocks.
  * @param fresh activity of a block from its start, on the cells of the profile
- * @param profile,slots,cap as of `drainCycles`
+ * @param profile,slots,cap as in `drainCycles`
  */
 export function lastBlockCycles(
   { data: own }: ActivityProfile,
@@ -81,7 +81,10 @@ export function lastBlockCycles(
   return time;
 }
 
-/** Expected time of one multiprocessor, cycles. The loops are two: one of both is too long for the compiler to inline. */
+/**
+ * Expected time of one multiprocessor, cycles. There are two loops, because one for both cases is too long for the
+ * compiler to inline.
+ */
 function meanDrain(
   { cells, data }: ActivityProfile,
   slots: number,
@@ -102,7 +105,7 @@ function meanDrain(
       meanTime += h * slots * b * cyclesAt(cyclesPerIteration, data[c + OWN], cap);
       continue;
     }
-    // Mean and deviation of the active groups of all slots; where there may be none, given that there are some.
+    // Mean and deviation of the active groups of all slots. Where none may be active, they hold if some are.
     let mean = slots * data[c + ACTIVE];
     let deviation = rootSlots * data[c + DEVIATION];
     let alive = 1;
@@ -118,13 +121,15 @@ function meanDrain(
   return meanTime;
 }
 
-/** What `slowestInto` writes for `drainCycles`, in this order: */
+/** The numbers that `slowestInto` writes for `drainCycles`, in the following order. */
 const slowest = new Float64Array(4);
-/** Time in which any block of the device is active, and time with the most active groups at every time, cycles. */
+/** Cycles in which any block of the device is active. */
 const LONGEST_TIME = 0;
+/** Cycles with the most active groups at every time. */
 const TOP_TIME = 1;
-/** Variance of the time of one multiprocessor, cycles², and its deviation if all times were aligned, cycles. */
+/** Variance of the time of one multiprocessor, cycles². */
 const VARIANCE_OF_TIME = 2;
+/** Deviation of that time if all times were aligned, cycles. */
 const ALIGNED = 3;
 
 function slowestInto(
@@ -163,7 +168,7 @@ function slowestInto(
     const active = data[c + ACTIVE];
     const slotVariance = data[c + VARIANCE];
     const all = slots * active;
-    // The slot with the longest block is active for certain.
+    // The slot with the longest block is certainly active.
     const meanSlow = own + (all - active);
     const varianceSlow = data[c + OWN_VARIANCE] + (slots - 1) * slotVariance;
     const deviationSlow = Math.sqrt(varianceSlow);
@@ -172,16 +177,16 @@ function slowestInto(
     longestTime += t * aliveAnywhere;
     const ended = 1 - data[c + GROUP];
     if (ended > 0) {
-      // The most groups active on any multiprocessor, by the first terms of Cornish and Fisher's expansion; the skewness is
-      // that of a count of clumps.
+      // The most groups active on any multiprocessor, by the first terms of Cornish and Fisher's expansion. The
+      // skewness is that of a count of clumps.
       const clump = active > 0 ? slotVariance / (ended * active) : 0;
       const skewed = skewing * (ended - data[c + GROUP]) * clump;
       const shift = Math.min(cap - all, top * rootSlots * data[c + DEVIATION] + Math.max(0, skewed));
-      // The slope up to where the slowest is, since t(w) may be flat around the mean; over at least half a group or a
-      // deviation, so that the difference is a slope.
+      // The slope reaches up to the slowest multiprocessor, since t(w) may be flat around the mean. The step is at
+      // least half a group or a deviation, so that the difference is a slope.
       const step = Math.max(0.5, deviationSlow, all + shift - meanSlow);
       const above = cyclesAt(cyclesPerIteration, meanSlow + step, cap);
-      // Var ∫t dv = 2∬ t'(u) t'(v) Cov(w(u), w(v)); for u < v the covariance is Var w(v)·P(ended by u)/P(ended by v).
+      // Var ∫t dv = 2∬ t'(u) t'(v) Cov(w(u), w(v)). For u < v the covariance is Var w(v)·P(ended by u)/P(ended by v).
       // Rounding at the cap could make the slope negative.
       const slope = (Math.max(0, above - t) / step) * h;
       const before = slope * ended;
@@ -198,8 +203,8 @@ function slowestInto(
 }
 
 /**
- * ln P(no block is active) where so many blocks live long enough to be, and so many of them are on average: each as likely as any other.
- * Draws may have none that lives so long, a launch whose lives are known has it for certain.
+ * ln P(no block is active), where `longer` blocks live long enough to be active and `active` of them are on average,
+ * each as likely as any other. Draws may contain no block that lives so long; a launch with known lives surely does.
  */
 function logNoneOf(longer: number, active: number): number {
   const blocks = Math.max(1, longer);

@@ -5,14 +5,15 @@ import type { KnownBlocks } from '../dealing/blocks.ts';
 import { slowestCycles } from './placed.ts';
 
 /**
- * Time of a launch whose blocks are known and start in their order, cycles: each block goes to the block slot that is free first.
+ * Time of a launch whose blocks are known and start in their order, cycles. Each block goes to the block slot that is
+ * free first.
  *
- * As in the event simulation each multiprocessor counts iterations, in which a block lives as long as its deepest group, and its
- * clock runs at t(w). Up to the last dispatch w is a mean over bins, `LIFE_BINS` of the longest life: a group that ends inside a
- * bin counts in part there, so that no iteration is lost. After that each multiprocessor is on its own, group by group, and
- * the slowest decides.
+ * As in the event simulation, each multiprocessor counts iterations, in which a block lives as long as its deepest
+ * group, and its clock runs at t(w). Up to the last dispatch w is a mean over bins, `LIFE_BINS` for the longest life. A
+ * group that ends inside a bin counts there in part, so that no iteration is lost. After that each multiprocessor runs
+ * alone, group by group, and the slowest decides.
  *
- * @param blocks all of them, or some that stand for all: then the time up to the last dispatch is longer by the lives of the others
+ * @param blocks all of them, or some that stand for all; then the time up to the last dispatch is scaled by the lives
  * @param gridBlocks G
  * @param residentBlocks R
  * @param multiprocessors M
@@ -27,14 +28,15 @@ export function inOrderCycles(
   const { lives, depths, groupsPerBlock: W } = blocks;
   const count = lives.length;
   const M = Math.min(multiprocessors, count);
-  // Slot k is one of multiprocessor k mod M.
+  // Slot k belongs to multiprocessor k mod M.
   const slots = Math.min(M * residentBlocks, count);
   const held = Int32Array.from({ length: slots }, (_, slot) => slot);
   const longest = lives.reduce((most, life) => Math.max(most, life), 0);
   if (count === slots || !(longest > 0)) return slowestCycles(blocks, held, null, M, cyclesPerIteration);
 
-  // Iterations are counted in bins. Of each multiprocessor: the time, cycles; the iteration; its active groups on average over
-  // the present bin, and how many fewer they are in each of the next ones, around a ring.
+  // Iterations are counted in bins. Each multiprocessor has its time in cycles (`time`), its iteration (`now`), its
+  // mean active groups in the present bin (`active`), and by how many these decrease in each of the next bins (`fewer`,
+  // a ring).
   const perIteration = (LIFE_BINS - 3) / longest;
   const binCycles = cyclesPerIteration.map((cycles) => cycles / perIteration);
   const cap = residentBlocks * W;

@@ -20,25 +20,25 @@ export function isSorted(balancing: LockstepBalancing): balancing is SortedBalan
   return balancing.kind === 'window-sort' || balancing.kind === 'full-sort';
 }
 
-/** M of the windows that the units are sorted in. */
+/** M of the windows in which the units are sorted. */
 export function windowUnits(balancing: SortedBalancing, units: number): number {
   return balancing.kind === 'window-sort' ? Math.min(balancing.units, units) : units;
 }
 
-/** A launch whose units are known, sorted or in a given order, whatever the device. */
+/** A launch whose units are known, sorted or in a given order. It does not depend on the device. */
 export interface KnownLaunch {
   readonly groupsPerBlock: number;
-  /** Every block in the order of its start, for each of some such orders; empty where only a sample is known. */
+  /** Every block in the order of its start, for several such orders; empty where only a sample is known. */
   readonly placed: readonly PlacedBlocks[];
-  /** Blocks of units in a given order, which start in it; `null` where they start in random order. */
+  /** Blocks of units in a given order that start in it; `null` where they start in random order. */
   readonly inOrder: KnownBlocks | null;
-  /** Of a given order: means of one unit per slot; else `null`, as the law says. */
+  /** Means for one unit per slot of a given order; `null` for sorted units, whose law has the means. */
   readonly means: DepthMeans | null;
-  /** Lives of the blocks. Of placed blocks made on demand, since their time does not need it. */
+  /** Lives of the blocks. Placed blocks get them on demand, since their time does not need them. */
   steps: StepLaws | null;
   /** Law of a block's life, in the memory of an arena; made on demand by `knownBlockLaw`. */
   law: BlockLaw | null;
-  /** Numbers that it keeps. */
+  /** How many numbers it keeps. */
   readonly size: number;
 }
 
@@ -74,8 +74,8 @@ export function sortedLaunch(
 }
 
 /**
- * Whether the law of the units says how long blocks live: each slot has one unit at most, and no group crosses the end of a window. A sample
- * of the blocks would miss most of the longest, which decide when the launch ends.
+ * Whether the law of the units gives the lives of the blocks: each slot has at most one unit, and no group crosses the
+ * end of a window. A sample of the blocks would miss most of the longest, which decide when the launch ends.
  */
 function hasWindowLaw(
   { window, units }: SortedOrder,
@@ -86,7 +86,7 @@ function hasWindowLaw(
 
 const UNORDERED = { inOrder: null, means: null, steps: null, law: null };
 
-/** Blocks of units that are sorted, or in buckets, start in random order. */
+/** Puts blocks in random order, in which those of sorted or bucketed units start. */
 function randomlyPlaced(depths: Float64Array, groupsPerBlock: number, gridBlocks: number): readonly PlacedBlocks[] {
   return Array.from({ length: BLOCK_ORDERS }, (_, v) => {
     const random = arbitraryOrder(gridBlocks, 0);
@@ -95,10 +95,10 @@ function randomlyPlaced(depths: Float64Array, groupsPerBlock: number, gridBlocks
 }
 
 /**
- * A launch of units in a given order. See `sortedLaunch`.
- * @param launchOf its blocks, or a sample of them
- * @param startsInOrder whether the blocks do; else they start in random order
- * @param hasTrend whether they are longer in some parts of the launch
+ * Deals units in a given order out to a launch; see `sortedLaunch`.
+ * @param launchOf makes its blocks, or a sample of them
+ * @param startsInOrder whether the blocks start in order; else they start in random order
+ * @param hasTrend whether blocks live longer in some parts of the launch
  */
 export function orderedLaunch(
   launchOf: (isSample: boolean) => GivenLaunch,
@@ -109,9 +109,11 @@ export function orderedLaunch(
 ): KnownLaunch {
   const { groupsPerBlock, gridBlocks } = dealing;
   const isPlaced = !startsInOrder && everyBlock && canKnowBlocks(dealing);
-  // Blocks that start in random order are a law, unless each counts; so are many that do not change along the launch.
-  // A last block that is not full must not decide: blocks of another size have as many groups.
-  // Lanes of a flattened loop take longer to add up.
+  // Blocks that start in random order become a law, unless each counts. So do many blocks that are alike along the
+  // launch.
+  // The last block is not counted, because a partly empty one must not decide: blocks of another size have as many
+  // groups.
+  // Lanes of a flattened loop take longer to add up, so fewer groups are played.
   const played = dealing.loop === 'nested' ? PLAYED_GROUPS : PLAYED_GROUPS / 2;
   if (!isPlaced && (!startsInOrder || (gridBlocks - 1) * groupsPerBlock >= played)) {
     if (!startsInOrder || !hasTrend()) {
@@ -128,13 +130,13 @@ export function orderedLaunch(
   return { ...launch, placed, size: (1 + placed.length) * blocks.depths.length };
 }
 
-/** Depths of known blocks, the shortest of each first. */
+/** Depths of known blocks, each block's shortest first. */
 function sortedRows({ depths, groupsPerBlock: W }: KnownBlocks): Float64Array {
   for (let at = 0; at < depths.length; at += W) sortRow(depths, at, W);
   return depths;
 }
 
-/** @param arena where the law lives; `launch.law` is void once that is cleared */
+/** @param arena where the law lives; clearing it makes `launch.law` void */
 export function knownBlockLaw(launch: KnownLaunch, arena: Arena): BlockLaw {
   if (!launch.steps) {
     const known = launch.inOrder ?? launch.placed[0];

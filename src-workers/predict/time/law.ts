@@ -2,24 +2,30 @@ import type { ActivityProfile } from './activity.ts';
 import type { Arena } from './arena.ts';
 
 /**
- * Law of a block's life B in virtual time (iterations): how long its slot is taken, and how many of its groups are active
- * meanwhile. It depends on (workload, work-group width, balancing, W_b) alone, neither on the device nor on the grid.
+ * Law of a block's life B in virtual time (iterations): how long it holds its slot, and how many of its groups are
+ * active meanwhile. It depends on (workload, work-group width, balancing, W_b) alone, on neither the device nor the
+ * grid.
  */
 export interface BlockLaw {
   readonly groupsPerBlock: number;
   /** Share of the lanes of a block's last group that have units, 0 < … ≤ 1. */
   readonly lastFilled: number;
-  /** Whether blocks of a launch have these lives, each as often as the law says, rather than draws of it. */
+  /**
+   * Whether the blocks of a launch have exactly these lives, as often as the law says. Otherwise they are draws from
+   * it.
+   */
   readonly isKnown: boolean;
-  /** Where its arrays live, the ones made later too. */
+  /** Holds its arrays, including those that are made later. */
   readonly arena: Arena;
-  /** Records of `ROW_FIELDS` numbers, one for each step of the law: see `integralsInto`. */
+  /** Records of `ROW_FIELDS` numbers, one for each step of the law; see `integralsInto`. */
   readonly rows: Float64Array;
   /** Edges of the cells on which activity is tabulated, iterations, from 0. */
   readonly edges: Float64Array;
   /** Activity of a block from its start. */
   readonly fresh: ActivityProfile;
-  /** Ages of the block of a slot that has been busy for ever: records of weight, E[active groups] and their variance. */
+  /**
+   * Ages of the block in a slot that has been busy for ever: records of weight, E[active groups] and their variance.
+   */
   readonly ages: Float64Array;
   /** E[D] of a group, iterations. */
   readonly meanGroup: number;
@@ -27,17 +33,19 @@ export interface BlockLaw {
   readonly meanBlock: number;
   /** ∫ P(two given groups of a block are both active) dv, iterations. */
   readonly meanPair: number;
-  /** E[B²] / 2E[B]: mean residual life of a slot that has been busy for ever, iterations. */
+  /** E[B²] / 2E[B]: mean residual life in a slot that has been busy for ever, iterations. */
   readonly meanResidual: number;
   /** Standard deviation of B, iterations. */
   readonly blockDeviation: number;
   /** The longest life, iterations. */
   readonly longest: number;
-  /** The longest life that is not negligibly rare, iterations, and the probabilities that a group and a block reach it. */
+  /** The longest life that is not negligibly rare, iterations. */
   readonly top: number;
+  /** P(a group lives that long). */
   readonly topShare: number;
+  /** P(a block lives that long). */
   readonly topBlockShare: number;
-  /** Every step of the law is at a whole number of iterations. */
+  /** Whether every step of the law is at a whole number of iterations. */
   readonly lattice: boolean;
   /** Activity of a slot that has been busy for ever; made on demand by `stationaryProfile`. */
   stationary: ActivityProfile | null;
@@ -46,36 +54,37 @@ export interface BlockLaw {
 }
 
 /**
- * The renewal process of a block slot that is refilled the moment its block ends: how many blocks start at each point of
- * a grid of virtual time, per slot. It grows on demand; what is computed never depends on the order of the questions.
+ * The renewal process of a block slot that is refilled the moment its block ends: how many blocks start in a slot at
+ * each point of a grid of virtual time. It grows on demand, and no result depends on the order of the questions.
  */
 export interface Renewal {
   readonly law: BlockLaw;
   /** Spacing of the grid, iterations. */
   readonly step: number;
-  /** Points after which the process is taken as stationary. */
+  /** The process is taken as stationary after this many points. */
   readonly points: number;
-  /** Expected starts of a slot at each grid point; `starts[0]` ≥ 1. Valid below `known`. */
+  /** Expected starts in a slot at each grid point; `starts[0]` ≥ 1. Valid below `known`. */
   starts: Float64Array;
   /** Expected starts up to and including each point. */
   started: Float64Array;
   known: number;
   /** P(B > i·step). */
   readonly alive: Float64Array;
-  /** P(B = i·step) with lives rounded to the grid, and the first and last i > 0 of positive probability. */
+  /** P(B = i·step) with lives rounded to the grid. */
   readonly masses: Float64Array;
+  /** The first i > 0 of positive probability. */
   readonly firstMass: number;
   readonly lastMass: number;
   /**
-   * Means over [i·step, (i+1)·step) of P(group active) and P(two groups active), and the sum of the first before i: three
-   * numbers each.
+   * Three numbers for each i: means over [i·step, (i+1)·step) of P(group active) and P(two groups active), and the sum
+   * of the first before i.
    */
   readonly ages: Float64Array;
-  /** Means over the slots at every so many points: `SAMPLE_FIELDS` numbers each. Valid below `sampled`. */
+  /** Means over the slots at every `pointsPerSample` points: `SAMPLE_FIELDS` numbers each. Valid below `sampled`. */
   samples: Float64Array;
   sampled: number;
   readonly pointsPerSample: number;
-  /** Last dispatches that were asked for, by their point. */
+  /** The dispatches that were computed last, by their point. */
   readonly dispatches: Map<number, Dispatch>;
 }
 
@@ -83,9 +92,12 @@ export interface Renewal {
 export interface Dispatch {
   /** Stretches of time up to the dispatch: `PHASE_FIELDS` numbers each. */
   readonly phases: Float64Array;
-  /** Mean P(block, group, two groups active) of a slot in each cell after the point, of earlier blocks: three numbers each. */
+  /**
+   * Mean P(block, group, two groups active) of the earlier blocks of a slot, in each cell after the point: three
+   * numbers each.
+   */
   readonly left: Float64Array;
-  /** The same with the blocks that start at the point itself, `startedThere` of a block per slot. */
+  /** The same including the blocks that start at the point itself, `startedThere` of a block for each slot. */
   readonly profile: ActivityProfile;
   startedThere: number;
 }

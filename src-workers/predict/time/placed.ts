@@ -13,19 +13,20 @@ function scratchOf(length: number): Float64Array {
   return scratch;
 }
 
-/** Time of a launch of at most one wave whose blocks are known, cycles: see `slowestCycles`. */
+/** Time of a launch of at most one wave whose blocks are known, cycles; see `slowestCycles`. */
 export function placedCycles(blocks: PlacedBlocks, multiprocessors: number, cyclesPerIteration: CycleTable): number {
   const M = Math.min(multiprocessors, blocks.order.length);
   return slowestCycles(blocks, blocks.order, null, M, cyclesPerIteration);
 }
 
 /**
- * Time in which multiprocessors run the blocks that they hold to their ends, cycles: the k-th held block is on multiprocessor
- * k mod M, each multiprocessor takes ∫ t(w(v)) dv. Computed in full for the few that an estimate says are slowest.
+ * Time in which multiprocessors run the blocks that they hold to their ends, cycles. The k-th held block is on
+ * multiprocessor k mod M, and each multiprocessor takes ∫ t(w(v)) dv. It is computed in full only for those that an
+ * estimate finds slowest.
  * @param held which of the blocks, at least one
- * @param elapsed iterations that each held block has run already; `null` where they all start
+ * @param elapsed iterations that each held block has already run; `null` where all of them start now
  * @param multiprocessors M
- * @param clocks cycles at which each multiprocessor is then; `null` for 0
+ * @param clocks cycles that each multiprocessor has already run; `null` for 0
  */
 export function slowestCycles(
   { means, lives, groupsPerBlock: W, depths }: KnownBlocks,
@@ -41,7 +42,7 @@ export function slowestCycles(
   estimate.fill(-1);
   const own = scratchOf(Math.ceil(G / M) * W);
   for (let s = 0; s < M; s++) {
-    // As if all groups of a block were its mean, except for the longest of all; longest first.
+    // The estimate gives all groups of a block its mean depth, except the deepest group of all.
     let count = 0;
     let longest = 0;
     for (let b = s; b < G; b += M) {

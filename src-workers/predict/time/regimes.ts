@@ -16,21 +16,21 @@ import {
   oneWaveCycles,
 } from './waves.ts';
 
-/** A launch whose time is asked for. */
+/** A launch to be timed. */
 export interface TimedLaunch {
-  /** The blocks, or those with more units per slot. */
+  /** The blocks, or those of them with more units per slot. */
   readonly residency: Residency;
   /** G: blocks that get work, integer ≥ 1. */
   readonly gridBlocks: number;
-  /** M, integer ≥ 1 */
+  /** M, integer ≥ 1. */
   readonly multiprocessors: number;
   /** Every block with its depths, in equally likely orders, where they are known and all fit the device at once. */
   readonly placed: readonly PlacedBlocks[];
   /** Blocks of units in a given order, which start in it; else `null`. */
   readonly inOrder: KnownBlocks | null;
-  /** Where the grid does not divide the units: the blocks with one unit per slot fewer; else `null`. */
+  /** The blocks with one unit per slot fewer, where the grid does not divide the units; else `null`. */
   readonly shorter: Residency | null;
-  /** Blocks with more units, first in the launch; below one, the part of one block's slots that have more. */
+  /** Blocks with more units, which come first. Below 1 it is the share of one block's slots that have more. */
   readonly fullerBlocks: number;
   /** Mean units that a lane fetches, where lanes fetch from one counter; else 0. */
   readonly fetchedUnits: number;
@@ -39,14 +39,14 @@ export interface TimedLaunch {
 /** One way to compute the time of a launch. */
 export interface Regime {
   readonly id: RegimeId;
-  /** Whether it is the way for this launch, given that none before it in the table is. */
+  /** Whether this is the way for the launch, given that none before it in the table is. */
   when(launch: TimedLaunch): boolean;
   /** Expected time, cycles. */
   cycles(launch: TimedLaunch): number;
 }
 
 /**
- * The ways to compute the time of a launch: the first one that fits is taken. Titles, sources and measured accuracies
+ * The ways to compute the time of a launch. The first one that fits is taken. Titles, sources and measured accuracies
  * are in `domain/regime.ts`, for the interface.
  */
 export const REGIMES: readonly Regime[] = [
@@ -118,7 +118,7 @@ function knownBlocksCycles({ placed, multiprocessors, residency }: TimedLaunch):
   return sum / placed.length;
 }
 
-/** Whether lanes fetch more than one unit each and some multiprocessors hold one block more than the others. */
+/** Whether lanes fetch more than one unit each, while some multiprocessors hold one block more than the others. */
 function isUnevenFetch({ fetchedUnits, gridBlocks, multiprocessors, residency }: TimedLaunch): boolean {
   return (
     fetchedUnits > 1 &&
@@ -129,8 +129,8 @@ function isUnevenFetch({ fetchedUnits, gridBlocks, multiprocessors, residency }:
 }
 
 /**
- * Groups on multiprocessors with fewer blocks are faster and fetch more of the units, so that all run out together, after
- * the iterations of a group at the mean speed of all. The first unit of every lane is its own whatever the speed.
+ * Groups on multiprocessors with fewer blocks are faster and fetch more of the units. So all run out together, after
+ * the iterations of a group at the mean speed of all. The first unit of every lane is its own at any speed.
  */
 function unevenFetchCycles({ residency, gridBlocks, multiprocessors, fetchedUnits }: TimedLaunch): number {
   const { cyclesPerIteration, block } = residency;
@@ -146,13 +146,16 @@ function unevenFetchCycles({ residency, gridBlocks, multiprocessors, fetchedUnit
   return together + (at(gridBlocks) - together) / fetchedUnits;
 }
 
-/** The first blocks have one unit per slot more: between the launches of either kind alone, as the shares of blocks are. */
+/**
+ * The first blocks have one unit per slot more. The time lies between the launches of either kind alone, by their
+ * shares.
+ */
 function unevenGridCycles(launch: TimedLaunch): number {
   const { residency, shorter, fullerBlocks, gridBlocks, multiprocessors } = launch;
   const at = (kind: Residency, blocks: number): number => launchCycles(plainLaunch(kind, blocks, multiprocessors));
   const none = at(shorter!, gridBlocks);
   if (fullerBlocks < 1) {
-    // A part of the slots of one block.
+    // Only some slots of one block have a unit more.
     const one = unevenGridCycles({ ...launch, fullerBlocks: 1 });
     return none + fullerBlocks * Math.max(0, one - none);
   }

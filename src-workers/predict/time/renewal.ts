@@ -14,17 +14,17 @@ import { take, type Arena } from './arena.ts';
 import { blockSurvivalInto, integralsFrom, integralsInto } from './block-law.ts';
 import type { BlockLaw, Dispatch, Renewal } from './law.ts';
 
-/** Iterations; mean and variance of the active groups of a slot. */
+/** Numbers of a phase: its iterations, and mean and variance of the active groups of a slot. */
 export const PHASE_FIELDS = 3;
 
-/** The renewal process of a block law; prepared once. */
+/** The renewal process of a block law, prepared once. */
 export function renewalOf(law: BlockLaw): Renewal {
   return (law.renewal ??= prepareRenewal(law));
 }
 
 /**
- * Blocks per slot after which a multiprocessor is taken as stationary: the phase of the waves fades as
- * exp(−2π²·waves·(σ_B/E[B])²), and ages need some residual lives.
+ * Blocks per slot after which a multiprocessor is taken as stationary. The phase of the waves fades as
+ * exp(−2π²·waves·(σ_B/E[B])²), and ages need several residual lives.
  */
 export function wavesUntilStationary({ meanBlock, meanResidual, blockDeviation }: BlockLaw): number {
   const variation = blockDeviation / meanBlock;
@@ -43,7 +43,7 @@ function prepareRenewal(law: BlockLaw): Renewal {
   const points = Math.ceil((wavesUntilStationary(law) * meanBlock) / grid);
   const span = Math.min(points, Math.floor(law.longest / grid + 0.5) + 1);
   const alive = take(arena, span + 1);
-  // Just below the cell's end, so that a whole number of iterations on the edge rounds up like every other.
+  // The offset is just below half a cell, so that a life on the edge rounds up like every other.
   blockSurvivalInto(alive, law, 0.5 * grid * (1 - 1e-12), grid * (1 - 1e-12));
   const masses = take(arena, span + 1);
   let mean = 0;
@@ -58,7 +58,8 @@ function prepareRenewal(law: BlockLaw): Renewal {
     if (lastMass === 0 && firstMass === 0) firstMass = i;
     lastMass = i;
   }
-  // Rounding to the grid must not change the mean life, or the waves drift; unless a tail lies beyond the grid.
+  // Rounding to the grid must not change the mean life, or the waves would drift. A tail beyond the grid makes this
+  // impossible.
   const step = alive[span] < 1e-9 ? meanBlock / mean : grid;
   blockSurvivalInto(alive, law, 0, step);
   const times = Float64Array.from({ length: span + 2 }, (_, i) => i * step);
@@ -95,12 +96,15 @@ function grown(arena: Arena, values: Float64Array, length: number): Float64Array
   return larger;
 }
 
-/** Extends the process until `waves` blocks have started per slot or it is stationary; returns the last point known. */
+/**
+ * Extends the process until `waves` blocks have started per slot or it is stationary.
+ * @returns the last point known
+ */
 export function extendRenewal(renewal: Renewal, waves: number): number {
   const { masses, points, firstMass, lastMass } = renewal;
   let { starts, started, known: k } = renewal;
   if (k > 0 && started[k - 1] >= waves) return k - 1;
-  // Lives that round to nothing are followed by another start at once.
+  // A life that rounds to nothing is followed by another start at once.
   const again = 1 / (1 - masses[0]);
   let sum = k === 0 ? 0 : started[k - 1];
   while (k < points && sum < waves) {
@@ -122,10 +126,10 @@ export function extendRenewal(renewal: Renewal, waves: number): number {
   return k - 1;
 }
 
-/** Of a sample: mean over the slots of P(group active) and P(two groups active). */
+/** Numbers of a sample: means over the slots of P(group active) and P(two groups active). */
 const SAMPLE_FIELDS = 2;
 
-/** Writes what the slots do in the cell after grid point `k`. */
+/** Writes the activity of the slots in the cell after grid point `k`. */
 function sampleInto(out: Float64Array, at: number, { starts, ages }: Renewal, k: number): void {
   let group = 0;
   let pair = 0;
@@ -139,7 +143,7 @@ function sampleInto(out: Float64Array, at: number, { starts, ages }: Renewal, k:
   out[at + 1] = pair;
 }
 
-/** The time before grid point `k`, sample by sample. */
+/** The phases before grid point `k`, sample by sample. */
 function phasesBefore(renewal: Renewal, k: number): Float64Array {
   const { law, starts, ages, step, pointsPerSample } = renewal;
   const W = law.groupsPerBlock;
@@ -167,7 +171,7 @@ function phasesBefore(renewal: Renewal, k: number): Float64Array {
     sampleInto(phases, at + 1, renewal, whole * pointsPerSample + (rest >> 1));
     counted += rest * phases[at + 1];
   }
-  // Samples stand for the points around them; the total of the active groups is known.
+  // Samples stand for the points around them, and are scaled to the known total of the active groups.
   let total = 0;
   const last = ages.length - 3;
   const all = ages[last + 2] + ages[last];
@@ -182,11 +186,11 @@ function phasesBefore(renewal: Renewal, k: number): Float64Array {
   return phases;
 }
 
-/** Activity of a slot after grid point `k`, of the blocks that started before `k`. */
+/** Activity of a slot after grid point `k`, from blocks that started before `k`. */
 function leftAfter(renewal: Renewal, k: number): Float64Array {
   const { law, starts, step, alive } = renewal;
   const left = take(law.arena, 3 * (law.edges.length - 1)).fill(0);
-  // Blocks of nearly the same age are taken together.
+  // Blocks of nearly the same age are added together.
   let weight = 0;
   let moment = 0;
   let activity = 0;
@@ -209,7 +213,7 @@ function leftAfter(renewal: Renewal, k: number): Float64Array {
   return left;
 }
 
-/** Adds the activity of a share of the slots whose blocks are `age` iterations old. */
+/** Adds the activity of a share of the slots, whose blocks are `age` iterations old. */
 function addBlocks(out: Float64Array, law: BlockLaw, share: number, age: number): void {
   const { edges, longest } = law;
   let count = edges.length;

@@ -1,7 +1,10 @@
 import type { BlockLaw } from './law.ts';
 import type { CycleTable } from './cycles.ts';
 
-/** A block law on multiprocessors that hold R blocks, with the cycles of their iterations: everything about a launch but its grid. */
+/**
+ * A block law on multiprocessors that hold R blocks, with the cycles of their iterations: everything about a launch
+ * except its grid.
+ */
 export interface Residency {
   readonly block: BlockLaw;
   /** R */
@@ -9,7 +12,7 @@ export interface Residency {
   readonly cyclesPerIteration: CycleTable;
   /** E[t(w)] of a multiprocessor that has been busy for ever, cycles per iteration; NaN until asked for. */
   stationaryCyclesPerIteration: number;
-  /** Time of the drain of so many multiprocessors that have been busy for ever, cycles; NaN until asked for. */
+  /** Cycles in which `stationaryMultiprocessors` that have been busy for ever drain; NaN until asked for. */
   stationaryDrain: number;
   stationaryMultiprocessors: number;
 }

@@ -10,9 +10,9 @@ import type { Residency } from './residency.ts';
 /** A grid of independent blocks on M multiprocessors. */
 export interface Wave {
   readonly residency: Residency;
-  /** G, integer ≥ 1 */
+  /** G, integer ≥ 1. */
   readonly gridBlocks: number;
-  /** M, integer ≥ 1 */
+  /** M, integer ≥ 1. */
   readonly multiprocessors: number;
 }
 
@@ -26,7 +26,7 @@ export function isOneWave({ residency, gridBlocks, multiprocessors }: Wave): boo
   return gridBlocks <= residency.residentBlocks * multiprocessors;
 }
 
-/** Whether the launch is over before the phase of its waves is forgotten. */
+/** Whether the launch ends before its waves have drifted out of phase. */
 export function isFewWaves({ residency, gridBlocks, multiprocessors }: Wave): boolean {
   const { block, residentBlocks } = residency;
   const waves = gridBlocks / (multiprocessors * residentBlocks);
@@ -35,7 +35,7 @@ export function isFewWaves({ residency, gridBlocks, multiprocessors }: Wave): bo
   return started[last] >= nearly;
 }
 
-/** No imbalance at all: whole waves in step, exactly as the simulator plays them. Cycles. */
+/** Cycles of a launch without any imbalance: whole waves in step, exactly as the simulator plays them. */
 export function equalBlocksCycles({ residency, gridBlocks, multiprocessors }: Wave): number {
   const { block, residentBlocks, cyclesPerIteration } = residency;
   const perMultiprocessor = Math.ceil(gridBlocks / multiprocessors);
@@ -50,7 +50,10 @@ function knownLives({ fresh, isKnown }: BlockLaw, gridBlocks: number): KnownLive
   return isKnown ? { fresh, gridBlocks } : null;
 }
 
-/** All blocks start at once, so the drain is everything; some multiprocessors hold one block more. Cycles. */
+/**
+ * Cycles of a launch whose blocks all start at once: the drain is everything, and some multiprocessors hold one block
+ * more.
+ */
 export function oneWaveCycles({ residency, gridBlocks, multiprocessors }: Wave): number {
   const { block, cyclesPerIteration } = residency;
   const { fresh, groupsPerBlock: W } = block;
@@ -61,7 +64,7 @@ export function oneWaveCycles({ residency, gridBlocks, multiprocessors }: Wave):
   return few > 0 ? Math.max(full, drainCycles(fresh, few, multiprocessors, cyclesPerIteration, few * W, lives)) : full;
 }
 
-/** Blocks start as the renewal equation says until all have started; then the device drains. Cycles. */
+/** Cycles of a launch whose blocks start as the renewal equation says until all have started, and which then drains. */
 export function fewWavesCycles(wave: Wave): number {
   const untied = untiedCycles(wave);
   const tied = tiedShare(wave);
@@ -78,7 +81,7 @@ export function fewWavesCycles(wave: Wave): number {
 /** The renewal process up to the start of the last block. */
 function renewalUpTo(block: BlockLaw, waves: number, slots: number) {
   const renewal = renewalOf(block);
-  // All but half a block have started then: whole waves of even blocks must not wait for rounding.
+  // All but half a block have started then, because whole waves of even blocks must not wait for rounding.
   const nearly = waves - 0.5 / slots;
   const last = extendRenewal(renewal, nearly);
   return { renewal, nearly, last, started: renewal.started };
@@ -102,15 +105,15 @@ function untiedCycles({ residency, gridBlocks, multiprocessors }: Wave): number 
     cycles += phases[i] * meanCycles(cyclesPerIteration, R * phases[i + 1], Math.sqrt(R * phases[i + 2]), R * W);
   const drain = drainCycles(profile, R, multiprocessors, cyclesPerIteration, R * W, knownLives(block, gridBlocks));
   if (drain >= block.meanBlock * cyclesPerIteration[R * W]) return cycles + drain;
-  // Some block starts last for certain, though each slot has it with a small probability.
+  // Some block surely starts last, though any given slot has it with a small probability.
   return cycles + Math.max(drain, lastBlockCycles(block.fresh, profile, R, cyclesPerIteration, R * W));
 }
 
 /**
- * Probability that all multiprocessors end the waves before the last one at the same instant, since all their groups have
- * the longest life there is, except for as many as make no difference to t(w). Then the blocks of the last wave are
- * dealt out evenly; otherwise the first multiprocessors to be free take as many as they can hold.
- * It is at most the probability that no block ends early, whose slot would be filled again at once.
+ * Probability that all multiprocessors end the waves before the last one at the same instant, because all their groups
+ * have the longest life there is, except for so few that t(w) stays the same. Then the blocks of the last wave are
+ * dealt out evenly. Otherwise the first multiprocessors to be free take all they can hold. It is at most the
+ * probability that no block ends early, since its slot would be filled again at once.
  */
 function tiedShare({ residency, gridBlocks, multiprocessors }: Wave): number {
   const { block, residentBlocks: R, cyclesPerIteration } = residency;
@@ -118,7 +121,7 @@ function tiedShare({ residency, gridBlocks, multiprocessors }: Wave): number {
   const shorter = 1 - topShare;
   if (shorter > RARELY_LONGEST) return 0;
   const groups = R * W;
-  // Binomial: no shorter group, one, and so on.
+  // A binomial sum: no shorter group, one, and so on.
   let term = Math.pow(topShare, groups);
   let even = term;
   for (
@@ -135,8 +138,8 @@ function tiedShare({ residency, gridBlocks, multiprocessors }: Wave): number {
 }
 
 /**
- * A multiprocessor in its stationary state until the last dispatch, then the drain. By Wald's identity the blocks of a slot
- * take waves·E[B] iterations, the residual life at the last dispatch included. Cycles.
+ * Cycles of a launch that is stationary until the last dispatch and then drains. By Wald's identity the blocks of a
+ * slot take waves·E[B] iterations, including the residual life at the last dispatch.
  */
 export function manyWavesCycles({ residency, gridBlocks, multiprocessors }: Wave): number {
   const { block, residentBlocks: R, cyclesPerIteration } = residency;
@@ -160,8 +163,8 @@ export function manyWavesCycles({ residency, gridBlocks, multiprocessors }: Wave
 }
 
 /**
- * E[t(w)] of a multiprocessor whose slots are of all ages: by the age of one slot exactly, with the others as a normal sum,
- * since one slot's activity is far from normal.
+ * E[t(w)] of a multiprocessor whose slots are of all ages. The age of one slot is exact and the others are a normal
+ * sum, since a single slot's activity is far from normal.
  */
 function stationaryCyclesPerIteration({ block, residentBlocks: R, cyclesPerIteration }: Residency): number {
   const { ages, meanBlock, meanGroup, meanPair, groupsPerBlock: W } = block;

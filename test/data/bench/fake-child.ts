@@ -8,7 +8,7 @@ import type { BenchRecord } from '../../../src-workers/domain/benchmark.ts';
 import { unwrap } from '../../../src-workers/domain/result.ts';
 
 export interface FakeBench {
-  /** Of the device; `fake` if left out. */
+  /** Fingerprint of the device; `fake` if left out. */
   readonly fingerprint?: string;
   readonly name?: string;
   readonly multiprocessors?: number;

@@ -48,7 +48,7 @@ export async function spmvReference(matrix: string): Promise<SpmvReference> {
   return { x, y, lengths, largest };
 }
 
-/** Of the largest row sum: some tens of single-precision roundings. */
+/** The tolerance is relative to the largest row sum: some tens of single-precision roundings. */
 const TOLERANCE = 2e-6;
 
 /** Writes sources, vectors and manifest for a matrix into a folder. @param matrix absolute path */

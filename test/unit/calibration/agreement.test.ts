@@ -77,7 +77,8 @@ describe('agreement, by hand', () => {
 
   it('counts regret over the measured best, and what random search would have needed', () => {
     const result = agree({ predictedMs: of(1, 2, 3, 4, 5, 6), measuredMs: of(20, 12, 30, 10, 40, 50) });
-    // Of 20 choices of three the least is 10 in ten, 12 in six, 20 in three, 30 in one: 13.1; of four, 11.2.
+    // Among the 20 choices of three, the least is 10 in ten, 12 in six, 20 in three and 30 in one: 13.1 on average.
+    // With four it is 11.2.
     expect(result.shortlists).toMatchObject([
       { k: 1, bestMs: 20, regret: 1, randomMeasurements: 2, evenChanceMeasurements: 1 },
       { k: 2, bestMs: 12, randomMeasurements: 4, evenChanceMeasurements: 2 },

@@ -24,7 +24,7 @@ describe('how often a group asks the counter', () => {
     // The first unit of each is fetched before the first iteration.
     expect(fetches!.fetchers).toBe(32);
     expect(fetches!.additions).toBe(32 * 15);
-    // Of lanes that start a unit with probability 1/20 in any iteration, one of 32 does with 1 − 0.95³² = 0.81.
+    // Lanes start a unit with probability 1/20 in any iteration, so one of 32 does with 1 − 0.95³² = 0.81.
     expect(Math.abs(fetches!.events / fetches!.iterations / (1 - 0.95 ** 32) - 1)).toBeLessThan(0.01);
     // Lanes start a unit every 20 iterations; the units run out when 16 are started.
     expect(Math.abs(fetches!.iterations / (15 * 20) - 1)).toBeLessThan(0.01);
@@ -64,7 +64,7 @@ describe('what a fetch costs', () => {
     const cost = fetchCost(device, fetches, 1000, 1);
     expect(cost).toEqual({ startCycles: 32_000, iterations: 100, latencyCycles: 0.8 * 300, counterCycles: 3200 });
     expect(fetchCycles(pipeline, cost, 8)).toBeCloseTo(32_000 + 100 * (3200 - 500), 3);
-    // Of few groups the latency decides; of many, that issue alone keeps busy, nothing does.
+    // With few groups the latency decides. With many groups, which issue alone keeps busy, nothing does.
     const few = fetchCost(device, fetches, 10, 1);
     expect(fetchCycles(pipeline, few, 8)).toBeCloseTo(320 + 100 * 240, 3);
     expect(fetchCycles({ ...pipeline, issueCycles: 500 }, few, 8)).toBeCloseTo(320, 3);

@@ -144,7 +144,7 @@ describe('units of an image by tiles', () => {
       { length: spaceSize(plan.axes) },
       (_, design) => describeDesign(predictor, design).invalid,
     );
-    // Of each width none, then slots that fetch, for which it means nothing where they lie.
+    // Each width has `none` first, then slots that fetch, for which the place of a unit in its block means nothing.
     expect(reasons).toEqual([null, null, null, ...Array.from({ length: 5 }, () => 'block-shape')]);
     const taller = await planOf(oneDesign({ workload: image(256, 8), axes: { ...axes, blockWidth: [16] } }));
     expect(describeDesign(createPredictor(taller), 0).invalid).toBe('block-shape');
