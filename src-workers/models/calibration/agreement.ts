@@ -7,32 +7,33 @@ import { bestOfFirst, evenChanceMeasurements, randomMeasurements } from './searc
 export interface MeasuredDesigns {
   readonly predictedMs: Float64Array;
   readonly measuredMs: Float64Array;
-  /** Half width of the 95 % interval of each measured time, ms; NaN where it is not known. */
+  /** Half width of the 95 % interval of each measured time, ms; NaN where it is unknown. */
   readonly halfWidthMs?: Float64Array | undefined;
-  /** Where the designs are on each axis. */
+  /** The position of each design on each axis. */
   readonly axes?: readonly { readonly axis: string; readonly values: readonly (string | number)[] }[] | undefined;
-  /** Valid designs of the run they were taken from; as many as measured where nothing else is said. */
+  /** Valid designs of the run that they come from; the number of measured designs if left out. */
   readonly designsOfRun?: number | undefined;
 }
 
 /** A figure with its 95 % bootstrap interval over designs; `null` with too few designs for one. */
 export interface Estimate {
-  /** NaN where it does not exist: a correlation of equal values. */
+  /** NaN where the figure does not exist, such as a correlation of equal values. */
   readonly value: number;
   readonly interval: { readonly low: number; readonly high: number } | null;
 }
 
-/** What measuring the first k designs of the model's ranking finds, beside measuring designs at random. */
+/** What measuring the first k designs of the model's ranking finds, compared with measuring designs at random. */
 export interface Shortlist {
   readonly k: number;
-  /** Measured time of the best of them, ms; expected, where equal predictions leave their order open. */
+  /** Measured time of the best of them, ms. It is an expectation where equal predictions leave their order open. */
   readonly bestMs: number;
-  /** Over the measured best of all, less 1: ≥ 0. */
+  /** `bestMs` over the best measured time of all designs, less 1: ≥ 0. */
   readonly regret: number;
-  /** Whether the interval of `bestMs` reaches down to that of the measured best; `null` where they are not known. */
+  /** Whether the interval of `bestMs` reaches down to that of the measured best; `null` where intervals are unknown. */
   readonly withinNoise: boolean | null;
-  /** Fewest random measurements whose best is expected to be as good, and those with an even chance of it. */
+  /** The fewest random measurements whose best is expected to be as good. */
   readonly randomMeasurements: number;
+  /** The fewest random measurements that have an even chance of it. */
   readonly evenChanceMeasurements: number;
 }
 
@@ -48,11 +49,11 @@ export interface AxisResiduals {
   readonly axis: string;
   /**
    * Share of the residuals' variance that the axis alone explains, 0…1, less what as many groups explain by chance (ε²;
-   * Kelley, Proc. Natl. Acad. Sci. 21 (1935), doi:10.1073/pnas.21.9.554); `null` where every value has one design, or
-   * all are equal.
+   * Kelley, Proc. Natl. Acad. Sci. 21 (1935), doi:10.1073/pnas.21.9.554). `null` where every value has one design, or
+   * where all residuals are equal.
    */
   readonly explained: number | null;
-  /** Numbers ascending, texts in order of appearance. */
+  /** Numbers are ascending, texts in order of appearance. */
   readonly values: readonly AxisValueResiduals[];
 }
 
@@ -67,36 +68,36 @@ export interface Agreement {
   readonly pearson: Estimate;
   /** Median of measured/predicted: the best single factor on the predictions. */
   readonly scale: Estimate;
-  /** After the scale. */
+  /** Median error of the scaled predictions. */
   readonly medianError: Estimate;
   readonly p95Error: Estimate;
   readonly unscaled: { readonly medianError: number; readonly p95Error: number };
   /** ln(measured / (scale · predicted)) of each design. */
   readonly residuals: Float64Array;
-  /** The axis that explains most first. */
+  /** The axis that explains most comes first. */
   readonly axes: readonly AxisResiduals[];
   readonly shortlists: readonly Shortlist[];
-  /** What a reader must know of the figures, one sentence each. */
+  /** What a reader must know about the figures, one sentence each. */
   readonly notes: readonly string[];
 }
 
 export interface AgreementOptions {
-  /** For the bootstrap. */
+  /** Randomness for the bootstrap. */
   readonly uniform: UniformSource;
   /** Lengths of the shortlists; those beyond the number of designs are left out. */
   readonly shortlists?: readonly number[];
 }
 
 const SHORTLISTS = [1, 2, 5, 10, 20];
-/** Fewer designs than this resampled say nothing of the spread of others. */
+/** With fewer designs, resampling says nothing about the spread of others. */
 const MIN_BOOTSTRAP = 8;
 const RESAMPLES = 1000;
-/** Designs drawn in all; fewer resamples of many designs do, as their intervals are narrow. */
+/** Designs that are drawn in all. Many designs need fewer resamples, because their intervals are narrow. */
 const MAX_DRAWN = 400_000;
 const MIN_RESAMPLES = 100;
 
 /**
- * Agreement of predictions with measurements over the measured designs.
+ * Judges how well predictions agree with measurements, over the measured designs.
  * @returns `bad-input` where columns differ in length, fewer than 2 designs were measured, or a time is not positive
  */
 export function agreement(input: MeasuredDesigns, options: AgreementOptions): Result<Agreement> {
@@ -169,8 +170,8 @@ function figuresOf(predicted: Float64Array, measured: Float64Array): Figures {
 }
 
 /**
- * Percentile intervals over resampled designs. Source: Efron, Ann. Statist. 7 (1979), doi:10.1214/aos/1176344552.
- * A resample of which a correlation does not exist is left out of that correlation's interval.
+ * Percentile intervals over resampled designs. Source: Efron, Ann. Statist. 7 (1979), doi:10.1214/aos/1176344552. A
+ * resample for which a correlation does not exist does not count for that correlation.
  */
 function bootstrap(
   predicted: Float64Array,

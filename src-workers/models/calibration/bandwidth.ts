@@ -5,32 +5,32 @@ import { maxRateCurve, saturatingCores, type BandwidthCurve, type MemorySystem }
 /** A STREAM measurement on the first `cores` cores. */
 export interface MeasuredBandwidth {
   readonly cores: number;
-  /** 10⁹ bytes per second, of all these cores together. */
+  /** 10⁹ bytes per second, for all these cores together. */
   readonly bandwidthGbS: number;
 }
 
 export interface BandwidthCalibration {
-  /** BW_i by cores, from 0 to the most that were measured; measured where they were, linear between. */
+  /** BW_i by cores, from 0 to the most that were measured, with straight lines between the measurements. */
   readonly curve: BandwidthCurve;
   readonly measuredAt: readonly number[];
-  /** β: bandwidth of one core; ρ: the highest of any number. */
+  /** β, the bandwidth of one core, and ρ, the highest bandwidth of any number of cores. */
   readonly memory: MemorySystem;
   /** ⌈ρ/β⌉. */
   readonly saturatingCores: number;
-  /** Fewest cores whose measured bandwidth is within 5 % of ρ. */
+  /** The fewest cores whose measured bandwidth is within 5 % of ρ. */
   readonly kneeCores: number;
   /** Largest |min(iβ, ρ) / BW_i − 1| over the measured numbers of cores: how far the two-parameter curve is off. */
   readonly maxRateError: number;
 }
 
-/** Bandwidth that counts as the whole. */
+/** Share of ρ that counts as the whole bandwidth. */
 const KNEE_FRACTION = 0.95;
 
 /**
- * The staircase of contention from measurements: BW_i for every number of cores (Langguth, Cai, Trotter). Several
- * measurements of one number count by their median.
+ * The staircase of contention from measurements: BW_i for every number of cores (Langguth, Cai, Trotter). Where a
+ * number of cores was measured several times, the median counts.
  *
- * @returns `bad-input` without one core, which β needs, or where a bandwidth is not positive
+ * @returns `bad-input` without a measurement of one core, which β needs, or where a bandwidth is not positive
  */
 export function calibrateBandwidth(measured: readonly MeasuredBandwidth[]): Result<BandwidthCalibration> {
   const bad = measured.find(

@@ -16,24 +16,29 @@ export interface DivergenceFit {
   readonly baseCycles: Readonly<Record<LoopKernel, number | null>>;
   readonly cyclesPerDivergentBranch: number;
   readonly branchStandardError: number | null;
-  /** Spilling one chunk of the reconvergence stack and loading it back; `null` where the times show no such step. */
+  /**
+   * Cycles to spill one chunk of the reconvergence stack and load it back; `null` where the times show no such step.
+   */
   readonly cyclesPerSpillAndLoad: number | null;
   readonly spillStandardError: number | null;
-  /** Measured less fitted cycles, in order of the runs. */
+  /** Measured less fitted cycles, in the order of the runs. */
   readonly residuals: Float64Array;
   /** Share of the variance within each kernel that the fit explains, 0…1. */
   readonly explained: number;
 }
 
-/** A spill step is reported where it is this many standard errors above 0: beyond chance in some tens of runs. */
+/**
+ * A spill step is reported only where it is this many standard errors above 0, which chance does not reach in some tens
+ * of runs.
+ */
 const SPILL_SIGNIFICANCE = 4;
 
 /**
- * Least squares of cycles = base + a·(divergent branches) + s·(spills), counts by the emulated reconvergence stack: a
- * is the slope over n, s the step from n = 16 on. Without the step where it is not beyond chance: a device without such
- * a stack.
+ * Least squares of cycles = base + a·(divergent branches) + s·(spills), with the counts of the emulated reconvergence
+ * stack. a is the slope over n, and s the step from n = 16 on. Where the step is not beyond chance it is left out: the
+ * device has no such stack.
  *
- * @returns `bad-input` with fewer than 4 runs, fewer than two numbers of lanes, or cycles that are no numbers
+ * @returns `bad-input` with fewer than 4 runs, fewer than two numbers of lanes, or cycles that are not numbers
  */
 export function fitDivergence(runs: readonly DivergentRun[]): Result<DivergenceFit> {
   const bad = runs.findIndex(

@@ -4,44 +4,44 @@ import { shuffle, type UniformSource } from '../../numeric/random.ts';
 import { MAD_TO_DEVIATION, median, sortedQuantile, spearman } from '../../numeric/statistics.ts';
 import { solveSymmetric } from '../../numeric/symmetric.ts';
 
-/** A parameter of a model that times are fitted with. */
+/** A parameter of the model that is fitted. */
 export interface FitParameter {
   readonly name: string;
-  /** Its value without the data, kept where the data do not determine it. */
+  /** Its value without data, which it keeps where the data do not determine it. */
   readonly initial: number;
   readonly lower: number;
-  /** > lower; may be Infinity. */
+  /** Upper bound, above `lower`; may be Infinity. */
   readonly upper: number;
   /** The fit moves the parameter itself, or its logarithm (then lower > 0). */
   readonly coordinate: 'linear' | 'log';
-  /** Step of numeric derivatives, in the coordinate: small, but above the model's own rounding and steps. */
+  /** Step of numeric derivatives, in the coordinate. It is small, but above the model's own rounding and steps. */
   readonly step: number;
-  /** The largest standard error, in the coordinate, with which the parameter counts as known. */
+  /** The parameter counts as known up to this standard error, in the coordinate. */
   readonly knownWithin: number;
-  /** The model takes far longer at a new value of it: it is fitted from the best end of the others only. */
+  /** Whether the model takes far longer at a new value. Then only the best end of the other parameters is refined. */
   readonly slow?: boolean;
 }
 
 export interface FitProblem {
-  /** The most important first: where the data cannot separate several, the later ones are held. */
+  /** The most important parameter comes first. Where the data cannot separate several, the later ones are held. */
   readonly parameters: readonly FitParameter[];
   /** The model: times of all designs, ms, at the given values in order of `parameters`. */
   readonly predict: (values: readonly number[]) => Float64Array;
-  /** The same at the end of a fit, where `predict` approximates it. */
+  /** The model without the approximations of `predict`, for the end of a fit. */
   readonly predictExactly?: (values: readonly number[]) => Float64Array;
   readonly measuredMs: Float64Array;
-  /** Standard error of each measured time over it; 0 where it is not known. */
+  /** Standard error of each measured time, over that time; 0 where it is unknown. */
   readonly relativeErrors: Float64Array;
-  /** Values to start from, at least one; the best end of all counts. */
+  /** Values to start from, at least one set; the best end counts. */
   readonly starts: readonly (readonly number[])[];
 }
 
 export interface FittedParameters {
   readonly values: readonly number[];
-  /** In units of the parameters; `null` where one was held, or only a bound on it is known. */
+  /** Standard errors in units of the parameters; `null` where one was held, or only a bound on it is known. */
   readonly standardErrors: readonly (number | null)[];
   readonly held: readonly boolean[];
-  /** Times of all designs, those left out of the fit too, ms. */
+  /** Times of all designs, ms, including those left out of the fit. */
   readonly predictedMs: Float64Array;
 }
 
@@ -50,27 +50,28 @@ export interface FittedParameters {
  * doi:10.1002/0471725250.
  */
 const HUBER_DEVIATIONS = 1.345;
-/** The first fit does not know its deviation yet, ln units. */
+/** Deviation of the first fit, which does not know its own yet, ln units. */
 const FIRST_HUBER = 0.2;
-/** Refits with the deviation of the last. */
+/** Refits, each with the deviation of the fit before. */
 const ROUNDS = 3;
-/** Deviations of less than 0.01 % decide nothing. */
+/** Smaller deviations than 0.01 % decide nothing. */
 const MIN_DEVIATION = 1e-4;
-/** 95 % quantile of χ² with one degree of freedom: a parameter is held where that costs no more. */
+/** 95 % quantile of χ² with one degree of freedom. A parameter is held where holding it costs no more. */
 const HOLD_COST = 3.841459;
 
-/** Fewest designs for a number of parameters: two more, so that there is something left to judge the fit by. */
+/** The fewest designs for a number of parameters: two more, so that something is left to judge the fit by. */
 export function minDesigns(parameters: number): number {
   return parameters + 2;
 }
 
 /**
  * Fits ln(predicted) to ln(measured) by Huber's loss, with Levenberg–Marquardt in bounded coordinates from every start.
- * What the data do not determine is held at its initial value, the last parameter first. Deterministic.
+ * Parameters that the data do not determine are held at their initial values, the last one first. The result is
+ * deterministic.
  *
- * @param included designs to fit, all where left out
+ * @param included designs to fit; all if left out
  * @returns `bad-input` where there are too few designs, a measured time is not positive, or the model has no time for a
- *   design
+ * design
  */
 export function fitParameters(problem: FitProblem, included?: readonly boolean[]): Result<FittedParameters> {
   const checked = checkProblem(problem, included);
@@ -123,8 +124,8 @@ export function fitParameters(problem: FitProblem, included?: readonly boolean[]
 }
 
 /**
- * Times of every design as predicted by a fit that had not seen it, ms: designs are dealt into `folds` at random, and
- * all but one fold are fitted as `fitParameters` does.
+ * Predicts every design's time, ms, by a fit that has not seen it. Designs are dealt into `folds` at random, and
+ * `fitParameters` fits all folds but one.
  * @param folds 2 … designs
  */
 export function heldOutPredictions(problem: FitProblem, folds: number, uniform: UniformSource): Result<Float64Array> {
@@ -202,7 +203,7 @@ function toValue({ coordinate, lower, upper }: FitParameter, x: number): number 
 }
 
 interface Loss {
-  /** 0 where a design is left out; less than 1 where its time is uncertain. */
+  /** 0 for a design that is left out; less than 1 where its time is uncertain. */
   readonly weights: Float64Array;
   /** Residual beyond which the loss grows linearly, ln units. */
   readonly huber: number;
@@ -227,7 +228,7 @@ function evaluate(problem: FitProblem, coordinates: readonly number[], { weights
   return { coordinates, residuals, cost: Number.isNaN(cost) ? Infinity : cost };
 }
 
-/** Deviation of the residuals about zero, robustly, and with it the loss of the next fit. */
+/** Robust deviation of the residuals about zero, and the loss of the next fit that follows from it. */
 function lossAfter(fit: Fit, problem: FitProblem, base: Float64Array): Loss {
   const sizes = fit.residuals.filter((_, i) => base[i] > 0).map(Math.abs);
   const deviation = Math.max(MIN_DEVIATION, MAD_TO_DEVIATION * median(sizes));
@@ -240,7 +241,7 @@ function lossAfter(fit: Fit, problem: FitProblem, base: Float64Array): Loss {
 const MAX_STEPS = 60;
 const MAX_DAMPING = 1e9;
 
-/** Levenberg–Marquardt with reweighted residuals. Parameters at a bound that the descent would cross wait there. */
+/** Levenberg–Marquardt with reweighted residuals. A parameter waits at a bound that the descent would cross. */
 function descend(problem: FitProblem, start: readonly number[], free: readonly boolean[], loss: Loss): Fit {
   const { parameters } = problem;
   const lower = parameters.map((parameter) => toCoordinate(parameter, parameter.lower));
@@ -297,7 +298,7 @@ function normalEquations(
   const columns = parameters.map((parameter, j) => {
     if (!free[j]) return null;
     const coordinates = fit.coordinates.slice();
-    // Inwards at the upper bound, as there is nothing beyond it.
+    // At the upper bound the step goes inwards, because nothing lies beyond it.
     const end = toCoordinate(parameter, parameter.upper);
     const step = coordinates[j] + parameter.step > end ? -parameter.step : parameter.step;
     coordinates[j] += step;
@@ -343,7 +344,7 @@ function variance({ residuals }: Fit, { weights, huber }: Loss, free: readonly b
 }
 
 /**
- * A parameter whose variance the others inflate by this much is a combination of them, within the accuracy of numeric
+ * A parameter whose variance the others inflate this much is a combination of them, within the accuracy of numeric
  * derivatives.
  */
 const MAX_INFLATION = 1e6;

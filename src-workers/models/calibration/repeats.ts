@@ -11,17 +11,18 @@ import {
 import { normalUpperTail } from '../workload/normal.ts';
 
 /**
- * What the repeats of one measurement say. Times of a kernel are skewed and have outliers, so the median and its
- * interval by order statistics stand for it: Hoefler and Belli, SC 2015, doi:10.1145/2807591.2807644.
+ * What the repeats of one measurement say. Times of a kernel are skewed and have outliers, so they are summarised by
+ * the median and its interval by order statistics: Hoefler and Belli, SC 2015, doi:10.1145/2807591.2807644.
  */
 export interface RepeatsSummary {
-  /** Launches that count, and those before them. */
+  /** Launches that count. */
   readonly repeats: number;
+  /** Launches before the ones that count. */
   readonly warmUps: number;
   readonly medianNs: number;
-  /** Confidence interval of the median of at least 95 %; `null` with fewer than 6 repeats. */
+  /** Confidence interval of the median, at least 95 %; `null` with fewer than 6 repeats. */
   readonly interval: { readonly lowNs: number; readonly highNs: number; readonly coverageFraction: number } | null;
-  /** Half the width of `interval` over the median; `null` where there is no interval, or the median is 0. */
+  /** Half the width of `interval`, over the median; `null` where there is no interval or the median is 0. */
   readonly relativeHalfWidth: number | null;
   readonly minNs: number;
   readonly maxNs: number;
@@ -30,22 +31,24 @@ export interface RepeatsSummary {
   readonly standardDeviationNs: number | null;
   /** Median absolute deviation from the median. */
   readonly medianDeviationNs: number;
-  /** Positions, in the arrays given, of repeats far from the median: see `outlierPositions`. */
+  /** Positions in the given arrays of repeats far from the median; see `outlierPositions`. */
   readonly outliers: readonly number[];
-  /** Repeats at the start that were slower than the second half: more warm-up was needed. */
+  /** Repeats at the start that were slower than the second half, so that more warm-up was needed. */
   readonly slowStarts: number;
   /** `null` with fewer than `MIN_TREND` repeats. */
   readonly drift: Trend | null;
-  /** Clock over the repeats that have one; `null` with fewer than `MIN_TREND` of them. */
+  /** The clock over the repeats that have one; `null` with fewer than `MIN_TREND` of them. */
   readonly clock: (Trend & { readonly medianMhz: number; readonly minMhz: number; readonly maxMhz: number }) | null;
   readonly warnings: readonly RepeatWarning[];
 }
 
 /** A monotone trend over a series. */
 export interface Trend {
-  /** From the first to the last along the Theil–Sen line, over the median; 0.02 is 2 % slower at the end. */
+  /**
+   * Change from the first to the last value along the Theil–Sen line, over the median; 0.02 is 2 % slower at the end.
+   */
   readonly relativeChange: number;
-  /** Two-sided, of the Mann–Kendall test against no trend. */
+  /** Two-sided p-value of the Mann–Kendall test against no trend. */
   readonly pValue: number;
   /** Whether the trend is both beyond chance and large enough to matter. */
   readonly significant: boolean;
@@ -62,17 +65,16 @@ export type RepeatWarning = (typeof REPEAT_WARNINGS)[number]['code'];
 
 const CONFIDENCE = 0.95;
 /**
- * Iglewicz and Hoaglin, How to Detect and Handle Outliers (1993), ISBN 978-0-87389-247-6: modified z-score beyond this.
+ * A value is an outlier beyond this modified z-score. Iglewicz and Hoaglin, How to Detect and Handle Outliers (1993),
+ * ISBN 978-0-87389-247-6.
  */
 const OUTLIER_SCORE = 3.5;
-/**
- * Differences of less than 1 % decide nothing about a design, however certain they are: nothing is flagged for them.
- */
+/** Differences of less than 1 % decide nothing about a design, however certain, so nothing is flagged for them. */
 const RELEVANT = 0.01;
 const TREND_SIGNIFICANCE = 0.01;
-/** Fewest values of a trend: with 5 even a strictly monotone series has p = 2/5! > 0.01. */
+/** The fewest values of a trend: with 5 even a strictly monotone series has p = 2/5! > 0.01. */
 export const MIN_TREND = 6;
-/** Fewest repeats of which a second half can speak for the steady state. */
+/** The fewest repeats whose second half shows the steady state. */
 const MIN_STEADY = 6;
 
 /**
@@ -161,7 +163,7 @@ function outlierPositions(times: Float64Array): number[] {
   return found;
 }
 
-/** Leading repeats that are outliers to the slow side of the second half. */
+/** Counts leading repeats that are slow outliers of the second half. */
 function slowStartCount(times: Float64Array): number {
   if (times.length < MIN_STEADY) return 0;
   const steady = times.subarray(times.length >> 1);
@@ -171,7 +173,7 @@ function slowStartCount(times: Float64Array): number {
   return first < 0 ? times.length : first;
 }
 
-/** A trend needs all pairs; longer series are first cut into that many blocks, each represented by its median. */
+/** A trend needs all pairs, so longer series are first cut into this many blocks, each with its median. */
 const MAX_TREND = 512;
 
 /** @param values at least `MIN_TREND`, in order */
@@ -202,12 +204,12 @@ function clockTrend(clocks: readonly (number | null)[]): RepeatsSummary['clock']
   return { ...trendOf(known), medianMhz: median(known), minMhz: Math.min(...known), maxMhz: Math.max(...known) };
 }
 
-/** Up to here, and without ties, the law of the test is exact. */
+/** Up to this length, and without ties, the law of the test is exact. */
 const MAX_EXACT = 12;
 
 /**
- * p-value, two-sided, of Kendall's score of a series against its order; independent repeats of one law have no trend.
- * Exact for short series without ties, otherwise normal with the correction for ties and continuity.
+ * Two-sided p-value of Kendall's score of a series against its order, if independent repeats of one law have no trend.
+ * It is exact for short series without ties, otherwise normal with the correction for ties and continuity.
  * Sources: Mann, Econometrica 13 (1945), doi:10.2307/1907187; Kendall, Rank Correlation Methods, 4th ed. (1975).
  */
 export function mannKendall(series: Float64Array): number {
@@ -231,7 +233,7 @@ export function mannKendall(series: Float64Array): number {
 /** P(|score| ≥ s) over all orders of n different values: the score is n(n − 1)/2 − 2·inversions. */
 function exactScoreTail(n: number, score: number): number {
   const pairs = (n * (n - 1)) / 2;
-  // probability[k]: of k inversions; the next value adds 0 … m − 1 of them, all alike likely.
+  // probability[k]: of k inversions. The next value adds 0 … m − 1 of them with equal probability.
   let probability = new Float64Array(pairs + 1);
   probability[0] = 1;
   for (let m = 2; m <= n; m += 1) {

@@ -17,13 +17,13 @@ function meanOfLeast(count: number, draws: number, value: (i: number) => number)
 }
 
 /**
- * Expected excess of the best of `draws` random measurements over the best there is.
+ * Expected excess of the best of `draws` random measurements over the best of all.
  * @param sorted ascending, at least `draws` values
  * @param draws integer ≥ 1
- * @param known the best already at hand: a worse draw does not replace it
+ * @param known the best value so far; a worse draw does not replace it
  */
 export function expectedExcess(sorted: Float64Array, draws: number, known = Infinity): number {
-  // Differences, so that a draw that cannot miss the best has excess 0 and no rounding.
+  // Differences are averaged, so that a draw that cannot miss the best has excess 0 without rounding.
   return meanOfLeast(sorted.length, draws, (i) => Math.min(known, sorted[i]) - sorted[0]);
 }
 

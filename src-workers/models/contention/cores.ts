@@ -2,20 +2,23 @@ import { evenNonZeros, evenRows, mergePath, type Partition } from '../partition/
 import type { BandwidthCurve } from './bandwidth.ts';
 import { staircaseMs } from './time.ts';
 
-/** Predicted time for every number of cores. */
+/** The predicted time for each number of cores. */
 export interface CoreSweep {
-  /** Entry c − 1: time with c cores, ms. */
+  /** Entry c − 1 is the time with c cores, ms. */
   readonly timeMs: Float64Array;
-  /** Fewest cores among those with the smallest time, rounding aside. */
+  /** The fewest cores with the smallest time, apart from rounding. */
   readonly bestCores: number;
-  /** Fewest cores whose time is within `ENOUGH_FRACTION` of the smallest: more are wasted. */
+  /** The fewest cores whose time is within `ENOUGH_FRACTION` of the smallest. More cores are wasted. */
   readonly enoughCores: number;
 }
 
 /** Times this close count as equal when cores are saved. */
 export const ENOUGH_FRACTION = 0.01;
 
-/** Far above the rounding of a staircase of a thousand steps: such times are the same, and the fewer cores win. */
+/**
+ * Times this close are the same, and the fewer cores win. It is far above the rounding of a staircase of a thousand
+ * steps.
+ */
 const SAME_FRACTION = 1e-9;
 
 /**

@@ -8,7 +8,7 @@ export interface PublishedCpu {
   readonly cores: number;
   readonly singleCoreBandwidthGbS: number;
   readonly fullBandwidthGbS: number;
-  /** K as listed. */
+  /** K, as listed. */
   readonly kneeCores: number;
 }
 
@@ -24,7 +24,7 @@ interface PublishedAmdahl {
 }
 
 interface PublishedTriangular extends PublishedAmdahl {
-  /** Needs bandwidths by active cores that are not printed. */
+  /** The staircase, which needs bandwidths by active cores that are not printed. */
   readonly staircase: PublishedPrediction;
   readonly phase1Percent: number;
 }
@@ -46,7 +46,7 @@ export const LANGGUTH_CPUS: readonly PublishedCpu[] = ([
   cpu, cores, singleCoreBandwidthGbS, fullBandwidthGbS, kneeCores,
 }));
 
-/** In the order of `LANGGUTH_CPUS`. */
+/** The rows have the order of `LANGGUTH_CPUS`. */
 // prettier-ignore
 export const LANGGUTH_TRIANGULAR: readonly PublishedTriangular[] = ([
   // measured, full contention, no contention, no imbalance, two-phase, staircase, share of phase 1
@@ -64,7 +64,7 @@ export const LANGGUTH_TRIANGULAR: readonly PublishedTriangular[] = ([
   measuredGbS, fullContention, noContention, noImbalance, twoPhase, staircase, phase1Percent,
 }));
 
-/** In the order of `LANGGUTH_CPUS`. */
+/** The rows have the order of `LANGGUTH_CPUS`. */
 // prettier-ignore
 export const LANGGUTH_AMDAHL: readonly PublishedAmdahl[] = ([
   // measured, full contention, no contention, no imbalance, two-phase

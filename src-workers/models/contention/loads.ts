@@ -14,7 +14,8 @@ export function triangularLoads(totalBytes: number, cores: number): Float64Array
 }
 
 /**
- * The workload of Amdahl's law, half of it on one processor: M₁ = (P + 1)·S and S on each other, S = ΣM/(2P).
+ * The workload of Amdahl's law, with half of it on one processor: M₁ = (P + 1)·S, and S on each other processor, with S
+ * = ΣM/(2P).
  *
  * @param totalBytes ΣM
  * @returns array of length `cores`, the large one first, adding up to `totalBytes`

@@ -15,7 +15,7 @@ const table = tablesOf(
   'Langguth, Cai, Trotter, Modelling Load Imbalance in Shared Memory Multicore Systems, slides, Simula',
 );
 
-/** The inputs β and ρ are printed to 0.01 GB/s, and so are most results: together within this. */
+/** β and ρ are printed to 0.01 GB/s, and so are most results. Together that leaves this tolerance. */
 const BANDWIDTH_TOLERANCE = 0.001;
 
 /** Half a unit of the last printed digit, widened by the rounding of the measurement that the error is relative to. */
@@ -28,7 +28,7 @@ const AMDAHL_ERROR_TOLERANCE_POINTS = 0.2;
 /** Half of the printed 0.1 points, and the rounding of β and ρ. */
 const PHASE_TOLERANCE_POINTS = 0.06;
 
-/** Any total: a bandwidth does not depend on it. */
+/** Any total will do, because a bandwidth does not depend on it. */
 const TOTAL_BYTES = 1e9;
 
 type Loads = (totalBytes: number, cores: number) => Float64Array;

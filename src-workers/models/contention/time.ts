@@ -70,9 +70,9 @@ export function staircaseMs(curve: BandwidthCurve, loadBytes: Float64Array): num
 export type TwoPhaseForm = 'derived' | 'tabulated';
 
 export interface TwoPhases {
-  /** All bandwidth in use. */
+  /** Time with all bandwidth in use. */
   readonly phase1Ms: number;
-  /** One core's bandwidth limits the longest task. */
+  /** Time in which the bandwidth of one core limits the longest task. */
   readonly phase2Ms: number;
   readonly timeMs: number;
 }
@@ -99,7 +99,7 @@ export function twoPhases(
   return { phase1Ms, phase2Ms, timeMs: phase1Ms + phase2Ms };
 }
 
-/** What a time means as a bandwidth: ΣM/T, GB/s; how the slides print every result. */
+/** The bandwidth that a time means: ΣM/T, GB/s. The slides print every result so. */
 export function effectiveBandwidthGbS(loadBytes: Float64Array, timeMs: number): number {
   return totalLoad(loadBytes) / (timeMs * 1e6);
 }

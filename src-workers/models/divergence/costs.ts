@@ -1,11 +1,11 @@
 import type { GpuDevice } from '../../domain/device.ts';
 import type { StackRun } from './emulator.ts';
 
-/** Cycles that the reconvergence stack of one thread group takes. */
+/** Cycles that the reconvergence stack costs one thread group. */
 export interface StackCosts {
   /** Push, synchronization command and pop of one divergent branch. */
   readonly cyclesPerDivergentBranch: number;
-  /** Spilling one chunk and loading it back, together. */
+  /** Spilling one chunk and loading it back. */
   readonly cyclesPerSpillAndLoad: number;
 }
 
@@ -26,7 +26,7 @@ export interface Divergence {
   readonly spills: number;
 }
 
-/** Cycles the stack adds to a run without divergence. */
+/** Cycles that the stack adds to a run without divergence. */
 export function stackCycles(costs: StackCosts, divergence: Divergence): number {
   return (
     costs.cyclesPerDivergentBranch * divergence.divergentBranches + costs.cyclesPerSpillAndLoad * divergence.spills
@@ -34,20 +34,20 @@ export function stackCycles(costs: StackCosts, divergence: Divergence): number {
 }
 
 /**
- * Cycles of a run on a device that takes the same time for every instruction: the instructions of the same program
- * without divergence, and the stack's costs. Each divergent branch executes one carrier instruction more, which its
- * cost includes.
+ * Cycles of a run on a device where every instruction takes the same time: the instructions of the same program without
+ * divergence, and the costs of the stack. Each divergent branch executes one more carrier instruction, which its cost
+ * includes.
  *
- * @param cyclesPerInstruction 0 leaves the stack's cycles alone
+ * @param cyclesPerInstruction 0 leaves only the cycles of the stack
  */
 export function runCycles(run: StackRun, costs: StackCosts, cyclesPerInstruction: number): number {
   return cyclesPerInstruction * (run.executed - run.divergentBranches) + stackCycles(costs, run);
 }
 
 export interface DeviceStack {
-  /** `null`: the device has no such stack, or its costs are not published. */
+  /** `null` where the device has no such stack, or its costs are not published. */
   readonly costs: StackCosts | null;
-  /** Why, in one sentence for people. */
+  /** The reason, in one sentence for people. */
   readonly reason: string;
 }
 
@@ -115,7 +115,7 @@ export interface DivergenceCycles {
 /**
  * What divergence costs a thread group of a device, for a composite prediction.
  *
- * @param divergence of one thread group over its whole life: a run's, or `expectedDivergence` of a law of lengths
+ * @param divergence of one thread group over its whole life: from a run, or `expectedDivergence` of a law of lengths
  */
 export function divergenceCycles(
   device: Pick<GpuDevice, 'occupancy'>,

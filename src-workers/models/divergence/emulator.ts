@@ -17,7 +17,7 @@ export interface Token {
 /** The fast part of the stack. What does not fit is spilled from its bottom to memory, and loaded back when needed. */
 export interface StackShape {
   readonly fastEntries: number;
-  /** Entries moved by one spill or load. */
+  /** Entries that one spill or load moves. */
   readonly chunkEntries: number;
 }
 
@@ -43,7 +43,7 @@ export interface StackRun {
   readonly maxDepth: number;
   readonly pushes: number;
   readonly pops: number;
-  /** Branches taken by some active lanes only: the DIV tokens among the pushes. */
+  /** Branches that only some active lanes take: the DIV tokens among the pushes. */
   readonly divergentBranches: number;
   readonly spills: number;
   readonly loads: number;

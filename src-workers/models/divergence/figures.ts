@@ -4,7 +4,8 @@ import { runProgram, type StackRun } from './emulator.ts';
 import { DOUBLE_LOOP, loopLimits, SINGLE_LOOP, STACK_LANES } from './program.ts';
 
 /**
- * Data of the figures of Bialas, Strzelecki 2015, from the emulator. Figures 3–5 need one run, 1, 2, 6 and 7 all 32.
+ * Data of the figures of Bialas, Strzelecki 2015, from the emulator. Figures 3–5 need one run; 1, 2, 6 and 7 need all
+ * 32.
  */
 
 export type LoopKernel = 'single' | 'double';
@@ -60,8 +61,8 @@ export const OVERHEAD_LANES = 14;
 export const SINGLE_LOOP_OVERHEAD = 0.25;
 
 /**
- * Cycles per instruction on Kepler, not printed: what makes 14 divergent lanes cost the single loop the ~25 % that the
- * summary states. An estimate with the accuracy of that figure.
+ * Cycles per instruction on Kepler, which the paper does not print. With this value 14 divergent lanes cost the single
+ * loop the ~25 % that the summary states, so it is only as accurate as that figure.
  */
 export function keplerCyclesPerInstruction(): number {
   const run = runLoops('single', OVERHEAD_LANES);

@@ -24,7 +24,7 @@ function slope(values: readonly number[]): number {
   return covariance / values.reduce((sum, _, i) => sum + (i - middle) ** 2, 0);
 }
 
-/** n at which one spill more happens than at n − 1. */
+/** Each n with one spill more than n − 1. */
 function jumps(timings: LoopTimings): number[] {
   return timings.divergentLanes.filter((n) => n > 0 && timings.spills[n] > timings.spills[n - 1]);
 }
@@ -52,7 +52,7 @@ function counts(timings: LoopTimings, extra: number): ReproductionTable {
 }
 
 function spills(single: LoopTimings, double: LoopTimings): ReproductionTable {
-  /** "Jumps every four steps", of both loops. */
+  /** "Jumps every four steps", for both loops. */
   const everyFour = (timings: LoopTimings) =>
     jumps(timings)
       .slice(1)

@@ -9,10 +9,11 @@ import type { LossDistribution } from './distribution.ts';
 const LOG_BINS = 2 ** 16;
 /** Probability of sums outside the transform's window, at either end; and of longest units too short to matter. */
 const EXCLUDED = 1e-13;
-/** Rounding noise of the transform; smaller probabilities are taken for 0. */
+/** Rounding noise of the transform. Smaller probabilities count as 0. */
 const NOISE = 1e-17;
-/** Transform points times lengths that all lengths together may cost, some 30 ns each; and one octave of many. */
+/** Budget for all lengths together, in transform points times lengths of about 30 ns each. */
 const WHOLE_BUDGET = 5e6;
+/** Budget for one octave where the lengths are handled in octaves. */
 const OCTAVE_BUDGET = 1.2e6;
 /** Points of the lattice on which windows are estimated. */
 const WINDOW_POINTS = 1024;
@@ -70,7 +71,8 @@ export function binnedLossDistribution(law: LengthLaw, n: number): LossDistribut
     const shorter = { support: support.subarray(0, end), probability: probability.subarray(0, end) };
     const longest = support[end - 1];
     const window = sumWindow(coarsened(shorter, ownStep), n, EXCLUDED);
-    // Everything in one panel on the law's own lattice where it fits; the upper octave on a coarser one otherwise.
+    // One panel on the law's own lattice covers everything where it fits. Otherwise the upper octave takes a coarser
+    // one.
     let start = 0;
     while (start < end && maximumBelow(start + 1) <= EXCLUDED) start++;
     let step = ownStep;
@@ -124,13 +126,12 @@ interface Panel {
   /** Lengths lie on origin + step·(0, 1, …). */
   readonly origin: number;
   readonly step: number;
-  /**
-   * Only groups with a unit of the latter are counted. Apart, because on a coarse lattice the two may share a point.
-   */
+  /** Shorter lengths. They are apart from `counted`, because a coarse lattice may merge points of the two. */
   readonly below: Masses;
+  /** Lengths of which a counted group must have at least one. */
   readonly counted: Masses;
   readonly window: { readonly low: number; readonly high: number };
-  /** Exact probability of the panel; what the lattice makes of it is scaled to this. */
+  /** Exact probability of the panel, to which the lattice's result is scaled. */
   readonly expected: number;
 }
 

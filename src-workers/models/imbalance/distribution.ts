@@ -17,9 +17,9 @@ export interface LossDistribution {
   readonly resolution: number;
 }
 
-/** Work of `lossDistribution`, in fused multiply-adds, beyond which it refuses: a few seconds. */
+/** Beyond this work, in fused multiply-adds, `lossDistribution` refuses: it would take more than a few seconds. */
 const MAX_OPERATIONS = 2e9;
-/** Pairs (longest, sum) beyond which it refuses: 16 bytes each, several times over. */
+/** Beyond this number of pairs (longest, sum) it refuses: each takes 16 bytes several times over. */
 const MAX_OUTCOMES = 1.6e7;
 /** Binomial coefficients of larger groups overflow a double. */
 const MAX_EXACT_UNITS = 1024;
@@ -82,7 +82,7 @@ export function lossDistribution(law: LengthLaw, n: number): Result<LossDistribu
     const cell = (support[a] - first) / step;
     const powers = Float64Array.from({ length: n + 1 }, (_, k) => probability[a] ** k);
     const withLongest = new Float64Array(n * cell + 1);
-    // From the largest group down, so that smaller groups still hold the sums without this length.
+    // The loop starts at the largest group, so that smaller groups still hold the sums without this length.
     for (let i = n; i >= 1; i--) {
       const target = i === n ? withLongest : sums[i];
       for (let k = 1; k <= i; k++) {

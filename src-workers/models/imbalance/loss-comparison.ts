@@ -2,21 +2,22 @@ import type { LengthLaw } from '../../domain/workload.ts';
 import { affordableLossDistribution } from './binned.ts';
 import { lossHistogram } from './distribution.ts';
 
-/** Modelled, simulated and measured losses in the same bins. Fig. 2 of Swatman et al. 2022. */
+/** Modelled, simulated and measured losses in the same bins, as Fig. 2 of Swatman et al. 2022. */
 export interface LossComparison {
   /** bins + 1 edges, the first 1. The first bin also holds what lies below it, the last what lies beyond. */
   readonly edges: Float64Array;
   /** Probability of each bin, by the model. */
   readonly modelled: Float64Array;
-  /** Part of the samples in each bin, one array per set of samples, in their order. */
+  /** Share of the samples in each bin, one array for each set of samples, in their order. */
   readonly observed: readonly Float64Array[];
 }
 
 /**
- * Loss of groups of n units beside observed ones.
+ * The modelled loss of groups of n units beside observed losses.
  *
- * @param samples sets of losses per group, simulated or measured; a measured one may be below 1 by noise. None empty.
- * @param bins number of bins, ≥ 1; their edges are the model's
+ * @param samples sets of losses per group, simulated or measured, none of them empty; noise may put measured losses
+ * below 1
+ * @param bins number of bins, ≥ 1, whose edges are the model's
  */
 export function lossComparison(
   law: LengthLaw,

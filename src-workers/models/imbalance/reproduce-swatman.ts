@@ -15,8 +15,9 @@ const table = tablesOf(
 
 /** Half a unit of the last digit the paper prints. */
 const PRINTED_DIGIT = 0.0005;
-/** Groups the paper simulated (section IV-B), and groups we sample. */
+/** Groups that the paper simulated (section IV-B). */
 const PAPER_GROUPS = 2 ** 18;
+/** Groups that we sample. */
 const SAMPLED_GROUPS = 2 ** 15;
 const SEED = 2022;
 /** A sampled figure further than this many standard errors from its expectation is wrong, not unlucky. */
@@ -24,10 +25,10 @@ const STANDARD_ERRORS = 4.5;
 /** Claims of the paper (abstract, section IV-C): relative distance of the model to simulation and to measurement. */
 const SIMULATION_MARGIN = 0.001;
 const MEASUREMENT_MARGIN = 0.02;
-/** Beyond the paper's margin, a measured mean is still expected within this. */
+/** Where a measured mean misses the paper's margin, it is still expected within this. */
 const MEASUREMENT_TOLERANCE = 0.03;
 
-/** The workloads of the paper, infinite supports cut at its ε = 1e-6. */
+/** The workloads of the paper, with infinite supports cut at its ε = 1e-6. */
 const LAWS: Readonly<Record<string, () => LengthLaw>> = {
   'binomial(40,0.5)': () => unwrap(binomialLaw(40, 0.5)),
   'geometric(0.05)': () => unwrap(geometricLaw(0.05)),

@@ -53,8 +53,9 @@ export interface PublicGroups {
 export const PUBLIC_GROUP_COUNT = 131_072;
 
 /**
- * Means over the per-group data the same authors published with their code (github.com/stephenswat/smite, Unlicense).
- * Another run than Table I's; n = 1, where nothing can be lost, shows the measurement's own floor.
+ * Means over the per-group data that the same authors published with their code (github.com/stephenswat/smite,
+ * Unlicense). They come from another run than Table I. At n = 1, where nothing can be lost, they show the error of
+ * measuring.
  */
 // prettier-ignore
 export const PUBLIC_GROUPS: readonly PublicGroups[] = ([

@@ -1,5 +1,5 @@
 /**
- * Measured launches of other kernels than SpMV, and where they come from. Another set is an entry here and a reader in
+ * Measured launches of other kernels than SpMV, and their sources. To add a set, add an entry here and a reader in
  * `evidence/shapes.ts`.
  */
 export interface LaunchDataset {
@@ -8,19 +8,19 @@ export interface LaunchDataset {
   readonly source: string;
   readonly licence: string;
   readonly notes: readonly string[];
-  /** Whether it says which of two designs is faster: losses of groups do not. */
+  /** Whether it says which of two designs is faster, which losses of groups do not. */
   readonly decides: boolean;
-  /** Whether predictions are in proportion only: a factor per family is taken from its other designs. */
+  /** Whether only proportions are predicted: each family's factor comes from its other designs. */
   readonly proportional: boolean;
-  /** Unit of what is measured: `µs`, `ms`, or empty for a plain number. */
+  /** Unit of the measurements: `µs`, `ms`, or empty for a plain number. */
   readonly unit: string;
   readonly gpus: readonly LaunchGpu[];
 }
 
 export interface LaunchGpu {
-  /** As the source names it. */
+  /** The name in the source. */
   readonly column: string;
-  /** Its id in the catalogue. */
+  /** The id in the catalogue. */
   readonly device: string;
   readonly implementation: string;
   readonly takes: string;

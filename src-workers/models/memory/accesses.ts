@@ -10,7 +10,7 @@ import {
   sectorBytes,
 } from './traffic.ts';
 
-/** How a launch takes the arrays of a kernel, as far as traffic depends on it. */
+/** How the threads of a launch read the arrays of a kernel, as far as traffic depends on it. */
 export interface AccessingThreads {
   /** u: threads that share a unit, ≥ 1. */
   readonly threadsPerUnit: number;
@@ -22,7 +22,7 @@ export interface AccessingThreads {
   readonly unitElements: number;
 }
 
-/** Long units, a thread for each, as many as the device can hold, without shared memory. */
+/** One thread for each long unit, as many as the device can hold, without shared memory. */
 function fullMultiprocessors({ limits, threadGroupWidth }: GpuDevice): AccessingThreads {
   const residentThreads = limits.maxThreadGroupsPerMultiprocessor * threadGroupWidth;
   return { threadsPerUnit: 1, residentThreads, sharedMemoryBytes: 0, unitElements: Infinity };
@@ -55,7 +55,7 @@ export function bytesOfIteration(
   const sector = sectorBytes(device);
   const cache = firstLevelCacheBytes(device, threads.sharedMemoryBytes);
   const reuseFraction = reuseOf(device, kernel, threads, cache);
-  // Bytes that leave device memory, and that leave the level-2 cache: two resources, of which one runs out first.
+  // Bytes from device memory and bytes from the level-2 cache are two resources. The scarcer one sets the pace.
   let far = 0;
   let near = 0;
   for (const access of accesses) {
@@ -83,8 +83,8 @@ const CACHE_BANDWIDTH_RATIO = 2.3;
 const GATHER_MISS_FRACTION = 0.4;
 
 /**
- * Share of the sectors that a read asks for which the first-level cache does not hold, and of these that the level-2
- * cache does not hold either. The two caches catch equal shares of what gathers share, whatever fits them.
+ * Share of the sectors read that miss the first-level cache, and share of these that miss the level-2 cache. Both
+ * caches catch equal shares of the sectors that gathers share, whatever fits them.
  */
 function missesOf(
   { l2Bytes }: GpuDevice,
@@ -102,9 +102,9 @@ function missesOf(
 }
 
 /**
- * Part of the sectors of runs that an iteration finds in the first-level cache because the iteration before needed
- * them. Others touch theirs while a thread group waits for a load: iterations of an unrolled loop that wait together
- * lose nothing to them.
+ * Share of a run's sectors that an iteration finds in the first-level cache because the iteration before needed them.
+ * While a thread group waits for a load, other groups touch their sectors and may evict these. Iterations of an
+ * unrolled loop that wait together do not suffer from it.
  */
 function reuseOf(
   device: GpuDevice,
@@ -121,8 +121,8 @@ function reuseOf(
 }
 
 /**
- * What all resident threads touch of an array in one iteration, bytes: a cache keeps whole lines, also where it has
- * fetched one sector of them.
+ * Bytes of an array that all resident threads touch in one iteration. A cache keeps whole lines, even where it has
+ * fetched only one sector of them.
  */
 function touchedBytes(
   { pattern, elementBytes, missFraction = GATHER_MISS_FRACTION }: MemoryAccess,
@@ -131,7 +131,7 @@ function touchedBytes(
 ): number {
   switch (pattern) {
     case 'along-unit':
-      // Units stand one behind another, so that short ones share lines.
+      // Units follow one another in memory, so short ones share lines.
       return residentThreads * Math.max(elementBytes, Math.min(line, elementBytes * unitElements) / threadsPerUnit);
     case 'across-lanes':
       return residentThreads * elementBytes;
@@ -141,7 +141,7 @@ function touchedBytes(
   }
 }
 
-/** Bytes of sectors that one lane causes to be read for one element. */
+/** Bytes of sectors that are read because one lane needs one element. */
 function sectorTraffic(
   { pattern, elementBytes }: MemoryAccess,
   { threadsPerUnit, unitElements }: AccessingThreads,
@@ -169,20 +169,20 @@ function wholeSectors(bytes: number, sector: number): number {
  */
 export const LEVEL_2_LATENCY = 0.42;
 /**
- * The same of a load from device memory whose page is known: the latency of a device is that at random addresses in 1
- * GB, which also waits for the translation of the address. 296 of 496 cycles on Turing (Jia et al., 2019,
+ * Latency of a load from a page whose address is known, over the latency of the device. The latter was measured at
+ * random addresses in 1 GB, which includes translating the address: 296 of 496 cycles on Turing (Jia et al., 2019,
  * arXiv:1903.07486; sources of the catalogue). Assumed for every device.
  */
 const NEAR_PAGE_LATENCY = 0.6;
-/** The same of the first-level cache. Assumed for every device. */
+/** Latency of a load that hits the first-level cache, over that of one from device memory. Assumed for every device. */
 export const LEVEL_1_LATENCY = 0.07;
 
 /**
- * Latency of the loads that follow one another in an iteration, cycles. Every load takes the full latency of device
- * memory unless the kernel lists its accesses: then gathers come last on the chain, runs before them, and each waits
- * for the farthest memory that any active lane needs.
+ * Latency of the chain of loads in an iteration, cycles. Every load takes the full latency of device memory unless the
+ * kernel lists its accesses. Then runs come first on the chain and gathers last, and each waits for the farthest memory
+ * that any active lane needs.
  * @param anyUnit share of the iterations of a group in which any of its units needs something that a unit needs with
- *   this probability
+ * this probability
  */
 export function loadLatencyCycles(
   device: GpuDevice,
@@ -199,11 +199,11 @@ export function loadLatencyCycles(
   const latencies = accesses
     .map((access) => {
       const { beyondFirst: share, beyondSecond } = missesOf(device, access, cache);
-      // A run needs a new sector only where the last one is used up, if that stayed in the cache.
+      // A run needs a new sector only where the last one is used up, provided that it stayed in the cache.
       const next =
         access.pattern === 'along-unit' ? Math.min(1, (access.elementBytes * threads.threadsPerUnit) / sector) : 1;
       const beyondFirst = share * (reuse * next + 1 - reuse);
-      // The lanes of a unit gather for themselves.
+      // Each lane of a unit gathers for itself.
       const lanes = access.pattern === 'scattered' ? Math.min(threads.threadsPerUnit, device.threadGroupWidth) : 1;
       const any = (miss: number): number => anyUnit(1 - (1 - miss) ** lanes);
       const far = any(beyondFirst * beyondSecond);

@@ -3,8 +3,7 @@ import type { GpuDevice, OccupancyRules } from '../../domain/device.ts';
 const KIB = 1024;
 
 /**
- * Data cache of a multiprocessor; `withShared` where shared memory is taken out of it, which leaves at most
- * `largestKib`.
+ * Data cache of a multiprocessor. With `withShared` it shares memory with the blocks, and keeps at most `largestKib`.
  */
 interface FirstLevelCache {
   readonly kib: number;
@@ -13,7 +12,7 @@ interface FirstLevelCache {
 }
 const own = (kib: number): FirstLevelCache => ({ kib, withShared: false, largestKib: kib });
 const withShared = (kib: number, largestKib = kib): FirstLevelCache => ({ kib, withShared: true, largestKib });
-/** None, or none that loads from device memory use by default. */
+/** The device has no such cache, or loads from device memory do not use it by default. */
 const NONE = own(0);
 
 /**
@@ -102,7 +101,7 @@ function cacheOf(rules: OccupancyRules): FirstLevelCache {
 
 /**
  * First-level data cache of a multiprocessor, bytes; 0 where loads do not use one, or where none is known.
- * @param sharedMemoryBytes of the blocks that are resident on it: on many devices the cache has what these leave
+ * @param sharedMemoryBytes of the resident blocks: on many devices the cache gets what they leave
  */
 export function firstLevelCacheBytes({ occupancy }: Pick<GpuDevice, 'occupancy'>, sharedMemoryBytes: number): number {
   const { kib, withShared: isCarved, largestKib } = cacheOf(occupancy);

@@ -1,14 +1,14 @@
 import type { GpuDevice } from '../../domain/device.ts';
 
 /**
- * Bytes that a kernel moves, by the pattern of its accesses. All counts are of a whole launch.
+ * Bytes that a kernel moves, by the pattern of its accesses, for a whole launch.
  *
- * A load moves whole sectors. What a thread group asks for in one instruction is merged, so the pattern decides how
+ * A load moves whole sectors. The requests of a thread group in one instruction are merged, so the pattern decides how
  * many bytes of a sector are used before it leaves the first-level cache.
  */
 
 /**
- * What a level-2 cache moves at once, bytes. NVIDIA: 32 (CUDA C++ Best Practices Guide, 10.2.1); AMD: 64 (CDNA ISA
+ * Bytes that a level-2 cache moves at once. NVIDIA: 32 (CUDA C++ Best Practices Guide, 10.2.1); AMD: 64 (CDNA ISA
  * guides, L2 requests).
  */
 export function sectorBytes({ vendor }: Pick<GpuDevice, 'vendor'>): number {
@@ -16,8 +16,8 @@ export function sectorBytes({ vendor }: Pick<GpuDevice, 'vendor'>): number {
 }
 
 /**
- * What a first-level cache has a tag for, bytes. NVIDIA: 128, of which it fetches sectors (Jia et al., 2018,
- * arXiv:1804.06826); AMD: 64 (CDNA ISA guides). Of others 64 is assumed.
+ * Bytes for which a first-level cache has one tag. NVIDIA: 128, of which it fetches sectors (Jia et al., 2018,
+ * arXiv:1804.06826); AMD: 64 (CDNA ISA guides). For others 64 is assumed.
  */
 export function lineBytes({ vendor }: Pick<GpuDevice, 'vendor'>): number {
   return vendor === 'nvidia' ? 128 : 64;
@@ -30,7 +30,7 @@ export function lineBytes({ vendor }: Pick<GpuDevice, 'vendor'>): number {
 const CAPACITY_SHARPNESS = 3;
 
 /**
- * Share of accesses that find their data in a cache which the same launch filled before, 0…1.
+ * Share of accesses that find their data in a cache that the same launch filled before, 0…1.
  * @param footprintBytes what is touched between two uses, ≥ 0
  * @param cacheBytes 0 where there is no such cache
  */
@@ -51,9 +51,9 @@ export function randomHitFraction(footprintBytes: number, cacheBytes: number): n
 }
 
 /**
- * Bytes that one element costs where each lane walks along its own run (a thread per CSR row), or some threads
- * together: what they read begins anywhere in a sector, whose other elements serve the lanes beside them where runs are
- * short, and the next iterations only where the sector stays in the first-level cache.
+ * Bytes that one element costs where each lane walks along its own run (a thread per CSR row), or where several threads
+ * do so together. A read may begin anywhere in a sector. The other elements of the sector serve neighbouring lanes
+ * where runs are short, but they serve the next iterations only where the sector stays in the first-level cache.
  * @param elementBytes size of an element
  * @param runElements mean elements of a run
  * @param reuseFraction share of sectors that stay until they are used up, 0…1

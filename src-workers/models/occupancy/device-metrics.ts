@@ -6,7 +6,7 @@ export interface DeviceMetric<Kind = GpuDevice> {
   readonly label: string;
   /** Unit of the values; `''` for a count or ratio. */
   readonly unit: string;
-  /** Which end is the strong one; `none` where neither is (a width, a year). */
+  /** Which end is the better one; `none` where neither is (a width, a year). */
   readonly better: 'higher' | 'lower' | 'none';
   readonly value: (device: Kind) => number;
 }
@@ -76,9 +76,9 @@ export interface DeviceComparisonRow {
   readonly label: string;
   readonly unit: string;
   readonly better: DeviceMetric['better'];
-  /** One value per device, in the order given. */
+  /** One value for each device, in the given order. */
   readonly values: readonly number[];
-  /** Indices of the devices with the best value; empty where no end is better, or all are equal. */
+  /** Indices of the devices with the best value; empty where neither end is better, or where all are equal. */
   readonly best: readonly number[];
 }
 

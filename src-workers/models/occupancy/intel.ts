@@ -26,7 +26,7 @@ export interface IntelOccupancyRules {
   readonly smallModeRegisters: number;
   /** A block of more than one thread group needs a barrier; there are this many. */
   readonly barriers: number;
-  /** Local memory is handed out in these sizes, bytes, ascending. */
+  /** The sizes in which local memory is handed out, bytes, ascending. */
   readonly localMemorySizes: readonly number[];
 }
 

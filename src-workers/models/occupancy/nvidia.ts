@@ -22,7 +22,9 @@ export interface NvidiaOccupancyRules {
   /** Registers are handed out in multiples of this many, to a thread group each, or (1.x) to a whole block. */
   readonly registerAllocationUnit: number;
   readonly registersAllocatedTo: 'threadGroup' | 'block';
-  /** Parts of the register file: a thread group lives in one, and a block's thread groups are dealt out evenly. */
+  /**
+   * Parts of the register file. A thread group lives in one of them, and a block's thread groups are dealt out evenly.
+   */
   readonly registerFileParts: number;
   readonly sharedMemoryAllocationUnitBytes: number;
   /** Taken from every block by the system, on top of what the kernel asks for. */
@@ -35,8 +37,9 @@ const KIB = 1024;
 interface Row {
   readonly warps: number;
   readonly blocks: number;
-  /** Shared memory, KiB: of a multiprocessor, and the most a block may ask for (opt-in). */
+  /** Shared memory of a multiprocessor, KiB. */
   readonly sharedKib: number;
+  /** The most shared memory that a block may ask for (opt-in), KiB. */
   readonly blockSharedKib: number;
   /** Registers in units of 1,024. */
   readonly registersKi?: number;

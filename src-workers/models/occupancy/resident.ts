@@ -8,7 +8,7 @@ import { nvidiaOccupancyRules, nvidiaResidency } from './nvidia.ts';
 import type { BlockUsage, Residency } from './usage.ts';
 import { checkUsage, residencyOf } from './usage.ts';
 
-/** A device without known allocation rules: its hard limits, and no rounding. */
+/** Resident blocks of a device without known allocation rules: its hard limits, without rounding. */
 function genericResidency(limits: DeviceLimits, width: number, usage: BlockUsage): Residency {
   const groups = Math.ceil(usage.blockThreads / width);
   const registers = usage.registersPerThread * groups * width;
@@ -40,8 +40,8 @@ function genericResidency(limits: DeviceLimits, width: number, usage: BlockUsage
 }
 
 /**
- * What the occupancy rules of a family say of a device's limits and width; `null` for `generic`, whose limits are its
- * rules. A catalogue entry repeats these numbers, and must agree with them.
+ * The limits and width that a family's occupancy rules give a device; `null` for `generic`, whose limits are its rules.
+ * A catalogue entry repeats these numbers and must agree with them.
  */
 export function limitsByRules(rules: OccupancyRules): Result<{ limits: DeviceLimits; width: number } | null> {
   switch (rules.family) {

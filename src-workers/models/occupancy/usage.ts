@@ -1,14 +1,14 @@
 import type { Result } from '../../domain/result.ts';
 import { fail, ok } from '../../domain/result.ts';
 
-/** What one block asks of a multiprocessor. Whole numbers. */
+/** What one block asks of a multiprocessor, in whole numbers. */
 export interface BlockUsage {
   readonly blockThreads: number;
   /** 32-bit registers per thread (vector registers on AMD, accumulation registers included on CDNA 2 and later). */
   readonly registersPerThread: number;
-  /** Static and dynamic together, bytes. */
+  /** Bytes of shared memory, static and dynamic together. */
   readonly sharedMemoryBytesPerBlock: number;
-  /** AMD before RDNA: scalar registers of one wavefront. Unknown or absent: they put no limit. */
+  /** Scalar registers of one wavefront, for AMD before RDNA. If unknown or absent, they set no limit. */
   readonly scalarRegistersPerThreadGroup?: number;
 }
 

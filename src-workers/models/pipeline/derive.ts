@@ -10,9 +10,9 @@ import { mixedLanes } from './instruction-classes.ts';
 const EXCHANGE_LATENCY_CYCLES = 25;
 
 export interface PipelineOptions {
-  /** Registers per thread the compiler has to spill because of a register cap, ≥ 0. */
+  /** Registers per thread that the compiler must spill because of a register cap, ≥ 0. */
   readonly spilledRegisters: number;
-  /** Traffic of one lane per iteration, bytes. Left out: that of the kernel with one thread per unit. */
+  /** Traffic of one lane per iteration, bytes; by default that of the kernel with one thread per unit. */
   readonly bytesPerIteration?: number;
 }
 
@@ -21,12 +21,14 @@ export interface PipelineOptions {
  *
  * 1. Instructions of one iteration: I = instructionsPerIteration + spilledRegisters · spillInstructionsPerRegister.
  * 2. Issue: a thread-group instruction occupies ω lanes' worth of the SM's FP32 lanes, so an iteration of one thread
- *    group costs I·ω/lanes cycles of the SM. Instructions of other classes have lanes of their own, as far as the profile gives
- *    their shares (`instruction-classes.ts`); without them every instruction counts as one that runs at the FP32 rate.
- * 3. Bandwidth: the same iteration moves bytes·ω bytes (`bytesOfIteration`), of which one SM gets its even share, bandwidth /
- *    (SMs · clock) bytes per cycle. c is the larger of 2 and 3: the resource that runs out first sets the throughput.
- * 4. Latency floor: τ = chain·dependentIssueLatency + exchanges·exchangeLatency + dependentLoads·memoryLatency, the longest chain of an
- *    iteration executed alone. A profile that does not say its chain has all instructions on it.
+ * group costs I·ω/lanes cycles of the SM. Instructions of other classes have lanes of their own, as far as the profile
+ * gives their shares (`instruction-classes.ts`); without them every instruction counts as one that runs at the FP32
+ * rate.
+ * 3. Bandwidth: the same iteration moves bytes·ω bytes (`bytesOfIteration`), of which one SM gets its even share,
+ * bandwidth / (SMs · clock) bytes per cycle. c is the larger of 2 and 3: the resource that runs out first sets the
+ * throughput.
+ * 4. Latency floor: τ = chain·dependentIssueLatency + exchanges·exchangeLatency + dependentLoads·memoryLatency, the
+ * longest chain of an iteration executed alone. A profile that does not say its chain has all instructions on it.
  * 5. q: the schedulers of the SM; p: the kernel's.
  *
  * @returns τ and c in cycles at `device.clockMhz`
@@ -55,7 +57,7 @@ export function pipelineParameters(
   };
 }
 
-/** Latency of a chain of dependent instructions, exchanges and loads, cycles. */
+/** Latency, cycles, of a chain of dependent instructions, exchanges and loads. */
 function chainCycles(device: GpuDevice, instructions: number, exchanges: number, loads: number): number {
   return (
     instructions * device.dependentIssueLatencyCycles +
@@ -65,15 +67,15 @@ function chainCycles(device: GpuDevice, instructions: number, exchanges: number,
 }
 
 /**
- * What one thread group needs for something that it executes: latency when it is alone, and issue of the
- * multiprocessor, cycles.
+ * What one thread group needs to execute something, in cycles: latency when it is alone, and issue of the
+ * multiprocessor.
  */
 export interface Demand {
   readonly latencyCycles: number;
   readonly issueCycles: number;
 }
 
-/** Demand of a phase of a kernel; of none where there is no such phase. */
+/** Demand of a phase of a kernel; none where it has no such phase. */
 export function phaseDemand(device: GpuDevice, phase: Phase | undefined): Demand {
   if (!phase) return { latencyCycles: 0, issueCycles: 0 };
   const { instructions, integerShare = 0, fp64Share = 0, specialShare = 0 } = phase;

@@ -3,7 +3,7 @@ import type { GpuDevice } from '../../domain/device.ts';
 /** Results of one multiprocessor per cycle, by class of instruction. */
 export interface ClassLanes {
   readonly fp32: number;
-  /** 32-bit additions, comparisons and logic; multiplications and shifts are slower on some devices. */
+  /** 32-bit additions, comparisons and logic. Multiplications and shifts are slower on some devices. */
   readonly integer: number;
   readonly fp64: number;
   /** Reciprocal, square root, exponential, sine. */
@@ -27,10 +27,10 @@ const NVIDIA: Readonly<Record<string, readonly [integer: number, fp64: number, s
 };
 
 /**
- * Lanes of a device by class. NVIDIA's schedulers issue a thread group each per cycle, so classes with lanes of their
- * own overlap (V100, A100). AMD: integers at the FP32 rate, FP64 at half of it on GCN 5.1 and CDNA 1, at its rate on
- * CDNA 2 and later, at a sixteenth elsewhere, special at a quarter (AMD ISA reference guides). Of other devices every
- * class is taken to run at the FP32 rate.
+ * Lanes of a device by class. NVIDIA's schedulers issue one thread group each per cycle, so classes with lanes of their
+ * own overlap (V100, A100). AMD runs integers at the FP32 rate and special functions at a quarter of it; FP64 runs at
+ * half of it on GCN 5.1 and CDNA 1, at its full rate on CDNA 2 and later, at a sixteenth elsewhere (AMD ISA reference
+ * guides). For other devices every class is taken to run at the FP32 rate.
  */
 export function classLanes(device: GpuDevice): ClassLanes {
   const { occupancy, fp32LanesPerMultiprocessor: fp32, schedulersPerMultiprocessor, threadGroupWidth } = device;
@@ -50,7 +50,7 @@ export function classLanes(device: GpuDevice): ClassLanes {
   }
 }
 
-/** Parts of the instructions of an iteration, 0…1; the rest are FP32. */
+/** Shares of the instructions of an iteration, 0…1; the rest are FP32. */
 export interface ClassShares {
   readonly integerShare?: number;
   readonly fp64Share?: number;
@@ -58,8 +58,8 @@ export interface ClassShares {
 }
 
 /**
- * Lanes that a mix of instructions keeps busy: the class that runs out first sets the throughput. With none but FP32,
- * those of FP32.
+ * Lanes that a mix of instructions keeps busy. The scarcest class sets the throughput. Without any shares these are the
+ * FP32 lanes.
  * @returns results per cycle of a multiprocessor
  */
 export function mixedLanes(

@@ -52,7 +52,7 @@ export function cyclesWithTraffic(parameters: PipelineParameters, transferCycles
 }
 
 /**
- * Parts of the cycles of an iteration that each cycle of latency, of issue and of transfer of all groups adds: the
+ * Share of the cycles of an iteration that each cycle of latency, of issue and of transfer of all groups adds: the
  * derivatives of `cyclesWithTraffic`.
  */
 export interface MarginalCycles {
@@ -61,7 +61,7 @@ export interface MarginalCycles {
   readonly transfer: number;
 }
 
-/** fu is homogeneous of degree one: its derivatives, each times what it is of, add up to it (Euler). */
+/** fu is homogeneous of degree one, so its derivatives, each times its own quantity, add up to it (Euler). */
 export function marginalCycles(parameters: PipelineParameters, transferCycles: number, groups: number): MarginalCycles {
   const { latencyCycles, issueCycles, kneeSoftness: p, schedulers } = parameters;
   const inner = cyclesPerIteration(parameters, groups);

@@ -1,23 +1,23 @@
 /** A GPU of a data set, and the implementations measured on it. */
 export interface MeasuredGpu {
-  /** As the source names it. */
+  /** The name in the source. */
   readonly column: string;
-  /** Its id in the catalogue. */
+  /** The id in the catalogue. */
   readonly device: string;
   readonly implementations: readonly MeasuredImplementation[];
-  /** Names among which a person chooses: the library's own choice stands for those that it chooses from. */
+  /** The names among which a person chooses. The library's own choice stands for the ones that it chooses from. */
   readonly choices: readonly string[];
 }
 
 export interface MeasuredImplementation {
   readonly name: string;
-  /** Column of its times. */
+  /** The column of its times. */
   readonly column: string;
-  /** Id in `models/spmv/implementations.ts`. */
+  /** The id in `models/spmv/implementations.ts`. */
   readonly implementation: string;
 }
 
-/** Measured times of matrices, and where they come from. Another one is an entry here and its file in `db/evidence`. */
+/** Measured times of matrices, and their source. To add one, add an entry here and its file in `db/evidence`. */
 export interface SpmvDataset {
   readonly id: string;
   readonly title: string;
@@ -26,9 +26,11 @@ export interface SpmvDataset {
   readonly licence: string;
   readonly notes: readonly string[];
   readonly gpus: readonly MeasuredGpu[];
-  /** Measured for too few matrices to fit anything: predicted only, as a GPU that nobody has measured. */
+  /**
+   * GPUs measured for too few matrices to fit anything. They are only predicted, like a GPU that nobody has measured.
+   */
   readonly unseen: readonly MeasuredGpu[];
-  /** The source does not say which GPU it is: the data sheet of another one stands for it. */
+  /** Whether the source does not name the GPU, so that the data sheet of another one stands for it. */
   readonly unnamed?: boolean;
 }
 

@@ -1,4 +1,4 @@
-/** What is often all that is known of a sparse matrix: its size, and figures of its row lengths. */
+/** What is often the only knowledge of a sparse matrix: its size, and figures of its row lengths. */
 export interface MatrixSummary {
   readonly name: string;
   readonly rows: number;
@@ -24,9 +24,9 @@ export interface MatrixSummary {
 export const SLICE_ROWS = 64;
 
 /**
- * Cells of the rows with `together` consecutive rows padded to the longest of them, nonzeros … rows × max. At 64 it is
- * exact in order where `slicedCells` is known. In between cells grow as a power of the rows together, which joins what
- * is known: 1, 64, all.
+ * Cells of the rows, from nonzeros to rows × max, with `together` consecutive rows padded to the longest of them. At 64
+ * it is exact in order where `slicedCells` is known. Between the known points 1, 64 and all rows, cells grow as a power
+ * of the rows together.
  * @param together ≥ 1, not necessarily an integer
  */
 export function paddedCells(matrix: MatrixSummary, together: number): number {

@@ -1,6 +1,6 @@
 import { fail, ok, type Result } from '../../domain/result.ts';
 
-/** Real irregular loops that need no file; arguments left out of the text take the defaults below. */
+/** Real irregular loops that need no file. Arguments that are left out of the text take the defaults below. */
 export type GeneratedExample =
   | { readonly kind: 'collatz'; readonly count: number }
   | { readonly kind: 'mandelbrot'; readonly width: number; readonly height: number; readonly maxIterations: number };
@@ -16,7 +16,7 @@ export const DEFAULT_MANDELBROT: GeneratedExample & { kind: 'mandelbrot' } = {
 /** Every orbit from below this stays under 2^53, so doubles are exact: the highest reaches about 6.0e13. */
 export const MAX_COLLATZ_COUNT = 10_000_000;
 export const MAX_MANDELBROT_PIXELS = 2 ** 24;
-/** Pixels times iterations: a few seconds of one core. */
+/** Most pixels times iterations: a few seconds of one core. */
 export const MAX_MANDELBROT_ITERATIONS = 2 ** 32;
 
 /**
@@ -59,7 +59,7 @@ const SHORT_LENGTHS = 65_536;
 /** How often each length occurs. */
 export function countLengths(lengths: Float64Array): Map<number, number> {
   const counts = new Map<number, number>();
-  // Most of millions of lengths are short: an array counts them in a tenth of the time.
+  // Most lengths are short even among millions, so an array counts these in a tenth of the time.
   const short = new Uint32Array(Math.min(lengths.length, SHORT_LENGTHS));
   for (let unit = 0; unit < lengths.length; unit += 1) {
     const length = lengths[unit];

@@ -7,14 +7,14 @@ import { normalUpperTail } from './normal.ts';
 
 /** Mass cut from the upper tail of an infinite support unless the caller says otherwise. */
 export const DEFAULT_TRUNCATION = 1e-6;
-/** Points a law may have: two columns of doubles, 16 MB, and a loss table over them still takes about a second. */
+/** The most points of a law: two columns of doubles, 16 MB. A loss table over them still takes about a second. */
 export const MAX_SUPPORT_POINTS = 1_000_000;
 /** How far stated probabilities or mixture weights may be from 1: three printed digits. They are renormalised. */
 export const PROBABILITY_SUM_TOLERANCE = 1e-3;
 
 /** Points whose probability relative to the mode is below this are dropped: they would be subnormal after scaling. */
 const NEGLIGIBLE_WEIGHT = 1e-290;
-/** The mass beyond the last weight that is computed, relative to the truncation: it only blurs `truncatedMass`. */
+/** Mass beyond the last computed weight, relative to the truncation. It only blurs `truncatedMass`. */
 const TAIL_BEYOND = 1e-9;
 
 export interface CategoricalPoint {
@@ -379,7 +379,7 @@ function isTruncation(value: number): boolean {
   return value >= 1e-15 && value <= 0.5;
 }
 
-/** The law of lengths that a rising function makes of others. */
+/** The law that results from applying an increasing function to the lengths. */
 export function mappedLaw({ support, probability, ...law }: LengthLaw, of: (length: number) => number): LengthLaw {
   const values: number[] = [];
   const masses: number[] = [];

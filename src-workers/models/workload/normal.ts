@@ -1,4 +1,4 @@
-/** From here the continued fraction needs fewer terms than the series and loses no digits to 1 − erf. */
+/** From here on, the continued fraction needs fewer terms than the series and loses no digits to 1 − erf. */
 const SERIES_LIMIT = 2;
 
 /**

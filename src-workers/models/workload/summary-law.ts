@@ -3,7 +3,8 @@ import type { LengthLaw } from '../../domain/workload.ts';
 import { empiricalLaw } from './laws.ts';
 
 /**
- * Figures of lengths, any of them with the mean. Quartiles are those of the lengths sorted; `sd` is of the population.
+ * Figures of lengths. The mean is required, the others are optional. Quartiles are those of the sorted lengths; `sd` is
+ * that of the population.
  */
 export interface SummaryFigures {
   readonly min?: number;
@@ -18,30 +19,32 @@ export interface SummaryFigures {
 export const SUMMARY_FIGURES = ['min', 'q1', 'median', 'q3', 'max', 'mean', 'sd', 'skewness'] as const;
 
 /**
- * Lengths of a section that stand for themselves; longer sections are made of as many points, closer together below.
+ * A section with this many lengths keeps all of them. A longer one has as many points, closer together at its lower
+ * end.
  */
 const SECTION_POINTS = 20_000;
-/** Where no longest length is given: so many spreads above the mean. What an exponential law has beyond is e⁻²⁰. */
-const TAIL_SPREADS = 20;
 /**
- * How far the law may be from the figures, which people round: parts of the range for the mean, of the figure for the
- * others.
+ * Without a stated longest length, the law ends this many spreads above the mean. An exponential law has e⁻²⁰ beyond.
  */
+const TAIL_SPREADS = 20;
+/** Tolerance of the mean, as a share of the range, because people round figures. */
 const MEAN_TOLERANCE = 1e-3;
+/** Relative tolerance of the spread. */
 const SPREAD_TOLERANCE = 0.01;
+/** Relative tolerance of the skewness. */
 const SKEWNESS_TOLERANCE = 0.05;
-/** Least probability of a stated end: too small to change a moment. */
+/** The least probability of a stated end, too small to change a moment. */
 const END_MASS = 1e-12;
 const MAX_STEPS = 300;
 
 /**
  * The law of least assumption with the given figures: of all laws with these quartiles, moments and ends, the one of
- * maximum entropy. Between two quartiles it is exp of a polynomial, the same in every section but for a factor that
- * gives the section its mass. Its moments are fitted; it is marked `fitted`.
- * Source: Jaynes, Phys. Rev. 106 (1957), doi:10.1103/PhysRev.106.620.
+ * maximum entropy. Between two quartiles it is exp of a polynomial, which is the same in every section except for a
+ * factor that gives the section its mass. Its moments are fitted, and it is marked `fitted`. Source: Jaynes, Phys. Rev.
+ * 106 (1957), doi:10.1103/PhysRev.106.620.
  *
- * Without `min` lengths begin at 0; without `max` they end 20 spreads above the mean. Fails where figures are missing,
- * out of range or out of order, and where no lengths have all of them, with what would be possible.
+ * Without `min` lengths begin at 0; without `max` they end 20 spreads above the mean. It fails where figures are
+ * missing, out of range or out of order. Where no lengths have all of the figures, it says what would be possible.
  */
 export function summaryLaw(figures: SummaryFigures, label: string): Result<LengthLaw> {
   const checked = checkFigures(figures, label);
@@ -69,7 +72,7 @@ export function summaryLaw(figures: SummaryFigures, label: string): Result<Lengt
     counts = countsOf(figures, sections, maximumEntropy(sections, mean!, scale, [0, ...square, cube]));
     const met = figuresOf(counts);
     const { low, high } = checked.value;
-    // With the ends, mean and sd alone: two points, one of them an end.
+    // With only the ends, mean and sd, two points are enough, one of them an end.
     const [least, most] = [sd / (mean! - low) - (mean! - low) / sd, (high - mean!) / sd - sd / (high - mean!)];
     if (
       Math.abs(met.sd - sd) > SPREAD_TOLERANCE * sd ||
@@ -84,7 +87,7 @@ export function summaryLaw(figures: SummaryFigures, label: string): Result<Lengt
   return law.ok ? ok({ ...law.value, fitted: true }) : law;
 }
 
-/** Probabilities by length. A stated end occurs, however unlikely the moments make it. */
+/** Probabilities by length. A stated end always occurs, however unlikely the moments make it. */
 function countsOf(
   { min, max }: SummaryFigures,
   sections: readonly Section[],
@@ -155,7 +158,7 @@ function sectionsOf({ q1, median, q3 }: SummaryFigures, { low, high }: Ends): re
   let from = low;
   let below = 0;
   return [...inner, { share: 1, value: high }].map(({ share, value }, at) => {
-    // A section begins above the one before; where two figures are equal, all of it is there.
+    // A section begins above the one before. Where two figures are equal, all of its mass is there.
     const section = { mass: share - below, ...pointsBetween(at === 0 || value === from ? from : from + 1, value) };
     from = value;
     below = share;
@@ -176,7 +179,7 @@ function pointsBetween(first: number, last: number): Omit<Section, 'mass'> {
   for (let i = 1; i <= SECTION_POINTS; i += 1) {
     const upTo = i === SECTION_POINTS ? last : Math.floor(first + (last - first) * (i / SECTION_POINTS) ** 3);
     if (upTo <= before) continue;
-    // The ends stand for themselves, so that the law has the figures.
+    // The ends have points of their own, so that the law has the given figures.
     points.push(before < first ? first : upTo === last ? last : Math.round((before + 1 + upTo) / 2));
     widths.push(upTo - before);
     before = upTo;
@@ -196,7 +199,7 @@ function meanRange(sections: readonly Section[]): readonly [number, number] {
 
 /**
  * Weights of maximum entropy: the minimum of the convex dual Σ mass · ln Z(λ) − λ · moments, by Newton's method with
- * shortened steps. Where no law has the moments it ends near the closest.
+ * shortened steps. Where no law has the moments, it ends near the closest one.
  */
 function maximumEntropy(
   sections: readonly Section[],
@@ -210,7 +213,7 @@ function maximumEntropy(
       (most, { points }) => Math.max(most, Math.abs(points[0] - mean), Math.abs(points[points.length - 1] - mean)),
       0,
     ) / scale || 1;
-  // Powers of the deviation over their largest value, so that the equations are of one size.
+  // Powers of the deviation are divided by their largest value, so that the equations have similar sizes.
   const features = sections.map(({ points }) => points.map((length) => (length - mean) / scale / largest));
   const targets = moments.map((moment, j) => moment / largest ** (j + 1));
   let lambda = new Array<number>(order).fill(0);
@@ -282,7 +285,7 @@ function dual(
 }
 
 /**
- * −H⁻¹g by elimination with pivots on the diagonal, of at most three unknowns; a little is added where H is singular.
+ * −H⁻¹g by elimination with pivots on the diagonal, for at most three unknowns. A little is added where H is singular.
  */
 function newtonStep(hessian: readonly (readonly number[])[], gradient: readonly number[]): number[] {
   const n = gradient.length;
