@@ -238,8 +238,8 @@ export interface RankRow {
   readonly invalid: InvalidReason | null;
   readonly breakdown: Breakdown | null;
   /**
-   * 90 % range of `predictedMs` by measured kernels of its kind on the device; inputs are as they stand. Where devices are
-   * compared alone.
+   * 90 % range of `predictedMs` by measured kernels of its kind on the device, with the inputs as stated. It is given
+   * only where devices are compared.
    */
   readonly rangeMs?: readonly [low: number, high: number];
   /** Predicted time along the block sizes of the space, everything else equal; NaN where invalid. */

@@ -150,8 +150,8 @@ const ZERO_BY_DEFAULT = [
 
 /**
  * A study whose kernels say where their zeros come from, before defaults are filled in.
- * @param written what a zero is that stands there without an origin: `assumed` in studies that were kept before this was
- * told apart
+ * @param written what a zero is that stands there without an origin: `assumed` in studies that were kept before this
+ * was told apart
  */
 export function withZeros<Study>(study: Study, written: 'given' | 'assumed' = 'given'): Study {
   if (!isObject(study) || !isObject(study.kernel)) return study;

@@ -83,7 +83,7 @@ export interface EngineOptions {
   readonly predicts?: boolean;
   /** A page that measures and answers nothing for this long has gone away, ms. */
   readonly pageSilenceMs?: number;
-  /** The Redis through which agents take work of this engine's runs. If left out, hosts with a window read the setting. */
+  /** The Redis through which agents take work of this engine's runs; by default the setting, in hosts with a window. */
   readonly redis?: RedisSettings;
 }
 

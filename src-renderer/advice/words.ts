@@ -6,7 +6,7 @@ import type { Term } from '../../src-workers/domain/terms.ts';
 import { NBSP, change, count, counted, factor, plain, timeRange, timeText, percent } from '../format/numbers.ts';
 import { ORIGIN_NAMES } from '../format/origins.ts';
 
-/** How units are balanced, as one says it: `dynamic fetch`, `4 quantile buckets`; empty where nothing is done to them. */
+/** Words for how units are balanced: `dynamic fetch`, `4 quantile buckets`; empty where they are not. */
 export function balancingWords(text: string): string {
   const parsed = parseBalancing(text);
   if (!parsed.ok) return text;
@@ -68,15 +68,15 @@ export function designWords(design: Design, say: Term): { readonly main: string;
   };
 }
 
-/** How a baseline is named in a sentence: a design of one thread per unit is what one would write without any of this. */
+/** How a sentence names a baseline. One thread per unit is what people write without this tool. */
 function againstText({ chosen }: NonNullable<Recommendation['baseline']>, design: Design, say: Term): string {
   if (chosen) return 'the baseline';
   return isCpuDesign(design) || design.threadsPerUnit === 1 ? 'a plain design' : `a ${say('thread', 'one')} per unit`;
 }
 
 /**
- * The answer in a sentence: `4 threads per unit, blocks of 128: 1.26 × as fast as a thread per unit, 80 % sure to be within 3 % of the
- * best; decided by cooperation step κ, which is assumed.`
+ * The answer in a sentence: `4 threads per unit, blocks of 128: 1.26 × as fast as a thread per unit, 80 % sure to be
+ * within 3 % of the best; decided by cooperation step κ, which is assumed.`
  */
 export function headline(
   { row: { design }, time, baseline }: Recommendation,
@@ -106,8 +106,7 @@ export function intervalText({ lowMs, highMs }: Pick<Recommendation['time'], 'lo
 }
 
 /**
- * Where the interval of a time is drawn along its bar, as parts of a width that stands for `scaleMs`; and whether it goes on beyond that,
- * which a mark at the edge says.
+ * Where the interval of a time lies along its bar, as fractions of `scaleMs`, and whether it goes on beyond the edge.
  */
 export function whisker(
   { lowMs, highMs }: Pick<Recommendation['time'], 'lowMs' | 'highMs'>,

@@ -57,7 +57,7 @@ export function freePlace(
     .reduce((best, place) => (hidden(place.x, place.above) < hidden(best.x, best.above) ? place : best));
 }
 
-/** Values of an axis that get a label: the `chosen` one, and of the regular ones those that are `apart` values from it. */
+/** Values of an axis that get a label: `chosen`, and of the regular ones those at least `apart` values from it. */
 export function labelled(count: number, stride: number, chosen: number | null, apart: number): readonly number[] {
   const out: number[] = [];
   for (let i = 0; i < count; i += 1)
@@ -66,7 +66,7 @@ export function labelled(count: number, stride: number, chosen: number | null, a
   return out;
 }
 
-/** Whether value `i` of an axis gets a label: the first, the last, and every `stride`-th counted so that round values come out. */
+/** Whether value `i` of an axis gets a label: the first, the last, and every `stride`-th that gives round values. */
 export function isLabelled(i: number, count: number, stride: number): boolean {
   if (i === 0 || i === count - 1) return true;
   return (i + 1) % stride === 0 && i >= stride * 0.7 && count - 1 - i >= stride * 0.75;

@@ -82,7 +82,7 @@ export interface TooltipRow {
   readonly tone?: 'faster' | 'slower';
 }
 
-/** A tooltip's inside: title and note, then label left and value right, at most five rows. Built from nodes, so text stays text. */
+/** Content of a tooltip: title and note, then labels and values in at most five rows. Text stays text, never markup. */
 export function tooltipBody(title: string, note: string, rows: readonly TooltipRow[]): HTMLElement {
   const body = document.createElement('div');
   body.className = 'chart-tip';

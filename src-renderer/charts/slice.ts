@@ -41,7 +41,7 @@ export function sliceChart(
   const best = Math.min(...finite);
   const here = all[at];
   const named = areNames(values);
-  // Each name is a dot of its own, which has a place whatever the others do; numbers are a line that a far end would flatten.
+  // Names are dots, each with its own place. Numbers are a line, which a far end would flatten.
   const limit = named ? Infinity : Math.max(best * clip, Number.isFinite(here) ? here : 0);
   const cut = finite.filter((value) => value > limit).length;
   const baseline = baselineMs !== null && baselineMs > 0 && baselineMs < limit ? baselineMs : null;

@@ -26,8 +26,9 @@ export interface ChartTheme {
 }
 
 /**
- * Reads tokens as resolved colours. A hidden element is asked, because custom properties are not resolved by themselves. It has the colour
- * scheme of its own: that of the root follows in an effect that may run later, and changing it has the whole page's styles computed.
+ * Reads tokens as resolved colours. A hidden element is asked, because custom properties are not resolved by
+ * themselves. It has the colour scheme of its own: that of the root follows in an effect that may run later, and
+ * changing it has the whole page's styles computed.
  */
 export function readColours(tokens: readonly string[], dark: boolean): string[] {
   const probe = document.createElement('span');
@@ -89,7 +90,9 @@ function themeFor(dark: boolean): ChartTheme {
   return theme;
 }
 
-/** The theme charts draw with; follows light and dark. Call it while a component initialises, read `.current` in effects. */
+/**
+ * The theme of charts, light or dark as the page. Call it while a component initialises; read `.current` in effects.
+ */
 export function useChartTheme(): { readonly current: ChartTheme } {
   const { preferences } = useApp();
   const theme = $derived(themeFor(preferences.dark));

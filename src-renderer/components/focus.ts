@@ -1,4 +1,4 @@
-/** Whether the focus is nowhere in particular, so that a view that opens may take it: on the page, or on the view's frame. */
+/** Whether the focus is on the page or on a view's frame, so that a view that opens may take it. */
 export function isFocusFree(): boolean {
   const { activeElement, body } = document;
   return activeElement === null || activeElement === body || activeElement.id === 'view';

@@ -2,7 +2,7 @@ import type { ExportDocument } from '../../src-main/contract/api.ts';
 import { documentParts } from '../../src-main/contract/document.ts';
 import type { Engine } from '../api/engine.svelte.ts';
 
-/** Hands a file to the person through the page. In the desktop window, documents go through the native dialog instead. */
+/** Saves a file as a download. In the desktop window, documents go through the native dialog instead. */
 export function saveFile(fileName: string, content: Blob): void {
   const url = URL.createObjectURL(content);
   const link = document.createElement('a');
@@ -12,7 +12,9 @@ export function saveFile(fileName: string, content: Blob): void {
   setTimeout(() => URL.revokeObjectURL(url), 10_000);
 }
 
-/** Saves text: by the native dialog where there is one, else as a download. Resolves with where it went, or null if cancelled. */
+/**
+ * Saves text by the native dialog where there is one, else as a download. Resolves to its place; `null` if cancelled.
+ */
 export async function saveText(fileName: string, mediaType: string, text: string): Promise<string | null> {
   if (window.lockstep) return window.lockstep.saveDocument({ fileName, mediaType, text });
   saveFile(fileName, new Blob([text], { type: mediaType }));
@@ -20,8 +22,8 @@ export async function saveText(fileName: string, mediaType: string, text: string
 }
 
 /**
- * Saves a document as `saveText` does. One in several parts is a download in the desktop window too: a browser keeps large blobs on
- * disk, and some texts are longer than a string can be. Throws where a part cannot be had.
+ * Saves a document as `saveText` does. One in several parts is a download in the desktop window too: a browser keeps
+ * large blobs on disk, and some texts are longer than a string can be. Throws where a part cannot be had.
  */
 export async function saveDocument(engine: Engine, document: ExportDocument): Promise<string | null> {
   const { fileName, mediaType, text } = document;

@@ -32,7 +32,7 @@ export function computeName(device: GpuDevice): string {
   }
 }
 
-/** Marketing families that say nothing of the device. Radeon stays where the rest alone would not be known: `Radeon VII`. */
+/** Marketing families that tell nothing about the device. `Radeon VII` keeps its family to be recognised. */
 const FAMILY = /^(GeForce|Quadro|Tesla|Radeon Instinct|Instinct|Radeon(?= R[X\d])) /;
 const DETAIL = /\s+(\d+ GB|SXM\d?|PCIe|Bronze|Silver|Gold|Platinum)(?=\s|$)|,.*$| \((?!\d+ of ).*\)$/g;
 const SERIES = /^(RT?X|Xeon|Epyc|Grace) /;

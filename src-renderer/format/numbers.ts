@@ -59,7 +59,7 @@ export function plain(value: number, significant = 4): string {
   return fixed(rounded, decimals);
 }
 
-/** Signed change of `value` against `reference`, in percent without its sign: `−29.7`, `+11.4`, `±0.0`; beyond tenfold whole: `+1,250`. */
+/** Signed change in percent, without its sign: `−29.7`, `+11.4`, `±0.0`; without decimals beyond tenfold: `+1,250`. */
 export function change(value: number, reference: number, decimals = 1): string {
   const percent = (value / reference - 1) * 100;
   return signed(percent, Math.abs(percent) < 999.95 ? decimals : 0);
@@ -122,7 +122,7 @@ export function counted(value: number, one: string, many = `${one}s`): string {
   return `${count(value)} ${value === 1 ? one : many}`;
 }
 
-/** Reads what a person types into a number field: `1,024`, `0.05`, `1/21`, `2^20`, `1e-6`, `−3`. `null` where it is no number. */
+/** Reads a number that a person types: `1,024`, `0.05`, `1/21`, `2^20`, `1e-6`, `−3`. `null` where it is none. */
 export function parseNumber(text: string): number | null {
   const tidy = text
     .trim()
@@ -141,8 +141,8 @@ export function parseNumber(text: string): number | null {
 const SIZE_UNITS = ['', 'K', 'M', 'G', 'T'];
 
 /**
- * Bytes of a memory, exactly: `50 MiB`, `1.5 MiB`, `99 KiB`, `1,000 B`. In the largest unit of which they are at least one
- * and whole quarters.
+ * Bytes of a memory, exactly: `50 MiB`, `1.5 MiB`, `99 KiB`, `1,000 B`. In the largest unit of which they are at least
+ * one and whole quarters.
  */
 export function memorySize(value: number): string {
   const power = SIZE_UNITS.findLastIndex((_, at) => value >= 1024 ** at && Number.isInteger((value / 1024 ** at) * 4));
@@ -150,8 +150,8 @@ export function memorySize(value: number): string {
 }
 
 /**
- * Reads the size of a memory as a data sheet has it, bytes: `64 KiB`, `50 MB`, `1.5M`, `65,536`. KB and MB are 1,024 and
- * 1,048,576 bytes, which is what they stand for there. `null` where it is no size.
+ * Reads the size of a memory as a data sheet has it, bytes: `64 KiB`, `50 MB`, `1.5M`, `65,536`. KB and MB are 1,024
+ * and 1,048,576 bytes, which is what they stand for there. `null` where it is no size.
  */
 export function parseMemorySize(text: string): number | null {
   const [, size, prefix = ''] = /^(.*?)(?:([kmgt])(?:i?b)?|b|bytes?)?$/is.exec(text.trim())!;

@@ -1,6 +1,6 @@
 import type { RunState, RunSummary } from '../../src-main/contract/api.ts';
 
-/** How a run ended, as its mark shows it and its words say it: a measurement that is complete without a single time has failed. */
+/** How a run ended, for its mark and words: a measurement that ends without a single time has failed. */
 export function runOutcome({ kind, state, bestTimeMs }: Pick<RunSummary, 'kind' | 'state' | 'bestTimeMs'>): {
   readonly mark: RunState;
   readonly text: string;

@@ -1,6 +1,4 @@
-/**
- * Keys are written as in `Mod+Enter`, `Shift+S`, `?`, `G R` (one after the other), `ArrowDown`. Mod is Ctrl, or ⌘ on a Mac.
- */
+/** Keys are written as `Mod+Enter`, `Shift+S`, `?`, `G R` (a sequence), `ArrowDown`. Mod is Ctrl, or ⌘ on a Mac. */
 
 export const IS_MAC = /mac/i.test(navigator.platform);
 

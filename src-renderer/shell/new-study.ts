@@ -31,7 +31,8 @@ export async function compareSpmvKernels(app: App): Promise<void> {
 }
 
 /**
- * Changes the open study by what a file says. An example stays as it is: it becomes a study of one's own, named after the file.
+ * Changes the open study by what a file says. An example stays as it is: it becomes a study of one's own, named after
+ * the file.
  * @param text what the notice says
  */
 export async function changeByFile(

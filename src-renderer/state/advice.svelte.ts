@@ -14,7 +14,7 @@ type Asked = ProcedureInput<'advice.recommend'> & { readonly study: Study };
 /** Nobody edits for so long: time to find how sure the advice is. */
 const IDLE_MS = 150;
 const SLOW_AFTER_MS = 250;
-/** An answer to another question is dimmed once no newer one has come for so long: at once to the eye, but not while a slider's keep up. */
+/** An outdated answer is dimmed after this long. The eye sees it at once, but a moving slider outruns it. */
 const DIM_AFTER_MS = 100;
 
 /** How the answer on screen stands to the study on screen. */
@@ -77,7 +77,7 @@ export class Advice {
       ask: (input, look) => engine.call('advice.recommend', { ...input, look, client: PAGE_ID }),
       show: (result, input, look) => {
         if (result.ok && look === 'all' && this.#answer && this.#asked === input) {
-          // The answer is known already, and may be weighed by now: only the maps and what was counted for them are new.
+          // The answer is already known, perhaps weighed: only the maps and their counts are new.
           const { landscape, devices, predicted, of, invalid } = result.value;
           const isWeighed = this.#weighed === this.#answer;
           const maps = { ...this.#answer.landscape, maps: landscape.maps };
@@ -156,8 +156,8 @@ export class Advice {
   }
 
   /**
-   * What is known of the advice where inputs are assumed, asked for once an exact answer rests. Where another design is expected to lose
-   * less than the fastest by the assumed values, the answer becomes that one.
+   * What is known of the advice where inputs are assumed, asked for once an exact answer rests. Where another design is
+   * expected to lose less than the fastest by the assumed values, the answer becomes that one.
    */
   #followUncertainty(): void {
     $effect(() => {
@@ -209,7 +209,7 @@ export class Advice {
   askAgain(): void {
     this.#ask();
   }
-  /** Opens or closes the card where it is folded, and moves the focus with it; where it is not, the focus goes to it. */
+  /** Opens or closes the folded card, and moves the focus with it; an unfolded card gets the focus. */
   toggle(): void {
     if (this.docked) return this.card?.focus();
     this.open = !this.open;
@@ -274,7 +274,7 @@ export class Advice {
   }
 }
 
-/** The answer; where it has no maps, with those of the last one, as far as they are of the same device and as many designs. */
+/** The answer, with the last answer's maps where it has none and these belong to the same device and designs. */
 function withMaps(answer: Recommendation, last: Recommendation | null): Recommendation {
   const { device, landscape } = answer;
   const fits =

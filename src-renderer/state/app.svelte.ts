@@ -89,14 +89,16 @@ export class App {
   readonly runs: readonly RunSummary[] = $derived.by(() =>
     this.library.runs.filter(({ studyId }) => studyId === this.location.studyId),
   );
-  /** The run on screen: the address's (of a simulation or measurement its sweep, whose designs they are), or else the newest that has results. */
+  /**
+   * The run on screen: that of the address (its sweep, for a simulation or measurement), else the newest with results.
+   */
   readonly run: RunSummary | null = $derived.by(() => {
     const byId = (wanted: number) => this.library.runs.find(({ id }) => id === wanted) ?? null;
     const wanted = this.location.runId;
     if (wanted !== null) {
       const run = byId(wanted);
       if (run?.sourceRunId) return byId(run.sourceRunId);
-      // What was measured without a sweep has no designs to rank: the Measure view shows it beside the newest prediction.
+      // Measurements without a sweep have no designs to rank. The Measure view shows them beside the newest prediction.
       if (run && !isMeasuring(run)) return run;
     }
     return this.runs.find(({ state, kind }) => state === 'complete' && kind === 'sweep') ?? null;
@@ -170,7 +172,9 @@ export class App {
     await this.library.load('runs');
   }
 
-  /** Shows a run: a sweep's designs; a simulation's in the ranking of its sweep, by simulated time; what was measured, measured. */
+  /**
+   * Shows a run: a sweep's designs, a simulation in its sweep's ranking by simulated time, a measurement as measured.
+   */
   openRun(run: RunSummary, view: ViewId): void {
     if (run.studyId !== null && run.studyId !== this.location.studyId) this.location.openStudy(run.studyId, view);
     if (isMeasuring(run)) {
@@ -187,7 +191,9 @@ export class App {
     this.overlay = 'glossary';
   }
 
-  /** Shows in a bar under the view's header why something was not done, until it is dismissed; `null` takes the bar away. */
+  /**
+   * Shows in a bar under the view's header why something was refused, until it is dismissed; `null` removes the bar.
+   */
   refuse(refusal: Refusal | null): void {
     this.#refusal = refusal;
   }

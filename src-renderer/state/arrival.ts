@@ -3,8 +3,8 @@ import type { App } from './app.svelte.ts';
 import { ALL_DEVICES } from './location.svelte.ts';
 
 /**
- * Says what the address names and this database does not have, and shows what there is instead. An address comes from a link, the
- * history or what somebody typed.
+ * Says what the address names and this database does not have, and shows what there is instead. An address comes from a
+ * link, the history or what somebody typed.
  */
 export async function checkAddress(app: App): Promise<void> {
   const { location, library } = app;

@@ -1,4 +1,4 @@
-/** The pinned baselines of a study, at most one on each device, and how many designs the space had: another space has other designs. */
+/** The baselines of a study, one per device, and the size of its space, in which another space has other designs. */
 export interface StoredBaselines {
   readonly enumerated: number;
   readonly designs: readonly number[];
@@ -14,7 +14,7 @@ export function readBaselines(value: unknown): StoredBaselines | null {
   return { enumerated, designs: designs.filter((design): design is number => typeof design === 'number') };
 }
 
-/** The design pinned on a device, by the device's place in the space; null where there is none, or the space has changed. */
+/** The design pinned on a device, by its place in the space; `null` where there is none, or the space has changed. */
 export function pinnedOn(
   stored: StoredBaselines | null,
   designs: number,

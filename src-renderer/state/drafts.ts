@@ -1,13 +1,13 @@
 import type { StudyRecord } from '../../src-main/contract/api.ts';
 import type { Study } from '../../src-main/contract/study.ts';
 
-/** Edits that could not be saved, in the storage of the browser until they are: the server may be gone when a page is closed. */
+/** Edits that could not be saved, kept in the browser's storage: the server may be gone when a page is closed. */
 
 type Drafts = Pick<Storage, 'getItem' | 'setItem' | 'removeItem'>;
 
 const keyOf = (id: number): string => `draft.${id}`;
 
-/** @param saved the study as it was saved last: a draft of another state, or of another database, is never taken for this one */
+/** @param saved the study as last saved; a draft of another state or database is never applied to it */
 export function keepDraft(drafts: Drafts, id: number, saved: Study, draft: Study): void {
   try {
     drafts.setItem(keyOf(id), JSON.stringify({ saved, draft }));

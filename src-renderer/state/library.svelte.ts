@@ -45,7 +45,7 @@ export class Library {
   get devices(): readonly CatalogueDevice[] {
     return this.#devices;
   }
-  /** A device, with what was measured of it, beside times of some kinds of implementations; empty until that is known. */
+  /** A device with its measurements, beside times of some kinds of implementations; empty until they are known. */
   timedDevice(id: string, kinds: readonly ImplementationKind[] = []): readonly TimedDevice[] {
     if (this.#evidence === null) return [];
     const name = deviceOf(this.#devices, id)?.name ?? id;

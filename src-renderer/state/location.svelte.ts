@@ -85,7 +85,7 @@ export class Location {
   readonly params = $derived(new URLSearchParams(this.#query));
   readonly studyId = $derived(positive(this.params.get('study')));
   readonly runId = $derived(positive(this.params.get('run')));
-  /** The device that every view of the study is about: its id, `ALL_DEVICES`, or null where none was chosen (the fastest). */
+  /** The device that every view of the study shows: its id, `ALL_DEVICES`, or `null` for the fastest. */
   readonly device = $derived(this.params.get('device'));
 
   constructor(views: readonly ViewId[]) {
@@ -159,7 +159,7 @@ export class Location {
     this.#write(this.#view, params, true);
   }
 
-  /** Shows another run of the study, in the same or another view; the selection within the old run is forgotten, the device stays. */
+  /** Shows another run of the study, in this or another view. The old selection is dropped; the device stays. */
   openRun(id: number | null, view: ViewId = this.#view): void {
     this.#left.clear();
     const params = new URLSearchParams();
@@ -200,8 +200,8 @@ export class Location {
 }
 
 /**
- * The device that a view of a run is about, as in every view: the chosen one where the run has it, else the one given. Null: all of
- * them. Undefined: not known yet.
+ * The device that a view of a run is about, as in every view: the chosen one where the run has it, else the one given.
+ * Null: all of them. Undefined: not known yet.
  */
 export function deviceInView(
   devices: readonly { readonly id: string }[],

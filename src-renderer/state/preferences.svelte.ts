@@ -28,7 +28,7 @@ const DEFAULTS: Stored = {
 const KEY = 'ui.preferences';
 const SAVE_AFTER_MS = 400;
 
-/** What a person chose about the interface. The engine's settings keep it; the page's own storage only avoids a flash. */
+/** What a person chose for the interface. The engine's settings keep it; the page's storage only avoids a flash. */
 export class Preferences {
   #stored = $state.raw<Stored>(DEFAULTS);
   #systemDark = $state(false);

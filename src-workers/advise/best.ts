@@ -11,9 +11,10 @@ import { simplerFirst } from './pick.ts';
 import { columnsAt, copyColumns } from './survey.ts';
 
 /**
- * The best designs of a space too large to predict: branch and bound (Land & Doig 1960). A branch is a part of the space, then a family: all
- * launches of one device, kernel, balancing, block size and register cap. Where its shortest possible time (`bound.ts`) is above that of the last
- * design kept, it is passed by; so is a design by its closer bound. Memory holds what is kept.
+ * Finds the best designs of a space too large to predict, by branch and bound (Land & Doig 1960). A branch is a part of
+ * the space, then a family: all launches of one device, kernel, balancing, block size and register cap. A branch is
+ * skipped where its shortest possible time (`bound.ts`) is above the time of the last kept design. Single designs are
+ * skipped by their closer bounds. Memory holds only the kept designs.
  */
 
 /** Designs that follow one another in the space. */
@@ -39,7 +40,7 @@ interface Kept {
   add(design: number): void;
 }
 
-/** Designs that are merged, as a part of those wanted, before the limit is found anew: sorting them all for a few would save less than it takes. */
+/** Designs that are merged before the limit is updated, as a share of those wanted: sorting for fewer saves nothing. */
 const MERGED_FRACTION = 0.05;
 
 /** Designs that there is room for at least. */

@@ -21,10 +21,10 @@ import { AXIS } from '../domain/space.ts';
 import { decodeInto } from '../space/axes.ts';
 
 /**
- * Bounds are what a launch needs at the least. The models of launches are approximations, so a predicted time may be shorter by their error.
- * That none is shorter than its bound less this is not proven. It holds for the designs of 38 random studies, in all regimes
- * (`test/unit/random-studies.ts`, some in each run of the tests): the shortest time was 3.5 % below what its launch needs, in one
- * loop over sorted windows with an expensive change of unit.
+ * Bounds are what a launch needs at the least. The models of launches are approximations, so a predicted time may be
+ * below its bound by their error. It is not proven that this slack is enough. It is for the designs of 38 random
+ * studies in all regimes (`test/unit/random-studies.ts`, some in each run of the tests): the shortest time was 3.5 %
+ * below what its launch needs, in one loop over sorted windows with an expensive change of unit.
  */
 const SLACK = 0.04;
 /** The same of the counter: where multiprocessors hold unlike numbers of blocks that fetch, up to 13 % there. */
@@ -36,8 +36,9 @@ const BEST_FIRST = 48;
 /** Bounds of the time of designs of one predictor. */
 interface Bounds {
   /**
-   * The shortest time that a design can have, ms: no lane ever waits for another, all multiprocessors do as much, and each always holds as
-   * many work groups as it can; or the longest unit alone. Takes no law of depths. NaN where a design is invalid, 0 on a CPU.
+   * The shortest time that a design can have, ms. No lane waits for another, all multiprocessors do the same work, and
+   * each always holds as many work groups as it can; or the longest unit alone takes longer. It needs no law of depths.
+   * NaN where a design is invalid, 0 on a CPU.
    */
   shortest(design: number): number;
   /** Why the design asked for last cannot run, as in columns; 0 where it can. */
@@ -68,8 +69,9 @@ function boundsOf(predictor: Predictor): Bounds {
 type BusyCycles = (own: Predictor, candidate: Candidate, device: GpuDevice) => number;
 
 /**
- * The shortest time of all launches of the other positions, ms, as `Bounds.shortest`; Infinity where none can run. The position of the launch
- * does not matter. 0 where launches have nothing in common: on a CPU, and of mixed designs.
+ * The shortest time of all launches at the other positions, ms, as in `Bounds.shortest`; Infinity where none can run.
+ * The position of the launch does not matter. It is 0 where launches have nothing in common: on a CPU, and for mixed
+ * designs.
  */
 export function shortestOfFamily(predictor: Predictor, positions: Int32Array, candidate: Candidate): number {
   positions[AXIS.launch] = 0;
@@ -136,11 +138,12 @@ export function shortestTimesWithLoss(predictor: Predictor, designs: Uint32Array
 }
 
 /**
- * Predicts the designs of a list that can be within `fraction` of the fastest of it, one entry per design. Of every other the time is NaN,
- * and only the reason why it cannot run is known.
- * Best first (Hart, Nilsson & Raphael 1968): what has the smallest bound is looked at next, first for a closer bound, then for its time.
- * After some predictions the fastest hardly improves; the others follow in the order in which neighbours share most.
- * @param bestMs a time that some design is known to have: as if it were one of the list
+ * Predicts the designs of a list that can be within `fraction` of its fastest, one entry per design. Every other design
+ * gets the time NaN and only its reason to be invalid.
+ * The search is best first (Hart, Nilsson & Raphael 1968): the smallest bound is looked at next, first for a closer
+ * bound, then for its time. After some predictions the fastest hardly improves. The others then follow in the order in
+ * which neighbours share most.
+ * @param bestMs a time that some design is known to have, as if it were in the list
  */
 export function predictPromising(
   predictor: Predictor,

@@ -62,8 +62,9 @@ export function changedPlan(plan: SweepPlan, { input, value }: InputChange): Swe
 }
 
 /**
- * A law whose lengths lie `factor` times as far from the mean. Lengths are whole: the mass of one between two whole lengths goes to
- * both, so that the mean stays. Lengths that would be negative become 0, and all are scaled so that the mean stays then too.
+ * A law whose lengths lie `factor` times as far from the mean. Lengths are whole, so the mass of one between two whole
+ * lengths goes to both and the mean stays. Lengths that would be negative become 0, and all are then scaled to keep the
+ * mean.
  */
 export function stretchedLaw(law: LengthLaw, factor: number, mean: number): LengthLaw {
   const moved = law.support.map((length) => Math.max(0, mean + (length - mean) * factor));
@@ -86,8 +87,8 @@ export function stretchedLaw(law: LengthLaw, factor: number, mean: number): Leng
 }
 
 /**
- * Lengths in their order, stretched likewise. Kernels run whole iterations: each length is rounded, and the next ones make up for it, so
- * that a length between two whole ones becomes either as often as its law says.
+ * Stretches lengths in their order likewise. Kernels run whole iterations, so each length is rounded and the next ones
+ * make up for it. A length between two whole ones becomes either as often as its law says.
  */
 export function stretchedOrder(iterations: Float64Array, factor: number): Float64Array {
   let sum = 0;

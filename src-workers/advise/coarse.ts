@@ -28,8 +28,8 @@ export function coarseAxes(axes: SpaceAxes): {
 }
 
 /**
- * A subset of the designs of one device: all values of every axis but the block sizes and launches, of which a few stand for the others.
- * They are in the order in which neighbours share most.
+ * A subset of the designs of one device: all values of every axis, but only a few block sizes and launches, which stand
+ * for the others. They are in the order in which neighbours share most.
  */
 export function coarseDesigns(axes: SpaceAxes): Uint32Array {
   const counts = axisCounts(axes);

@@ -4,10 +4,11 @@ import { AXIS, type AxisName, type SpaceAxes } from '../domain/space.ts';
 import { axisCounts } from '../space/axes.ts';
 
 /**
- * The rule by which one design is recommended: of those that the model gives the same time (`AGREEMENT_FRACTION`), the one that is the
- * least work to write and to run. A tie band is wider: measurements may order two such designs either way, but the predicted time is
- * still the best guess, and giving up 20 % of it for a simpler design would cost time on average. People write and tune
- * for the usual block sizes, which also divide the threads of a multiprocessor evenly; the number of blocks is left to the time.
+ * The rule by which one design is recommended: among those that the model gives the same time (`AGREEMENT_FRACTION`),
+ * the one that is the least work to write and to run. A tie band is wider: measurements may order two such designs
+ * either way. But the predicted time is still the best guess, and giving up 20 % of it for a simpler design would cost
+ * time on average. People write and tune for the usual block sizes, which also divide the threads of a multiprocessor
+ * evenly. The number of blocks is left to the time.
  */
 export const PICK_RULE =
   'Picks the simplest design within 1.5 % of the fastest: without a register cap, without balancing, nested loops, the fewest threads per unit, blocks of one row, then blocks of 128 or 256 threads, other powers of two, multiples of 64; the fastest among equals.';
@@ -22,7 +23,7 @@ export function blockOddity(blockThreads: number): number {
   return blockThreads % 64 === 0 ? 2 : 3;
 }
 
-/** 0 where nothing is done to the units; 1 where lanes fetch, with no pass before the launch; 2 where they are put in order. */
+/** 0 where units stay as they are; 1 where lanes fetch, without a pass before the launch; 2 where units are ordered. */
 function balancingWork(text: string): number {
   switch (unwrap(parseBalancing(text)).kind) {
     case 'none':
@@ -42,7 +43,7 @@ export interface DesignFigures {
   gridBlocks(design: number): number;
 }
 
-/** Compares two designs by the rule, and by time and index where the rule does not decide; below 0 where `a` comes first. */
+/** Compares two designs by the rule, then by time and index; below 0 where `a` comes first. */
 export function simplerFirst(axes: SpaceAxes, { timeMs, gridBlocks }: DesignFigures): (a: number, b: number) => number {
   const counts = axisCounts(axes);
   const strides = counts.map((_, axis) => counts.slice(axis + 1).reduce((product, count) => product * count, 1));

@@ -10,9 +10,9 @@ export const PLAIN_TEXT = {
 const smallest = (distances: readonly number[]): number => distances.indexOf(Math.min(...distances));
 
 /**
- * The design one would write first on a device: one thread per unit as far as the space allows, nothing balanced or capped, blocks
- * of about 256 threads, launched to cover all units or else to fill the device once; on a CPU even rows over all cores. `null` where
- * no such design is valid.
+ * The design one would write first on a device. It has one thread per unit as far as the space allows, no balancing and
+ * no cap, and blocks of about 256 threads, launched to cover all units or else to fill the device once. On a CPU it has
+ * even rows over all cores. `null` where no such design is valid.
  * @param device position on the device axis
  * @param waves of blocks that a design takes; NaN where it is invalid
  */

@@ -2,9 +2,9 @@ import { AXIS, type SpaceAxes } from '../domain/space.ts';
 import { axisCounts, decodeInto, encode } from '../space/axes.ts';
 import { spread } from './coarse.ts';
 
-/*
- * Designs that can be the best under some draw of what is not known: the best of every group of one structure, then other block sizes and
- * launches of the groups that lead.
+/**
+ * Designs that can be the best under some draw of the unknown inputs: the best of every group of one structure, then
+ * other block sizes and launches of the leading groups.
  */
 
 /** Groups slower than the best by more than this factor are not looked at, and at most so many are. */
@@ -36,7 +36,7 @@ export function bestOfGroups(axes: SpaceAxes, designs: Uint32Array, timeMs: Floa
     .map((at) => designs[at]);
 }
 
-/** Other designs of the groups of these: a few block sizes and launches of each, without a register cap or with the design's own. */
+/** Variants of these designs: a few block sizes and launches of each, without a register cap or with its own. */
 export function variantsOf(axes: SpaceAxes, designs: readonly number[]): readonly number[] {
   const counts = axisCounts(axes);
   const usual = axes.blockThreads.flatMap((threads, at) => (Number.isInteger(Math.log2(threads)) ? [at] : []));

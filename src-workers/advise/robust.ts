@@ -48,8 +48,8 @@ function texts(axes: SpaceAxes, axis: AxisName): readonly string[] {
 }
 
 /**
- * The designs whose longest detour is the shortest: least worst-case regret over the scenarios (Savage 1951, minimax regret). Designs of
- * different scenarios are the same where the values of all axes are, launches by their text.
+ * The designs with the least worst-case regret over the scenarios (Savage 1951, minimax regret). Designs of different
+ * scenarios are the same where they have the same values on all axes; launches are compared by their text.
  * @param keep designs to return, at most
  */
 export function leastRegret(scenarios: readonly Scenario[], keep: number): LeastRegret {

@@ -10,7 +10,7 @@ import { pickDesign } from './pick.ts';
 import { AGREEMENT_FRACTION, tieFraction, type TieTable } from '../sweep/ties.ts';
 import { timesOf } from './survey.ts';
 
-/** What one input changes: times over a range of it, and how far the recommended design stays within the tie band of the best. */
+/** What one input changes: times over its range, and how far the recommended design stays within the tie band. */
 export interface InputTrial {
   /** At each value tried. */
   readonly bestMs: readonly number[];
@@ -20,8 +20,9 @@ export interface InputTrial {
   readonly picked: readonly number[];
   /** Where the recommended design holds; null at an end beyond what was tried. */
   readonly holds: readonly [number | null, number | null];
-  /** What is picked just beyond each end, and the most that choosing anew saves on that side, a fraction of the recommended design's time. */
+  /** What is picked just below that interval, and the most that choosing it saves, over the recommended time. */
   readonly below: TakenOver | null;
+  /** The same just above that interval. */
   readonly above: TakenOver | null;
 }
 
@@ -49,8 +50,8 @@ export interface TrialOptions {
 const OF_ITERATIONS: ReadonlySet<KernelField> = new Set(['serialFraction', 'cooperationCost', 'flattenedCost']);
 
 /**
- * Whether an input changes the times of all designs of a group by one factor, so that the best of a group stays the best: where a kernel is its
- * iterations alone, and moves nothing.
+ * Whether an input changes the times of all designs of a group by one factor, so that the best of the group stays the
+ * best. That is so where a kernel has iterations alone, and moves nothing.
  */
 export function isScaling(
   input: InputChange['input'],
@@ -81,9 +82,10 @@ export interface Best {
 }
 
 /**
- * Tries the values of one input. Where it scales the times of a family (designs that differ in block size and launch alone), the best
- * of every family compete. Elsewhere a coarse subset, with them, finds the families that can hold the best design at a value, and these
- * are predicted in full; between values only the designs that were best at one of them compete.
+ * Tries the values of one input. Where it scales the times of a family (designs that differ in block size and launch
+ * alone), the best of every family compete. Elsewhere a coarse subset and those find the families that can hold the
+ * best design at any value, and these are predicted in full. Between values only the designs that were best at one of
+ * them compete.
  * @param predictorAt predictor of the plan with the input at a value
  */
 export function tryInput(predictorAt: (value: number) => Predictor, options: TrialOptions): InputTrial {

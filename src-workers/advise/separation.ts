@@ -1,11 +1,12 @@
 import { mersenneTwister } from '../numeric/random.ts';
 
-/*
- * What measurements of pairs of designs say of predicted times: how far the errors of two predictions differ goes by what the designs differ in
- * (`sweep/ties.ts`). Errors are drawn so that pairs differ as they were measured to, and all designs meet the same draws.
+/**
+ * What measured pairs of designs say about predicted times. How far the errors of two predictions differ depends on
+ * what the designs differ in (`sweep/ties.ts`). Errors are drawn so that pairs differ as they did when measured, and
+ * all designs meet the same draws.
  */
 
-/** What the error of a design is made of: parts that it shares with the designs of the same text, each with its standard deviation (of ln time). */
+/** Parts of a design's error, each shared by designs of the same text, with its standard deviation (of ln time). */
 export interface ErrorParts {
   readonly texts: readonly string[];
   readonly widths: readonly number[];
@@ -61,8 +62,8 @@ export interface Measuring {
 }
 
 /**
- * The fewest designs of a list whose best is expected to be near the best of all, each the one that gains most once those before it are
- * measured. Measurements are taken to be exact.
+ * The fewest designs of a list whose best is expected to be near the best of all. Each gains the most once those before
+ * it are measured. Measurements count as exact.
  */
 export function designsToMeasure(
   samples: readonly Float64Array[],

@@ -19,7 +19,9 @@ export interface Survey {
   readonly predicted: number;
   /** How many of these cannot run. */
   readonly invalid: number;
-  /** Designs that the model gives the time of the fastest of the part (`AGREEMENT_FRACTION`), ascending, and what was predicted of each. */
+  /**
+   * Designs with the same time as the fastest of the part (`AGREEMENT_FRACTION`), ascending, with their predictions.
+   */
   readonly designs: Uint32Array;
   readonly columns: PredictionColumns;
   /** Designs that can be tied with the fastest of all, and their times. */
@@ -77,8 +79,8 @@ export function surveyDesigns(predictor: Predictor, part: DesignPart, ties: TieT
 }
 
 /**
- * The fastest of a part alone, where it is not slower than `bestMs`, a time that some design is known to have. Most other designs are not
- * predicted, so nothing is known of ties, groups and cells.
+ * Finds only the fastest of a part, unless it is slower than `bestMs`, a time that some design is known to have. Most
+ * other designs are not predicted, so ties, groups and cells stay unknown.
  */
 export function surveyFastest(predictor: Predictor, part: DesignPart, bestMs: number): Survey {
   const designs =

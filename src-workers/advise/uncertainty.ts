@@ -3,7 +3,7 @@ import { sortedQuantile } from '../numeric/statistics.ts';
 /** A design is as good as the best while it takes at most this much longer, as a fraction. */
 export const GOOD_FRACTION = 0.03;
 
-/** What the draws of the unknown inputs say of a design. Regrets are logarithms of its time over the best time of the same draw. */
+/** What the draws of unknown inputs say about a design. A regret is ln(its time over the draw's best time). */
 export interface DesignRegret {
   /** Mean over the draws. */
   readonly expected: number;
@@ -54,9 +54,10 @@ export function regretsOf(
 const SHUFFLES = 8;
 
 /**
- * Expected value of knowing one input (of partial perfect information): how much regret is saved, on average, where the design is chosen by its
- * value. What a design saves over the chosen one is fitted by a parabola in the ranks of the input; a fit to few draws always gains a
- * little, which the same fit to ranks in other orders says, and which is taken off.
+ * Expected value of knowing one input (of partial perfect information): the regret that is saved, on average, where its
+ * value decides the design. What a design saves over the chosen one is fitted by a parabola in the ranks of the input.
+ * A fit to few draws always gains a little. The same fit to ranks in other orders shows how much, and that is
+ * subtracted.
  * @param ranks of the input by draw, 0…1
  */
 export function gainOfKnowing(timeMs: readonly Float64Array[], chosen: number, ranks: readonly number[]): number {

@@ -12,7 +12,7 @@ import type { SweepPlan } from '../predict/plan.ts';
 /** Values at even steps of probability, ascending: the first is the least value drawn, the last the largest. */
 export type Quantiles = readonly number[];
 
-/** The laws of inputs, by the path that a study gives them: `kernel.unit`, `kernel.unit.dependentLoads`, `device.achievedBandwidthFraction`. */
+/** Laws of inputs by their path in a study, such as `kernel.unit` or `device.achievedBandwidthFraction`. */
 export type Laws = Readonly<Record<string, Quantiles>>;
 
 /** A field of a kernel that nobody gave: of the study's kernel (`of` −1), or of the implementation at that place. */
@@ -31,7 +31,7 @@ export interface Unknown {
   readonly device: readonly string[];
 }
 
-/** A path's ranks, in the order of draws: the middles of as many equal parts of 0…1 (a Latin hypercube: McKay, Beckman and Conover 1979). */
+/** A path's ranks in the order of draws, the middles of equal parts of 0…1 (Latin hypercube: McKay et al. 1979). */
 function ranksOf(path: string, draws: number): readonly number[] {
   let seed = 0;
   for (const character of path) seed = (Math.imul(seed, 31) + character.charCodeAt(0)) | 0;
@@ -41,8 +41,9 @@ function ranksOf(path: string, draws: number): readonly number[] {
 }
 
 /**
- * Ranks of the inputs by draw. Those of an input depend on its path alone, so that all designs meet the same draws, and what becomes known
- * leaves the draws of all else as they are. All parts of a phase have one rank: a long one loads more.
+ * Ranks of the inputs by draw. They depend on the path of the input alone, so all designs meet the same draws, and an
+ * input that becomes known leaves the others' draws as they are. All parts of a phase share a rank, because a long
+ * phase loads more.
  */
 function drawRanks(paths: readonly string[], draws: number): ReadonlyMap<string, readonly number[]> {
   return new Map(paths.map((path) => [path, ranksOf(path, draws)]));
@@ -96,8 +97,8 @@ function drawnDevice(device: Device, { device: paths, laws }: Unknown, rankOf: (
 }
 
 /**
- * What a stated value is multiplied by. It was chosen for this kernel, so it is taken to be closer than that of any kernel: half as far, by
- * ratio. Assumed.
+ * Factor on a stated value. The value was chosen for this kernel, so it is taken to be half as far off, by ratio, as
+ * that of any kernel. Assumed.
  */
 function aboutStated(value: number, middle: number): number {
   return middle > 0 && value > 0 ? Math.sqrt(value / middle) : 1;

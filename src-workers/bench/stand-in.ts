@@ -11,9 +11,9 @@ import type { SweepPlan } from '../predict/plan.ts';
 import { SECTOR_WORDS } from './unit-loop.ts';
 
 /**
- * The loop that stands in for a kernel: the profile that it is to have, the instructions of its parts, and the kernel that its times are
- * predicted by, which is what it executes. What a pass needs beside its steps is counted in the machine code of compute capabilities 8.0
- * to 12.0 (test/integration/stand-in-nvcc.slow.test.ts).
+ * The loop that stands in for a kernel: the profile that it is to have, the instructions of its parts, and the kernel
+ * that its times are predicted by, which is what it executes. What a pass needs beside its steps is counted in the
+ * machine code of compute capabilities 8.0 to 12.0 (test/integration/stand-in-nvcc.slow.test.ts).
  */
 
 type StandInBackend = 'cuda' | 'webgpu';
@@ -57,7 +57,9 @@ function shareOf({ sharing, serialFraction: σ, cooperationCost: κ }: UnitLoopP
   return sharing === 'deal' ? 1 : (1 - σ) / u + σ + κ * Math.log2(u);
 }
 
-/** Lanes for which a dependent load brings one sector, so that loads bring no more bytes than the profile says, where that can be. */
+/**
+ * Lanes for which a dependent load brings one sector, so that it brings no more bytes than the profile where possible.
+ */
 export function lanesPerSector({
   dependentLoadsPerIteration: loads,
   bytesPerIteration: bytes,
@@ -123,7 +125,7 @@ const FLATTENED_INSTRUCTIONS = 3;
 /** Instructions of a combining step: the exchange and the sum. */
 const COMBINE_INSTRUCTIONS = 2;
 
-/** The parts of the loop where u threads share a unit: as near to the profile as its own needs allow, and none of its classes is lost. */
+/** The parts of the loop where u threads share a unit: as close to the profile as possible, without losing a class. */
 export function unitLoopShape(profile: UnitLoopProfile, u: number): UnitLoopShape {
   const { instructionsPerIteration, integerShare, fp64Share, specialShare } = profile;
   const all = instructionsPerIteration * shareOf(profile, u);
@@ -206,7 +208,7 @@ const FIRST = { step: 6, load: 6, turn: 5 } as const;
 /** What versions 1 and 2 were taken to add to a unit, and to a pass of one loop over all units. */
 const OLD = { unit: 24, flattened: 8 } as const;
 
-/** What of a kernel is not that of its stand-in. Registers, and so the blocks that are resident, stay, to which launches are held. */
+/** What a stand-in does not have of its kernel. Registers, and so resident blocks, are kept by limiting launches. */
 const NOT_OWN = {
   accesses: undefined,
   prologue: undefined,
@@ -286,7 +288,7 @@ function firstKernel({
   };
 }
 
-/** A plan that predicts the times of the stand-in, and not those of the kernel: what was measured of the kernel is left out. */
+/** A plan that predicts the times of the stand-in, not of the kernel: the kernel's own measurements are left out. */
 export function standInPlan(plan: SweepPlan, profile: AnyUnitLoopProfile): SweepPlan {
   const own = { ...plan, id: `${plan.id} stand-in ${JSON.stringify(profile)}`, pipeline: {} };
   if (profile.version !== 3) return { ...own, kernel: oldStandInKernel(plan.kernel, profile) };

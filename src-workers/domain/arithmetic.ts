@@ -1,6 +1,8 @@
 import { fail, FailureError, ok, type Result } from './result.ts';
 
-/** Arithmetic in text, such as `4 * ceil({units} / {blockThreads}) + 1`: numbers, names, + - * / %, brackets and a few functions. */
+/**
+ * Arithmetic as text, such as `4 * ceil({units} / {blockThreads}) + 1`: numbers, names, + - * / %, brackets, functions.
+ */
 export interface Arithmetic {
   /** The names that it has. */
   readonly names: ReadonlySet<string>;
@@ -34,7 +36,7 @@ const MAX_CHARACTERS = 200;
 const TOKEN = /\s*(?:(\d+(?:\.\d*)?(?:[eE][+-]?\d+)?)|\{(\w+)\}|([A-Za-z_]\w*)|([-+*/%(),]))/y;
 
 /**
- * Reads arithmetic; a name may stand in braces. Fails with `bad-input` and a phrase that says where it stops making sense.
+ * Reads arithmetic, whose names may stand in braces. Fails with `bad-input` and says where it stops making sense.
  * @param known the names that it may have
  */
 export function parseArithmetic(text: string, known: readonly string[]): Result<Arithmetic> {

@@ -107,7 +107,9 @@ export interface Inspection {
   /** What stands around it; empty where there are no loops. */
   readonly phases: InspectedPhases;
   readonly sharing: Sharing | null;
-  /** 1: each iteration needs what the one before made, so that threads gain nothing by sharing a unit. Null: not known. */
+  /**
+   * 1 where each iteration needs the result of the one before, so that sharing a unit gains nothing. `null` if unknown.
+   */
   readonly serialFraction: 1 | null;
   /** What an iteration of it reads and writes in device memory. */
   readonly accesses: readonly MemoryAccess[];

@@ -12,15 +12,15 @@ import { loadEvidence } from './load.ts';
 import { readLaunches, type ShapeGpu } from './shapes.ts';
 
 /**
- * How far two predictions must differ before measurements order them alike. What is common to both (the device, the work) cancels: the
- * error of a ratio is the difference of the logarithms of predicted over measured.
+ * How far two predictions must differ before measurements order them alike. What both share (the device, the work)
+ * cancels: the error of a ratio is the difference of ln(predicted/measured).
  */
 
 /** A band as it is kept in `db/evidence/tie-bands.json`. */
 export interface KeptBand {
   /** One device, or two that are compared. */
   readonly devices: readonly string[];
-  /** Kinds that are compared, ascending; none where designs of one kind differ in their shape, or two devices run the same. */
+  /** Kinds that are compared, ascending; none where two shapes or devices of one kind are. */
   readonly kinds: readonly ImplementationKind[];
   readonly fraction: number;
   readonly count: number;
@@ -53,8 +53,8 @@ export interface KeptBands {
 }
 
 /**
- * Four of five pairs of measured times err by less. A pair whose predicted times differ by more is then ordered rightly at least nine
- * times of ten, as errors fall to both sides.
+ * Four of five pairs of measured times err by less. Errors fall to both sides, so a pair whose predicted times differ
+ * by more is ordered rightly at least nine times out of ten.
  */
 const BAND_QUANTILE = 0.8;
 /** Pairs whose predicted times differ by more are no matter of a tie, and often of another regime. */
@@ -190,8 +190,9 @@ function spmvGpus(judged: Judged, chipOf: (device: GpuDevice) => string): readon
 }
 
 /**
- * Between implementations of a device, and between devices that run one implementation, matrix by matrix. Two devices are compared
- * where both have fits: otherwise their drivers' start of a launch, which no data sheet gives, decides small matrices.
+ * Between implementations of a device, and between devices that run one implementation, matrix by matrix. Two devices
+ * are compared where both have fits: otherwise their drivers' start of a launch, which no data sheet gives, decides
+ * small matrices.
  */
 function spmvBands({ dataset: { id: dataset }, measured }: Judged, gpus: readonly SpmvGpu[]): readonly KeptBand[] {
   const errors = collectErrors();
@@ -256,8 +257,8 @@ function agreementOf(
 }
 
 /**
- * The bands of all data sets, and how well each device is predicted. The GPU of `loops` is not named, so its times say nothing of a
- * device; losses are no times.
+ * The bands of all data sets, and how well each device is predicted. The GPU of `loops` is not named, so its times say
+ * nothing of a device; losses are no times.
  */
 export async function measuredBands(folder: string, devices: readonly GpuDevice[]): Promise<KeptBands> {
   const byId = new Map(devices.map((device) => [device.id, device]));

@@ -35,8 +35,8 @@ function judgeGpu(dataset: LaunchDataset, gpu: ShapeGpu): GpuEvidence {
 }
 
 /**
- * Figures over all designs. Where predictions are in proportion only, each has the factor of the others of its family, and the rank
- * correlation is within families: between them it would be that of the factors.
+ * Figures over all designs. Where predictions are in proportion only, each has the factor of the others of its family,
+ * and the rank correlation is within families: between them it would be that of the factors.
  */
 function shapeAgreement({ proportional }: LaunchDataset, { families }: ShapeGpu) {
   const figures = agreement(scaledTimes(proportional, families), measuredTimes(families));

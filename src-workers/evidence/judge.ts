@@ -31,7 +31,7 @@ export interface Judged {
   readonly kept: KeptParameters;
   /** What the predictor said of the shipped matrices; `null`: it is asked. */
   readonly predicted: KeptPredictions | null;
-  /** `held-out`: each matrix by the parameters fitted without its fold; `all`: by those fitted on all shipped matrices. */
+  /** `held-out`: fits without the matrix's own fold; `all`: fits on all shipped matrices. */
   readonly parameters: 'held-out' | 'all';
 }
 
@@ -233,8 +233,8 @@ export function geometricMean(values: Float64Array): number {
 }
 
 /**
- * Parameters of an implementation on a GPU that nobody measured: geometric means over the other GPUs of the same maker (over all
- * others where there are none). `null` where no other GPU has it.
+ * Parameters of an implementation on a GPU that nobody measured: geometric means over the other GPUs of its maker, or
+ * over all others where there are none. `null` where no other GPU has the implementation.
  */
 export function unseenParameters(
   { dataset, devices, kept }: Pick<Judged, 'dataset' | 'devices' | 'kept'>,

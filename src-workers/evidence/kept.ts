@@ -1,7 +1,7 @@
 import type { SpmvParameters } from './spmv-parameters.ts';
 import type { FourNumbers } from './four-numbers.ts';
 
-/** Fitted parameters of an implementation on a GPU: `db/evidence/parameters.json` holds one for each column of times. */
+/** Fitted parameters of an implementation on a GPU. `db/evidence/parameters.json` has one for each column of times. */
 export interface FittedImplementation {
   readonly values: SpmvParameters;
   /** Standard errors; `null` where a parameter was held or only a bound is known. */

@@ -2,9 +2,9 @@ import type { MatrixSummary } from '../models/spmv/summary.ts';
 import { foldOf } from './folds.ts';
 
 /**
- * What figures of a matrix can say of its time without any model, to compare with: the geometric mean of the measured times of the
- * nearest matrices of other folds (k nearest neighbours, Cover and Hart 1967, doi:10.1109/TIT.1967.1053964). Matrices are near where the
- * logarithms of their size and row lengths are.
+ * What figures of a matrix say about its time without any model, for comparison: the geometric mean of the measured
+ * times of the nearest matrices of other folds (k nearest neighbours, Cover and Hart 1967,
+ * doi:10.1109/TIT.1967.1053964). Matrices are near where the logarithms of their size and row lengths are.
  */
 const NEIGHBOURS = 5;
 /** Neighbours kept, so that enough of them have a time in every column. */

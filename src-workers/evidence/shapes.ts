@@ -24,7 +24,7 @@ import { axisCounts, encode } from '../space/axes.ts';
 
 /** Public measurements of launches of one kernel, beside predictions. Each data set has its reader. */
 
-/** Designs of one kernel that differ in their launch, or are compared for another reason: times of one family have one unit. */
+/** Designs of one kernel that are compared, mostly different launches. Times of one family have one unit. */
 export interface ShapeFamily {
   /** What is held, in words. */
   readonly name: string;
@@ -109,7 +109,7 @@ export function predictedMs(
   return timesOf(predictor, Uint32Array.from(indices));
 }
 
-// -- Kernel Tuner's convolution ------------------------------------------------------------------------------------------
+// -- Kernel Tuner's convolution --
 
 /** Sides of the image and of the filter. */
 const IMAGE = 4096;
@@ -132,9 +132,9 @@ const REGISTERS = 32;
 const REGISTERS_PER_OUTPUT = 2;
 
 /**
- * Block sizes of a convolution: a thread computes a tile of outputs, and the width of a block is held with everything else, since
- * Lockstep's blocks have one dimension. Variants in shared memory are left out: there the work itself, the border of a tile, goes by
- * the shape. So are blocks narrower than a thread group, whose lanes read from several rows.
+ * Block sizes of a convolution: a thread computes a tile of outputs, and the width of a block is held with everything
+ * else, since Lockstep's blocks have one dimension. Variants in shared memory are left out: there the work itself, the
+ * border of a tile, goes by the shape. So are blocks narrower than a thread group, whose lanes read from several rows.
  */
 const readConvolution: Reader = async (folder, devices) => {
   const families = new Map<
@@ -188,7 +188,7 @@ const readConvolution: Reader = async (folder, devices) => {
   return Object.fromEntries([...CONVOLUTION_DEVICES].map(([column, id]) => [column, familiesOf(column, id)]));
 };
 
-// -- Hasan's Table 2 -----------------------------------------------------------------------------------------------------
+// -- Hasan's Table 2 --
 
 /** Rows of Table 2 that the fit of τ, c and p did not see. */
 const readHasan: Reader = async () => {
@@ -211,7 +211,7 @@ const readHasan: Reader = async () => {
   return { K20: [family] };
 };
 
-// -- SMITE's losses ------------------------------------------------------------------------------------------------------
+// -- SMITE's losses --
 
 /** Aggregate loss of groups of n units: no times. With n = 1 the loss is 1, and the measurement is of its own floor. */
 const readSmite: Reader = async (folder) => {
@@ -252,7 +252,7 @@ async function lawOf(lengths: string): Promise<LengthLaw> {
   return unwrap(await resolveWorkload(lengths, { openFile }));
 }
 
-// -- SwiftShader's record ------------------------------------------------------------------------------------------------
+// -- SwiftShader's record --
 
 interface SoftwareRecord {
   readonly lengths: string;
@@ -267,7 +267,7 @@ interface SoftwareRecord {
 
 const SOFTWARE = 'software-swiftshader';
 
-/** Designs drawn at random, by parameters calibrated on as many others. Ordering units is not part of the measured times. */
+/** Random designs, with parameters calibrated on as many others. Measured times leave the ordering of units out. */
 const readSwiftShader: Reader = async (folder, devices) => {
   const record = JSON.parse(await readFile(join(folder, 'swiftshader.json'), 'utf8')) as SoftwareRecord;
   const device = { ...devices.get(SOFTWARE)!, multiprocessors: record.multiprocessors };

@@ -15,9 +15,9 @@ import { quantile } from '../models/workload/laws.ts';
 import { nonzerosWithin, paddedCells, rowQuantile, SLICE_ROWS, type MatrixSummary } from '../models/spmv/summary.ts';
 import { SPMV_PARAMETERS, type SpmvParameter, type SpmvParameters } from './spmv-parameters.ts';
 
-/*
- * The sparse matrix–vector products that were measured, as designs of Lockstep: what each reads, how it takes the rows, and the launch that its
- * library makes. Their times come from the same predictor, by the same call, as those of a sweep.
+/**
+ * The measured sparse matrix–vector products as designs of Lockstep: what each reads, how it takes the rows, and how
+ * its library launches it. The same call of the same predictor gives their times as for a sweep.
  */
 
 /** One way to multiply, as a design. */
@@ -47,10 +47,11 @@ interface Workload {
   readonly ordered: OrderedLengths | null;
 }
 
-// -- Rows ------------------------------------------------------------------------------------------------------------------
+// -- Rows --
 
-/** Quantiles that stand for the rows of a matrix of which only figures are known, and the most rows of an order made of them. */
+/** Quantiles that stand for the rows of a matrix of which only figures are known. */
 const QUANTILES = 4096;
+/** The most rows of an order that is made of them. */
 const MOST_ROWS = 1 << 15;
 const SEED = 7;
 
@@ -96,8 +97,8 @@ function withMasses(lengths: ArrayLike<number>, probability: ArrayLike<number>):
 }
 
 /**
- * An order of ascending lengths in which slices lose as much as those of the matrix: lengths of a window are shuffled, slices too. The wider the
- * windows, the more a slice loses.
+ * An order of ascending lengths in which slices lose as much as those of the matrix. Lengths within a window are
+ * shuffled, and so are slices. The wider the windows, the more a slice loses.
  */
 function inOrder(ascending: Float64Array, loss: number): Float64Array {
   let best = ascending;
@@ -182,9 +183,9 @@ function workOf(matrix: MatrixSummary, key: string, make: () => Workload): Workl
   return work;
 }
 
-// -- Kernels -----------------------------------------------------------------------------------------------------------------
+// -- Kernels --
 
-/** What the kernels have in common. Instructions are counted by hand from the libraries' sources; they decide little: memory does. */
+/** What the kernels share. Instructions are counted by hand from the libraries' sources; memory decides anyway. */
 const COMMON: Omit<KernelProfile, 'name'> = {
   registersPerThread: 32,
   sharedMemoryBytesPerBlock: 0,
@@ -286,14 +287,15 @@ function evenKernel(
       gathered(matrix, 8, missFraction),
     ],
     unit: format === 'coo' ? { instructions: 0, bytes: 16 } : { ...walk, bytes: 20 },
-    // The tree of a line adds all of its rows. Walks have the usual steps of a row beside: they are slower than counted.
+    // The tree of a line adds all of its rows. Other walks have the steps of a row besides, so they are slower than
+    // counted.
     ...(format === 'coo' && { combine: { instructions: 0 } }),
     search: { instructions: 0 },
     carry: { instructions: 15, dependentLoads: 1 },
   };
 }
 
-// -- Launches ----------------------------------------------------------------------------------------------------------------
+// -- Launches --
 
 const ONE_EACH: GridLaunch = { kind: 'units-per-thread', value: 1 };
 
@@ -350,7 +352,9 @@ function groupsOf({ vendor, ...device }: GpuDevice): number {
   return device.multiprocessors * (vendor === 'amd' ? schedulersPerMultiprocessor : fp32LanesPerMultiprocessor / width);
 }
 
-/** Thread groups that Ginkgo launches for even shares of non-zeros: more for larger matrices, so that each walks several lines. */
+/**
+ * Thread groups that Ginkgo launches for even shares of non-zeros: more for larger matrices, with several lines each.
+ */
 function shareGroups(device: GpuDevice, nonzeros: number): number {
   const width = device.threadGroupWidth;
   const amd = device.vendor === 'amd';
@@ -391,7 +395,7 @@ const evenNonzeros =
 const cooEven = evenNonzeros('coo');
 const csrEven = evenNonzeros('csr');
 
-/** Ginkgo's own choice: even shares for long rows and many non-zeros, else a group of threads per row (core/matrix/csr.hpp). */
+/** Ginkgo's own choice: even shares for long rows and many non-zeros, else a group per row (core/matrix/csr.hpp). */
 export function libraryTakesEvenShares({ vendor }: GpuDevice, { nonzeros, max }: MatrixSummary): boolean {
   const amd = vendor === 'amd';
   return nonzeros > (amd ? 1e8 : 1e6) || max > (amd ? 768 : 1024);
@@ -441,8 +445,9 @@ const sellp: Launcher = (_device, matrix, missFraction) => [
   },
 ];
 
-/** Ginkgo's bound on the width of the ELL part, and the share of rows that it covers (core/matrix/hybrid.hpp: automatic). */
+/** Share of the rows that Ginkgo's ELL part covers (core/matrix/hybrid.hpp: automatic). */
 const HYBRID_ROWS_COVERED = 1 / 3;
+/** Bound on the width of that part, over the number of rows. */
 const HYBRID_WIDTH_PER_ROW = 0.001;
 
 /** A padded part as wide as a third of the rows, and the rest by even non-zeros, one after the other. */
@@ -532,7 +537,7 @@ const mergePath: Launcher = (_device, matrix, missFraction) => [
   },
 ];
 
-// -- Times -------------------------------------------------------------------------------------------------------------------
+// -- Times --
 
 /** Laws of the designs asked for last, which a fit asks for again with other parameters. */
 const caches = new WeakMap<Workload, Map<string, Caches>>();

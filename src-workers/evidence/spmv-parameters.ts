@@ -1,4 +1,6 @@
-/** What a data sheet does not tell of a kernel on a device. Each is fitted within its range, and is an input of the prediction. */
+/**
+ * What a data sheet does not tell about a kernel on a device. Each is fitted within its range, as a prediction's input.
+ */
 export type SpmvParameter =
   | 'startMicroseconds'
   | 'bandwidthFraction'

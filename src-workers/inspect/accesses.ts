@@ -15,7 +15,9 @@ export interface Addresses {
   readonly element: (at: number) => string;
 }
 
-/** Instructions that addresses are followed through, each and all together; beyond, they are taken to be at any place. */
+/**
+ * Instructions that are followed for one address, and for all together. Beyond these an address counts as arbitrary.
+ */
 const MAX_FOLLOWED = { one: 1000, all: 1e6 };
 /** A study lists as many; of more, those of a pattern are taken together. */
 const MAX_ACCESSES = 16;
@@ -78,7 +80,8 @@ const THREADS = /^(%ntid\.x|c\[0x0\]\[(RZ|0x0|0x360)\])$/;
 const sum = (values: readonly number[]): number => values.reduce((all, one) => all + one, 0);
 
 /**
- * What an iteration reads and writes: arrays by how their addresses grow. Parts of one element count as one access; a footprint is not known.
+ * What an iteration reads and writes: arrays, by how their addresses grow. Parts of one element count as one access.
+ * Footprints stay unknown.
  * @param counted the instructions of an iteration
  * @param unrolled how many iterations of the source these instructions do
  */

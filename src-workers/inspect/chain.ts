@@ -25,16 +25,19 @@ export function chainOf(graph: Graph, region: Region, repeats: boolean): Chain {
 }
 
 /**
- * Cycles between two independent instructions of a thread group, and from a branch to the instruction after it, as parts of the latency of an
- * arithmetic instruction. Fitted to two loops of test/data/cycle-sim/loops.ptx in a cycle-level simulator, at 8 cycles of latency: 149
- * for 153 cycles (one chain of 16), 80 for 78 (four chains of 4).
+ * Cycles between two independent instructions of a thread group, as a share of the latency of an arithmetic
+ * instruction. Fitted to two loops of test/data/cycle-sim/loops.ptx in a cycle-level simulator, at 8 cycles of latency:
+ * 149 for 153 cycles (one chain of 16), 80 for 78 (four chains of 4).
  */
 const ISSUE = 1 / 8;
+/** Cycles from a branch to the instruction after it, as a share of that latency. Fitted likewise. */
 const BRANCH = 3 / 2;
 /** Passes after which a loop repeats itself, and over which its time is a mean. */
 const PASSES = 4;
 
-/** A thread group issues in order, each instruction as soon as what it reads is there. Loads and exchanges count as issued only. */
+/**
+ * A thread group issues in order, each instruction once its operands are there. Loads and exchanges only issue here.
+ */
 function issueTime({ code, from, to }: Graph, { blocks, counts }: Region, repeats: boolean): number {
   const ready = new Map<string, number>();
   let clock = 0;
@@ -62,8 +65,9 @@ function issueTime({ code, from, to }: Graph, { blocks, counts }: Region, repeat
 const LOAD = 2 ** 20;
 
 /**
- * The longest chain of loads, then of exchanges. Values of the pass before are there. Within a pass, both wait for what their operands are
- * made of and for the branches before them: no thread group goes on before it knows where. A compiler may move them up to there.
+ * The longest chain of loads, then of exchanges. Values of the pass before are there already. Within a pass both wait
+ * for their operands and for the branches before them, because a thread group does not go on before it knows where. A
+ * compiler may move them up to there.
  */
 function memoryChain({ code, from, to, before }: Graph, { blocks, head, counts }: Region): Omit<Chain, 'instructions'> {
   interface State {

@@ -14,10 +14,10 @@ const EM_CUDA = 190;
 const SYMBOL_TABLE = 2;
 /** Attributes of `.nv.info`, as `nvdisasm` names them: EIATTR_REGCOUNT, a pair of symbol and count of 32 bits each. */
 const REGISTER_COUNT = 0x2f;
-/** Attributes whose value has two bytes and stands in place of a size (EIFMT_NVAL, BVAL and HVAL); of the others it is a size (EIFMT_SVAL). */
+/** Format of attributes with a size (EIFMT_SVAL). The others have a two-byte value in its place. */
 const SIZED = 4;
 
-/** From compute capability 9.0 on the section of a kernel begins with what the system has of a block's shared memory. */
+/** From this compute capability on, a kernel's section begins with the system's shared memory of a block. */
 const RESERVED_FROM = 90;
 const RESERVED_BYTES = 1024;
 
@@ -29,8 +29,8 @@ interface Section {
 }
 
 /**
- * Reads registers and shared memory of the kernels of a cubin: a 64-bit ELF file with sections `.text.KERNEL`, `.nv.shared.KERNEL` and
- * `.nv.info`. Fails with `bad-input` on anything else, and on a damaged file.
+ * Reads registers and shared memory of the kernels of a cubin: a 64-bit ELF file with sections `.text.KERNEL`,
+ * `.nv.shared.KERNEL` and `.nv.info`. Fails with `bad-input` on anything else, and on a damaged file.
  */
 export function parseCubin(bytes: Uint8Array): Result<readonly CubinKernel[]> {
   const view = new DataView(bytes.buffer, bytes.byteOffset, bytes.byteLength);

@@ -1,8 +1,8 @@
 import type { Instruction } from './instruction.ts';
 
 /**
- * The control flow of a kernel: basic blocks, dominators (Cooper, Harvey and Kennedy 2001, "A Simple, Fast Dominance Algorithm") and natural
- * loops. The same for PTX and machine code.
+ * The control flow of a kernel: basic blocks, dominators (Cooper, Harvey and Kennedy 2001, "A Simple, Fast Dominance
+ * Algorithm") and natural loops. It is the same for PTX and machine code.
  */
 
 /** Loops beyond so many are not looked for: no kernel has them, and each costs a pass over the blocks. */
@@ -165,8 +165,8 @@ const NONE: ReadonlySet<number> = new Set();
 const MAX_TAILS = 8;
 
 /**
- * The branches back of a loop within a loop that has the same head, as a compiler makes them of one loop over all units. From a loop
- * that has no way out of the outer one, all lanes meet in the outer one before any goes on.
+ * The back branches of a loop inside a loop with the same head, which compilers make of one loop over all units. Where
+ * a loop has no exit from the outer one, all lanes meet in the outer loop before any continues.
  */
 function innerTails(graph: Graph, { head, tails, blocks }: Loop): readonly number[] {
   if (tails.length < 2 || tails.length > MAX_TAILS) return [];
@@ -203,8 +203,9 @@ function nest(loops: readonly Loop[]): void {
 const MAX_REFILLED = { blocks: 1000, instructions: 5000 };
 
 /**
- * The blocks of a loop over all iterations of a thread's units that are executed only where the unit changes: a thread writes the result of
- * one unit, to a place that follows from its index, and then changes the index, on which the end of the loop depends.
+ * The blocks of a loop over all iterations of a thread's units that run only where the unit changes. There a thread
+ * writes the result of one unit to a place that follows from its index, and then changes the index, on which the end of
+ * the loop depends.
  */
 function refillOf(graph: Graph, loop: Loop, passes: Dominance): ReadonlySet<number> {
   const { code, to, after, before } = graph;

@@ -17,8 +17,8 @@ export interface Instruction {
   /** Its access to device memory, a load, a store or an atomic: bytes of a lane, and the registers of the address. */
   readonly access: { readonly bytes: number; readonly address: readonly string[] } | null;
   /**
-   * How it passes a value between lanes or through the multiprocessor: `shuffle` between the lanes of a thread group, `barrier` of a block,
-   * `near` from shared or local memory.
+   * How it passes a value between lanes or through the multiprocessor: `shuffle` between the lanes of a thread group,
+   * `barrier` of a block, `near` from shared or local memory.
    */
   readonly exchange: 'shuffle' | 'barrier' | 'near' | null;
   /** Whether it copies its operand. */

@@ -178,8 +178,8 @@ function waitsForBefore(graph: Graph, loop: Loop, sums: Sums): boolean {
 }
 
 /**
- * Whether iterations leave something in a register: what one adds to, or what is read after them. Counters and the upper
- * halves of addresses are none.
+ * Whether iterations leave a result in a register: one that they add to, or that is read after them. Counters and the
+ * upper halves of addresses do not count.
  */
 function hasResult(graph: Graph, sums: Sums): boolean {
   const { code, after } = graph;
@@ -238,8 +238,8 @@ function phaseOf(
 }
 
 /**
- * The instructions of a unit that are a tree of shuffles, and the number of its steps: one for each distance that lanes exchange over, however many values
- * they exchange. Shuffles from a given lane (`idx`) belong to it but are no steps.
+ * The instructions of a unit that form a tree of shuffles, and the number of its steps: one for each distance over
+ * which lanes exchange values. Shuffles from a given lane (`idx`) belong to the tree but are not steps.
  */
 function treeOf(
   code: readonly Instruction[],

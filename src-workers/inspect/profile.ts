@@ -45,8 +45,9 @@ const UNITS: Readonly<Record<string, number>> = {
 };
 
 /**
- * Reads `ncu --csv`: a line per metric, or with `--page raw` a column per metric and a line of units. Lines of the program and of the
- * profiler before the table are passed over. Launches of one kernel come together. Fails with `bad-input` where there is no table.
+ * Reads `ncu --csv`: a line per metric, or with `--page raw` a column per metric and a line of units. Lines of the
+ * program and of the profiler before the table are skipped. Launches of one kernel are put together. Fails with
+ * `bad-input` where there is no table.
  */
 export function parseProfile(text: string): Result<readonly ProfiledKernel[]> {
   const begin = /^"?ID"?,.*Kernel Name/m.exec(text);

@@ -2,8 +2,8 @@ import type { InstructionClass } from '../domain/inspection.ts';
 import { MAX_INSTRUCTIONS, splitOperands, type Instruction, type KernelCode } from './instruction.ts';
 
 /**
- * Reads machine code as `nvdisasm -c -g` or `cuobjdump -sass` list it (CUDA Binary Utilities): sections `.text.KERNEL:` with labels, or
- * `Function : KERNEL` with addresses. Compute capability 7.0 and above.
+ * Reads machine code as `nvdisasm -c -g` or `cuobjdump -sass` list it (CUDA Binary Utilities): sections `.text.KERNEL:`
+ * with labels, or `Function : KERNEL` with addresses. Compute capability 7.0 and above.
  */
 export function parseSass(text: string): KernelCode[] {
   const kernels: KernelCode[] = [];

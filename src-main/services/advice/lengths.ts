@@ -6,7 +6,7 @@ import type { Study } from '../../contract/study.ts';
 import type { Context } from '../context.ts';
 import { resolveLengths, type OrderedLaw } from '../studies/workloads.ts';
 
-/** The lengths of the studies seen last. Reading a file takes a tenth of a second, which no edit of another field should. */
+/** Lengths of the last studies. Reading a file takes a tenth of a second, which edits of other fields should not. */
 export interface LengthsCache {
   resolve(study: Study, folder: string | null): Promise<Result<OrderedLaw>>;
 }

@@ -38,7 +38,7 @@ export interface Predictions {
   /** The best of all designs of a device, where they were looked at before. */
   known(device: AdvisedDevice): DevicePrediction | null;
   /**
-   * Looks at the designs of a device. Throws when the turn ends; what was predicted until then helps the next call, which finds its laws.
+   * Looks at the designs of a device. Throws when the turn ends; the next call reuses the laws predicted until then.
    */
   of(device: AdvisedDevice, look: Look, turn: AbortSignal): Promise<DevicePrediction>;
 }
@@ -46,7 +46,7 @@ export interface Predictions {
 const MAX_LISTED = 20;
 /** Results kept: a few kilobytes each. */
 const MAX_KEPT = 64;
-/** Designs of one task: some ten milliseconds, after which a newer call gets its turn. Where the fastest are looked for, few are predicted. */
+/** Designs of one task, about ten milliseconds of work. After each task a newer call gets its turn. */
 const MIN_TASK_DESIGNS = 128;
 const MAX_TASK_DESIGNS = 2048;
 /** Designs that were best before an edit are looked at again in a coarse subset: this many at most. */
@@ -146,8 +146,8 @@ function slice(columns: PredictionColumns, from: number, to: number): Prediction
 }
 
 /**
- * Some designs, one part for each worker. Of a space that fits a task most time goes to few families: parts have launches of their own,
- * or block sizes, so that no two workers compute the same laws.
+ * Divides designs among the workers. Few families take most of the time where a space fits one task, so parts have
+ * launches or block sizes of their own. That way no two workers compute the same laws.
  */
 function workerParts({ plan, size }: AdvisedDevice, designs: Uint32Array, workers: number): readonly Uint32Array[] {
   const counts = axisCounts(plan.axes);

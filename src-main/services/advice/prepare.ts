@@ -19,7 +19,7 @@ import { planLengths, sha256, sharedLaw } from '../studies/workloads.ts';
 import { studyDevices, wrongFraction } from '../sweeps/sweeps.ts';
 import type { LengthsCache } from './lengths.ts';
 
-/** One device of a study, ready to be predicted: a plan of its own, whose designs are those of the study less `firstDesign`. */
+/** One device of a study, ready to be predicted. Its plan numbers designs as the study does, less `firstDesign`. */
 export interface AdvisedDevice {
   readonly device: Device;
   readonly plan: SweepPlan;

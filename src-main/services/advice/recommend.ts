@@ -28,7 +28,7 @@ export interface RecommendOptions {
   readonly deviceId?: string | undefined;
   /** A design of the study's space. If it is of another device, the same design on this one is taken. */
   readonly baseline?: number | null | undefined;
-  /** The design to explain instead of the one that the rule picks. Of the study's space; of another device: the same design of this one. */
+  /** The design to explain instead of the picked one, by its number in the study's space, on any device. */
   readonly design?: number | undefined;
   /** All, where left out. */
   readonly look?: Look | undefined;
@@ -58,8 +58,8 @@ export function pickOf(
 }
 
 /**
- * A valid design by its number in the study's space: its device, and its number in that device's own space. Fails where it is not of
- * the device asked for.
+ * Finds a valid design by its number in the study's space: its device, and its number in that device's own space. Fails
+ * where it belongs to another device than the one asked for.
  */
 export function studyDesign(
   study: AdvisedStudy,

@@ -40,11 +40,11 @@ export interface SensitivityOptions {
 /** Processor time that is worth spending where nobody asked, ms. */
 const BACKGROUND_MS = 300_000;
 
-/**
- * Values tried of each input beside the present one: more of those that only scale times, which take next to no time, and of registers,
- * with which residency goes in steps.
- */
+/** Values that are tried of each input besides the present one. */
 const VALUES = 4;
+/**
+ * Values tried of inputs that only scale times, which are cheap, and of registers, which residency follows in steps.
+ */
 const MORE_VALUES = 7;
 /** Number of units and spread of the lengths: range as factors of the present value. */
 const UNITS_FACTOR = 8;
@@ -124,8 +124,8 @@ async function chosenDesign(
 }
 
 /**
- * The inputs on which times of the device depend, with the range to try: the usual one, and the present value. Of values that implementations
- * have of their own, those of the recommended one.
+ * The inputs that the times of the device depend on, with the range to try: the usual one and the present value. Where
+ * implementations have values of their own, those of the recommended one count.
  */
 function variedInputs(
   study: AdvisedStudy,

@@ -56,7 +56,7 @@ export async function uncertainty(
   const isOpen = unknownPaths(unknown).length > 0;
   const times = timesUnder(pool, device, unknown, turn);
 
-  // A few block sizes and launches say which groups can lead, and more of these how well; all designs would take many times as long.
+  // A few block sizes and launches show which groups can lead, and more of these how well. All designs would take long.
   const { axes } = device.plan;
   const few = Uint32Array.from(new Set([...prediction.equal, ...coarseDesigns(axes)]));
   const [fewMs] = await times(few, [{}]);
@@ -119,7 +119,7 @@ export async function uncertainty(
 
 /** Samples of the errors, with those of the inputs. */
 const SAMPLES = 256;
-/** Standard deviation of ln(time) between launches of one block size: 80 % of the pairs of Hasan's Table 2 err by less than 2.9 %. */
+/** Deviation of ln(time) between launches of one block size: 80 % of the pairs of Hasan's Table 2 err by < 2.9 %. */
 const LAUNCH_WIDTH = Math.log1p(0.029) / normalQuantile(0.9) / Math.SQRT2;
 
 /** The parts of the errors of designs: how they take their work, their block size within a group, and their launch. */
@@ -144,7 +144,7 @@ function errorParts({ plan, ties }: AdvisedDevice, designs: Uint32Array): readon
 const GOOD_ENOUGH = 0.02;
 const MOST_MEASURED = 12;
 
-/** What the model does not tell apart from the chosen design, and what to do about it; null where that is told apart from all others. */
+/** Says which designs the model cannot tell apart from the chosen one, and what to do; `null` where there are none. */
 function separationOf(
   device: AdvisedDevice,
   designs: Uint32Array,
@@ -175,7 +175,7 @@ function separationOf(
 
 type TimesUnder = (designs: Uint32Array, draws: readonly Draw[]) => Promise<readonly Float64Array[]>;
 
-/** Times of designs under draws, by draw: each worker has some of the draws, or where there is one some of the designs. */
+/** Times of designs under each draw. Each worker has some of the draws or, where there is one draw, of the designs. */
 function timesUnder(pool: Pool, { plan, key }: AdvisedDevice, unknown: Unknown, turn: AbortSignal): TimesUnder {
   return async (designs, draws) => {
     if (draws.length === 1 && Object.keys(draws[0]).length === 0) {

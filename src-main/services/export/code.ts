@@ -36,7 +36,7 @@ export function implementationName({ study }: CodeSource, { design }: RankRow): 
   return identifier([study.kernel.name, design.implementation ?? ''].join(' '));
 }
 
-/** What every export of code begins with: the design, its predicted time, what was assumed, which model, which evidence. */
+/** What all exported code begins with: the design, its predicted time, the assumptions, the model, the evidence. */
 export function head(
   { study, from, model, inputs, pick, evidence }: CodeSource,
   row: RankRow,
@@ -78,9 +78,9 @@ export function unitsPerBlock({ design }: RankRow): number {
 }
 
 /**
- * Definition of the macro that stands before the kernel's name. With a cap it is `__maxnreg__` (CUDA 12.4 or later) alone: the
- * compiler refuses launch bounds beside it, and launch bounds override `-maxrregcount` (CUDA C++ Programming Guide,
- * "Maximum Number of Registers per Thread").
+ * Definition of the macro that stands before the kernel's name. With a cap it is `__maxnreg__` (CUDA 12.4 or later)
+ * alone: the compiler refuses launch bounds beside it, and launch bounds override `-maxrregcount` (CUDA C++ Programming
+ * Guide, "Maximum Number of Registers per Thread").
  */
 function boundsMacro(macro: string, { design, residentBlocks }: RankRow): readonly string[] {
   const { blockThreads } = design;
@@ -115,8 +115,8 @@ export function gridFor(parameters: string, needed: string, fixed: string | null
 }
 
 /**
- * A header with the launch shape, the launch bounds or register cap of the kernel and a host helper for the grid. CUDA with
- * C++14 or later; includes nothing, so plain C++ and HIP read it too.
+ * A header with the launch shape, the launch bounds or register cap of the kernel and a host helper for the grid. CUDA
+ * with C++14 or later; includes nothing, so plain C++ and HIP read it too.
  */
 export function cudaHeader(source: CodeSource, row: RankRow): string {
   const { design } = row;

@@ -60,7 +60,7 @@ export interface ReportFacts {
   readonly tieSentence: string;
   readonly rows: readonly RankRow[];
   readonly devices: readonly DeviceBest[];
-  /** Which implementation to write, in sentences, and the best time of each on each of the devices; empty where the study names none. */
+  /** Which implementation to write, and the best time of each per device; empty where the study names none. */
   readonly choice: readonly string[];
   readonly implementations: readonly { readonly name: string; readonly cells: readonly string[] }[];
   readonly histogram: Histogram;
@@ -160,7 +160,7 @@ export function reportFacts(
   });
 }
 
-/** What holds the predicted time of a design against reality: public measurements, and its own; and whether designs are missing. */
+/** What supports the predicted time of a design: public measurements and its own; and whether designs are missing. */
 export function designEvidence(view: RunView, device: Device, { designIndex, kind }: RankRow): string {
   const measured = view.measured.times.get(designIndex);
   return [

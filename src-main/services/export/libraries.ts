@@ -29,7 +29,7 @@ function isDealt({ design }: RankRow): boolean {
   return design.classes !== undefined || (isWholeUnit(balancing) && balancing.kind !== 'dynamic-fetch');
 }
 
-/** What the headers of all libraries say of a launch. `which` names a class of a mixed design; there is one class elsewhere. */
+/** The constants of a launch in all library headers. `which` names a class of a mixed design; others have one. */
 function launchConstants(row: RankRow, type: string): string {
   const numbers = launchNumbers(row);
   const lists = numbers.map(([name, values, said]) => {

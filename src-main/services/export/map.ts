@@ -9,7 +9,7 @@ import { axisTexts } from '../ranking/rows.ts';
 import type { RunView } from '../runs/run-view.ts';
 import { html } from './text.ts';
 
-/** The interactive landscape of the HTML report: data in an attribute, and one script that knows nothing but how to draw it. */
+/** The interactive landscape of the HTML report: data in an attribute, and one script that only draws it. */
 
 /** Values along an axis at most: what a page of 800 px can show. More share a cell, which has the best of them. */
 const MAX_CELLS = 96;
@@ -87,8 +87,8 @@ const COLOURS = {
 };
 
 /**
- * Draws the map on a canvas and says what is under the pointer or the arrow keys. Plain JavaScript of today's browsers; text goes
- * to the page as text only. The page's policy allows this script by its hash and no other.
+ * Draws the map on a canvas and describes what is under the pointer or the arrow keys. It is plain JavaScript, and
+ * writes to the page as text only. The page's policy allows this script by its hash and no other.
  */
 const SCRIPT = `'use strict';
 const box = document.getElementById('map');

@@ -21,7 +21,7 @@ interface Measured {
 /** Whether a run is a measurement: of a sweep's designs, or of anything else. */
 export const isMeasurement = ({ kind }: Pick<RunRecord, 'kind'>): boolean => kind === 'bench' || kind === 'import';
 
-/** T4 results, or for `kernel-tuner` a cache. Fails on any other format, and where nothing that was measured has parameters. */
+/** T4 results, or a cache for `kernel-tuner`. Fails on other formats, and where no measured design has parameters. */
 export async function measuredDocument(
   { store }: Pick<Context, 'store'>,
   run: RunRecord,

@@ -68,8 +68,8 @@ const paragraph = (sentences: readonly string[]): string =>
   sentences.length === 0 ? '' : `<p>${sentences.map(html).join(' ')}</p>`;
 
 /**
- * A page that needs nothing but itself: no address, nothing loaded, and no script but that of the map. Prints well, follows light
- * and dark.
+ * A page that needs nothing but itself: no address, nothing loaded, and no script but that of the map. Prints well,
+ * follows light and dark.
  * @param map the section of `mapSection`, already escaped
  */
 export function htmlReport(facts: ReportFacts, draw: DrawChart, map: string): string {

@@ -6,8 +6,8 @@ import type { DeviceBest, Histogram } from '../../contract/api.ts';
 import { html, whole } from './text.ts';
 
 /**
- * Charts of the HTML report, as ECharts draws them without a page. Colours are the custom properties of the report's style
- * sheet, which knows light and dark.
+ * Charts of the HTML report, as ECharts draws them without a page. Colours are the custom properties of the report's
+ * style sheet, which knows light and dark.
  */
 
 const WIDTH = 680;

@@ -158,7 +158,9 @@ function rowDesign(view: RunView, device: Device, chosen: PickedRow): PickedRow 
   return best === undefined ? chosen : { row: chosenRow(view, ALL_VALID, best)!, picked: null };
 }
 
-/** The design for a segmented algorithm, which takes segments in their order, a thread or more each, by classes or all alike. */
+/**
+ * The design for a segmented algorithm, which takes segments in order, with a thread or more each, maybe by classes.
+ */
 function segmentedDesign(view: RunView, device: Device, { row, picked }: PickedRow): Result<PickedRow> {
   const isSegmented =
     row.design.loop === 'nested' && (row.design.classes !== undefined || row.design.balancing === 'none');
@@ -186,7 +188,7 @@ function segmentedDesign(view: RunView, device: Device, { row, picked }: PickedR
     : ok({ row: chosenRow(view, ALL_VALID, best)!, picked: null });
 }
 
-/** Says that the design asked for is faster than the one of a document, whose form cannot express it; empty where it is not. */
+/** Says that the chosen design is faster than the one that the format can express; empty where it is not. */
 function fasterText(asked: RankRow, { timeMs }: RankRow, format: ExportFormat): string {
   if (asked.timeMs >= timeMs) return '';
   const form =
@@ -247,8 +249,8 @@ async function renderTuner(
 }
 
 /**
- * The row that code is written of: the chosen one, or where that is a CPU's and was not asked for, the recommended one of a GPU. With
- * how it was picked; null where a person chose it.
+ * The row that code is written for, with how it was picked (`null` where a person chose it): the chosen one, or the
+ * recommended one of a GPU where a CPU's was picked without being asked for.
  */
 function onGpu(
   view: RunView,

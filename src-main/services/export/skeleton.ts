@@ -26,8 +26,8 @@ export function bucketEnds(
 }
 
 /**
- * A kernel that does what a design says, around the work of a unit that a person writes: the header, the loop, how units are mapped to
- * threads, what the balancing needs before the launch, and the launch. CUDA and HIP, C++17.
+ * A kernel that does what a design says, around the work of a unit that a person writes: the header, the loop, how
+ * units are mapped to threads, what the balancing needs before the launch, and the launch. CUDA and HIP, C++17.
  *
  * @param width threads of a thread group of the device
  */

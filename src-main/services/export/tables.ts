@@ -71,7 +71,7 @@ export function plainRow(row: ExportRow, weighed?: UncertainDesign) {
   };
 }
 
-/** The designs that a table lists: the best within a filter. Tables are written in parts, row by row: a list may have millions. */
+/** The designs that a table lists: the best within a filter. Tables are written row by row, since lists may be long. */
 export interface TableList {
   readonly within: RankingFilter;
   readonly limit: number;
@@ -107,9 +107,9 @@ export function rankingJson(view: RunView, list: TableList): AsyncGenerator<stri
 }
 
 /**
- * `time_ms` is at the best fidelity of each row; columns of another fidelity are there where any row has it. A measured time is
- * of the kernel alone, and `predicted_kernel_ms` with it: `predicted_ms` counts balancing in. `evidence` says whether public measurements
- * of the device and the kind of implementation are known.
+ * `time_ms` is at the best fidelity of each row; columns of another fidelity are there where any row has it. A measured
+ * time is of the kernel alone, and `predicted_kernel_ms` with it: `predicted_ms` counts balancing in. `evidence` says
+ * whether public measurements of the device and the kind of implementation are known.
  */
 export function rankingCsv(view: RunView, list: TableList): AsyncGenerator<string, void> {
   const fastest = fastestInTable(view, list);

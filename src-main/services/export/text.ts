@@ -1,4 +1,4 @@
-/** Text from a study (names, descriptions, workload labels) may hold anything. Each function makes it harmless in one place. */
+/** Text from a study (names, descriptions, labels) may hold anything. Each function makes it harmless for one place. */
 
 const HTML: Readonly<Record<string, string>> = { '&': '&amp;', '<': '&lt;', '>': '&gt;', '"': '&quot;', "'": '&#39;' };
 
@@ -19,8 +19,9 @@ export function markdown(text: string): string {
 const GREEK: Readonly<Record<string, string>> = { σ: 'sigma', τ: 'tau', κ: 'kappa', µ: 'u' };
 
 /**
- * Text in a one-line comment of C++, WGSL or Python: printable ASCII that can neither end the comment nor continue its line, by a
- * backslash or by the trigraph for one, nor declare another encoding of the file (PEP 263: in UTF-7 a comment can hold code).
+ * Text in a one-line comment of C++, WGSL or Python: printable ASCII that can neither end the comment nor continue its
+ * line, by a backslash or by the trigraph for one, nor declare another encoding of the file (PEP 263: in UTF-7 a
+ * comment can hold code).
  */
 export function comment(text: string): string {
   return oneLine(text)
@@ -49,7 +50,7 @@ function oneLine(text: string): string {
   return text.replace(/[\p{Cc}\p{Cf}\u2028\u2029]+/gu, ' ').trim();
 }
 
-/** JSON, indented as a property of a property is, in which characters that reorder or break lines on screen stand as escapes. */
+/** JSON, indented as a property is, with escapes for characters that reorder or break lines on screen. */
 function json(value: unknown, indent: string): string {
   return JSON.stringify(value, null, 2)
     .replaceAll('\n', `\n${indent}`)

@@ -26,7 +26,7 @@ const NS_PER_MS = 1e6;
 const us = (ns: number): number => ns / 1000;
 const toUs = (ms: number): number => us(Math.round(ms * NS_PER_MS));
 
-/** When a slice begins and how long it is, in whole nanoseconds; it ends no later than the next one begins, in floating point too. */
+/** Start and length of a slice in whole nanoseconds. It never reaches into the next slice, even after rounding. */
 function slice(startMs: number, endMs: number): { readonly ts: number; readonly dur: number } {
   const [start, end] = [Math.round(startMs * NS_PER_MS), Math.round(endMs * NS_PER_MS)];
   const [ts, dur] = [us(start), us(end - start)];
@@ -34,9 +34,9 @@ function slice(startMs: number, endMs: number): { readonly ts: number; readonly 
 }
 
 /**
- * A simulated launch in Chrome's Trace Event Format, which Perfetto opens: a process for each multiprocessor that the timeline lists, a
- * thread for each slot of it, a slice for each block, and the active thread groups as counters. Where the design was measured on the
- * device, its median is a slice of a process of its own: blocks were not recorded then.
+ * A simulated launch in Chrome's Trace Event Format, which Perfetto opens: a process for each multiprocessor that the
+ * timeline lists, a thread for each slot of it, a slice for each block, and the active thread groups as counters. Where
+ * the design was measured on the device, its median is a slice of a process of its own: blocks were not recorded then.
  */
 export function launchTrace(
   source: CodeSource,

@@ -18,12 +18,12 @@ const MAX_TUNER_DESIGNS = 10_000;
 
 /** Numbers of units that are predicted for Triton, over those of the study. */
 const UNITS_FACTORS = [1 / 256, 1 / 64, 1 / 16, 1 / 4, 1, 4, 16, 64];
-/** Units in a given order are predicted one by one: larger launches than the study's own are predicted up to so many. */
+/** Units in a given order are predicted one by one, so larger launches are predicted up to this many units only. */
 const MAX_ORDERED_UNITS = 2 ** 22;
 
 /**
- * The best designs of the device of `chosen` that a tuner can launch, and what is left out. Triton varies neither the order of the units nor
- * the loop, so that its designs have those of `chosen`, or of the fastest that it can launch.
+ * The best designs of the device of `chosen` that a tuner can launch, and what is left out. Triton varies neither the
+ * order of the units nor the loop, so that its designs have those of `chosen`, or of the fastest that it can launch.
  */
 export function tunerDesigns(
   view: RunView,
@@ -104,8 +104,8 @@ export function threadGroupWidth(device: Device): number {
 }
 
 /**
- * Predicts designs at several numbers of units, in a worker, and keeps those that come nearest to the best at one of them at least.
- * The first of the designs is kept: it is the best for the units of the study.
+ * Predicts designs at several numbers of units, in a worker, and keeps those that come nearest to the best at one of
+ * them at least. The first of the designs is kept: it is the best for the units of the study.
  */
 export async function unitsTable(
   pool: Pool,

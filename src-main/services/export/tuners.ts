@@ -65,7 +65,8 @@ const TRITON_TOP_K = 10;
  * `early_config_prune`, python/triton/runtime/autotuner.py). Imports Triton alone.
  *
  * @param threadGroupWidth threads of a warp
- * @param slack how much slower than the best, as a fraction, a design may be predicted and still be the fastest: the tie band
+ * @param slack how much slower than the best, as a fraction, a design may be predicted and still be the fastest: the
+ * tie band
  */
 export function tritonModule(source: TunerSource, table: UnitsTable, threadGroupWidth: number, slack: number): string {
   const rows = source.designs.map(({ row: { design }, unitsPerThread, gridBlocks }, at) => {
@@ -171,9 +172,9 @@ def grid(meta):
 }
 
 /**
- * A script for Kernel Tuner (kernel_tuner/interface.py; cache schema 1.0.0): its search space are the best designs, and its
- * predictions are written as a cache file, labelled predicted, for simulation mode. All parameters are numbers, as the schema of
- * caches asks and as they are defined in a kernel's source.
+ * A script for Kernel Tuner (kernel_tuner/interface.py; cache schema 1.0.0): its search space are the best designs, and
+ * its predictions are written as a cache file, labelled predicted, for simulation mode. All parameters are numbers, as
+ * the schema of caches asks and as they are defined in a kernel's source.
  *
  * @param timestamp when the run ended, ISO 8601
  * @param run of the sweep, by which a cache of predictions that is imported finds it
@@ -319,9 +320,9 @@ if __name__ == "__main__":
 }
 
 /**
- * The best designs as the trials that an Optuna study runs first (`Study.enqueue_trial`). Predictions are attributes of these
- * trials, never their values: a sampler learns from what was measured alone. Each trial keeps the design that it is as an attribute, with
- * its device and its sweep: parameters are numbers that are rounded to those of designs.
+ * The best designs as the trials that an Optuna study runs first (`Study.enqueue_trial`). Predictions are attributes of
+ * these trials, never their values: a sampler learns from what was measured alone. Each trial keeps the design that it
+ * is as an attribute, with its device and its sweep: parameters are numbers that are rounded to those of designs.
  *
  * @param run of the sweep, by which an import finds it
  */

@@ -6,9 +6,9 @@ import { wgslConstants, workgroupSize, type CodeSource } from './code.ts';
 import { bucketEnds, cutsUnits, padsUnits } from './skeleton.ts';
 
 /**
- * A WGSL module that does what a design says, around the work of a unit that a person writes: the constants, the loop, how units are mapped
- * to invocations, and the tail. Each invocation of a unit hands over its own part of the sum, because WebGPU leaves the width of a subgroup
- * open; only `dynamic-fetch(group)` uses subgroups, of any width.
+ * A WGSL module that does what a design says, around the work of a unit that a person writes: the constants, the loop,
+ * how units are mapped to invocations, and the tail. Each invocation of a unit hands over its own part of the sum,
+ * because WebGPU leaves the width of a subgroup open; only `dynamic-fetch(group)` uses subgroups, of any width.
  *
  * @param width threads of a thread group of the device
  */

@@ -29,7 +29,7 @@ export function* bestFidelityRows(
   }
 }
 
-/** With the regime of each prediction and the order of its units, which takes about a tenth of a millisecond: for rows that are shown. */
+/** Adds the regime and the order of units to rows that are shown. Each takes about a tenth of a millisecond. */
 function withRegimes(
   view: RunView,
   rows: readonly RankRow[],

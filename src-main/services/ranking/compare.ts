@@ -15,8 +15,8 @@ import type { RunView } from '../runs/run-view.ts';
 import { ALL_VALID, bestOfAxis, checkDesign, deviceFilter, predictedMs, rankRow, tiesIn } from './rows.ts';
 
 /**
- * Each device of a run at its best design (or every device at the design `designIndex`), what each device's best costs on
- * the others, and in sentences why the fastest device wins.
+ * Each device of a run at its best design (or every device at the design `designIndex`), what each device's best costs
+ * on the others, and in sentences why the fastest device wins.
  */
 export function compareDevices(view: RunView, designIndex?: number): Result<DeviceComparisonResult> {
   const { ranking } = view;

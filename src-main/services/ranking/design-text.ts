@@ -30,7 +30,7 @@ export function designWords(design: Design): string {
   ].join(', ')}`;
 }
 
-/** A design in one line, with its launch as the study gives it: the same text on every device, whatever the number of blocks. */
+/** A design in one line, with its launch as in the study, so that the text is the same on every device. */
 export function launchedText(design: Design, axes: SpaceAxes, index: number): string {
   const counts = axisCounts(axes);
   const positions = new Int32Array(counts.length);
@@ -43,7 +43,9 @@ export function launchedText(design: Design, axes: SpaceAxes, index: number): st
   return `${named}u=${design.threadsPerUnit} block=${blockWord(design)} ${launch} order=${design.balancing}${flattened}${cap}`;
 }
 
-/** What one design has that another has not: `16 threads per unit, blocks of 128 threads`. A design that cannot run has no blocks. */
+/**
+ * What one design has that another has not: `16 threads per unit, blocks of 128 threads`. An invalid one has no blocks.
+ */
 export function differenceText(from: Design, to: Design): string {
   const cap = to.registerCap === null ? 'no register cap' : `registers capped at ${to.registerCap}`;
   const cpu = isCpuDesign(to);

@@ -67,9 +67,9 @@ export interface MeasuredDesigns {
 }
 
 /**
- * What a ranking may show of measurements. A row is of one device, and only a measurement on that device says how long it
- * takes there: the devices are held to be the same by their names (`isSameDevice`). Whatever else was measured stays in the
- * comparison of its run, where both devices are named. Designs with a wrong result have no time.
+ * What a ranking may show of measurements. A row is of one device, and only a measurement on that device says how long
+ * it takes there: the devices are held to be the same by their names (`isSameDevice`). Whatever else was measured stays
+ * in the comparison of its run, where both devices are named. Designs with a wrong result have no time.
  * @param records oldest first: of a design measured twice the newest counts
  */
 export function measuredDesigns(
@@ -117,7 +117,7 @@ interface Interval {
   readonly highMs: number | null;
 }
 
-/** Whether two times of one fidelity cannot be distinguished: their intervals overlap. False where one has no interval. */
+/** Whether the intervals of two times overlap, so that the times cannot be told apart. False without an interval. */
 export function intervalsOverlap(a: Interval, b: Interval): boolean {
   if (a.lowMs === null || a.highMs === null || b.lowMs === null || b.highMs === null) return false;
   return a.lowMs <= b.highMs && b.lowMs <= a.highMs;
@@ -213,8 +213,8 @@ export function createFoundOrders(): { readonly add: (findings: Findings) => Fou
 }
 
 /**
- * A ranked list with the designs that were simulated (or measured) put first, in their order. A descending list is read from
- * its end, so for one they are put last.
+ * A ranked list with the designs that were simulated (or measured) put first, in their order. A descending list is read
+ * from its end, so for one they are put last.
  * @param within those designs that are in the list
  */
 export function foundFirst(list: Uint32Array, within: readonly number[], descending: boolean): Uint32Array {

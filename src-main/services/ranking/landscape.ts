@@ -34,7 +34,7 @@ const AXIS_LABELS: Readonly<Record<AxisName, string>> = {
   blockThreads: 'Block size',
 };
 
-/** Positions of the launches that a kind of device has: those of CPUs are the last of the axis. The whole axis where it has none. */
+/** Positions of the launches that a kind of device has, those of CPUs last; `null` for the whole axis. */
 export function launchesOf(
   { ranking: { axes } }: RunView,
   kind: Device['kind'] | null,
@@ -45,7 +45,7 @@ export function launchesOf(
   return kind === 'cpu' ? { from: cores, to } : { from: 0, to: cores };
 }
 
-/** The kind of all devices that are looked at: of the one at a position, else of all in the run; null where there are both. */
+/** The kind of the device at a position, else of all devices in the run; `null` where there are both kinds. */
 function kindShown({ devices }: RunView, position: number | undefined): Device['kind'] | null {
   const kinds = new Set(
     (position === undefined ? devices : devices.slice(position, position + 1)).map(({ kind }) => kind),
@@ -66,7 +66,7 @@ export function landscapeAxes(view: RunView): readonly {
   });
 }
 
-/** Axes of a map, as positions in AXIS_ORDER, and its designs: the first of them, and the axes that are minimised over. */
+/** Axes of a map, as positions in AXIS_ORDER, with the first of its designs and the axes that are minimised over. */
 interface MapFrame {
   readonly x: number;
   readonly y: number;
@@ -111,7 +111,7 @@ function mapFrame(
   return ok({ x, y, counts, texts, first, free });
 }
 
-/** An axis drawn with the requested number of cells, each `size` cells of the map wide: values share one where they are more. */
+/** An axis drawn with at most `cells` cells, each `size` cells of the map wide. More values than that share cells. */
 function drawnAxis(stride: number, count: number, cells: number, size: number): CellAxis {
   const place = Uint32Array.from({ length: count }, (_, position) => Math.floor((position * cells) / count) * size);
   return { stride, count, cells: place };
@@ -135,7 +135,9 @@ function passingCells(
   return ok(Uint8Array.from(designIndex, (design) => (design === NO_DESIGN ? 0 : 1)));
 }
 
-/** Best time for every pair of values of two axes; the other axes are held where the input says so, and minimised over elsewhere. */
+/**
+ * Best time for every pair of values of two axes. The other axes are held where the input says, else minimised over.
+ */
 export function landscapeGrid(view: RunView, input: ProcedureArguments<'landscape.grid'>): Result<LandscapeGrid> {
   const { ranking } = view;
   const { strides, columns } = ranking;

@@ -35,7 +35,7 @@ export async function findEquals(pool: Pool, { ranking, study }: RunView): Promi
   ranking.firstEquals = await pool.run('equals', { designs, registersPerThread });
 }
 
-/** Gives of a design the entry of the first of its equals, after `findEquals`; undefined where the run has no such design. */
+/** Finds the first equal of a design, after `findEquals`; undefined where the run has no such design. */
 function equalsOf({ ranking }: RunView): (design: number) => number {
   const first = ranking.firstEquals!;
   return ranking.designs ? (design) => first[entryOf(ranking, design)] : (design) => first[design];

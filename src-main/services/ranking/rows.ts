@@ -24,7 +24,7 @@ import type { RunView } from '../runs/run-view.ts';
 
 /** Designs of an opened run: checked, filtered, and as rows. */
 
-/** The designs that cannot be distinguished from the first of a list ascending in time, and the band of its device's shapes. */
+/** The designs that cannot be told apart from the first of a list ascending in time, and their device's band. */
 export function tiesIn(view: RunView, byTimeList: Uint32Array): Ties & { readonly band: TieBand } {
   const device = axisPosition(view.ranking, AXIS.device, byTimeList[0] ?? 0);
   const { count, isTied } = tiesOf(view.ranking, view.ties, byTimeList);
@@ -118,13 +118,17 @@ export function rankingFilter(
   return ok({ positions, ranges, validity: filter.validity, invalidReason });
 }
 
-/** The designs that a rank counts: all valid ones, of the one device where a filter names one. A filter narrows, it does not renumber. */
+/**
+ * The designs among which a rank counts: all valid ones, of one device where a filter names one. Others do not matter.
+ */
 export function rankedWhole({ positions }: RankingFilter): RankingFilter {
   const device = positions[AXIS.device];
   return device ? { ...ALL_VALID, positions: { [AXIS.device]: device } } : ALL_VALID;
 }
 
-/** One design as a row of the ranking. `rank` is 0 where it has none. A design that the run did not keep is predicted now. */
+/**
+ * One design as a row of the ranking; `rank` is 0 where it has none. A design that the run did not keep is predicted.
+ */
 export function rankRow(view: RunView, design: number, rank: number, tied: boolean): RankRow {
   const { predictor, ranking } = view;
   const entry = entryOf(ranking, design);
@@ -177,8 +181,8 @@ export function predictedRow(
 }
 
 /**
- * What ordering the units before the launch takes of a valid design's predicted time, ms. Measurements time the kernel alone, so a
- * measured time stands beside the predicted one less this.
+ * What ordering the units before the launch takes of a valid design's predicted time, ms. Measurements time the kernel
+ * alone, so a measured time stands beside the predicted one less this.
  */
 export function orderingMs(view: Pick<RunView, 'predictor'>, design: number): number {
   return balancingTimeOf(view.predictor, design);
@@ -193,8 +197,8 @@ export function* bestRows(view: RunView, filter: RankingFilter, limit: number, f
 }
 
 /**
- * The best design of every value of an axis that has a valid one within a filter, as rows: fastest first, ranked among the designs
- * of the filter.
+ * The best design of every value of an axis that has a valid one within a filter, as rows: fastest first, ranked among
+ * the designs of the filter.
  */
 export function bestOfAxis(view: RunView, axis: AxisName, filter: RankingFilter): readonly RankRow[] {
   const list = rankedDesigns(view.ranking, filter, 'timeMs');

@@ -239,8 +239,8 @@ export function runSweep(
 }
 
 /**
- * Tasks for each of some workers. Neighbours need the same orders and laws, so a worker takes a stretch of them, and then the last ones of
- * whoever has most left.
+ * Tasks for each of some workers. Neighbours need the same orders and laws, so a worker takes a stretch of them, and
+ * then the last ones of whoever has most left.
  */
 function contiguousQueues<T>(tasks: readonly T[], workers: number): T[][] {
   const each = tasks.length / workers;
@@ -275,7 +275,7 @@ export function missingTasks(
   const perDevice = total / devices;
   const most = Math.max(MANY_DEVICES_CHUNK_DESIGNS, Math.floor(TASK_DESIGNS / devices));
   const wanted = Math.min(most, Math.max(MIN_CHUNK_DESIGNS, Math.ceil(perDevice / (TASKS_PER_WORKER * workers))));
-  // Launches, register caps and block sizes share depth laws: they stay together where there are enough families of them.
+  // Launches, caps and block sizes share depth laws, so they stay together where there are enough families of them.
   const perLaunch = counts[AXIS.registerCap] * counts[AXIS.blockThreads];
   const family = counts[AXIS.launch] * perLaunch;
   const sharing = family <= most && perDevice >= TASKS_PER_WORKER * workers * family ? family : perLaunch;

@@ -16,8 +16,8 @@ const RESULTS = /\.(db|sqlite3?|jsonl|ndjson)(\.gz)?$/i;
 const SPREADSHEET = /\.(xlsx?|xlsm|ods|numbers)$/i;
 
 /**
- * Takes a file: a study is opened, lengths become the workload (of a table the person chooses the columns), measured results become a run, and
- * what a file says of a kernel is shown beside the kernel profile.
+ * Takes a file: a study is opened, lengths become the workload (of a table the person chooses the columns), measured
+ * results become a run, and what a file says of a kernel is shown beside the kernel profile.
  */
 export async function takeFile(app: App, file: File): Promise<void> {
   const refuse = (message: string) =>
@@ -55,7 +55,7 @@ export async function takeFile(app: App, file: File): Promise<void> {
   app.table = { fileName: file.name, bytes, summary: inspected.value };
 }
 
-/** What pasted text is taken for, by the name of such a file; null for a word, a link or prose, which may be there by accident. */
+/** The file name that pasted text is imported under; `null` for a word, a link or prose, which may be accidental. */
 export function pastedName(text: string): string | null {
   const lines = text.trim().split(/\r\n|\r|\n/);
   if (lines[0].startsWith('{')) return 'pasted.json';

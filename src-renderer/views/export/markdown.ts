@@ -1,6 +1,6 @@
 import { lexer, type Token, type Tokens } from 'marked';
 
-/** Markdown as blocks and spans, which the view draws as text: no HTML is made of it, so imported text is never markup. */
+/** Markdown as blocks and spans, which the view draws as text. No HTML is made, so imported text is never markup. */
 
 export interface Span {
   readonly kind: 'text' | 'strong' | 'code';

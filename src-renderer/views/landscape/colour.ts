@@ -98,7 +98,7 @@ export function faded(scale: Ramp, canvas: string): Ramp {
   });
 }
 
-/** Without anything to fit, times are shown from the best to this many times the best; what is slower has the last colour. */
+/** Without maps to fit, colours range from the best time to this many times the best; slower times get the last one. */
 export const CLIP = 2;
 
 /** Ends that a scale may have, as multiples of its start. */
@@ -107,7 +107,8 @@ const ENDS = [1.1, 1.25, 1.5, 2, 3, 4, 6, 10, 20, 50, 100];
 const INSIDE = 0.75;
 
 /**
- * How many times the best the slow end of a scale is, so that it tells most cells apart and no map is all of the last colour.
+ * How many times the best the slow end of a scale is, so that it tells most cells apart and no map is all of the last
+ * colour.
  * @param maps times of each map, ms; NaN where there is none
  */
 export function fittedClip(bestMs: number, maps: readonly ArrayLike<number>[]): number {

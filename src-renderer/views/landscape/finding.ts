@@ -3,7 +3,9 @@ import { NOT_SAVED } from '../../../src-workers/domain/columns.ts';
 import { counted, timeText } from '../../format/numbers.ts';
 import { axisLabels } from './slices.ts';
 
-/** What a map shows, for those who do not see it: the best cell, the slowest, and which cannot run or were not computed. */
+/**
+ * Describes a map for those who cannot see it: its best and slowest cells, and those that cannot run or are unknown.
+ */
 export function mapFinding(grid: LandscapeGrid): string {
   const { timeMs, xAxis, yAxis, xValues, yValues, best, bestDesign, designIndex, invalidReason } = grid;
   const at = designIndex.indexOf(bestDesign);

@@ -54,7 +54,7 @@ export function oneWaveBoundary({ waves, timeMs, xValues, yValues }: LandscapeGr
   return edges;
 }
 
-/** Whether a part of the map is slow though it takes less than a wave: too few thread groups run there to hide latency. */
+/** Whether a part of the map is slow with less than one wave, because few thread groups cannot hide latency. */
 export function hasStarvedRegion({ waves, timeMs, best }: LandscapeGrid): boolean {
   let count = 0;
   for (let at = 0; at < timeMs.length; at += 1) if (timeMs[at] > 1.6 * best && waves[at] <= 0.7) count += 1;

@@ -4,7 +4,7 @@ import { isLabelled, labelStride } from '../../charts/labels.ts';
 import type { Narrowing } from '../ranking/address.ts';
 import { axisLabels } from './slices.ts';
 
-/** An axis of the parallel coordinates: where each line crosses it (0 bottom … 1 top), its ticks, and what a brush on it means. */
+/** An axis of the parallel coordinates: where each line crosses it (0 bottom … 1 top), its ticks, and its filter. */
 export interface ParallelAxis {
   readonly id: string;
   readonly label: string;
@@ -29,7 +29,7 @@ export interface Span {
 /** Parts of an axis of numbers rather than choices. */
 const PARTS = 50;
 
-/** A brush with one of its ends moved by so many parts, no further than the other end; null where it then holds everything. */
+/** Moves one end of a brush by some parts, at most to its other end; `null` where it then holds everything. */
 export function movedEnd(axis: ParallelAxis, span: Span | null, end: keyof Span, by: number): Span | null {
   const { parts } = axis;
   const { low, high } = span ?? { low: 0, high: 1 };
@@ -52,7 +52,7 @@ function numbersOf(id: string, categories: readonly string[]): readonly number[]
   );
 }
 
-/** The part of a filter that keeps some values of an axis, given by their positions; null where that keeps all, or none. */
+/** The filter that keeps these positions of an axis; `null` where that keeps all, or none. */
 export function axisNarrowing(
   id: string,
   categories: readonly string[],

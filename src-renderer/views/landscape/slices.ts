@@ -21,8 +21,8 @@ export function launchUnit(text: string): 'SM' | 'slot' | 'grid' | 'cores' | '' 
 }
 
 /**
- * Values of an axis as its labels say them: `16`, `3,584`, `A100`. The title says a unit that all share; where they differ
- * each but a grid has its own: `16/SM`, `4/slot`, `3,584`, `72 cores`.
+ * Values of an axis as its labels say them: `16`, `3,584`, `A100`. The title says a unit that all share; where they
+ * differ each but a grid has its own: `16/SM`, `4/slot`, `3,584`, `72 cores`.
  */
 export function axisLabels(axis: string, texts: readonly string[]): readonly string[] {
   if (axis === 'device') return shortNames(texts);

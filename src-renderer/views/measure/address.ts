@@ -6,7 +6,7 @@ import { CHOICES } from './setup.ts';
 /** `setup` is a tab of its own only where the window is narrow; else it stands beside the others. */
 export const MEASURE_TABS = ['result', 'calibrate', 'tune', 'setup'] as const;
 
-/** What a link to a measurement reopens. `run` belongs to the shell and is the sweep, so what was measured has its own name. */
+/** What a link to a measurement reopens. `run` names the sweep, so the measurement has a name of its own. */
 export const measureAddress = {
   /** The measuring run on screen; absent: the newest of the study. */
   measured: numberField<number | null>(null),

@@ -17,7 +17,7 @@ import { NBSP, count, counted, fixed, plain } from '../../format/numbers.ts';
 /** Beyond so many cores every few are written. */
 const MAX_TICKS = 16;
 
-/** Measured bandwidth by cores, with 95 % intervals, beside what one core reaches times their number, up to that of all. */
+/** Measured bandwidth by cores, with 95 % intervals, beside that of one core times their number, up to that of all. */
 export function bandwidthChart(findings: ContentionFindings, theme: ChartTheme, size: ChartSize): EChartsOption {
   const { bandwidthGbS, lowGbS, highGbS, fullGbS, singleCoreGbS, kneeCores } = findings;
   const most = Math.max(fullGbS, ...bandwidthGbS, ...highGbS.map((high) => high ?? 0)) * 1.08;

@@ -140,7 +140,7 @@ export class Measuring {
     this.#app.notices.show(`Saved ${fileName}`);
   }
 
-  /** Imports a file of results. What has its place elsewhere goes there: lengths, of which one chooses the column, or a study. */
+  /** Imports a file of results. Files that belong elsewhere go there: lengths (with a choice of column), or a study. */
   async take(file: File): Promise<void> {
     const result = await importResults(this.#app, file);
     if (!result.ok && result.error.code === 'unsupported') return takeFile(this.#app, file);

@@ -160,8 +160,8 @@ const BATCH_RECORDS = 400;
 const BATCH_EVERY_MS = 250;
 
 /**
- * Measures what is still to be measured of a run on the page's own GPU, and hands the records over in batches as they come:
- * what was handed over is saved, so a closed page loses at most the last quarter of a second.
+ * Measures what is still to be measured of a run on the page's own GPU, and hands the records over in batches as they
+ * come: what was handed over is saved, so a closed page loses at most the last quarter of a second.
  */
 export async function measureInPage(
   engine: Pick<Api, 'call'>,

@@ -5,7 +5,7 @@ import type { Failure } from '../../../src-workers/domain/result.ts';
 import { PAGE_ID, type Api } from '../../api/engine.svelte.ts';
 import { measureInPage, pageTarget, probeInPage } from './page-gpu.ts';
 
-/** The GPU of this page: what it is, and the one run it may be measuring. Outlives the view, so that one can look elsewhere meanwhile. */
+/** The GPU of this page and the run that it may be measuring. It outlives the view, so that one can look elsewhere. */
 class PageSession {
   #target = $state.raw<MeasuringTarget | null>(null);
   #runId = $state<number | null>(null);
@@ -23,7 +23,7 @@ class PageSession {
     this.#target = await pageTarget(navigator.gpu);
   }
 
-  /** What fits the time: on this page's GPU, or on what the engine launches. Fails with `cancelled` where `signal` ends it. */
+  /** Runs a probe on this page's GPU, or on what the engine launches. Fails with `cancelled` when `signal` ends it. */
   probe(engine: Api, asked: ProcedureInput<'bench.probe'>, signal: AbortSignal): ReturnType<typeof probeInPage> {
     signal.addEventListener('abort', () => void engine.call('bench.cancelProbe', { client: PAGE_ID }));
     return probeInPage(engine, { ...asked, client: PAGE_ID }, navigator.gpu, measureWebGpu, signal);

@@ -54,7 +54,7 @@ export function rowState(each: MeasuredCase, point: MeasuredPoint | null): Measu
   return point ? 'compared' : 'measured';
 }
 
-/** Every case of a run in the order asked for; what has no value of the column stands last, in the order of the plan. */
+/** Every case of a run in the chosen order. Cases without a value of the column come last, in the order of the plan. */
 export function measuredRows(
   cases: readonly MeasuredCase[],
   points: readonly MeasuredPoint[],

@@ -1,7 +1,9 @@
 import { logTicks, multiples } from '../../../src-workers/numeric/ticks.ts';
 import type { MeasuredPoint, MeasuredPoints } from './points.ts';
 
-/** The ranges of a plot of predicted (x) against measured (y) times, ms. Both span the same ratio, so that slope 1 is slope 1. */
+/**
+ * Ranges of a plot of predicted (x) against measured (y) times, ms. Both span the same ratio, so that slopes are true.
+ */
 export interface ScatterFrame {
   readonly xLowMs: number;
   readonly xHighMs: number;
@@ -54,8 +56,8 @@ export function scatterFrame(
 const SHARED_SCALE = 4;
 
 /**
- * Frames of the same designs predicted in two ways: one for both, so that the gain is a distance that can be seen; or where
- * they lie too far apart, each its own, over the same ratio, so that the spread about the line compares.
+ * Frames of the same designs predicted in two ways: one for both, so that the gain is a distance that can be seen; or
+ * where they lie too far apart, each its own, over the same ratio, so that the spread about the line compares.
  */
 export function framesOf(
   before: MeasuredPoints,
@@ -80,7 +82,7 @@ function spanRatio(points: readonly Pick<MeasuredPoint, 'predictedMs' | 'medianM
     : Math.max(ratio(points.map((p) => p.predictedMs)), ratio(points.map((p) => p.medianMs)));
 }
 
-/** Ticks of a logarithmic axis; of a short one, evenly spaced round numbers, where powers and halves would be too few. */
+/** Ticks of a logarithmic axis; round, evenly spaced numbers where a short axis has too few powers and halves. */
 export function fineTicks(low: number, high: number): readonly number[] {
   const ticks = logTicks(low, high, { max: 5 });
   if (ticks.length >= 3) return ticks;
@@ -90,7 +92,7 @@ export function fineTicks(low: number, high: number): readonly number[] {
   return multiples(low, high, step);
 }
 
-/** The part of the line measured = scale · predicted that lies in the frame, as two points (ms); null where none does. */
+/** The part of measured = scale · predicted that lies in the frame, as two points (ms); `null` where none does. */
 export function lineInFrame(
   frame: ScatterFrame,
   scale: number,
@@ -124,7 +126,7 @@ export function nearestPoint(
 const BESIDE = [[0, 15], [0, -8], [13, 4], [-13, 4], [13, 15], [-13, 15], [13, -8], [-13, -8]] as const; // prettier-ignore
 const LINE_PX = 13;
 
-/** Places of labels beside their points, in order: each at the first that is `apart` px from every label before, or below all. */
+/** Places of labels beside their points: each the first that is `apart` px from all labels before, or below them. */
 export function labelPlaces(
   points: readonly { readonly x: number; readonly y: number }[],
   apart: number,

@@ -196,7 +196,7 @@ export interface SweepDevice {
   readonly kind: 'gpu' | 'cpu';
 }
 
-/** Devices whose designs a target measures, none while they are unknown: a CPU partitions over cores, which means nothing on a GPU. */
+/** Devices whose designs a target can measure; none while unknown. A CPU's partitions mean nothing on a GPU. */
 export function measurableDevices(
   devices: readonly SweepDevice[] | null,
   backend: BenchBackend | undefined,
@@ -219,7 +219,7 @@ export const BACKEND_NAMES: Readonly<Record<BenchBackend, string>> = {
   program: 'a program',
 };
 
-/** Targets as the panel lists them: what can measure first, then what is missing; the page's own GPU as the page found it. */
+/** Targets in the order of the panel: those that can measure first, then those that lack something. */
 export function listTargets(
   engine: readonly MeasuringTarget[],
   page: MeasuringTarget | null,
@@ -257,7 +257,7 @@ export function durationText(
     : `A short probe decides how many repeats, and how many units, fit ${roughDuration(setup.timeS * 1000)}.`;
 }
 
-/** Whether a run says what the next will take: of the same kind, on the same target, and on all units of the same sweep. */
+/** Whether a run shows how long the next one takes: the same kind and target, on all units of the same sweep. */
 function isAlike(
   { run, detail: { request } }: { readonly run: RunSummary; readonly detail: MeasuringDetail },
   setup: MeasuringSetup,

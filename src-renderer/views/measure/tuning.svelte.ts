@@ -56,7 +56,7 @@ class Tuning {
     this.#failure = null;
   }
 
-  /** Measures until the expected regret is small, the budget is spent, or it is cancelled; then continues by being started again. */
+  /** Measures until the expected regret is small, the budget is spent, or it is cancelled. A new start continues it. */
   async start(app: App, { asked, how, budget, within }: TuningRequest): Promise<void> {
     if (this.#running) return;
     const key = tuningKey(asked);

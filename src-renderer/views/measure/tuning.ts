@@ -52,7 +52,7 @@ export function tuningCurves({ history, randomMs }: Pick<TuningStep, 'history' |
   ];
 }
 
-/** Random measurements whose best is expected to be as good as the best found; null where more are needed than are known. */
+/** Random measurements whose best is expected to be as good; `null` where more would be needed than are known. */
 export function randomEquivalent({ best, randomMs }: Pick<TuningStep, 'best' | 'randomMs'>): number | null {
   if (!best) return null;
   const at = randomMs.findIndex((time) => time <= best.expectedMs);

@@ -114,7 +114,7 @@ export function resolve(control: Control, context: DemoContext, values: Values) 
   return { ...control, label, options };
 }
 
-/** Values of all controls: what was chosen, kept within what is allowed now. Read one by one, so that each can be followed. */
+/** Values of all controls, within what is allowed now. They are read one by one, so that each can be followed. */
 export function readValues(
   controls: Controls,
   chosen: Readonly<Record<string, unknown>>,

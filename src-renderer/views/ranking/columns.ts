@@ -153,8 +153,8 @@ export interface Placed {
 }
 
 /**
- * The columns that fit into a width, in their order, and their widths: those with the highest `drop` go first, but for the one
- * the list is sorted by, and what is left over is spread over the rest.
+ * The columns that fit into a width, in their order, and their widths: those with the highest `drop` go first, but for
+ * the one the list is sorted by, and what is left over is spread over the rest.
  */
 export function placeColumns(
   columns: readonly Column[],

@@ -26,8 +26,8 @@ let memory: Memory | null = null;
 const NOTHING: Shared = { design: null, baseline: null, filter: {} };
 
 /**
- * What is being looked at in a run: device, selection, baseline, filter. The address of the view on screen is the truth; what
- * changes in one view holds in the others. Create it while a view initialises.
+ * What is being looked at in a run: device, selection, baseline, filter. The address of the view on screen is the
+ * truth; what changes in one view holds in the others. Create it while a view initialises.
  */
 export class Exploration {
   readonly app: App;
@@ -53,7 +53,7 @@ export class Exploration {
   readonly #designs = $derived.by(() =>
     (this.axes.value ?? []).reduce((product, { values }) => product * values.length, 1),
   );
-  /** The device that is looked at: the chosen one, else that of the selected design, else the fastest. Null: all of them. Undefined: not known yet. */
+  /** The shown device: the chosen one, the selected design's, or the fastest. `null`: all; undefined: not known yet. */
   readonly deviceId: string | null | undefined = $derived.by(() =>
     deviceInView(
       this.devices,
@@ -170,7 +170,7 @@ export class Exploration {
     return devices[Math.floor(design / (this.#designs / devices.length))]?.id ?? null;
   }
 
-  /** Device and selection agree: what changed last takes the other along. A filter that the new device leaves empty goes. */
+  /** Makes device and selection agree: the last change moves the other. A filter without designs on the device goes. */
   #follow(runId: number, deviceId: string | null, design: number | null): void {
     const before = memory!.device;
     memory!.device = deviceId;

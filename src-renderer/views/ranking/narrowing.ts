@@ -22,8 +22,8 @@ interface Listed {
 }
 
 /**
- * How many designs pass a filter, and of what: `1,204 of 110,295 valid designs of 5 devices`. Designs that cannot run are counted where the
- * filter shows them.
+ * How many designs pass a filter, and of what: `1,204 of 110,295 valid designs of 5 devices`. Designs that cannot run
+ * are counted where the filter shows them.
  */
 export function passingText(
   matching: number,

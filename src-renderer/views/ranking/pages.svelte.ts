@@ -23,7 +23,7 @@ export interface ListedRow extends RankRow {
 }
 
 const PAGE_ROWS = 100;
-/** Rows with their breakdown and slice take the engine a fraction of a millisecond each, so they come in small pages. */
+/** Rows with breakdown and slice take the engine a fraction of a millisecond each, so pages are small. */
 const DETAIL_ROWS = 25;
 const MAX_PAGES = 120;
 const MAX_DETAILS = 160;
@@ -50,8 +50,8 @@ const isSameList = ({ opened: _a, ...a }: ListInput, { opened: _b, ...b }: ListI
   JSON.stringify(a) === JSON.stringify(b);
 
 /**
- * Pages of a sorted, filtered list, fetched around what is on screen and kept for a while. All of them are of the order the
- * list had when it was opened, whatever is simulated or measured meanwhile.
+ * Pages of a sorted, filtered list, fetched around what is on screen and kept for a while. All of them are of the order
+ * the list had when it was opened, whatever is simulated or measured meanwhile.
  */
 export class RankPages {
   #engine: Engine;

@@ -58,8 +58,8 @@ export function revealPx(geometry: Geometry, topPx: number, row: number): number
 }
 
 /**
- * Pages to hold for rows first … last − 1, most wanted first: those on screen, then `ahead` pages on either side, in the
- * direction of travel first.
+ * Pages to hold for rows first … last − 1, most wanted first: those on screen, then `ahead` pages on either side, in
+ * the direction of travel first.
  */
 export function wantedPages(
   first: number,

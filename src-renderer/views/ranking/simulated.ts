@@ -19,8 +19,8 @@ export function simulatedTimes(designs: readonly SimulatedDesign[]): SimulatedTi
 export const BATCH = 20;
 
 /**
- * The next designs to simulate, in the order given: those that can run, are of a GPU (a CPU's time is not simulated) and
- * were not simulated yet.
+ * The next designs to simulate, in the order given: those that can run, are of a GPU (a CPU's time is not simulated)
+ * and were not simulated yet.
  */
 export function nextToSimulate(
   rows: readonly RankRow[],

@@ -9,10 +9,10 @@ export interface Step {
   readonly toMs: number;
 }
 
-/** Parts that change by less than this fraction of the baseline are not drawn; what they add up to stays in the last step's gap. */
+/** Parts that change by less than this fraction of the baseline are not drawn. The last step's gap contains them. */
 const NEGLIGIBLE = 5e-4;
 
-/** How one design's time becomes another's, part by part: what gets faster first, the largest first, then what gets slower. */
+/** How one design's time becomes another's, part by part: savings first, the largest first, then losses. */
 export function waterfall(from: Breakdown, to: Breakdown): readonly Step[] {
   const changes = BREAKDOWN_PARTS.map(({ id, label }) => ({
     id,

@@ -60,7 +60,7 @@ export function when(iso: string, now: Date): string {
   return then.getFullYear() === now.getFullYear() ? `${date} ${time}` : `${date} ${then.getFullYear()}`;
 }
 
-/** The prediction that a run is best compared with: the one of its study before it, else the one after it; null where there is none. */
+/** The prediction to compare a run with: the one of its study before it, else after it; `null` where there is none. */
 export function comparedRun(run: RunSummary, runs: readonly RunSummary[]): RunSummary | null {
   if (run.kind !== 'sweep') return null;
   const others = runs.filter(
@@ -79,8 +79,8 @@ const BEST_CURVES = [
 ] as const;
 
 /**
- * The best time of each run by the run's number, oldest first; what was predicted, simulated and measured apart. Of runs of the same work,
- * kernel and devices as `run` alone: with others a line would join times of different things.
+ * The best time of each run by the run's number, oldest first; what was predicted, simulated and measured apart. Of
+ * runs of the same work, kernel and devices as `run` alone: with others a line would join times of different things.
  * @param problems by sweep: which ones are alike
  */
 export function bestOverTime(

@@ -1,4 +1,4 @@
-/** Devices in the order of the panel: those that a study runs on, and those that a person unticked there, where they stood. */
+/** Devices in the order of the panel: those that a study runs on, and unticked ones in their old places. */
 
 /**
  * The devices to list.

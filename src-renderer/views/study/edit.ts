@@ -83,8 +83,8 @@ export function withFound(
   return lengths === null ? found : withWorkload(found, { lengths });
 }
 /**
- * An example as the beginning of a study of one's own: its text and its kernel's name are not of the work that is imported, and what it says
- * of its kernel is marked as the example's.
+ * An example as the beginning of a study of one's own: its text and its kernel's name are not of the work that is
+ * imported, and what it says of its kernel is marked as the example's.
  */
 export function asOwn(example: Study, name: string): Study {
   const { kernel, implementations, pipeline } = example;
@@ -110,8 +110,8 @@ export function withAssumed(study: Study, field: KernelNumber, at: KernelPlace =
   return withOrigin(withKernel(study, { [field]: value }, at), field, 'assumed', at);
 }
 /**
- * The study with a kernel that reads these arrays. They replace its one number of bytes; without any it has that again, as large as the
- * elements that it read.
+ * The study with a kernel that reads these arrays. They replace its one number of bytes; without any it has that again,
+ * as large as the elements that it read.
  */
 export function withAccesses(study: Study, accesses: readonly MemoryAccess[], at: KernelPlace = null): Study {
   const own = at === null ? study.kernel : study.implementations![at].kernel;
@@ -189,7 +189,7 @@ export function withDuplicate(study: Study, at: number): Study {
   const copy = { ...before[at], name: freeName(before[at].name, before) };
   return { ...study, implementations: before.toSpliced(at + 1, 0, copy) };
 }
-/** The study without an implementation. The only one that is left becomes the kernel, and the axes are what it allows. */
+/** The study without an implementation. A single one left becomes the kernel, with axes as it allows. */
 export function withoutImplementation(study: Study, at: number): Study {
   const { implementations, ...rest } = study;
   const left = implementations!.toSpliced(at, 1);

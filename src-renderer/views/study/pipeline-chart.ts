@@ -13,7 +13,7 @@ export interface PipelineInput {
   readonly groupWord: string;
 }
 
-/** Cycles of an iteration by active thread groups of a multiprocessor: in use, and dashed as derived from the device. */
+/** Cycles of an iteration by active thread groups of a multiprocessor: in use, and dashed as the device predicts. */
 export function pipelineChart(
   { derived, shown, measured, groupWord }: PipelineInput,
   theme: ChartTheme,

@@ -31,7 +31,7 @@ export interface PmfInput {
 
 /** Probability beyond which the tail is not drawn. */
 const TAIL = 1e-3;
-/** Where the longest unit is beyond so many means, a linear axis has one bar: lengths are then drawn on a logarithmic one. */
+/** Beyond this many means, the longest unit would squeeze a linear axis to one bar, so it is logarithmic. */
 const HEAVY = 30;
 /** Bars of a logarithmic axis, which are wider at its low end, px. */
 const LOG_BAR_PX = 6;
@@ -61,7 +61,7 @@ function drawnEnd({ law, depths }: PmfInput): { readonly end: number; readonly b
   return support[last] <= support[end] * 1.25 ? { end: last, beyond: 0 } : { end, beyond };
 }
 
-/** Bins of whole lengths: of one width, up to where 99.9 % of the units are; or each wider than the last, of all lengths. */
+/** Bins of whole lengths: equally wide ones up to 99.9 % of the units, or ever wider ones over all lengths. */
 export function pmfBins(input: PmfInput): PmfBins {
   const { law, mean, widthPx } = input;
   const { support, probability } = law;

@@ -30,7 +30,7 @@ export interface GroupRow {
   readonly depth: number;
   readonly meanLoss: number;
   readonly aggregateLoss: number;
-  /** Lane time per iteration of work, in iterations: of the iterations that its lanes run, and of what they run beside them. */
+  /** Lane time per iteration of work, in iterations: the iterations of its lanes, and what they run besides. */
   readonly laneCost: number;
 }
 
@@ -126,8 +126,9 @@ export class Preview {
   }
 
   /**
-   * Loss and lane cost of every way to split a thread group of `width` lanes. Each lane of a unit takes φ(u) of its iterations where they are
-   * split, and ⌈length / u⌉ where they are dealt, and runs what stands beside the iterations; other instructions count as those of an iteration.
+   * Loss and lane cost of every way to split a thread group of `width` lanes. Each lane of a unit takes φ(u) of its
+   * iterations where they are split, and ⌈length / u⌉ where they are dealt, and runs what stands beside the iterations;
+   * other instructions count as those of an iteration.
    */
   rows(width: number, kernel: Study['kernel']): GroupRow[] {
     const { law } = this;

@@ -6,7 +6,7 @@ import { counted, NBSP, percent, signed } from '../../format/numbers.ts';
 
 type Kernel = Study['kernel'];
 
-/** What threads that share a unit spend beside its work: `serial work and cooperation`, `idle lanes, set-up and combining`. */
+/** What threads that share a unit spend besides its work: `serial work and cooperation`, `idle lanes, set-up …`. */
 export function sharingCause(kernel: Kernel): string {
   const { sharing, serialFraction, cooperationCost } = kernel;
   const deals = sharing === 'deal';
@@ -29,8 +29,8 @@ export function sharingCostText(fraction: number, kernel: Kernel): string {
 type Lanes = Pick<GroupRow, 'threadsPerUnit' | 'unitsPerGroup' | 'laneCost'>;
 
 /**
- * What the lane costs say, beside the recommendation: the cheapest mapping for the lanes alone, the next one, and how the recommended one
- * stands to it. Its time counts more than lanes, so that both may differ.
+ * What the lane costs say, beside the recommendation: the cheapest mapping for the lanes alone, the next one, and how
+ * the recommended one stands to it. Its time counts more than lanes, so that both may differ.
  * @param recommended threads per unit of the recommended design; null while none is known
  */
 export function laneWords(rows: readonly Lanes[], recommended: number | null, say: Term) {

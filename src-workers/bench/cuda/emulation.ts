@@ -9,7 +9,9 @@ import { firstError } from './ptxas.ts';
 
 /** CUDA sources as programs for the CPU: results and traces on a machine without a GPU, and no times. */
 
-/** What an emulated program says on standard error at its first launch: whoever measures it must see that it has no times. */
+/**
+ * Printed on standard error at the first launch: whoever measures an emulated program must see that it has no times.
+ */
 export const EMULATION_NOTE = 'CPU emulation of CUDA: results and traces are right, times mean nothing';
 
 export interface EmulatedProgram {
@@ -35,8 +37,9 @@ export async function findEmulator(): Promise<Result<string>> {
 }
 
 /**
- * Compiles a program for the emulation, or finds it in the cache; its path. Warnings of the sources are not shown. Fails with `not-found`
- * without g++, and with `unsupported` and the first error on what the emulation does not have.
+ * Compiles a program for the emulation, or finds it in the cache.
+ * @returns its path. It fails with `not-found` without g++, and with `unsupported` and the first error where the
+ * emulation lacks something. Warnings of the sources are not shown.
  */
 export async function compileEmulated(request: EmulatedProgram): Promise<Result<string>> {
   const { files, cacheFolder, timeLimitMs } = request;

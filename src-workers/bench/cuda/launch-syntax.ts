@@ -35,7 +35,9 @@ function closingOf(masked: string, from: number): number {
   return -1;
 }
 
-/** Where the expression that ends before `end` begins: a name with its qualifiers and template arguments, or one in brackets. */
+/**
+ * Where the expression that ends before `end` begins: a name with qualifiers and template arguments, or in brackets.
+ */
 function kernelStart(masked: string, end: number): number {
   let at = end;
   const back = (pattern: RegExp): void => {
@@ -75,9 +77,9 @@ const UNSIZED = new RegExp(
 );
 
 /**
- * Rewrites preprocessed CUDA as C++ for the emulation, where `__shared__` is `static` already: launches become calls, an array of unknown
- * size a pointer to the block's memory, and marks of loops nothing. Lines stay where they are. Fails with `unsupported` on a launch that
- * is not closed.
+ * Rewrites preprocessed CUDA as C++ for the emulation, where `__shared__` is already `static`. Launches become calls,
+ * an array of unknown size becomes a pointer to the block's memory, and marks of loops disappear. Lines stay where they
+ * are. Fails with `unsupported` on a launch that is not closed.
  */
 export function rewriteLaunches(preprocessed: string): Result<string> {
   let text = preprocessed
@@ -111,7 +113,7 @@ export function rewriteLaunches(preprocessed: string): Result<string> {
   }
 }
 
-/** The first instruction in PTX of a preprocessed source, which nothing but a GPU executes; null where there is none. */
+/** The first PTX instruction of a preprocessed source, which only a GPU executes; `null` where there is none. */
 export function inlinePtx(preprocessed: string): string | null {
   const masked = ownCode(preprocessed);
   const found = preprocessed.matchAll(/\basm\s*(?:volatile|__volatile__)?\s*\(\s*"\s*\{?\s*([a-z]\w*\.[\w.:]+)/g);

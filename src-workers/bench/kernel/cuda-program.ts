@@ -25,7 +25,7 @@ import { quotedWord } from '../program/command-line.ts';
 import { readContents, sourcePath } from './files.ts';
 import { arithmeticOf, entryOf, launchValues, numberOf, outputCount } from './launches.ts';
 
-/** A person's kernel in CUDA as a program: a host of ours, generated for each entry, and built for each set of constants. */
+/** A person's CUDA kernel as a program: its host is generated for each entry, and built for each set of constants. */
 
 interface Folders {
   /** Folder of the CUDA sources. */

@@ -50,8 +50,8 @@ export const isMade = (path: string): boolean => path === LENGTHS_FILE_NAME || p
 const MATRIX_PART = /^(.*\.mtx)#(rowStarts|columns|values)$/i;
 
 /**
- * Reads the arguments' files. Fails with `not-found` on a file that cannot be read, and with `bad-input`, naming the field, on one that does
- * not hold what the manifest says.
+ * Reads the arguments' files. Fails with `not-found` on a file that cannot be read, and with `bad-input`, naming the
+ * field, on one that does not hold what the manifest says.
  */
 export async function readContents({ manifest, file, units }: KernelTask): Promise<Result<KernelContents>> {
   const folder = dirname(file);

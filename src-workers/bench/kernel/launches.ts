@@ -56,7 +56,9 @@ function classCounts(classes: Classes, lengths: Uint32Array): readonly number[] 
   return counts;
 }
 
-/** Designs with the same key have the same order: only the best buckets depend on the group, and classes on their ends. */
+/**
+ * Designs with the same key have the same order: only the best buckets depend on the group, and classes on their ends.
+ */
 export function orderKey({ balancing: text, threadsPerUnit, blockThreads, classes }: Design): string {
   const balancing = parseBalancing(text);
   const group = balancing.ok && balancing.value.kind === 'best-buckets' ? [threadsPerUnit, blockThreads] : [];
@@ -64,8 +66,8 @@ export function orderKey({ balancing: text, threadsPerUnit, blockThreads, classe
 }
 
 /**
- * Position → unit: in round j, slot s takes the unit at position firstUnit + j·slots + s. As the balancing orders them; units of a mixed
- * design class by class; those that are cut into even shares, padded or fetched as they stand.
+ * Position → unit: in round j, slot s takes the unit at position firstUnit + j·slots + s. As the balancing orders them;
+ * units of a mixed design class by class; those that are cut into even shares, padded or fetched as they stand.
  *
  * @param threadGroupWidth of the device; null where it is not known, and orders that depend on it fail
  */
