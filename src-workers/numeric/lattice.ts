@@ -39,18 +39,6 @@ export function spreadOnLattice(masses: Masses, origin: number, step: number): M
   return { support: Float64Array.from(spread, (_, j) => origin + j * step), probability: spread };
 }
 
-/** Drops the points of no mass and scales the rest to sum to 1. */
-export function normalised(masses: Masses): Masses {
-  let total = 0;
-  for (const p of masses.probability) total += p;
-  const kept: number[] = [];
-  for (let i = 0; i < masses.probability.length; i++) if (masses.probability[i] > 0) kept.push(i);
-  return {
-    support: Float64Array.from(kept, (i) => masses.support[i]),
-    probability: Float64Array.from(kept, (i) => masses.probability[i] / total),
-  };
-}
-
 /**
  * An interval that holds the sum of `count` independent draws but for at most `excluded` probability at either end:
  * Chernoff's bound at its best exponent, clipped to what sums can reach.

@@ -6,10 +6,30 @@ import type { MeasuredImplementation } from '../../src-workers/models/spmv/datas
 import type { MatrixSummary } from '../../src-workers/models/spmv/summary.ts';
 import type { FittedImplementation } from '../../src-workers/evidence/kept.ts';
 import { fitParameters } from '../../src-workers/models/calibration/fit.ts';
-import { FOLDS, foldOf, outside, type MeasuredTimes } from '../../src-workers/evidence/folds.ts';
+import { FOLDS, foldOf } from '../../src-workers/evidence/folds.ts';
 import { fourNumbersTime, type FourNumbers } from '../../src-workers/evidence/four-numbers.ts';
 import { SPMV_IMPLEMENTATIONS, type SpmvImplementation } from '../../src-workers/evidence/spmv-designs.ts';
 import { SPMV_PARAMETERS, type SpmvParameters } from '../../src-workers/evidence/spmv-parameters.ts';
+
+/** Matrices and the measured times of an implementation on a device, µs; all of them positive. */
+export interface MeasuredTimes {
+  readonly matrices: readonly MatrixSummary[];
+  readonly microseconds: Float64Array;
+}
+
+/** Matrices with a time in a column. */
+export function measuredTimes(matrices: readonly MatrixSummary[], column: Float64Array): MeasuredTimes {
+  return {
+    matrices: matrices.filter((_, i) => column[i] > 0),
+    microseconds: column.filter((time) => time > 0),
+  };
+}
+
+/** What is left without the matrices of a fold. */
+export function outside({ matrices, microseconds }: MeasuredTimes, fold: number): MeasuredTimes {
+  const kept = matrices.map(({ name }) => foldOf(name) !== fold);
+  return { matrices: matrices.filter((_, i) => kept[i]), microseconds: microseconds.filter((_, i) => kept[i]) };
+}
 
 /** Matrices that a fit is made on, spread over those measured: each takes a prediction, and a few parameters need no more. */
 const FITTED_MATRICES = 160;

@@ -1,8 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import { unwrap } from '../../src-workers/domain/result.ts';
-import type { LengthLaw } from '../../src-workers/domain/workload.ts';
-import { binomialLaw, categoricalLaw, geometricLaw, moments, zipfLaw } from '../../src-workers/models/workload/laws.ts';
-import { sumLaw } from '../../src-workers/numeric/fold.ts';
+import { binomialLaw, categoricalLaw, geometricLaw, moments } from '../../src-workers/models/workload/laws.ts';
 import { latticeStep, spreadOnLattice, sumWindow } from '../../src-workers/numeric/lattice.ts';
 import { discreteGaussRule, gaussRule } from '../../src-workers/numeric/quadrature.ts';
 import { lengthSampler, mersenneTwister } from '../../src-workers/numeric/random.ts';
@@ -89,61 +87,5 @@ describe('lattices', () => {
     expect(outside(window.low, window.high)).toBeLessThan(2e-9);
     // Chernoff's bound is loose by a factor of the order of √count.
     expect(outside(window.low + 6, window.high - 6)).toBeGreaterThan(1e-10);
-  });
-});
-
-describe('law of a sum', () => {
-  const total = (law: LengthLaw) => law.probability.reduce((sum, p) => sum + p, 0);
-
-  it('is binomial for sums of binomials, directly convolved or transformed', () => {
-    for (const [count, tolerance] of [
-      [25, 1e-14],
-      [100, 1e-13],
-    ] as const) {
-      const sum = sumLaw(unwrap(binomialLaw(40, 0.5)), count);
-      const exact = unwrap(binomialLaw(40 * count, 0.5));
-      const exactAt = new Map(Array.from(exact.support, (v, i) => [v, exact.probability[i]]));
-      sum.support.forEach((v, i) =>
-        expect(Math.abs(sum.probability[i] - (exactAt.get(v) ?? 0))).toBeLessThan(tolerance),
-      );
-    }
-  });
-
-  it('keeps gaps: sums of {1, 100} lie on 2 + 99k', () => {
-    const law = unwrap(
-      categoricalLaw([
-        { length: 1, probability: 0.9 },
-        { length: 100, probability: 0.1 },
-      ]),
-    );
-    const sum = sumLaw(law, 2);
-    expect([...sum.support]).toEqual([2, 101, 200]);
-    [0.81, 0.18, 0.01].forEach((p, i) => expect(Math.abs(sum.probability[i] - p)).toBeLessThan(4 * EPS));
-  });
-
-  it('keeps mean and spread on at most maxPoints, however many draws', () => {
-    for (const law of [unwrap(geometricLaw(0.05)), unwrap(zipfLaw(1.5, 1000)), unwrap(zipfLaw(1.5, 100_000))]) {
-      const one = moments(law);
-      for (const count of [2, 33, 4096, 1_000_000]) {
-        for (const maxPoints of [512, 4096]) {
-          const sum = sumLaw(law, count, maxPoints);
-          const many = moments(sum);
-          expect(sum.support.length).toBeLessThanOrEqual(maxPoints);
-          expect(sum.probability.every((p) => p > 0)).toBe(true);
-          expect(sum.support.every((v, i) => Number.isInteger(v) && (i === 0 || v > sum.support[i - 1]))).toBe(true);
-          expect(Math.abs(total(sum) - 1)).toBeLessThan(1e-12);
-          // Left-out ends of 1e-13 reach as far as 1e3 means away.
-          expect(Math.abs(many.mean / one.mean / count - 1)).toBeLessThan(1e-9);
-          const spread = many.standardDeviation / one.standardDeviation / Math.sqrt(count);
-          expect(Math.abs(spread - 1)).toBeLessThan(maxPoints === 4096 ? 1e-3 : 5e-3);
-        }
-      }
-    }
-  });
-
-  it('of one draw is the law itself', () => {
-    const law = unwrap(geometricLaw(0.05));
-    expect(sumLaw(law, 1)).toBe(law);
-    expect(() => sumLaw(law, 0)).toThrow('sum of 0 draws');
   });
 });

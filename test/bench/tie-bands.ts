@@ -1,0 +1,261 @@
+import type { GpuDevice } from '../../src-workers/domain/device.ts';
+import type { ImplementationKind, TimeInterval } from '../../src-workers/domain/evidence.ts';
+import { unwrap } from '../../src-workers/domain/result.ts';
+import type { KeptAgreement, KeptBand, KeptBands, MeasuredChip } from '../../src-workers/evidence/bands.ts';
+import { shapeTimes } from '../../src-workers/evidence/judge-shapes.ts';
+import { agreement, pairOf, sweptParameters, unseenPairs, type Judged } from '../../src-workers/evidence/judge.ts';
+import { loadEvidence } from '../../src-workers/evidence/load.ts';
+import { readLaunches, type ShapeGpu } from '../../src-workers/evidence/shapes.ts';
+import { libraryTakesEvenShares } from '../../src-workers/evidence/spmv-designs.ts';
+import { LAUNCH_DATASETS, type LaunchDataset } from '../../src-workers/models/launches/datasets.ts';
+import type { MeasuredGpu } from '../../src-workers/models/spmv/datasets.ts';
+import type { MatrixSummary } from '../../src-workers/models/spmv/summary.ts';
+import { sortedQuantile } from '../../src-workers/numeric/statistics.ts';
+
+/**
+ * How far two predictions must differ before measurements order them alike. What both share (the device, the work)
+ * cancels: the error of a ratio is the difference of ln(predicted/measured).
+ */
+
+/**
+ * Four of five pairs of measured times err by less. Errors fall to both sides, so a pair whose predicted times differ
+ * by more is ordered rightly at least nine times out of ten.
+ */
+const BAND_QUANTILE = 0.8;
+/** Pairs whose predicted times differ by more are no matter of a tie, and often of another regime. */
+const COMPETING = Math.log(2);
+/** Fewer pairs say little about a quantile. */
+const MIN_PAIRS = 30;
+
+const KINDS: Readonly<Record<string, ImplementationKind>> = {
+  coo: 'even-share',
+  'csr-even': 'even-share',
+  'csr-group': 'group-per-unit',
+  'csr-thread': 'thread-per-unit',
+  ell: 'padded',
+  sellp: 'padded',
+};
+
+/** How an implementation of SpMV takes a matrix; `null` where it does so in several ways at once. */
+function kindOf(implementation: string, device: GpuDevice, matrix: MatrixSummary): ImplementationKind | null {
+  if (implementation === 'csr-library') return libraryTakesEvenShares(device, matrix) ? 'even-share' : 'group-per-unit';
+  return KINDS[implementation] ?? null;
+}
+
+type BandKey = Omit<KeptBand, 'fraction' | 'count'>;
+
+/** Collects errors of ratios by what is compared. */
+function collectErrors() {
+  const lists = new Map<string, { readonly key: BandKey; readonly errors: number[] }>();
+  return {
+    add(key: BandKey, a: Predicted, b: Predicted): void {
+      if (Math.abs(Math.log(a.predicted / b.predicted)) > COMPETING) return;
+      const error = Math.abs(Math.log(a.predicted / a.measured) - Math.log(b.predicted / b.measured));
+      if (Number.isNaN(error)) return;
+      const id = JSON.stringify([key.devices, key.kinds]);
+      if (!lists.has(id)) lists.set(id, { key, errors: [] });
+      lists.get(id)!.errors.push(error);
+    },
+    bands: (): readonly KeptBand[] =>
+      [...lists.values()]
+        .filter(({ errors }) => errors.length >= MIN_PAIRS)
+        .map(({ key, errors }) => ({
+          ...key,
+          fraction: Math.expm1(sortedQuantile(Float64Array.from(errors).sort(), BAND_QUANTILE)),
+          count: errors.length,
+        })),
+  };
+}
+
+interface Predicted<Times = number> {
+  readonly predicted: Times;
+  readonly measured: Times;
+}
+
+const inOrder = <Text extends string>(a: Text, b: Text): readonly [Text, Text] => (a < b ? [a, b] : [b, a]);
+
+/** A GPU of the SpMV times, and the pairs of its implementations. */
+interface SpmvGpu {
+  /** The id of its chip. */
+  readonly chip: string;
+  readonly device: GpuDevice;
+  readonly isFitted: boolean;
+  readonly pairs: readonly { readonly implementation: string; readonly pair: Predicted<Float64Array> }[];
+  /** As a sweep predicts them, and as if the GPU were not measured. */
+  readonly swept: Launches;
+  readonly assumed: Launches;
+}
+
+/** Launches one after another, with the kind of each. */
+interface Launches extends Predicted<Float64Array> {
+  readonly kinds: readonly (ImplementationKind | null)[];
+  /** As in `TimeInterval`. */
+  readonly startMicroseconds: number;
+}
+
+/** Measured times of a GPU beside those predicted by the catalogue, or by what is assumed of an unmeasured GPU. */
+export function sweptLaunches(
+  judged: Judged,
+  gpu: MeasuredGpu,
+  device: GpuDevice,
+  by: 'catalogue' | 'assumed',
+): Launches {
+  const { dataset, measured, predicted } = judged;
+  const all = gpu.implementations.flatMap(({ column, implementation }) => {
+    const kept = predicted![dataset.id][column];
+    const times = (by === 'catalogue' && kept.catalogue) || kept.assumed!;
+    return measured.matrices.flatMap((matrix, i) => {
+      const time = measured.times.get(column)![i];
+      return time > 0 ? [{ kind: kindOf(implementation, device, matrix), predicted: times[i]!, measured: time }] : [];
+    });
+  });
+  return {
+    kinds: all.map(({ kind }) => kind),
+    predicted: Float64Array.from(all, (one) => one.predicted),
+    measured: Float64Array.from(all, (one) => one.measured),
+    startMicroseconds: sweptParameters(judged, gpu, 'assumed')!.startMicroseconds,
+  };
+}
+
+/** The interval of each kind with enough launches, and that of all. */
+export function intervalsOf({ kinds, predicted, measured, startMicroseconds }: Launches): readonly TimeInterval[] {
+  const ratios = new Map<ImplementationKind | null, number[]>([[null, []]]);
+  for (const [i, kind] of kinds.entries())
+    for (const of of kind ? [null, kind] : [null]) {
+      if (!ratios.has(of)) ratios.set(of, []);
+      ratios.get(of)!.push(measured[i] / predicted[i]);
+    }
+  return [...ratios].flatMap(([kind, list]) => {
+    const sorted = Float64Array.from(list).sort();
+    const [low, high] = [0.05, 0.95].map((part) => sortedQuantile(sorted, part));
+    return kind && list.length < MIN_PAIRS ? [] : [{ kind, count: list.length, low, high, startMicroseconds }];
+  });
+}
+
+/**
+ * Every GPU of a data set, those with too few times to fit as GPUs that nobody measured.
+ * @param chipOf id of the chip of a device that nothing was fitted to
+ */
+function spmvGpus(judged: Judged, chipOf: (device: GpuDevice) => string): readonly SpmvGpu[] {
+  const { dataset, devices } = judged;
+  return [...dataset.gpus, ...dataset.unseen].map((gpu) => {
+    const device = devices.get(gpu.device)!;
+    const isFitted = dataset.gpus.includes(gpu);
+    return {
+      chip: isFitted ? gpu.device : chipOf(device),
+      device,
+      isFitted,
+      pairs: isFitted
+        ? gpu.implementations.map(({ implementation }, at) => ({ implementation, pair: pairOf(judged, gpu, at) }))
+        : unseenPairs(judged, gpu).map((pair) => ({ implementation: pair.implementation, pair })),
+      swept: sweptLaunches(judged, gpu, device, 'catalogue'),
+      assumed: sweptLaunches(judged, gpu, device, 'assumed'),
+    };
+  });
+}
+
+/**
+ * Between implementations of a device, and between devices that run one implementation, matrix by matrix. Two devices
+ * are compared where both have fits: otherwise their drivers' start of a launch, which no data sheet gives, decides
+ * small matrices.
+ */
+function spmvBands({ dataset: { id: dataset }, measured }: Judged, gpus: readonly SpmvGpu[]): readonly KeptBand[] {
+  const errors = collectErrors();
+  const at = (pair: Predicted<Float64Array>, i: number): Predicted => ({
+    predicted: pair.predicted[i],
+    measured: pair.measured[i],
+  });
+  for (const [place, { chip, device, isFitted, pairs }] of gpus.entries()) {
+    for (const [i, matrix] of measured.matrices.entries())
+      for (const [first, a] of pairs.entries()) {
+        const kind = kindOf(a.implementation, device, matrix);
+        for (const b of pairs.slice(first + 1)) {
+          const other = kindOf(b.implementation, device, matrix);
+          if (kind && other)
+            errors.add({ devices: [chip], kinds: inOrder(kind, other), dataset }, at(a.pair, i), at(b.pair, i));
+        }
+        for (const there of gpus.slice(place + 1)) {
+          const same = there.pairs.find(({ implementation }) => implementation === a.implementation);
+          if (same && isFitted && there.isFitted)
+            errors.add({ devices: inOrder(chip, there.chip), kinds: [], dataset }, at(a.pair, i), at(same.pair, i));
+        }
+      }
+  }
+  return errors.bands();
+}
+
+/** Between launches of one kernel, and between its ways to take work. */
+function shapeBands({ id }: LaunchDataset, gpus: readonly ShapeGpu[]): readonly KeptBand[] {
+  const errors = collectErrors();
+  for (const { device, families } of gpus)
+    for (const { kinds, predicted, measured } of families)
+      for (let a = 0; a < kinds.length; a += 1)
+        for (let b = a + 1; b < kinds.length; b += 1)
+          errors.add(
+            { devices: [device], kinds: kinds[a] === kinds[b] ? [] : inOrder(kinds[a], kinds[b]), dataset: id },
+            { predicted: predicted[a], measured: measured[a] },
+            { predicted: predicted[b], measured: measured[b] },
+          );
+  return errors.bands();
+}
+
+/** The lower and the upper quartile of the ends of the intervals of several GPUs, and the median of their starts. */
+function unmeasuredInterval(gpus: readonly Launches[]): TimeInterval {
+  const all = gpus.map((launches) => intervalsOf(launches)[0]);
+  const at = (of: 'low' | 'high' | 'startMicroseconds', part: number): number =>
+    sortedQuantile(Float64Array.from(all, (one) => one[of]).sort(), part);
+  const count = all.reduce((sum, one) => sum + one.count, 0);
+  const ends = { low: at('low', 0.25), high: at('high', 0.75) };
+  return { kind: null, count, ...ends, startMicroseconds: at('startMicroseconds', 0.5) };
+}
+
+/** How far the times that a sweep predicts of a device are from measured ones. */
+function agreementOf(
+  device: string,
+  dataset: string,
+  launches: Omit<Launches, 'startMicroseconds'>,
+  intervals: readonly TimeInterval[],
+): KeptAgreement {
+  const { count, medianError, p90Error } = agreement(launches.predicted, launches.measured);
+  const kinds = [...new Set(launches.kinds.flatMap((kind) => kind ?? []))].sort();
+  return { device, dataset, kinds, count, medianError, p90Error, intervals };
+}
+
+/**
+ * The bands of all data sets, and how well each device is predicted. The GPU of `loops` is not named, so its times say
+ * nothing of a device; losses are no times.
+ */
+export async function measuredBands(folder: string, devices: readonly GpuDevice[]): Promise<KeptBands> {
+  const byId = new Map(devices.map((device) => [device.id, device]));
+  const bands: KeptBand[] = [];
+  const figures: KeptAgreement[] = [];
+  const unmeasured: Launches[] = [];
+  // Another board of a measured GPU is the same chip.
+  const launched = LAUNCH_DATASETS.flatMap(({ decides, gpus }) => (decides ? gpus.map(({ device }) => device) : []));
+  const chipOf = ({ id, architecture, multiprocessors }: GpuDevice): string => {
+    const isSame = (other: GpuDevice): boolean =>
+      other.architecture === architecture && other.multiprocessors === multiprocessors;
+    return launched.find((other) => isSame(byId.get(other)!)) ?? id;
+  };
+  for (const judged of unwrap(await loadEvidence(folder, devices, {}))) {
+    if (judged.dataset.unnamed) continue;
+    const gpus = spmvGpus(judged, chipOf);
+    bands.push(...spmvBands(judged, gpus));
+    figures.push(...gpus.map(({ chip, swept }) => agreementOf(chip, judged.dataset.id, swept, intervalsOf(swept))));
+    unmeasured.push(...gpus.map(({ assumed }) => assumed));
+  }
+  for (const dataset of LAUNCH_DATASETS) {
+    if (!dataset.decides) continue;
+    const gpus = await readLaunches(dataset, folder, byId);
+    bands.push(...shapeBands(dataset, gpus));
+    // Their times are predicted in proportion, or with measured cycles: no times that a data sheet gives.
+    figures.push(...gpus.map((gpu) => agreementOf(gpu.device, dataset.id, shapeTimes(dataset, gpu), [])));
+  }
+  const order = ({ devices: of, kinds }: KeptBand): string => [...of, '|', ...kinds].join(' ');
+  bands.sort((a, b) => (order(a) < order(b) ? -1 : 1));
+  const chips = [...new Set(figures.map(({ device }) => device))].map((id): MeasuredChip => {
+    const { name, architecture, multiprocessors, memoryBandwidthGbS } = byId.get(id)!;
+    return { id, name, architecture, multiprocessors, memoryBandwidthGbS };
+  });
+  return { quantile: BAND_QUANTILE, bands, chips, devices: figures, unmeasured: unmeasuredInterval(unmeasured) };
+}
