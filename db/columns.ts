@@ -59,7 +59,7 @@ export function checkChunk(chunk: PredictionChunk, enumeratedCount: number): num
   return checkColumns(chunk, count, (at) => firstDesign + at);
 }
 
-/** As `checkChunk`, of a run's best designs. */
+/** Checks the columns of a run's best designs, like `checkChunk`. */
 export function checkBest(best: BestDesigns, enumeratedCount: number): number {
   const { designs, predicted } = best;
   if (!Number.isSafeInteger(predicted) || predicted < designs.length)

@@ -212,7 +212,7 @@ function valueOf(
 }
 
 /**
- * The value of a parameter that a storage keeps as a number; of a categorical one the choice. `null` where it is none.
+ * The value of a parameter that a storage keeps as a number, or the choice of a categorical one; `null` if it is none.
  * @param of the distribution, as JSON or its text
  */
 export function choiceOf(value: unknown, of: unknown): number | string | boolean | null {

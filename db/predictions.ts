@@ -24,7 +24,7 @@ export interface PredictionTable {
   insert(runId: number, chunk: PredictionChunk): void;
   /** Replaces the rows of a run by those of its best designs. They have been checked; a transaction is open. */
   replace(runId: number, best: BestDesigns): void;
-  /** Reads the best designs of a run, so many. Refuses with `storage` where they are not all there. */
+  /** Reads the `count` best designs of a run. Refuses with `storage` where some are missing. */
   loadBest(runId: number, count: number): RunColumns;
   /**
    * Reads all chunks of a run. Chunks whose packed columns are missing, of the wrong size or not those that were

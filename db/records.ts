@@ -155,8 +155,8 @@ export interface CommittedChunk {
 export type { PredictionChunk, PredictionColumns };
 
 /**
- * The predictions of a run, `count` of them: of all its designs by design index, where those that were not saved have
- * invalidReason `NOT_SAVED`; or of some.
+ * The predictions of a run, `count` of them, for all or some of its designs by design index. In a run of all, designs
+ * that were not saved have the invalidReason `NOT_SAVED`.
  */
 export interface RunColumns extends PredictionColumns {
   readonly count: number;

@@ -90,7 +90,7 @@ export interface Store {
   listMeasurementsOf(sourceRunId: number): Result<readonly MeasurementOfRun[]>;
 
   saveCalibration(draft: CalibrationDraft): Result<CalibrationRecord>;
-  /** Newest first; of all devices where none is named. */
+  /** Lists calibrations, the newest first, for one device or for all. */
   listCalibrations(deviceId?: string): Result<readonly CalibrationRecord[]>;
   deleteCalibration(id: number): Result<null>;
 

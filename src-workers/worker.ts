@@ -153,7 +153,7 @@ interface PredictInput {
 interface PredictOutput {
   /** One chunk per range. */
   readonly chunks: readonly PredictionChunk[];
-  /** The fastest valid design of them; of equals the first. */
+  /** The fastest valid design among them; the first of equals. */
   readonly best: { readonly timeMs: number; readonly designIndex: number } | null;
 }
 
@@ -212,7 +212,7 @@ export function searchBest({
   return handedOver({ ...found, predicted }, [found.designs, ...columnArrays(found.columns)]);
 }
 
-/** The design that the rule of the pick comes to, of those of a part that are not slower than a limit; none: null. */
+/** The design that the rule picks among those of a part up to a time limit; `null` where there is none. */
 export function searchPick({
   plan,
   part,
@@ -543,7 +543,7 @@ export function reproduce({ paper }: { readonly paper?: string | undefined }): r
   return reproducePapers(paper);
 }
 
-/** Public measurements beside predictions; `folder` holds the data. */
+/** Public measurements and predictions; `folder` holds the data. */
 interface EvidenceRequest {
   readonly folder: string;
   readonly devices: readonly GpuDevice[];
@@ -585,7 +585,7 @@ export function inspect({
   return inspectKernel(label, texts, asked);
 }
 
-/** Random search is shown for so many measurements, or twice those that were made. */
+/** Random search is shown for at least this many measurements, or twice those that were made. */
 const MIN_RANDOM_DRAWS = 100;
 
 /**

@@ -86,7 +86,7 @@ export function launchInput({ repeats, warmUps, caseLimit }: Pick<BenchOptions, 
   };
 }
 
-/** What the options ask to be measured, but for the target. */
+/** What the options ask to be measured, except for the target. */
 function measuringInput(run: string | undefined, options: BenchOptions): Result<object> {
   const chosen = (['top', 'random', 'spread', 'design'] as const).filter((name) => options[name] !== undefined);
   if (chosen.length > 1)

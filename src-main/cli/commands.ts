@@ -51,7 +51,7 @@ function jsonRow(row: BestRow) {
 /** Rows of one page of a list. */
 const PAGE_ROWS = 10_000;
 
-/** The best designs, of which a page of rows is in memory at a time. */
+/** The best designs. Only one page of rows is in memory at a time. */
 interface BestPages extends BestDesigns {
   /** All rows, with the designs that each stands for where equal ones are grouped. */
   allRows(): AsyncGenerator<{ readonly row: BestRow; readonly equal?: number }, void>;
@@ -98,9 +98,7 @@ function evidenceFields({ tieBand, devices, partial }: BestDesigns) {
   return { tieBand, partial, evidence: Object.fromEntries(devices.map(({ id, evidence }) => [id, evidence])) };
 }
 
-/**
- * Says that designs are missing, and of which devices and kinds of implementations no public measurements are known.
- */
+/** Says that designs are missing, and which devices and kinds of implementations have no public measurements. */
 function sayUnmeasured(terminal: Terminal, { devices, partial }: BestDesigns, deviceId?: string): void {
   if (partial !== null) say(terminal, partial);
   const gaps = evidenceGaps(devices.filter(({ id }) => (deviceId ?? id) === id));
@@ -175,7 +173,7 @@ function printDesigns(
   sayContradicted(terminal, rows);
 }
 
-/** Prints a sweep that ended: counts and its best designs. `elapsedMs`: of this execution. */
+/** Prints a finished sweep: counts and its best designs. `elapsedMs` is the time of this execution. */
 async function reportSweep(
   engine: Engine,
   terminal: Terminal,

@@ -21,8 +21,8 @@ export interface ImportOptions {
 }
 
 /**
- * Imports a file by what it holds: measurements become a run, a study is saved beside its folder (so that it finds its
- * files), a device goes into the person's catalogue.
+ * Imports a file according to its content: measurements become a run, a study is saved next to its folder so that it
+ * finds its files, and a device goes into the person's catalogue.
  */
 export async function importCommand(
   engine: Engine,
@@ -121,8 +121,8 @@ async function importDevice(engine: Engine, file: string, bytes: Uint8Array): Pr
 }
 
 /**
- * What `devices show` adds to a device: whether it is the user's own, which fields are estimates, and what was measured
- * of it.
+ * What `devices show` adds to a device: whether it is the user's own, which fields are estimates, and which
+ * measurements exist.
  */
 function withoutNotes(device: unknown): unknown {
   if (typeof device !== 'object' || device === null || !('own' in device)) return device;

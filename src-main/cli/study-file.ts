@@ -21,7 +21,7 @@ export async function changeStudyFile(
   });
 }
 
-/** As `changeStudyFile`, of a file that may become a study by the change: it may lack what is filled in. */
+/** Changes a study file, like `changeStudyFile`, that may lack what the change fills in. */
 export async function completeStudyFile(
   file: string,
   change: (written: Readonly<Record<string, unknown>>) => Result<WrittenStudy>,

@@ -23,7 +23,7 @@ import {
 
 /** Measures a few designs at a time, chosen by all that was measured before, until little is left to gain. */
 
-/** When a tuning ends: so many designs measured or failed in all, or so much time of this command, ms. */
+/** When a tuning ends: after a number of measured or failed designs in all, or after a time of this command, ms. */
 export type TuningBudget = { readonly designs: number } | { readonly timeMs: number };
 
 export interface TuneOptions extends Pick<

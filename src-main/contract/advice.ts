@@ -59,9 +59,9 @@ export interface Recommendation {
   readonly why: string;
   readonly inputs: readonly InputFact[];
   /**
-   * Small maps of the device, one for each value of threads per unit, in the order of the axis: block sizes across,
-   * launches up, at most 32 of each, beyond which neighbours share a line. Of a coarse prediction each cell has the
-   * time of the nearest design predicted.
+   * Small maps of the device, one for each value of threads per unit, in the order of the axis. Block sizes run across
+   * and launches up, at most 32 of each; beyond that, neighbours share a line. In a coarse prediction each cell has the
+   * time of the nearest predicted design.
    */
   readonly landscape: {
     readonly rows: number;
@@ -72,7 +72,7 @@ export interface Recommendation {
     readonly picked: { readonly map: number; readonly cell: number };
   };
   /**
-   * Designs predicted, or found too slow at best, of how many of the devices that were asked for: equal where exact.
+   * How many designs were predicted, or found too slow at best, and how many were asked for. Exact answers have all.
    */
   readonly predicted: number;
   readonly of: number;

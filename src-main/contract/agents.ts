@@ -12,8 +12,9 @@ export type AgentsState =
       /** Versions of this program and its models: agents must have the same. */
       readonly versions: string;
       readonly agents: readonly Agent[];
-      /** Tasks that no agent has taken yet, and those under way, of all runs. */
+      /** Tasks of all runs that no agent has taken yet. */
       readonly waiting: number;
+      /** Tasks of all runs that are under way. */
       readonly active: number;
     };
 

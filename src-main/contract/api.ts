@@ -98,7 +98,10 @@ export interface RunSummary {
    */
   readonly kept: { readonly wanted: number; readonly predicted: number | null } | null;
   readonly bytes: number;
-  /** Predicted; of `simulate` the least simulated mean, of `bench` and `import` the least measured median. */
+  /**
+   * The best predicted time; for `simulate` the least simulated mean, for `bench` and `import` the least measured
+   * median.
+   */
   readonly bestTimeMs: number | null;
   readonly bestDesign: string | null;
   readonly error: string | null;
@@ -116,7 +119,7 @@ export interface RunDetail extends RunSummary {
   readonly staleFields: readonly FieldChange[];
 }
 
-/** What a sweep was made with, beside the sweep of the same study before it. */
+/** What distinguishes a sweep from the one before it of the same study. */
 export interface RunChange {
   readonly id: number;
   /** The sweep before it; null of the first one. */
@@ -141,7 +144,7 @@ export interface FieldChange {
  * the prediction is of the mean too, so mean and prediction are what compares.
  */
 export interface SimulatedTime {
-  /** The run of kind `simulate` it came from; of several the newest counts. */
+  /** The newest run of kind `simulate` that has it. */
   readonly runId: number;
   readonly meanMs: number;
   readonly lowMs: number;
@@ -159,7 +162,7 @@ export interface SimulatedTime {
 
 /** What was measured of one design on the very device it was predicted for, ms. */
 export interface MeasuredDesignTime {
-  /** The run of kind `bench` or `import` it came from; of several the newest counts. */
+  /** The newest run of kind `bench` or `import` that has it. */
   readonly runId: number;
   readonly medianMs: number;
   /** 95 % confidence interval of the median; null with too few repeats for one. */
@@ -249,8 +252,8 @@ export interface RankRow {
 /** A row as exports write it. */
 export interface ExportRow extends RankRow {
   /**
-   * The part of `predictedMs` that ordering the units before the launch takes, ms, for a measured design. Measurements
-   * time the kernel alone, so a measured time stands beside `predictedMs` less this. Of any other design 0.
+   * The part of `predictedMs`, ms, that ordering the units takes before the launch of a measured design. Measurements
+   * time the kernel alone, so measured times compare with `predictedMs` less this. For other designs it is 0.
    */
   readonly orderingMs: number;
 }
@@ -437,8 +440,8 @@ export interface Roofline {
 export interface DeviceBest {
   readonly device: Device;
   /**
-   * The device's best design by prediction, or the one design that was asked for; null where it is invalid there. Its
-   * time is the prediction, which all devices have; `simulated` stands beside it.
+   * The device's best design by prediction, or the one design that was asked for; `null` where it is invalid there. Its
+   * time is the predicted one, which all devices have; `simulated` is given besides.
    */
   readonly best: RankRow | null;
   readonly valid: number;

@@ -49,7 +49,7 @@ export interface Bundle {
 
 /** What a `bench` run was asked for. */
 export interface MeasuringRequest {
-  /** Where it was measured; of an import, the name of the file. */
+  /** Where it was measured; the file's name for an import. */
   readonly target: string;
   /** `external`: another program measured, and its file does not say with what. */
   readonly backend: BenchBackend | 'external';
@@ -168,8 +168,8 @@ export interface TuningStep {
   /** What was measured, in order. */
   readonly history: readonly TunedDesign[];
   /**
-   * Expected best time, ms, of 1, 2, … of the designs considered, drawn at random, by the corrected predictions; empty
-   * where nothing is measured.
+   * Expected best time, ms, of 1, 2, … random ones of the considered designs, by the corrected predictions; empty where
+   * nothing is measured.
    */
   readonly randomMs: readonly number[];
   /** Empty where all designs are measured. */
@@ -228,7 +228,7 @@ export interface MeasuringDetail {
   readonly warnings: readonly string[];
 }
 
-/** One measured design beside its prediction. */
+/** One measured design and its prediction. */
 export interface ComparedDesign {
   readonly designIndex: number;
   readonly design: Design;
@@ -253,7 +253,7 @@ export interface Bounds {
   readonly high: number;
 }
 
-/** Predictions against measurements, of the designs measured in one run. */
+/** Predictions against measurements, for the designs measured in one run. */
 export interface MeasuringComparison {
   readonly runId: number;
   readonly sourceRunId: number;
@@ -314,7 +314,7 @@ export interface MeasuringComparison {
 export interface ComparedRun {
   readonly runId: number;
   readonly name: string;
-  /** The one that measured. */
+  /** The device that was measured. */
   readonly device: string;
   readonly startedAt: string;
   /** With a correct result and a time. */
@@ -351,7 +351,7 @@ export interface RunsComparison {
   readonly warnings: readonly string[];
 }
 
-/** Measured bandwidth by cores, and the contention models beside measured unbalanced work (Langguth). */
+/** Measured bandwidth by cores, and the contention models next to measured unbalanced work (Langguth). */
 export interface ContentionFindings {
   readonly cores: readonly number[];
   readonly bandwidthGbS: readonly number[];

@@ -8,7 +8,7 @@ import {
   type KernelField,
 } from '../../src-workers/domain/provenance.ts';
 
-/** Studies written before kernels had phases: what they counted in iterations becomes a phase of so many iterations. */
+/** Reads studies that were written before kernels had phases. What they counted in iterations becomes a phase. */
 
 interface OlderField {
   readonly phase: PhaseName;
@@ -27,7 +27,7 @@ const OLDER_FIELDS: Readonly<Record<string, OlderField>> = {
 };
 const OLDER_NAMES = Object.keys(OLDER_FIELDS);
 
-/** Fields of an iteration that a phase of so many iterations has too. */
+/** Fields of an iteration that such a phase has too. */
 const OF_ITERATION: ReadonlySet<KernelField> = new Set([
   'instructionsPerIteration',
   'dependentLoadsPerIteration',
@@ -103,10 +103,10 @@ function phased(own: Raw, full: Raw, common: Raw | null, wrong: Wrong): Raw {
 }
 
 /**
- * A study as this version has it, of a study of any version: a setup of s iterations is a unit phase with the
- * instructions, loads and bytes of s iterations, and so the search for even shares and the carry of a cut unit; an
- * eighth of a reduction over thread groups is a combining step. What a study left at its default stays unknown. A wrong
- * value is an issue at its field.
+ * Turns a study of any version into one of this version. A setup of s iterations becomes a unit phase with the
+ * instructions, loads and bytes of s iterations. The search for even shares and the carry of a cut unit change in the
+ * same way, and an eighth of a reduction over thread groups becomes a combining step. What a study left at its default
+ * stays unknown. A wrong value is an issue at its field.
  */
 export function withPhases<Study>({ dataset: { value: study }, addIssue }: v.RawTransformContext<Study>): Study {
   if (!isObject(study) || !isObject(study.kernel)) return study;

@@ -44,8 +44,8 @@ function jsonStart(value: unknown, most: number): string {
 type Issue = v.BaseIssue<unknown>;
 
 /**
- * The issue a person can act on: of a union, that of the option meant by the kind of value given (a list, an object).
- * A union's own issues have paths from its value on; here they are from the root.
+ * The issue that a person can act on. For a union, that is the issue of the option that matches the kind of the value
+ * (a list, an object). A union's own issues have paths from its value on; here they start at the root.
  */
 function meant(issue: Issue): Issue {
   if (issue.type !== 'union') return issue;
@@ -73,7 +73,9 @@ function bare(schema: SchemaParts | undefined): SchemaParts | undefined {
   return inner ? bare(inner) : schema;
 }
 
-/** The schema of a field, found by its path: that of a list's entries, of a field, of the option that has the field. */
+/**
+ * Finds the schema of a field by its path: that of a list's entries, a field, or the union's option with that field.
+ */
 function schemaAt(schema: unknown, path: readonly { readonly key: unknown }[]): SchemaParts | undefined {
   let at = schema as SchemaParts | undefined;
   for (const { key } of path) {

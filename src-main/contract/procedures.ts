@@ -125,7 +125,7 @@ const whole = (from: number, to: number) => v.pipe(v.number(), v.integer(), v.mi
 /** Which designs of a run to look at. Every field narrows. Values of axes are written as in the study. */
 export const rankFilter = v.strictObject({
   deviceId: v.optional(shortText),
-  /** Names, of a study with several. */
+  /** Names of implementations, in a study with several. */
   implementation: v.optional(v.array(shortText)),
   threadsPerUnit: v.optional(v.array(v.number())),
   balancing: v.optional(v.array(shortText)),
@@ -188,7 +188,7 @@ const ownProgram = v.optional(
   v.strictObject({
     /** Runs it once; with placeholders such as `{blockThreads}`. No shell reads it. */
     exec: commandLine,
-    /** Makes `{binary}`: once for all designs of which it is the same. */
+    /** The command that makes `{binary}`, run once for all designs with the same command. */
     build: v.optional(v.nullable(commandLine), null),
     /** Where both run; absolute. */
     folder,
@@ -196,7 +196,7 @@ const ownProgram = v.optional(
 );
 
 /**
- * The person's own kernel, by its manifest (`contract/kernel-manifest.ts`): of the targets `cuda:0`, … and `webgpu`.
+ * The person's own kernel, by its manifest (`contract/kernel-manifest.ts`), for the targets `cuda:0`, … and `webgpu`.
  * Only the command line may start one.
  */
 const ownKernel = v.optional(v.strictObject({ file: v.pipe(v.string(), v.minLength(1), v.maxLength(4096)) }));
@@ -211,7 +211,7 @@ const pageLimits = v.optional(
   }),
 );
 
-/** A study as it is on screen. Its files are in `folder`, or beside the saved study. */
+/** A study as it is on screen. Its files are in `folder`, or next to the saved study. */
 const unsavedStudy = { studyId: v.optional(id), study: studySchema, folder: v.optional(folder) };
 
 /** An input that may be varied, by this or an older name. */
@@ -230,17 +230,17 @@ const advisedInput = {
   client: v.optional(shortText),
 };
 
-/** Lengths that a call may have: as many as a file of which the order is kept. */
+/** The most lengths of a call: as many as a file may have with its order kept. */
 const MAX_LENGTHS = 2 ** 25;
 
 const advice = {
   /**
-   * The recommendation for a device of a study on screen, or of a saved run, or for the fastest device where none is
-   * named. Of a study all designs of the devices are predicted, with `coarse` a few hundred of each; of a run its own
-   * predictions count. A newer call of the same `client` takes the place of an older one, which fails with `cancelled`.
+   * The recommendation for a device of a study on screen or of a saved run; for the fastest device where none is named.
+   * For a study all designs of the devices are predicted, or with `coarse` a few hundred of each; for a run its own
+   * predictions count. A newer call of the same `client` replaces an older one, which fails with `cancelled`.
    * `baseline`: the design to compare with, in the study's space; a plain one without it. `design`: the design to
-   * explain instead of the one that the rule picks. `robust`: the answer has the `uncertainty` too, and is of the
-   * design with the least expected regret; of a run it keeps the one that its ranking and headers name.
+   * explain instead of the one that the rule picks. `robust`: the answer has the `uncertainty` too, and is the design
+   * with the least expected regret; for a run it keeps the one that its ranking and headers name.
    */
   'advice.recommend': procedure(
     v.strictObject({
@@ -265,9 +265,8 @@ const advice = {
     }),
   ).returns<Sensitivity>(),
   /**
-   * The recommendation where some inputs are not known: the design with the least expected regret under draws of their
-   * laws, and which input is worth knowing. Of the fastest device, where none is named. `designs`: these are listed
-   * too.
+   * The recommendation where some inputs are unknown: the design with the least expected regret under draws of their
+   * laws, and which input is worth knowing. It is for the fastest device where none is named. `designs` are listed too.
    */
   'advice.uncertainty': procedure(
     v.strictObject({ ...advisedInput, designs: v.optional(v.pipe(v.array(index), v.maxLength(64)), []) }),
@@ -367,8 +366,8 @@ const others = {
   'space.size': procedure(v.strictObject({ studyId: v.optional(id), study: studySchema })).returns<SpaceSize>(),
 
   /**
-   * Starts a sweep: of a saved study, or of `study` itself, whose relative files are in `folder`. With `best`, only so
-   * many designs are kept, exactly the fastest of all devices together; those that cannot be among them are not
+   * Starts a sweep of a saved study, or of `study` itself, whose relative files are in `folder`. With `best`, only that
+   * many designs are kept, exactly the fastest of all devices together; designs that cannot be among them are not
    * predicted.
    */
   'runs.start': procedure(
@@ -420,9 +419,7 @@ const others = {
       /** A design whose place in the list is wanted (`foundAt`). */
       find: v.optional(index),
       detail: v.optional(v.boolean(), false),
-      /**
-       * Designs that differ in nothing that matters are one row; of those `opened` (any one of each) all are listed.
-       */
+      /** Designs that differ in nothing that matters share a row, except for the groups of `opened` designs. */
       groups: v.optional(v.boolean(), false),
       opened: v.optional(v.pipe(v.array(index), v.maxLength(1000)), []),
     }),
@@ -476,8 +473,8 @@ const others = {
   /**
    * Simulates designs of a sweep in a run of its own (kind `simulate`): those named, or the best by prediction, of one
    * device where one is named. Each is replicated until the 95 % confidence interval of its mean is within ±
-   * `halfWidth` of it. Progress, cancel and resume are those of any run. A design that is invalid or not in the run is
-   * a failure.
+   * `halfWidth` of it. Progress, cancel and resume work as for any run. A design that is invalid or not in the run is a
+   * failure.
    */
   'simulations.start': procedure(
     v.strictObject({
@@ -490,8 +487,8 @@ const others = {
     }),
   ).returns<{ readonly runId: number }>(),
   /**
-   * By simulated mean: of a sweep, everything simulated of it (of each design the newest); of a `simulate` run, its
-   * own.
+   * Lists designs by simulated mean: for a sweep all that was simulated of it (the newest of each design), for a
+   * `simulate` run its own.
    */
   'simulations.list': procedure(v.strictObject({ runId: id })).returns<readonly SimulatedDesign[]>(),
   /**
@@ -513,10 +510,10 @@ const others = {
     readonly MeasuringTarget[]
   >(),
   /**
-   * Opens a run of kind `bench` and starts it. Progress, cancel and resume are those of any run; resuming measures the
-   * cases that have no result. With the target `webgpu-page` nothing starts here: the page asks for the plan and sends
-   * records. So does the program that calls with the target `caller:NAME`, of which NAME keeps the measurements of
-   * several functions apart.
+   * Opens a run of kind `bench` and starts it. Progress, cancel and resume work as for any run; resuming measures the
+   * cases without a result. With the target `webgpu-page` nothing starts here: the page asks for the plan and sends
+   * records. A program does the same with the target `caller:NAME`, whose NAME keeps the measurements of several
+   * functions apart.
    */
   'bench.start': procedure(
     v.strictObject({
@@ -581,7 +578,7 @@ const others = {
   ).returns<null>(),
   /**
    * The files of a measurement for another machine: one tar archive or, with `archive: false`, each by itself.
-   * `slurmTasks`: with a job array of so many tasks, at most one for each case.
+   * `slurmTasks`: with a job array of that many tasks, at most one for each case.
    */
   'bench.bundle': procedure(
     v.strictObject({
@@ -600,8 +597,8 @@ const others = {
   /** Predictions against measurements of one run, or with the prediction a calibration profile makes instead. */
   'bench.compare': procedure(v.strictObject({ id, profileId: v.optional(id) })).returns<MeasuringComparison>(),
   /**
-   * Measured runs beside one another: a verdict for each design against the first run, the fastest of each, and what it
-   * costs in the others. `threshold`: relative difference that does not count.
+   * Compares measured runs: a verdict for each design against the first run, the fastest of each, and what it costs in
+   * the others. `threshold`: relative difference that does not count.
    */
   'bench.compareRuns': procedure(
     v.strictObject({
@@ -640,10 +637,10 @@ const others = {
   ).returns<ImportQuestions | null>(),
 
   /**
-   * What a file says of a kernel: a CUDA source (compiled here by nvcc), a cubin, PTX, a listing of machine code, a log
-   * of `ptxas -v`, or a table of Nsight Compute. `arch`: what a source is compiled for. `folder`: where the file is,
-   * and its own headers. A newer call of the same `client` takes the place of an older one, and `kernel.cancelInspect`
-   * ends it; it then fails with `cancelled`.
+   * What a file says about a kernel: a CUDA source (compiled here by nvcc), a cubin, PTX, a listing of machine code, a
+   * log of `ptxas -v`, or a table of Nsight Compute. `arch`: what a source is compiled for. `folder`: where the file
+   * is, and its own headers. A newer call of the same `client` replaces an older one, and `kernel.cancelInspect` ends
+   * it; it then fails with `cancelled`.
    */
   'kernel.inspect': procedure(
     v.strictObject({
@@ -750,7 +747,7 @@ const others = {
     }),
   ).returns<ExportDocument>(),
   /**
-   * The next part of a document of which `export.render` gave the first. Each part can be asked for once, within a
+   * The next part of a document whose first part `export.render` gave. Each part can be asked for once, within a
    * minute.
    */
   'export.next': procedure(v.strictObject({ part: id })).returns<ExportPart>(),
@@ -777,8 +774,8 @@ const others = {
     }),
   ).returns<PlayedLaunch>(),
   /**
-   * What lockstep costs a workload, by units per group: of a list of lengths in its order, or as written, with its
-   * files in `folder`.
+   * What lockstep costs a workload, by units per group: a list of lengths in its order, or text with its files in
+   * `folder`.
    */
   'models.loss': procedure(
     v.strictObject({
@@ -799,10 +796,7 @@ const others = {
     readonly ReproductionTable[]
   >(),
 
-  /**
-   * Predictions beside public measurements of real GPUs: of one data set or all, or of another file of the same
-   * columns.
-   */
+  /** Predictions next to public measurements of real GPUs: one data set or all, or another file of the same columns. */
   'evidence.judge': procedure(
     v.strictObject({
       dataset: v.optional(shortText),

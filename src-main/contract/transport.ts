@@ -399,7 +399,7 @@ export interface PageMessage {
 /** Path of the WebSocket in the browser host. */
 export const ENGINE_PATH = '/engine';
 /**
- * What the page and the browser host speak; offered beside the token, which browsers let a page send in no other
+ * The protocol of page and browser host. It is offered with the token, which browsers let a page send in no other
  * header.
  */
 export const ENGINE_PROTOCOL = 'lockstep';

@@ -3,7 +3,7 @@ import { fileURLToPath } from 'node:url';
 
 /** Where the parts of the program lie, run from the sources (Node's type stripping) or built (out/). */
 export interface Places {
-  /** Folder of package.json and db/. Of an installed desktop app: what lies beside its archive. */
+  /** Folder of package.json and db/; for an installed desktop app the folder of its archive. */
   readonly root: string;
   readonly rendererFolder: string;
   readonly preloadFile: string;
@@ -24,8 +24,8 @@ export function programPlaces(): Places {
   const built = !here.endsWith('.ts');
   const marker = built ? `${sep}out${sep}main${sep}` : `${sep}src-main${sep}`;
   const shipped = here.slice(0, here.lastIndexOf(marker));
-  // Threads and programs cannot start from inside an asar archive, nor compilers read there: the packager leaves the
-  // engine beside it.
+  // Threads and programs cannot start inside an asar archive, nor can compilers read there, so the packager leaves the
+  // engine next to it.
   const root = shipped.replace(/app\.asar$/, 'app.asar.unpacked');
   const main = (source: string, name: string) => join(root, built ? join('out/main', name) : source);
   return {

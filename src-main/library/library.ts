@@ -63,7 +63,7 @@ export function meanLoss(lengths: ArrayLike<number> | LengthLaw, n: number): num
 }
 
 /**
- * The losses for several n: mean, deviation, total time over total work and, of lengths in an array, that of groups of
+ * The losses for several n: mean, deviation, total time over total work and, for lengths in an array, that of groups of
  * consecutive units.
  * @param quantiles whether to find quantiles too, which takes up to half a second for each n
  */

@@ -9,9 +9,9 @@ export function randomToken(): string {
 }
 
 /**
- * The token of a database, kept beside it in a file that its owner alone can read, so that pages know a server that was
- * started again. A file that others could read, or that has no token, is replaced; where it cannot be written, the
- * token is of this start alone.
+ * The token of a database. A file next to the database, which only its owner can read, keeps it, so that pages know a
+ * server that was started again. A file that others could read, or without a token, is replaced. Where it cannot be
+ * written, the token lasts for this start only.
  */
 export async function keptToken(databaseFile: string): Promise<string> {
   const file = `${databaseFile}.token`;

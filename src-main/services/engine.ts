@@ -96,8 +96,8 @@ export async function openEngine(options: EngineOptions): Promise<Result<OpenEng
   if (!made.ok) return made;
   const sources = join(import.meta.dirname, '..', '..', 'src-workers');
   const workers = options.workers ?? Math.max(1, availableParallelism());
-  // A window asks for predictions at once; most commands ask for none, and a worker takes longer to start than the rest
-  // of an engine.
+  // A window asks for predictions at once. Most commands ask for none, and starting a worker takes longer than the
+  // rest.
   const ready = options.predicts === true ? Math.min(workers, EARLY_WORKERS) : host === 'cli' ? 0 : 1;
   const local = openPool(options.workerFile ?? join(sources, 'worker.ts'), workers, ready);
   const opened = await openStoreClient({

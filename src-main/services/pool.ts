@@ -3,7 +3,7 @@ import { FailureError, type Failure } from '../../src-workers/domain/result.ts';
 import { sharedSteps, stepsOf } from '../../src-workers/numeric/steps.ts';
 import type { WorkerTasks } from '../../src-workers/worker.ts';
 
-/** The worker pool: the only file beside the worker itself that knows Piscina. */
+/** The worker pool. Besides the worker itself, only this file knows Piscina. */
 export interface Pool {
   readonly workers: number;
   /** Tasks of a run that can be under way at once: the workers, or those of agents. */

@@ -20,7 +20,7 @@ interface BoxesInput {
   readonly gapPx?: number;
   /** Edges on whole pixels: neighbours then meet without a seam. */
   readonly crisp?: boolean;
-  /** Which axes it belongs to, of several plots above each other. */
+  /** Index of its axes, where several plots lie above each other. */
   readonly axisIndex?: number;
   readonly silent?: boolean;
 }

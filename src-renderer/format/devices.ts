@@ -63,7 +63,7 @@ function namesWithout(names: readonly string[], part: RegExp): readonly string[]
   return short.map((name, at) => (short.indexOf(name) === short.lastIndexOf(name) ? name : shortDeviceName(names[at])));
 }
 
-/** A sentence of the engine, which names devices in full, with `shown` in the place of `names`. */
+/** A sentence of the engine, with the short names `shown` instead of the full `names` of devices. */
 export function withNames(sentence: string, names: readonly string[], shown: readonly string[]): string {
   // The longest first: a name may begin another.
   const byLength = [...names.keys()].sort((a, b) => names[b].length - names[a].length);

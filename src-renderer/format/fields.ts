@@ -131,7 +131,7 @@ function valueText(path: string, value: unknown, words: FieldWords): string {
     .join(', ');
 }
 
-/** `Registers per thread 72 → 64; Units 4,096 → 8,192`, of runs that follow one another. */
+/** `Registers per thread 72 → 64; Units 4,096 → 8,192`, for runs that follow one another. */
 export function changesText(
   fields: readonly { readonly field: string; readonly was: string; readonly is: string }[],
   words: FieldWords,

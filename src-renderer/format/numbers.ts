@@ -141,8 +141,8 @@ export function parseNumber(text: string): number | null {
 const SIZE_UNITS = ['', 'K', 'M', 'G', 'T'];
 
 /**
- * Bytes of a memory, exactly: `50 MiB`, `1.5 MiB`, `99 KiB`, `1,000 B`. In the largest unit of which they are at least
- * one and whole quarters.
+ * Bytes of a memory, exactly: `50 MiB`, `1.5 MiB`, `99 KiB`, `1,000 B`. The unit is the largest one that gives at least
+ * one, in whole quarters.
  */
 export function memorySize(value: number): string {
   const power = SIZE_UNITS.findLastIndex((_, at) => value >= 1024 ** at && Number.isInteger((value / 1024 ** at) * 4));

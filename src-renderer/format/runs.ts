@@ -25,12 +25,12 @@ export function predictText(size: SpaceSize | null, bestOnly: boolean): string {
   return bestOnly ? `Find the best ${count(BEST_DESIGNS)} of ${designs}` : `Predict ${designs}`;
 }
 
-/** Runs that hold measured times: of this machine, or of a file. */
+/** Runs with measured times, from this machine or from a file. */
 export function isMeasuring({ kind }: { readonly kind: RunKind }): boolean {
   return kind === 'bench' || kind === 'import';
 }
 
-/** Whether a run has something to show; of a measurement its failures are that, too. */
+/** Whether a run has something to show, such as a measurement's failures. */
 export function canOpen(run: Pick<RunSummary, 'kind' | 'valid'>): boolean {
   return run.valid > 0 || isMeasuring(run);
 }

@@ -188,7 +188,7 @@ function designs(app: App, query: string): Command[] {
   ];
 }
 
-/** What the palette finds beside the commands of the moment: other views' commands, devices, runs, designs. */
+/** What the palette finds besides the commands of the moment: other views' commands, devices, runs, designs. */
 export function paletteEntries(app: App, query: string): readonly Command[] {
   return [
     ...ofViews(app),

@@ -21,7 +21,7 @@ const HIDDEN = 0.25;
 const ABBREVIATED = 0.1;
 /** What a whole word adds: `sort` means Sort by the time, rather than the shorter Sorting. */
 const WHOLE_WORD = 0.02;
-/** One letter in so many may be left out of a word. */
+/** One letter in this many may be missing from a word. */
 const LETTERS_PER_SLIP = 4;
 
 interface Match {

@@ -227,7 +227,7 @@ export class Advice {
     this.#uncertaintyFailure = null;
   }
 
-  /** The newest answer: of the study as it is, or as it was a moment ago. */
+  /** The newest answer, for the study as it is or as it was a moment ago. */
   get answer(): Recommendation | null {
     return this.#answer;
   }
@@ -257,7 +257,7 @@ export class Advice {
   get slow(): boolean {
     return this.#slow;
   }
-  /** How sure the advice is, of the answer on screen; null before that is known. */
+  /** How certain the answer on screen is; `null` before that is known. */
   get uncertainty(): Uncertainty | null {
     return this.#weighed === this.#answer ? this.#uncertainty : null;
   }

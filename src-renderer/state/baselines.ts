@@ -4,7 +4,7 @@ export interface StoredBaselines {
   readonly designs: readonly number[];
 }
 
-/** Reads what was saved; of earlier versions one design for all devices. */
+/** Reads what was saved. Earlier versions saved one design for all devices. */
 export function readBaselines(value: unknown): StoredBaselines | null {
   if (value === null || typeof value !== 'object') return null;
   const { enumerated, designs, designIndex } = value as Record<string, unknown>;

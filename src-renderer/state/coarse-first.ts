@@ -16,10 +16,10 @@ export interface CoarseFirstCalls<In, Out> {
 }
 
 /**
- * Follows an input that may change with every frame. One coarse call is under way at a time, always of the newest
- * input; an input that rests is asked for exactly, first the fastest designs alone. Answers of inputs that were left
- * behind are dropped, but for coarse ones while nothing newer is known: they keep what is shown moving. A call may take
- * the place of any earlier one, which then fails.
+ * Follows an input that may change with every frame. One coarse call runs at a time, always for the newest input. An
+ * input that rests is asked for exactly, first only the fastest designs. Answers for older inputs are dropped, except
+ * coarse ones while nothing newer is known: they keep the picture moving. A call may replace any earlier one, which
+ * then fails.
  */
 export class CoarseFirst<In, Out> {
   readonly #calls: CoarseFirstCalls<In, Out>;

@@ -53,7 +53,7 @@ export interface BestKept extends Kept {
 }
 
 /**
- * Keeps the fastest of all designs that are added; of equally fast ones the first of the space.
+ * Keeps the fastest of all designs that are added; the first of the space where several are equally fast.
  * @param limitMs a time that as many designs are known not to exceed
  * @param most designs that can be added
  */
@@ -73,7 +73,7 @@ export function keepBest(wanted: number, limitMs = Infinity, most = Infinity): B
   const found = (): FoundDesigns => {
     lower();
     const entries = Uint32Array.from({ length: size }, (_, entry) => entry);
-    // Both sorts are stable: of those as slow as the last one, the first of the space stay.
+    // Both sorts are stable, so the first designs of the space stay among those as slow as the last one.
     const best = sortByValue(sortByValue(entries, designs), columns.timeMs).subarray(0, wanted);
     const kept = sortByValue(best, designs);
     return { designs: kept.map((entry) => designs[entry]), columns: columnsAt(columns, kept) };
@@ -230,7 +230,7 @@ export function searchPart(predictor: Predictor, part: DesignRange, kept: Kept):
   const candidate = {} as Candidate;
   const timed = {} as TimedDesign;
   const open: number[] = [];
-  /** By cap, of the launch before: its blocks that get any work, and its bound, ms. */
+  /** Working blocks of the launch before, by cap. */
   const working = new Float64Array(caps);
   const bound = new Float64Array(caps);
   let predicted = 0;

@@ -27,7 +27,7 @@ import { decodeInto } from '../space/axes.ts';
  * below what its launch needs, in one loop over sorted windows with an expensive change of unit.
  */
 const SLACK = 0.04;
-/** The same of the counter: where multiprocessors hold unlike numbers of blocks that fetch, up to 13 % there. */
+/** Slack for the counter. Where multiprocessors hold different numbers of fetching blocks, it was up to 13 %. */
 const COUNTER_SLACK = 0.25;
 
 /** Designs that are predicted best first: each may need other laws than the one before. */
@@ -43,7 +43,7 @@ interface Bounds {
   shortest(design: number): number;
   /** Why the design asked for last cannot run, as in columns; 0 where it can. */
   invalidReason(): number;
-  /** The same with what lanes lose by waiting for others, which takes the law of depths. Of a valid design. */
+  /** The shortest time of a valid design including what lanes lose by waiting, which takes the law of depths. */
   withLoss(design: number): number;
 }
 

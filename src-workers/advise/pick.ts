@@ -67,7 +67,7 @@ export function simplerFirst(axes: SpaceAxes, { timeMs, gridBlocks }: DesignFigu
       axes.loop.map((form) => (form === 'nested' ? 0 : 1)),
     ),
     on('threadsPerUnit', axes.threadsPerUnit),
-    // One row is written first; of two widths neither is simpler.
+    // A block of one row is simpler than a tile. Two tile widths are equally simple.
     on('blockWidth', axes.blockWidth?.map((width) => (width === null ? 0 : 1)) ?? [0]),
     on('blockThreads', axes.blockThreads.map(blockOddity)),
     (design: number) => (isCpu(design) ? gridBlocks(design) : 0),

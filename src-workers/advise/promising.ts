@@ -7,8 +7,9 @@ import { spread } from './coarse.ts';
  * other block sizes and launches of the leading groups.
  */
 
-/** Groups slower than the best by more than this factor are not looked at, and at most so many are. */
+/** Groups slower than the best by more than this factor are skipped. */
 const HOPELESS = 6;
+/** The most groups that are looked at. */
 const MAX_GROUPS = 64;
 /** Block sizes and launches that stand for those of a group that leads. */
 const BLOCKS = 6;

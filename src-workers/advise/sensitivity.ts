@@ -62,8 +62,9 @@ export function isScaling(
   return !prologue && !unit && !refill && !accesses && bytesPerIteration === 0;
 }
 
-/** Families whose coarse best is within this fraction of the best are looked at in full, and at most so many. */
+/** Families whose coarse best is within this fraction of the best are predicted in full. */
 const FAMILY_MARGIN = 0.06;
+/** The most families that are predicted in full. */
 const MAX_FAMILIES = 3;
 const MAX_FAMILY_DESIGNS = 2048;
 /** Designs kept of each value as candidates for the values between. */
@@ -204,7 +205,7 @@ function familiesOf(axes: SpaceAxes, designs: Uint32Array, times: Float64Array):
   return near.map(([family]) => family).sort((a, b) => a - b);
 }
 
-/** The designs of families; of a large one an even part. */
+/** The designs of families; of a large family an evenly spread part. */
 function membersOf(axes: SpaceAxes, families: readonly number[]): readonly number[] {
   const counts = axisCounts(axes);
   const blocks = counts[AXIS.blockThreads];

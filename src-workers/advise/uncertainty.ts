@@ -18,9 +18,9 @@ export interface DesignRegret {
 }
 
 /**
- * Regret of each design over draws that all designs share. A design that cannot run in some draw is out.
+ * Regret of each design over draws that all designs share. A design that cannot run in some draw has none.
  * @param timeMs by draw, then design
- * @param competing so many of the first designs may be the best of a draw; others lose against these, or nothing
+ * @param competing how many of the first designs may be the best of a draw; the others only lose against these
  */
 export function regretsOf(
   timeMs: readonly Float64Array[],

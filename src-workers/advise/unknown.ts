@@ -15,7 +15,7 @@ export type Quantiles = readonly number[];
 /** Laws of inputs by their path in a study, such as `kernel.unit` or `device.achievedBandwidthFraction`. */
 export type Laws = Readonly<Record<string, Quantiles>>;
 
-/** A field of a kernel that nobody gave: of the study's kernel (`of` −1), or of the implementation at that place. */
+/** A field that nobody gave, of the study's kernel (`of` −1) or of the implementation at place `of`. */
 export interface UnknownField {
   readonly field: KernelField;
   readonly of: number;

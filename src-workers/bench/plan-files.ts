@@ -6,7 +6,7 @@ import { MAX_MEASURED_UNITS } from './unit-loop.ts';
 import { wordBytes } from './words.ts';
 
 /**
- * A plan as a folder that a separate program can read: `plan.json`, and beside it the lengths of the units as 32-bit
+ * A plan as a folder that a separate program can read: `plan.json` and a file with the lengths of the units as 32-bit
  * words, lowest byte first, since tens of millions of them are too many for JSON.
  */
 const PLAN_FILE = 'plan.json';

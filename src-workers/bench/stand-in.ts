@@ -11,9 +11,9 @@ import type { SweepPlan } from '../predict/plan.ts';
 import { SECTOR_WORDS } from './unit-loop.ts';
 
 /**
- * The loop that stands in for a kernel: the profile that it is to have, the instructions of its parts, and the kernel
- * that its times are predicted by, which is what it executes. What a pass needs beside its steps is counted in the
- * machine code of compute capabilities 8.0 to 12.0 (test/integration/stand-in-nvcc.slow.test.ts).
+ * The loop that stands in for a kernel: the profile that it should have, the instructions of its parts, and the kernel
+ * whose prediction it gets, which is what it executes. What a pass needs besides its steps is counted in the machine
+ * code of compute capabilities 8.0 to 12.0 (test/integration/stand-in-nvcc.slow.test.ts).
  */
 
 type StandInBackend = 'cuda' | 'webgpu';
@@ -21,7 +21,7 @@ type StandInBackend = 'cuda' | 'webgpu';
 const SECTOR_BYTES = 4 * SECTOR_WORDS;
 /** 128 MiB: the most a WebGPU buffer holds by default. */
 const TABLE_WORDS = 2 ** 25;
-/** Registers of the loop beside those that its steps go round in. */
+/** Registers of the loop besides those of its steps. */
 const OWN_REGISTERS = 16;
 const MAX_THREADS_PER_UNIT = 32;
 
@@ -79,7 +79,7 @@ function streamedSectors(profile: UnitLoopProfile): number {
   return Math.max(0, bytes / SECTOR_BYTES - loads / lanesPerSector(profile));
 }
 
-/** So many in every pass, and one more in so many of 2³². */
+/** Whole steps of every pass, plus the chance (in 2⁻³²) of another. */
 function inPasses(mean: number): { readonly each: number; readonly rate: number } {
   const each = Math.floor(mean + 2 ** -10);
   return { each, rate: Math.round(Math.max(0, mean - each) * 2 ** 22) * 2 ** 10 };
@@ -92,7 +92,7 @@ function exchangesOf({ sharing, instructionsPerIteration, cooperationCost }: Uni
   return Math.min(steps, Math.round((instructionsPerIteration * cooperationCost * steps) / 2));
 }
 
-/** What a pass needs beside its steps: instructions in all, and of integers and logic. */
+/** Instructions that a pass needs besides its steps: all of them, and those of integers and logic. */
 function overhead(profile: UnitLoopProfile, u: number) {
   const share = shareOf(profile, u);
   const exchanges = exchangesOf(profile, u);
@@ -113,7 +113,7 @@ function overhead(profile: UnitLoopProfile, u: number) {
   return { exchanges, loads, streamed, integers, instructions: integers + exchanges + loadCount + streamedCount + 1 };
 }
 
-/** Integer instructions of a pass beside all steps, by how its threads share units. */
+/** Integer instructions of a pass besides its steps, by how its threads share units. */
 const OWN = { one: 4, split: 6, dealt: 8 } as const;
 /** Instructions that change a unit, without its steps: in the nested form, and in one loop over all units. */
 const UNIT_INSTRUCTIONS = 38;
@@ -162,7 +162,7 @@ export function unitLoopShape(profile: UnitLoopProfile, u: number): UnitLoopShap
 const unitOverhead = (profile: UnitLoopProfile): number =>
   UNIT_INSTRUCTIONS + (hasTable(profile) ? START_INSTRUCTIONS : 0);
 
-/** Steps that make up for what is wanted beside what is there; they need two links. */
+/** Steps that make up for the missing instructions; they need two links. */
 const stepsBeside = (wanted: number, own: number): number => Math.max(0, Math.round(wanted) - own - 2);
 const withSteps = (own: number, steps: number): number => own + steps + 2 * Math.sign(steps);
 
@@ -202,7 +202,7 @@ export function unitLoopProfile(kernel: KernelProfile, backend: StandInBackend):
   };
 }
 
-/** Instructions of a step, of a dependent load and of the turn of version 1, whose measurements are kept. */
+/** Instructions of a step, a dependent load and the turn in version 1, whose measurements are kept. */
 const FIRST = { step: 6, load: 6, turn: 5 } as const;
 
 /** What versions 1 and 2 were taken to add to a unit, and to a pass of one loop over all units. */
@@ -232,7 +232,7 @@ export function standInKernel(kernel: KernelProfile, profile: UnitLoopProfile, u
     fp64Share: shape.doubles / instructions,
     specialShare: shape.specials / instructions,
     sharing: profile.sharing,
-    // These instructions are what a pass of so many threads has.
+    // The instructions belong to a pass of this number of threads.
     serialFraction: 1,
     cooperationCost: 0,
     dependentLoadsPerIteration: loads,

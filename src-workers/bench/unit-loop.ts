@@ -180,7 +180,7 @@ export function ringTable(words: number): Uint32Array {
 }
 
 /**
- * What every design must leave in result[unit], for lengths of unit 0, 1, 2, …: f · (1 + 1 + 2 + … + length), of f =
+ * What every design must leave in result[unit], for lengths of unit 0, 1, 2, …: f · (1 + 1 + 2 + … + length) with f =
  * mix(unit + 1) | 1.
  */
 export function referenceResults(lengths: Uint32Array): Uint32Array {

@@ -95,9 +95,9 @@ export interface UnitLoopWorkload {
   /** Has no meaning where no GPU runs the loop. */
   readonly profile: AnyUnitLoopProfile;
   /**
-   * What a CPU moves in place of the loop, since its prediction counts nothing else. Where a plan for a CPU has lengths
-   * of bundles of units, or of a part of them, it is that of one entry. `null`: not known, as in a plan of an older
-   * version.
+   * Bytes that a CPU moves instead of running the loop, since its prediction counts nothing else. Where a plan for a
+   * CPU has lengths of bundles of units, or of a part of them, they are those of one entry. `null` where unknown, as in
+   * a plan of an older version.
    */
   readonly traffic: UnitTraffic | null;
 }
@@ -146,7 +146,7 @@ export interface BenchParameters {
   readonly stream: { readonly cores: number; readonly bytesPerCore: number };
   /** Lower triangular matrix times vector, even rows per core: core i of P has work ∝ 2i − 1 (Langguth). */
   readonly triangular: { readonly cores: number; readonly rows: number };
-  /** Triad of which core 1 has (P + 1) times the share of each other core (Langguth's Amdahl workload). */
+  /** Triad in which core 1 has (P + 1) times the share of each other core (Langguth's Amdahl workload). */
   readonly 'imbalanced-stream': { readonly cores: number; readonly bytesPerShare: number };
   /**
    * A kernel of someone else's, measured by another program: it comes from an imported file, and nothing here can run
@@ -216,7 +216,7 @@ export interface BenchPlan {
   readonly alternating?: number;
   /** What the cache of a CUDA or HIP device holds before a launch. `warm` where absent. */
   readonly cache?: CacheState;
-  /** Present where there are unit loops; of the backend `program` where it reads their lengths. */
+  /** Present where there are unit loops, and for the backend `program` where it reads their lengths. */
   readonly workload: UnitLoopWorkload | null;
   /** Present for the backend `program`. Where there is a kernel too, its commands are made from that. */
   readonly program?: ProgramTask;
@@ -295,7 +295,8 @@ export type BenchRecord =
   /** The next launch is of this case: it is to blame where the program ends now. */
   | { readonly type: 'turn'; readonly case: string }
   /**
-   * One launch. Warm-ups come first and are marked, not dropped. The other values: read beside it, where they can be.
+   * One launch. Warm-ups come first and are marked, not dropped. The other values are readings at the launch, where
+   * they exist.
    */
   | {
       readonly type: 'sample';
@@ -363,7 +364,7 @@ export interface CaseResult {
   /** Every launch that counts, in order; empty where the case failed. */
   readonly timesMs: readonly number[];
   readonly warmUpMs: readonly number[];
-  /** Median of what was read beside the launches that count. */
+  /** Median of the readings at the launches that count. */
   readonly clockMhz: number | null;
   /** Absent where nothing was read. */
   readonly conditions?: Conditions;
@@ -378,7 +379,7 @@ export interface CaseResult {
   readonly values: Readonly<Record<string, number | readonly number[]>>;
 }
 
-/** A result of which nothing is known but its case. */
+/** A result of which only the case is known. */
 export const NOTHING_MEASURED: Omit<CaseResult, 'case'> = {
   timesMs: [],
   warmUpMs: [],

@@ -1,6 +1,5 @@
 /**
- * Names of a design's fields in files that people measure by: Kernel Tuner's T4 files first, then the CSV and the JSON
- * of a ranking.
+ * Names of a design's fields in files for measuring: in Kernel Tuner's T4 files, and in the CSV and JSON of a ranking.
  */
 export const DESIGN_NAMES = {
   designIndex: ['design', 'design_index', 'designIndex'],

@@ -2,10 +2,10 @@ import type { Device } from './device.ts';
 import type { LoopForm } from './kernel.ts';
 
 /**
- * How units are ordered or handed out where a slot takes whole units, each as long as it is. `none`: as the workload
- * gives them, or independent draws where it has no order; `shuffle`: in random order. `k`: number of buckets; `units`:
- * window size M. `fetch`: what one addition to the common counter takes: so many units in a row for one slot, 1 where
- * left out, or one unit for every slot of a thread group at once.
+ * How units are ordered or handed out where a slot takes whole units. `none`: as the workload gives them, or
+ * independent draws where it has no order; `shuffle`: in random order. `k`: number of buckets; `units`: window size M.
+ * `fetch`: what one addition to the common counter takes: this many units in a row for one slot (1 if left out), or one
+ * unit for every slot of a thread group at once.
  */
 export type WholeUnitBalancing =
   | { readonly kind: 'none' }
@@ -29,7 +29,7 @@ export interface EvenShareBalancing {
 }
 
 /**
- * Units of a class of lengths, and the threads that share each of them: so many, a thread group, or the whole block.
+ * Units of a class of lengths, and the threads that share each of them: a number, a thread group, or the whole block.
  */
 export interface LengthClass {
   readonly threads: number | 'group' | 'block';

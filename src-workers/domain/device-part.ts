@@ -16,9 +16,9 @@ export function wholeOf(id: string): string | null {
 }
 
 /**
- * The device of an id, or the part that the id asks for: so many of its multiprocessors, as a green context or a
- * partition has them, with memory, its bandwidth and the L2 shared with whatever runs beside it, which is taken to be
- * nothing. `:slice` has its share of the three, as a slice of a multi-instance GPU has.
+ * The device of an id, or the part that the id asks for: this many of its multiprocessors, as a green context or a
+ * partition has them. Memory, its bandwidth and the L2 are shared with other parts, which are taken to be idle.
+ * `:slice` has its share of the three, as a slice of a multi-instance GPU.
  *
  * @returns undefined where there is no such device; `bad-input` where it has no such part
  */

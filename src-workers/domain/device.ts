@@ -58,7 +58,7 @@ export interface GpuDevice {
   readonly l2Bytes: number;
   /** Achieved over peak bandwidth of memory-bound kernels, 0…1; left out where nobody measured it, and then assumed. */
   readonly achievedBandwidthFraction?: number | undefined;
-  /** Time of a launch beside its work, µs, as timed around it; left out where nobody measured it. */
+  /** Time of a launch besides its work, µs, as timed around it; left out where nobody measured it. */
   readonly launchMicroseconds?: number | undefined;
   readonly limits: DeviceLimits;
   readonly sources: Readonly<Record<string, string>>;

@@ -162,10 +162,7 @@ export function tieBandText({ fraction, source, takenFrom }: TieBand): string {
     : `within ${percent(fraction)}, from ${source}`;
 }
 
-/**
- * An implementation on a GPU: predictions of matrices that the fit of their parameters had not seen, beside measured
- * times.
- */
+/** An implementation on a GPU: measured times, and predictions by parameters fitted without these matrices. */
 export interface ImplementationEvidence {
   /** As the source names it. */
   readonly name: string;
@@ -223,7 +220,7 @@ export interface ChoiceEvidence {
   readonly regretP95: number;
   /** Share of matrices for which the fastest was chosen, 0…1. */
   readonly hitRate: number;
-  /** The one implementation that is best for all, among those measured of every matrix. `null` where there is none. */
+  /** The one implementation that is best for all, among those measured for every matrix; `null` where there is none. */
   readonly bestFixed: { readonly name: string; readonly regret: number } | null;
   /** Regret of the choice by the fit of four numbers; `null` where there is none. */
   readonly fourNumbersRegret: number | null;

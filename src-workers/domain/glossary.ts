@@ -15,7 +15,7 @@ const IDS = [
 ] as const; // prettier-ignore
 export type GlossaryId = (typeof IDS)[number];
 
-/** The one source of definitions, in the words of a programming model. Ordered by term. */
+/** The one source of definitions, in the words of a programming model, ordered by term. */
 export function glossary(say: Term): readonly GlossaryEntry[] {
   const thread = say('thread');
   const threads = say('thread', 'many');

@@ -16,9 +16,9 @@ export interface InspectedLoop {
   /** Line of the source that the loop's branch back is of; null without line information. */
   readonly line: number | null;
   /**
-   * Instructions of one iteration, on all ways through its body (a thread group whose lanes part issues all of them),
-   * without those of inner loops and those that change the unit. Of an unrolled loop those of one pass over the number
-   * of iterations in it.
+   * Instructions of one iteration on all ways through its body (a thread group whose lanes part issues all of them),
+   * without those of inner loops and those that change the unit. In an unrolled loop they are those of one pass over
+   * its number of iterations.
    */
   readonly instructionsPerIteration: number;
   readonly byClass: ClassCounts;
@@ -97,7 +97,7 @@ export interface Inspection {
   /** All kernels of the file. */
   readonly entries: readonly string[];
   readonly registersPerThread: number | null;
-  /** Fixed at compile time; of a profile with what the launch adds. */
+  /** Shared memory that is fixed at compile time; a profile includes what the launch adds. */
   readonly sharedMemoryBytesPerBlock: number | null;
   readonly spillStoreBytes: number | null;
   readonly spillLoadBytes: number | null;
@@ -304,7 +304,7 @@ export type KernelFileKind = 'source' | 'ptx' | 'sass' | 'cubin' | 'ptxas' | 'nc
 export const MAX_KERNEL_FILE_BYTES = 32 * 2 ** 20;
 const HEAD_BYTES = 262_144;
 
-/** Detects what a file says of a kernel, by its content, of a source also by its name; null: nothing. */
+/** Detects what a file says about a kernel by its content, and a source also by its name; `null` for nothing. */
 export function kernelFileKind(fileName: string, bytes: Uint8Array): KernelFileKind | null {
   if (bytes[0] === 0x7f && bytes[1] === 0x45 && bytes[2] === 0x4c && bytes[3] === 0x46) return 'cubin';
   if (/\.cu$/i.test(fileName)) return 'source';

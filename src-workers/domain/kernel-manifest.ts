@@ -147,7 +147,7 @@ export interface KernelManifest {
 /** A manifest for one measurement. */
 export interface KernelTask {
   readonly manifest: KernelManifest;
-  /** Absolute path of the manifest, beside which its files are. */
+  /** Absolute path of the manifest, whose folder has its files. */
   readonly file: string;
   /** Digest of the manifest, its sources and the files of its arguments: only the same ones resume a measurement. */
   readonly digest: string;

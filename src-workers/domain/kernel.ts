@@ -9,7 +9,7 @@ export type LoopForm = 'nested' | 'flattened';
 export const ACCESS_PATTERNS = ['along-unit', 'across-lanes', 'scattered'] as const;
 export type AccessPattern = (typeof ACCESS_PATTERNS)[number];
 
-/** An array of which an iteration reads one element. */
+/** An array; an iteration reads one element of it. */
 export interface MemoryAccess {
   readonly pattern: AccessPattern;
   readonly elementBytes: number;
@@ -19,8 +19,8 @@ export interface MemoryAccess {
    */
   readonly footprintBytes?: number | undefined;
   /**
-   * 0…1, of a gather: the part of its reads that need a sector of their own from device memory, beyond what fits the
-   * caches. Assumed where left out.
+   * Share of a gather's reads that need a sector of their own from device memory, beyond what fits the caches, 0…1.
+   * Assumed where left out.
    */
   readonly missFraction?: number | undefined;
   /**
@@ -38,7 +38,7 @@ export interface MemoryAccess {
 export const SHARINGS = ['deal', 'split'] as const;
 export type Sharing = (typeof SHARINGS)[number];
 
-/** What a thread executes at one place of a kernel, beside the iterations. Absent numbers are 0. */
+/** What a thread executes at one place of a kernel, outside the iterations. Absent numbers are 0. */
 export interface Phase {
   /** Thread-group instructions issued. */
   readonly instructions: number;
@@ -52,7 +52,7 @@ export interface Phase {
   readonly dependentExchanges?: number | undefined;
   /** Loads from device memory on that chain; where units are fetched, the addition to the counter is one. */
   readonly dependentLoads?: number | undefined;
-  /** Device-memory traffic, bytes: of the prologue per thread, of all others per unit. */
+  /** Device-memory traffic, bytes: per thread for the prologue, per unit for all other phases. */
   readonly bytes?: number | undefined;
 }
 
@@ -102,14 +102,14 @@ export interface KernelProfile extends Readonly<Partial<Record<PhaseName, Phase 
   readonly accesses?: readonly MemoryAccess[] | undefined;
   /** How threads share a unit; `split` where left out. */
   readonly sharing?: Sharing | undefined;
-  /** σ, 0…1, of `split`: the part of an iteration that does not speed up when threads share a unit. */
+  /** σ of `split`, 0…1: the part of an iteration that does not speed up when threads share a unit. */
   readonly serialFraction: number;
-  /** κ ≥ 0, of `split`: cost of one cooperation step (of log₂u) in every iteration, as a fraction of an iteration. */
+  /** κ of `split`, ≥ 0: cost of one cooperation step (of log₂u) in every iteration, as a fraction of an iteration. */
   readonly cooperationCost: number;
   /**
-   * ≥ 0, 0 where left out: what one loop over all units (flattened, or fetching) adds to every iteration, as a fraction
-   * of an iteration of one thread: finding the end of a unit and, where branches are masked and not jumped over,
-   * changing it.
+   * What a single loop over all units (flattened, or fetching) adds to every iteration, as a fraction of an iteration
+   * of one thread, ≥ 0; 0 if left out. It finds the end of a unit and, where branches are masked instead of jumped
+   * over, changes the unit.
    */
   readonly flattenedCost?: number;
   /**

@@ -7,8 +7,8 @@ import { parseBalancing } from './balancing.ts';
 
 /**
  * `measured`: timed or counted on the device; `calibrated`: fitted to measured times; `imported`: read from a tool's
- * output or file; `given`: entered by a person, or a data sheet; `example`: of the example that a study of other
- * lengths or another kernel began as; `assumed`: a default or an estimate.
+ * output or file; `given`: entered by a person, or from a data sheet; `example`: from the example that a study started
+ * from; `assumed`: a default or an estimate.
  */
 export const ORIGINS = ['measured', 'calibrated', 'imported', 'given', 'example', 'assumed'] as const;
 export type Origin = (typeof ORIGINS)[number];
@@ -47,7 +47,7 @@ export const KERNEL_FIELDS = [
   'lengthsKnownBeforeLaunch',
 ] as const satisfies readonly (keyof KernelProfile)[];
 export type KernelField = (typeof KERNEL_FIELDS)[number];
-/** Fields that are numbers; of a phase its instructions stand for it. */
+/** Fields that are numbers. A phase is represented by its instructions. */
 export type KernelNumber = Exclude<KernelField, 'accesses' | 'lengthsKnownBeforeLaunch' | 'sharing'>;
 
 /** What a study says where it leaves a field out. Registers and instructions it must give. */
@@ -293,9 +293,7 @@ export function kernelInput(
   return match && field ? { field, implementation: match[1] === undefined ? null : Number(match[1]) } : null;
 }
 
-/**
- * Phases of a kernel of which nothing is known. A unit is taken to begin with one dependent load and to move 16 bytes.
- */
+/** Phases of an unknown kernel. A unit is taken to begin with one dependent load and to move 16 bytes. */
 const ASSUMED_PHASES: Readonly<Partial<Record<PhaseName, Omit<Phase, 'instructions'>>>> = {
   unit: { integerShare: 0.8, dependentLoads: 1, bytes: 16 },
   prologue: { integerShare: 0.8 },
@@ -307,12 +305,12 @@ const ASSUMED_PHASES: Readonly<Partial<Record<PhaseName, Omit<Phase, 'instructio
 
 export const isPhase = (field: string): field is PhaseName => (PHASES as readonly string[]).includes(field);
 
-/** A phase of which nothing is known, with so many instructions. */
+/** An unknown phase with this number of instructions. */
 export function assumedPhase(name: PhaseName, instructions = KERNEL_INPUTS[name].assumed): Phase {
   return { instructions, ...ASSUMED_PHASES[name] };
 }
 
-/** Values of a kernel of which nothing is known: for a new study, with every field marked as assumed. */
+/** Values of an unknown kernel, for a new study, with every field marked as assumed. */
 export function assumedKernel(): Omit<KernelProfile, 'name' | 'lengthsKnownBeforeLaunch'> & {
   readonly origins: Record<KernelField, Origin>;
 } {
@@ -332,8 +330,8 @@ export type KernelWithOrigins = KernelProfile & {
 };
 
 /**
- * Where a field of a kernel comes from. Of one that the study says nothing of: assumed where it has the default, else
- * given.
+ * Where a field of a kernel comes from. A field without a statement in the study is assumed where it has the default,
+ * else given.
  */
 export function kernelOrigin(kernel: KernelWithOrigins | KernelChange, field: KernelField): Origin {
   const stated = kernel.origins?.[field];
@@ -567,7 +565,7 @@ export function kernelPhase(kernel: KernelProfile, name: PhaseName): Phase | und
   return kernel[name] ?? (isCertain ? assumedPhase(name) : undefined);
 }
 
-/** A number of a kernel, and the default where it says nothing of it: of a phase its instructions. */
+/** A number of a kernel, or its default where the kernel does not say; for a phase its instructions. */
 export function kernelValue(kernel: KernelProfile, field: KernelNumber): number {
   if (isPhase(field)) return kernelPhase(kernel, field)?.instructions ?? 0;
   if (field === 'chainInstructions') return kernel.chainInstructions ?? kernel.instructionsPerIteration;
@@ -598,7 +596,7 @@ export function withKernelValue<Kernel extends Partial<KernelProfile>>(
   };
 }
 
-/** The unit phase that a setup of so many iterations is: what a study of format 1 without phases said. */
+/** The unit phase that stands for a setup of this many iterations, as studies of format 1 without phases had it. */
 export function setupPhase(kernel: KernelProfile, iterations: number): Phase {
   const { instructionsPerIteration, integerShare, fp64Share, specialShare, chainInstructions } = kernel;
   const { dependentExchanges = 0, dependentLoadsPerIteration, bytesPerIteration } = kernel;
@@ -619,7 +617,9 @@ export function setupIterationsOf({ unit, instructionsPerIteration }: KernelProf
   return (unit?.instructions ?? 0) / instructionsPerIteration;
 }
 
-/** The kernel with a unit phase of so many iterations: its own, longer or shorter, or one like its iterations. */
+/**
+ * The kernel with a unit phase of this many iterations: its own, made longer or shorter, or one like its iterations.
+ */
 export function withSetupIterations<Kernel extends KernelProfile>(kernel: Kernel, iterations: number): Kernel {
   if (iterations === setupIterationsOf(kernel)) return kernel;
   if (kernel.unit) return withKernelValue(kernel, 'unit', iterations * kernel.instructionsPerIteration);
@@ -717,10 +717,7 @@ function deviceFacts(device: Device, measured: boolean): readonly InputFact[] {
     });
 }
 
-/**
- * The lengths of a workload as a person reads them: of an imported file its name, not the digest that it is stored
- * under.
- */
+/** The lengths of a workload as a person reads them: an imported file by its name, not by its stored digest. */
 export const lengthsText = (lengths: string): string =>
   lengths.replace(/^stored:[0-9a-f]{64}:?/, '') || 'an imported file';
 

@@ -1,4 +1,4 @@
-/** One printed figure of a paper beside ours. */
+/** One printed figure of a paper and ours. */
 export interface ReproductionRow {
   /** What the figure is, e.g. `geometric(0.05), n = 8`. */
   readonly label: string;

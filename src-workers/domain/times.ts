@@ -15,7 +15,7 @@ const UNITS: readonly TimeUnit[] = [
   { name: 'ns', perMs: 1e6 },
 ];
 
-/** The largest unit of which a time, ms, is at least one: a table takes that of its smallest time. Of no time: ms. */
+/** The largest unit in which a time, ms, is at least one; ms for no time. A table takes that of its smallest time. */
 export function timeUnit(timeMs: number): TimeUnit {
   if (!Number.isFinite(timeMs) || timeMs === 0) return UNITS[1];
   // A time that is written as 1,000 of a unit takes the next one.

@@ -14,7 +14,7 @@ export function evidenceDevices(): readonly string[] {
 }
 
 /**
- * Predictions beside every public measurement, or those of one data set, or another file of its columns.
+ * Predictions next to all public measurements, to those of one data set, or to another file of its columns.
  * @param folder `db/evidence`
  * @param devices those of `evidenceDevices`
  */

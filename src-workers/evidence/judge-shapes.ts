@@ -6,7 +6,7 @@ import { agreement, geometricMean } from './judge.ts';
 import type { LaunchDataset } from '../models/launches/datasets.ts';
 import type { ShapeFamily, ShapeGpu } from './shapes.ts';
 
-/** Launches of one kernel, predicted beside measured. */
+/** Predicted and measured launches of one kernel. */
 export function judgeShapes(dataset: LaunchDataset, gpus: readonly ShapeGpu[]): DatasetEvidence {
   const { id, title, source, licence, notes } = dataset;
   return { id, title, source, licence, notes, gpus: gpus.map((gpu) => judgeGpu(dataset, gpu)), unseen: [] };
@@ -92,8 +92,8 @@ export function judgeLaunches(dataset: LaunchDataset, gpu: ShapeGpu): GpuDetail 
 }
 
 /**
- * What the chosen design of each family costs: of those that the model gives the same time, the one that
- * the rule of the pick comes to by its block size (`advise/pick.ts`).
+ * What the chosen design of each family costs. Among the designs to which the model gives the same time, it is the one
+ * that the rule of the pick chooses by its block size (`advise/pick.ts`).
  */
 function shapeChoice(families: readonly ShapeFamily[]): ChoiceEvidence {
   const regrets = families.map(({ predicted, measured, threads }) => {

@@ -19,9 +19,9 @@ import { foldOf } from './folds.ts';
 import { nearestMatrices, nearestTimes } from './nearest.ts';
 import { fourNumbersTime } from './four-numbers.ts';
 
-/** Predictions beside measured times. Nothing is fitted here: parameters are data. */
+/** Predictions next to measured times. Nothing is fitted here: parameters are data. */
 
-/** Matrices from this size on are no matter of the start of a launch. */
+/** From this size on, the start of a launch hardly matters to a matrix. */
 export const LARGE_NONZEROS = 1e6;
 
 export interface Judged {
@@ -178,7 +178,7 @@ function implementationEvidence(
   };
 }
 
-/** Figures of predicted beside measured times; those not measured are NaN. */
+/** Figures of predicted and measured times; times that were not measured are NaN. */
 export function agreement(predicted: Float64Array, measured: Float64Array) {
   const times = measured.filter((time) => time > 0);
   const own = predicted.filter((_, i) => measured[i] > 0);

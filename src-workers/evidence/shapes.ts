@@ -22,7 +22,7 @@ import { unpacked } from '../parse/unpack.ts';
 import { createPredictor } from '../predict/predictor.ts';
 import { axisCounts, encode } from '../space/axes.ts';
 
-/** Public measurements of launches of one kernel, beside predictions. Each data set has its reader. */
+/** Public measurements of launches of one kernel, and predictions. Each data set has its reader. */
 
 /** Designs of one kernel that are compared, mostly different launches. Times of one family have one unit. */
 export interface ShapeFamily {

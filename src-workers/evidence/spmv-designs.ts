@@ -81,13 +81,13 @@ function rowsOf(matrix: MatrixSummary): Workload {
   return { law: lawOfUnits(matrix.name, ordered, rows), ordered };
 }
 
-/** The law of rows of which one is the longest. */
+/** The law of rows, one of which is the longest. */
 function withLongest(lengths: Float64Array, rows: number, max: number): LengthLaw {
   const { support, probability } = lawOfUnits('', givenLengths(lengths), lengths.length);
   return withMasses([...support, max], [...probability.map((mass) => mass * (1 - 1 / rows)), 1 / rows]);
 }
 
-/** The law of lengths, some of which may be the same. */
+/** The law of lengths, some of which may be equal. */
 function withMasses(lengths: ArrayLike<number>, probability: ArrayLike<number>): LengthLaw {
   const masses = new Map<number, number>();
   for (let at = 0; at < lengths.length; at += 1)
@@ -145,7 +145,7 @@ function slicedLoss(lengths: Float64Array): number {
   return cells / Math.max(1, sum);
 }
 
-/** Groups of so many rows in a row, each as one unit. */
+/** Groups of `together` consecutive rows, each as one unit. */
 function rowsTogether(matrix: MatrixSummary, together: number): Workload {
   const { ordered, law } = rowsOf(matrix);
   const rows =
@@ -260,9 +260,9 @@ function paddedKernel(matrix: MatrixSummary, cells: number, threads: number, mis
 }
 
 /**
- * Lines of non-zeros by whole thread groups. Lanes add up for themselves until a row ends in a line: only then does a
- * segmented tree add within rows, and one instruction adds the sums to the result. Of CSR the lanes walk along the ends
- * of the rows, one after another.
+ * Lines of non-zeros by whole thread groups. Lanes add up their own values until a row ends in a line. Only then does a
+ * segmented tree add within rows, and one instruction adds the sums to the result. For CSR the lanes walk along the
+ * ends of the rows, one after another.
  */
 function evenKernel(
   matrix: MatrixSummary,
@@ -517,7 +517,7 @@ const MERGE_BLOCK_THREADS = 128;
 const mergePath: Launcher = (_device, matrix, missFraction) => [
   {
     // A block finds its rows first; threads search among them in shared memory. Their loops are unrolled and wait for
-    // shared memory alone, so that the loads of a share are on their way at once: those of a thread group are one run,
+    // shared memory alone, so that the loads of a share are on their way at once. Those of a thread group form one run,
     // of which the first-level cache loses nothing.
     kernel: {
       ...csrKernel(matrix, 4, missFraction),

@@ -7,8 +7,8 @@ export interface Addresses {
   /** Whether an access goes to different places for different units. */
   readonly differs: (at: number) => boolean;
   /**
-   * How the lanes read an array in the loop, of which a pass is some iterations; null: one place in all iterations, or
-   * the same for all lanes.
+   * How the lanes read an array in the loop, where a pass is several iterations; `null` for one place in all
+   * iterations, or the same place for all lanes.
    */
   readonly pattern: (at: number, threadsPerUnit: number, unrolled: number) => AccessPattern | null;
   /** A name for the element that an access in the loop is of: the same for parts of one. */
@@ -19,7 +19,7 @@ export interface Addresses {
  * Instructions that are followed for one address, and for all together. Beyond these an address counts as arbitrary.
  */
 const MAX_FOLLOWED = { one: 1000, all: 1e6 };
-/** A study lists as many; of more, those of a pattern are taken together. */
+/** The most accesses that a study lists. Beyond them, those of one pattern are put together. */
 const MAX_ACCESSES = 16;
 /** Lanes that read side by side: those of a thread group. */
 const SIDE_BY_SIDE = 32;

@@ -8,7 +8,7 @@ export interface Sum {
 }
 
 /**
- * The values of registers as sums, seen from one loop: of what it starts a pass with, of what stays, and of what is
+ * The values of registers as sums, seen from one loop: sums of what a pass starts with, of what stays, and of what is
  * not followed.
  */
 export interface Sums {

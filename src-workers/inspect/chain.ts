@@ -2,7 +2,7 @@ import type { Graph } from './graph.ts';
 
 /** A part of a kernel that is executed as a whole. */
 export interface Region {
-  /** In reverse postorder: but for branches back, all that lead to a block come before it. */
+  /** Reverse postorder: apart from branches back, all blocks that lead to a block come before it. */
   readonly blocks: readonly number[];
   readonly head: number;
   /** Whether an instruction counts. The other instructions of these blocks only provide values. */

@@ -18,9 +18,8 @@ const BUILTIN: Readonly<Record<string, string>> = {
 };
 
 /**
- * The name of a kernel as its source has it, with its template's arguments and without its parameters:
- * `nbody::step<float, 32>` of `_ZN5nbody4stepIfLi32EEvPT_`. Of what it cannot read, such as types named before, it
- * says `…`.
+ * The name of a kernel as in its source, with its template's arguments and without its parameters: `nbody::step<float,
+ * 32>` for `_ZN5nbody4stepIfLi32EEvPT_`. It writes `…` for what it cannot read, such as types named before.
  */
 export function demangled(mangled: string): string {
   if (!mangled.startsWith('_Z')) return mangled;

@@ -5,7 +5,7 @@ import type { Instruction } from './instruction.ts';
  * Algorithm") and natural loops. It is the same for PTX and machine code.
  */
 
-/** Loops beyond so many are not looked for: no kernel has them, and each costs a pass over the blocks. */
+/** The most loops that are looked for. No kernel has more, and each costs a pass over the blocks. */
 const MAX_LOOPS = 1000;
 
 export interface Graph {

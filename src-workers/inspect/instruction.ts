@@ -23,7 +23,7 @@ export interface Instruction {
   readonly exchange: 'shuffle' | 'barrier' | 'near' | null;
   /** Whether it copies its operand. */
   readonly moves: boolean;
-  /** Whether its result differs between threads whatever it reads: their index, or an atomic's. */
+  /** Whether its result always differs between threads, as their index or the result of an atomic does. */
   readonly differs: boolean;
   /** Labels it may branch to; without any the next instruction follows. */
   readonly targets: readonly string[];

@@ -138,8 +138,8 @@ function describe(graph: Graph, loop: Loop, sums: Sums, differs: Differing): Fou
 const SIDE_BY_SIDE = 32;
 
 /**
- * Whether threads begin side by side and go on by so many places that all end after the same number of passes, or one
- * earlier.
+ * Whether threads begin side by side and move on by a number of places with which all end after the same number of
+ * passes, or one pass earlier.
  */
 function isStrided(compared: readonly Comparison[]): boolean {
   return (
@@ -271,8 +271,8 @@ function perIteration(one: Found, times: number): Found {
 }
 
 /**
- * Loops that do the iterations that an unrolled one leaves: of its line, or with work of the same kinds. By their
- * places, with its place.
+ * Loops that do the iterations that an unrolled loop leaves, with its place. They are on its line, or their work is of
+ * the same kinds.
  */
 function restsOf(graph: Graph, found: readonly Found[]): ReadonlyMap<number, number> {
   const kinds = found.map(({ loop }) =>
@@ -291,13 +291,13 @@ function restsOf(graph: Graph, found: readonly Found[]): ReadonlyMap<number, num
   return rests;
 }
 
-/** Loops of at most so many iterations, whose number is in the code, are a part of what is around them. */
+/** Loops with at most this many iterations, a number known in the code, are part of what is around them. */
 const SHORT = 8;
 
 /**
- * The loop that counts, and why: a marked one, else one whose end differs between threads, else any; of those the
- * innermost, before others one whose passes the code does not say, that accesses device memory, and that does most.
- * Never one that does what an unrolled one leaves.
+ * Chooses the loop that counts, and says why: a marked one, else one whose end differs between threads, else any. Among
+ * these the innermost wins, then one whose number of passes the code does not state, one that accesses device memory,
+ * and the one that does most. A loop that does what an unrolled one leaves is never chosen.
  */
 function chooseLoop(found: readonly Found[], rests: ReadonlyMap<number, number>): Inspection['chosen'] {
   const choose = (among: readonly number[], why: string): { readonly loop: number; readonly why: string } => {

@@ -153,9 +153,9 @@ function straightRest(
 const COUNTS = /^(add|sub|min|max|mov|selp|setp|neg|abs|[FD]ADD|[FD]?MNMX|FSEL|[FD]SETP)\b/;
 
 /**
- * Whether an iteration needs what the one before it made: where an end of the loop, or the address of a load, depends
- * on a value that each iteration makes of the one before, other than by counting. A sum alone does not count: threads
- * can add up parts of it. Of a value that is written on several ways the last one in the code is followed.
+ * Whether an iteration needs the result of the one before: an end of the loop, or the address of a load, depends on a
+ * value that each iteration makes from the one before, other than by counting. A sum alone does not count, because
+ * threads can add up parts of it. Where several ways write a value, the last one in the code is followed.
  */
 function waitsForBefore(graph: Graph, loop: Loop, sums: Sums): boolean {
   const { code, to } = graph;
@@ -199,7 +199,7 @@ function hasResult(graph: Graph, sums: Sums): boolean {
 const cooperates = (code: readonly Instruction[], counted: ReadonlySet<number>): boolean =>
   [...counted].some((at) => code[at].exchange === 'shuffle' || code[at].exchange === 'barrier');
 
-/** @param steps of a tree, of which the phase is one */
+/** @param steps of the tree of which the phase is one; else 1 */
 function phaseOf(
   graph: Graph,
   addresses: Addresses,

@@ -10,7 +10,7 @@ export function parseSass(text: string): KernelCode[] {
   let arch: string | null = null;
   let open: { instructions: Instruction[]; labels: Map<string, number> } | null = null;
   let line: number | null = null;
-  /** Whether the line is known. Of the lines of an inlined place the first is the innermost. */
+  /** Whether the line is known. The first line of an inlined place is the innermost. */
   let placed = false;
   for (const raw of text.split('\n')) {
     const row = raw.slice(0, MAX_ROW);

@@ -11,7 +11,7 @@ export interface Unrolling {
   readonly repeats: number;
 }
 
-/** Loops are unrolled up to so many times. */
+/** The most iterations that a loop is unrolled into. */
 const MAX_UNROLLED = 256;
 /** The least part of a pass that is work of its iterations: a compiler may move a load out, or begin a sum early. */
 const LEAST_WORK = 0.85;
@@ -50,8 +50,7 @@ export function unrollingOf(graph: Graph, loop: Loop, sums: Sums, compared: read
     for (let times = Math.min(step, MAX_UNROLLED); times > 1; times--) {
       if (step % times !== 0) continue;
       if (streams.length > 0 && repeated(times) && stepThrough(times)) return { iterations: times, repeats: 1 };
-      // Without streams, or with one of which the code does not say where it begins, the step and what is repeated must
-      // agree.
+      // Without streams, or with one whose start the code does not state, the step and the repetition must agree.
       const alone = streams.length === 0 ? repeated(times) : !inBytes && repeatedExactly(times);
       if (times === step && !byThreads && alone) return { iterations: times, repeats: 1 };
     }

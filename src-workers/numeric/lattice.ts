@@ -40,7 +40,7 @@ export function spreadOnLattice(masses: Masses, origin: number, step: number): M
 }
 
 /**
- * An interval that holds the sum of `count` independent draws but for at most `excluded` probability at either end:
+ * An interval that holds the sum of `count` independent draws, except for at most `excluded` probability at either end:
  * Chernoff's bound at its best exponent, clipped to what sums can reach.
  */
 export function sumWindow(

@@ -46,7 +46,7 @@ export function spearman(a: Float64Array, b: Float64Array): number {
   return pearson(fractionalRanks(a), fractionalRanks(b));
 }
 
-/** Pairs (i, j), i < j, of two columns. */
+/** Counts of the pairs (i, j), i < j, of two columns. */
 export interface PairCounts {
   /** Pairs in the same order in both, less those in opposite order. */
   readonly score: number;

@@ -19,7 +19,7 @@ export function stepsOf(shared: Int32Array, threadId: number): Int32Array {
 
 let own: Int32Array = new Int32Array(CELLS);
 
-/** Has the steps of this thread counted in `cells`, of `stepsOf`. */
+/** Makes this thread count its steps in `cells`, for `stepsOf`. */
 export function shareSteps(cells: Int32Array): void {
   own = cells;
 }

@@ -5,7 +5,7 @@ import { median } from '../numeric/statistics.ts';
 
 export type CaseRecord = Extract<BenchRecord, { readonly case: string }>;
 
-/** What may be read beside a launch. */
+/** Readings that a launch may have. */
 const READINGS = ['clockMhz', 'memoryClockMhz', 'powerW', 'temperatureC', 'throttleReasons'] as const;
 type Readings = Readonly<Record<(typeof READINGS)[number], number[]>>;
 
@@ -95,7 +95,7 @@ const medianOf = (values: readonly number[]): number | undefined =>
 const least = (values: readonly number[]): number => values.reduce((one, other) => Math.min(one, other));
 const most = (values: readonly number[]): number => values.reduce((one, other) => Math.max(one, other));
 
-/** What was read beside the launches, in short. */
+/** Summarises the readings at the launches. */
 function conditionsOf({
   clockMhz,
   memoryClockMhz,
@@ -109,7 +109,7 @@ function conditionsOf({
     ...(memoryClock !== undefined && { memoryClockMhz: memoryClock }),
     ...(power !== undefined && { powerW: power }),
     ...(temperatureC.length > 0 && { temperatureC: most(temperatureC) }),
-    // As numbers, since the reasons have 64 bits of which the lower 32 are in use.
+    // They are numbers, since the reasons have 64 bits, of which only the lower 32 are in use.
     ...(throttleReasons.length > 0 && { throttleReasons: throttleReasons.reduce((all, one) => (all | one) >>> 0, 0) }),
   };
   return Object.keys(conditions).length > 0 ? { conditions } : {};

@@ -35,7 +35,7 @@ export interface FileSweep {
 const MAX_CONFIGURATIONS = 2 ** 20;
 /** Times of all configurations together: 64 MB of numbers. */
 const MAX_TIMES = 2 ** 23;
-/** Other work gets its turn after so many. */
+/** Other work gets its turn after this many cases. */
 const CASES_PER_TURN = 20_000;
 const MAX_PARAMETERS = 200;
 const MAX_TEXT = 4000;
@@ -310,7 +310,7 @@ const NOT_VALUES: ReadonlySet<string> = new Set(['times', 'timestamp', '__error_
 function cacheCase({ key, line, value }: JsonMember, names: ReadonlySet<string>, label: string): RawCase {
   const place = { line };
   if (!isFields(value)) return refuse(label, place, `entry ${shown(key)} is ${got(value)}, not an object`);
-  // A prediction of Lockstep has its design beside the numbers that stand for it.
+  // A prediction of Lockstep contains its design besides the numbers that stand for it.
   const own = field(value, 'lockstep');
   const configuration = isFields(own)
     ? configurationOf(own, Object.keys(own), label, place)
@@ -328,7 +328,7 @@ function cacheCase({ key, line, value }: JsonMember, names: ReadonlySet<string>,
 }
 
 /**
- * What the entries of `store_results` say beside their parameters: a file may have results of several devices and
+ * What the entries of `store_results` say besides their parameters. A file may have results of several devices and
  * sizes.
  */
 const STORED_PLACES = ['device_name', 'problem_size'] as const;

@@ -149,13 +149,13 @@ export async function unpackedSource(source: ByteSource, label: string): Promise
 }
 
 /**
- * Reads lengths from a file of any format in `FORMATS`, known by its content and not by its name; also as gzip.
+ * Reads lengths from a file of any format in `FORMATS`, recognised by its content and not by its name; also as gzip.
  *
- * Memory: the distinct lengths and the order of at most `MAX_ORDERED_LENGTHS` of them, beside a chunk of the file; of
- * Parquet also the columns of a row group, and of NPZ and Parquet within gzip the unpacked file (at most
+ * Memory: the distinct lengths, the order of at most `MAX_ORDERED_LENGTHS` of them, and a chunk of the file. Parquet
+ * also needs the columns of a row group, and NPZ and Parquet within gzip the unpacked file (at most
  * `MAX_IMPORT_BYTES`).
  *
- * @param chosen columns of a table; of an archive the array, by its name
+ * @param chosen columns of a table; for an archive the array, by its name
  */
 export function readLengths(
   source: ByteSource | FileBytes,

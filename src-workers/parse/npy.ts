@@ -40,11 +40,11 @@ const TYPES: Readonly<Record<string, (littleEndian: boolean) => ReadValue>> = {
 
 /**
  * Reads lengths from an array of NumPy (NPY 1.0 to 3.0,
- * https://numpy.org/doc/stable/reference/generated/numpy.lib.format.html), as a stream: of one dimension, of integers
- * or whole floats.
+ * https://numpy.org/doc/stable/reference/generated/numpy.lib.format.html), as a stream. It must have one dimension, and
+ * integers or whole floats.
  *
  * @param pointers whether the array holds the n + 1 row pointers of n compressed rows: the lengths are their
- *   differences
+ * differences
  */
 export async function readNpy(source: ByteSource, label: string, pointers: boolean): Promise<Result<ReadLengths>> {
   const taken = takeLengths('lengths', label, (element) => ({ element }));

@@ -35,8 +35,8 @@ export interface ParquetTable {
   readonly names: readonly string[];
   readonly rows: number;
   /**
-   * The values of these columns, row group by row group: of each column arrays that follow one another. Rows count from
-   * 0.
+   * The values of these columns, row group by row group: for each column, arrays that follow one another. Rows count
+   * from 0.
    */
   groups(
     columns: readonly string[],
@@ -166,8 +166,8 @@ function checkRuns(bytes: Uint8Array, bits: number, count: number): void {
     const isPacked = (header & 1) === 1;
     const run = isPacked ? (header >>> 1) * 8 : header >>> 1;
     const runBytes = isPacked ? (run * bits) / 8 : Math.ceil(bits / 8);
-    // Packed bits are in groups of eight. Writers pad the last run to more, DuckDB to 256 values, all of which are in
-    // the page.
+    // Packed bits are in groups of eight. Writers pad the last run to a multiple, DuckDB to 256 values, all inside the
+    // page.
     const isPadding = isPacked && reader.offset + runBytes <= bytes.length;
     if (run === 0 || (run > count - seen + 7 && !isPadding))
       throw new Error(`a run of ${run} values where ${count - seen} are left`);

@@ -150,7 +150,7 @@ export function inspectTable(
   });
 }
 
-/** Says what a Parquet file holds: the same of its columns of plain values. */
+/** Says what a Parquet file holds, for its columns of plain values. */
 export async function inspectParquet(file: FileBytes, label: string): Promise<Result<TableSummary>> {
   const table = await openParquet(file, label);
   const { names } = table;

@@ -16,7 +16,7 @@ export interface MeasuredLoss {
   readonly threadGroups: number;
   /** Mean over all steps of all thread groups. */
   readonly meanActiveLanes: number;
-  /** Lanes that were held, over lanes that were active, of all steps, ≥ 1. */
+  /** Lanes that were held over lanes that were active, for all steps, ≥ 1. */
   readonly aggregateLoss: number;
   /** Mean over the thread groups of their loss, ≥ 1; a group without steps has none. */
   readonly meanLoss: number;
@@ -28,7 +28,7 @@ const HEAD_WORDS = 8;
 const RECORD_WORDS = 4;
 const MAX_COUNT = 2 ** 32 - 1;
 
-/** Bytes of a trace of so many units. */
+/** Bytes of a trace of `units` units. */
 export const traceBytes = (units: number): number => 4 * (HEAD_WORDS + RECORD_WORDS * units);
 
 /**

@@ -51,8 +51,8 @@ export async function gathered(source: ByteSource, label: string, limit: number)
 }
 
 /**
- * A file's content, unpacked where it is gzip (known by its first bytes, not by its name). Fails on a file or content
- * of more than `limit` bytes, and on a damaged or cut-off archive.
+ * A file's content, unpacked where it is gzip (recognised by its first bytes, not by its name). Fails where the file or
+ * its content exceeds `limit` bytes, and on a damaged or cut-off archive.
  */
 export async function unpacked(
   bytes: Uint8Array,

@@ -221,8 +221,7 @@ function longestLengthOf(predictor: Predictor, candidate: Candidate): number {
   return isInGivenOrder(predictor, candidate) ? predictor.longestGiven : predictor.longestLength;
 }
 
-// -- Depth
-// -------------------------------------------------------------------------------------------------------------
+// -- Depth --
 
 /** Whether slots take even shares of units in a given order, whose setups make groups differ. */
 function hasKnownShares(predictor: Predictor, candidate: Candidate): boolean {
@@ -508,8 +507,7 @@ function sharedUnitsOf(
   return shared;
 }
 
-// -- Dealing
-// -----------------------------------------------------------------------------------------------------------
+// -- Dealing --
 
 /** The launch whose time is computed. */
 function launchOf(
@@ -623,8 +621,7 @@ function knownLaunchOf(predictor: Predictor, candidate: Candidate, device: GpuDe
   });
 }
 
-// -- Fetching
-// ----------------------------------------------------------------------------------------------------------
+// -- Fetching --
 
 /** What the fetches of a candidate cost; `null` where it fetches nothing. */
 function fetchCostOf(
@@ -678,8 +675,7 @@ export function playedFetches(
   return { startCycles: cost.startCycles, cyclesPerIteration };
 }
 
-// -- Costs of an iteration and of a launch
-// ---------------------------------------------------------------------------------
+// -- Costs of an iteration and of a launch --
 
 /** The cost of making classes does not depend on their number. */
 const CLASSES: MixedBalancing = { kind: 'mixed', classes: 2 };

@@ -25,7 +25,7 @@ export interface WorkloadLaunch extends Dealing {
 /** Most units that are put in order at once: 160 MB. */
 const MAX_ORDERED_UNITS = 20_000_000;
 
-/** Cumulative shares that differ by less are the same but for rounding. */
+/** Cumulative shares that differ by less are the same apart from rounding. */
 const SAME_SHARE = 1e-9;
 
 /**

@@ -47,7 +47,8 @@ export function bestOfCells(
 }
 
 /**
- * The cell of a design so many after the first one; −1 where the axes do not lead to it. `axes`: by stride, descending.
+ * The cell of the design `after` places after the first one; −1 where the axes do not lead to it. `axes`: by stride,
+ * descending.
  */
 function cellOfDesign(after: number, axes: readonly CellAxis[]): number {
   let rest = after;

@@ -11,12 +11,12 @@ export interface ComparedDesigns extends Pick<Ranking, 'axes' | 'strides' | 'cou
 const SAME_TIME = 1e-9;
 
 /**
- * Which designs differ in nothing that matters: of one device and implementation, with the same threads per unit,
- * balancing and block size, the same blocks and register cap in effect, and the same time to 1e-9 (then the form of the
- * loop makes no difference either). A cap at or above what the compiler wants caps nothing. Blocks that start when a
- * fetching launch has no unit left do nothing.
+ * Groups designs that differ in nothing that matters. They have the same device, implementation, threads per unit,
+ * balancing, block size, blocks, register cap in effect, and the same time to 1e-9 (then the form of the loop makes no
+ * difference either). A cap at or above what the compiler wants caps nothing. Blocks that start when a fetching launch
+ * has no unit left do nothing.
  * @param registersPerThread what the compiler uses without a cap, where there are no implementations
- * @returns of each entry the first of its equals, which stands for them; an invalid design stands for itself
+ * @returns for each entry the first of its equals, which stands for them; an invalid design stands for itself
  */
 export function firstEquals(ranking: ComparedDesigns, registersPerThread: number): Uint32Array {
   const { axes, strides, counts, columns, waves, designs } = ranking;
@@ -34,10 +34,11 @@ export function firstEquals(ranking: ComparedDesigns, registersPerThread: number
       [0],
     ),
   ).sort();
-  /** The entries that stand for others: of each number of blocks the newest, and of each of them the one before. */
+  /** The newest entry that stands for others, for each number of blocks. */
   const newest = new Map<number, number>();
   const most = Math.min(sorted.length, timeMs.length);
   const standing = new Uint32Array(most);
+  /** The entry before each of them. */
   const earlier = new Int32Array(most);
   const capOf = (entry: number): number => {
     const design = designs ? designs[entry] : entry;

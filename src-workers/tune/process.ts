@@ -38,7 +38,7 @@ export interface Measured {
   readonly noise: Float64Array;
 }
 
-/** @param isNamed whether values are names, none of which is near another */
+/** @param isNamed whether values are names, so that none is near another */
 export function axisOf(values: Float64Array, isNamed: boolean): Axis {
   const distinct = Float64Array.from(new Set(values)).sort();
   const number = new Map(Array.from(distinct, (value, at) => [value, at]));
@@ -63,7 +63,7 @@ const PRIOR = {
   line: [Math.log(0.5), 1],
   length: [Math.log(0.5), 1],
 } as const;
-/** Natural logarithms of: width of g, of e, of b, then the length of each axis. */
+/** Natural logarithms of the widths of g, e and b, then of the length of each axis. */
 export type Widths = Float64Array;
 const [SMOOTH, OWN, LINE, LENGTHS] = [0, 1, 2, 3];
 
@@ -88,7 +88,7 @@ function correlations(
   return { table, slope };
 }
 
-/** Negative logarithm of the probability of widths, but for a constant; writes its gradient. */
+/** Negative logarithm of the probability of widths, up to a constant; writes its gradient. */
 function improbability(
   { axes, line, interaction }: Field,
   { designs, z, noise }: Measured,
@@ -156,8 +156,8 @@ const priorOf = (at: number): readonly [number, number] =>
 const FIT_STEPS = 40;
 
 /**
- * The most probable widths: steps by the sign of the gradient (Riedmiller and Braun, Rprop, 1993), which need no scale
- * of their own.
+ * The most probable widths, by steps along the sign of the gradient (Riedmiller and Braun, Rprop, 1993), which need no
+ * scale.
  */
 export function fitWidths(field: Field, measured: Measured): Widths {
   const widths = Float64Array.from({ length: widthsOf(field) }, (_, at) => priorOf(at)[0]);

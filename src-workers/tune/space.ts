@@ -10,7 +10,7 @@ export interface PredictedDesign {
   readonly residentBlocks: number;
 }
 
-/** Widths of the errors of predictions, of ln(time): standard deviations. */
+/** Standard deviations of the errors of predictions, in ln(time). */
 export interface ErrorWidths {
   /** Between designs that differ in shape alone. */
   readonly shapes: number;

@@ -39,8 +39,8 @@ export interface TuningSpace {
   readonly predictedMs: Float64Array;
   readonly coordinates: readonly Coordinate[];
   /**
-   * Standard deviation of the error of a prediction, of ln(time), as evidence lets expect it: the least spread of
-   * times that is expected.
+   * Standard deviation of a prediction's error in ln(time), as the evidence says: the least spread of times that is
+   * expected.
    */
   readonly deviation: number;
 }
@@ -87,22 +87,21 @@ export interface Tuner {
   expectedTimes(): Float64Array;
 }
 
-/**
- * Designs that are spread over the space before the process chooses; of them the first, spread over the best
- * predictions.
- */
+/** Designs that are spread over the space before the process chooses. */
 const SPREAD = 12;
+/** The first of these designs, which are spread over the best predictions. */
 const SPREAD_BY_PREDICTION = 4;
-/** The best predictions: one design of so many, and at least so many. */
+/** One design in this many counts as a best prediction. */
 const BEST_SHARE = 50;
+/** The fewest best predictions. */
 const LEAST_BEST = 8;
 /**
  * Designs drawn at random for each that is spread over them: the farthest of all would be corners of the space alone.
  */
 const DRAWN = 20;
-/** The widths are fitted again when the measurements are so many times as many. */
+/** The widths are fitted again when there are this many times as many measurements. */
 const GROWTH = 1.2;
-/** Widths are fitted to so many measurements: half of them the fastest, the others evenly among the rest. */
+/** Widths are fitted to at most this many measurements: half of them the fastest, the others evenly among the rest. */
 const MAX_FITTED = 160;
 /**
  * Between 0.5 and 0.7 it makes no difference; with 1, as in most tuners, the convolutions need many times the
@@ -111,15 +110,16 @@ const MAX_FITTED = 160;
 const INTERACTION = 0.6;
 /** Values of the prediction that are told apart as a coordinate. */
 const LEVELS = 48;
-/** Every so many designs of a batch, one is chosen with a process so many times as wide. */
+/** One design in this many of a batch is chosen with a wider process. */
 const WIDE_EVERY = 4;
+/** How many times as wide that process is. */
 const WIDER = 2;
 /**
- * The expected regret takes the process to be at least so many times as wide as it says, since its widths are the most
- * probable ones only. Chosen on five of the nine measured spaces that the bench replays.
+ * The expected regret takes the process to be at least this many times as wide as it says, since its widths are only
+ * the most probable ones. Chosen on five of the nine measured spaces that the bench replays.
  */
 const LEAST_WIDENING = 1.5;
-/** The expected regret looks at so many designs, the most promising ones, and as many draws of all their times. */
+/** The most promising designs that the expected regret looks at, and as many draws of all their times. */
 const JUDGED_DESIGNS = 128;
 const DRAWS = 128;
 /** The regret is said so that it is not exceeded with this chance. */
@@ -299,9 +299,9 @@ function farthest(field: Field, among: ArrayLike<number>, taken: ReadonlySet<num
 }
 
 /**
- * The design of the greatest expected improvement, the first among equals.
+ * The design with the greatest expected improvement, the first among equals.
  * @param designs at least one
- * @param wider the process counts as so many times as wide
+ * @param wider factor on the width of the process
  */
 function mostImproving(
   designs: Int32Array,

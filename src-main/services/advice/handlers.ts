@@ -19,7 +19,7 @@ export function adviceHandlers(context: Context): Handlers<ProceduresOf<'advice'
   const lengths = createLengthsCache(context);
   const ownPredictions = createPredictions(context.pool);
   const turns = new Turns();
-  /** A study as it is on screen; its files are beside the saved one. */
+  /** A study as it is on screen, with its files next to the saved one. */
   const studyOf = async (input: {
     readonly studyId?: number | undefined;
     readonly study: Study;

@@ -161,7 +161,7 @@ function workerParts({ plan, size }: AdvisedDevice, designs: Uint32Array, worker
   return parts.filter((part) => part.length > 0);
 }
 
-/** All designs, for the fastest of which alone is looked. */
+/** All designs, in parts, where only the fastest one is wanted. */
 function fastestParts(device: AdvisedDevice, workers: number): readonly DesignPart[] {
   const parts = exactParts(device, MAX_TASK_DESIGNS);
   const all = (): Uint32Array => Uint32Array.from({ length: device.size }, (_, design) => design);

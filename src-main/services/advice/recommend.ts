@@ -38,7 +38,7 @@ export interface RecommendOptions {
 export interface Advised {
   readonly device: AdvisedDevice;
   readonly prediction: DevicePrediction;
-  /** The picked design, of the device's own space, and its entry in the prediction. */
+  /** The picked design in the device's own space, and its entry in the prediction. */
   readonly picked: number;
   readonly at: number;
 }
@@ -200,7 +200,7 @@ export async function recommend(
   });
 }
 
-/** Designs that tie with the fastest, of those that the model gives its time. */
+/** Designs that tie with the fastest among those to which the model gives its time. */
 function knownTies({ ties }: AdvisedDevice, { equal, columns: { timeMs } }: DevicePrediction): number {
   return equal.filter((design, at) => timeMs[at] <= timeMs[0] * (1 + tieFraction(ties, equal[0], design))).length;
 }

@@ -29,10 +29,11 @@ export interface UncertaintyOptions {
 const FIRST_DRAWS = 6;
 /** Groups that are expected to lose more than this over the least under these draws, and lead in none, are left out. */
 const FAR = Math.log(1.5);
-/** Groups of which more block sizes and launches are tried with the inputs as they are. */
+/** Groups for which more block sizes and launches are tried, with the inputs as they are. */
 const REFINED = 16;
-/** Groups that lead, of which other block sizes and launches are tried; and of these the best of each draw so many. */
+/** Leading groups for which other block sizes and launches are tried under each draw. */
 const LEADING = 4;
+/** Variants of a leading group that are tried for each draw: its best ones. */
 const VARIANTS_OF_DRAW = 3;
 const MAX_LISTED = 40;
 /** Designs of the fastest time that compete. */
@@ -140,8 +141,9 @@ function errorParts({ plan, ties }: AdvisedDevice, designs: Uint32Array): readon
   });
 }
 
-/** Measuring ends within this of the best, or after so many designs. */
+/** Measuring ends within this of the best. */
 const GOOD_ENOUGH = 0.02;
+/** Measuring ends after this many designs. */
 const MOST_MEASURED = 12;
 
 /** Says which designs the model cannot tell apart from the chosen one, and what to do; `null` where there are none. */

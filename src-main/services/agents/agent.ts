@@ -55,7 +55,8 @@ const MAX_STALLS = 20;
 const MAX_PLANS = 3;
 
 /**
- * Takes jobs until it is closed: tasks of runs in the pool, and measurements one at a time with nothing beside them.
+ * Takes jobs until it is closed: tasks of runs in the pool, and measurements one at a time with the machine to
+ * themselves.
  */
 export async function openAgent(options: AgentOptions): Promise<Result<RunningAgent>> {
   if (plainName(options.name) !== options.name)
@@ -89,7 +90,7 @@ function recordsOf({ redis, key }: Connection, jobId: string) {
   };
 }
 
-/** Measures with nothing beside it on this machine. */
+/** Measures while nothing else runs on this machine. */
 function aloneBeside(tasks: { pause: () => Promise<void>; resume: () => unknown }) {
   let measuring: Promise<unknown> = Promise.resolve();
   return <T>(body: () => Promise<T>): Promise<T> => {

@@ -21,7 +21,7 @@ export interface Agents {
   /** Devices of agents, as targets of measurements. */
   devices(): Promise<readonly MeasuringTarget[]>;
   readonly measure: Owner['measure'];
-  /** The pool, of which agents do the tasks of runs while a Redis is set. */
+  /** The pool. While a Redis is set, agents do its tasks of runs. */
   pool(local: Pool): Pool;
   /** Says which Redis was silent; null where it was not. */
   close(): Promise<string | null>;

@@ -37,8 +37,8 @@ export interface Connection {
   /** Names what is to be done before it is closed. */
   onClose(end: () => Promise<unknown>): void;
   /**
-   * Waits for what is to be done before, but for no Redis that is away or silent; then disconnects. Says which Redis
-   * was silent.
+   * Waits for work in progress, but not for a Redis that is away or silent, and disconnects.
+   * @returns which Redis was silent
    */
   close(): Promise<string | null>;
 }

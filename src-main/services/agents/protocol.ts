@@ -9,9 +9,9 @@ import type { ProgramEnd, ProgramLimits } from '../measuring/runner.ts';
 import { VERSIONS } from './connection.ts';
 
 /**
- * What owners of runs and agents leave for each other in Redis. Jobs are in BullMQ's queues; what is large stands
- * beside them as bytes under a key that expires: plans by their digest, once for all tasks of a run, and results by the
- * job. Names hold the versions, so that work waits for an agent of its own version.
+ * What owners of runs and agents leave for each other in Redis. Jobs are in BullMQ's queues. Large data is stored
+ * separately, as bytes under a key that expires: plans by their digest, once for all tasks of a run, and results by the
+ * job. Names contain the versions, so that work waits for an agent of its own version.
  */
 
 /** Tasks of the pool that are parts of a run, and so large that agents take them. */
@@ -83,7 +83,7 @@ export function remoteTarget(target: string): { readonly target: string; readonl
 
 export const digestOf = (bytes: Uint8Array | string): string => createHash('sha256').update(bytes).digest('hex');
 
-/** Plain data with its typed arrays, of shared memory too, as bytes. */
+/** Encodes plain data with typed arrays, also in shared memory, as bytes. */
 export const encode = (value: unknown): Buffer => serialize(value);
 
 /** What was encoded; arrays have memory of their own, which can be transferred. */

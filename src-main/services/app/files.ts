@@ -43,13 +43,13 @@ export async function readText(path: string, expected?: string, maxBytes = MAX_T
   return bytes.ok ? ok(new TextDecoder('utf-8', { ignoreBOM: true }).decode(bytes.value)) : bytes;
 }
 
-/** What a system answers where a file may be written but none beside it, or where a file is mounted by itself. */
+/** Errors of a system where a file may be written but its folder may not, or where a file is mounted by itself. */
 const ONLY_IN_PLACE = ['EACCES', 'EPERM', 'EROFS', 'EBUSY'];
 
 /**
- * Writes a file beside its place and puts it there when it is whole, so that a failure leaves what was there. A link
- * stays, and so does who may read the file; what is no file (a terminal, a pipe, a link to nothing) is written to.
- * Throws what the system says.
+ * Writes a temporary file in the same folder and moves it into place when it is whole, so that a failure keeps the old
+ * content. Links stay, and so do the rights to read the file. A terminal, a pipe or a link to nothing is written
+ * directly. Throws the system's error.
  */
 export async function writeWhole(path: string, content: string | Uint8Array | AsyncIterable<string>): Promise<void> {
   const [entry, before] = await Promise.all([lstat, stat].map((ask) => ask(path).catch(() => null)));

@@ -152,8 +152,8 @@ export function deviceEvidence(device: Device): DeviceEvidence | null {
 }
 
 /**
- * Standard deviations of ln(measured / predicted) behind the bands of a device: of two designs, each has half the
- * variance of a pair.
+ * Standard deviations of ln(measured / predicted) behind the bands of a device. Each of two designs has half the
+ * variance of their pair.
  */
 export function errorWidths(device: Device): ErrorWidths {
   const widthOf = (fraction: number): number =>

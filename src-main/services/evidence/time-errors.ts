@@ -17,9 +17,9 @@ export interface ExpectedTimes {
 }
 
 /**
- * Between what times nine of ten launches of a kind took that were measured on the chip of a device; of several data
- * sets the widest. A kind that was not measured there has the interval of all that were. A device without measurements
- * has that of three of four measured GPUs, each predicted as if it had none.
+ * The interval of measured over predicted times in which nine of ten launches of a kind lie, measured on the chip of a
+ * device; the widest of several data sets. A kind without measurements there has the interval of all kinds. A device
+ * without measurements has that of three out of four measured GPUs, each predicted as if it had none.
  */
 export function expectedTimes(device: Device, kind: ImplementationKind): ExpectedTimes {
   const evidence = deviceEvidence(device);

@@ -233,7 +233,7 @@ export function launchNumbers({ design }: RankRow): Numbers {
   ];
 }
 
-/** The same of a mixed design, with the units of each class. */
+/** The numbers of a mixed design, with the units of each class. */
 function classNumbers(row: RankRow, classes: readonly DesignClass[]): Numbers {
   return [
     ...launchNumbers(row).map(([name, values, about]) => [`class_${name}`, values, about] as const),

@@ -173,7 +173,7 @@ export function designEvidence(view: RunView, device: Device, { designIndex, kin
     .join(' ');
 }
 
-/** The best time of an implementation on a device, beside that of the fastest there. */
+/** The best time of an implementation on a device, compared with the fastest one there. */
 function implementationCell(name: string, [fastest, ...others]: readonly RankRow[]): string {
   if (fastest?.design.implementation === name) return `${timeText(fastest.timeMs)}, fastest`;
   const own = others.find(({ design }) => design.implementation === name);

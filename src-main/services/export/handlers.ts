@@ -10,7 +10,7 @@ import { renderExport, type Rendered } from './render.ts';
 const PART_CHARACTERS = 4_000_000;
 /** Documents that callers are in the middle of; the one asked for longest ago is dropped for another. */
 const MAX_UNFINISHED = 16;
-/** A document of which nobody asks for the next part is dropped, with the run that it reads. */
+/** A document is dropped, with the run that it reads, when nobody asks for its next part for this long. */
 const UNFINISHED_MS = 60_000;
 
 /** @param partCharacters of an answer: fewer in tests */

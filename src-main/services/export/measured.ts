@@ -18,7 +18,7 @@ interface Measured {
   readonly record: MeasurementRecord;
 }
 
-/** Whether a run is a measurement: of a sweep's designs, or of anything else. */
+/** Whether a run is a measurement, of a sweep's designs or of anything else. */
 export const isMeasurement = ({ kind }: Pick<RunRecord, 'kind'>): boolean => kind === 'bench' || kind === 'import';
 
 /** T4 results, or a cache for `kernel-tuner`. Fails on other formats, and where no measured design has parameters. */

@@ -30,7 +30,7 @@ export interface ReportChart {
   readonly label: string;
   readonly height: number;
   readonly option: EChartsOption;
-  /** What a mark says when it is pointed at: of its series and its place in it. */
+  /** The tooltip of a mark, by its series and its place there. */
   readonly title?: (series: number, index: number) => string;
 }
 

@@ -61,7 +61,7 @@ function json(value: unknown, indent: string): string {
     );
 }
 
-/** Characters of a part of a text: enough that handing it on costs little beside writing it. */
+/** Characters in a part of a text. Handing on a part of this size costs little compared with writing it. */
 const PART_CHARACTERS = 65_536;
 
 /** Pieces of a text, joined into parts of about 65,000 characters. */
@@ -76,7 +76,7 @@ export async function* joined(pieces: Iterable<string> | AsyncIterable<string>):
   if (part !== '') yield part;
 }
 
-/** An object as indented JSON, in parts: of a property that is a generator, each element is made when its text is. */
+/** An object as indented JSON, in parts. Elements of a property that is a generator are made when their text is. */
 export function jsonParts(object: Readonly<Record<string, unknown>>): AsyncGenerator<string, void> {
   return joined(jsonPieces(object));
 }

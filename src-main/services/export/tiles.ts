@@ -2,7 +2,7 @@ import { rowsOf } from '../../../src-workers/predict/dealing/tiles.ts';
 import type { SweepPlan } from '../../../src-workers/predict/plan.ts';
 import type { RankRow } from '../../contract/api.ts';
 
-/** Units in rows of which the blocks of a design take tiles. */
+/** Units in rows, of which blocks take tiles. */
 export interface ImageOfUnits {
   /** Units of a row, and rows. */
   readonly width: number;

@@ -57,8 +57,8 @@ function plain(value: Value): Value {
 }
 
 /**
- * A case's design as asked for; null where its file gives none of the parameters. @param deviceId of a design, beside
- * it
+ * The design that a case asks for; `null` where its file has none of the parameters.
+ * @param deviceId of a design, given besides
  */
 function wantedDesign({ case: one }: CaseResult, deviceId: string | null, named: NamedParameters): Wanted | null {
   if (one.benchmark === 'external') {
@@ -105,17 +105,16 @@ const NO_PARAMETERS =
   'it has none of the parameters of a design, such as threads_per_unit. Say which parameter is which axis (import --map NAME=AXIS)';
 
 /**
- * Links cases to the designs of a sweep. One that is no design of it stays as it is. Of several of one design the
- * fastest is linked: they differ in parameters that a design has not. A time that is to the last digit what the sweep
- * predicted was not measured, and its case is left out.
+ * Links cases to the designs of a sweep. A case without a design stays as it is. Where several cases have one design,
+ * the fastest is linked: they differ in parameters that designs lack. A time that equals the sweep's prediction to the
+ * last digit was not measured, and its case is left out.
  *
  * Fails where no case is a design.
  *
- * @param deviceIds per case, where the file says them beside the configurations
+ * @param deviceIds per case, where the file gives them besides the configurations
  * @param named device of the sweep by id or name, where the file or the person says which measured
  * @param parameters fields of a design by the file's own names
- * @param exported whether the file was exported from this very sweep, so that a predicted time that differs has been
- *   changed
+ * @param exported whether the file was exported from this very sweep; then a predicted time that differs was changed
  */
 export async function linkDesigns(
   view: RunView,
@@ -322,13 +321,13 @@ function designFinder(view: RunView, named: string | null): (wanted: Wanted) => 
     let reason: string | null = null;
     let looked = 0;
     for (const device of devices as number[]) {
-      // A core's share has one thread, whatever the block sizes of the GPUs beside it.
+      // A core's share has one thread, whatever block sizes the GPUs have.
       const ofDevice = axes.devices[device].kind === 'cpu' ? [0] : blocks;
       if (typeof ofDevice === 'string') {
         reason ??= ofDevice;
         continue;
       }
-      // Launches in the last place: of equal designs the first in this order counts.
+      // Launches come last, so that of equal designs the first in this order counts.
       const lists = [implementations, widths, units, loops, orders, caps, ofDevice, launches] as (readonly number[])[];
       const sizes = lists.map((list) => list.length);
       const candidates = sizes.reduce((product, size) => product * size, 1);
@@ -342,7 +341,7 @@ function designFinder(view: RunView, named: string | null): (wanted: Wanted) => 
         );
         const index = encode(counts, [device, implementation, width, unit, loop, order, launch, cap, block]);
         const { design, invalid } = describeDesign(view.predictor, index);
-        // Launches of CPUs beside GPUs, and the reverse, say nothing of this one.
+        // Launches of CPUs say nothing of GPUs, nor the reverse.
         if (invalid === 'not-on-device') continue;
         if (invalid !== null && design.gridBlocks === 0) reason ??= `not valid: ${invalidText(invalid)}`;
         if (!isLaunch(design, wanted)) continue;

@@ -187,7 +187,7 @@ interface ImportInput {
   readonly studyName?: string | undefined;
 }
 
-/** A file's cases beside the sweep that they are designs of, where there is one. */
+/** A file's cases, with the sweep whose designs they are where there is one. */
 interface Linked extends LinkedSource {
   readonly cases: readonly CaseResult[];
   readonly devices: readonly (string | null)[] | null;
@@ -472,7 +472,7 @@ function nameParts(fileName: string): { readonly stem: string; readonly kernel: 
   return { stem, kernel, device: device || fileName };
 }
 
-/** The suite that the cases belong to; of several the first. */
+/** The suite that the first of the cases belongs to. */
 function suiteOf(cases: readonly CaseResult[]): MeasuringRequest['suite'] {
   const suites: Readonly<Record<BenchmarkId, MeasuringRequest['suite']>> = {
     'unit-loop': 'designs',
@@ -499,7 +499,7 @@ interface LinkedSource {
   readonly warnings: readonly string[];
 }
 
-/** A bundle's results beside the sweep of its plan. */
+/** A bundle's results, with the sweep of its plan. */
 async function linkedPlan(
   context: Context,
   { cases, device, plan }: Imported,

@@ -24,7 +24,7 @@ export async function parametersOfStudy(
   return { ...earlier, ...given };
 }
 
-/** As an import keeps them beside its file. */
+/** The parameters that an import keeps with its file. */
 function keptParameters(study: unknown): NamedParameters {
   const { file } = (study ?? {}) as { readonly file?: { readonly parameters?: unknown } };
   const entries = Object.entries((file?.parameters ?? {}) as NamedParameters);

@@ -5,8 +5,8 @@ import { unwrap } from '../../../src-workers/domain/result.ts';
 import type { SpaceAxes } from '../../../src-workers/domain/space.ts';
 
 /**
- * Parameters of Kernel Tuner are numbers, since they are defined as macros. These are what the numbers stand for, for
- * the script that is exported and for the cache that it measures. Files for Optuna carry the same mark beside names.
+ * Parameters of Kernel Tuner are numbers, since kernels get them as macros. These names say what the numbers mean, for
+ * the exported script and for the cache that it measures. Files for Optuna have the same mark besides names.
  */
 
 /** Places of the loops. Those of implementations and balancings are places on the axes of the sweep. */

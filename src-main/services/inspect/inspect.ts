@@ -72,7 +72,7 @@ class Tools {
     const { code, stdout, stderr } = ended.value;
     if (code === 0) return ok(stdout + stderr);
     const error = firstError(stderr + stdout);
-    // Headers beside the file are named as the file includes them.
+    // Headers in the same folder are named as the file includes them.
     return fail(
       'unsupported',
       source === '' ? error : error.replaceAll(source, this.fileName).replaceAll(`${OWN}/`, ''),

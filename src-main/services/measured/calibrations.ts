@@ -110,7 +110,7 @@ export interface ComparableDesign extends MeasuredDesign {
   readonly highMs: number | null;
 }
 
-/** The designs that have a time and no wrong result, of a design measured twice the newest. */
+/** The designs that have a time and no wrong result; the newest one where a design was measured twice. */
 export function comparableDesigns({ records }: MeasuredSweep): readonly ComparableDesign[] {
   const designs = new Map<number, ComparableDesign>();
   for (const record of records) {

@@ -9,7 +9,7 @@ import { kindText } from '../runs/runs.ts';
  * place writes and reads it, so that both come back through the same procedures.
  */
 
-/** What a measured run's `study` column holds, beside the study of its sweep where it has one. */
+/** What a measured run's `study` column holds besides the study of its sweep. */
 export interface MeasuredRunStudy {
   readonly measuring: {
     readonly request: MeasuringRequest;
@@ -18,7 +18,7 @@ export interface MeasuredRunStudy {
   };
 }
 
-/** What the store keeps of one measured case beside what has a column of its own. */
+/** What the store keeps of one measured case besides its own columns. */
 export type MeasuredCaseDetail = Omit<CaseResult, 'timesMs' | 'correct' | 'failure'>;
 
 /** Where the designs of a measured run came from, and who measured them. */
@@ -37,7 +37,7 @@ export function measurementRecord(measured: CaseResult, origin: MeasuredOrigin):
     benchmark === 'unit-loop' ? parameters : benchmark === 'external' ? (parameters.linked ?? null) : null;
   return {
     sourceRunId: ofSweep && origin.sourceRunId,
-    // An index means something only beside the sweep that it counts in.
+    // An index has a meaning only with the sweep that it counts in.
     designIndex: ofSweep && origin.sourceRunId !== null ? ofSweep.designIndex : null,
     predictedMs: ofSweep && ofSweep.predictedMs,
     deviceId: origin.deviceId,

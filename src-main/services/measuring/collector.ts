@@ -15,9 +15,9 @@ interface Gathered extends GatheredCase {
 /** Puts the records of a running measurement together, case by case, and says when a case has all it will get. */
 export interface CaseCollector {
   /**
-   * The cases that are complete now. A case is when it failed, and when it has every launch that counts (or values,
-   * where it has no launches) and another case is spoken of: its check may come last. Programs may take cases in turn.
-   * Fails with `bad-input` on a case that is not expected.
+   * The cases that are complete now. A case is complete when it has failed, or when it has every launch that counts (or
+   * values, where it has no launches) and records of another case follow, because its check may come last. Programs may
+   * alternate between cases. Fails with `bad-input` on a case that is not expected.
    */
   take(record: CaseRecord): Result<readonly CaseResult[]>;
   /** What is complete when nothing more comes, however the program ended. */

@@ -73,8 +73,8 @@ export function scriptProgram(file: string, args: readonly string[], cwd: string
 }
 
 /**
- * Runs a program and hands over its records one by one, in order. The next one waits for the promise, so that whatever
- * was handed over is dealt with when this resolves. Never rejects but for a bug in `take`.
+ * Runs a program and hands over its records one by one, in order. The next record waits for the promise, so everything
+ * handed over is dealt with when this resolves. Only a bug in `take` makes it reject.
  */
 export async function runProgram(
   program: Program,

@@ -76,8 +76,8 @@ export function targetBackend(asked: string): Result<BenchBackend> {
 type Here = Pick<Context, 'pool' | 'programs'>;
 
 /**
- * Measures a plan on a target: of this machine, or of an agent (`cuda:0@HOST`). The failure is of what comes before the
- * program.
+ * Measures a plan on a target of this machine or of an agent (`cuda:0@HOST`). Fails where something goes wrong before
+ * the program starts.
  */
 export function measureOn(
   context: Context,

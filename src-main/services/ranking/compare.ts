@@ -72,7 +72,7 @@ export function compareDevices(view: RunView, designIndex?: number): Result<Devi
   });
 }
 
-/** A row with the range of its time, of which inputs are as they stand. */
+/** A row with the range of its time, for the inputs as stated. */
 function ranged(device: Device, row: RankRow): RankRow {
   const { error, startMs } = expectedTimes(device, row.kind);
   const { lowMs, highMs } = timeRange(row.predictedMs, startMs, [error]);

@@ -13,11 +13,11 @@ import { measuredTime } from '../measured/times.ts';
 /** Times of a sweep's designs played event by event. */
 export interface SimulatedDesigns {
   readonly times: ReadonlyMap<number, SimulatedTime>;
-  /** Design indices by simulated mean; of equal means in the order of the designs. */
+  /** Design indices by simulated mean; equal means keep the order of the designs. */
   readonly order: readonly number[];
 }
 
-/** What a saved simulation keeps beside its times. */
+/** What a saved simulation keeps besides its times. */
 export interface SimulationDetail {
   readonly lowMs: number;
   readonly highMs: number;
@@ -46,7 +46,7 @@ export function simulatedTime(record: SimulationOfRun): SimulatedTime {
   };
 }
 
-/** @param records oldest first: of a design simulated twice the newest counts */
+/** @param records oldest first; the newest counts where a design was simulated twice */
 export function simulatedDesigns(records: readonly SimulationOfRun[]): SimulatedDesigns {
   const times = new Map<number, SimulatedTime>();
   for (const record of records) if (record.designIndex !== null) times.set(record.designIndex, simulatedTime(record));
@@ -62,15 +62,15 @@ export async function loadSimulatedDesigns(store: StoreClient, sweepRunId: numbe
 /** Times of a sweep's designs measured on the very device of their rows. */
 export interface MeasuredDesigns {
   readonly times: ReadonlyMap<number, MeasuredDesignTime>;
-  /** Design indices by measured median; of equal medians in the order of the designs. */
+  /** Design indices by measured median; equal medians keep the order of the designs. */
   readonly order: readonly number[];
 }
 
 /**
- * What a ranking may show of measurements. A row is of one device, and only a measurement on that device says how long
- * it takes there: the devices are held to be the same by their names (`isSameDevice`). Whatever else was measured stays
- * in the comparison of its run, where both devices are named. Designs with a wrong result have no time.
- * @param records oldest first: of a design measured twice the newest counts
+ * What a ranking may show of measurements. A row is about one device, and only a measurement on that device says how
+ * long it takes there. Devices count as the same by their names (`isSameDevice`). All other measurements stay in the
+ * comparison of their run, which names both devices. Designs with a wrong result have no time.
+ * @param records oldest first; the newest counts where a design was measured twice
  */
 export function measuredDesigns(
   records: readonly MeasurementOfRun[],

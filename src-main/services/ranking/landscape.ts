@@ -70,7 +70,7 @@ export function landscapeAxes(view: RunView): readonly {
 interface MapFrame {
   readonly x: number;
   readonly y: number;
-  /** Values of each axis, of launches only those that the devices on the map have. */
+  /** Values of each axis. Launches are only those that the devices on the map have. */
   readonly counts: readonly number[];
   readonly texts: (axis: number) => readonly string[];
   readonly first: number;

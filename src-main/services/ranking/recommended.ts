@@ -53,7 +53,7 @@ export function pickRule({ kind }: Device): string {
   return kind === 'cpu' ? CORES_RULE : PICK_RULE;
 }
 
-/** What the times of a run on one of its devices are made from, of all its implementations or of one. */
+/** The inputs from which times of a run on one device are made, for all its implementations or for one. */
 export function runInputs(
   { study: { study }, ranking }: RunView,
   device: Device,

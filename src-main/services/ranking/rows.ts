@@ -181,8 +181,8 @@ export function predictedRow(
 }
 
 /**
- * What ordering the units before the launch takes of a valid design's predicted time, ms. Measurements time the kernel
- * alone, so a measured time stands beside the predicted one less this.
+ * The part of a valid design's predicted time, ms, that ordering the units takes before the launch. Measurements time
+ * the kernel alone, so measured times compare with the predicted time less this.
  */
 export function orderingMs(view: Pick<RunView, 'predictor'>, design: number): number {
   return balancingTimeOf(view.predictor, design);

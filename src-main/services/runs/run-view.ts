@@ -48,7 +48,7 @@ export interface RunViews {
   read<T>(runId: number, read: (view: RunView) => Result<T> | Promise<Result<T>>): Promise<Result<T>>;
   /** Forgets a run: it changed or was deleted. */
   drop(runId: number): void;
-  /** Forgets what was simulated and measured, of all runs; it is read again when it is needed. */
+  /** Drops the simulated and measured findings of all runs. They are read again on demand. */
   dropFindings(): void;
 }
 

@@ -30,7 +30,7 @@ import { APP_VERSION, MODEL_VERSION, SIMULATOR_VERSION } from '../app/version.ts
  * own that remembers what it was asked for, so that a resumed run simulates only the designs that are missing.
  */
 
-/** What a `simulate` run's `study` column holds beside the study of its sweep. */
+/** What a `simulate` run's `study` column holds besides the study of its sweep. */
 interface SimulationStudy extends RunStudy {
   readonly simulation: {
     readonly sourceRunId: number;
@@ -298,7 +298,7 @@ export function predictionAgreement(rows: readonly SimulatedDesign[]): {
   };
 }
 
-/** What one `simulate` run found, of the designs of its sweep. */
+/** What one `simulate` run found about the designs of its sweep. */
 export async function ownSimulations(context: Context, runId: number): Promise<Result<SimulatedDesigns>> {
   const records = await context.store.listSimulations(runId);
   return records.ok ? ok(simulatedDesigns(records.value.map((record) => ({ ...record, runId })))) : records;

@@ -142,7 +142,7 @@ function resolved(law: LengthLaw, lengths: Float64Array | null, note?: string): 
   };
 }
 
-/** Lengths of which a preview shows the order: of more it would delay other requests. */
+/** The most lengths whose order a preview shows. More would delay other requests. */
 const MAX_PREVIEWED_LENGTHS = 2 ** 20;
 const STRIP_STRETCHES = 120;
 const ORDER_GROUP_SIZES = [1, 2, 4, 8, 16, 32, 64];

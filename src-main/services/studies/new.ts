@@ -48,7 +48,7 @@ export async function writeNewStudy(
   return saved.ok ? ok({ units, mean, max }) : saved;
 }
 
-/** A file may be named as it is, as seen from here; in the study its path is beside the study. */
+/** A file may be named by its path from here. In the study its path starts at the study. */
 function workloadText(lengths: string, folder: string): string {
   const [, kind, path, columns = ''] = /^(?:(file|mtx):)?([^#]*)(#.*)?$/s.exec(lengths)!;
   if (!existsSync(path)) return lengths;

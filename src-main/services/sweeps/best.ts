@@ -24,8 +24,8 @@ function openLanes(lanes: number, controller: AbortController) {
   const { signal } = controller;
   let failure: Failure | null = null;
   /**
-   * Runs a task for each part that `next` names, so many at a time, until it names none, the run is
-   * cancelled or a task fails.
+   * Runs a task for each part that `next` names, several at a time, until it names none, the run is cancelled or a task
+   * fails.
    */
   const inParts = async <Part, Found>(
     next: () => Part | undefined,
@@ -124,7 +124,7 @@ export function runBest(context: Context, run: RunRecord, plan: SweepPlan, wante
     return { ...columns, designs, predicted, picked };
   };
 
-  /** The design that the rule of the pick comes to, of all of the fastest device up to a time. */
+  /** The design that the rule picks among all of the fastest device up to a time. */
   const pick = async (next: () => number | undefined, fastest: number, limitMs: number): Promise<number | null> => {
     const perDevice = size / plan.axes.devices.length;
     const first = Math.floor(fastest / perDevice) * perDevice;

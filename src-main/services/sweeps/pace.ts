@@ -21,7 +21,7 @@ export function withSweep(known: readonly FinishedSweep[], finished: FinishedSwe
     : known;
 }
 
-/** Designs per ms of the largest run, where starting takes the smallest part of the time; of equal runs, the last. */
+/** Designs per ms of the largest run, in which starting takes the smallest share; the last one of equal runs. */
 export function designsPerMs(known: readonly FinishedSweep[]): number {
   let largest: FinishedSweep | null = null;
   for (const one of known) if (one.designs >= (largest?.designs ?? 0)) largest = one;

@@ -92,8 +92,8 @@ export async function prepareStudy(context: Context, located: LocatedStudy): Pro
 }
 
 /**
- * Opens a run for a prepared study and starts predicting. @param best so many designs alone, the best; all where it is
- * left out
+ * Opens a run for a prepared study and starts to predict.
+ * @param best how many of the best designs are kept; all if left out
  */
 export async function startSweep(
   context: Context,
@@ -204,7 +204,7 @@ export function runSweep(
     }
   };
 
-  /** The fastest design of the run, in words; of an earlier attempt too, where there was one. */
+  /** The fastest design of the run in words, including earlier attempts. */
   const bestOf = async (found: typeof best): Promise<BestDesign | null> => {
     const predictor = createPredictor(plan);
     let timeMs = found?.timeMs ?? Infinity;
@@ -239,8 +239,8 @@ export function runSweep(
 }
 
 /**
- * Tasks for each of some workers. Neighbours need the same orders and laws, so a worker takes a stretch of them, and
- * then the last ones of whoever has most left.
+ * Deals tasks out to workers. Neighbours need the same orders and laws, so each worker takes a stretch of them, and
+ * later the last tasks of the worker with the most left.
  */
 function contiguousQueues<T>(tasks: readonly T[], workers: number): T[][] {
   const each = tasks.length / workers;

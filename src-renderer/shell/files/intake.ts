@@ -16,8 +16,8 @@ const RESULTS = /\.(db|sqlite3?|jsonl|ndjson)(\.gz)?$/i;
 const SPREADSHEET = /\.(xlsx?|xlsm|ods|numbers)$/i;
 
 /**
- * Takes a file: a study is opened, lengths become the workload (of a table the person chooses the columns), measured
- * results become a run, and what a file says of a kernel is shown beside the kernel profile.
+ * Imports a file. A study is opened, lengths become the workload (the person chooses the columns of a table), measured
+ * results become a run, and facts about a kernel are shown next to the kernel profile.
  */
 export async function takeFile(app: App, file: File): Promise<void> {
   const refuse = (message: string) =>

@@ -64,7 +64,7 @@ export function suggestChoice({ columns, records, header, delimiter }: TableSumm
     return { meaning: 'target', length: 0, weight: 1 };
   const counts = at(COUNT_WORDS, wholes);
   const others = wholes.filter((i) => i !== counts);
-  // Each length once, beside how many units have it.
+  // Each length appears once, with the number of units that have it.
   if (counts !== undefined && others.some((i) => columns[i].distinct === records))
     return { meaning: 'count', length: best(others), weight: counts };
   return { meaning: 'unit', length: best(varied.length > 0 ? varied : wholes), weight: null };

@@ -31,7 +31,7 @@ export interface CompareRow {
   readonly better: 'higher' | 'lower' | 'none';
   /** What stands small under the cells: the range of a time. */
   readonly ranges?: readonly string[];
-  /** What stands beside the cells instead of the change against the reference. */
+  /** Text next to the cells, instead of the change against the reference. */
   readonly beside?: readonly string[];
 }
 
@@ -294,7 +294,7 @@ const RANGE_HINT = 'Under it its 90 % range by measured kernels of its kind on t
 
 const rangeText = ({ rangeMs }: RankRow): string => (rangeMs ? timeRange(...rangeMs) : '');
 
-/** The best time of an implementation on each device, and beside it how much longer it takes than the fastest there. */
+/** The best time of an implementation on each device, and how much longer it takes than the fastest one there. */
 function implementationRow(name: string, compared: readonly Compared[]): CompareRow {
   const own = compared.map(({ entry }) => entry?.byImplementation.find(({ design }) => design.implementation === name));
   return {

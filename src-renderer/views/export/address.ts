@@ -4,7 +4,7 @@ import { choiceField, flagField, numberField } from '../../state/location.svelte
 /** How many of the best designs go into a table. */
 export const ROW_LIMITS = ['20', '100', '1000', '10000', '100000', 'all'] as const;
 
-/** Designs of a table, of so many; saving one streams it, and only its first part is made for the preview. */
+/** Rows of a table. Saving streams all of them; the preview makes only the first part. */
 export const rowLimit = (rows: (typeof ROW_LIMITS)[number]): number => (rows === 'all' ? MAX_LISTED : Number(rows));
 
 export const exportAddress = {

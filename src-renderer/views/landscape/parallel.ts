@@ -43,7 +43,7 @@ const NUMBER = new Intl.NumberFormat('en-US', { maximumFractionDigits: 1 });
 
 const shortText = (text: string) => text.replace('dynamic-fetch', 'fetch');
 
-/** The number that a value of an axis is; `none`, of caps, is more than any. */
+/** Values of an axis as numbers; the cap `none` is above any number. */
 function numbersOf(id: string, categories: readonly string[]): readonly number[] {
   return axisLabels(id, categories).map((text) =>
     (text === 'none' && id === 'registerCap') || (text === 'row' && id === 'blockWidth')

@@ -3,7 +3,7 @@ import { choiceField, flagField, numberField, textField } from '../../state/loca
 import { MEASURED_COLUMNS } from './rows.ts';
 import { CHOICES } from './setup.ts';
 
-/** `setup` is a tab of its own only where the window is narrow; else it stands beside the others. */
+/** `setup` is a tab of its own in a narrow window only; else it stands next to the others. */
 export const MEASURE_TABS = ['result', 'calibrate', 'tune', 'setup'] as const;
 
 /** What a link to a measurement reopens. `run` names the sweep, so the measurement has a name of its own. */

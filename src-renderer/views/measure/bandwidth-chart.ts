@@ -14,7 +14,7 @@ import {
 import type { ChartTheme } from '../../charts/theme.svelte.ts';
 import { NBSP, count, counted, fixed, plain } from '../../format/numbers.ts';
 
-/** Beyond so many cores every few are written. */
+/** Beyond this many cores only some ticks have labels. */
 const MAX_TICKS = 16;
 
 /** Measured bandwidth by cores, with 95 % intervals, beside that of one core times their number, up to that of all. */

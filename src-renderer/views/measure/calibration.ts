@@ -97,7 +97,7 @@ export function verdict(profile: CalibrationProfile): string {
   return `On designs left out of the fit, the median error falls from ${percent(before.medianError)} to ${percent(heldOut.medianError)} (${heldOut.folds} folds).${kept}`;
 }
 
-/** The profile to show beside a run: the one asked for, else the newest made from it. */
+/** The profile to show with a run: the chosen one, else the newest made from it. */
 export function shownProfile(
   profiles: readonly SavedProfile[],
   wanted: number | null,

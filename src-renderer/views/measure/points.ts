@@ -1,7 +1,7 @@
 import type { MeasuredCase, MeasuringComparison, MeasuringDetail } from '../../../src-main/contract/measuring.ts';
 import type { Design } from '../../../src-workers/domain/design.ts';
 
-/** One measured design beside its prediction, as chart, table and inspector show it. */
+/** One measured design and its prediction, for chart, table and inspector. */
 export interface MeasuredPoint {
   readonly designIndex: number;
   readonly design: Design;

@@ -24,7 +24,7 @@ export function launches({ timesMs, warmUpMs }: MeasuredTime): readonly Launch[]
   }));
 }
 
-/** The scale reaches at most so many times the median; launches beyond are drawn at its edge. */
+/** The scale reaches this many times the median. Slower launches are drawn at its edge. */
 const REACH = 2;
 
 /** The range the plot of launches shows, ms. */

@@ -21,7 +21,7 @@ export interface ScatterInput {
   /** Drawn in this order, so that the last lie on top. */
   readonly points: readonly MeasuredPoint[];
   readonly scale: number;
-  /** The model's first so many are marked. */
+  /** How many of the model's first designs are marked. */
   readonly top: number;
   /** Design that is selected. */
   readonly selected: number | null;
@@ -34,7 +34,7 @@ export interface ScatterInput {
 
 /** Beyond this many, intervals are drawn for the selected design alone. */
 const MAX_BARS = 400;
-/** Wider than this, the legend stands beside the title of the axis instead of below it. */
+/** Beyond this width the legend stands next to the axis title instead of below it. */
 const WIDE_PX = 460;
 
 /** Where the points lie: also for what finds the one nearest to the pointer. */

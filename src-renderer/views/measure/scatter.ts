@@ -52,7 +52,9 @@ export function scatterFrame(
   };
 }
 
-/** Predictions farther apart than this factor, e.g. of a GPU and of a software device, share no frame. */
+/**
+ * Predictions that are farther apart than this factor, such as those of a GPU and a software device, share no frame.
+ */
 const SHARED_SCALE = 4;
 
 /**

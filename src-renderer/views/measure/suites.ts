@@ -10,7 +10,7 @@ import { median } from '../../../src-workers/numeric/statistics.ts';
 import { bytes, count, plain } from '../../format/numbers.ts';
 import { isSameDevice } from './setup.ts';
 
-/** A value of a case as one number: of several the median. Null where there is none. */
+/** A value of a case as one number, the median of several; `null` where there is none. */
 export function valueOf(each: MeasuredCase, name: string): number | null {
   const value = each.values[name];
   if (value === undefined) return null;
@@ -79,7 +79,7 @@ export interface MatrixPowerRow {
   readonly modelMean: number | null;
 }
 
-/** Measured losses beside the model's; `laws` by the text of their grammar, as far as they are known. */
+/** Measured and modelled losses; `laws` has the known laws by their text. */
 export function matrixPowerRows(
   cases: readonly MeasuredCase[],
   laws: Readonly<Record<string, LengthLaw>>,

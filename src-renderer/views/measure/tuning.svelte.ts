@@ -20,7 +20,7 @@ export interface TuningRequest {
 export const tuningKey = ({ runId, deviceId, target }: TuningRequest['asked']): string =>
   `${runId} ${deviceId ?? ''} ${target}`;
 
-/** The one tuning that this page drives. Outlives the view, so that one can look elsewhere meanwhile. */
+/** The one tuning that this page runs. It outlives the view, so that one can look elsewhere meanwhile. */
 class Tuning {
   #key = $state<string | null>(null);
   #running = $state(false);

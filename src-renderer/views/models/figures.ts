@@ -19,7 +19,7 @@ export interface SimulatedLoss extends LossComparison {
   readonly simulatedMean: number;
 }
 
-/** Fig. 2 of Swatman et al. 2022: the model's distribution of the loss beside that of sampled groups. */
+/** Fig. 2 of Swatman et al. 2022: the model's distribution of the loss next to that of sampled groups. */
 function lossDistribution({ law, n, seed }: { law: LawId; n: number; seed: number }): SimulatedLoss {
   const lengths = lawOf(law);
   const draw = lengthSampler(lengths);

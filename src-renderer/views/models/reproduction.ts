@@ -1,7 +1,7 @@
 import type { ReproductionRow, ReproductionTable } from '../../../src-workers/domain/reproduction.ts';
 import type { ModelPage } from './page.ts';
 
-/** Tables of one page, of all that were reproduced. */
+/** The reproduced tables of one page. */
 export function tablesOf(
   { tables }: Pick<ModelPage, 'tables'>,
   all: readonly ReproductionTable[],

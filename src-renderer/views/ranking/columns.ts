@@ -16,7 +16,7 @@ export type ColumnId =
   | 'occupancyChange' | 'split' | 'alongBlock' | 'reason' | 'simulatedMs' | 'simulatedChange' | 'replications' | 'measuredMs'
   | 'measuredChange' | 'regret' | 'chance'; // prettier-ignore
 
-/** What a cell's text may depend on beside its row. */
+/** What a cell's text may depend on besides its row. */
 export interface CellContext {
   readonly baseline: RankRow | null;
   /** Decimals of times: the same in the whole column. */
@@ -153,8 +153,8 @@ export interface Placed {
 }
 
 /**
- * The columns that fit into a width, in their order, and their widths: those with the highest `drop` go first, but for
- * the one the list is sorted by, and what is left over is spread over the rest.
+ * The columns that fit into a width, in their order, and their widths. Those with the highest `drop` go first, except
+ * for the sorted one, and the remaining width is spread over the rest.
  */
 export function placeColumns(
   columns: readonly Column[],

@@ -12,7 +12,7 @@ export interface ListInput {
   readonly runId: number;
   readonly filter: RankFilter;
   readonly sort: { readonly column: RankColumn; readonly descending: boolean };
-  /** Designs that differ in nothing that matters are one row, but for those of the `opened`. */
+  /** Designs that differ in nothing that matters share a row, except for those of the `opened` groups. */
   readonly groups: true;
   readonly opened: readonly number[];
 }
@@ -33,7 +33,7 @@ const SETTLED_AFTER_MS = 70;
 const SLOW_AFTER_MS = 200;
 
 interface Summary {
-  /** Designs that pass the filter, of how many in the run; and rows of the list. */
+  /** Designs that pass the filter. */
   readonly matching: number;
   readonly total: number;
   readonly listed: number;

@@ -34,7 +34,7 @@ export function nextToSimulate(
     .map((row) => row.designIndex);
 }
 
-/** What simulating so many designs will take, from the newest simulation that has ended; empty where there is none. */
+/** How long simulating this many designs takes, by the newest finished simulation; empty where there is none. */
 export function simulationCost(runs: readonly RunSummary[], designs: number): string {
   const last = runs.find(({ kind, state, valid }) => kind === 'simulate' && state === 'complete' && valid > 0);
   return last ? `about ${duration((last.elapsedMs / last.valid) * designs)}` : '';
@@ -66,7 +66,7 @@ export interface StripScale {
   readonly highMs: number;
 }
 
-/** A strip plot's scale reaches so many times the fastest replication; a design beyond it says so. */
+/** A strip plot's scale reaches this many times the fastest replication. A slower design says so. */
 const STRIP_SPAN = 1.25;
 
 /** One scale for the whole column, from the fastest to the slowest replication or prediction that is not far slower. */

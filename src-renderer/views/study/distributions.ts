@@ -12,13 +12,13 @@ import {
 } from '../../../src-workers/models/workload/laws.ts';
 import { counted, plain } from '../../format/numbers.ts';
 
-/** What a law is made of: `956 distinct lengths`; of an endless one also how little of it is left out. */
+/** Describes the support of a law: `956 distinct lengths`, and for an endless law how little is left out. */
 export function supportText({ support, truncatedMass }: Pick<LengthLaw, 'support' | 'truncatedMass'>): string {
   const lengths = counted(support.length, 'distinct length');
   return truncatedMass > 0 ? `${lengths}, ${plain(truncatedMass, 1)} of the units longer and left out` : lengths;
 }
 
-/** One number of a distribution, as a slider offers it; the field beside the slider takes any value the law takes. */
+/** One number of a distribution, as a slider offers it. The field next to it takes any value that the law takes. */
 export interface DistributionParameter {
   readonly symbol: string;
   readonly help: string;

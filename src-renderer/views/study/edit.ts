@@ -48,7 +48,7 @@ export function withGiven<Field extends KernelField>(
 ): Study {
   return withOrigin(withKernel(study, { [field]: value }, at), field, 'given', at);
 }
-/** The study with a number of a kernel set by a person: of a phase its instructions. */
+/** The study with a number of a kernel as set by a person; for a phase its instructions. */
 export function withNumber(study: Study, field: KernelNumber, value: number, at: KernelPlace = null): Study {
   if (!isPhase(field)) return withGiven(study, field, value, at);
   const { chainInstructions, ...phase } = phaseOf(study, field, at);
@@ -177,7 +177,7 @@ function freeName(name: string, taken: readonly StudyImplementation[]): string {
   for (let i = 2; is(free); i += 1) free = `${stem} ${i}`;
   return free;
 }
-/** The study with one more implementation, the last. The first one that is added stands beside the kernel as it was. */
+/** The study with one more implementation, the last. The first addition keeps the kernel as another implementation. */
 export function withNewImplementation(study: Study): Study {
   const { name } = study.kernel;
   const before = study.implementations ?? [{ name, kernel: {} }];

@@ -16,7 +16,7 @@ export interface KernelField {
   readonly integer: boolean;
   /** The size of a memory, bytes. */
   readonly memory: boolean;
-  /** Where a slider beside the field ends. */
+  /** Where the field's slider ends. */
   readonly slider: number | null;
 }
 

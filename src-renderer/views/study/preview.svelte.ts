@@ -114,7 +114,7 @@ export class Preview {
     $effect(() => () => this.#worker.terminate());
   }
 
-  /** 5th to 95th percentile of the loss by group size, of the last law that was finished. */
+  /** 5th to 95th percentile of the loss by group size, for the last finished law. */
   get band(): readonly Band[] {
     return this.#band;
   }
@@ -127,8 +127,8 @@ export class Preview {
 
   /**
    * Loss and lane cost of every way to split a thread group of `width` lanes. Each lane of a unit takes φ(u) of its
-   * iterations where they are split, and ⌈length / u⌉ where they are dealt, and runs what stands beside the iterations;
-   * other instructions count as those of an iteration.
+   * iterations where they are split and ⌈length / u⌉ where they are dealt, and runs the other phases besides. Other
+   * instructions count as those of an iteration.
    */
   rows(width: number, kernel: Study['kernel']): GroupRow[] {
     const { law } = this;

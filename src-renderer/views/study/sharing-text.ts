@@ -29,9 +29,9 @@ export function sharingCostText(fraction: number, kernel: Kernel): string {
 type Lanes = Pick<GroupRow, 'threadsPerUnit' | 'unitsPerGroup' | 'laneCost'>;
 
 /**
- * What the lane costs say, beside the recommendation: the cheapest mapping for the lanes alone, the next one, and how
- * the recommended one stands to it. Its time counts more than lanes, so that both may differ.
- * @param recommended threads per unit of the recommended design; null while none is known
+ * What the lane costs say compared with the recommendation: the cheapest mapping for the lanes alone, the next one, and
+ * where the recommended one stands. Its time counts more than lanes, so both may differ.
+ * @param recommended threads per unit of the recommended design; `null` while none is known
  */
 export function laneWords(rows: readonly Lanes[], recommended: number | null, say: Term) {
   const [best, next] = [...rows].sort((a, b) => a.laneCost - b.laneCost);

@@ -7,7 +7,7 @@ import { CONTENTION_MODELS, contentionMs, staircaseMs, type ContentionModel } fr
 import { median, medianInterval } from '../../numeric/statistics.ts';
 import { caseShares } from './shares.ts';
 
-/** What measured contention says: bandwidth by active cores, and every model beside measured unbalanced work. */
+/** What measured contention shows: bandwidth by active cores, and every model against measured unbalanced work. */
 
 /** A measured case; cases of other benchmarks, and cases without a time, are left out of every analysis. */
 export type MeasuredContentionCase = Pick<CaseResult, 'case' | 'timesMs' | 'values'>;
@@ -89,9 +89,9 @@ export function contentionFromStream(cases: readonly MeasuredContentionCase[]): 
 }
 
 /**
- * Every model beside every unbalanced case. A case on P cores is held against the machine as if it had these P only: β,
- * and for ρ the highest bandwidth of up to P cores, as measured. The staircase runs over the measured curve, both
- * two-phase forms with K = ⌈ρ/β⌉. Cases on more cores than the curve reaches are left out.
+ * Compares every model with every unbalanced case. The machine counts as having only the P cores of the case: β, and
+ * for ρ the highest measured bandwidth of up to P cores. The staircase runs over the measured curve, both two-phase
+ * forms with K = ⌈ρ/β⌉. Cases on more cores than the curve reaches are left out.
  */
 export function compareContention(
   { curve }: Pick<MeasuredBandwidths, 'curve'>,
@@ -164,7 +164,7 @@ export function contentionAnalysis(cases: readonly MeasuredContentionCase[]): Re
   });
 }
 
-/** A thread that is alone on its core is there all the time, but for interrupts and the start of a launch. */
+/** A thread alone on its core runs all the time, except for interrupts and the start of a launch. */
 const UNDISTURBED_FRACTION = 0.95;
 
 /**

@@ -5,7 +5,7 @@ import { MAX_MEMORY_BYTES } from './shares.ts';
 export const ASSUMED_CACHE_BYTES = 64 * 2 ** 20;
 /** STREAM's own rule: arrays of at least four times the last cache. */
 const CACHES = 4;
-/** Below this the start of the threads is no longer small beside the time. */
+/** With fewer bytes, starting the threads takes a noticeable share of the time. */
 const MIN_BYTES = 256 * 2 ** 20;
 /** The part of the memory, and of what is free of it, that is used: some is left for everything else. */
 const MEMORY_FRACTION = 0.9;

@@ -100,10 +100,10 @@ function dot(): AssembledFunction {
 export const STREAMED_ROWS = 4;
 
 /**
- * The first part of neighbouring rows of a packed lower triangle times a vector, side by side: from one stream of reads
- * alone a core does not get all the bandwidth that it can draw. The first row has `bytes`, each other 8 more than the
- * one before. Of each, the whole passes of `UNROLLED_BYTES` that the first row has are multiplied; the sums, in that
- * order, go to `y`.
+ * Multiplies the first part of neighbouring rows of a packed lower triangle by a vector, side by side, because a single
+ * stream of reads does not use all the bandwidth of a core. The first row has `bytes`, and each further row 8 more.
+ * Each row is multiplied for the whole passes of `UNROLLED_BYTES` that the first row has. The sums go to `y` in that
+ * order.
  */
 function dotRows(): AssembledFunction {
   const [first, x, y, bytes] = [0, 1, 2, 3].map(local);

@@ -88,10 +88,10 @@ export interface DesignShares {
 }
 
 /**
- * Shares of a design of a CPU: every core gets as large a part of a pass as its prediction gives it of all bytes
+ * Shares of a design of a CPU. Every core gets the share of a pass that its prediction gives it of all bytes
  * (`sweep/cpu.ts`), to the nearest `PASS_ELEMENTS`. A design that moves less than a pass is copied until it fills one,
- * one that moves more takes several passes. Moved by the triad, which is what the bandwidths of its prediction were
- * measured with.
+ * and one that moves more takes several passes. The triad moves the bytes, because the bandwidths of the prediction
+ * were measured with it.
  *
  * Fails with `unsupported` on a design of a GPU, of more threads than can run at once, or of no bytes.
  */

@@ -13,7 +13,7 @@ import { runTool } from '../tool.ts';
 export interface CudaCompilation {
   /** Path of nvcc; with `hip` that of hipcc. */
   readonly nvcc: string;
-  /** For AMD's devices, with thread groups of so many lanes. */
+  /** For AMD's devices, with thread groups of this many lanes. */
   readonly hip?: { readonly threadGroupWidth: number };
   /** Folder of the CUDA sources. */
   readonly sources: string;

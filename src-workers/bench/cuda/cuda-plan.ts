@@ -25,7 +25,7 @@ export interface CudaObject {
   readonly name: string;
   /** File among the CUDA sources. */
   readonly source: string;
-  /** Flags beside those of all objects; plain words. */
+  /** Flags besides those of all objects, as plain words. */
   readonly flags: readonly string[];
 }
 

@@ -5,7 +5,7 @@ import { fail, ok, type Result } from '../../domain/result.ts';
 const OPENING = /[([{]/;
 const CLOSING = /[)\]}]/;
 
-/** The text with other characters for its strings and for what system headers have, of the same length. */
+/** The text with its strings, and what comes from system headers, replaced by other characters of the same length. */
 function ownCode(preprocessed: string): string {
   let own = true;
   return preprocessed

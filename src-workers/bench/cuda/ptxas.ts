@@ -7,7 +7,7 @@ export interface KernelUsage {
   /** Such as `sm_90`. */
   readonly architecture: string;
   readonly registersPerThread: number;
-  /** Shared memory fixed at compile time, of a block. */
+  /** Shared memory of a block that is fixed at compile time. */
   readonly sharedMemoryBytes: number;
   readonly stackBytes: number;
   readonly spillStoreBytes: number;

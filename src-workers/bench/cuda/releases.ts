@@ -44,7 +44,7 @@ const before = (a: string, b: string): boolean => a.localeCompare(b, 'en', { num
 const lastRelease = (capability: number): string | null =>
   LAST_RELEASES.find(([upTo]) => capability <= upTo)?.[1] ?? null;
 
-/** Compute capabilities of which a release is known to have a compiler; empty for a release that is not known. */
+/** Compute capabilities that a release can compile for; empty for an unknown release. */
 export function knownByRelease(release: string): readonly number[] {
   if (before(release, '7.0')) return [];
   return Object.entries(FIRST_RELEASES).flatMap(([capability, first]) => {

@@ -113,7 +113,7 @@ function architectureFor({ known }: Toolkit, capability: number): string | null 
   return older.length > 0 ? `compute_${Math.max(...older)}` : null;
 }
 
-/** Chooses the toolkit that knows most of the GPUs; of equal ones, the first. */
+/** Chooses the toolkit that knows most of the GPUs; the first one of equals. */
 export function chooseToolkit(toolkits: readonly Toolkit[], capabilities: readonly number[]): ToolkitChoice {
   if (capabilities.length === 0) return { nvcc: toolkits[0].nvcc, architectures: ['native'], lacking: [] };
   const choices = toolkits.map((toolkit) => {

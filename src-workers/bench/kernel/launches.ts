@@ -43,7 +43,7 @@ export function unitLaunches(
 
 type Classes = NonNullable<Design['classes']>;
 
-/** The class of a length; -1: of none, beyond the last. */
+/** The class of a length; −1 beyond the last class. */
 const classOf = (classes: Classes, length: number): number =>
   classes.findIndex(({ upTo }) => length <= (upTo ?? Infinity));
 

@@ -188,7 +188,7 @@ function wrongText(
     : null;
 }
 
-/** The digest that most designs have, of equally many the one that came first. */
+/** The digest that most designs have; the first one where several are equally frequent. */
 function majority(digests: readonly string[]): Reference {
   const tally = new Map<string, number>();
   for (const digest of digests) tally.set(digest, (tally.get(digest) ?? 0) + 1);

@@ -40,10 +40,10 @@ const FIELDS = {
 } as const;
 
 /**
- * Reads what a program printed: lines of JSON objects with the fields above, and any other lines, which are passed
- * over. Later lines replace what earlier ones say, but for times, which add up, and a result that is wrong once, which
- * stays wrong. Fails with `bad-input` on a field of the wrong kind, and where there is no time.
-
+ * Reads what a program printed: lines of JSON objects with the fields above. Other lines are skipped. Later lines
+ * replace earlier ones, except for times, which add up, and a wrong result, which stays wrong. Fails with `bad-input`
+ * on a field of the wrong kind, and where there is no time.
+ *
  * @param timed whether there must be times
  */
 export function readOutput(stdout: string, stderr: string, timed = true): Result<ProgramOutput> {
@@ -97,7 +97,7 @@ export function exitText({ code, stdout, stderr }: ToolRun): string {
   return `The program ended with exit code ${code}${signal ? ` (${signal})` : ''}. ${lastWords(stderr, stdout)}`;
 }
 
-/** The last line that a program said, of the first of these texts that has one. */
+/** The last line of the first text that has one. */
 function lastWords(...texts: readonly string[]): string {
   const last = texts.map(lastLine).find((line) => line !== '');
   return last === undefined ? 'It printed nothing.' : `Its last line: ${shortened(last, MAX_WORDS)}`;

@@ -4,7 +4,7 @@ import type { Launch } from './launcher.ts';
 
 /** A case whose kernel is compiled and whose buffers are on the device. */
 export interface PreparedCase {
-  /** Sets up the next launch, of about this part of the work, above 0 and up to 1. */
+  /** Sets up the next launch, with about this share of the work, above 0 and up to 1. */
   launch(share: number): Launch | readonly Launch[];
   /** Before the first launch that counts. */
   begin?(): void;

@@ -46,9 +46,9 @@ export type MatrixTimes = Map<string, { lockstep?: number; independent?: number 
 
 /**
  * Powers of matrices modulo 2³², one work group per subgroup. WebGPU has no clock that a lane can read, so the times
- * are of whole launches: once both executions have been measured, the later record has the aggregate loss
- * n·T(lockstep)/T(independent), the independent launch having n groups where the other has one; and beside it the loss
- * that the lengths drawn have by themselves, which strays from the law's where there are few.
+ * are those of whole launches. Once both executions have been measured, the later record has the aggregate loss
+ * n·T(lockstep)/T(independent), where the independent launch has n times as many groups. It also has the loss of the
+ * drawn lengths themselves, which deviates from the law's where they are few.
  */
 export async function prepareMatrixPower(
   launcher: Launcher,

@@ -46,7 +46,7 @@ export interface Launcher {
   readonly device: GPUDevice;
   /** Compiled once per source, entry point (`main` where left out) and constants. */
   pipeline(source: string, of?: PipelineOptions): Promise<GPUComputePipeline>;
-  /** A storage buffer that holds `data`, or of so many bytes of zeros. */
+  /** A storage buffer that holds `data`, or that many bytes of zeros. */
   storage(data: ArrayBufferView | number): Promise<GPUBuffer>;
   /** A uniform buffer of 32 bytes: up to eight 32-bit words. */
   uniform(): GPUBuffer;

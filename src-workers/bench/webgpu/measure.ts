@@ -30,9 +30,9 @@ interface Measurement {
 
 /**
  * Measures the cases of a plan on a WebGPU device, one launch at a time, in a page or under Node alike. Records come in
- * the order of `BenchRecord`: the device, then each case's warm-ups, samples and findings, or why it failed, those of
- * cases that are held against each other in turn; `done` last.
- * After an abort, which is heeded between launches, nothing more comes; after `lost` neither.
+ * the order of `BenchRecord`: the device, then each case's warm-ups, samples and findings, or why it failed. Cases that
+ * are compared with each other alternate; `done` comes last. After an abort, which is noticed between launches, or
+ * after `lost`, nothing more comes.
  *
  * @param info of the device: see `describeWebGpu`
  * @param kernel of a plan for a person's own kernel
@@ -105,8 +105,8 @@ interface CaseUnderWay {
 }
 
 /**
- * Measures cases launch by launch in turn, so that other load of the machine affects all of them alike. One that fails
- * is left out from there on. What a case found follows its last launch.
+ * Measures cases alternately, launch by launch, so that other load of the machine affects all of them alike. A case
+ * that fails is left out from then on. What a case found follows its last launch.
  */
 async function measureInTurn(measurement: Measurement, cases: readonly BenchCase[]): Promise<void> {
   const { plan, signal, emit } = measurement;

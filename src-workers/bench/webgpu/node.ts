@@ -29,8 +29,8 @@ export function softwareDriver(env: NodeJS.ProcessEnv): string | null {
 }
 
 /**
- * What has to be added to a process's environment, before it starts, to find a software adapter in it: the driver, and
- * beside it the Vulkan loader where the system has none. `null` where there is nothing to add, or no such driver.
+ * What must be added to a process's environment, before it starts, so that it finds a software adapter: the driver, and
+ * the Vulkan loader where the system has none. `null` where nothing must be added, or where there is no such driver.
  */
 export function softwareEnvironment(env: NodeJS.ProcessEnv): Readonly<Record<string, string>> | null {
   if (process.platform !== 'linux' || env.VK_ICD_FILENAMES || env.VK_DRIVER_FILES) return null;
