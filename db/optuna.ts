@@ -16,7 +16,7 @@ export interface OptunaStudy {
 export interface OptunaTrial {
   readonly number: number;
   readonly parameters: Readonly<Record<string, number | string | boolean>>;
-  /** By objective; null where it is infinite. */
+  /** Values by objective; `null` where one is infinite. */
   readonly values: readonly (number | null)[];
   readonly failed: boolean;
   /** The design that it is, where a file of Lockstep says it: any JSON value. */

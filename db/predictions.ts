@@ -150,7 +150,7 @@ export function predictionTable(db: Database): PredictionTable {
       readRows(runId, columns, chunk);
       const known = digests.get(firstDesign);
       const rows = digestOf(columns, firstDesign, size);
-      // Where the rows are as the packed copy was, the digest itself is what was damaged.
+      // If the rows equal the packed copy, only the digest was damaged.
       if (known && !rows.equals(known) && !rows.equals(packed))
         refuse(
           'storage',

@@ -466,7 +466,7 @@ export function runsOf(statements: Statements, ownership: Ownership) {
   };
 }
 
-/** Design indices are 32-bit numbers, and the last of them stands for none. */
+/** Design indices are 32-bit numbers. The last one means none. */
 const MAX_DESIGN_INDEX = 2 ** 32 - 2;
 
 function checkDraft({ name, enumeratedCount, bestWanted, axes, devices, ...draft }: RunDraft): void {

@@ -53,7 +53,7 @@ const PAGE_ROWS = 10_000;
 
 /** The best designs. Only one page of rows is in memory at a time. */
 interface BestPages extends BestDesigns {
-  /** All rows, with the designs that each stands for where equal ones are grouped. */
+  /** All rows, each with the number of its equal designs where these are grouped. */
   allRows(): AsyncGenerator<{ readonly row: BestRow; readonly equal?: number }, void>;
 }
 

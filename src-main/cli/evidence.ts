@@ -10,8 +10,8 @@ import { readImportFile } from '../services/imports/imports.ts';
 import { EXIT_OK, percent, printJson, printTable, reportFailure, say, type Terminal } from './output.ts';
 
 /**
- * Which of the devices of some designs of a sweep, and which kinds, have no public measurements. `null` where all have,
- * or no sweep is left.
+ * Says which devices and kinds of some designs have no public measurements. `null` where all have some, or where no
+ * sweep is left.
  */
 export async function evidenceGapsOf(
   engine: Engine,

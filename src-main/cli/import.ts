@@ -14,7 +14,7 @@ export interface ImportOptions {
   readonly json?: boolean;
   readonly device?: string;
   readonly run?: string;
-  /** By name of a parameter. */
+  /** Fields of a design by the name of a parameter. */
   readonly map?: NamedParameters;
   readonly timeUnit?: 's' | 'ms' | 'us' | 'ns';
   readonly study?: string;
@@ -132,7 +132,7 @@ function withoutNotes(device: unknown): unknown {
 
 interface SavedDevice {
   readonly device: Device;
-  /** Which device had its id before, in words; null where none had. */
+  /** The device that had this id before, in words; `null` where none had. */
   readonly replaced: string | null;
 }
 

@@ -104,7 +104,7 @@ export interface UncertainDesign {
   readonly worst90: number;
 }
 
-/** An input that nobody gave, with the range of its law: 5 and 95 %. */
+/** An input without a stated value, with the range of its law: 5 and 95 %. */
 export interface UnknownInput {
   readonly input: InputFact;
   readonly range: readonly [number, number];
@@ -134,7 +134,7 @@ export interface Uncertainty {
   readonly point: UncertainDesign;
   /** The robust one first, then by expected regret; at most 40, and those asked for. */
   readonly designs: readonly UncertainDesign[];
-  /** By gain; none below 0.1 %. */
+  /** The inputs worth knowing, by gain; none below 0.1 %. */
   readonly worthKnowing: readonly WorthKnowing[];
   /** What the model cannot tell apart; null where the robust design stands out. */
   readonly separation: {

@@ -54,7 +54,7 @@ export interface ResolvedWorkload {
 export interface WorkloadOrder {
   /** Mean lengths of equal stretches, from the first unit to the last. */
   readonly strip: Float64Array;
-  /** By group size, in the order and fully sorted: total lockstep time over total work. */
+  /** Losses by group size, in the order and fully sorted: total lockstep time over total work. */
   readonly losses: readonly { readonly n: number; readonly aggregateLoss: number; readonly sortedLoss: number }[];
 }
 
@@ -175,7 +175,7 @@ export interface MeasuredDesignTime {
 
 /** One simulated design of a sweep. */
 export interface SimulatedDesign {
-  /** By simulated mean among the simulated designs of the run, from 1. */
+  /** Rank from 1 by simulated mean, among the simulated designs of the run. */
   readonly rank: number;
   /** True where its interval overlaps that of the first. */
   readonly tied: boolean;
@@ -200,10 +200,7 @@ export interface SimulationTimeline extends DrawnTimeline {
 }
 
 export interface RankRow {
-  /**
-   * By predicted time among all designs, or those of the device that was asked for, from 1; 0 where the design has none
-   * there.
-   */
+  /** Rank from 1 by predicted time, among all designs or those of the chosen device; 0 where the design has none. */
   readonly rank: number;
   /**
    * True where the time cannot be distinguished from the best of those that are ranked. Where both this design and
@@ -288,7 +285,7 @@ export interface BestDesigns {
   readonly ofImplementations: readonly BestRow[];
   /** Invalid designs by reason, largest first. */
   readonly invalid: SpaceSize['invalid'];
-  /** That only a part of the designs are predicted, in a sentence; null where all are. */
+  /** Says that only a part of the designs are predicted; `null` where all are. */
   readonly partial: string | null;
   /**
    * The design to use, with the number of designs of its device that it was picked of, by which rule, and what its time
@@ -305,9 +302,9 @@ export interface BestDesigns {
 }
 
 /**
- * `timeMs` and ranges of it go by the prediction, the one number every design has. `simulatedMs` lists the simulated
- * designs first, by their simulated mean, and then all others by their prediction; descending turns both parts round.
- * `measuredMs` does so with those measured on their device, by their median.
+ * `timeMs` and ranges of it use the prediction, the one number that every design has. `simulatedMs` lists the simulated
+ * designs first, by their simulated mean, and then all others by their prediction; a descending list reverses both
+ * parts. `measuredMs` does so with designs measured on their device, by their median.
  */
 export const RANK_COLUMNS = [
   'timeMs',

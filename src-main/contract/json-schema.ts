@@ -12,7 +12,7 @@ function jsonSchemaOf(format: GenericSchema, title: string, description: string)
     target: 'draft-2020-12',
     typeMode: 'input',
     errorMode: 'ignore',
-    // A number of a manifest, or text that stands for one.
+    // A number of a manifest, or arithmetic as text.
     overrideSchema: ({ valibotSchema, jsonSchema }) =>
       valibotSchema.type === 'custom' ? { ...jsonSchema, type: ['number', 'string'] } : undefined,
   });

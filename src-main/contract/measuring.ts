@@ -43,7 +43,7 @@ export interface Bundle {
   /** Paths of the files that were packed, and their size together, bytes. */
   readonly packed: readonly string[];
   readonly bytes: number;
-  /** Those files, or the one archive that holds them. */
+  /** The files, or the one archive that holds them. */
   readonly files: readonly { readonly path: string; readonly bytes: Uint8Array; readonly executable?: true }[];
 }
 
@@ -133,7 +133,7 @@ export interface TunedDesign {
   readonly failure: string | null;
 }
 
-/** What the measurements of a sweep say so far, and the designs to measure next. */
+/** What the measurements of a sweep show so far, and the designs to measure next. */
 export interface TuningStep {
   readonly runId: number;
   readonly deviceId: string;
@@ -150,14 +150,14 @@ export interface TuningStep {
     readonly designIndex: number;
     readonly design: Design;
     readonly measuredMs: number;
-    /** By its own measurement and those of others. */
+    /** Expected time by its own measurement and those of others. */
     readonly expectedMs: number;
     readonly predictedMs: number;
   } | null;
   /**
-   * By how much `best` is slower than the fastest design of all, as a fraction: the expectation, or what is not
-   * exceeded with nine chances in ten where that is more; no less than what the last two thirds of the measurements
-   * gained. Null where nothing is measured.
+   * The fraction by which `best` is expected to be slower than the fastest design of all, or which it exceeds with a
+   * chance of one in ten only, whichever is more. It is at least what the last two thirds of the measurements gained.
+   * `null` where nothing is measured.
    */
   readonly expectedRegret: number | null;
   /**
@@ -232,7 +232,7 @@ export interface MeasuringDetail {
 export interface ComparedDesign {
   readonly designIndex: number;
   readonly design: Design;
-  /** By prediction among the designs compared, from 1; by measurement likewise. */
+  /** Rank from 1 by prediction, among the compared designs. */
   readonly predictedRank: number;
   readonly measuredRank: number;
   readonly predictedMs: number;

@@ -202,7 +202,7 @@ const ownProgram = v.optional(
 const ownKernel = v.optional(v.strictObject({ file: v.pipe(v.string(), v.minLength(1), v.maxLength(4096)) }));
 
 const maxThreads = v.optional(v.nullable(whole(1, 2 ** 31)), null);
-/** What the page knows of its own GPU, for the target `webgpu-page` alone. Null: no bound is known. */
+/** What the page knows about its own GPU, for the target `webgpu-page` only; `null` where no bound is known. */
 const pageLimits = v.optional(
   v.strictObject({
     threadsPerUnit: maxThreads,
@@ -522,7 +522,7 @@ const others = {
       program: ownProgram,
       kernel: ownKernel,
       ...measuringInput,
-      /** So many units of the sweep alone; all of them where left out. Not on a CPU, nor of a program or a kernel. */
+      /** This many units of the sweep only; all if left out. It has no effect on a CPU, a program or a kernel. */
       units: v.optional(whole(1, 2 ** 31)),
       /** What `bench.probe` found, kept with the run. */
       probe: v.optional(v.strictObject({ ofRepeats: whole(1, 1000), estimateMs: durationMs, fullMs: durationMs })),

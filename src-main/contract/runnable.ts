@@ -18,7 +18,7 @@ export interface TargetLimit {
 export interface RunnableDesigns {
   /** Valid designs of the device that was predicted for. */
   readonly designs: number;
-  /** Those of them that the target can run. */
+  /** The designs that the target can run. */
   readonly runnable: number;
   /** What keeps it from running the others; empty where it can run all. */
   readonly limits: readonly TargetLimit[];

@@ -47,7 +47,7 @@ type AnyTypedArray = InstanceType<(typeof ARRAY_KINDS)[ArrayKind]>;
 const align = (bytes: number) => Math.ceil(bytes / 8) * 8;
 
 function kindOf(value: ArrayBufferView): ArrayKind | undefined {
-  // By tag, not instanceof: a Buffer is a Uint8Array, and an array may come from another realm.
+  // The tag is checked instead of instanceof: a Buffer is a Uint8Array, and an array may come from another realm.
   const tag = Object.prototype.toString.call(value).slice(8, -1);
   return (Object.keys(ARRAY_KINDS) as ArrayKind[]).find((kind) => ARRAY_KINDS[kind].name === tag);
 }

@@ -126,7 +126,7 @@ const startUtility: Launch = (options, onMessage, onExit) => {
   };
 };
 
-/** The engine under a Node of its own; the pages' messages pass through this process. */
+/** Starts the engine under its own Node. The pages' messages pass through this process. */
 const startNode: Launch = (options, onMessage, onExit) => {
   const ports = new Map<number, MessagePortMain>();
   const child = fork(options.engineProcessFile, [], {

@@ -17,7 +17,7 @@ export function registerPageScheme(): void {
   ]);
 }
 
-/** Once the application is ready: serves the page, and lets it reach nothing else. */
+/** Serves the page once the application is ready, and lets it reach nothing else. */
 export function servePage(rendererFolder: string): void {
   protocol.handle(SCHEME, async (request) => {
     const url = new URL(request.url);

@@ -5,10 +5,10 @@ import { isReachable, readWindowState, writeWindowState } from './window-state.t
 
 /** Height of the page's own title bar, which the window's buttons lie over. */
 const TITLE_BAR_PX = 40;
-/** As narrow as the page itself goes (`base.css`). */
+/** The least width of the page itself (`base.css`). */
 const MIN_WIDTH = 880;
 const MIN_HEIGHT = 600;
-/** Until the page has sent the colours of its tokens. */
+/** Colours until the page has sent its own. */
 const FIRST_COLOURS: Record<'light' | 'dark', TitleBarColours> = {
   light: { background: '#ffffff', symbol: '#1a1a1a' },
   dark: { background: '#16181d', symbol: '#e8e8e8' },

@@ -10,7 +10,7 @@ export interface Places {
   readonly engineProcessFile: string;
   readonly workerFile: string;
   readonly storeThreadFile: string;
-  /** What measures: programs that run outside, and the sources of the one that is compiled. */
+  /** The programs that measure, and the sources of the one that is compiled. */
   readonly programs: {
     readonly cpuChildFile: string;
     readonly webgpuChildFile: string;

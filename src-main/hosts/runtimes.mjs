@@ -14,7 +14,7 @@ export const NODE_NEEDED = `Lockstep needs Node ${NODE_MAJOR} or newer. On 64-bi
 export const isNodeNewEnough = () => Number(process.versions.node.split('.')[0]) >= NODE_MAJOR;
 
 /**
- * An Electron that is there already: LOCKSTEP_ELECTRON, or the one that the first start downloaded.
+ * Finds an installed Electron: LOCKSTEP_ELECTRON, or the one that the first start downloaded.
  * @param {string} root
  * @returns {{ file: string } | { missing: string }}
  */

@@ -107,7 +107,7 @@ export interface EngineOptions {
    * missing.
    */
   readonly database?: string;
-  /** Worker threads; without it as many as the machine runs at once. They start when they are needed. */
+  /** Worker threads; by default as many as the machine runs at once. They start on demand. */
   readonly workers?: number;
 }
 
@@ -221,7 +221,7 @@ export async function openEngine({ database, workers }: EngineOptions = {}): Pro
   };
 }
 
-/** As `Engine.sweep`, with an engine that is opened for it. */
+/** Runs `Engine.sweep` with an engine that is opened for it. */
 export async function sweep(
   study: StudySource,
   { database, workers, ...options }: SweepOptions & EngineOptions = {},

@@ -1,7 +1,7 @@
 /**
- * `manifest.ts strip|restore`: the manifest of the npm package while `npm pack` packs it, and the project's own again.
- * Who installs the package brings a Node, so the one that is locked for the project (189 MB) is no dependency of it,
- * and tools are not named.
+ * `manifest.ts strip|restore` changes the manifest of the npm package while `npm pack` packs it, and then restores the
+ * project's own. Whoever installs the package has a Node, so the project's locked one (189 MB) is no dependency, and
+ * tools are left out.
  */
 import { existsSync, mkdirSync, readFileSync, renameSync, writeFileSync } from 'node:fs';
 import { dirname } from 'node:path';

@@ -11,7 +11,7 @@ import { serve } from './serve.ts';
 export interface BrowserHostOptions {
   readonly databaseFile?: string;
   readonly port: number;
-  /** Left out: LOCKSTEP_TOKEN, or else that of the database. */
+  /** The token of the pages. If left out, it is LOCKSTEP_TOKEN, or else the token of the database. */
   readonly token?: string;
   /** Takes the lines meant for the person. */
   readonly print: (line: string) => void;

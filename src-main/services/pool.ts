@@ -101,7 +101,7 @@ function takeProgress(task: Task, nowMs: number, steps: number, limits: TaskLimi
   return null;
 }
 
-/** The threads; a task gets the one that it asks for where that is idle. */
+/** Creates the threads. A task gets the thread that it asks for where that is idle. */
 function createThreads(workerFile: string, shared: Int32Array, workers: number, ready: number): Piscina {
   return new Piscina({
     filename: workerFile,
@@ -159,7 +159,7 @@ export function openPool(workerFile: string, workers: number, ready: number, lim
     waiting.splice(at, 1);
     task.begin();
   };
-  /** One background task gives its worker back: the one that began last, which loses least. */
+  /** Frees the worker of one background task: the task that began last loses least. */
   const makeRoom = (): void => {
     const background = [...running].filter((task) => task.background && !task.givesWay);
     const last = background.at(-1);
@@ -177,7 +177,7 @@ export function openPool(workerFile: string, workers: number, ready: number, lim
     const overrun = takeProgress(task, nowMs, Atomics.load(task.cells, 0), limits);
     if (overrun === null) return;
     task.failure = new FailureError(overrun);
-    // One that makes no progress does not look whether it is to stop either.
+    // A task without progress does not notice that it should stop either.
     if (overrun.code === 'internal') task.end.abort();
     else stop(task);
   };

@@ -3,8 +3,8 @@ import { fail, type Result } from '../../src-workers/domain/result.ts';
 export const SUPERSEDED: Result<never> = fail('cancelled', 'A newer call of the same client took its place.');
 
 /**
- * Calls that end when nobody waits for them any more: a newer one takes the place of the older one of the same client,
- * and none outlives its page. A call that names no client disturbs none.
+ * Calls that end when nobody waits for them. A newer call replaces an older one of the same client, and no call
+ * outlives its page. A call without a client disturbs none.
  */
 export class Turns {
   readonly #underWay = new Map<string, AbortController>();

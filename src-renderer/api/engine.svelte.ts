@@ -30,7 +30,7 @@ export class Engine implements Api {
   #state = $state<EngineState>('connecting');
   #reason = $state('');
   #unknown = $state(false);
-  /** Grows with every connection, so that queries can read again after one was regained. */
+  /** Grows with every connection, so that queries read again when the connection is back. */
   #generation = $state(0);
   #listeners = new Map<EventName, Set<(payload: never) => void>>();
   #page: PageLike;
@@ -46,7 +46,7 @@ export class Engine implements Api {
   get reason(): string {
     return this.#reason;
   }
-  /** Whether the server that answers is not the one that this page was opened from: trying again is no use. */
+  /** Whether another server answers than the one that this page came from. Then trying again is no use. */
   get unknown(): boolean {
     return this.#unknown;
   }

@@ -38,7 +38,7 @@ export function boxSeries(input: BoxesInput): object {
     clip: true,
     silent,
     data: boxes.map((box) => [...box]),
-    // So that a legend shows the colour of the boxes.
+    // The legend then shows the colour of the boxes.
     ...(boxes.length > 0 && { itemStyle: { color: style(0).fill } }),
     renderItem(
       { dataIndex }: { dataIndex: number },

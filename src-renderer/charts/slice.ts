@@ -14,7 +14,7 @@ export interface SliceInput {
   readonly at: number;
   readonly baselineMs: number | null;
   readonly times: TimeColumn;
-  /** Said under the axis, at its right end. */
+  /** Text under the axis, at its right end. */
   readonly axisTitle: string;
   /** Times above this many all the fastest are cut, and said to be. */
   readonly clip: number;

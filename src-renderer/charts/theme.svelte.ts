@@ -26,9 +26,9 @@ export interface ChartTheme {
 }
 
 /**
- * Reads tokens as resolved colours. A hidden element is asked, because custom properties are not resolved by
- * themselves. It has the colour scheme of its own: that of the root follows in an effect that may run later, and
- * changing it has the whole page's styles computed.
+ * Reads tokens as resolved colours. It asks a hidden element, because custom properties are not resolved by themselves.
+ * The element has its own colour scheme: that of the root follows in an effect that may run later, and changing it
+ * recomputes the styles of the whole page.
  */
 export function readColours(tokens: readonly string[], dark: boolean): string[] {
   const probe = document.createElement('span');

@@ -53,8 +53,8 @@ export function tooltip(
     const focus = () => {
       if (element.matches(':focus-visible')) show();
     };
-    // By Svelte's own `on`: a focused element loses the focus while its view is torn down, where state may be set by
-    // its handlers alone.
+    // Svelte's own `on` is needed: a focused element loses the focus while its view is torn down, where only its
+    // handlers may set state.
     const off = [
       on(element, 'pointerenter', enter),
       on(element, 'pointerleave', hide),

@@ -28,7 +28,7 @@ export function count(value: number): string {
   return Number.isFinite(value) ? withTrueMinus(GROUPED.format(Math.round(value) + 0)) : '–';
 }
 
-/** From here on a number has digits that nobody knows, and is written as `1.00e308`. */
+/** A number this large has digits without meaning, and is written as `1.00e308`. */
 function isHuge(value: number): boolean {
   return Number.isFinite(value) && Math.abs(value) >= 1e16;
 }
@@ -47,7 +47,10 @@ export function fixed(value: number, decimals: number): string {
   return `${negative ? MINUS : ''}${grouped}${fraction === undefined ? '' : `.${fraction}`}`;
 }
 
-/** As few digits as say the value: at most `significant`, no trailing zeros. For fields, ticks and parameters. */
+/**
+ * The fewest digits that give the value: at most `significant`, without trailing zeros. For fields, ticks and
+ * parameters.
+ */
 export function plain(value: number, significant = 4): string {
   if (!Number.isFinite(value)) return '–';
   if (value === 0) return '0';
@@ -150,8 +153,8 @@ export function memorySize(value: number): string {
 }
 
 /**
- * Reads the size of a memory as a data sheet has it, bytes: `64 KiB`, `50 MB`, `1.5M`, `65,536`. KB and MB are 1,024
- * and 1,048,576 bytes, which is what they stand for there. `null` where it is no size.
+ * Reads a memory size as data sheets write it, bytes: `64 KiB`, `50 MB`, `1.5M`, `65,536`. KB and MB are 1,024 and
+ * 1,048,576 bytes, as they are meant there. `null` where it is no size.
  */
 export function parseMemorySize(text: string): number | null {
   const [, size, prefix = ''] = /^(.*?)(?:([kmgt])(?:i?b)?|b|bytes?)?$/is.exec(text.trim())!;

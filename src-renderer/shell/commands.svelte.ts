@@ -33,8 +33,8 @@ type Provider = () => readonly Command[];
 const CHORD_WITHIN_MS = 1200;
 
 export class Commands {
-  // Not reactive: while a view is torn down, reads of state give the values from before the next view was set up, and
-  // the list written back then would lose that view's commands. `#changes` says when to look again.
+  // The list is not reactive. While a view is torn down, reads of state give the values from before the next view was
+  // set up, and writing that list back would lose the new view's commands. `#changes` says when to look again.
   #providers: readonly Provider[] = [];
   #changeCount = 0;
   #changes = $state(0);

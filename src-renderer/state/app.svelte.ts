@@ -44,7 +44,7 @@ export interface OpenTable {
 export interface OpenResults {
   readonly fileName: string;
   readonly bytes: Uint8Array<ArrayBuffer>;
-  /** The sweep whose designs they may be. */
+  /** The sweep whose designs the file may have. */
   readonly openRunId: number | null;
   readonly questions: ImportQuestions;
 }

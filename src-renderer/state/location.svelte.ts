@@ -6,7 +6,7 @@ import type { ViewId } from '../shell/views.ts';
  * selection; the back button undoes a change of view.
  */
 
-/** One value of an address: how it is written, and what stands for "not there". */
+/** One value of an address: how it is written, and what means "not there". */
 export interface Field<T> {
   readonly fallback: T;
   parse(text: string): T | undefined;
@@ -80,7 +80,7 @@ export class Location {
   #unknownView = $state<string | null>(null);
   /** Where each view was left, so that going back to it finds the same selection. */
   #left = new Map<ViewId, string>();
-  /** An address came from outside: by a link, the history or typing. Called before views have seen it. */
+  /** Called when an address comes from outside (a link, the history or typing), before views have seen it. */
   onArrival: (() => void) | null = null;
   readonly params = $derived(new URLSearchParams(this.#query));
   readonly studyId = $derived(positive(this.params.get('study')));

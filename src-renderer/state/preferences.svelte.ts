@@ -35,7 +35,7 @@ export class Preferences {
   #forced = $state(false);
   #engine: Engine;
   #timer: ReturnType<typeof setTimeout> | undefined;
-  /** The theme that is drawn: where the system forces its colours, the one that goes with them. */
+  /** The drawn theme. Where the system forces its colours, it is the one that goes with them. */
   readonly drawnTheme: Theme = $derived(this.#forced ? 'system' : this.#stored.theme);
   readonly dark = $derived(this.drawnTheme === 'dark' || (this.drawnTheme === 'system' && this.#systemDark));
 

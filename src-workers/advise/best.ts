@@ -43,7 +43,7 @@ interface Kept {
 /** Designs that are merged before the limit is updated, as a share of those wanted: sorting for fewer saves nothing. */
 const MERGED_FRACTION = 0.05;
 
-/** Designs that there is room for at least. */
+/** Designs that there is room for at first. */
 const MIN_KEPT = 256;
 
 export interface BestKept extends Kept {
@@ -236,7 +236,7 @@ export function searchPart(predictor: Predictor, part: DesignRange, kept: Kept):
   let predicted = 0;
   for (const { positions, launch, launches } of lawFamilies(counts, part)) {
     const firstLaunch = positions[AXIS.launch];
-    // As in a sweep, all launches and caps of a block size follow one another: they share its laws.
+    // Launches and caps of a block size follow one another, as in a sweep, because they share its laws.
     for (let block = 0; block < blocks; block += 1) {
       positions[AXIS.blockThreads] = block;
       open.length = 0;

@@ -109,7 +109,7 @@ function launchesMs(own: Predictor, candidate: Candidate, busy: BusyCycles): num
   return cycles / (device.clockMhz * 1e3) + before;
 }
 
-/** As if no lane waited for another. */
+/** Busy cycles if no lane waited for another. */
 function fullyBusyCycles(own: Predictor, candidate: Candidate, device: GpuDevice): number {
   const { plan, meanLength } = own;
   const { shape, workingBlocks, unitsPerGroup } = candidate;

@@ -6,7 +6,7 @@ import { axisCounts, encode } from '../space/axes.ts';
 export interface Scenario {
   /** The axes of one device. */
   readonly axes: SpaceAxes;
-  /** By design of these axes, ms; NaN where one is invalid. */
+  /** Times by design of these axes, ms; NaN where one is invalid. */
   readonly timeMs: Float64Array;
 }
 

@@ -24,7 +24,7 @@ export function withErrors(
 ): readonly Float64Array[] {
   return timeMs.flatMap((times, draw) =>
     Array.from({ length: repeats }, (_, repeat) => {
-      // A seed of its own, so that further designs leave the errors of those before them as they are.
+      // Each draw has its own seed, so that further designs leave earlier errors as they are.
       const uniform = mersenneTwister(1 + draw * repeats + repeat);
       const normal = (): number => Math.sqrt(-2 * Math.log(1 - uniform())) * Math.cos(2 * Math.PI * uniform());
       const known = new Map<string, number>();
@@ -41,10 +41,10 @@ export function withErrors(
   );
 }
 
-/** Designs are told apart where one is the faster in at least so much of the samples. */
+/** Two designs can be told apart where one is faster in at least this share of the samples. */
 export const TOLD_APART = 0.9;
 
-/** The designs that the chosen one is not told apart from, by their places, itself first. */
+/** Places of the designs that cannot be told apart from the chosen one, which comes first. */
 export function notToldApart(samples: readonly Float64Array[], chosen: number): readonly number[] {
   const others = [...samples[0].keys()].filter((design) => {
     if (design === chosen || samples.some((times) => Number.isNaN(times[design]))) return false;

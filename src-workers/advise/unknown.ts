@@ -5,9 +5,7 @@ import { mersenneTwister, shuffle } from '../numeric/random.ts';
 import { sortedQuantile } from '../numeric/statistics.ts';
 import type { SweepPlan } from '../predict/plan.ts';
 
-/**
- * Inputs that nobody gave have laws (`db/assumed.json`), and a plan is predicted under draws of them.
- */
+/** Unstated inputs have laws (`db/assumed.json`), and a plan is predicted under draws of them. */
 
 /** Values at even steps of probability, ascending: the first is the least value drawn, the last the largest. */
 export type Quantiles = readonly number[];
@@ -104,7 +102,7 @@ function aboutStated(value: number, middle: number): number {
   return middle > 0 && value > 0 ? Math.sqrt(value / middle) : 1;
 }
 
-/** The kernel with a draw of the fields that nobody gave. */
+/** The kernel with a draw of its unstated fields. */
 export function drawnKernel(
   kernel: KernelProfile,
   fields: readonly UnknownField[],
@@ -137,7 +135,7 @@ export function drawnKernel(
       const chain = stated ? chainInstructions * aboutStated(value, middle) : instructionsPerIteration * value;
       drawn = { ...drawn, chainInstructions: Math.min(chain, instructionsPerIteration) };
     } else if (field === 'sharing') {
-      // By the part of kernels that deal.
+      // The share of kernels that deal decides.
       drawn = { ...drawn, sharing: rank < value ? 'deal' : 'split' };
     } else {
       const name = field as Exclude<KernelNumber, 'chainInstructions'>;
@@ -155,7 +153,7 @@ const IS_SHARE: ReadonlySet<KernelField> = new Set(['serialFraction', 'integerSh
 /** One draw: the rank of every unknown input, by its path. */
 export type Draw = Readonly<Record<string, number>>;
 
-/** So many draws of what is not known. */
+/** `count` draws of the unknown inputs. */
 export function drawsOf(unknown: Unknown, count: number): readonly Draw[] {
   const paths = unknownPaths(unknown);
   const ranks = drawRanks(paths, count);

@@ -8,8 +8,8 @@ export const PARENT_VARIABLE = 'LOCKSTEP_PARENT';
 const LOOK_MS = 500;
 
 /**
- * Ends this process soon after the one that reads it is gone, for any reason: a killed one cannot end its programs. A
- * process that a person started has no such variable, and continues.
+ * Ends this process soon after the process that reads it has gone, for any reason: a killed process cannot end its
+ * programs. A process that a person started has no such variable, and continues.
  */
 export function endWithParent(): void {
   const parent = Number(process.env[PARENT_VARIABLE]);

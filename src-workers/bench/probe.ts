@@ -9,11 +9,11 @@ import type { BenchRecord } from '../domain/benchmark.ts';
 export interface ProbeTimes {
   /** Units of the workload that the round ran. */
   readonly units: number;
-  /** Until the device has said its name. */
+  /** Time until the device has said its name. */
   readonly startMs: number;
-  /** Once for all designs: buffers, expected results. */
+  /** Time once for all designs: buffers, expected results. */
   readonly onceMs: number;
-  /** Once for each design: compiling, ordering the units, checking. */
+  /** Time once for each design: compiling, ordering the units, checking. */
   readonly prepareMs: number;
   /** One launch, waiting for it included. */
   readonly launchMs: number;

@@ -137,8 +137,8 @@ function byLength(lengths: Uint32Array): Uint32Array {
 }
 
 /**
- * Which block of the layout the device's block 0, 1, 2, … works on: at random where the order is sorted throughout,
- * since the predictions take the blocks of sorted units to start in random order; as they stand otherwise.
+ * The block of the layout that the device's block 0, 1, 2, … works on. It is random where the order is fully sorted,
+ * since predictions let the blocks of sorted units start in random order; otherwise it is the same block.
  */
 export function blockOrder(balancing: WholeUnitBalancing, gridBlocks: number, random: UniformSource): Uint32Array {
   const order = Uint32Array.from({ length: gridBlocks }, (_, block) => block);

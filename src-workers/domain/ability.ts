@@ -15,7 +15,7 @@ export interface Ability {
   readonly cores: number | null;
   readonly threadsPerUnit: number | null;
   readonly blockThreads: number | null;
-  /** Whether the compiler can be held to a number of registers. */
+  /** Whether the compiler accepts a register cap. */
   readonly registerCaps: boolean;
   /** Whether the width of its thread groups is known, which the best buckets depend on. */
   readonly bestBuckets: boolean;

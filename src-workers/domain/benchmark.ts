@@ -114,8 +114,8 @@ export interface BenchParameters {
     readonly designIndex: number | null;
     readonly predictedMs: number | null;
     /**
-     * Blocks that the prediction has resident on a multiprocessor. The loop needs fewer registers than the kernel it
-     * stands in for; where a backend can, it holds its launch to this many. null: as many as fit.
+     * Resident blocks of a multiprocessor in the prediction. The loop needs fewer registers than the kernel that it
+     * stands in for, so a backend limits its launch to this many where it can. `null`: as many as fit.
      */
     readonly residentBlocks: number | null;
   };
@@ -126,7 +126,7 @@ export interface BenchParameters {
     /** n: units side by side in a work group. */
     readonly unitsPerGroup: number;
     readonly workGroups: number;
-    /** One unit per lane in lockstep, or each unit in a group of its own, as a MIMD machine would run it. */
+    /** One unit per lane in lockstep, or each unit in a separate group, as a MIMD machine would run it. */
     readonly execution: 'lockstep' | 'independent';
     /** An explicit synchronisation of the group in every iteration. */
     readonly synchronised: boolean;
@@ -142,7 +142,7 @@ export interface BenchParameters {
   readonly 'launch-grid': { readonly blocks: number; readonly threads: number; readonly elements: number };
   /** One property of the device (Kim). */
   readonly probe: { readonly probe: string; readonly arguments: Readonly<Record<string, number>> };
-  /** STREAM triad on the first `cores` cores, each with a share of its own. */
+  /** STREAM triad on the first `cores` cores, each with a separate share. */
   readonly stream: { readonly cores: number; readonly bytesPerCore: number };
   /** Lower triangular matrix times vector, even rows per core: core i of P has work ∝ 2i − 1 (Langguth). */
   readonly triangular: { readonly cores: number; readonly rows: number };

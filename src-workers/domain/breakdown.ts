@@ -31,7 +31,7 @@ export interface Breakdown {
   /** How the time was computed, and how well that agrees with the event simulation. */
   readonly regime: RegimeInfo;
   readonly parts: Readonly<Record<BreakdownPart, number>>;
-  /** Which units a launch on a GPU takes; left out on a CPU. */
+  /** The order of the units of a launch on a GPU; left out on a CPU. */
   readonly order?: UnitsOrder;
   /** What it achieves of the peaks of its device. */
   readonly achieved: Achieved;
@@ -39,7 +39,9 @@ export interface Breakdown {
   readonly longestUnit?: LongestUnit;
 }
 
-/** Those of the workload in its order, or in one that the balancing makes of it; or independent draws from the law. */
+/**
+ * The units of the workload in its order, or in one that the balancing makes of it; or independent draws from the law.
+ */
 export type UnitsOrder = 'given' | 'independent';
 
 /** `Units in the order of the workload.`; empty on a CPU. */

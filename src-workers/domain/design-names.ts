@@ -18,6 +18,6 @@ export type DesignField = keyof typeof DESIGN_NAMES;
 export const DESIGN_FIELDS = Object.keys(DESIGN_NAMES) as readonly DesignField[];
 
 /**
- * Which field of a design each parameter of a file is, where its name does not say it; null: none, whatever its name.
+ * The field of a design for each parameter of a file whose name does not tell it; `null` for none, whatever its name.
  */
 export type NamedParameters = Readonly<Record<string, DesignField | null>>;

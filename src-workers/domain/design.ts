@@ -95,7 +95,7 @@ export function isPadded(balancing: Balancing): balancing is PaddedBalancing {
 
 /** Whether a balancing can cut units into one share for each core of a CPU. */
 export function isPartition(balancing: Balancing): balancing is PartitionBalancing {
-  // Asked of every design of a sweep: comparisons cost less than a search.
+  // Every design of a sweep needs this, and comparisons cost less than a search.
   return balancing.kind === 'row-split' || balancing.kind === 'nonzero-split' || balancing.kind === 'merge-path';
 }
 
@@ -125,9 +125,9 @@ export interface Design {
    */
   readonly blockWidth?: number;
   readonly gridBlocks: number;
-  /** Registers per thread the compiler is held to; `null` where nothing caps it. */
+  /** The register cap of the compiler; `null` for none. */
   readonly registerCap: number | null;
-  /** Classes of a mixed design, the shortest first: each is a launch of its own. */
+  /** Classes of a mixed design, the shortest first; each has a launch. */
   readonly classes?: readonly DesignClass[];
 }
 

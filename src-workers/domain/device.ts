@@ -56,7 +56,9 @@ export interface GpuDevice {
   readonly memoryBandwidthGbS: number;
   readonly memoryGib: number;
   readonly l2Bytes: number;
-  /** Achieved over peak bandwidth of memory-bound kernels, 0…1; left out where nobody measured it, and then assumed. */
+  /**
+   * Achieved over peak bandwidth of memory-bound kernels, 0…1. It is assumed where it was not measured and left out.
+   */
   readonly achievedBandwidthFraction?: number | undefined;
   /** Time of a launch besides its work, µs, as timed around it; left out where nobody measured it. */
   readonly launchMicroseconds?: number | undefined;

@@ -4,7 +4,7 @@ import { unwrap } from './result.ts';
 
 /** Predictions beside public measurements of real GPUs. */
 
-/** How an implementation takes its work, as far as the errors of predictions go by it, in words. */
+/** How an implementation takes its work, in words, as far as the errors of predictions depend on it. */
 const KIND_TEXT = {
   'thread-per-unit': 'a thread per unit',
   'group-per-unit': 'a group of threads per unit',
@@ -54,13 +54,13 @@ export function kindsText(kinds: readonly ImplementationKind[]): string {
   return listed.format(kinds.map((kind) => KIND_TEXT[kind]));
 }
 
-/** By how much two predicted times must differ before measurements order them alike. */
+/** How far two predicted times must differ before measurements order them alike. */
 export interface TieBand {
   /** Width: the slower over the faster, less 1. */
   readonly fraction: number;
   /** Measured times that it comes from, in words; `null` where nothing of this device and kind was measured. */
   readonly source: string | null;
-  /** Where `source` is null: which bands of other devices stand for it, in words. Otherwise `null`. */
+  /** The bands of other devices that are used where `source` is null, in words; else `null`. */
   readonly takenFrom: string | null;
   /** Pairs of measured times that it was computed from; 0 where it is taken from other devices. */
   readonly count: number;
@@ -164,9 +164,9 @@ export function tieBandText({ fraction, source, takenFrom }: TieBand): string {
 
 /** An implementation on a GPU: measured times, and predictions by parameters fitted without these matrices. */
 export interface ImplementationEvidence {
-  /** As the source names it. */
+  /** The name in the source. */
   readonly name: string;
-  /** Which implementation of `models/spmv` it is. */
+  /** Its id in `models/spmv`. */
   readonly implementation: string;
   readonly takes: string;
   /** Matrices with a measured time. */
@@ -233,7 +233,7 @@ export interface ChoiceEvidence {
 
 export interface GpuEvidence {
   readonly device: string;
-  /** As the source names it. */
+  /** The name in the source. */
   readonly column: string;
   readonly implementations: readonly ImplementationEvidence[];
   /** `null` where no matrix has two measured implementations. */

@@ -65,9 +65,9 @@ export interface ProfiledLaunch {
   readonly meanActiveLanes: number | null;
 }
 
-/** Lengths whose lockstep loss is the one that a profiler measured. */
+/** Lengths with the lockstep loss that a profiler measured. */
 export interface FittedLengths {
-  /** As a study names them. */
+  /** The lengths as a study names them. */
   readonly lengths: string;
   /** Measured loss of groups of 32, which the law meets. */
   readonly aggregateLoss: number;
@@ -289,7 +289,7 @@ export function lastName(name: string): string {
   return plain.slice(Math.max(plain.lastIndexOf(' '), plain.lastIndexOf(':')) + 1);
 }
 
-/** What a kernel is called that nobody has named. */
+/** Name of a kernel without a name. */
 export const UNNAMED_KERNEL = 'kernel';
 
 /** The name of a study's kernel once its code is known: a name that somebody gave stays. */

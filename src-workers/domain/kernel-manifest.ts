@@ -75,7 +75,7 @@ export function elementType(text: string): ElementType | null {
 }
 
 /**
- * What `{name}` stands for where a manifest has a number. A mixed design has a launch for each class, any other has
+ * The meanings of `{name}` where a manifest has a number. A mixed design has a launch for each class, any other has
  * one.
  */
 export const LAUNCH_VALUES = {
@@ -100,7 +100,7 @@ export const ORDER_FILE_NAME = '{orderFile}';
 /** One of `file` (an input), `value` (a scalar) and `output`. */
 export interface KernelArgument {
   readonly name: string;
-  /** As `elementType` reads it. */
+  /** The type, for `elementType`. */
   readonly type: string;
   readonly file?: string | undefined;
   /** The file that has the bytes of a struct. */
@@ -129,7 +129,7 @@ export interface KernelEntry {
   readonly axes: {
     readonly threadsPerUnit: readonly number[];
     readonly loop: readonly LoopForm[];
-    /** Texts of balancings; `mixed(*)` stands for all mixed ones. */
+    /** Texts of balancings; `mixed(*)` means all mixed ones. */
     readonly balancing: readonly string[];
     readonly blockThreads?: readonly number[] | undefined;
   };

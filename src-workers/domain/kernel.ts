@@ -3,7 +3,7 @@ export type LoopForm = 'nested' | 'flattened';
 
 /**
  * How the lanes of a thread group read an array: each along the elements of its own unit (values of CSR: coalesced as
- * far as threads share the unit), all lanes side by side (padded, column-major), or each at a place of its own (a
+ * far as threads share the unit), all lanes side by side (padded, column-major), or each at an arbitrary place (a
  * gather).
  */
 export const ACCESS_PATTERNS = ['along-unit', 'across-lanes', 'scattered'] as const;
@@ -72,7 +72,7 @@ export type PhaseName = (typeof PHASES)[number];
  */
 export interface KernelProfile extends Readonly<Partial<Record<PhaseName, Phase | undefined>>> {
   readonly name: string;
-  /** Registers per thread the compiler wants when nothing caps it. */
+  /** Registers per thread that the compiler uses without a cap. */
   readonly registersPerThread: number;
   /** Static and dynamic shared memory (LDS) of a block, bytes. */
   readonly sharedMemoryBytesPerBlock: number;

@@ -1,6 +1,6 @@
 /** Command lines by which a person's own program is built and run for a design. */
 
-/** What `{name}` in a command line stands for. */
+/** The meanings of `{name}` in a command line. */
 export const PLACEHOLDERS = {
   design: 'number of the design in the sweep',
   implementation: 'name of its implementation; empty where the study names none',

@@ -3,7 +3,7 @@ import { isEstimate, type Device } from './device.ts';
 import { PHASES, type KernelProfile, type MemoryAccess, type Phase, type PhaseName } from './kernel.ts';
 import { parseBalancing } from './balancing.ts';
 
-/** Where the values that a prediction is made from come from, and what is usual of those that nobody gave. */
+/** Where the input values of a prediction come from, and the usual range of unstated ones. */
 
 /**
  * `measured`: timed or counted on the device; `calibrated`: fitted to measured times; `imported`: read from a tool's
@@ -13,7 +13,7 @@ import { parseBalancing } from './balancing.ts';
 export const ORIGINS = ['measured', 'calibrated', 'imported', 'given', 'example', 'assumed'] as const;
 export type Origin = (typeof ORIGINS)[number];
 
-/** Whether nobody gave the value for the kernel that it stands for. */
+/** Whether nobody stated the value for this kernel. */
 export function isAssumed(origin: Origin): boolean {
   return origin === 'assumed' || origin === 'example';
 }
@@ -278,13 +278,10 @@ export const VARIED_INPUTS = [
   'workload.spread',
 ] as const;
 export type VariedInput = (typeof VARIED_INPUTS)[number];
-/** A value that one implementation has of its own, by its place in the study. */
+/** A value that belongs to one implementation, by its place in the study. */
 export type OwnInput = `implementations[${number}].kernel.${KernelNumber}`;
 
-/**
- * The field of a kernel that an input is, by its path, and the implementation that has it of its own; null for all
- * others.
- */
+/** The field of a kernel behind an input's path, and its implementation; `null` for all others. */
 export function kernelInput(
   input: string,
 ): { readonly field: KernelField; readonly implementation: number | null } | null {
@@ -340,10 +337,7 @@ export function kernelOrigin(kernel: KernelWithOrigins | KernelChange, field: Ke
   return (kernel[field] ?? byDefault) === byDefault ? 'assumed' : 'given';
 }
 
-/**
- * Origins of the fields that a kernel, or an implementation, has of its own, once it stands for another one than the
- * example's.
- */
+/** Origins of the fields of a kernel, or of an implementation, once it is no longer the example's. */
 export function exampleOrigins(
   kernel: KernelWithOrigins | KernelChange,
 ): Readonly<Partial<Record<KernelField, Origin>>> {
@@ -358,7 +352,7 @@ export type KernelChange = {
   readonly [Field in KernelField]?: KernelProfile[Field] | undefined;
 } & Pick<KernelWithOrigins, 'origins'>;
 
-/** The fields that an implementation has of its own. */
+/** The fields that an implementation states itself. */
 export function ownFields(change: KernelChange): readonly KernelField[] {
   return KERNEL_FIELDS.filter((field) => change[field] !== undefined);
 }
@@ -497,7 +491,7 @@ export interface DecidingField {
   readonly field: KernelField;
   /** The kernel that has its value. */
   readonly kernel: KernelWithOrigins;
-  /** The implementation that has it of its own; null where it is the study's. */
+  /** The implementation that states it; `null` where it is the study's. */
   readonly of: string | null;
 }
 
@@ -534,7 +528,7 @@ function kernelFields(
     prologue: true,
     unit: true,
     combine: shared,
-    // Without one, a unit stands for it.
+    // Without a refill phase, the unit phase is used.
     refill: single && kernel.refill !== undefined,
     search: even,
     carry: even,
@@ -556,8 +550,8 @@ function kernelFields(
 }
 
 /**
- * The phase of a kernel: what it says, or where every kernel of its kind has such a phase, an assumed one. Changing a
- * unit is as long as a unit where nobody said. `undefined`: none is known, and none is priced.
+ * The phase of a kernel: the stated one, or an assumed one where every kernel of its kind has such a phase. By default,
+ * changing a unit takes as long as a unit. `undefined` where none is known, so that none is priced.
  */
 export function kernelPhase(kernel: KernelProfile, name: PhaseName): Phase | undefined {
   if (name === 'refill') return kernel.refill ?? kernel.unit;
@@ -642,7 +636,7 @@ export function accessesText(accesses: readonly MemoryAccess[]): string {
     .join(', ');
 }
 
-/** What is said of a value that nobody gave. */
+/** Note on a value that nobody stated. */
 function kernelNote(origin: Origin, isStated: boolean): string {
   if (origin === 'example') return EXAMPLE_NOTE;
   return origin === 'assumed' ? (isStated ? 'a usual value' : 'default') : '';
@@ -793,7 +787,7 @@ export function trafficPhrase(
   return `${Number(bytesPerIteration.toPrecision(3))} B per iteration of a lane: ${accesses.value}`;
 }
 
-/** The inputs that nobody gave, measured or imported for this kernel. */
+/** The inputs that were neither stated, measured nor imported for this kernel. */
 export function assumedFacts(facts: readonly InputFact[]): readonly InputFact[] {
   return facts.filter(({ origin }) => isAssumed(origin));
 }

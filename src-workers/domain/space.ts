@@ -20,7 +20,7 @@ export type Launch = GridLaunch | { readonly kind: 'cores'; readonly value: numb
 export interface Implementation {
   readonly name: string;
   readonly kernel: KernelProfile;
-  /** Fields of its kernel that it has of its own; the others are those of the study. */
+  /** Fields of its kernel that it states itself; the others are those of the study. */
   readonly own: readonly string[];
   readonly allows: {
     readonly threadsPerUnit?: readonly number[] | undefined;
@@ -37,7 +37,7 @@ export interface Implementation {
  */
 export interface SpaceAxes {
   readonly devices: readonly Device[];
-  /** Left out where there is one: the kernel of the study, with all values of the axes. */
+  /** Left out for a single implementation: the kernel of the study, with all values of the axes. */
   readonly implementations?: readonly Implementation[];
   /**
    * Threads of a block side by side, where units are in rows (`Design.blockWidth`); `null`: one row. Left out: `null`

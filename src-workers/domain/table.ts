@@ -20,7 +20,7 @@ export interface PlacedField {
   readonly field: string;
 }
 
-/** What a table holds: a CSV file or, without delimiter and header of its own, a Parquet file. */
+/** What a table holds: a CSV file, or a Parquet file, which has no delimiter and header. */
 export interface TableSummary {
   readonly format: 'text' | 'parquet';
   readonly delimiter: 'comma' | 'semicolon' | 'tab' | 'bar' | 'space';

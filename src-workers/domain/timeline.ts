@@ -40,7 +40,7 @@ export interface DrawnTimeline {
  * cycles.
  */
 export interface PlayedLaunch {
-  /** As asked for. */
+  /** The number of multiprocessors that was asked for. */
   readonly multiprocessors: number;
   readonly residentBlocks: number;
   readonly groupsPerBlock: number;

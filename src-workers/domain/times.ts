@@ -5,7 +5,7 @@ const NBSP = '\u00a0';
 /** A unit of time. */
 export interface TimeUnit {
   readonly name: 's' | 'ms' | 'µs' | 'ns';
-  /** So many of it are a millisecond. */
+  /** How many of the unit are a millisecond. */
   readonly perMs: number;
 }
 const UNITS: readonly TimeUnit[] = [

@@ -32,6 +32,6 @@ export interface KeptBands {
   readonly bands: readonly KeptBand[];
   readonly chips: readonly MeasuredChip[];
   readonly devices: readonly KeptAgreement[];
-  /** On three of four of the GPUs of the SpMV times, each predicted as if nobody had measured its bandwidth. */
+  /** The interval for three out of four GPUs of the SpMV times, each predicted as if its bandwidth was not measured. */
   readonly unmeasured: TimeInterval;
 }

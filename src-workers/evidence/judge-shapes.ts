@@ -116,7 +116,7 @@ function shapeChoice(families: readonly ShapeFamily[]): ChoiceEvidence {
   };
 }
 
-/** Designs are told apart where their predicted times differ by more than the errors of four of five pairs. */
+/** Designs can be told apart where their predicted times differ by more than the errors of four of five pairs. */
 const TOLD_APART_QUANTILE = 0.8;
 
 function randomRegret(families: readonly ShapeFamily[]): number {
@@ -132,7 +132,7 @@ function randomRegret(families: readonly ShapeFamily[]): number {
   return geometricMean(Float64Array.from(means));
 }
 
-/** The label that is best for all families, among those that all have. */
+/** The label, among those that all families have, that is best for all of them. */
 function bestFixed(families: readonly ShapeFamily[]): ChoiceEvidence['bestFixed'] {
   const shared = families[0].labels.filter((label) => families.every(({ labels }) => labels.includes(label)));
   if (families.length < 2 || shared.length === 0) return null;

@@ -260,7 +260,7 @@ export function unseenParameters(
   );
 }
 
-/** Times of a GPU as one that nobody measured, with the implementation of each. */
+/** Times of a GPU, predicted as if nobody had measured it, with the implementation of each. */
 export function unseenPairs(
   judged: Judged,
   gpu: MeasuredGpu,
@@ -281,9 +281,9 @@ export function unseenPairs(
 }
 
 /**
- * Parameters by which a sweep predicts a GPU: what the catalogue has of it (`catalogue`), or as of a GPU whose
- * bandwidth nobody measured, the median of the others (`assumed`). The start of a launch, which is that of the driver
- * and the way of timing, is the median of those fitted on the GPU. `null` where the catalogue has no values.
+ * Parameters by which a sweep predicts a GPU: those of the catalogue (`catalogue`) or, as for a GPU without a measured
+ * bandwidth, the median of the others (`assumed`). The start of a launch depends on the driver and the way of timing,
+ * so it is the median of those fitted on the GPU. `null` where the catalogue has no values.
  */
 export function sweptParameters(
   { dataset, devices, kept }: Pick<Judged, 'dataset' | 'devices' | 'kept'>,

@@ -53,7 +53,7 @@ export async function loadEvidence(
       `There is no data set "${id}". Specify one of ${[...SPMV_DATASETS, ...LAUNCH_DATASETS].map((one) => one.id).join(', ')}.`,
     );
   const kept = JSON.parse(await readFile(join(folder, PARAMETERS_FILE), 'utf8')) as KeptParameters;
-  // Another file has matrices of its own.
+  // Another file may have other matrices.
   const predicted = data
     ? null
     : (JSON.parse(gunzipSync(await readFile(join(folder, PREDICTED_FILE))).toString()) as KeptPredictions);

@@ -15,7 +15,7 @@ function coordinates(matrix: MatrixSummary): readonly number[] {
   return [rows, columns, nonzeros, 1 + median, max, 1 + Math.sqrt(variance), slicedCells ?? nonzeros].map(Math.log);
 }
 
-/** By matrix: the nearest ones that no fit without its fold leaves out, nearest first. */
+/** For each matrix the nearest ones outside its fold, nearest first. */
 export function nearestMatrices(matrices: readonly MatrixSummary[]): readonly Int32Array[] {
   const all = matrices.map(coordinates);
   const scales = all[0].map((_, axis) => {

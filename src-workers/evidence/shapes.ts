@@ -213,7 +213,10 @@ const readHasan: Reader = async () => {
 
 // -- SMITE's losses --
 
-/** Aggregate loss of groups of n units: no times. With n = 1 the loss is 1, and the measurement is of its own floor. */
+/**
+ * Aggregate loss of groups of n units, which is no time. With n = 1 the loss is 1, and the measurement shows its own
+ * error.
+ */
 const readSmite: Reader = async (folder) => {
   const file = 'smite.csv';
   const cases = unwrap(await parseSmiteMeans(bytesSource(await readFile(join(folder, file))), file));

@@ -327,7 +327,7 @@ const perRow =
 /** Thread groups that Ginkgo launches at most for a group per row, over those that the device runs at a time. */
 const CLASSICAL_OVERSUBSCRIPTION = 32;
 
-/** As many threads as the longest row fills, and no more blocks than a bound: then each takes several rows. */
+/** The threads that the longest row fills, up to a bound on the blocks; beyond it each block takes several rows. */
 const groupPerRow: Launcher = (device, matrix, missFraction) => {
   const { threadGroupWidth: width } = device;
   const threadsPerUnit = powerOfTwoWithin(matrix.max, width);

@@ -13,13 +13,13 @@ export interface Sum {
  */
 export interface Sums {
   readonly inLoop: (at: number) => boolean;
-  /** What an operand of an instruction stands for. */
+  /** The value of an operand of an instruction. */
   readonly operand: (text: string, at: number) => Sum;
   /** The low half of the address that an instruction accesses; null: it has none. */
   readonly address: (at: number) => Sum | null;
   /**
-   * By how much a sum grows with each pass: a constant, and multiples of values that stay the same in the loop. Null:
-   * it changes in another way, or not in every pass.
+   * The growth of a sum with each pass: a constant, and multiples of values that stay the same in the loop. `null`
+   * where it changes in another way, or not in every pass.
    */
   readonly growth: (sum: Sum) => Sum | null;
   /** A sum as it is when the loop begins. */

@@ -71,7 +71,7 @@ const LOAD = 2 ** 20;
  */
 function memoryChain({ code, from, to, before }: Graph, { blocks, head, counts }: Region): Omit<Chain, 'instructions'> {
   interface State {
-    /** By register, where it is not 0. */
+    /** Values by register, where they are not 0. */
     readonly values: Map<string, number>;
     branches: number;
   }

@@ -28,7 +28,7 @@ export interface Asked {
   /** The kernel, as the source or the object file names it; needed where there are several. */
   readonly entry?: string | undefined;
   readonly arch?: string | undefined;
-  /** The loop that counts, from 1, instead of the one that is chosen. */
+  /** The number of the loop to use, from 1, instead of the chosen one. */
   readonly loop?: number | undefined;
   /** Iterations of the source in a pass of it, instead of what is found. */
   readonly iterationsPerLoop?: number | undefined;

@@ -2,7 +2,7 @@ import type { InstructionClass } from '../domain/inspection.ts';
 
 /** One instruction of PTX or of machine code, as far as loops, their classes and their dependencies need it. */
 export interface Instruction {
-  /** As the listing has it. */
+  /** Text of the listing. */
   readonly text: string;
   readonly class: InstructionClass;
   /** Names of the registers, predicates among them. */
@@ -31,10 +31,7 @@ export interface Instruction {
   readonly leaves: boolean;
   /** Ends the thread. */
   readonly ends: boolean;
-  /**
-   * Executed by tensor cores, or on halves of 16 bits, one or two at once: none has figures of its own in a
-   * prediction.
-   */
+  /** Executed by tensor cores, or on one or two halves of 16 bits at once. A prediction has no figures for these. */
   readonly unit: 'matrix' | 'half' | 'two halves' | null;
   /** Calls a function, which is not followed. */
   readonly calls: boolean;

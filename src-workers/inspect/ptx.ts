@@ -1,9 +1,7 @@
 import type { InstructionClass } from '../domain/inspection.ts';
 import { LOOP_MARK, MAX_INSTRUCTIONS, splitOperands, type Instruction, type KernelCode } from './instruction.ts';
 
-/**
- * Reads the kernels of a PTX file (Parallel Thread Execution ISA 9.0). Functions that are no kernels are passed over.
- */
+/** Reads the kernels of a PTX file (Parallel Thread Execution ISA 9.0), and skips other functions. */
 export function parsePtx(text: string): KernelCode[] {
   const kernels: KernelCode[] = [];
   const arch = /^[ \t]*\.target[ \t]+(sm_\w+)/m.exec(text)?.[1] ?? null;

@@ -70,7 +70,7 @@ export function workOf({ class: kind, moves, text }: Instruction): string | null
 }
 
 interface Stream {
-  /** By how many bytes its addresses grow in a pass. */
+  /** Bytes by which its addresses grow in a pass. */
   readonly step: number;
   /** Bytes from the first to behind the last of a pass. */
   readonly span: number;

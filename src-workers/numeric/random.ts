@@ -55,8 +55,8 @@ export function lengthSampler({ support, probability }: LengthLaw): (uniform: Un
 }
 
 /**
- * Uniform numbers that are good enough to spread a sample, not to simulate with, at next to no cost.
- * Source: Numerical Recipes' quick generator, state·1664525 + 1013904223 modulo 2³².
+ * Uniform numbers for spreading a sample, not for simulating, at almost no cost. Source: Numerical Recipes' quick
+ * generator, state·1664525 + 1013904223 modulo 2³².
  */
 export function quickGenerator(seed: number): UniformSource {
   let state = seed + 1;

@@ -1,6 +1,6 @@
-/*
- * How far the present task of a thread is, for the thread that waits for it: a task whose steps stand still hangs. One
- * that nobody waits for ends between two steps, so that the tables of its thread stay.
+/**
+ * The progress of a thread's present task, for the thread that waits for it: a task whose steps stand still hangs. A
+ * task that nobody waits for ends between two steps, so that the tables of its thread stay.
  */
 
 /** Steps that a thread has done, and whether its task shall end. */

@@ -54,7 +54,7 @@ interface LogTickLimits {
   readonly apartFraction?: number;
 }
 
-/** Round numbers on a logarithmic axis between two values: as many as the limits allow. */
+/** Round numbers on a logarithmic axis between two values, as many as the limits allow. */
 export function logTicks(low: number, high: number, { max = Infinity, apartFraction = 0 }: LogTickLimits): number[] {
   if (!(low > 0 && high > low)) return [];
   const span = Math.log(high / low);

@@ -114,7 +114,7 @@ const benchCase = v.variant(
   'a benchmark of this version',
 ) satisfies v.GenericSchema<unknown, BenchCase>;
 
-/** As many as `bench.start` takes, and room for suites. */
+/** The most cases: as many as `bench.start` takes, with room for suites. */
 const MAX_CASES = 100_000;
 
 const unitLoop = {

@@ -91,7 +91,7 @@ export function caseResult(one: BenchCase, found: GatheredCase): CaseResult {
 const medianOf = (values: readonly number[]): number | undefined =>
   values.length === 0 ? undefined : median(Float64Array.from(values));
 
-// Not Math.min(...): a file may have more samples of a case than a call takes arguments.
+// A file may have more samples of a case than Math.min(...) takes arguments.
 const least = (values: readonly number[]): number => values.reduce((one, other) => Math.min(one, other));
 const most = (values: readonly number[]): number => values.reduce((one, other) => Math.max(one, other));
 

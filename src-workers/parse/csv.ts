@@ -31,13 +31,13 @@ export interface CsvColumns {
    * Whether the first line is a header; by default it is one where it names the columns or has a name in every field.
    */
   readonly header?: boolean;
-  /** By default comma, semicolon and tab all separate. */
+  /** The delimiter; by default comma, semicolon and tab all separate. */
   readonly delimiter?: Delimiter;
 }
 
 /**
- * Which field of a record is the length, and which its weight (-1: none) or the target of its edge; others are passed
- * by.
+ * The field of a record with the length, and the one with its weight (−1: none) or the target of its edge. Others are
+ * skipped.
  */
 export interface Columns {
   readonly form: LengthForm;

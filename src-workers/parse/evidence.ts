@@ -44,7 +44,7 @@ export function parseEvidence(
     const { header } = await eachCsvRecord(source, label, ['matrix', ...SIZES], (record, names) => {
       columns = wanted.filter((name) => names.includes(name));
       const number = (name: (typeof SIZES)[number]): number =>
-        // Skewness alone may be negative, and nobody has it of a single row.
+        // Only skewness may be negative, and a single row has none.
         name === 'skewness' && /^(-.*|nan)?$/i.test(record.text(name))
           ? Number(record.text(name))
           : record.number(name);

@@ -180,13 +180,13 @@ export async function resolveWorkload(text: string, context: WorkloadContext): P
   return lawAlone(await resolveOrderedWorkload(text, context));
 }
 
-/** As `resolveWorkload`, with the order of the lengths. */
+/** Resolves a workload like `resolveWorkload`, with the order of its lengths. */
 export async function resolveOrderedWorkload(text: string, context: WorkloadContext): Promise<Result<OrderedWorkload>> {
   const descriptor = parseWorkload(text);
   return descriptor.ok ? resolveOrdered(descriptor.value, context) : descriptor;
 }
 
-/** As `resolveWorkload`, from a descriptor. */
+/** Resolves a workload like `resolveWorkload`, from a descriptor. */
 async function resolveDescriptor(descriptor: WorkloadDescriptor, context: WorkloadContext): Promise<Result<LengthLaw>> {
   return lawAlone(await resolveOrdered(descriptor, context));
 }

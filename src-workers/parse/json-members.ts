@@ -172,7 +172,7 @@ export async function eachJsonMember(
   }
 }
 
-/** A JSON value in which `NaN` and infinities stand for `null`. Throws on invalid JSON. */
+/** Parses a JSON value, with `null` for `NaN` and infinities. Throws on invalid JSON. */
 function parsedValue(text: string): unknown {
   try {
     return JSON.parse(text);

@@ -120,7 +120,7 @@ const UNREADABLE: readonly (readonly [magic: string, advice: string])[] = [
 const READABLE = 'CSV, an edge list, Matrix Market, NPY, NPZ or Parquet, each also as .gz';
 
 function unreadable(head: Uint8Array): string | null {
-  // Not by a decoder: its Latin 1 is Windows 1252, in which 0x89 is another character.
+  // A decoder would not do: its Latin 1 is Windows 1252, in which 0x89 is another character.
   const start = String.fromCharCode(...head.subarray(0, 16));
   const known = UNREADABLE.find(([magic]) => start.startsWith(magic));
   if (known) return `the file ${known[1]}`;

@@ -13,8 +13,8 @@ import type { Predictor } from '../predict/tables.ts';
 /** Fewest replications before an early stop: fewer do not determine their own spread. */
 export const MIN_REPLICATIONS = 5;
 /**
- * And while all are alike, or where a rare length alone would change the time: what comes up once in ten replications
- * is then missed by one design in twenty.
+ * The least number of replications while all are alike, or where a rare length alone would change the time. With it,
+ * one design in twenty misses what occurs in one of ten replications.
  */
 const MIN_IDENTICAL = 30;
 

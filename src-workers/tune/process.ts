@@ -70,7 +70,10 @@ const [SMOOTH, OWN, LINE, LENGTHS] = [0, 1, 2, 3];
 /** How many widths a field has. */
 export const widthsOf = ({ axes }: Field): number => LENGTHS + axes.length;
 
-/** Correlation along an axis by the codes of two designs, and the derivative of its logarithm by that of the length. */
+/**
+ * Correlation along an axis by the codes of two designs, and the derivative of its logarithm with respect to the
+ * length.
+ */
 function correlations(
   { apart }: Axis,
   logLength: number,

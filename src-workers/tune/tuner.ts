@@ -143,7 +143,7 @@ export function createTuner(space: TuningSpace, seed: number): Tuner {
     null;
   let added = 0;
 
-  /** The process with the widths of the measurements so far, all of them added. */
+  /** The process with all measurements so far, with their widths. */
   function processNow() {
     let fittedTo = 1;
     while (Math.ceil(GROWTH * fittedTo) <= known.length) fittedTo = Math.ceil(GROWTH * fittedTo);

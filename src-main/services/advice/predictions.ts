@@ -55,7 +55,7 @@ const MAX_REMEMBERED = 192;
 export function createPredictions(pool: Pool): Predictions {
   const kept = new Map<string, DevicePrediction>();
   const best = new Map<string, Uint32Array>();
-  /** By plan: the fastest time of a coarse subset, ms. */
+  /** The fastest time, ms, of a coarse subset, by plan. */
   const coarseMs = new Map<string, number>();
 
   /** Surveys of the parts, in any order. `bestMs`: see `surveyFastest`. */

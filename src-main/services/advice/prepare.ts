@@ -34,7 +34,7 @@ export interface AdvisedDevice {
 }
 
 export interface AdvisedStudy {
-  /** With the middles of the inputs that nobody gave. */
+  /** The study, with the middles of their laws for inputs without a stated value. */
   readonly study: Study;
   readonly axes: SpaceAxes;
   readonly devices: readonly AdvisedDevice[];

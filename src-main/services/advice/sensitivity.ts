@@ -37,7 +37,7 @@ export interface SensitivityOptions {
   readonly background?: boolean | undefined;
 }
 
-/** Processor time that is worth spending where nobody asked, ms. */
+/** Processor time, ms, that is worth spending without being asked. */
 const BACKGROUND_MS = 300_000;
 
 /** Values that are tried of each input besides the present one. */
@@ -49,7 +49,7 @@ const MORE_VALUES = 7;
 /** Number of units and spread of the lengths: range as factors of the present value. */
 const UNITS_FACTOR = 8;
 const SPREAD_FACTOR = 2;
-/** Left out unless asked for: experts know them, and few studies turn on them. */
+/** Fields that are left out unless asked for: experts know them, and few studies depend on them. */
 const EXPERT: ReadonlySet<KernelNumber> = new Set([
   'kneeSoftness',
   'sharedMemoryBytesPerBlock',
@@ -81,7 +81,7 @@ export async function sensitivity(
   const varied = variedInputs(study, device, design.implementation, options.inputs);
   const present = presentOf(device, known, recommended);
   const results = new Map<Varied, InputTrial>();
-  // Those that make other laws take longest: they come first, so that all workers end together.
+  // Inputs that need other laws take longest. They come first, so that all workers end together.
   const background = options.background ? { leftMs: BACKGROUND_MS } : undefined;
   const queue = [...varied].sort((a, b) => Number(changesLengths(b)) - Number(changesLengths(a)));
   const trials = new Map(varied.map((one) => [one, trialOf(one, device.plan.kernel, present)]));
@@ -108,7 +108,7 @@ export async function sensitivity(
   });
 }
 
-/** The design that the sensitivity is of, in its device's own space: the one asked for, or the recommended one. */
+/** The design in its device's own space whose sensitivity is wanted: the chosen one, or else the recommended one. */
 async function chosenDesign(
   predictions: Predictions,
   study: AdvisedStudy,

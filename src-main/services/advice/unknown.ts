@@ -13,7 +13,7 @@ export const DRAWS = 32;
 export function unknownIn(study: AdvisedStudy, { device }: AdvisedDevice): Unknown {
   const unknown = unknownOf(study.study, device);
   const deciding = new Set(decidingFields(predictionInputs(study.study, study.axes), device).map(({ field }) => field));
-  // Where nobody said the chain it is all instructions, which decides no less.
+  // An unstated chain is all instructions, which matters as much.
   const kernel = unknown.kernel.filter(({ field }) => deciding.has(field) || field === 'chainInstructions');
   const movesData =
     deciding.has('accesses') ||

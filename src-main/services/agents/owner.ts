@@ -226,7 +226,7 @@ const measureOnAgent = async (
   const { jobId, device } = job;
   const stream = key('records', jobId);
   device.on('error', () => {});
-  // Reading waits, so it needs a connection of its own.
+  // A blocking read needs its own connection.
   const reader = redis.duplicate();
   reader.on('error', () => {});
   let onAbort!: () => void;
@@ -274,7 +274,7 @@ const measureOnAgent = async (
   }
 };
 
-/** Says that an owner or agent is there; it is forgotten when it says so no more. */
+/** Announces an owner or agent, which is forgotten when it stops doing so. */
 export async function announce(
   { redis, key }: Connection,
   kind: 'agent' | 'owner',

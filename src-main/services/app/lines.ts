@@ -2,8 +2,8 @@ const NEWLINE = 0x0a;
 
 /**
  * The lines of a stream of bytes, as UTF-8 text without their ends. A line of more than `maxBytes` is `null`, and its
- * bytes are passed by in constant memory.
- * @param unended whether a last line without a newline counts: what a program wrote before it was killed is no line
+ * bytes are skipped in constant memory.
+ * @param unended whether a last line without a newline counts; what a program wrote before it was killed is no line
  */
 export async function* linesOf(
   stream: AsyncIterable<unknown>,

@@ -11,7 +11,9 @@ export function isOrderAware(version: string | undefined): boolean {
   return Number(/^composite (\d+)/.exec(version ?? '')?.[1] ?? 0) >= 3;
 }
 
-/** Whether a version of the prediction takes the middles of laws for inputs that nobody gave, not zeros: since 4.2. */
+/**
+ * Whether a version of the prediction uses the middles of laws for unstated inputs, as all do since 4.2, and not zeros.
+ */
 export function takesMiddles(version: string | undefined): boolean {
   return Number(/^composite (\d+\.\d+)/.exec(version ?? '')?.[1] ?? 0) >= 4.2;
 }

@@ -47,7 +47,7 @@ function report(residency: Residency, usage: BlockUsage, limits: DeviceLimits): 
   };
 }
 
-/** As the vendor's calculator: registers per thread up to what the allocator admits, one more than a compiler uses. */
+/** Occupancy as the vendor's calculator has it: up to one register more than a compiler uses. */
 export function nvidiaOccupancy(computeCapability: string, usage: BlockUsage): Result<OccupancyReport> {
   const residency = nvidiaResidentBlocks(computeCapability, usage);
   if (!residency.ok) return residency;

@@ -57,7 +57,7 @@ function measuredBand(devices: readonly string[], kinds: readonly Implementation
 }
 
 /**
- * The band of other devices that stands for one that was not measured.
+ * The band of other devices, for a device that was not measured.
  * @param what the bands are of, with # for their number
  */
 function takenBand(what: string, bands: readonly KeptBand[]): TieBand {
@@ -99,13 +99,13 @@ const pairText = ([one, other]: readonly ImplementationKind[]): string =>
 const wider = (one: TieBand, other: TieBand): TieBand => (other.fraction > one.fraction ? other : one);
 
 /**
- * By how much two predicted times of a device must differ before measurements order them alike.
+ * How far two predicted times of a device must differ before measurements order them alike.
  *
  * - `tieBand(device)`: designs that differ in shape alone.
  * - `tieBand(device, 'padded', 'even-share')`: designs that take their work in these ways.
  *
- * What was not measured on the device is taken from others (`source` null), and between kinds is at least the device's
- * band of shapes.
+ * A band that was not measured on the device comes from others (`source` null). A band between kinds is at least the
+ * device's band of shapes.
  */
 export function tieBand(
   device: Device,
@@ -119,7 +119,7 @@ export function tieBand(
   return (chip && measuredBand([chip.id], [], `shapes of a kernel on ${chip.name}`)) ?? TAKEN.shapes;
 }
 
-/** By how much predicted times on two devices must differ before measurements order them alike: see `tieBand`. */
+/** How far predicted times on two devices must differ before measurements order them alike; see `tieBand`. */
 export function tieBandOfDevices(one: Device, other: Device): TieBand {
   const [a, b] = [measuredChip(one), measuredChip(other)];
   const between = a && b && measuredBand([a.id, b.id], [], `${a.name} and ${b.name}`);

@@ -25,7 +25,7 @@ export interface CodeSource {
   readonly evidence: string;
   /** Lengths of the units. */
   readonly law: LengthLaw;
-  /** Whether the design launches its blocks for any number of units; else as many as its units per slot need. */
+  /** Whether the design launches its blocks for any number of units. Otherwise the units per slot decide how many. */
   readonly isGridFixed: boolean;
   /** The image, where units lie in rows; else `null`. */
   readonly image: ImageOfUnits | null;
@@ -205,7 +205,7 @@ function blockOf(name: string, { blockWidth }: RankRow['design']): string {
   return blockWidth === undefined ? `${own}block_threads` : `dim3(${own}block_width, ${own}block_height)`;
 }
 
-/** The largest 32-bit word; as a threshold it stands for none, where no other is as large. */
+/** The largest 32-bit word. As a threshold it means none, unless another is as large. */
 export const MAX_WORD = 0xffff_ffff;
 
 type Numbers = readonly (readonly [name: string, values: readonly number[], about: string])[];

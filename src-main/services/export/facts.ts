@@ -33,7 +33,7 @@ import { APP_VERSION, MODEL_VERSION } from '../app/version.ts';
 import { pickText } from './code.ts';
 import { counted, percent, whole } from './text.ts';
 
-/** An input of the prediction that nobody gave: what was taken, the usual values, and where it comes from. */
+/** An unstated input of the prediction: the assumed value, the usual ones, and where it comes from. */
 interface AssumedInput {
   readonly label: string;
   readonly value: string;
@@ -50,7 +50,7 @@ export interface ReportFacts {
   readonly recommendation: string;
   /** Why it is this design: at most three reasons with their figures, the most telling first. */
   readonly reasons: readonly string[];
-  /** What nobody gave, measured or imported. */
+  /** The inputs that were neither stated, measured nor imported. */
   readonly assumed: readonly AssumedInput[];
   /** Why the fastest device wins, and what was not measured; empty for a run on one device. */
   readonly deviceReasons: readonly string[];

@@ -62,7 +62,7 @@ function deviceMap(view: RunView, device: number, chosen: RankRow): DeviceMap | 
     known.set(text, place);
     return place;
   });
-  /** A cell that stands for several values is named by the first of them. */
+  /** A cell with several values has the name of the first. */
   const named = (texts: readonly string[], cells: number) =>
     Array.from({ length: cells }, (_, i) => texts[Math.ceil((i * texts.length) / cells)]);
   const position = (axis: number) => axisPosition(view.ranking, axis, chosen.designIndex);

@@ -283,7 +283,7 @@ export function compositionLegend(devices: readonly DeviceBest[]): string {
   return `<ul class="legend">${items.map(({ id, label, hint }) => `<li title="${html(hint)}"><i class="part-${id}"></i>${html(label)}</li>`).join('')}</ul>`;
 }
 
-/** Draws a chart as the text of an SVG element that stands in a page, without a name or an address of its own. */
+/** Draws a chart as the text of an SVG element for a page, without a name or an address. */
 export type DrawChart = (chart: ReportChart) => string;
 
 /** ECharts is loaded when the first report is made: it takes longer than most commands. */

@@ -9,7 +9,7 @@ import { ALL_VALID, rankRow } from '../ranking/rows.ts';
 import type { RunView } from '../runs/run-view.ts';
 import type { TunedDesign, TunerSource, UnitsTable } from './tuners.ts';
 
-/** Which designs of a run a tuner is given. */
+/** Chooses the designs of a run for a tuner. */
 
 /** Designs, the best for the study's number of units, that are predicted at other numbers for Triton. */
 const TRITON_CANDIDATES = 400;

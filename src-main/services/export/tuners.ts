@@ -35,7 +35,7 @@ export interface TunedRun {
 /** Predicted times at several numbers of units. */
 export interface UnitsTable {
   readonly units: readonly number[];
-  /** By number of units, then design, ms; NaN where a design cannot run. */
+  /** Times by number of units, then design, ms; NaN where a design cannot run. */
   readonly timesMs: readonly ArrayLike<number>[];
 }
 
@@ -54,7 +54,7 @@ function tunerHead(source: TunerSource, by = 'predicted time'): readonly string[
   ];
 }
 
-/** Python that turns a design into blocks: `units_per_thread` 0 stands for a fixed number of blocks. */
+/** Python that turns a design into blocks; `units_per_thread` 0 means a fixed number of blocks. */
 const BLOCKS = `    return grid_blocks or -(-units * threads_per_unit // (block_threads * units_per_thread))`;
 
 /** Configurations that Triton measures where nothing else is asked for. */

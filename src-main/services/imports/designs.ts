@@ -71,7 +71,7 @@ function wantedDesign({ case: one }: CaseResult, deviceId: string | null, named:
   return wantedOf(own, {});
 }
 
-/** A case with names in place of the numbers of an exported script; why its numbers stand for nothing. */
+/** A case with names instead of an exported script's numbers, or why its numbers mean nothing. */
 function namedCase(one: CaseResult, axes: SpaceAxes, units: number, isDeviceKnown: boolean): CaseResult | string {
   if (one.case.benchmark !== 'external') return one;
   const configuration = withNames(one.case.parameters.configuration, axes, units, isDeviceKnown);

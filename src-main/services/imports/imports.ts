@@ -183,7 +183,7 @@ interface ImportInput {
   readonly parameters?: NamedParameters | undefined;
   /** Unit of times that have none in the file. */
   readonly timeUnit?: TimeUnit | undefined;
-  /** Which one, for a file with several. */
+  /** The study to import, from a file with several. */
   readonly studyName?: string | undefined;
 }
 
@@ -194,7 +194,7 @@ interface Linked extends LinkedSource {
   readonly device: MeasuringDevice | null;
   /** Configurations of another program that are designs of the sweep. */
   readonly linked: ImportedFile['linked'] | null;
-  /** By which the designs were found. */
+  /** The parameters by which the designs were found. */
   readonly parameters: NamedParameters;
 }
 

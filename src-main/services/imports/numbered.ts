@@ -18,7 +18,7 @@ export const SWEEP_PARAMETER = 'lockstep_sweep';
 type Value = number | string | boolean;
 
 /**
- * The value of `SWEEP_PARAMETER`: the same for sweeps in which the same numbers stand for the same designs.
+ * The value of `SWEEP_PARAMETER`. It is the same for sweeps in which the same numbers mean the same designs.
  * @param deviceId whose designs they are; files of earlier versions do not say it
  */
 export function sweepNumber({ implementations, balancing }: SpaceAxes, units: number, deviceId?: string): number {

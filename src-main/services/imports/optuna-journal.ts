@@ -32,8 +32,8 @@ const isFields = (value: unknown): value is Fields =>
   typeof value === 'object' && value !== null && !Array.isArray(value);
 
 /**
- * Reads all studies of a journal. A last line that is cut off, as by a program that was stopped, is passed by; another
- * one is refused.
+ * Reads all studies of a journal. An incomplete last line, as a stopped program leaves it, is skipped; any other one is
+ * refused.
  */
 export async function readJournal(bytes: Uint8Array, label: string): Promise<Result<readonly OptunaStudy[]>> {
   const studies: (Study | null)[] = [];

@@ -149,7 +149,7 @@ async function compiledSource(
   const nvcc = await findNvcc(process.env, arch);
   if (!nvcc.ok) return fail(nvcc.error.code, `${fileName} must be compiled: ${nvcc.error.message}. ${NO_COMPILER}`);
   if (arch === undefined) return fail('bad-input', `Specify what ${fileName} is compiled for, as in --arch sm_90.`);
-  // It is compiled where it is, under its own name: it may include its neighbours, one of them called kernel.cu.
+  // The file is compiled in place, under its own name: it may include its neighbours, and one may be called kernel.cu.
   // nvcc hands its arguments to a shell, which must not read the names of a person's folders.
   if (folder !== undefined) await symlink(folder, join(tools.folder, OWN), 'junction');
   const there = folder === undefined ? null : await readFile(join(folder, fileName)).catch(() => null);

@@ -193,7 +193,7 @@ export async function listCalibrations(
 ): Promise<Result<readonly SavedProfile[]>> {
   const records = await store.listCalibrations(deviceId);
   if (!records.ok) return records;
-  // One that a newer version wrote is left out rather than read wrong.
+  // A profile of a newer version is left out rather than misread.
   return ok(records.value.flatMap((record) => (isKnown(record.profile) ? [profileOf(record, record.profile)] : [])));
 }
 

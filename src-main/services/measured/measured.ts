@@ -186,7 +186,7 @@ export function measuringWarnings(
   const instant = labels((record) => repeatsOf(record)?.time.medianMs === 0);
   if (instant.length > 0)
     warnings.push(`Faster than the timer resolves, left out of comparisons: ${counted(instant)}.`);
-  // The findings of contention say so themselves, case by case.
+  // The findings of contention already report this for each case.
   const disturbed = labels(({ detail }) => {
     const { case: one, values } = detail as MeasuredCaseDetail;
     return one.benchmark === 'unit-loop' && disturbedFraction(values) !== null;

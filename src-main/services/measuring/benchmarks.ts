@@ -40,8 +40,8 @@ import type { RunStudy } from '../studies/studies.ts';
 import { APP_VERSION, MODEL_VERSION } from '../app/version.ts';
 
 /**
- * The third fidelity: a plan of cases measured by a program of its own, each case saved as it is complete. A run
- * remembers its plan, so that a resumed run measures only the cases that have no result, and only on the same device.
+ * The third fidelity: a separate program measures a plan of cases, and each case is saved once it is complete. A run
+ * remembers its plan, so that a resumed run measures only the cases without a result, and only on the same device.
  */
 
 /** What a `bench` run's `study` column holds; the study of the sweep where designs of one are measured. */
@@ -526,7 +526,7 @@ async function measureOnce(
   const settled = await session.programEnded();
   if (!settled.ok) return failed(settled.error);
   if (state.done) return { kind: 'complete' };
-  // Asked for when a case that failed with the program is saved too.
+  // Evaluated late, after a case that failed with the program has been saved too.
   const kept = (): string =>
     `${session.state().saved} of ${state.total} cases are saved; lockstep runs resume ${session.run.id} measures the others.`;
   if (state.lost !== null) {

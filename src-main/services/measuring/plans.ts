@@ -266,7 +266,7 @@ export async function measuredUnits(
     { bytesPerIteration: kernel.bytesPerIteration, bytesPerUnit: kernel.bytesPerUnit },
   ];
   if (backend === 'cpu') {
-    // As a run's view has them (planLengths), and as coreLoads scales them.
+    // Lengths as in a run's view (planLengths), and as coreLoads scales them.
     order = bundledLengths(order ?? drawnLengths(law, workload.units, study.study.seed));
     units = order.iterations.length;
     traffic = {

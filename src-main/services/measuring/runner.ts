@@ -9,8 +9,8 @@ import { linesOf } from '../app/lines.ts';
 import { lastLine, shortened } from '../../../src-workers/domain/text.ts';
 
 /**
- * Running a program that measures: a process group of its own, JSON lines from its standard output, and the ways it can
- * end.
+ * Runs a program that measures, in its own process group, reads JSON lines from its standard output, and says how it
+ * ended.
  */
 
 export interface Program {
@@ -25,10 +25,7 @@ export interface Program {
 export interface ProgramLimits {
   /** The whole program. */
   readonly totalMs: number;
-  /**
-   * Until a case is first spoken of: from the start, or from the last line that began something new, to the next such
-   * line.
-   */
+  /** Time until the program mentions a case: from its start, or from the last line that began something new. */
   readonly startMs: number;
   /** The same from then on. */
   readonly caseMs: number;
@@ -53,7 +50,7 @@ export type ProgramEnd =
   | { readonly kind: 'late'; readonly whole: boolean; readonly limitMs: number }
   /** A crash, an exit code, or a program that cannot be started; the message says which, and its last words. */
   | { readonly kind: 'crashed'; readonly message: string }
-  /** It printed a line that is no record, or the receiver of the records refused one. */
+  /** The program printed a line that is no record, or the receiver refused a record. */
   | { readonly kind: 'refused'; readonly message: string };
 
 /** The longest line that is read: values of a case can be many. */

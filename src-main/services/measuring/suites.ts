@@ -19,7 +19,7 @@ const MATRIX_WORK_GROUPS = { cuda: 2 ** 14, webgpu: 2 ** 10 } as const;
 /** On a CPU that plays a GPU every suite is to end within a minute, on two cores that do other things too. */
 const SOFTWARE_SERIES_ELEMENTS = 2 ** 5;
 const SOFTWARE_MATRIX_WORK_GROUPS = 2 ** 4;
-/** As long as a launch takes to begin: 32 iterations would drown in it. */
+/** The loop takes as long as the start of a launch, in which 32 iterations would not show. */
 const SOFTWARE_DIVERGENT_ITERATIONS = 2 ** 10;
 
 const either = new Intl.ListFormat('en-GB', { type: 'disjunction' });

@@ -111,7 +111,7 @@ export async function measureHere(
   return ran.ok ? ran.value : ran;
 }
 
-/** Makes the program that measures a plan on a target, in a folder of its own. */
+/** Makes the program that measures a plan on a target, in its own folder. */
 async function prepareProgram(
   context: Here,
   target: string,
@@ -170,7 +170,7 @@ async function cudaProgram(
   const chosen = await localToolkit(placeOf(sources, signal));
   if (!chosen.ok) return chosen;
   if (chosen.value.lacking.length === 0) return compiledCuda(sources, objects, chosen.value, signal);
-  // Which of the GPUs the device is, only CUDA says.
+  // Only CUDA says which of the GPUs the device is.
   const listed = await listDevices(chosen.value, placeOf(sources, signal));
   if (!listed.ok) return listed;
   const device = listed.value.find(({ properties }) => properties.ordinal === ordinal);
@@ -429,7 +429,7 @@ function once<T>(ask: () => Promise<T>): (again: boolean) => Promise<T> {
   };
 }
 
-/** What a page says of its own GPU, which nobody else knows. */
+/** What only a page knows about its GPU. */
 type PageLimits = ProcedureArguments<'bench.start'>['limits'];
 
 export function checkLimits(target: string, limits: PageLimits): Result<null> {

@@ -18,7 +18,7 @@ const USUAL_WIDTH = 32;
 export interface TraceRequest {
   /** The program and its arguments; no shell. */
   readonly words: readonly [string, ...string[]];
-  /** How many units it must run; `null`: as many as it says. */
+  /** How many units it must run; `null` for as many as it says. */
   readonly units: number | null;
   /** Where the lengths are written, one a line, in the order of the units. */
   readonly output: string;
@@ -32,7 +32,7 @@ export interface TraceReport {
   readonly maxLength: number;
   /** Loss of groups of consecutive units, in the order of the units. */
   readonly computed: GivenLoss & { readonly unitsPerGroup: number };
-  /** As the kernel's active lanes give it; `null` where only lengths are known. */
+  /** The loss by the kernel's active lanes; `null` where only lengths are known. */
   readonly measured: MeasuredLoss | null;
 }
 

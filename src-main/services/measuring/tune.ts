@@ -20,8 +20,8 @@ import { runnableDesigns } from './runnable.ts';
 import { checkLimits, EMULATION_TARGET, targetAbility, targetBackend, type Targets } from './targets.ts';
 
 /**
- * Which designs of a sweep to measure next. A tuning keeps nothing of its own: what is known is every measurement of
- * the sweep that was made in the same way, so that a tuning that was stopped goes on by being asked again.
+ * Chooses the designs of a sweep to measure next. A tuning keeps no state: it knows every measurement of the sweep that
+ * was made in the same way. So a stopped tuning continues when it is asked again.
  */
 
 /** Designs that are considered; the time of a step is in proportion to them. */

@@ -54,7 +54,7 @@ function recommendedRow(view: RunView, within: RankingFilter): BestDesigns['reco
   return { row, ties: found.ties, rule: pickRule(device), inputs };
 }
 
-/** A page of the best rows; with `groups` equal designs are one, and `equal` says how many each row stands for. */
+/** A page of the best rows. With `groups` equal designs share a row, and `equal` counts them. */
 function pageOfRows(
   view: RunView,
   filter: RankingFilter,

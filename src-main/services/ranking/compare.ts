@@ -81,7 +81,7 @@ function ranged(device: Device, row: RankRow): RankRow {
 
 const listed = new Intl.ListFormat('en');
 
-/** Which implementation is the fastest on which devices, and where several are too close to choose by time. */
+/** Says which implementation is the fastest on which devices, and where several are too close to choose by time. */
 export function implementationChoice(devices: readonly DeviceBest[]): readonly string[] {
   const fastest = new Map<string, string[]>();
   const close = new Map<string, string[]>();

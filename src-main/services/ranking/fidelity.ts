@@ -145,8 +145,8 @@ export function fastestFound({ simulated, measured }: Findings, isListed: (desig
 }
 
 /**
- * A predicted row with what was simulated and measured of its design: the one place where fidelities meet.
- * @param tiesBy in a list by simulated times, ties among them are by these even where a design was measured too
+ * A predicted row with what was simulated and measured of its design. Fidelities meet only here.
+ * @param tiesBy decides ties in a list by simulated times, even where a design was measured too
  */
 export function atBestFidelity(
   row: RankRow,
@@ -184,7 +184,7 @@ export type FoundOrder = Readonly<Record<FoundColumn, readonly number[]>>;
 
 /** Orders that lists on screen still stand by, by their number: scrolling shows the list that was opened. */
 export interface FoundOrders {
-  /** The number of the order that goes by all that is known. */
+  /** Number of the order that uses everything known. */
   readonly newest: number;
   at(number: number): FoundOrder | undefined;
 }

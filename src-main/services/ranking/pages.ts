@@ -87,7 +87,7 @@ export function rankPage(view: RunView, input: ProcedureArguments<'ranking.page'
   } else designs = rankedDesigns(view.ranking, filter.value, column);
   const groups = input.groups ? grouping(view, designs, descending, input.opened) : null;
   const list = groups?.list ?? designs;
-  // One of several equal designs that was measured or simulated stands for them, unless all are listed.
+  // A measured or simulated design represents its equals, unless all are listed.
   const known = new Map<number, number>();
   const equalOf = groups ? equalsOf(view) : Number;
   if (groups) {
@@ -135,7 +135,7 @@ export function rankPage(view: RunView, input: ProcedureArguments<'ranking.page'
   });
 }
 
-/** Where a design, or the row that stands for it, is in a list; −1 where it is not. */
+/** Place in a list of a design, or of the row that represents it; −1 where there is none. */
 function placeIn(view: RunView, list: Uint32Array, groups: GroupedList | null, design: number): number {
   const own = list.indexOf(design);
   if (own >= 0 || !groups || entryOf(view.ranking, design) < 0) return own;

@@ -48,7 +48,7 @@ export function recommendedDesign(view: RunView, within: RankingFilter): Recomme
   return { designIndex: isOfDevice ? picked : pickDesign(ranking.axes, figures, equal)!, ties: count, band };
 }
 
-/** By which rule a design of a device is picked. */
+/** The rule by which a design of a device is picked. */
 export function pickRule({ kind }: Device): string {
   return kind === 'cpu' ? CORES_RULE : PICK_RULE;
 }

@@ -107,7 +107,7 @@ async function runDetail(context: Context, id: number): Promise<Result<RunDetail
   const study = belongsToStudy(run.value) ? runStudy(run.value) : ok(null);
   if (!study.ok) return study;
   const now = studyId === null ? null : await getStudy(store, studyId);
-  // What nobody gave is predicted with the middle of its law, which the run keeps.
+  // An unstated input is predicted with the middle of its law, which the run keeps.
   const asPredicted = (located: LocatedStudy): LocatedStudy =>
     takesMiddles(modelVersions.prediction) ? { ...located, study: atMiddle(located.study, devices) } : located;
   const bytes = await bytesOfRuns(context);
@@ -140,7 +140,7 @@ async function runChanges({ store }: Context, studyId: number | undefined): Prom
   for (const { id } of page.value.rows.toReversed()) {
     const run = await store.getRun(id);
     const study = run.ok ? runStudy(run.value) : run;
-    // One that was deleted meanwhile, or is damaged, says so where it is opened.
+    // A run that was deleted meanwhile, or is damaged, reports that when it is opened.
     if (!run.ok || !study.ok) continue;
     const { workload, kernel, implementations, devices } = study.value.study;
     const problem = JSON.stringify(

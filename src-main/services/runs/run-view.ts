@@ -31,7 +31,7 @@ export interface RunView extends Found {
   readonly devices: readonly Device[];
   readonly ranking: Ranking;
   readonly predictor: Predictor;
-  /** Which times cannot be distinguished. */
+  /** Times that cannot be told apart. */
   readonly ties: TieTable;
 }
 

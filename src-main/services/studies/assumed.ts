@@ -72,7 +72,7 @@ function lawsOf(assumed: AdvisedInputs['assumed'] = {}): Laws {
   return laws;
 }
 
-/** What of a study is not known on a device: inputs that nobody gave, and that have a law. */
+/** The unknown inputs of a study on a device: those without a stated value that have a law. */
 export function unknownOf({ kernel, implementations, assumed, pipeline }: AdvisedInputs, device: Device): Unknown {
   const laws = lawsOf(assumed);
   const measured = pipeline?.[device.id] !== undefined;
@@ -121,7 +121,7 @@ function isUnknown(kernel: KernelWithOrigins, field: KernelField, laws: Laws): b
     case 'cooperationCost':
       return isSharingOpen || kernel.sharing !== 'deal';
     case 'refill':
-      // Changing a unit is as long as a unit where nobody said.
+      // By default, changing a unit takes as long as a unit.
       return refill !== undefined;
     case 'flattenedCost':
       return !refill && (!unit || (isOpen('unit') && !isStated(kernel, 'unit', laws)));
@@ -130,7 +130,7 @@ function isUnknown(kernel: KernelWithOrigins, field: KernelField, laws: Laws): b
   }
 }
 
-/** Whether the study has a value of its own: neither the default nor the middle of the law. */
+/** Whether the study states a value, other than the default and the middle of the law. */
 function isStated(kernel: KernelWithOrigins, field: KernelField, laws: Laws): boolean {
   const byDefault = (KERNEL_DEFAULTS as Partial<Record<KernelField, number | boolean>>)[field];
   if (kernel[field] === undefined || kernel[field] === byDefault || field === 'sharing') return false;

@@ -122,7 +122,7 @@ async function upload(
   });
 }
 
-/** Which columns are read, without how the file is written. */
+/** The chosen columns, without the syntax of the file. */
 function withoutSyntax({ header: _header, delimiter: _delimiter, ...columns }: CsvColumns): CsvColumns {
   return columns;
 }

@@ -75,7 +75,7 @@ export async function packLengths({ units, iterations }: OrderedLengths): Promis
   let isShort = true;
   for (let from = 0; isShort && from < iterations.length; from += LENGTHS_STEP) {
     short.set(iterations.subarray(from, from + LENGTHS_STEP), from);
-    // By index: tens of millions take a fifth of the time that an iterator takes.
+    // A loop by index takes a fifth of an iterator's time for tens of millions.
     for (let at = from; at < Math.min(iterations.length, from + LENGTHS_STEP); at += 1)
       isShort &&= short[at] === iterations[at];
     await setImmediate();

@@ -66,7 +66,7 @@ export function runBest(context: Context, run: RunRecord, plan: SweepPlan, wante
     bestTimeMs: best?.timeMs ?? null,
   }));
 
-  /** By part: the shortest time that a design of it can have, ms. */
+  /** The shortest time, ms, that a design of each part can have. */
   const boundsOfParts = async (): Promise<Float64Array> => {
     const bounds = new Float64Array(parts.count);
     let at = 0;

@@ -23,7 +23,7 @@ export interface TableChoice {
   readonly weight: number | null;
 }
 
-/** As the study's field allows. */
+/** The limit of the study's field. */
 const MAX_UNITS = 2 ** 40;
 
 /** What a column is likely to be, by its name, the likeliest first. */
@@ -59,7 +59,7 @@ export function suggestChoice({ columns, records, header, delimiter }: TableSumm
   const source = at(SOURCE_WORDS, wholes);
   const target = at(TARGET_WORDS, wholes);
   if (source !== undefined && target !== undefined) return { meaning: 'target', length: source, weight: target };
-  // Two numbers with a space between them are read as edges where nobody chooses.
+  // Two numbers with a space between them are read as edges unless somebody chooses otherwise.
   if (!header && delimiter === 'space' && wholes[0] === 0 && wholes[1] === 1 && columns.length <= 3)
     return { meaning: 'target', length: 0, weight: 1 };
   const counts = at(COUNT_WORDS, wholes);

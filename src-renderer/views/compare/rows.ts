@@ -27,7 +27,7 @@ export interface CompareRow {
   readonly estimates: readonly string[];
   /** Comparable numbers; null where a row has words, or a device no value. */
   readonly values: readonly (number | null)[];
-  /** Which direction is coloured; limits never are, they are facts and not results. */
+  /** The direction that is coloured. Limits have none, because they are facts and not results. */
   readonly better: 'higher' | 'lower' | 'none';
   /** What stands small under the cells: the range of a time. */
   readonly ranges?: readonly string[];

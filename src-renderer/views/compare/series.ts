@@ -10,7 +10,7 @@ export const SERIES_PATHS = [
 ] as const;
 
 export interface Series {
-  /** Which series of the theme, from 0. */
+  /** Number of the theme's series, from 0. */
   readonly index: number;
   readonly colour: string;
   readonly path: string;

@@ -5,7 +5,7 @@ export interface FormatEntry {
   readonly label: string;
   /** What it is for. */
   readonly text: string;
-  /** By which else the palette finds it. */
+  /** More words by which the palette finds it. */
   readonly words?: string;
   readonly about: 'report' | 'table' | 'code' | 'tuner';
   /** Whether the number of rows matters. */

@@ -39,7 +39,10 @@ export interface Roles {
   readonly facet: string | null;
 }
 
-/** Which axes make the map and the small maps: what the address asks for where the space has it, else by custom. */
+/**
+ * Chooses the axes of the map and of the small maps: those of the address where the space has them, else the usual
+ * ones.
+ */
 export function chooseRoles(axes: readonly Axis[], asked: Roles): Roles {
   const open = axes.filter(({ values }) => values.length > 1).map(({ id }) => id);
   const taken = new Set<string>();

@@ -4,7 +4,7 @@ import { halfWidthFraction } from './rows.ts';
 /** A kernel of someone else's: its configuration and its time. */
 export interface ExternalRow {
   readonly position: number;
-  /** By measured median, from 1; null where it failed. */
+  /** Rank from 1 by measured median; `null` where it failed. */
   readonly rank: number | null;
   readonly each: MeasuredCase;
   /** In the order of `keys`. */

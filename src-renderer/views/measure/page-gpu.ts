@@ -174,7 +174,7 @@ export async function measureInPage(
   if (!plan.ok) return plan;
   const opened = await openPageDevice(gpu);
   if (!opened.ok) {
-    // So that the run says why it ended instead of waiting for this page.
+    // This lets the run say why it ended instead of waiting for this page.
     await engine.call('bench.record', { id: runId, records: [{ type: 'lost', message: opened.error.message }] });
     return opened;
   }

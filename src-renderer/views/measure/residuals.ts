@@ -35,7 +35,7 @@ function inOrder(values: AxisResiduals['values']): AxisResiduals['values'] {
     : [...values].sort((a, b) => number(a) - number(b));
 }
 
-/** Axes with several values, the one that explains most first. */
+/** Axes with several values; the one that explains most comes first. */
 export function residualAxes(comparison: MeasuringComparison): readonly ResidualAxis[] {
   const read = (axis: AxisResiduals): ResidualAxis => ({
     axis: axis.axis,

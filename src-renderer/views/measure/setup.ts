@@ -105,7 +105,9 @@ export function startLabel(setup: MeasuringSetup, runnable: number | null): stri
   return designs === null ? SUITES[setup.suite].action : `Measure ${counted(designs, 'design')}`;
 }
 
-/** What the page knows of its own GPU, for the engine to choose designs that it can run; nothing of another target. */
+/**
+ * What the page knows about its own GPU, so that the engine chooses designs that it can run; nothing for other targets.
+ */
 export function pageLimits({ id, backend, device }: MeasuringTarget): Pick<ProcedureInput<'bench.start'>, 'limits'> {
   if (id !== PAGE_TARGET) return {};
   const { threadsPerUnit, blockThreads, bestBuckets } = abilityOf(backend, device);

@@ -120,7 +120,7 @@ export interface LoopCurve {
 export interface LoopFindings {
   readonly curves: readonly LoopCurve[];
   readonly fit: DivergenceFit | null;
-  /** Whether cycles were counted by the device; else nanoseconds stand for them. */
+  /** `cycles` where the device counted them, else `ns`. */
   readonly unit: 'cycles' | 'ns';
 }
 

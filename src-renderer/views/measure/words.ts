@@ -3,7 +3,7 @@ import { sentenceCase, type Term } from '../../../src-workers/domain/terms.ts';
 import { count } from '../../format/numbers.ts';
 import type { DesignField } from './rows.ts';
 
-/** Head of a column of a design's field, and what it stands for. */
+/** Head of a column for a design's field, and its meaning. */
 export function fieldHead(field: DesignField, term: Term): { readonly head: string; readonly full: string } {
   switch (field) {
     case 'threadsPerUnit':

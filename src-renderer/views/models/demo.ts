@@ -181,14 +181,14 @@ export type Block =
 export interface Figure {
   readonly title?: string;
   readonly hint?: string;
-  /** It shows the answer: dimmed while that is out of date, empty until it is there. */
+  /** Whether it shows the answer: dimmed while that is out of date, empty until it is there. */
   readonly waits?: true;
   readonly blocks: readonly (Block | null | false)[];
 }
 export const controls = (...ids: readonly string[]): Block => ({ kind: 'controls', ids });
 export const hint = (text: string): Block => ({ kind: 'hint', text });
 
-/** How many blocks each of several limits allows; the one that counts stands out. */
+/** How many blocks each of several limits allows; the binding one is marked. */
 export const allowedBlocks = (label: string, head: string, say: DemoContext['say'], most: number, limits: readonly (readonly [name: string, blocks: number, counts: boolean])[]): Block => ({
   kind: 'table',
   label,
@@ -235,7 +235,7 @@ export type AnswerOf<N extends AnswerName> = N extends FigureName
   : ProcedureOutput<Extract<N, EngineAnswer>>;
 export interface Answer<N extends AnswerName> {
   readonly value: AnswerOf<N>;
-  /** It belongs to values that have changed since. */
+  /** Whether it belongs to values that have changed since. */
   readonly pending: boolean;
 }
 /** Part of a demo: a pure function of the values, `null` where there is nothing to show. */
@@ -252,7 +252,7 @@ export interface Demo<V, N extends AnswerName = never> {
   readonly answer?: {
     readonly name: N;
     readonly input: (values: V) => AnswerInput<N>;
-    /** Said when it fails, as only the engine can. */
+    /** What to say when it fails, as only the engine can. */
     readonly failure?: string;
     /** Height of its figure until it is first there, px. */
     readonly heightPx: number;

@@ -24,7 +24,7 @@ export interface ModelPage {
   readonly validity: readonly string[];
   /** Where the source disagrees with itself, and what is done about it. */
   readonly contradictions?: readonly string[];
-  /** As it is cited :: its DOI. */
+  /** Each source as a citation, then its DOI. */
   readonly sources: readonly (readonly string[])[];
   /** Reproduction tables that belong to it: the paper's short name and what its table's title matches. */
   readonly tables?: { readonly paper: string; readonly title?: RegExp };

@@ -46,7 +46,7 @@ export function launchModel({ law, unitsPerGroup, groupsPerBlock, residentBlocks
   const prepared = residencyOf(block, residentBlocks, rate);
   const waveCycles = block.meanBlock * cyclesPerIteration(ASSUMED_PIPELINE, residentGroups);
   return {
-    /** By the composite prediction. */
+    /** Cycles of a launch by the composite prediction. */
     cycles: (gridBlocks: number) => launchCycles(plainLaunch(prepared, gridBlocks, multiprocessors)),
     /** What is often done: whole waves, each as long as an average block at full residency. */
     wholeWavesCycles: (gridBlocks: number) => Math.ceil(gridBlocks / (multiprocessors * residentBlocks)) * waveCycles,

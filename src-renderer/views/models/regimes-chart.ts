@@ -58,7 +58,7 @@ function ends(values: readonly number[], write: (value: number) => string): stri
   return low === high ? low : `${low} to ${high}`;
 }
 
-/** Which simple model comes closest, over cores and imbalance; the colour is fuller where it is clearer. */
+/** The simple model that comes closest, over cores and imbalance. The colour is fuller where the choice is clearer. */
 export function regimesChart(
   { map, maxCores, cores, imbalance }: Regimes,
   theme: ChartTheme,

@@ -32,6 +32,6 @@ export const rankingAddress = {
   mode: choiceField(MODES, 'both'),
   /** The selected design's launch over time is open. */
   timeline: flagField(),
-  /** Which of its replications. */
+  /** The number of the replication. */
   replication: numberField(0),
 };

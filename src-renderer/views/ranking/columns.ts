@@ -34,7 +34,7 @@ export interface CellContext {
 export interface Column {
   readonly id: ColumnId;
   readonly head: string;
-  /** What the head stands for, where it is too short to choose by. */
+  /** The full name, where the head is too short to choose by. */
   readonly name?: string;
   readonly title: string;
   readonly width: number;
@@ -57,7 +57,7 @@ export interface ColumnWorld {
   readonly replications: string | null;
   /** Whether something was measured on its own device. */
   readonly measured: boolean;
-  /** Whether some rows stand for several designs. */
+  /** Whether some rows contain several equal designs. */
   readonly grouped?: boolean;
   /** Designs that are ranked, and units of the workload: how long a rank and a number of blocks can be. */
   readonly ranked?: number;
@@ -71,7 +71,7 @@ export interface ColumnWorld {
 /** Shown unless a person chose otherwise. */
 const QUIET: ReadonlySet<ColumnId> = new Set(['meanLoss', 'aggregateLoss', 'waves']);
 
-/** Values that a difference can stand for. */
+/** Values that can be shown as a difference. */
 const WITH_DIFFERENCE: ReadonlySet<ColumnId> = new Set(['timeMs', 'occupancyFraction', 'simulatedMs', 'measuredMs']);
 
 const onGpu = (write: (row: RankRow) => string) => (row: RankRow) => (isCpuDesign(row.design) ? '–' : write(row));

@@ -152,7 +152,7 @@ export function choiceOfRules(rules: OccupancyRules): string {
   }
 }
 
-/** A copy to change: a name of its own, and no source but that it was copied and which values are estimates. */
+/** A copy to change. It has its own name, and no source except that it was copied and which values are estimates. */
 export function copyOf(device: CatalogueDevice, taken: readonly string[]): Device {
   const { own: _own, ...rest } = device;
   const name = `${device.name} copy`;

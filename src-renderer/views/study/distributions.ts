@@ -31,7 +31,7 @@ export interface DistributionParameter {
 }
 
 export interface Distribution {
-  /** As in the workload grammar. */
+  /** Its name in the workload grammar. */
   readonly id: string;
   readonly label: string;
   readonly help: string;

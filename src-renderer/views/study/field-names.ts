@@ -11,7 +11,7 @@ export interface FieldName {
   readonly words: string;
   /** Accessible name of its control. */
   readonly control: string;
-  /** It stands under Advanced. */
+  /** Whether it is under Advanced. */
   readonly advanced: boolean;
 }
 

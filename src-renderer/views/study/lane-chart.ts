@@ -15,7 +15,7 @@ import { fixed, signed } from '../../format/numbers.ts';
 import type { GroupRow } from './preview.svelte.ts';
 
 export interface LaneInput {
-  /** By increasing threads per unit. */
+  /** Rows by increasing threads per unit. */
   readonly rows: readonly GroupRow[];
   readonly before: { readonly rows: readonly GroupRow[]; readonly label: string } | null;
   readonly axisTitle: string;
@@ -43,7 +43,7 @@ export function laneChart(
   const labelSide = (i: number) => {
     if (i < best && steep(i, i + 1)) return 'right' as const;
     if (i > best && steep(i - 1, i)) return 'left' as const;
-    // Too near the axis for a label below it.
+    // A label below would be too near the axis.
     return ((costs[i] - yMin) / (yMax - yMin)) * (height - 60) < 24 ? ('top' as const) : ('bottom' as const);
   };
   return {

@@ -44,7 +44,7 @@ export class Preview {
   #study: () => Study;
   readonly resolved: Query<'workload.resolve'>;
 
-  /** A string of its own, so that editing the kernel does not make the law anew. */
+  /** A separate string, so that editing the kernel does not recompute the law. */
   readonly #lengths = $derived.by(() => this.#study().workload.lengths);
   readonly written = $derived.by(() => readDistribution(this.#lengths));
   readonly #own = $derived.by(() => this.written?.distribution.law(this.written.values) ?? null);

@@ -146,7 +146,7 @@ export interface ContentionAnalysis {
   readonly warnings: readonly string[];
 }
 
-/** As `contentionFromStream` and `compareContention`, in columns; K is ⌈ρ/β⌉. */
+/** The results of `contentionFromStream` and `compareContention`, in columns; K is ⌈ρ/β⌉. */
 export function contentionAnalysis(cases: readonly MeasuredContentionCase[]): Result<ContentionAnalysis> {
   const found = contentionFromStream(cases);
   if (!found.ok) return found;

@@ -159,7 +159,7 @@ async function measureCase(
        * When each thread ended, from the common start: all threads of the first launch that counts, then of the next.
        */
       threadEndNs: ends.flat(),
-      /** The part of that time that each was on a core, likewise: below 1 where other programs took it. */
+      /** The share of that time that each thread was on a core: below 1 where other programs took it. */
       threadOnCoreFraction: onCore.flat(),
     },
   });

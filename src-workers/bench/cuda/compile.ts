@@ -123,7 +123,7 @@ export async function compileCuda(request: CudaCompilation): Promise<Result<Comp
   });
 }
 
-/** What nvcc takes from the environment: flags of its own, and the host's compiler. */
+/** Variables that nvcc reads from the environment: flags, and the host's compiler. */
 const NVCC_SETTINGS = ['NVCC_PREPEND_FLAGS', 'NVCC_APPEND_FLAGS', 'NVCC_CCBIN'] as const;
 
 function flagsOf(request: CudaCompilation): readonly string[] {

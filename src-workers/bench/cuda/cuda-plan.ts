@@ -19,7 +19,7 @@ export interface PlacedFile {
   readonly executable?: true;
 }
 
-/** One file of the program that measures: a source, compiled with settings of its own. */
+/** One source file of the program that measures, compiled with its own settings. */
 export interface CudaObject {
   /** Unique within the program; letters, digits and `-`. */
   readonly name: string;
@@ -37,8 +37,7 @@ export interface CudaPlan {
 }
 
 /**
- * A program of its own, which names this machine's devices, one `device` record each, and is compiled for no
- * architecture.
+ * A program that only names this machine's devices, in one `device` record each. It is compiled for no architecture.
  */
 export const DEVICES_OBJECT: CudaObject = { name: 'devices', source: 'devices.cu', flags: [] };
 

@@ -23,7 +23,7 @@ async function rocmFolders(environment: Environment): Promise<readonly string[]>
   return [...pathFolders(environment), ...[...homes, ...versions].map((home) => join(home, 'bin'))];
 }
 
-/** Where hipcc is: the `HIPCC` that a person set, else as `rocmFolders` says. Fails with `not-found`. */
+/** Finds hipcc: the `HIPCC` that a person set, else in `rocmFolders`. Fails with `not-found`. */
 export async function findHipcc(environment: Environment): Promise<Result<string>> {
   const set = environment['HIPCC'];
   if (set) return (await isProgram(set)) ? ok(set) : fail('not-found', `HIPCC is ${set}, which is no program`);

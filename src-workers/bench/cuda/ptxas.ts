@@ -2,7 +2,7 @@ import { unsupportedHint } from './releases.ts';
 
 /** What the assembler says of one kernel for one architecture. */
 export interface KernelUsage {
-  /** As the object file names it (mangled). */
+  /** Its (mangled) name in the object file. */
   readonly kernel: string;
   /** Such as `sm_90`. */
   readonly architecture: string;
@@ -14,7 +14,7 @@ export interface KernelUsage {
   readonly spillLoadBytes: number;
 }
 
-/** Reads what `nvcc -Xptxas -v` prints about kernels; anything else in the text is passed over. */
+/** Reads what `nvcc -Xptxas -v` prints about kernels, and skips any other text. */
 export function parsePtxas(text: string): KernelUsage[] {
   const found: KernelUsage[] = [];
   let entry: { kernel: string; architecture: string } | null = null;

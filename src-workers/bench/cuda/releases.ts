@@ -1,7 +1,7 @@
 /**
- * Which release of the CUDA toolkit compiles for which compute capability (whole numbers: 70 is 7.0), by the release
- * notes of CUDA 7.0 (1.x removed), 9.0 (2.x), 11.0 (3.0 and 3.2), 12.0 (3.5 and 3.7), 13.0 (5.x to 7.2), and the notes
- * that add the others.
+ * Releases of the CUDA toolkit and the compute capabilities that they compile for (whole numbers: 70 is 7.0), by the
+ * release notes of CUDA 7.0 (1.x removed), 9.0 (2.x), 11.0 (3.0 and 3.2), 12.0 (3.5 and 3.7), 13.0 (5.x to 7.2), and
+ * the notes that add the others.
  */
 
 /** Up to this compute capability: the last release that compiles for it. */
@@ -64,7 +64,7 @@ export function releasesFor(capability: number): string | null {
 
 const written = (capability: number): string => `${Math.floor(capability / 10)}.${capability % 10}`;
 
-/** Which toolkit a GPU needs, and where to name it. */
+/** Says which toolkit a GPU needs, and where to name it. */
 export function neededToolkit(capability: number): string {
   const last = lastRelease(capability);
   const needed = `compute capability ${written(capability)} needs ${releasesFor(capability) ?? 'another release of CUDA'}`;

@@ -95,7 +95,7 @@ export function designOrder(
   return unitOrder(lengths, balancing.value, Math.max(1, lanes / threadsPerUnit));
 }
 
-/** What the launch values stand for. */
+/** The launch values and their meanings. */
 export function launchValues(
   { unitsPerThread, blockThreads }: Design,
   { threadsPerUnit, gridBlocks, firstUnit, units: launchUnits }: UnitLaunch,

@@ -114,7 +114,7 @@ export interface UnitTexts {
   readonly launches: string;
 }
 
-/** What placeholders stand for. `binary` is filled in when it is built. */
+/** The values of placeholders. `binary` is filled in after the build. */
 export function valuesOf(
   design: Design,
   designIndex: number | null,

@@ -151,7 +151,7 @@ function openRecorder(plan: BenchPlan, designs: readonly Measured[], print: (rec
       }
       const wrong = wrongText(design, output, reference);
       const correct = wrong !== null ? false : output.correct === true || digest !== null ? true : null;
-      // Once for each design, and again where a later launch is wrong.
+      // The check is reported once for each design, and again where a later launch is wrong.
       if (correct !== null && design.correct !== false && correct !== design.correct) {
         design.correct = correct;
         say({ type: 'check', case: id, correct, message: wrong ?? '', ...(digest !== null && { digest }) });
@@ -217,8 +217,8 @@ function lateText({ launches, spentMs }: Measured, { caseTimeLimitMs, warmUps, r
 }
 
 /**
- * The device as the program names it. One that names none is known by the machine: a CPU's designs ran on its CPU,
- * while nobody knows where others did.
+ * The device as the program names it. Without a name, a CPU's designs ran on the CPU of this machine; where others ran
+ * is unknown.
  */
 function deviceOf(
   { device, multiprocessors }: Pick<ProgramOutput, 'device' | 'multiprocessors'>,

@@ -7,7 +7,7 @@ import type { ToolRun } from '../tool.ts';
 export interface ProgramOutput {
   /** Times of all launches that it timed: at least one, but none from an emulation. */
   readonly timesNs: readonly number[];
-  /** By its own judgement; null where it said nothing. */
+  /** Whether the program judges its result correct; `null` where it does not say. */
   readonly correct: boolean | null;
   readonly maxError: number | null;
   /** The digest of its result. */
@@ -91,7 +91,7 @@ function objectOf(line: string): Readonly<Record<string, unknown>> | null {
   }
 }
 
-/** How a program failed: its exit code, the signal that this stands for, and its last words. */
+/** How a program failed: its exit code, the signal behind it, and its last words. */
 export function exitText({ code, stdout, stderr }: ToolRun): string {
   const signal = Object.entries(constants.signals).find(([, number]) => number === code - 128)?.[0];
   return `The program ended with exit code ${code}${signal ? ` (${signal})` : ''}. ${lastWords(stderr, stdout)}`;

@@ -36,7 +36,7 @@ const MATRIX = 16;
 const CELLS = MATRIX * MATRIX;
 /** Different matrices; units beyond them use them again. */
 const MATRICES = 256;
-/** So that each case's matrices, lengths and results differ from any other number in it. */
+/** Makes each case's matrices, lengths and results differ from any other number in it. */
 const MATRIX_SALT = 0x2545f491;
 
 const matrixCell = (matrix: number, cell: number): number => mix((matrix * CELLS + cell + MATRIX_SALT) >>> 0);

@@ -15,7 +15,7 @@ const MAX_BLOCKS_PER_ROW = 65_535;
 /** The part of a launch's expected time that is slept through. */
 const SLEPT_SHARE = 0.9;
 
-/** What a device says, on one line: it adds while it was doing what, each on a line of its own. */
+/** A device's message on one line. The device adds what it was doing, on separate lines. */
 const oneLine = (message: string): string => message.trim().replaceAll(/\s*\n\s*(- )?/g, ' ');
 
 /** The device is gone, and so is everything on it. */

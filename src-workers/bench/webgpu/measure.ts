@@ -124,7 +124,8 @@ async function measureInTurn(measurement: Measurement, cases: readonly BenchCase
     }
     const launches = plan.warmUps + plan.repeats;
     for (let launch = 0; launch < launches; launch++) {
-      // There and back, as a launch may depend on the one before it; the last round in the order of the plan.
+      // Rounds alternate in direction, as a launch may depend on the one before it; the last one has the order of the
+      // plan.
       const order = (launches - launch) % 2 === 1 ? [...underWay] : [...underWay].reverse();
       for (const each of order) {
         if (signal.aborted) return;

@@ -35,9 +35,9 @@ export interface LoadedKernel extends KernelContents {
 export interface OwnKernelBuffers {
   readonly kernel: LoadedKernel;
   readonly lengths: Uint32Array;
-  /** By argument: its array; null of a scalar and of the order. */
+  /** The array of each argument; `null` for a scalar and for the order. */
   readonly arrays: readonly (GPUBuffer | null)[];
-  /** By argument: what an output holds before each launch; null where that is zeros. */
+  /** What each output holds before a launch; `null` for zeros. */
   readonly initial: readonly (GPUBuffer | null)[];
   readonly layout: GPUBindGroupLayout;
   /** The order used last. */
@@ -154,7 +154,7 @@ export async function prepareOwnKernel(
   }
   return ok({
     launch(share) {
-      // Not timed. A launch may add to what it finds, and must not find what another design left.
+      // This is not timed. A launch may add to its outputs, and must not find what another design left.
       const encoder = device.createCommandEncoder();
       for (const [at, { output }] of manifest.arguments.entries()) {
         const [array, contents] = [arrays[at], initial[at]];

@@ -117,7 +117,7 @@ export async function prepareUnitLoop(
   const { queue } = launcher.device;
   return ok({
     launch(share) {
-      // Blocks that fetch do all the work however few they are, so a part of it starts later in the order.
+      // Fetching blocks do all the work, however few they are. A part of the work therefore starts later in the order.
       const blocks = fetching ? design.gridBlocks : Math.max(1, Math.round(share * design.gridBlocks));
       if (fetching) queue.writeBuffer(dealing, 0, Uint32Array.of(units - Math.max(1, Math.round(share * units))));
       queue.writeBuffer(
