@@ -126,7 +126,7 @@ function archOf(devices: readonly Device[]): string | undefined {
 
 async function writeIntoStudy(file: string, fields: InspectedFields, found: Inspection): Promise<Result<null>> {
   if (Object.keys(fields).length === 0)
-    return fail('unsupported', `Nothing of ${found.name} is known that a study holds.`);
+    return fail('unsupported', `The file says nothing about ${found.name} that a study can use.`);
   return completeStudyFile(file, (written) => {
     const kernel = (written['kernel'] ?? {}) as { readonly name?: string; readonly origins?: object };
     const name = inspectedName(kernel.name ?? UNNAMED_KERNEL, found);

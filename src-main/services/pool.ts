@@ -96,7 +96,7 @@ function takeProgress(task: Task, nowMs: number, steps: number, limits: TaskLimi
     return {
       code: 'unsupported',
       message:
-        'It took more computing than work in the background may, and was ended. Ask for it again to compute all of it.',
+        'The background work was stopped because it took too much computing time. Ask for it again to compute all of it.',
     };
   return null;
 }

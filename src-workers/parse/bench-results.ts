@@ -203,7 +203,7 @@ function leftOutWarnings(
   unknownTypes: ReadonlyMap<string, number>,
 ): readonly string[] {
   const warnings: string[] = [];
-  if (again.size > 0) warnings.push(`Measured more than once, of which the last counts: ${named(again)}.`);
+  if (again.size > 0) warnings.push(`Measured more than once, where only the last time counts: ${named(again)}.`);
   if (unknownCases.size > 0)
     warnings.push(`Records of cases that are not in the plan were left out: ${named(unknownCases)}.`);
   for (const [type, count] of unknownTypes) {

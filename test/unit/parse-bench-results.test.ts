@@ -149,7 +149,7 @@ describe('a file that stopped', () => {
     expect(cases[0].warmUpMs).toEqual([9]);
     expect(warnings).toEqual([
       'Line 6 begins with a record that is cut off and was left out.',
-      'Measured more than once, of which the last counts: stream-1.',
+      'Measured more than once, where only the last time counts: stream-1.',
       'The file has 1 of 3 cases.',
     ]);
   });

@@ -223,7 +223,7 @@ describe('a result file', () => {
     expect(imported.warnings).toEqual([
       'Line 10 is cut off and was left out.',
       'The measurement was interrupted: the file has 2 of 4 cases.',
-      'The file says that NVIDIA GeForce RTX 4090 measured; "Some other GPU" was left out.',
+      'The file says that it was measured on NVIDIA GeForce RTX 4090, so "Some other GPU" was ignored.',
     ]);
     const run = unwrap(await bench.engine.context.store.getRun(runId));
     expect(run).toMatchObject({ validCount: 1, invalidCount: 1 });

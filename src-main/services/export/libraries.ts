@@ -365,7 +365,7 @@ export function codeDocument(
   if (row.design.blockWidth !== undefined && !hasTiles(format))
     return fail(
       'unsupported',
-      `The blocks of design ${row.designIndex} are tiles (${blockText(row.design)}), and those of this code one row. Specify a design whose blocks are, or export CUDA or WGSL.`,
+      `The blocks of design ${row.designIndex} are tiles (${blockText(row.design)}), but this code has blocks of one row. Specify a design whose blocks are rows, or export CUDA or WGSL.`,
     );
   const large = format === 'python' ? undefined : tooLarge(format, source, row);
   if (large)

@@ -372,7 +372,7 @@ async function parsedFile(input: ImportInput, bytes: Uint8Array): Promise<Result
       const { plan, device, cases, warnings } = results.value;
       const ignored =
         deviceName !== null && device && deviceName !== device.name
-          ? [`The file says that ${device.name} measured; "${deviceName}" was left out.`]
+          ? [`The file says that it was measured on ${device.name}, so "${deviceName}" was ignored.`]
           : [];
       return ok({
         kind: 'results',

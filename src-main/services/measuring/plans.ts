@@ -113,7 +113,7 @@ export async function chosenDesigns(
       .join(', ');
     return fail(
       'unsupported',
-      `The target can run ${limits}, which is none of the ${found.designs} designs of run ${runId} on ${deviceId}. Choose another target, or predict a space that it can run.`,
+      `The target can run ${limits}, so it can run none of the ${found.designs} designs of run ${runId} on ${deviceId}. Choose another target, or predict a space that it can run.`,
     );
   }
   const designs = picked(list, input.choose, Math.min(input.count, list.length), view.run.seed ?? 0);

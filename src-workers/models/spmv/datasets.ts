@@ -92,7 +92,7 @@ export const SPMV_DATASETS: readonly SpmvDataset[] = [
     licence: 'Apache-2.0 (times), CC-BY 4.0 (summaries)',
     notes: [
       'The source does not name the GPU (compute capability ≥ 7.0). The data sheet of a V100 is assumed, whose bandwidth the times come close to.',
-      'The file does not say how alike neighbouring rows are: as usual among those of Ginkgo is assumed.',
+      'The file does not say how similar neighbouring rows are. The usual similarity in the matrices of Ginkgo is assumed.',
     ],
     gpus: [
       {
