@@ -1,18 +1,73 @@
 /**
- * `npm run release -- patch|minor|major|X.Y.Z`: a release in the folder of the project. Refuses a tree with changes;
- * raises the version, dates the section "Unreleased" of the changelog, tests, packs the npm package, commits and tags.
- * Publishes nothing. What fails leaves the tree as it was.
+ * `npm run release -- patch|minor|major|X.Y.Z [--tested]`: a release in the folder of the project. Refuses a tree with
+ * changes; raises the version, dates the section "Unreleased" of the changelog, tests, makes what is released in
+ * `dist/X.Y.Z`, commits and tags. Publishes nothing. What fails leaves the tree as it was. `--tested` leaves the tests
+ * out: they have passed on this commit elsewhere.
  */
 import { execFileSync } from 'node:child_process';
-import { readFileSync, writeFileSync } from 'node:fs';
+import { createHash } from 'node:crypto';
+import { existsSync, mkdirSync, readdirSync, readFileSync, renameSync, rmSync, writeFileSync } from 'node:fs';
+import { basename, join, resolve } from 'node:path';
+import { addBundled, type Sbom } from './sbom.ts';
 
 const CHANGED = ['package.json', 'package-lock.json', 'CHANGELOG.md'];
 const UNRELEASED = '## Unreleased\n';
 
 const run = (command: string, ...args: string[]) => void execFileSync(command, args, { stdio: 'inherit' });
 const read = (command: string, ...args: string[]) => execFileSync(command, args, { encoding: 'utf8' }).trim();
+const say = (line: string) => void process.stdout.write(`${line}\n`);
 
-function release(increment: string): void {
+/** The folder of the official Electron runtime, downloaded where it is not there yet; `null` where that fails. */
+function electronRuntime(): string | null {
+  const folder = resolve('node_modules/electron');
+  if (existsSync(folder) && !existsSync(join(folder, 'path.txt')))
+    try {
+      run(process.execPath, join(folder, 'install.js'));
+    } catch {
+      return null; // no network
+    }
+  return existsSync(join(folder, 'path.txt')) ? join(folder, 'dist') : null;
+}
+
+/** The unpacked application for Linux as an archive in `folder`, of the build that the npm package has made. */
+function packApplication(folder: string, name: string): void {
+  const runtime = process.platform === 'linux' ? electronRuntime() : null;
+  if (runtime === null) {
+    say('The application for Linux was not made: it needs Linux and the Electron runtime (npx install-electron).');
+    return;
+  }
+  const builder = ['node_modules/electron-builder/cli.js', '--config', 'src-main/packaging/electron-builder.yml'];
+  const options = [`-c.electronDist=${runtime}`, `-c.directories.output=${folder}`];
+  run(process.execPath, ...builder, '--linux', 'dir', '--publish', 'never', ...options);
+  const unpacked = join(folder, 'linux-unpacked');
+  renameSync(unpacked, join(folder, name));
+  run('tar', '-czf', join(folder, `${name}-linux-${process.arch}.tar.gz`), '-C', folder, name);
+  for (const other of readdirSync(folder, { withFileTypes: true }))
+    if (other.isDirectory() || /^builder-/.test(other.name)) rmSync(join(folder, other.name), { recursive: true });
+}
+
+/** Makes what is released: the npm package, the application, the list of their parts, and the checksums of all. */
+function makeFiles(folder: string, name: string): void {
+  rmSync(folder, { recursive: true, force: true });
+  mkdirSync(folder, { recursive: true });
+  run('npm', 'pack', '--pack-destination', folder);
+  packApplication(folder, name);
+  const sbom = JSON.parse(
+    read('npm', 'sbom', '--sbom-format', 'cyclonedx', '--package-lock-only', '--omit', 'dev'),
+  ) as Sbom;
+  writeFileSync(join(folder, `${name}.cdx.json`), `${JSON.stringify(addBundled(sbom), null, 1)}\n`);
+  const sums = readdirSync(folder)
+    .toSorted()
+    .map(
+      (file) =>
+        `${createHash('sha256')
+          .update(readFileSync(join(folder, file)))
+          .digest('hex')}  ${file}\n`,
+    );
+  writeFileSync(join(folder, 'SHA256SUMS'), sums.join(''));
+}
+
+function release(increment: string, isTested: boolean): void {
   if (read('git', 'status', '--porcelain') !== '')
     throw new Error('The tree has changes. Commit or remove them before a release.');
   const changelog = readFileSync('CHANGELOG.md', 'utf8');
@@ -20,27 +75,31 @@ function release(increment: string): void {
   if (after === undefined || /^\s*(## |$)/.test(after))
     throw new Error('CHANGELOG.md has nothing under "## Unreleased". Describe the changes there.');
   let version: string;
+  let folder: string;
   try {
     run('npm', 'version', increment, '--no-git-tag-version', '--allow-same-version');
-    ({ version } = JSON.parse(readFileSync('package.json', 'utf8')) as { version: string });
+    const manifest = JSON.parse(readFileSync('package.json', 'utf8')) as { name: string; version: string };
+    ({ version } = manifest);
     const date = new Date().toISOString().slice(0, 10);
     writeFileSync('CHANGELOG.md', `${before}${UNRELEASED}\n## ${version} (${date})\n${after}`);
-    run('npm', 'run', 'test:all');
-    run('npm', 'pack');
+    if (!isTested) run('npm', 'run', 'test:all');
+    folder = resolve('dist', version);
+    makeFiles(folder, `${basename(manifest.name)}-${version}`);
   } catch (error) {
     run('git', 'checkout', '--', ...CHANGED);
     throw error;
   }
   run('git', 'commit', '--quiet', '--message', `Release ${version}`, ...CHANGED);
   run('git', 'tag', '--annotate', `v${version}`, '--message', `Lockstep ${version}`);
-  process.stdout.write(`Released ${version}: commit, tag v${version} and npm package. Nothing was published.\n`);
+  say(`Released ${version}: commit, tag v${version}, and files in ${folder}. Nothing was published.`);
 }
 
-const [increment = ''] = process.argv.slice(2);
+const args = process.argv.slice(2);
+const [increment = ''] = args.filter((arg) => arg !== '--tested');
 try {
   if (!/^(patch|minor|major|\d+\.\d+\.\d+)$/.test(increment))
     throw new Error(`"${increment}" is no release. Specify patch, minor, major or a version such as 1.2.3.`);
-  release(increment);
+  release(increment, args.includes('--tested'));
 } catch (error) {
   process.stderr.write(`${error instanceof Error ? error.message : String(error)}\n`);
   process.exitCode = 1;

