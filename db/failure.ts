@@ -27,9 +27,7 @@ function storageFailure(error: unknown, file: string): Failure | undefined {
   return failure(`${file}: ${message} (${code})`);
 }
 
-/**
- * Runs `body`, which throws `FailureError`s and database errors, and returns what it gave or threw. Bugs still throw.
- */
+/** Runs `body`, which throws `FailureError`s and database errors, and returns the outcome. Bugs still throw. */
 export function attempt<T>(file: string, body: () => T): Result<T> {
   try {
     return ok(body());

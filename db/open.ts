@@ -12,9 +12,7 @@ import { hasTablesOf, migrate, readMigrations, userVersion } from './migrate.ts'
 /** `LKST`: says in the header of a file that it is ours. */
 export const APPLICATION_ID = 0x4c4b5354;
 
-/**
- * Files up to this size are read through when opened (tens of milliseconds); larger ones have only their ends checked.
- */
+/** Files up to this size are read through when opened (tens of milliseconds); larger ones only at their ends. */
 const QUICK_CHECK_BYTES = 16 * 2 ** 20;
 
 export interface OpenOptions {

@@ -113,9 +113,7 @@ export function processLives(pid: number): boolean {
   }
 }
 
-/**
- * Whether Linux keeps a process only until its parent asks for its exit code (a zombie). Elsewhere that cannot be read.
- */
+/** Whether Linux keeps a process only until its parent asks for its exit code (a zombie). Other systems hide it. */
 function hasEnded(pid: number): boolean {
   try {
     // proc_pid_stat(5): the state stands behind the name, which may hold anything.

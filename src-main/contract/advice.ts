@@ -71,9 +71,7 @@ export interface Recommendation {
     /** Where the picked design is. */
     readonly picked: { readonly map: number; readonly cell: number };
   };
-  /**
-   * How many designs were predicted, or found too slow at best, and how many were asked for. Exact answers have all.
-   */
+  /** Designs that were predicted or found too slow at best, and designs that were asked for. Exact answers have all. */
   readonly predicted: number;
   readonly of: number;
   /** How many of `predicted` cannot run. */

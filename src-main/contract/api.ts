@@ -269,9 +269,7 @@ export interface BestDesigns {
   readonly study: string;
   /** With what was measured of them, `null` where nothing was. */
   readonly devices: readonly TimedDevice[];
-  /**
-   * Relative width of the band in which designs that differ in shape alone cannot be ordered, and what it comes from.
-   */
+  /** Relative width of the band in which designs that differ in shape alone cannot be ordered, and its source. */
   readonly tieFraction: number;
   readonly tieBand: TieBand;
   readonly rows: readonly BestRow[];
@@ -279,9 +277,7 @@ export interface BestDesigns {
   readonly equal: readonly number[] | null;
   /** The best design of every device that has a valid one: fastest first, ranked among the designs of all. */
   readonly ofDevices: readonly BestRow[];
-  /**
-   * The best design of every implementation that has a valid one, within the filter; empty where the study names none.
-   */
+  /** The best design of every implementation that has a valid one, within the filter; empty where there is none. */
   readonly ofImplementations: readonly BestRow[];
   /** Invalid designs by reason, largest first. */
   readonly invalid: SpaceSize['invalid'];

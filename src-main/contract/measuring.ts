@@ -361,9 +361,7 @@ export interface ContentionFindings {
   readonly fullGbS: number;
   /** ⌈ρ/β⌉. */
   readonly kneeCores: number;
-  /**
-   * The machine as a device of the catalogue, ready for `devices.save`; null where not all of its cores were measured.
-   */
+  /** The machine as a device of the catalogue, ready for `devices.save`; null unless all cores were measured. */
   readonly device: CpuDevice | null;
   readonly workloads: readonly {
     readonly workload: 'triangular' | 'amdahl';

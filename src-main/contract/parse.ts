@@ -73,9 +73,7 @@ function bare(schema: SchemaParts | undefined): SchemaParts | undefined {
   return inner ? bare(inner) : schema;
 }
 
-/**
- * Finds the schema of a field by its path: that of a list's entries, a field, or the union's option with that field.
- */
+/** Finds the schema of a field by path: that of a list's entries, a field, or the union's option with that field. */
 function schemaAt(schema: unknown, path: readonly { readonly key: unknown }[]): SchemaParts | undefined {
   let at = schema as SchemaParts | undefined;
   for (const { key } of path) {

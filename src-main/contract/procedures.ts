@@ -146,9 +146,7 @@ export type RankFilter = v.InferInput<typeof rankFilter>;
 
 const noFilter = { validity: 'valid' } as const;
 
-/**
- * What to measure, where and how often. `bench.start` runs it; `bench.bundle` packs it for a machine without Lockstep.
- */
+/** What to measure, where and how often. `bench.start` runs it; `bench.bundle` packs it for another machine. */
 const measuringInput = {
   suite: v.optional(v.picklist(BENCH_SUITES), 'designs'),
   /** The sweep; needed by the suite `designs` alone. */
@@ -457,9 +455,7 @@ const others = {
   'ranking.plain': procedure(v.strictObject({ runId: id, deviceId: v.optional(shortText) })).returns<{
     readonly designIndex: number | null;
   }>(),
-  /**
-   * Designs that differ from this one in one axis only, with their times, for every axis that has more than one value.
-   */
+  /** Designs that differ from this one in one axis only, with their times, for every axis with several values. */
   'ranking.slices': procedure(v.strictObject({ runId: id, designIndex: index })).returns<
     readonly {
       readonly axis: string;

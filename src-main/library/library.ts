@@ -96,9 +96,7 @@ export function parseStudy(text: string): Study {
   return unwrap(readStudy(text));
 }
 
-/**
- * A study, or the path of its file. Relative files of a study that is an object are looked for in the current folder.
- */
+/** A study, or the path of its file. Relative files of an object's study are looked for in the current folder. */
 export type StudySource = string | StudyFile;
 
 export interface EngineOptions {

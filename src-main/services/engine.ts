@@ -47,9 +47,7 @@ import { resumeSweep } from './sweeps/sweeps.ts';
 /** `NODE_DEBUG=lockstep` logs every call. */
 const log = debuglog('lockstep');
 
-/**
- * One engine: services, store and pool, behind the contract. Every host, the command line too, calls procedures only.
- */
+/** One engine: services, store and pool, behind the contract. Hosts and the command line only call procedures. */
 export interface Engine {
   /**
    * Validates the input against the contract's schema, then runs the service. Unknown names and bad input are failures.

@@ -74,9 +74,7 @@ export async function simulate(app: App, { answer, uncertainty }: Advice): Promi
   app.location.go('ranking', { device: answer.device.id, sort: 'simulatedMs' });
 }
 
-/**
- * Opens a small map of the card as a large one, with the same device and axes; each cell is the best over the others.
- */
+/** Opens a small map of the card as a large one, with the same device and axes. Cells are the best over the others. */
 export async function openLandscape(app: App, advice: Advice, map: number): Promise<void> {
   const { answer, answered } = advice;
   if (!answer || !answered) return;

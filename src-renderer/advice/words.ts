@@ -105,9 +105,7 @@ export function intervalText({ lowMs, highMs }: Pick<Recommendation['time'], 'lo
   return timeRange(lowMs, highMs);
 }
 
-/**
- * Where the interval of a time lies along its bar, as fractions of `scaleMs`, and whether it goes on beyond the edge.
- */
+/** Where the interval of a time lies along its bar, as fractions of `scaleMs`, and whether it exceeds the edge. */
 export function whisker(
   { lowMs, highMs }: Pick<Recommendation['time'], 'lowMs' | 'highMs'>,
   scaleMs: number,

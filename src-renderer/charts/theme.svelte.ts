@@ -90,9 +90,7 @@ function themeFor(dark: boolean): ChartTheme {
   return theme;
 }
 
-/**
- * The theme of charts, light or dark as the page. Call it while a component initialises; read `.current` in effects.
- */
+/** The theme of charts, light or dark as the page. Call it while a component initialises, and read `.current`. */
 export function useChartTheme(): { readonly current: ChartTheme } {
   const { preferences } = useApp();
   const theme = $derived(themeFor(preferences.dark));

@@ -89,9 +89,7 @@ export class App {
   readonly runs: readonly RunSummary[] = $derived.by(() =>
     this.library.runs.filter(({ studyId }) => studyId === this.location.studyId),
   );
-  /**
-   * The run on screen: that of the address (its sweep, for a simulation or measurement), else the newest with results.
-   */
+  /** The run on screen: that of the address (for a simulation or measurement its sweep), else the newest one. */
   readonly run: RunSummary | null = $derived.by(() => {
     const byId = (wanted: number) => this.library.runs.find(({ id }) => id === wanted) ?? null;
     const wanted = this.location.runId;
@@ -172,9 +170,7 @@ export class App {
     await this.library.load('runs');
   }
 
-  /**
-   * Shows a run: a sweep's designs, a simulation in its sweep's ranking by simulated time, a measurement as measured.
-   */
+  /** Shows a run: a sweep's designs, a simulation in its sweep's ranking by simulated time, or a measurement. */
   openRun(run: RunSummary, view: ViewId): void {
     if (run.studyId !== null && run.studyId !== this.location.studyId) this.location.openStudy(run.studyId, view);
     if (isMeasuring(run)) {
@@ -191,9 +187,7 @@ export class App {
     this.overlay = 'glossary';
   }
 
-  /**
-   * Shows in a bar under the view's header why something was refused, until it is dismissed; `null` removes the bar.
-   */
+  /** Shows in a bar under the view's header why something was refused, until dismissed; `null` removes the bar. */
   refuse(refusal: Refusal | null): void {
     this.#refusal = refusal;
   }

@@ -19,9 +19,7 @@ export interface Survey {
   readonly predicted: number;
   /** How many of these cannot run. */
   readonly invalid: number;
-  /**
-   * Designs with the same time as the fastest of the part (`AGREEMENT_FRACTION`), ascending, with their predictions.
-   */
+  /** Designs with the time of the part's fastest (`AGREEMENT_FRACTION`), ascending, with their predictions. */
   readonly designs: Uint32Array;
   readonly columns: PredictionColumns;
   /** Designs that can be tied with the fastest of all, and their times. */

@@ -57,9 +57,7 @@ function shareOf({ sharing, serialFraction: σ, cooperationCost: κ }: UnitLoopP
   return sharing === 'deal' ? 1 : (1 - σ) / u + σ + κ * Math.log2(u);
 }
 
-/**
- * Lanes for which a dependent load brings one sector, so that it brings no more bytes than the profile where possible.
- */
+/** Lanes for which a dependent load brings one sector, so that it brings no more bytes than the profile if possible. */
 export function lanesPerSector({
   dependentLoadsPerIteration: loads,
   bytesPerIteration: bytes,

@@ -8,9 +8,7 @@ export const CUDA_GROUP_WIDTH = 32;
  */
 const CUDA_BLOCK_THREADS = 1024;
 
-/**
- * What a target can run at all: designs are predicted for another device, which may be wider. Null: no bound is known.
- */
+/** What a target can run at all: designs are predicted for another device, which may be wider. Null: no known bound. */
 export interface Ability {
   readonly cores: number | null;
   readonly threadsPerUnit: number | null;

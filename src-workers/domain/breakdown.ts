@@ -39,9 +39,7 @@ export interface Breakdown {
   readonly longestUnit?: LongestUnit;
 }
 
-/**
- * The units of the workload in its order, or in one that the balancing makes of it; or independent draws from the law.
- */
+/** The units of the workload in its order, or in one that the balancing makes of it; or draws from the law. */
 export type UnitsOrder = 'given' | 'independent';
 
 /** `Units in the order of the workload.`; empty on a CPU. */

@@ -1,6 +1,4 @@
-/**
- * Names of a design's fields in files for measuring: in Kernel Tuner's T4 files, and in the CSV and JSON of a ranking.
- */
+/** Names of a design's fields in files for measuring: Kernel Tuner's T4 files, and the CSV and JSON of a ranking. */
 export const DESIGN_NAMES = {
   designIndex: ['design', 'design_index', 'designIndex'],
   device: ['device'],
@@ -17,7 +15,5 @@ export const DESIGN_NAMES = {
 export type DesignField = keyof typeof DESIGN_NAMES;
 export const DESIGN_FIELDS = Object.keys(DESIGN_NAMES) as readonly DesignField[];
 
-/**
- * The field of a design for each parameter of a file whose name does not tell it; `null` for none, whatever its name.
- */
+/** The field of a design for each parameter of a file whose name does not tell it; `null` for none. */
 export type NamedParameters = Readonly<Record<string, DesignField | null>>;

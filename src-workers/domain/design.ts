@@ -28,9 +28,7 @@ export interface EvenShareBalancing {
   readonly kind: 'nonzero-split' | 'merge-path';
 }
 
-/**
- * Units of a class of lengths, and the threads that share each of them: a number, a thread group, or the whole block.
- */
+/** Units of a class of lengths, and the threads that share each: a number, a thread group, or the whole block. */
 export interface LengthClass {
   readonly threads: number | 'group' | 'block';
   /** The longest length of the class, iterations; left out for the last class, which has all that are longer. */

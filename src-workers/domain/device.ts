@@ -48,17 +48,13 @@ export interface GpuDevice {
   readonly fp32LanesPerMultiprocessor: number;
   /** Cycles before a dependent arithmetic instruction of the same thread group can issue. */
   readonly dependentIssueLatencyCycles: number;
-  /**
-   * Latency of one load from device memory, nothing else running, at a random address in 1 GB; cycles of `clockMhz`.
-   */
+  /** Latency of a load from device memory, nothing else running, at a random address in 1 GB; cycles of `clockMhz`. */
   readonly memoryLatencyCycles: number;
   /** Peak device-memory bandwidth, GB/s (10⁹ bytes). */
   readonly memoryBandwidthGbS: number;
   readonly memoryGib: number;
   readonly l2Bytes: number;
-  /**
-   * Achieved over peak bandwidth of memory-bound kernels, 0…1. It is assumed where it was not measured and left out.
-   */
+  /** Achieved over peak bandwidth of memory-bound kernels, 0…1. Assumed where it was not measured and left out. */
   readonly achievedBandwidthFraction?: number | undefined;
   /** Time of a launch besides its work, µs, as timed around it; left out where nobody measured it. */
   readonly launchMicroseconds?: number | undefined;

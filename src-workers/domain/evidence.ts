@@ -209,9 +209,7 @@ export interface EvidenceParameter {
   readonly upper: number;
 }
 
-/**
- * How good the choice by prediction is: times are over that of the fastest implementation measured of a matrix, ≥ 1.
- */
+/** How good the choice by prediction is: times over that of the fastest implementation measured of a matrix, ≥ 1. */
 export interface ChoiceEvidence {
   /** Matrices with at least two measured implementations. */
   readonly count: number;
@@ -242,9 +240,7 @@ export interface GpuEvidence {
   readonly choiceLarge: ChoiceEvidence | null;
 }
 
-/**
- * A GPU whose own measurements were left out: its parameters are those of the other GPUs, scaled by the data sheets.
- */
+/** A GPU whose own measurements were left out: its parameters are those of other GPUs, scaled by the data sheets. */
 export interface UnseenEvidence {
   readonly device: string;
   readonly count: number;

@@ -33,9 +33,7 @@ export interface InspectedLoop {
   readonly chainInstructions: number;
   /** Instructions where all lanes take the shortest way through the body. */
   readonly shortestPath: number;
-  /**
-   * Iterations of the source in one pass of the loop, as far as a mark or a remainder loop of the same line says it.
-   */
+  /** Iterations of the source in one pass of the loop, as far as a mark or a remainder loop of that line says it. */
   readonly unrolled: number;
   /** 1: no loop is around it. */
   readonly depth: number;
@@ -107,9 +105,7 @@ export interface Inspection {
   /** What stands around it; empty where there are no loops. */
   readonly phases: InspectedPhases;
   readonly sharing: Sharing | null;
-  /**
-   * 1 where each iteration needs the result of the one before, so that sharing a unit gains nothing. `null` if unknown.
-   */
+  /** 1 where each iteration needs the result of the one before, so sharing a unit gains nothing. `null` if unknown. */
   readonly serialFraction: 1 | null;
   /** What an iteration of it reads and writes in device memory. */
   readonly accesses: readonly MemoryAccess[];

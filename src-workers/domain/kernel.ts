@@ -96,9 +96,7 @@ export interface KernelProfile extends Readonly<Partial<Record<PhaseName, Phase 
   readonly dependentLoadsPerIteration: number;
   /** Device-memory traffic of one lane per iteration, bytes; 0 where `accesses` say it. */
   readonly bytesPerIteration: number;
-  /**
-   * Arrays read in an iteration, from which its traffic follows by device and mapping (`models/memory/accesses.ts`).
-   */
+  /** Arrays read in an iteration; traffic follows from them by device and mapping (`models/memory/accesses.ts`). */
   readonly accesses?: readonly MemoryAccess[] | undefined;
   /** How threads share a unit; `split` where left out. */
   readonly sharing?: Sharing | undefined;
@@ -121,9 +119,7 @@ export interface KernelProfile extends Readonly<Partial<Record<PhaseName, Phase 
   readonly bytesPerUnit: number;
   /** Whether unit lengths are known before launch; sorting and bucketing need them. */
   readonly lengthsKnownBeforeLaunch: boolean;
-  /**
-   * Cost of one register spilled by a register cap: issue instructions per iteration. A study's default, 2, is assumed.
-   */
+  /** Cost of one register spilled by a register cap: issue instructions per iteration. A study's default is 2. */
   readonly spillInstructionsPerRegister: number;
 }
 

@@ -611,9 +611,7 @@ export function setupIterationsOf({ unit, instructionsPerIteration }: KernelProf
   return (unit?.instructions ?? 0) / instructionsPerIteration;
 }
 
-/**
- * The kernel with a unit phase of this many iterations: its own, made longer or shorter, or one like its iterations.
- */
+/** The kernel with a unit phase of this many iterations: its own, lengthened or cut, or one like its iterations. */
 export function withSetupIterations<Kernel extends KernelProfile>(kernel: Kernel, iterations: number): Kernel {
   if (iterations === setupIterationsOf(kernel)) return kernel;
   if (kernel.unit) return withKernelValue(kernel, 'unit', iterations * kernel.instructionsPerIteration);

@@ -62,9 +62,7 @@ const SYSTEM_REASONS: Readonly<Record<string, string>> = {
   EIO: 'the disk or device failed',
 };
 
-/**
- * Why the system refused, as a message may say it: in words, with the error's code, such as `ENOENT`, where it has one.
- */
+/** Why the system refused, as a message may say it: in words, with the error's code if any, such as `ENOENT`. */
 export function systemReason(error: unknown): string {
   const code = typeof error === 'object' && error !== null && 'code' in error ? String(error.code) : null;
   if (code === null) return String(error);

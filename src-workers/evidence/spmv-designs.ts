@@ -352,9 +352,7 @@ function groupsOf({ vendor, ...device }: GpuDevice): number {
   return device.multiprocessors * (vendor === 'amd' ? schedulersPerMultiprocessor : fp32LanesPerMultiprocessor / width);
 }
 
-/**
- * Thread groups that Ginkgo launches for even shares of non-zeros: more for larger matrices, with several lines each.
- */
+/** Thread groups that Ginkgo launches for even shares of non-zeros: more for larger matrices, several lines each. */
 function shareGroups(device: GpuDevice, nonzeros: number): number {
   const width = device.threadGroupWidth;
   const amd = device.vendor === 'amd';

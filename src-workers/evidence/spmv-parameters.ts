@@ -1,6 +1,4 @@
-/**
- * What a data sheet does not tell about a kernel on a device. Each is fitted within its range, as a prediction's input.
- */
+/** What a data sheet does not tell about a kernel on a device. Each is fitted within its range. */
 export type SpmvParameter =
   | 'startMicroseconds'
   | 'bandwidthFraction'

@@ -15,9 +15,7 @@ export interface Addresses {
   readonly element: (at: number) => string;
 }
 
-/**
- * Instructions that are followed for one address, and for all together. Beyond these an address counts as arbitrary.
- */
+/** Instructions that are followed for one address, and for all together. Beyond them an address counts as arbitrary. */
 const MAX_FOLLOWED = { one: 1000, all: 1e6 };
 /** The most accesses that a study lists. Beyond them, those of one pattern are put together. */
 const MAX_ACCESSES = 16;

@@ -35,9 +35,7 @@ const BRANCH = 3 / 2;
 /** Passes after which a loop repeats itself, and over which its time is a mean. */
 const PASSES = 4;
 
-/**
- * A thread group issues in order, each instruction once its operands are there. Loads and exchanges only issue here.
- */
+/** A thread group issues in order, each instruction once it has its operands. Loads and exchanges only issue here. */
 function issueTime({ code, from, to }: Graph, { blocks, counts }: Region, repeats: boolean): number {
   const ready = new Map<string, number>();
   let clock = 0;

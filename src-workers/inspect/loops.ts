@@ -184,9 +184,7 @@ interface Differing {
 }
 const NONE_DIFFER: Differing = { byIndex: new Set(), byData: new Set() };
 
-/**
- * Through values alone, not through what is assigned on either side of a branch. Null where the kernel is too large.
- */
+/** Through values alone, not what is assigned on either side of a branch. Null where the kernel is too large. */
 function differingBranches(graph: Graph): Differing | null {
   const { code } = graph;
   const byIndex = dependentBranches(graph, (at) => code[at].differs);

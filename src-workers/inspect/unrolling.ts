@@ -5,9 +5,7 @@ import type { Instruction } from './instruction.ts';
 /** Iterations of the source in one pass of a loop. */
 export interface Unrolling {
   readonly iterations: number;
-  /**
-   * How often the body repeats a group of instructions in an iteration, as where a person unrolled it; 1: it does not.
-   */
+  /** How often the body repeats a group of instructions in an iteration, as after unrolling by hand; 1: it does not. */
   readonly repeats: number;
 }
 

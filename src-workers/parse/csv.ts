@@ -27,9 +27,7 @@ export interface CsvColumns {
    * out-degree the length.
    */
   readonly target?: string;
-  /**
-   * Whether the first line is a header; by default it is one where it names the columns or has a name in every field.
-   */
+  /** Whether the first line is a header; by default where it names the columns or has a name in every field. */
   readonly header?: boolean;
   /** The delimiter; by default comma, semicolon and tab all separate. */
   readonly delimiter?: Delimiter;

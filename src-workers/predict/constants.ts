@@ -14,9 +14,7 @@ import type { Phase } from '../domain/kernel.ts';
  * 2, launches of even blocks lose the step of their last wave (up to 20 % of the time); above 3 nothing changes.
  */
 export const SMEARED = 3;
-/**
- * The ages of blocks are stationary after this many mean residual lives. Fitted on 500 random designs (3 to 24 tried).
- */
+/** The ages of blocks are stationary after this many mean residual lives. Fitted on 500 random designs (3–24 tried). */
 export const RESIDUAL_LIVES = 12;
 /** The fewest waves that are followed one by one. */
 export const SHORTEST_PHASE_MEMORY = 3;

@@ -7,9 +7,7 @@ import { MAX_ENTRIES } from './constants.ts';
 export interface OrderedLengths {
   /** Iterations of each unit. A workload with more units repeats them, and one with fewer has the first ones. */
   readonly iterations: Float64Array;
-  /**
-   * Units that the entries stand for: as many as entries, or more where each entry of a saved run stands for several.
-   */
+  /** Units that the entries stand for: as many as entries, or more where an entry of a saved run has several. */
   readonly units: number;
   /** Whether a launch takes its units in this order. Otherwise they are draws, which only CPUs partition. */
   readonly given: boolean;

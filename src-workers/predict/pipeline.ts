@@ -660,9 +660,7 @@ function fetchingCyclesOf(predictor: Predictor, candidate: Candidate, device: Gp
   return fetchCycles(paceOf(predictor, candidate).pipeline, cost, groups);
 }
 
-/**
- * What fetching costs a simulated launch: cycles before it starts, and cycles of an iteration until the units run out.
- */
+/** What fetching costs a simulated launch: cycles before it, and cycles of an iteration until the units run out. */
 export function playedFetches(
   predictor: Predictor,
   candidate: Candidate,

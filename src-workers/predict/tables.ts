@@ -30,15 +30,11 @@ export interface Predictor {
   readonly balancing: readonly Balancing[];
   /** For each device its shapes: of a GPU by threads per unit, register cap, then block size; of a CPU by launch. */
   readonly shapes: readonly (readonly Shape[])[];
-  /**
-   * Mean length, iterations: that of a lane where the iterations of a unit are dealt to several lanes, else of a unit.
-   */
+  /** Mean length, iterations: that of a lane where the iterations of a unit are dealt to lanes, else of a unit. */
   readonly meanLength: number;
   /** Mean length of the units as the workload has them, iterations. */
   readonly elements: number;
-  /**
-   * Predictors of lanes that are dealt the iterations of a unit, by the position of the threads per unit on its axis.
-   */
+  /** Predictors of lanes that are dealt the iterations of a unit, by the position of threads per unit on its axis. */
   readonly dealt: Map<number, Predictor>;
   /** Predictors of units that blocks take by tiles, by width and height of a tile. */
   readonly tiled: Map<string, Predictor>;

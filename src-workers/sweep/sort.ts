@@ -1,6 +1,4 @@
-/**
- * Sorting of designs by a column: permutations over typed arrays, for millions of rows.
- */
+/** Sorting of designs by a column: permutations over typed arrays, for millions of rows. */
 
 const BITS = 11;
 const BUCKETS = 1 << BITS;

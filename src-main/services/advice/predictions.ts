@@ -37,9 +37,7 @@ export interface DevicePrediction {
 export interface Predictions {
   /** The best of all designs of a device, where they were looked at before. */
   known(device: AdvisedDevice): DevicePrediction | null;
-  /**
-   * Looks at the designs of a device. Throws when the turn ends; the next call reuses the laws predicted until then.
-   */
+  /** Looks at the designs of a device. Throws when the turn ends; the next call reuses the laws made until then. */
   of(device: AdvisedDevice, look: Look, turn: AbortSignal): Promise<DevicePrediction>;
 }
 

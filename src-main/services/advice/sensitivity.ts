@@ -42,9 +42,7 @@ const BACKGROUND_MS = 300_000;
 
 /** Values that are tried of each input besides the present one. */
 const VALUES = 4;
-/**
- * Values tried of inputs that only scale times, which are cheap, and of registers, which residency follows in steps.
- */
+/** Values tried of inputs that only scale times, which are cheap, and of registers, which change residency in steps. */
 const MORE_VALUES = 7;
 /** Number of units and spread of the lengths: range as factors of the present value. */
 const UNITS_FACTOR = 8;

@@ -137,9 +137,7 @@ async function passwordIn(file: string): Promise<Result<string>> {
   }
 }
 
-/**
- * Connects and opens what uses the connection; fails where the Redis does not answer, or refuses what is asked of it.
- */
+/** Connects and opens what uses the connection; fails where the Redis does not answer, or refuses a request. */
 export async function connected<T>(
   settings: RedisSettings,
   open: (connection: Connection) => Promise<T>,

@@ -17,9 +17,7 @@ export function defaultDatabaseFile(): string {
   return join(folder, 'lockstep.db');
 }
 
-/**
- * Makes the folder of a database at its default place. A folder that a person names is not made. Fails with `storage`.
- */
+/** Makes the folder of a database at its default place. A named folder is not made. Fails with `storage`. */
 export function makeDefaultFolder(databaseFile: string): Result<null> {
   if (databaseFile !== defaultDatabaseFile()) return ok(null);
   const folder = dirname(databaseFile);

@@ -11,9 +11,7 @@ export function isOrderAware(version: string | undefined): boolean {
   return Number(/^composite (\d+)/.exec(version ?? '')?.[1] ?? 0) >= 3;
 }
 
-/**
- * Whether a version of the prediction uses the middles of laws for unstated inputs, as all do since 4.2, and not zeros.
- */
+/** Whether a version of the prediction takes unstated inputs as the middles of laws, as since 4.2, and not as zeros. */
 export function takesMiddles(version: string | undefined): boolean {
   return Number(/^composite (\d+\.\d+)/.exec(version ?? '')?.[1] ?? 0) >= 4.2;
 }

@@ -158,9 +158,7 @@ function rowDesign(view: RunView, device: Device, chosen: PickedRow): PickedRow 
   return best === undefined ? chosen : { row: chosenRow(view, ALL_VALID, best)!, picked: null };
 }
 
-/**
- * The design for a segmented algorithm, which takes segments in order, with a thread or more each, maybe by classes.
- */
+/** The design for a segmented algorithm, which takes segments in order, with one or more threads each. */
 function segmentedDesign(view: RunView, device: Device, { row, picked }: PickedRow): Result<PickedRow> {
   const isSegmented =
     row.design.loop === 'nested' && (row.design.classes !== undefined || row.design.balancing === 'none');

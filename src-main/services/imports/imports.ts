@@ -177,9 +177,7 @@ interface ImportInput {
   readonly deviceName?: string | undefined;
   readonly runId?: number | undefined;
   readonly openRunId?: number | undefined;
-  /**
-   * Fields of designs by the file's own names of parameters; with those kept from earlier imports of the same study.
-   */
+  /** Fields of designs by the file's names of parameters, with those kept from earlier imports of the same study. */
   readonly parameters?: NamedParameters | undefined;
   /** Unit of times that have none in the file. */
   readonly timeUnit?: TimeUnit | undefined;

@@ -87,9 +87,7 @@ export async function kernelTask(
   return ok(task);
 }
 
-/**
- * Kernels whose files were right for this number of units. A probe, its proposal and each step of a tuning ask again.
- */
+/** Kernels whose files were right for this number of units. Probes, proposals and each step of a tuning ask again. */
 const readable = new Set<string>();
 
 /**

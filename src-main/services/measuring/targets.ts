@@ -36,9 +36,7 @@ import type { Context } from '../context.ts';
 import { remoteTarget } from '../agents/protocol.ts';
 import { inTemporaryFolder } from '../app/temporary-folder.ts';
 
-/**
- * Where benchmarks run: `cuda:0`, `cuda:1`, …, `webgpu` (Dawn under Node), `cpu`, and the GPU of the page that asks.
- */
+/** Where benchmarks run: `cuda:0`, `cuda:1`, …, `webgpu` (Dawn under Node), `cpu`, and the asking page's GPU. */
 export const PAGE_TARGET = 'webgpu-page';
 /** A program of the person's own, which only the command line may start: a page could start any. */
 export const PROGRAM_TARGET = 'program';

@@ -135,9 +135,7 @@ function passingCells(
   return ok(Uint8Array.from(designIndex, (design) => (design === NO_DESIGN ? 0 : 1)));
 }
 
-/**
- * Best time for every pair of values of two axes. The other axes are held where the input says, else minimised over.
- */
+/** Best time for every pair of values of two axes. The others are held where the input says, else minimised over. */
 export function landscapeGrid(view: RunView, input: ProcedureArguments<'landscape.grid'>): Result<LandscapeGrid> {
   const { ranking } = view;
   const { strides, columns } = ranking;

@@ -118,17 +118,13 @@ export function rankingFilter(
   return ok({ positions, ranges, validity: filter.validity, invalidReason });
 }
 
-/**
- * The designs among which a rank counts: all valid ones, of one device where a filter names one. Others do not matter.
- */
+/** The designs among which a rank counts: all valid ones, or those of the device that a filter names. */
 export function rankedWhole({ positions }: RankingFilter): RankingFilter {
   const device = positions[AXIS.device];
   return device ? { ...ALL_VALID, positions: { [AXIS.device]: device } } : ALL_VALID;
 }
 
-/**
- * One design as a row of the ranking; `rank` is 0 where it has none. A design that the run did not keep is predicted.
- */
+/** One design as a row of the ranking; `rank` is 0 where it has none. A design that was not kept is predicted. */
 export function rankRow(view: RunView, design: number, rank: number, tied: boolean): RankRow {
   const { predictor, ranking } = view;
   const entry = entryOf(ranking, design);

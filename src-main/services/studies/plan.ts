@@ -53,9 +53,7 @@ function shares({ integerShare = 0, fp64Share = 0, specialShare = 0 }: Partial<P
   return integerShare + fp64Share + specialShare;
 }
 
-/**
- * What a study must say where a CPU is among its devices, or its designs there would all be invalid or cost nothing.
- */
+/** What a study with a CPU among its devices must say, or its designs there would all be invalid or cost nothing. */
 function checkCpu(study: Study, device: Device, balancing: readonly Balancing[]): Result<null> {
   const { axes, kernel } = study;
   if (!axes.cores)

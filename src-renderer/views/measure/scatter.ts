@@ -1,9 +1,7 @@
 import { logTicks, multiples } from '../../../src-workers/numeric/ticks.ts';
 import type { MeasuredPoint, MeasuredPoints } from './points.ts';
 
-/**
- * Ranges of a plot of predicted (x) against measured (y) times, ms. Both span the same ratio, so that slopes are true.
- */
+/** Ranges of a plot of predicted (x) against measured (y) times, ms. Both span the same ratio, so slopes are true. */
 export interface ScatterFrame {
   readonly xLowMs: number;
   readonly xHighMs: number;
@@ -52,9 +50,7 @@ export function scatterFrame(
   };
 }
 
-/**
- * Predictions that are farther apart than this factor, such as those of a GPU and a software device, share no frame.
- */
+/** Predictions farther apart than this factor, such as those of a GPU and a software device, share no frame. */
 const SHARED_SCALE = 4;
 
 /**

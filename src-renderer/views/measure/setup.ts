@@ -105,9 +105,7 @@ export function startLabel(setup: MeasuringSetup, runnable: number | null): stri
   return designs === null ? SUITES[setup.suite].action : `Measure ${counted(designs, 'design')}`;
 }
 
-/**
- * What the page knows about its own GPU, so that the engine chooses designs that it can run; nothing for other targets.
- */
+/** What the page knows about its own GPU, so that the engine chooses designs that fit it; nothing for other targets. */
 export function pageLimits({ id, backend, device }: MeasuringTarget): Pick<ProcedureInput<'bench.start'>, 'limits'> {
   if (id !== PAGE_TARGET) return {};
   const { threadsPerUnit, blockThreads, bestBuckets } = abilityOf(backend, device);
@@ -238,9 +236,7 @@ export function chosenTarget(targets: readonly MeasuringTarget[], wanted: string
   return targets.find(({ id }) => id === wanted) ?? targets.find(({ available }) => available) ?? targets[0] ?? null;
 }
 
-/**
- * What a measurement will take, before its probe. Known only from one like it: time scales with cases and launches.
- */
+/** What a measurement will take, before its probe. Known only from one like it: time scales with cases and launches. */
 export function durationText(
   setup: MeasuringSetup,
   runnable: number | null,

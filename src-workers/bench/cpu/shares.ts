@@ -39,9 +39,7 @@ export const MAX_CORES = 1024;
 /** Elements of a share come in whole passes of the unrolled loop. */
 const PASS_ELEMENTS = 8;
 const ELEMENT_BYTES = 8;
-/**
- * Bytes as STREAM counts them: b and c read, a written. A line that is read because it is written to does not count.
- */
+/** Bytes as STREAM counts them: b and c read, a written. Reading a line because it is written to does not count. */
 export const TRIAD_BYTES_PER_ELEMENT = 24;
 /** Between arrays: equal offsets within a page would make loads wait for stores to other arrays. */
 const GAP_BYTES = 1024 + 64;

@@ -36,9 +36,7 @@ export interface CudaPlan {
   readonly objects: readonly CudaObject[];
 }
 
-/**
- * A program that only names this machine's devices, in one `device` record each. It is compiled for no architecture.
- */
+/** A program that only names this machine's devices, one `device` record each. It is compiled for no architecture. */
 export const DEVICES_OBJECT: CudaObject = { name: 'devices', source: 'devices.cu', flags: [] };
 
 /** The program without a unit loop: enough for every other benchmark. */

@@ -9,9 +9,7 @@ import { firstError } from './ptxas.ts';
 
 /** CUDA sources as programs for the CPU: results and traces on a machine without a GPU, and no times. */
 
-/**
- * Printed on standard error at the first launch: whoever measures an emulated program must see that it has no times.
- */
+/** Printed on standard error at the first launch: users of an emulated program must see that it has no times. */
 export const EMULATION_NOTE = 'CPU emulation of CUDA: results and traces are right, times mean nothing';
 
 export interface EmulatedProgram {

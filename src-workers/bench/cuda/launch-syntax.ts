@@ -35,9 +35,7 @@ function closingOf(masked: string, from: number): number {
   return -1;
 }
 
-/**
- * Where the expression that ends before `end` begins: a name with qualifiers and template arguments, or in brackets.
- */
+/** Where the expression that ends before `end` begins: a name with its qualifiers and arguments, or in brackets. */
 function kernelStart(masked: string, end: number): number {
   let at = end;
   const back = (pattern: RegExp): void => {

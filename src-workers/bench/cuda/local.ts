@@ -43,9 +43,7 @@ export async function listDevices(
 export const capabilitiesOf = (devices: readonly MeasuringDevice[]): readonly number[] =>
   readCapabilities(devices.map(({ properties }) => properties.computeCapability ?? '').join('\n'));
 
-/**
- * The toolkit of this machine for its GPUs: those that nvidia-smi names, else those that CUDA does. Fails as these do.
- */
+/** The toolkit of this machine for its GPUs: those that nvidia-smi names, else those of CUDA. Fails as these do. */
 export async function localToolkit(place: CompilationPlace): Promise<Result<ToolkitChoice>> {
   const named = await localCapabilities();
   const chosen = await findToolkit(process.env, named);

@@ -56,9 +56,7 @@ function classCounts(classes: Classes, lengths: Uint32Array): readonly number[] 
   return counts;
 }
 
-/**
- * Designs with the same key have the same order: only the best buckets depend on the group, and classes on their ends.
- */
+/** Designs with the same key have the same order: only best buckets depend on the group, and classes on their ends. */
 export function orderKey({ balancing: text, threadsPerUnit, blockThreads, classes }: Design): string {
   const balancing = parseBalancing(text);
   const group = balancing.ok && balancing.value.kind === 'best-buckets' ? [threadsPerUnit, blockThreads] : [];

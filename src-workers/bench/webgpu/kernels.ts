@@ -260,9 +260,7 @@ const SERIES_TERMS = 64;
 /** Each operation of WGSL may be off by some units in the last place, and products and sums may be fused. */
 const SERIES_TOLERANCE = 1e-3;
 
-/**
- * (1 + x)^α by its series over a launch shape, `elements` terms in every thread (Hasan et al. 2014 name the series).
- */
+/** (1 + x)^α by its series over a launch shape, `elements` terms a thread (Hasan et al. 2014 name the series). */
 export async function prepareLaunchGrid(
   launcher: Launcher,
   benchCase: CaseOf<'launch-grid'>,

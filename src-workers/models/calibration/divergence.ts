@@ -1,9 +1,7 @@
 import { fail, ok, type Result } from '../../domain/result.ts';
 import { runLoops, type LoopKernel } from '../divergence/figures.ts';
 
-/**
- * Time of one thread group in which n lanes leave the loop on their own (Bialas, Strzelecki 2015, arXiv:1504.01650).
- */
+/** Time of a thread group in which n lanes leave the loop on their own (Bialas, Strzelecki 2015, arXiv:1504.01650). */
 export interface DivergentRun {
   readonly loops: LoopKernel;
   /** n, 0 … 31. */
@@ -16,9 +14,7 @@ export interface DivergenceFit {
   readonly baseCycles: Readonly<Record<LoopKernel, number | null>>;
   readonly cyclesPerDivergentBranch: number;
   readonly branchStandardError: number | null;
-  /**
-   * Cycles to spill one chunk of the reconvergence stack and load it back; `null` where the times show no such step.
-   */
+  /** Cycles to spill a chunk of the reconvergence stack and load it back; `null` where the times show no such step. */
   readonly cyclesPerSpillAndLoad: number | null;
   readonly spillStandardError: number | null;
   /** Measured less fitted cycles, in the order of the runs. */

@@ -325,9 +325,7 @@ function normalEquations(
   return { normal, gradient };
 }
 
-/**
- * Variance of the residuals under Huber's loss: Σψ²/(N − k) over the squared share of residuals that are not clipped.
- */
+/** Variance of the residuals under Huber's loss: Σψ²/(N − k) over the squared share of unclipped residuals. */
 function variance({ residuals }: Fit, { weights, huber }: Loss, free: readonly boolean[]): number {
   let designs = 0;
   let clipped = 0;

@@ -44,9 +44,7 @@ export interface RepeatsSummary {
 
 /** A monotone trend over a series. */
 export interface Trend {
-  /**
-   * Change from the first to the last value along the Theil–Sen line, over the median; 0.02 is 2 % slower at the end.
-   */
+  /** Change from the first to the last value along the Theil–Sen line, over the median: 0.02 for 2 % slower. */
   readonly relativeChange: number;
   /** Two-sided p-value of the Mann–Kendall test against no trend. */
   readonly pValue: number;

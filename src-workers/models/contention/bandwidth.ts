@@ -3,9 +3,7 @@ import type { CpuDevice } from '../../domain/device.ts';
 /** β and ρ of a machine; a `CpuDevice` is one. */
 export type MemorySystem = Pick<CpuDevice, 'singleCoreBandwidthGbS' | 'fullBandwidthGbS'>;
 
-/**
- * Bandwidth by active cores, GB/s: entry i is BW_i, with i cores active; entry 0 is 0. Length: cores + 1.
- */
+/** Bandwidth by active cores, GB/s: entry i is BW_i, with i cores active; entry 0 is 0. Length: cores + 1. */
 export type BandwidthCurve = Float64Array;
 
 /** K = ⌈ρ/β⌉: the fewest cores that use the whole bandwidth, if each could use its own to the end. */

@@ -11,9 +11,7 @@ export interface GranularityRow {
   readonly depth: number;
   readonly meanLoss: number;
   readonly aggregateLoss: number;
-  /**
-   * Lane iterations spent per iteration of work, by mean loss and by aggregate loss; 1 is a device without lockstep.
-   */
+  /** Lane iterations per iteration of work, by mean loss and by aggregate loss; 1 is a device without lockstep. */
   readonly laneCostMean: number;
   readonly laneCostAggregate: number;
 }

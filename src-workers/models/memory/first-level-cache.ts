@@ -2,9 +2,7 @@ import type { GpuDevice, OccupancyRules } from '../../domain/device.ts';
 
 const KIB = 1024;
 
-/**
- * Data cache of a multiprocessor. With `withShared` it shares memory with the blocks, and keeps at most `largestKib`.
- */
+/** Data cache of a multiprocessor. With `withShared` blocks share its memory, and it keeps at most `largestKib`. */
 interface FirstLevelCache {
   readonly kib: number;
   readonly withShared: boolean;

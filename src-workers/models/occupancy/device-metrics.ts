@@ -11,9 +11,7 @@ export interface DeviceMetric<Kind = GpuDevice> {
   readonly value: (device: Kind) => number;
 }
 
-/**
- * Peak FP32 arithmetic, 10⁹ thread instructions per second: every lane issues one each cycle, dual issue not counted.
- */
+/** Peak FP32 arithmetic, 10⁹ thread instructions per second: every lane issues one a cycle, without dual issue. */
 export function peakInstructionsGigaPerSecond(device: GpuDevice): number {
   return (device.multiprocessors * device.fp32LanesPerMultiprocessor * device.clockMhz) / 1000;
 }

@@ -22,9 +22,7 @@ export interface NvidiaOccupancyRules {
   /** Registers are handed out in multiples of this many, to a thread group each, or (1.x) to a whole block. */
   readonly registerAllocationUnit: number;
   readonly registersAllocatedTo: 'threadGroup' | 'block';
-  /**
-   * Parts of the register file. A thread group lives in one of them, and a block's thread groups are dealt out evenly.
-   */
+  /** Parts of the register file. A thread group lives in one, and a block's thread groups are dealt out evenly. */
   readonly registerFileParts: number;
   readonly sharedMemoryAllocationUnitBytes: number;
   /** Taken from every block by the system, on top of what the kernel asks for. */

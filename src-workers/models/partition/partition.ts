@@ -1,8 +1,6 @@
 import { firstIndex } from '../../numeric/search.ts';
 
-/**
- * Static partitions of sparse rows over p workers (CPU cores, blocks, lanes): who gets which rows and entries.
- */
+/** Static partitions of sparse rows over p workers (CPU cores, blocks, lanes): who gets which rows and entries. */
 export interface Partition {
   /** Rows that each worker finishes; they add up to all rows. A row cut in two counts for the worker with its end. */
   readonly rows: Float64Array;

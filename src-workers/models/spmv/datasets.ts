@@ -26,9 +26,7 @@ export interface SpmvDataset {
   readonly licence: string;
   readonly notes: readonly string[];
   readonly gpus: readonly MeasuredGpu[];
-  /**
-   * GPUs measured for too few matrices to fit anything. They are only predicted, like a GPU that nobody has measured.
-   */
+  /** GPUs measured for too few matrices to fit anything. They are only predicted, like an unmeasured GPU. */
   readonly unseen: readonly MeasuredGpu[];
   /** Whether the source does not name the GPU, so that the data sheet of another one stands for it. */
   readonly unnamed?: boolean;

@@ -23,9 +23,7 @@ export const SUMMARY_FIGURES = ['min', 'q1', 'median', 'q3', 'max', 'mean', 'sd'
  * end.
  */
 const SECTION_POINTS = 20_000;
-/**
- * Without a stated longest length, the law ends this many spreads above the mean. An exponential law has e⁻²⁰ beyond.
- */
+/** Without a stated longest length, a law ends this many spreads above the mean. An exponential law has e⁻²⁰ beyond. */
 const TAIL_SPREADS = 20;
 /** Tolerance of the mean, as a share of the range, because people round figures. */
 const MEAN_TOLERANCE = 1e-3;

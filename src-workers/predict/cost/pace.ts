@@ -106,9 +106,7 @@ function plainPace(predictor: Predictor, candidate: Candidate, isSingle: boolean
   };
 }
 
-/**
- * Rounds a setup to five binary digits, so that launches with nearly the same setup share laws. Totals do not change.
- */
+/** Rounds a setup to five binary digits, so that launches with similar setups share laws. Totals do not change. */
 function rounded(setup: number): number {
   if (!(setup > 0)) return 0;
   const step = 2 ** (Math.floor(Math.log2(setup)) - 4);

@@ -49,9 +49,7 @@ export function sumOfLongest(
   return sum;
 }
 
-/**
- * Work space of `groupDepth`: the work of each lane so far, and a set of the iterations at which lanes start a unit.
- */
+/** Work space of `groupDepth`: the work of each lane so far, and the iterations at which lanes start a unit. */
 export interface DealingScratch {
   readonly lanes: Float64Array;
   starts: Float64Array;

@@ -11,9 +11,7 @@ import { repeatedSum } from './given.ts';
  * those of a matrix in compressed rows.
  */
 
-/**
- * The shares of a launch. The prediction makes them from the mean length, the simulator from the sum of the lengths.
- */
+/** The shares of a launch. The prediction makes them from the mean length, the simulator from the sum of lengths. */
 export interface EvenShares {
   /** Items of every slot but the last, integer ≥ 1. */
   readonly itemsPerSlot: number;

@@ -18,9 +18,7 @@ export interface SortedOrder {
   readonly ranks: number;
   /** Length of rank r of window w at w·ranks + r. */
   readonly lengths: Float64Array;
-  /**
-   * Lengths of the longest units one by one, where a single window holds all units and not all are kept; else empty.
-   */
+  /** Lengths of the longest units one by one, where one window holds all units and not all are kept; else empty. */
   readonly longest: Float64Array;
   /** Start curves of the dealings seen so far. */
   readonly startCurves: Map<number, StartCurve>;

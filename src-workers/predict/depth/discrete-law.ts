@@ -222,9 +222,7 @@ export function commonGrid(laws: readonly DiscreteLaw[], maxPoints = MAX_POINTS)
   return coarseGrid({ values: candidates, survival }, maxPoints);
 }
 
-/**
- * The values of all laws. Where they are many and the laws share few, 2·`maxPoints` values evenly spaced between them.
- */
+/** The values of all laws. Where they are many and the laws share few, 2·`maxPoints` evenly spaced values. */
 function candidateValues(laws: readonly DiscreteLaw[], maxPoints: number): Float64Array {
   let union = laws[0].values;
   for (let i = 1; i < laws.length && union.length <= 4 * maxPoints; i++) union = mergedValues(union, laws[i].values);
@@ -461,9 +459,7 @@ function latticeLaw(masses: Float64Array, part: number, origin: number, start: n
   return { values, survival: survivalFrom(scaled) };
 }
 
-/**
- * Scratch: masses on the lattice that starts at the law's first value, wrapped to the transform's size. The mean stays.
- */
+/** Scratch: masses on the lattice from the law's first value on, wrapped to the transform's size. The mean stays. */
 function latticeMasses({ values, survival }: DiscreteLaw, step: number): Float64Array {
   const cells = massScratch.fill(0);
   let above = 1;

@@ -627,9 +627,7 @@ function aggregateOf(law: DiscreteLaw, n: number): number {
   return meanOf(longest.values, longest.survival) / meanOf(law.values, law.survival);
 }
 
-/**
- * The mean loss. Slots with the same counts from every bucket share a mean work, so it is taken inside each pattern.
- */
+/** The mean loss. Slots with the same counts from every bucket share a mean work, so it is taken in each pattern. */
 function laneSumsLoss({ parts, losses, sizes }: LaneLaws, n: number): number {
   let loss = losses.get(n);
   if (loss === undefined) {

@@ -11,9 +11,7 @@ export const REASON = Object.fromEntries(INVALID_REASONS.map((reason, code) => [
   Record<InvalidReason, number>
 >;
 
-/**
- * What a block size and register cap need of one GPU, or a number of cores of one CPU. The workload does not change it.
- */
+/** What a block size and register cap need of one GPU, or a number of cores of one CPU, for any workload. */
 export interface Shape {
   readonly invalid: number;
   readonly residentBlocks: number;

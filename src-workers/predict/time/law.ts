@@ -23,9 +23,7 @@ export interface BlockLaw {
   readonly edges: Float64Array;
   /** Activity of a block from its start. */
   readonly fresh: ActivityProfile;
-  /**
-   * Ages of the block in a slot that has been busy for ever: records of weight, E[active groups] and their variance.
-   */
+  /** Ages of the block in a slot that is busy for ever: records of weight, E[active groups] and their variance. */
   readonly ages: Float64Array;
   /** E[D] of a group, iterations. */
   readonly meanGroup: number;
