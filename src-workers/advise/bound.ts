@@ -47,7 +47,7 @@ interface Bounds {
   withLoss(design: number): number;
 }
 
-function boundsOf(predictor: Predictor): Bounds {
+export function boundsOf(predictor: Predictor): Bounds {
   const { counts } = predictor;
   const positions = new Int32Array(counts.length);
   const candidate = {} as Candidate;
@@ -123,18 +123,6 @@ function fullyBusyCycles(own: Predictor, candidate: Candidate, device: GpuDevice
 /** With what lanes lose by waiting, and what fetches cost. */
 function lossyCycles(own: Predictor, candidate: Candidate, device: GpuDevice): number {
   return closeBusyCycles(own, candidate, device) + fetchingCycles(own, candidate, device);
-}
-
-/** See `Bounds.shortest`. */
-export function shortestTimes(predictor: Predictor, designs: Uint32Array): Float64Array {
-  const { shortest } = boundsOf(predictor);
-  return Float64Array.from(designs, shortest);
-}
-
-/** See `Bounds.withLoss`; NaN where a design is invalid. */
-export function shortestTimesWithLoss(predictor: Predictor, designs: Uint32Array): Float64Array {
-  const { shortest, withLoss } = boundsOf(predictor);
-  return Float64Array.from(designs, (design) => (Number.isNaN(shortest(design)) ? NaN : withLoss(design)));
 }
 
 /**

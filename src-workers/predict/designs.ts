@@ -141,15 +141,6 @@ export function playableLaunches(whole: Predictor, index: number): readonly Play
   });
 }
 
-/**
- * The only launch of a design.
- * @returns `null` where the design is invalid, of a CPU, or has several launches
- */
-export function playableDesign(whole: Predictor, index: number): PlayableDesign | null {
-  const launches = playableLaunches(whole, index);
-  return launches.length === 1 ? launches[0].design : null;
-}
-
 /** Milliseconds of balancing before the launch of a valid design on a GPU; else 0. */
 export function balancingTimeOf(whole: Predictor, index: number): number {
   return playableLaunches(whole, index)[0]?.design.balancingMs ?? 0;

@@ -11,7 +11,7 @@ import type { StudyFile } from '../../src-main/contract/study.ts';
 import { unwrap } from '../../src-workers/domain/result.ts';
 import { formatLaunch } from '../../src-workers/predict/design/launch.ts';
 import type { SweepPlan } from '../../src-workers/predict/plan.ts';
-import { playableDesign } from '../../src-workers/predict/designs.ts';
+import { playableDesign } from '../unit/designs.ts';
 import { explainDesign } from '../../src-workers/predict/explain.ts';
 import { predictChunk } from '../../src-workers/predict/ranges.ts';
 import { setupIterationsOf } from '../../src-workers/domain/provenance.ts';

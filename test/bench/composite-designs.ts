@@ -13,6 +13,10 @@ import {
   uniformLaw,
   zipfLaw,
 } from '../../src-workers/models/workload/laws.ts';
+import { prepareBlockLaw } from '../../src-workers/predict/time/block-law.ts';
+import type { CycleTable } from '../../src-workers/predict/time/cycles.ts';
+import { launchCycles, plainLaunch } from '../../src-workers/predict/time/regimes.ts';
+import { residencyOf } from '../../src-workers/predict/time/residency.ts';
 import type { Random } from '../../src-workers/simulate/random.ts';
 
 /** Depth of a work group of n units of unsorted work, one unit per lane: the plainest `GroupDepth`. */
@@ -135,4 +139,23 @@ export function randomDesign(random: Random, maxGroupEnds = 2e6): RandomDesign {
       cyclesPerIteration: kneeRate(latency, issue, softness, schedulers, groups),
     };
   }
+}
+
+/** A launch of independent work groups on an imagined device. */
+export interface IndependentLaunch {
+  readonly depth: GroupDepth;
+  /** W_b, R, M ≥ 1 and G ≥ 1. */
+  readonly groupsPerBlock: number;
+  readonly residentBlocks: number;
+  readonly multiprocessors: number;
+  readonly gridBlocks: number;
+  /** t(w) for w = 0 … at least R·W_b groups. */
+  readonly cyclesPerIteration: CycleTable;
+}
+
+/** Expected time of a launch of independent work groups, cycles. */
+export function predictCycles(launch: IndependentLaunch): number {
+  const block = prepareBlockLaw(launch.depth, launch.groupsPerBlock);
+  const residency = residencyOf(block, launch.residentBlocks, launch.cyclesPerIteration);
+  return launchCycles(plainLaunch(residency, launch.gridBlocks, launch.multiprocessors));
 }

@@ -1,14 +1,13 @@
 import { describe, expect, it } from 'vitest';
 import { unwrap } from '../../src-workers/domain/result.ts';
 import { groupDepthLaw } from '../../src-workers/predict/depth/group-depth.ts';
-import { predictCycles } from '../../src-workers/predict/time/regimes.ts';
 import { categoricalLaw, geometricLaw, poissonLaw } from '../../src-workers/models/workload/laws.ts';
 import { spearman } from '../../src-workers/numeric/statistics.ts';
 import { prepareDevice } from '../../src-workers/simulate/device.ts';
 import { seededRandom } from '../../src-workers/simulate/random.ts';
 import { replicate } from '../../src-workers/simulate/replicate.ts';
 import { indexSampler, independentGroups } from '../../src-workers/simulate/samplers.ts';
-import { kneeRate, randomDesign, unsortedDepth } from '../bench/composite-designs.ts';
+import { kneeRate, predictCycles, randomDesign, unsortedDepth } from '../bench/composite-designs.ts';
 
 /** A short form of test/bench/composite.ts, which judges 2,000 designs by the same figures. */
 describe('the composite prediction against the event simulation', () => {

@@ -1,11 +1,10 @@
 import { expect, it } from 'vitest';
 import { unwrap } from '../../src-workers/domain/result.ts';
 import { categoricalLaw, uniformLaw } from '../../src-workers/models/workload/laws.ts';
-import { predictCycles } from '../../src-workers/predict/time/regimes.ts';
 import { prepareDevice } from '../../src-workers/simulate/device.ts';
 import { replicate } from '../../src-workers/simulate/replicate.ts';
 import { independentGroups } from '../../src-workers/simulate/samplers.ts';
-import { kneeRate, unsortedDepth } from '../bench/composite-designs.ts';
+import { kneeRate, predictCycles, unsortedDepth } from '../bench/composite-designs.ts';
 
 /*
  * A little more than whole waves: the last block takes about as long as any other, and some multiprocessor has it for

@@ -1,12 +1,7 @@
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
-import {
-  predictPromising,
-  shortestOfFamily,
-  shortestTimes,
-  shortestTimesWithLoss,
-} from '../../src-workers/advise/bound.ts';
+import { predictPromising, shortestOfFamily } from '../../src-workers/advise/bound.ts';
 import { AXIS } from '../../src-workers/domain/space.ts';
 import type { Candidate } from '../../src-workers/predict/design/candidate.ts';
 import { predictChunk } from '../../src-workers/predict/ranges.ts';
@@ -14,6 +9,7 @@ import { createPredictor } from '../../src-workers/predict/predictor.ts';
 import { decodeInto, spaceSize } from '../../src-workers/space/axes.ts';
 import type { StudyFile } from '../../src-main/contract/study.ts';
 import { seededRandom } from '../../src-workers/simulate/random.ts';
+import { shortestTimes, shortestTimesWithLoss } from '../unit/designs.ts';
 import { randomStudy } from '../unit/random-studies.ts';
 import { planOf } from '../unit/sweep-plans.ts';
 

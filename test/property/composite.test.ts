@@ -5,7 +5,7 @@ import { groupDepthLaw } from '../../src-workers/predict/depth/group-depth.ts';
 import { createArena } from '../../src-workers/predict/time/arena.ts';
 import { blockLawOf, prepareBlockLaw } from '../../src-workers/predict/time/block-law.ts';
 import { depthTable } from '../../src-workers/predict/depth/depth-table.ts';
-import { launchCycles, plainLaunch, predictCycles } from '../../src-workers/predict/time/regimes.ts';
+import { launchCycles, plainLaunch } from '../../src-workers/predict/time/regimes.ts';
 import { residencyOf, type Residency } from '../../src-workers/predict/time/residency.ts';
 import {
   binomialLaw,
@@ -21,7 +21,7 @@ import {
 import { prepareDevice } from '../../src-workers/simulate/device.ts';
 import { seededRandom } from '../../src-workers/simulate/random.ts';
 import { independentGroups } from '../../src-workers/simulate/samplers.ts';
-import { kneeRate, randomDesign, unsortedDepth, type RandomDesign } from '../bench/composite-designs.ts';
+import { kneeRate, predictCycles, randomDesign, unsortedDepth, type RandomDesign } from '../bench/composite-designs.ts';
 
 /** A design of the benchmark's space, by its seed. */
 const anyDesign = fc.integer({ min: 0, max: 2 ** 31 }).map((seed) => randomDesign(seededRandom(seed), 1e9));

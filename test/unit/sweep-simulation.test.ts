@@ -1,6 +1,6 @@
 import { expect, it } from 'vitest';
 import { unwrap } from '../../src-workers/domain/result.ts';
-import { playableDesign } from '../../src-workers/predict/designs.ts';
+import { playableDesign } from './designs.ts';
 import { explainDesign } from '../../src-workers/predict/explain.ts';
 import { createPredictor } from '../../src-workers/predict/predictor.ts';
 import { simulateDesign, simulateTimeline } from '../../src-workers/simulate/simulate-design.ts';

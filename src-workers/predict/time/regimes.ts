@@ -1,11 +1,8 @@
-import type { GroupDepth } from '../../domain/depth.ts';
 import type { RegimeId } from '../../domain/regime.ts';
-import { prepareBlockLaw } from './block-law.ts';
 import type { KnownBlocks, PlacedBlocks } from '../dealing/blocks.ts';
 import { placedCycles } from './placed.ts';
-import type { CycleTable } from './cycles.ts';
 import { inOrderCycles } from './in-order.ts';
-import { residencyOf, type Residency } from './residency.ts';
+import type { Residency } from './residency.ts';
 import {
   equalBlocksCycles,
   fewWavesCycles,
@@ -72,25 +69,6 @@ export function regimeOf(launch: TimedLaunch): Regime {
 /** Expected time of a launch, cycles. */
 export function launchCycles(launch: TimedLaunch): number {
   return regimeOf(launch).cycles(launch);
-}
-
-/** A launch of independent work groups on an imagined device. */
-export interface IndependentLaunch {
-  readonly depth: GroupDepth;
-  /** W_b, R, M ≥ 1 and G ≥ 1. */
-  readonly groupsPerBlock: number;
-  readonly residentBlocks: number;
-  readonly multiprocessors: number;
-  readonly gridBlocks: number;
-  /** t(w) for w = 0 … at least R·W_b groups. */
-  readonly cyclesPerIteration: CycleTable;
-}
-
-/** Expected time of a launch of independent work groups, cycles. */
-export function predictCycles(launch: IndependentLaunch): number {
-  const block = prepareBlockLaw(launch.depth, launch.groupsPerBlock);
-  const residency = residencyOf(block, launch.residentBlocks, launch.cyclesPerIteration);
-  return launchCycles(plainLaunch(residency, launch.gridBlocks, launch.multiprocessors));
 }
 
 /** A launch of independent blocks of one kind. */

@@ -14,7 +14,7 @@ import {
 } from '../../../src-workers/predict/dealing/even-share.ts';
 import type { Dealing } from '../../../src-workers/predict/dealing/deal.ts';
 import { createCaches } from '../../../src-workers/predict/caches.ts';
-import { playableDesign } from '../../../src-workers/predict/designs.ts';
+import { playableDesign } from '../designs.ts';
 import { explainDesign } from '../../../src-workers/predict/explain.ts';
 import { givenLengths } from '../../../src-workers/predict/ordered.ts';
 import { createPredictor } from '../../../src-workers/predict/predictor.ts';

@@ -2,7 +2,7 @@ import { describe, expect, it } from 'vitest';
 import type { StudyFile } from '../../../src-main/contract/study.ts';
 import { studyAxes } from '../../../src-main/services/studies/plan.ts';
 import { parseStudy } from '../../../src-main/contract/parse.ts';
-import { shortestTimes, shortestTimesWithLoss } from '../../../src-workers/advise/bound.ts';
+import { shortestTimes, shortestTimesWithLoss } from '../designs.ts';
 import { AXIS } from '../../../src-workers/domain/space.ts';
 import { unwrap } from '../../../src-workers/domain/result.ts';
 import { mandelbrotLengths } from '../../../src-workers/models/workload/generated.ts';

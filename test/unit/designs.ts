@@ -1,0 +1,24 @@
+import { boundsOf } from '../../src-workers/advise/bound.ts';
+import { playableLaunches, type PlayableDesign } from '../../src-workers/predict/designs.ts';
+import type { Predictor } from '../../src-workers/predict/tables.ts';
+
+/**
+ * The only launch of a design.
+ * @returns `null` where the design is invalid, of a CPU, or has several launches
+ */
+export function playableDesign(whole: Predictor, index: number): PlayableDesign | null {
+  const launches = playableLaunches(whole, index);
+  return launches.length === 1 ? launches[0].design : null;
+}
+
+/** `Bounds.shortest` of each design. */
+export function shortestTimes(predictor: Predictor, designs: Uint32Array): Float64Array {
+  const { shortest } = boundsOf(predictor);
+  return Float64Array.from(designs, shortest);
+}
+
+/** `Bounds.withLoss` of each design; NaN where a design is invalid. */
+export function shortestTimesWithLoss(predictor: Predictor, designs: Uint32Array): Float64Array {
+  const { shortest, withLoss } = boundsOf(predictor);
+  return Float64Array.from(designs, (design) => (Number.isNaN(shortest(design)) ? NaN : withLoss(design)));
+}
