@@ -67,7 +67,7 @@ export async function followRun(
   process.removeListener('SIGTERM', stop);
   unsubscribe();
   bar.clear();
-  // A measurement may have said so itself.
+  // The error of a measurement may already contain this advice.
   if (!run.ok && started.ok && !run.error.message.includes(RESUME)) {
     const { code, message, context } = run.error;
     return fail(

@@ -178,7 +178,7 @@ export interface InputSensitivity {
    * beyond what was tried. A gap between two values tried is not seen.
    */
   readonly holds: readonly [number | null, number | null];
-  /** What takes over just beyond each end; null where nothing does. */
+  /** The design that takes over just beyond each end; `null` where none does. */
   readonly below: Takeover | null;
   readonly above: Takeover | null;
   /**

@@ -298,7 +298,7 @@ export const kernelSchema = v.strictObject(
 );
 
 const { name: kernelName, origins: kernelOrigins, ...kernelEntries } = kernelSchema.entries;
-/** What of a kernel an implementation says otherwise than the study. */
+/** The fields of a kernel in which an implementation differs from the study. */
 const kernelChange = v.strictObject(
   {
     ...(Object.fromEntries(

@@ -118,7 +118,7 @@ export function changeText({ ms }: Recommendation['time'], baseline: NonNullable
   return `${change(ms, baseline.ms)}${NBSP}%`;
 }
 
-/** The whole in one line, as it is read aloud and put under headers. */
+/** The whole answer in one line, as it is read aloud and put under headers. */
 export function lineText(
   { device, row, time, baseline }: Recommendation,
   known: Uncertainty | null,

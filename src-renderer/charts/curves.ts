@@ -42,7 +42,7 @@ export interface CurvesInput {
   readonly mark?: { readonly x: number; readonly text: string } | null;
 }
 
-/** Curves of times, ms, in the unit of the least of them. */
+/** Curves of times (ms), in the unit that fits the least of them. */
 export function timedCurves(curves: readonly Curve[]): { readonly curves: readonly Curve[]; readonly unit: string } {
   const times = curves.flatMap(({ points }) => points.map(([, ms]) => ms)).filter((ms) => ms > 0);
   const { name, perMs } = timeUnit(times.reduce((least, ms) => Math.min(least, ms), Infinity));

@@ -19,7 +19,7 @@ export interface LaunchMaps {
   readonly to: number;
   /** What is written at the ends of the scale. */
   readonly ends: readonly [from: string, to: string];
-  /** With its middle halfway. */
+  /** Whether its colours diverge from a middle halfway. */
   readonly diverging?: boolean;
   readonly format: (value: number) => string;
 }

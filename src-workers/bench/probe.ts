@@ -176,7 +176,7 @@ export function fittingMeasurement(rounds: readonly ProbeTimes[], asked: AskedMe
   while (repeats > fewest && !fits(asked.units, repeats)) repeats -= 1;
   let { units } = asked;
   if (parts && !fits(units, repeats)) {
-    // Fewer than the first round ran may be fewer than any of the designs has blocks for.
+    // With fewer units than in the first round, no design may have enough blocks.
     const least = Math.min(units, rounds[0].units);
     let [low, high] = [least, units];
     while (high - low > 1) {

@@ -32,7 +32,7 @@ export async function findProgram(names: readonly string[], folders: readonly st
   return null;
 }
 
-/** Whether a file is there that can be started. */
+/** Whether a file exists that can be started. */
 export async function isProgram(path: string): Promise<boolean> {
   try {
     await access(path, constants.X_OK);

@@ -1,6 +1,6 @@
 import { fail, FailureError, ok, type Result } from './result.ts';
 
-/** Arithmetic as text, such as `4 * ceil({units} / {blockThreads}) + 1`: numbers, names, operators, brackets and calls. */
+/** Arithmetic as text, such as `4 * ceil({units} / {blockThreads}) + 1`: numbers, names, operators, brackets, calls. */
 export interface Arithmetic {
   /** The names that it has. */
   readonly names: ReadonlySet<string>;

@@ -109,7 +109,7 @@ export interface CalibrationProfile {
   readonly backend: MeasuringDevice['backend'];
   readonly parameters: CalibratedParameters;
   readonly identified: Readonly<Record<CalibrationParameter, ParameterIdentification>>;
-  /** On the designs that were fitted. */
+  /** Figures on the fitted designs. */
   readonly fit: CalibrationFigures;
   /** `null` where there are too few designs to hold any out. */
   readonly heldOut: HeldOutFigures | null;

@@ -1,6 +1,6 @@
 /**
- * Law of how long a work group keeps its thread group busy: its depth, in iterations, for one way of ordering the
- * units. Everything a time prediction needs to know of a workload.
+ * Law of a work group's depth: the iterations for which it keeps its thread group busy, for one way of ordering the
+ * units. A time prediction needs to know nothing else of a workload.
  */
 export interface GroupDepth extends StepLaw {
   /**

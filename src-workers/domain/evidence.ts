@@ -69,7 +69,7 @@ export interface TieBand {
 /** How far predictions are from measured times of a device that no fit had seen, in one data set. */
 export interface DeviceAgreement {
   readonly dataset: string;
-  /** What was measured. */
+  /** The kinds that were measured. */
   readonly kinds: readonly ImplementationKind[];
   /** Measured times. */
   readonly count: number;

@@ -1,7 +1,7 @@
 import type { KernelProfile, MemoryAccess, Phase, Sharing } from './kernel.ts';
 import { accessesText, KERNEL_INPUTS } from './provenance.ts';
 
-/** What a compiler, its machine code or a profiler says of a kernel, as `kernel inspect` and the Study view show it. */
+/** What a compiler, its machine code or a profiler says about a kernel, for `kernel inspect` and the Study view. */
 
 /**
  * What executes an instruction. `integer`: 32-bit integer and logic, moves and integer conversions; `special`:

@@ -9,7 +9,7 @@ export interface LossReport {
     readonly truncatedMass: number;
     /** Whether the law was fitted to figures, and otherwise assumed. */
     readonly fitted: boolean;
-    /** What was read of a file, where a person could expect something else. */
+    /** How a file was read, where a person could expect otherwise. */
     readonly note?: string;
   };
   readonly rows: readonly {

@@ -40,7 +40,7 @@ export function parseSass(text: string): KernelCode[] {
     open.labels.set(address(found[1]), open.instructions.length);
     open.instructions.push(instruction(found[2].trim(), line));
   }
-  // What is listed of a function that others call has no kernel's name before it, and no end of a thread.
+  // The listing of a called function has no kernel's name before it, and no end of a thread.
   return kernels.filter(({ instructions }) => instructions.length > 0);
 }
 

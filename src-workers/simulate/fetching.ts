@@ -291,7 +291,7 @@ function pushEntry(
   indices[base + i] = index;
 }
 
-/** Puts an entry in place of the first. */
+/** Replaces the first entry. */
 function settleEntry(
   keys: Float64Array,
   indices: Int32Array,

@@ -21,8 +21,8 @@ export function blockWidthAt({ blockWidth }: SpaceAxes, position: number): numbe
 }
 
 /**
- * The position of blocks of one row, which stand for all widths where these mean nothing; the first where there are
- * none.
+ * The position of blocks of one row, which represent all widths where widths mean nothing; the first where no block is
+ * one row.
  */
 export function rowPosition({ blockWidth }: SpaceAxes): number {
   return Math.max(0, blockWidth?.indexOf(null) ?? 0);

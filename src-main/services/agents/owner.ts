@@ -192,7 +192,7 @@ function sharedPlans({ redis, key }: Connection) {
   const packed = (plan: SweepPlan | BenchPlan): { readonly digest: string; readonly bytes: Buffer } => {
     let known = plans.get(plan);
     if (!known) {
-      // Its id names the plan within a process; here its digest does.
+      // The plan's id is unique only within a process, so its digest names it here.
       const bytes = encode('id' in plan ? { ...plan, id: '' } : plan);
       plans.set(plan, (known = { bytes, digest: digestOf(bytes) }));
     }

@@ -1,6 +1,5 @@
 /**
- * What an executable of a Chromium is called, the most likely first. Plain JavaScript, since tests may be started with
- * an old Node.
+ * Names of Chromium's executable, the most likely first. Plain JavaScript, since tests may be started with an old Node.
  * @type {readonly string[]}
  */
 export const CHROMIUM_NAMES = [

@@ -7,7 +7,7 @@ import { deviceEvidence } from './tie-band.ts';
 /** How far a time may be from its prediction, as logarithms of their ratio: below, at most 0, and above, at least 0. */
 export type TimeError = readonly [below: number, above: number];
 
-/** Between what times a launch is expected. */
+/** The interval in which the time of a launch is expected. */
 export interface ExpectedTimes {
   readonly error: TimeError;
   /** What the start of a launch may add to the predicted time, which has none, ms. */

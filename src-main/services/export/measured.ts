@@ -10,7 +10,7 @@ import { fileStem, type Rendered } from './render.ts';
 import { t4Configuration } from './tables.ts';
 import { jsonParts } from './text.ts';
 
-/** A measured run as files of Kernel Tuner: with every repeat, and why a configuration has none. */
+/** A measured run as files of Kernel Tuner, with every repeat. For a configuration without times they say why. */
 
 type Configuration = Readonly<Record<string, number | string | boolean>>;
 interface Measured {

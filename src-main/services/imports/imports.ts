@@ -261,7 +261,7 @@ export async function importFile(context: Context, input: ImportInput): Promise<
     deviceId: (position: number) => source?.deviceId ?? devices?.[position] ?? ownId,
   };
   const saved = device ? await context.store.saveMeasuringDevice(runId, device) : ok(null);
-  // Beside designs of a sweep, those that are none are of another device or kernel.
+  // Cases without a design belong to another device or kernel than the sweep's designs.
   const isRanked = (one: CaseResult): boolean =>
     !linked || (one.case.benchmark === 'external' ? one.case.parameters.linked !== undefined : one.timesMs.length > 0);
   const best = saved.ok ? await saveCases(context, runId, cases, records, isRanked) : saved;

@@ -43,7 +43,7 @@ export async function seedExamples({ store, host, resourceFolder }: Context): Pr
       (spec as Partial<LocatedStudy> | null)?.example === true ? [[name, id] as const] : [],
     ),
   );
-  // Newest change is listed first: the first example is saved last.
+  // The newest change is listed first, so the first example is saved last.
   let firstId: number | null = null;
   for (const file of added.reverse()) {
     const example = await readStudyFile(join(resourceFolder, EXAMPLES_FOLDER, file));
