@@ -69,7 +69,13 @@ function report(label, counts, start, output) {
   process.stdout.write(
     `${counts.failed ? 'FAILED' : 'ok    '}  ${label}: ${counts.passed} passed, ${counts.failed} failed${skipped} (${seconds} s)\n`,
   );
-  if (counts.failed) process.stdout.write(`${output.trim().replaceAll(/^/gm, '    ')}\n`);
+  if (counts.failed) process.stdout.write(`${failures(output).trim().replaceAll(/^/gm, '    ')}\n`);
+}
+
+/** From where Vitest or Playwright lists what failed; all of it where neither does. */
+function failures(/** @type {string} */ output) {
+  const start = output.search(/^ *(?:⎯+ *Failed (?:Tests|Suites)|1\) \[)/m);
+  return start === -1 ? output : output.slice(start);
 }
 
 /** The tools that this machine lacks. */
