@@ -10,7 +10,7 @@ export interface OptunaStudy {
   readonly trials: readonly OptunaTrial[];
   /** Trials that were pruned, wait or still run. */
   readonly incomplete: number;
-  /** What a file of Lockstep says of its sweep: any JSON value. */
+  /** What a file of Lockstep says about its sweep: any JSON value. */
   readonly mark: unknown;
 }
 export interface OptunaTrial {

@@ -81,7 +81,7 @@ export interface RunSummary {
   readonly kept: KeptDesigns | null;
   /** The fastest saved design when the execution ended; `null` before that, or where none was valid. */
   readonly best: BestDesign | null;
-  /** When it was deleted, while that can still be undone. */
+  /** The time of deletion, while that can still be undone. */
   readonly deletedAt: string | null;
 }
 
@@ -234,7 +234,7 @@ export interface WorkloadRecord {
   /** Digest of whatever determines the law: grammar, file content, cut. */
   readonly hash: string;
   readonly law: LengthLaw;
-  /** Where the lengths came from. Any JSON value. */
+  /** Where the lengths came from: any JSON value. */
   readonly provenance: unknown;
 }
 

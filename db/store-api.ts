@@ -36,7 +36,7 @@ export interface Store {
   getStudy(id: number): Result<StudyRecord>;
   /** Newest change first; without deleted ones. */
   listStudies(): Result<readonly StudyRecord[]>;
-  /** To the bin; its runs stay. */
+  /** Moves a study to the bin; its runs stay. */
   deleteStudy(id: number): Result<null>;
   restoreStudy(id: number): Result<StudyRecord>;
 
@@ -63,7 +63,7 @@ export interface Store {
   finishRun(runId: number, end: RunEnd): Result<RunRecord>;
   /** Takes over a run that did not complete; the engine then saves the chunks that `listChunks` does not name. */
   resumeRun(runId: number): Result<RunRecord>;
-  /** In order of designs. */
+  /** Lists the chunks in the order of designs. */
   listChunks(runId: number): Result<readonly CommittedChunk[]>;
 
   getRun(runId: number): Result<RunRecord>;

@@ -207,7 +207,7 @@ async function fittedToTime(
   asked: ProcedureInput<'bench.start'>,
   { time }: BenchOptions,
 ): Promise<Result<Partial<ProcedureInput<'bench.start'>>>> {
-  // Nothing is timed by an emulation, so that nothing tells what fits.
+  // An emulation measures no times, so nothing shows what fits.
   if (asked.target === EMULATION_TARGET || (asked.suite !== undefined && asked.suite !== 'designs')) return ok({});
   const { units: _all, probe: _none, ...input } = asked;
   const probed = await engine.call('bench.probe', {
@@ -571,7 +571,7 @@ function writeIntoStudy(file: string, profile: CalibrationProfile): Promise<Resu
 /** A study file with what calibrating changes. */
 function withCalibrated(written: WrittenStudy, { kernel, pipeline }: Study): WrittenStudy {
   const { serialFraction, cooperationCost, unit, origins } = kernel;
-  // What an older study says of a unit is in the phase.
+  // An older study's cost of a unit is in the phase.
   const { setupIterationsPerUnit: _older, ...before } = written.kernel as Readonly<Record<string, unknown>>;
   return { ...written, kernel: { ...before, serialFraction, cooperationCost, unit, origins }, pipeline };
 }

@@ -105,7 +105,7 @@ function sayUnmeasured(terminal: Terminal, { devices, partial }: BestDesigns, de
   if (gaps) say(terminal, gaps.text);
 }
 
-/** What is said under a table: nothing, what its marks mean, or also how far its times can be trusted. */
+/** What stands under a table: nothing, what its marks mean, or also how far its times can be trusted. */
 type Legend = 'none' | 'marks' | 'whole';
 const legendFor = ({ verbose }: Options): Legend => (verbose ? 'whole' : 'marks');
 

@@ -5,7 +5,7 @@ import type { Engine } from '../services/engine.ts';
 import { agentsText } from './agent.ts';
 import { plain, progressBar, type Terminal } from './output.ts';
 
-/** The number of a run, as typed. */
+/** Reads the number of a run as typed. */
 export function runId(text: string | undefined): Result<number> {
   if (text !== undefined && /^[1-9]\d{0,14}$/.test(text)) return { ok: true, value: Number(text) };
   return fail(

@@ -38,7 +38,7 @@ export interface InspectOptions {
   readonly into?: string;
 }
 
-/** What a kernel's source, machine code or profile says of it; into a study, where one is named. */
+/** Prints what a kernel's source, machine code or profile says about it, or puts it into a study. */
 export async function inspectCommand(
   engine: Engine,
   terminal: Terminal,
@@ -106,7 +106,7 @@ function fromHere(flag: string): string {
   return name === undefined ? flag : name + resolve(path).replaceAll('\\', '/');
 }
 
-/** What a study file says of its devices: all that are known, in the order of the file. */
+/** All known devices of a study file, in its order. */
 async function devicesOf(engine: Engine, file: string): Promise<readonly Device[]> {
   const text = await readText(file, 'a study file (JSON)');
   const written = text.ok ? parseJson(text.value, file) : text;

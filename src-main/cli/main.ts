@@ -688,7 +688,7 @@ With --json: {id, name, study, profile: {deviceId, deviceName, fingerprint, back
     );
 }
 
-/** What a kernel's compilation says of it. */
+/** Commands that read what a kernel's compilation says about it. */
 function kernelCommands(program: Command, cli: CommandLine): void {
   const { terminal, withEngine } = cli;
   const kernel = program.command('kernel').description("a kernel's own code");

@@ -66,9 +66,9 @@ export interface Recommendation {
   readonly landscape: {
     readonly rows: number;
     readonly columns: number;
-    /** Null where the fastest designs alone were looked for. */
+    /** `null` where only the fastest designs were looked for. */
     readonly maps: readonly LandscapeMap[] | null;
-    /** Where the picked design is. */
+    /** The place of the picked design. */
     readonly picked: { readonly map: number; readonly cell: number };
   };
   /** Designs that were predicted or found too slow at best, and designs that were asked for. Exact answers have all. */
@@ -77,7 +77,7 @@ export interface Recommendation {
   /** How many of `predicted` cannot run. */
   readonly invalid: number;
   readonly elapsedMs: number;
-  /** Where it was asked for. */
+  /** Given where it was asked for. */
   readonly uncertainty?: Uncertainty;
 }
 
@@ -88,7 +88,7 @@ export interface Recommendation {
 export interface UncertainDesign {
   readonly designIndex: number;
   readonly design: Design;
-  /** In one line. */
+  /** The design in one line. */
   readonly text: string;
   /** Predicted with unknown inputs at the middle of their laws, ms; and 5 % and 95 % of its times over the draws. */
   readonly timeMs: number;
@@ -212,7 +212,7 @@ export interface Robust {
     /** Regret below its fraction cannot be distinguished from none. */
     readonly tieBand: TieBand;
     readonly device: { readonly id: string; readonly name: string };
-    /** What was measured of the device; `null` where nothing was. */
+    /** The measurements of the device; `null` where there are none. */
     readonly evidence: DeviceEvidence | null;
   }[];
   /** The smallest worst-case regret first; at most 10. `regret[i]`: time over the best of scenario i, less 1. */

@@ -27,7 +27,7 @@ export interface Agent {
   readonly fits: boolean;
   /** Tasks at once. */
   readonly workers: number;
-  /** What it measures on, with ids such as `cuda:0@HOST`. */
+  /** The devices that it measures on, with ids such as `cuda:0@HOST`. */
   readonly devices: readonly MeasuringTarget[];
   /** Runs whose work it has now; numbers of the databases that they are in. */
   readonly runs: readonly number[];

@@ -44,7 +44,7 @@ export interface ResolvedWorkload {
   readonly probability: Float64Array;
   /** Made to have given figures, and otherwise assumed. */
   readonly fitted?: true;
-  /** What was read of a file, where a person could expect something else. */
+  /** How a file was read, where a person could expect otherwise. */
   readonly note?: string;
   /** `null` where the workload has no order, or too many lengths for a preview. */
   readonly order: WorkloadOrder | null;
@@ -60,7 +60,7 @@ export interface WorkloadOrder {
 
 export interface SpaceSize {
   readonly enumerated: number;
-  /** Null where there are too many to look at each. */
+  /** `null` where there are too many designs to look at each. */
   readonly valid: number | null;
   /** Invalid designs by reason, largest first. */
   readonly invalid: readonly { readonly reason: InvalidReason; readonly text: string; readonly count: number }[];
@@ -160,7 +160,7 @@ export interface SimulatedTime {
   readonly precise: boolean;
 }
 
-/** What was measured of one design on the very device it was predicted for, ms. */
+/** The measurement of one design on the very device that it was predicted for, ms. */
 export interface MeasuredDesignTime {
   /** The newest run of kind `bench` or `import` that has it. */
   readonly runId: number;
@@ -267,7 +267,7 @@ export interface BestRow extends ExportRow {
 export interface BestDesigns {
   /** Name of the study. */
   readonly study: string;
-  /** With what was measured of them, `null` where nothing was. */
+  /** The devices with their measurements; `null` where there are none. */
   readonly devices: readonly TimedDevice[];
   /** Relative width of the band in which designs that differ in shape alone cannot be ordered, and its source. */
   readonly tieFraction: number;
@@ -441,7 +441,7 @@ export interface DeviceBest {
   /** Designs of this device tied with its best, and the band of those that differ from it in shape alone. */
   readonly ties: number;
   readonly tieBand: TieBand;
-  /** What was measured of the device; `null` where nothing was. */
+  /** The measurements of the device; `null` where there are none. */
   readonly evidence: DeviceEvidence | null;
   readonly breakdown: Breakdown | null;
   /** Best time per threads per unit on this device, ms (NaN where none valid). */

@@ -83,7 +83,7 @@ export interface MeasuredPart {
   readonly designsLeftOut: number;
 }
 
-/** What was expected of a run, from a few launches before it. */
+/** What a few launches before a run let expect of it. */
 export interface MeasuringProbe {
   /** Repeats that were asked for. */
   readonly ofRepeats: number;
@@ -165,7 +165,7 @@ export interface TuningStep {
    * predicted alike.
    */
   readonly skill: number | null;
-  /** What was measured, in order. */
+  /** The measured designs, in order. */
   readonly history: readonly TunedDesign[];
   /**
    * Expected best time, ms, of 1, 2, … random ones of the considered designs, by the corrected predictions; empty where
@@ -195,7 +195,7 @@ export interface MeasuredTime {
 }
 
 export interface MeasuredCase {
-  /** In the plan, or of an import in the file, from 0. */
+  /** Its position in the plan, or for an import in the file, from 0. */
   readonly position: number;
   readonly case: BenchCase;
   /** The case in a few words: the design, or the benchmark's parameters. */
@@ -317,7 +317,7 @@ export interface ComparedRun {
   /** The device that was measured. */
   readonly device: string;
   readonly startedAt: string;
-  /** With a correct result and a time. */
+  /** Designs with a correct result and a time. */
   readonly designs: number;
   /** Its fastest design, by its place in `designs`. */
   readonly best: number;
@@ -381,7 +381,7 @@ export interface SavedProfile {
   readonly profile: CalibrationProfile;
 }
 
-/** What a person must say of a file before it can be imported. */
+/** What a person must state before a file can be imported. */
 export interface ImportQuestions {
   /** Names of the studies, for an Optuna storage with several. */
   readonly studies: readonly string[];

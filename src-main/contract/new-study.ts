@@ -8,7 +8,7 @@ export const USUAL_UNITS = 1_048_576;
 /** What a new study is about; what is left out has a usual value. */
 export interface NewStudy {
   readonly name?: string;
-  /** In the workload grammar. */
+  /** The lengths as text of the workload grammar. */
   readonly lengths?: string;
   readonly units?: number;
   readonly devices?: readonly string[];

@@ -54,7 +54,7 @@ const hasOlder = (kernel: Raw): boolean =>
 /** Something wrong with a field of a kernel. */
 type Wrong = (field: string, message: string, value: unknown) => void;
 
-/** The fields of a kernel, or of what an implementation says otherwise, that are not of an older version. */
+/** Removes older versions' fields from a kernel, or from an implementation's changes to it. */
 function withoutOlder(kernel: Raw): Raw {
   const rest = ([name]: readonly [string, unknown]): boolean => !Object.hasOwn(OLDER_FIELDS, name);
   const { origins, ...fields } = kernel;
@@ -92,7 +92,7 @@ function phased(own: Raw, full: Raw, common: Raw | null, wrong: Wrong): Raw {
     const isUnknown = value === byDefault && inherited === byDefault && (origin ?? 'assumed') === 'assumed';
     if (isUnknown) continue;
     const made = setupPhase({ ...KERNEL_DEFAULTS, ...full } as KernelProfile, value * scale);
-    // Where a field of an iteration is wrong, that field is what a person is told of.
+    // Where a field of an iteration is wrong, the message names that field.
     if (!Object.values(made).every(Number.isFinite)) continue;
     phases[phase] = made;
     if (origin !== undefined) origins[phase] = origin;

@@ -89,7 +89,7 @@ const setting = v.pipe(
   v.check((value) => {
     try {
       const text = JSON.stringify(value) ?? '';
-      // No message can carry such a key back.
+      // A message cannot carry such a key back.
       return text.length <= MAX_SETTING_CHARACTERS && !text.includes('"__proto__":');
     } catch {
       return false; // a page may send what JSON cannot say: a cycle, a BigInt
@@ -188,7 +188,7 @@ const ownProgram = v.optional(
     exec: commandLine,
     /** The command that makes `{binary}`, run once for all designs with the same command. */
     build: v.optional(v.nullable(commandLine), null),
-    /** Where both run; absolute. */
+    /** The absolute folder where both run. */
     folder,
   }),
 );
@@ -538,7 +538,7 @@ const others = {
       program: ownProgram,
       kernel: ownKernel,
       ...measuringInput,
-      /** For all designs together. */
+      /** The limit for all designs together. */
       timeLimitMs: v.optional(whole(1000, 86_400_000), DEFAULT_TIME_LIMIT_MS),
       /** Times of the rounds so far, for the target `webgpu-page` alone. */
       rounds: v.optional(v.pipe(v.array(probeTimes), v.maxLength(10)), []),
@@ -566,7 +566,7 @@ const others = {
       count: v.optional(whole(1, 100), 4),
     }),
   ).returns<TuningStep>(),
-  /** What is still to be measured of a run whose target is `webgpu-page` or `caller:NAME`. */
+  /** The remaining measurements of a run whose target is `webgpu-page` or `caller:NAME`. */
   'bench.plan': procedure(byId).returns<BenchPlan>(),
   /** What the page or the caller measured, as it comes. Each batch is saved before this answers. */
   'bench.record': procedure(
@@ -602,7 +602,7 @@ const others = {
       threshold: v.optional(v.pipe(v.number(), v.minValue(0), v.maxValue(1)), 0.02),
     }),
   ).returns<RunsComparison>(),
-  /** For a run of the suite `contention`. */
+  /** The findings of a run of the suite `contention`. */
   'bench.contention': procedure(byId).returns<ContentionFindings>(),
   /**
    * Imports a file of results (a bundle's), a Kernel Tuner cache or T4 file, measured loops, or measured times of
@@ -799,7 +799,7 @@ const others = {
       data: v.optional(v.strictObject({ fileName: shortText, bytes })),
     }),
   ).returns<{ readonly datasets: readonly DatasetEvidence[] }>(),
-  /** What public measurements say of each device of the catalogue; those without any are left out. */
+  /** What public measurements say about each device of the catalogue; devices without any are left out. */
   'evidence.devices': procedure(nothing).returns<Readonly<Record<string, DeviceEvidence>>>(),
   /**
    * The devices of a sweep, with what was measured of each and the kinds of implementations that have a predicted time

@@ -3,7 +3,7 @@ import type { MeasuringPrograms } from '../services/measuring/programs.ts';
 /** What the desktop host and the engine's process say to each other, besides what pages and the engine say. */
 
 export interface OpenOptions {
-  /** Null for the default under the user's data folder. */
+  /** `null` for the default under the user's data folder. */
   readonly databaseFile: string | null;
   readonly resourceFolder: string;
   readonly workerFile: string;

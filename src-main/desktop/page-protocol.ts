@@ -10,7 +10,7 @@ export const PAGE_ORIGIN = `${SCHEME}://${HOST}`;
 /** Where links in the page may lead, in the person's own browser. */
 const LINK_HOSTS = ['doi.org', 'arxiv.org', 'github.com', 'docs.nvidia.com', 'www.w3.org'];
 
-/** Before the application is ready. */
+/** Must be called before the application is ready. */
 export function registerPageScheme(): void {
   protocol.registerSchemesAsPrivileged([
     { scheme: SCHEME, privileges: { standard: true, secure: true, supportFetchAPI: true, codeCache: true } },

@@ -1,7 +1,7 @@
 import { readFileSync, writeFileSync } from 'node:fs';
 import * as v from 'valibot';
 
-/** Where the window was, kept from one start to the next. */
+/** The place of the window, kept from one start to the next. */
 
 const coordinate = v.pipe(v.number(), v.integer(), v.minValue(-100_000), v.maxValue(100_000));
 const extent = v.pipe(v.number(), v.integer(), v.minValue(100), v.maxValue(100_000));

@@ -91,7 +91,7 @@ export async function openLandscape(app: App, advice: Advice, map: number): Prom
   });
 }
 
-/** Where an input is learned. */
+/** Where a person learns an input. */
 export const LEARN = {
   inspect: 'Import the kernel from code…',
   probe: 'Measure the device…',

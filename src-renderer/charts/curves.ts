@@ -36,7 +36,7 @@ export interface CurvesInput {
   readonly yTo?: number;
   /** Between two ticks of a linear x axis; a round one by itself. */
   readonly xStep?: number;
-  /** Where the chosen value stands. */
+  /** The place of the chosen value. */
   readonly at?: number | null;
   /** A vertical line with words. */
   readonly mark?: { readonly x: number; readonly text: string } | null;

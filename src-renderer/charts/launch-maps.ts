@@ -17,7 +17,7 @@ export interface LaunchMaps {
   /** Values of the two ends of the scale; values beyond take its end. */
   readonly from: number;
   readonly to: number;
-  /** What is written at the ends of the scale. */
+  /** The texts at the ends of the scale. */
   readonly ends: readonly [from: string, to: string];
   /** Whether its colours diverge from a middle halfway. */
   readonly diverging?: boolean;

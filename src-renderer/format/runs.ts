@@ -10,7 +10,7 @@ export const RUN_VERBS: Readonly<Record<RunKind, string>> = {
   import: 'import',
 };
 
-/** What was done to the designs of a run: `measured`. */
+/** What happened to the designs of a run: `measured`. */
 export const RUN_PARTICIPLES: Readonly<Record<RunKind, string>> = {
   sweep: 'predicted',
   simulate: 'simulated',

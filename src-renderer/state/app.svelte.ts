@@ -124,7 +124,7 @@ export class App {
   get narrow(): boolean {
     return this.#narrow;
   }
-  /** What was refused last, until it is dismissed or tried again. */
+  /** The last refusal, until it is dismissed or tried again. */
   get refusal(): Refusal | null {
     return this.#refusal;
   }

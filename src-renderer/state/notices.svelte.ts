@@ -20,7 +20,7 @@ export class Notices {
 
   /** Says something to screen readers only. */
   announce(text: string): void {
-    // What is there already is not spoken again; a space that does not break makes it another text.
+    // A screen reader does not repeat the same text. A non-breaking space makes it another text.
     this.#spoken = text === this.#spoken ? `${text}\u00a0` : text;
   }
 

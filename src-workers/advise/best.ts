@@ -31,7 +31,7 @@ export interface FoundDesigns {
 
 /** What a search keeps of the designs that it predicts. */
 interface Kept {
-  /** No slower design is kept, ms. */
+  /** The limit, ms, beyond which no design is kept. */
   limitMs(): number;
   readonly columns: PredictionColumns;
   /** The entry of the columns into which the next design is to be predicted. */

@@ -120,7 +120,7 @@ function fullyBusyCycles(own: Predictor, candidate: Candidate, device: GpuDevice
   return groupIterations * bestRate(paceOf(own, candidate).cyclesPerIteration, groups);
 }
 
-/** With what lanes lose by waiting, and what fetches cost. */
+/** Busy cycles with what lanes lose by waiting, and what fetches cost. */
 function lossyCycles(own: Predictor, candidate: Candidate, device: GpuDevice): number {
   return closeBusyCycles(own, candidate, device) + fetchingCycles(own, candidate, device);
 }

@@ -13,7 +13,7 @@ import { moments } from '../models/workload/laws.ts';
 import { lawOfUnits } from '../predict/ordered.ts';
 import { planOfUnits, type SweepPlan } from '../predict/plan.ts';
 
-/** One input of a plan at another value. Spread: lengths stretched by so much about their mean, which stays. */
+/** One input of a plan at another value. `spread` stretches lengths about their mean by this factor. */
 export interface InputChange {
   readonly input: VariedInput | OwnInput;
   readonly value: number;

@@ -12,7 +12,7 @@ import { timesOf } from './survey.ts';
 
 /** What one input changes: times over its range, and how far the recommended design stays within the tie band. */
 export interface InputTrial {
-  /** At each value tried. */
+  /** The best time at each tried value. */
   readonly bestMs: readonly number[];
   /** NaN where the recommended design is invalid. */
   readonly recommendedMs: readonly number[];
@@ -42,7 +42,7 @@ export interface TrialOptions {
   readonly ties: TieTable;
   /** The best of every group at the present value (`Survey`). */
   readonly near: Uint32Array;
-  /** What is known at the present value; null where the recommended design is not among the tied ones there. */
+  /** The answer at the present value; `null` where the recommended design is not among the tied ones there. */
   readonly known: Best | null;
 }
 

@@ -21,7 +21,7 @@ export interface UnknownField {
   readonly stated: boolean;
 }
 
-/** What is not known of a plan of one device. Plain data, for workers. */
+/** The unknown inputs of a plan of one device, as plain data for workers. */
 export interface Unknown {
   readonly laws: Laws;
   readonly kernel: readonly UnknownField[];

@@ -37,7 +37,7 @@ import type { Predictor } from '../predict/tables.ts';
 
 /** A design's measured time. Units are put in order before the launch, so it holds none of that. */
 export interface MeasuredDesign {
-  /** In the space of the plan. */
+  /** Index in the space of the plan. */
   readonly designIndex: number;
   /** Median, ms. */
   readonly timeMs: number;
@@ -204,7 +204,7 @@ function invalidDesign(predictor: Predictor, index: number): Result<never> {
 }
 
 type FittedParameter = Exclude<CalibrationParameter, 'schedulers' | 'divergentBranchCycles'>;
-/** In order of `CALIBRATION_PARAMETERS`. */
+/** Values in the order of `CALIBRATION_PARAMETERS`. */
 type Values = Readonly<Record<FittedParameter, number>>;
 /** Predicted times without ordering the units, ms, in order of the measured designs. */
 interface ForwardModel {

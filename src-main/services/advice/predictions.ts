@@ -10,7 +10,7 @@ import type { Pool } from '../pool.ts';
 import type { RunView } from '../runs/run-view.ts';
 import type { AdvisedDevice } from './prepare.ts';
 
-/** What is predicted of a device: a subset of its designs, those that can be equal to the fastest, or all. */
+/** Which designs of a device are predicted: a subset, those that can equal the fastest, or all. */
 export type Look = 'coarse' | 'fastest' | 'all';
 
 /** The best designs of one device. Nothing else is kept of it. */

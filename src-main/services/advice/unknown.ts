@@ -9,7 +9,7 @@ import type { AdvisedDevice, AdvisedStudy } from './prepare.ts';
 /** Draws of the unknown inputs that all designs are predicted under. */
 export const DRAWS = 32;
 
-/** What is not known of a study and decides times on a device. */
+/** The unknown inputs of a study that decide times on a device. */
 export function unknownIn(study: AdvisedStudy, { device }: AdvisedDevice): Unknown {
   const unknown = unknownOf(study.study, device);
   const deciding = new Set(decidingFields(predictionInputs(study.study, study.axes), device).map(({ field }) => field));

@@ -31,7 +31,7 @@ export const VERSIONS = `Lockstep ${APP_VERSION}, model ${MODEL_VERSION}, simula
 export interface Connection {
   readonly redis: Redis;
   readonly prefix: string;
-  /** Where it is, without a secret. */
+  /** Its address, without a secret. */
   readonly place: string;
   key(...parts: readonly string[]): string;
   /** Names what is to be done before it is closed. */

@@ -35,10 +35,10 @@ export interface MeasuringJob {
   readonly limits: ProgramLimits;
 }
 
-/** What stands in the stream of a measurement. The end is the last; one that was broken off has none. */
+/** An entry in the stream of a measurement. The end is the last entry; a broken measurement has none. */
 export type Said = { readonly record: BenchRecord; readonly atMs: number } | { readonly end: Result<ProgramEnd> };
 
-/** What an agent says of itself every few seconds, under a key that expires. */
+/** What an agent says about itself every few seconds, under a key that expires. */
 export interface AgentRecord {
   readonly name: string;
   readonly host: string;
@@ -52,7 +52,7 @@ export interface AgentRecord {
   readonly done: number;
 }
 
-/** What an owner of runs says of itself. */
+/** What an owner of runs says about itself. */
 export interface OwnerRecord {
   readonly host: string;
   readonly versions: string;
@@ -86,12 +86,12 @@ export const digestOf = (bytes: Uint8Array | string): string => createHash('sha2
 /** Encodes plain data with typed arrays, also in shared memory, as bytes. */
 export const encode = (value: unknown): Buffer => serialize(value);
 
-/** What was encoded; arrays have memory of their own, which can be transferred. */
+/** Decodes data. Its arrays have their own memory, which can be transferred. */
 export function decode<T>(bytes: Uint8Array): T {
   return withArrays(deserialize(bytes), (array) => array.slice()) as T;
 }
 
-/** What was encoded, over shared memory: the workers of a pool read it without a copy. */
+/** Decodes data over shared memory, so that the workers of a pool read it without a copy. */
 export function decodeShared<T extends SweepPlan | BenchPlan>(bytes: Uint8Array): T {
   return withArrays(deserialize(bytes), (array) => {
     const shared = new (array.constructor as new (buffer: SharedArrayBuffer) => NumberArray)(

@@ -12,7 +12,7 @@ export interface ExpectedTimes {
   readonly error: TimeError;
   /** What the start of a launch may add to the predicted time, which has none, ms. */
   readonly startMs: number;
-  /** From what it comes, a sentence without a full stop. */
+  /** Its source, in a sentence without a full stop. */
   readonly text: string;
 }
 

@@ -21,7 +21,7 @@ export interface CodeSource {
   readonly inputs: readonly InputFact[];
   /** How the design was picked, and which faster one the form cannot express; empty where a person chose it. */
   readonly pick: string;
-  /** What holds the time against reality, in a sentence. */
+  /** What supports the time, in a sentence. */
   readonly evidence: string;
   /** Lengths of the units. */
   readonly law: LengthLaw;

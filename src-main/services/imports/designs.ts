@@ -91,7 +91,7 @@ export async function hasDesignParameters(cases: readonly CaseResult[], named: N
   return false;
 }
 
-/** What was found of a file's cases in a sweep. */
+/** The designs that a file's cases have in a sweep. */
 export interface LinkedDesigns {
   readonly cases: readonly CaseResult[];
   /** The device of the sweep that the designs are of. */
@@ -267,7 +267,7 @@ const MAX_CANDIDATES = 20_000;
 
 const places = (count: number): readonly number[] => Array.from({ length: count }, (_, at) => at);
 
-/** Finds a design by what a file says of it: its index, or why there is none. */
+/** Finds a design by the fields in a file: its index, or why there is none. */
 function designFinder(view: RunView, named: string | null): (wanted: Wanted) => number | string {
   const { axes } = view.ranking;
   const counts = axisCounts(axes);

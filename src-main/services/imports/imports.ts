@@ -166,7 +166,7 @@ interface Imported {
   readonly sweep: FileSweep | null;
   /** Whether the cases without a time are predictions of Lockstep. */
   readonly predicted: boolean;
-  /** What the file says of itself besides. Any JSON value. */
+  /** What else the file says about itself: any JSON value. */
   readonly head: unknown;
   readonly warnings: readonly string[];
 }

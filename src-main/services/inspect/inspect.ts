@@ -222,7 +222,7 @@ async function assembledPtx({ arch, caps }: Input, ptx: string, tools: Tools): P
   return ok({ ptx, log: log.value, capped: capped.value, ...code });
 }
 
-/** What `ptxas -v` says of `kernel.ptx` under each cap. */
+/** What `ptxas -v` says about `kernel.ptx` under each cap. */
 async function underCaps(
   nvcc: string,
   arch: string,

@@ -30,7 +30,7 @@ import { measuredTime } from './times.ts';
 import { measuredRunStudy, type MeasuredCaseDetail } from './records.ts';
 import { runStudy, type RunView } from '../runs/run-view.ts';
 
-/** What measurements say of a kernel on a device: fitting, keeping, and handing on to studies. */
+/** What measurements say about a kernel on a device: fitting it, keeping it, and handing it on to studies. */
 
 /**
  * A measured run of designs of a sweep, with the sweep; its predictor is of as many units as were measured, and of the

@@ -115,7 +115,7 @@ function counted(cases: readonly string[]): string {
   return cases.length === 1 ? cases[0] : `${cases.length} cases`;
 }
 
-/** What was measured less of than was asked for, so that it fits its time. */
+/** Says what was measured less often than asked for, so that it fits its time. */
 function reducedTexts({ part, probe, repeats }: MeasuringRequest): readonly string[] {
   const texts: string[] = [];
   const instead = probe ? `, since all would take about ${roughDuration(probe.fullMs)}` : '';

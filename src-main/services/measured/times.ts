@@ -17,7 +17,7 @@ type Times = Pick<MeasurementRecord, 'timesMs' | 'detail'>;
 
 /** Trends of many repeats take a while, and a saved case is read again and again: whenever its run is looked at. */
 const summaries = new Map<string, { readonly of: readonly number[]; readonly found: Repeats | null }>();
-/** What is remembered of all cases of all runs, in numbers: about 64 MB with the times themselves. */
+/** The most numbers that are kept of all cases of all runs: about 64 MB with the times themselves. */
 const MAX_REMEMBERED = 2 ** 22;
 /** What a case takes besides its times, in numbers. */
 const NUMBERS_PER_CASE = 64;

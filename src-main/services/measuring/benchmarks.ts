@@ -243,7 +243,7 @@ const resumeByCaller = (runId: number, target: string): string =>
 
 /** Runs of a page's own GPU, or of a caller, that wait for its records. */
 export interface PageMeasurements {
-  /** What is still to be measured. */
+  /** The remaining measurements. */
   plan(runId: number): Result<BenchPlan>;
   record(runId: number, records: readonly BenchRecord[]): Promise<Result<null>>;
 }

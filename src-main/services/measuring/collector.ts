@@ -20,7 +20,7 @@ export interface CaseCollector {
    * alternate between cases. Fails with `bad-input` on a case that is not expected.
    */
   take(record: CaseRecord): Result<readonly CaseResult[]>;
-  /** What is complete when nothing more comes, however the program ended. */
+  /** The complete cases when no more records come, however the program ended. */
   settle(): readonly CaseResult[];
   /** After `done`: everything else. A case without any answer failed. */
   finish(): readonly CaseResult[];

@@ -30,7 +30,7 @@ import type { RunView } from '../runs/run-view.ts';
 import type { RunStudy } from '../studies/studies.ts';
 import { resolveLengths, unpackLengths } from '../studies/workloads.ts';
 
-/** What is measured: which designs of a sweep, on units drawn as the sweep's own law says. */
+/** Plans a measurement: which designs of a sweep, on units drawn as the sweep's own law says. */
 
 export type MeasuringInput = Omit<ProcedureArguments<'bench.start'>, 'target' | 'limits'>;
 
@@ -68,7 +68,7 @@ export function measuredDeviceId(
 }
 
 export interface ChosenDesigns {
-  /** In the order in which they are measured. */
+  /** The designs in the order in which they are measured. */
   readonly designs: readonly number[];
   /** What they were chosen among, where some designs were left out. */
   readonly leftOut: RunnableDesigns | null;

@@ -1,6 +1,6 @@
 import { join } from 'node:path';
 
-/** Where the programs that measure lie. */
+/** The places of the programs that measure. */
 export interface MeasuringPrograms {
   readonly cpuChildFile: string;
   readonly webgpuChildFile: string;

@@ -27,7 +27,7 @@ export async function workloadLoss(
   return ok(withNote(lossReport(law, lengths, groupSizes, true), note));
 }
 
-/** With what reading the lengths has to say. */
+/** Adds the note from reading the lengths. */
 export function withNote(report: LossReport, note: string | undefined): LossReport {
   return note ? { ...report, workload: { ...report.workload, note } } : report;
 }

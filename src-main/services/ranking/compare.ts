@@ -133,7 +133,7 @@ const GPU_PART_WORDS: Readonly<Record<BreakdownPart, string>> = {
   divergence: 'the stack that divergent lanes reconverge by',
   balancing: 'ordering or fetching units',
 };
-/** Where at least one is a CPU. */
+/** The words where at least one device is a CPU. */
 const PART_WORDS: Readonly<Record<BreakdownPart, string>> = {
   ...GPU_PART_WORDS,
   idealWork: 'the work itself',

@@ -123,7 +123,7 @@ export function intervalsOverlap(a: Interval, b: Interval): boolean {
   return a.lowMs <= b.highMs && b.lowMs <= a.highMs;
 }
 
-/** What is known of a sweep's designs beyond their prediction. */
+/** What simulations and measurements say about a sweep's designs. */
 export interface Findings {
   readonly simulated: SimulatedDesigns;
   readonly measured: MeasuredDesigns;

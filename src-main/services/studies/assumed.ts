@@ -23,10 +23,10 @@ interface AssumedLaw {
   readonly learn: 'inspect' | 'probe' | 'ask';
 }
 
-/** What is usual of each input, by its path: `db/assumed.json`. */
+/** The usual values of each input by its path, from `db/assumed.json`. */
 export const ASSUMED_LAWS: Readonly<Record<string, AssumedLaw>> = data.laws as Readonly<Record<string, AssumedLaw>>;
 
-/** What of a study is not known. */
+/** The parts of a study that may be unknown. */
 interface AdvisedInputs {
   readonly kernel: KernelWithOrigins;
   readonly implementations?: readonly { readonly kernel: KernelChange }[] | undefined;

@@ -117,7 +117,7 @@ export const STORED = /^stored:([0-9a-f]{64})(?::(.*))?$/;
 export interface OrderedLaw {
   readonly law: LengthLaw;
   readonly order: OrderedLengths | null;
-  /** What was read of a file, where a person could expect something else. */
+  /** How a file was read, where a person could expect otherwise. */
   readonly note?: string;
 }
 

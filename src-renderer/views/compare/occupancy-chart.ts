@@ -11,7 +11,7 @@ export interface OccupancyCurve {
   /** Place among the devices. */
   readonly series: number;
   readonly points: readonly OccupancyPoint[];
-  /** Where the design stands. */
+  /** The place of the design. */
   readonly at: number;
   readonly main: boolean;
 }

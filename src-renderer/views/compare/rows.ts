@@ -29,7 +29,7 @@ export interface CompareRow {
   readonly values: readonly (number | null)[];
   /** The direction that is coloured. Limits have none, because they are facts and not results. */
   readonly better: 'higher' | 'lower' | 'none';
-  /** What stands small under the cells: the range of a time. */
+  /** The small text under the cells: the range of a time. */
   readonly ranges?: readonly string[];
   /** Text next to the cells, instead of the change against the reference. */
   readonly beside?: readonly string[];

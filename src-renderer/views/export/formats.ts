@@ -3,7 +3,7 @@ import type { ExportFormat } from '../../../src-main/contract/api.ts';
 export interface FormatEntry {
   readonly id: ExportFormat;
   readonly label: string;
-  /** What it is for. */
+  /** Its purpose. */
   readonly text: string;
   /** More words by which the palette finds it. */
   readonly words?: string;

@@ -1,6 +1,6 @@
 import type { LandscapeGrid } from '../../../src-main/contract/api.ts';
 
-/** What is read off a grid of best times: marginals, the one-wave boundary, where too few thread groups run. */
+/** Reads a grid of best times: marginals, the one-wave boundary, and where too few thread groups run. */
 
 /** Best time for each value of x and of y; NaN where no cell of a line is valid. */
 export function marginals({ timeMs, xValues, yValues }: LandscapeGrid): { x: Float64Array; y: Float64Array } {

@@ -16,7 +16,7 @@ export interface ParallelAxis {
   readonly brushed: (filter: Narrowing) => Span | null;
   /** Equal parts between its ends, at which a brush that is moved by keyboard stops. */
   readonly parts: number;
-  /** What stands at a place: `128`, `0.91 ms`. */
+  /** The text at a place: `128`, `0.91 ms`. */
   readonly text: (at: number) => string;
 }
 

@@ -7,7 +7,7 @@ export interface ExternalRow {
   /** Rank from 1 by measured median; `null` where it failed. */
   readonly rank: number | null;
   readonly each: MeasuredCase;
-  /** In the order of `keys`. */
+  /** Values in the order of `keys`. */
   readonly values: readonly string[];
   /** Median over the fastest, less 1. */
   readonly toBest: number | null;

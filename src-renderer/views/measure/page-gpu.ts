@@ -17,7 +17,7 @@ import { fail, ok, type Result } from '../../../src-workers/domain/result.ts';
 import type { Api } from '../../api/engine.svelte.ts';
 import { PAGE_TARGET } from './setup.ts';
 
-/** What a browser says of an adapter, in the words of the WebGPU specification. */
+/** What a browser says about an adapter, in the words of the WebGPU specification. */
 type AdapterInfo = Pick<GPUAdapterInfo, 'vendor' | 'architecture' | 'device' | 'description'>;
 
 /** What measures in a page: the WebGPU backend, which is the same under Node. */
@@ -28,7 +28,7 @@ export function adapterName({ vendor, architecture, device, description }: Adapt
   return description || [vendor, architecture || device].filter((part) => part !== '').join(' ') || 'unnamed adapter';
 }
 
-/** What is known of an adapter before a device of it is asked for: enough to say which designs it can run. */
+/** An adapter's device before it is opened, with enough to say which designs it can run. */
 function adapterDevice({ features, info, limits }: GPUAdapter): MeasuringDevice {
   return {
     type: 'device',
@@ -244,7 +244,7 @@ function recordSender(engine: Pick<Api, 'call'>, runId: number, refused: () => v
   };
   return {
     push(record: BenchRecord): void {
-      // Nothing follows a loss, which is reported once.
+      // A loss is reported once, and nothing follows it.
       if (lost) return;
       lost = record.type === 'lost';
       waiting.push(record);

@@ -3,7 +3,7 @@ import { summariseRepeats } from '../../../src-workers/models/calibration/repeat
 
 /** One launch in the order it was made. */
 export interface Launch {
-  /** From 0, warm-ups included. */
+  /** Number of the launch from 0, warm-ups included. */
   readonly order: number;
   readonly timeMs: number;
   readonly kind: 'warm-up' | 'counted' | 'outlier';

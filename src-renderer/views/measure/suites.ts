@@ -39,7 +39,7 @@ export interface ContentionTable {
   readonly rows: readonly {
     readonly cores: number;
     readonly measuredMs: number;
-    /** In the order of `models`. */
+    /** Times in the order of `models`. */
     readonly models: readonly ({ readonly timeMs: number; readonly error: number; readonly best: boolean } | null)[];
   }[];
 }
@@ -189,7 +189,7 @@ export interface ProbeRow {
   readonly probe: string;
   readonly property: string;
   readonly found: string;
-  /** What the catalogue says of the device; empty where it says nothing. */
+  /** The catalogue's value for the device; empty where it has none. */
   readonly catalogue: string;
   /** Whether the two agree within a tenth; null where there is nothing to compare. */
   readonly agrees: boolean | null;

@@ -6,7 +6,7 @@ import type { App } from '../../state/app.svelte.ts';
 import { pageSession } from './page-session.svelte.ts';
 import { PAGE_TARGET } from './setup.ts';
 
-/** What is tuned: the input of `bench.next`, and how each design is measured. */
+/** The tuning that is asked for: the input of `bench.next`, and how each design is measured. */
 export interface TuningRequest {
   readonly asked: Omit<ProcedureInput<'bench.next'>, 'count'>;
   readonly how: Pick<ProcedureInput<'bench.start'>, 'repeats' | 'warmUps' | 'caseTimeLimitMs'>;
@@ -33,7 +33,7 @@ class Tuning {
   get running(): boolean {
     return this.#running;
   }
-  /** What it tunes, or tuned last: see `tuningKey`. */
+  /** The present or last tuning; see `tuningKey`. */
   get key(): string | null {
     return this.#key;
   }
@@ -103,7 +103,7 @@ class Tuning {
     return ended.value.state === 'cancelled' ? CANCELLED : ok({ id: runId });
   }
 
-  /** What was measured is kept. */
+  /** Measurements are kept. */
   cancel(app: App): void {
     this.#cancelled = true;
     if (this.#runId !== null) void app.cancel(this.#runId);

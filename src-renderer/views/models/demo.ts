@@ -19,7 +19,7 @@ export const spelled = (text: string, term: Term): string =>
     return /^[A-Z]/.test(key) ? sentenceCase(word) : word;
   });
 
-/** What a demo knows of the program around it. */
+/** What a demo knows about the program around it. */
 export interface DemoContext {
   readonly term: Term;
   /** `spelled` in the chosen vocabulary. */

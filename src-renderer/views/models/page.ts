@@ -20,7 +20,7 @@ export interface ModelPage {
   readonly equations: readonly (readonly string[])[];
   /** KaTeX source :: meaning :: unit, except of ratios and counts. */
   readonly symbols: readonly (readonly string[])[];
-  /** Where it holds, and where not. */
+  /** Where the model holds, and where it does not. */
   readonly validity: readonly string[];
   /** Where the source disagrees with itself, and what is done about it. */
   readonly contradictions?: readonly string[];

@@ -48,7 +48,7 @@ export function launchModel({ law, unitsPerGroup, groupsPerBlock, residentBlocks
   return {
     /** Cycles of a launch by the composite prediction. */
     cycles: (gridBlocks: number) => launchCycles(plainLaunch(prepared, gridBlocks, multiprocessors)),
-    /** What is often done: whole waves, each as long as an average block at full residency. */
+    /** The usual estimate: whole waves, each as long as an average block at full residency. */
     wholeWavesCycles: (gridBlocks: number) => Math.ceil(gridBlocks / (multiprocessors * residentBlocks)) * waveCycles,
   };
 }

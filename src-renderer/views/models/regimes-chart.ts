@@ -14,7 +14,7 @@ export interface Regimes {
   readonly map: RegimeMap;
   /** Right end of the axis; the last column of the map may reach less far. */
   readonly maxCores: number;
-  /** Where the chosen launch stands. */
+  /** The place of the chosen launch. */
   readonly cores: number;
   readonly imbalance: number;
 }
@@ -52,7 +52,7 @@ const gradient = (rgb: string, parts: readonly number[]): object => ({
   colorStops: parts.map((part, i) => ({ offset: (i + 0.5) / parts.length, color: tone(rgb, part) })),
 }); // prettier-ignore
 
-/** The ends of what ascends or descends, as one text. */
+/** The first and the last of sorted values, as one text. */
 function ends(values: readonly number[], write: (value: number) => string): string {
   const [low, high] = [Math.min(...values), Math.max(...values)].map(write);
   return low === high ? low : `${low} to ${high}`;

@@ -32,7 +32,7 @@ export function staircaseChart(
   };
   const rowPx = (above.bottom - above.top) / cores;
   const ticks = { ticks: multiples(0, endMs, niceStep(endMs, 5)), format: (ms: number) => plain(ms, 4) };
-  /** When all bandwidth stops being in use. */
+  /** When the bandwidth stops being saturated. */
   const knee = steps.find(({ bandwidthGbS }) => bandwidthGbS < fullBandwidthGbS)?.fromMs ?? 0;
   const kneeOnLeft = below.x(knee) > size.width * 0.6;
   const [coreColour, rateColour] = theme.series;

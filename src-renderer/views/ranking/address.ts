@@ -8,7 +8,7 @@ export type Narrowing = Omit<RankFilter, 'deviceId'>;
 
 const narrowingSchema = v.omit(rankFilter, ['deviceId']);
 
-/** What is looked at, the same in every view that looks at the designs of a run. */
+/** The part of the address that every view of a run's designs shares. */
 export const explorationAddress = {
   /** Index of the selected design. */
   design: numberField<number | null>(null),

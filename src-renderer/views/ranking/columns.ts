@@ -46,7 +46,7 @@ export interface Column {
   readonly text: (row: RankRow, context: CellContext) => string;
 }
 
-/** What of the space varies, and the words to say it with. */
+/** The parts of the space that vary, and the words for them. */
 export interface ColumnWorld {
   readonly term: Term;
   /** Axes with more than one value among what is shown. */

@@ -63,7 +63,7 @@ export class Exploration {
   );
   /** The run once it is known which device of it is looked at; null before. */
   readonly readyId = $derived.by(() => (this.deviceId === undefined ? null : this.runId));
-  /** The device alone, as a filter. */
+  /** A filter for the device alone. */
   readonly whole: RankFilter = $derived.by(() => {
     const { deviceId } = this;
     return this.devices.length > 1 && typeof deviceId === 'string' ? { deviceId } : {};

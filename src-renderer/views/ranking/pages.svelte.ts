@@ -121,7 +121,7 @@ export class RankPages {
   get kept(): boolean {
     return this.#kept;
   }
-  /** What of a request makes its answer a part of this very list. */
+  /** The part of a request that makes its answer belong to this very list. */
   get standing(): { readonly order?: number } {
     return this.#order === null ? {} : { order: this.#order };
   }
@@ -180,7 +180,7 @@ export class RankPages {
     }
     this.#pages.clear();
     this.#details.clear();
-    // What is still on its way was read before this.
+    // Answers still on their way were read before this change.
     this.#readings += 1;
     this.#asked.clear();
     this.#inFlight = 0;

@@ -50,7 +50,7 @@ const memory = (field: string, label: string): DeviceNumber => ({
   memory: true,
 });
 
-/** What is asked of a GPU, in two columns; `ruled` is what occupancy rules fix, asked only where there are none. */
+/** The fields of a GPU in two columns. Occupancy rules fix those in `ruled`, which are asked for only without rules. */
 export function gpuNumbers(say: Term): {
   readonly main: readonly DeviceNumber[];
   readonly ruled: readonly DeviceNumber[];

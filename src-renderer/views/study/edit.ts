@@ -24,7 +24,7 @@ import {
 /** Changes the study: the field that is edited, what undo says, and the change. */
 export type Edit = (field: string, label: string, change: (study: Study) => Study) => void;
 
-/** The kernel that is edited: that of the study (null), or what an implementation says otherwise. */
+/** The kernel that is edited: that of the study (`null`), or an implementation's changes to it. */
 export type KernelPlace = number | null;
 
 /** The study with some fields of a kernel changed; undefined takes out what an implementation has of its own. */
@@ -136,7 +136,7 @@ export function withCommon(study: Study, field: KernelField, at: number): Study 
   return withKernel(study, { [field]: undefined, origins: Object.keys(origins).length > 0 ? origins : undefined }, at);
 }
 
-/** Without the entries that are undefined. */
+/** Removes the entries that are undefined. */
 function tidy<Values extends object>(values: Values): Values {
   return Object.fromEntries(Object.entries(values).filter(([, value]) => value !== undefined)) as Values;
 }

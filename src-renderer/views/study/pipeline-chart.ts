@@ -9,7 +9,7 @@ export interface PipelineInput {
   readonly shown: Float64Array;
   /** Whether `shown` is other than derived. */
   readonly measured: boolean;
-  /** In the chosen vocabulary. */
+  /** The group's name in the chosen vocabulary. */
   readonly groupWord: string;
 }
 

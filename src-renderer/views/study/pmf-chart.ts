@@ -35,7 +35,7 @@ const TAIL = 1e-3;
 const HEAVY = 30;
 /** Bars of a logarithmic axis, which are wider at its low end, px. */
 const LOG_BAR_PX = 6;
-/** Where a logarithmic axis has units without any iteration. */
+/** The place on a logarithmic axis of units without any iteration. */
 const ZERO_PLACE = 0.3;
 
 export interface PmfBins {

@@ -26,9 +26,9 @@ export interface CudaCompilation {
   readonly architectures: readonly string[];
   /** Kept between runs, for this user alone; made where it does not exist. */
   readonly cacheFolder: string;
-  /** What is kept there at most, besides this compilation; see `pruneCache`. */
+  /** The most bytes that are kept there, besides this compilation; see `pruneCache`. */
   readonly maxCacheBytes?: number;
-  /** For each object, and for linking them. */
+  /** The limit for each object, and for linking them. */
   readonly timeLimitMs: number;
   readonly signal?: AbortSignal | undefined;
 }
@@ -167,7 +167,7 @@ function compiled(
   cwd: string,
 ): Promise<Result<CacheEntry>> {
   return cachedOutput(cacheFolder, file, parts, `${hip ? 'hipcc' : 'nvcc'} refused`, (path) =>
-    // Where there is an nvcc, hipcc takes that otherwise.
+    // Without this, hipcc would use an nvcc where there is one.
     runTool(nvcc, [...args, '-o', path], { cwd, timeLimitMs, signal, ...(hip && { env: { HIP_PLATFORM: 'amd' } }) }),
   );
 }

@@ -20,7 +20,7 @@ export interface EmulatedProgram {
   /** Flags for g++, such as -Iinclude and -DN=4. */
   readonly flags: readonly string[];
   readonly cacheFolder: string;
-  /** For each run of the compiler. */
+  /** The limit for each run of the compiler. */
   readonly timeLimitMs: number;
 }
 

@@ -1,6 +1,9 @@
 import { fail, ok, type Result } from '../../domain/result.ts';
 
-/** What of CUDA no header can give to a C++ compiler: `<<<…>>>`, and shared memory whose size the launch gives. */
+/**
+ * The parts of CUDA that no header can give to a C++ compiler: `<<<…>>>`, and shared memory whose size the launch
+ * gives.
+ */
 
 const OPENING = /[([{]/;
 const CLOSING = /[)\]}]/;
@@ -41,7 +44,7 @@ function kernelStart(masked: string, end: number): number {
   const back = (pattern: RegExp): void => {
     while (at > 0 && pattern.test(masked[at - 1])) at -= 1;
   };
-  /** Over one pair of brackets, backwards. */
+  /** Skips one pair of brackets backwards. */
   const pair = (): void => {
     let depth = 0;
     while (at > 0) {

@@ -1,6 +1,6 @@
 import { unsupportedHint } from './releases.ts';
 
-/** What the assembler says of one kernel for one architecture. */
+/** What the assembler says about one kernel for one architecture. */
 export interface KernelUsage {
   /** Its (mangled) name in the object file. */
   readonly kernel: string;
