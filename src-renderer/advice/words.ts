@@ -181,7 +181,7 @@ export function nextStep(known: Uncertainty | null): NextStep {
   return { kind: 'copy' };
 }
 
-/** `80 % sure to be within 3 % of the best`; where that is less likely than not, what is expected to be lost. */
+/** `80 % sure to be within 3 % of the best`, or the expected loss where that is unlikely. */
 export function sureText({ robust, within }: Uncertainty): string {
   if (robust.chanceBest >= 0.5)
     return `${percent(robust.chanceBest, 0)} sure to be within ${percent(within, 0)} of the best`;

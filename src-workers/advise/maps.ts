@@ -80,8 +80,8 @@ export function cellBests(
 
 /**
  * The maps of all parts together.
- * @param examined positions of the launches and block sizes that stand for the others; null where all were predicted. A cell that no
- *   design was predicted of gets the time of the nearest one that was.
+ * @param examined positions of the launches and block sizes that represent the others; `null` where all were predicted.
+ * A cell without a predicted design gets the time of the nearest design.
  */
 export function bestMaps(
   counts: readonly number[],

@@ -66,7 +66,7 @@ interface StartError {
   readonly message: string;
 }
 
-/** Beyond this a tool's output is cut: what matters of a compiler's stands at the beginning. */
+/** Beyond this a tool's output is cut. The important part of a compiler's output is its beginning. */
 export const MAX_OUTPUT_CHARACTERS = 4_000_000;
 
 /**

@@ -88,7 +88,7 @@ export interface TimeInterval {
   /** Measured over predicted time: 5 and 95 % of the launches took less. */
   readonly low: number;
   readonly high: number;
-  /** Start of a launch as it was timed, µs: the predicted times have it. */
+  /** Start of a launch as it was timed, µs, which predicted times include. */
   readonly startMicroseconds: number;
 }
 

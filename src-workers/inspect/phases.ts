@@ -34,13 +34,14 @@ const regionOf = (blocks: Iterable<number>, head: number, counted: ReadonlySet<n
 /**
  * Splits a kernel around one of its loops:
  *
- * - `unit`: what the next loop around it executes beside it; `prologue`: what is in no loop, before and after.
- * - Where no loop is around it, each thread has one unit, and loops do not say what is done for it: before the first access to device
- *   memory all is `prologue`, from there on `unit`.
- * - Where it is one loop over the iterations of all units of a thread, what changes the unit is `refill`, and there is no `unit`.
- * - `combine`: the shuffles of `unit` (or `refill`), what joins their results, and the moves that only they need, for a step of the tree. A tree
- *   by shared memory and barriers counts where it is a loop of its own; unrolled it stays in `unit`. It is
- *   nothing where iterations leave no result in a register.
+ * - `unit`: what the next loop around it executes besides; `prologue`: what is in no loop, before and after.
+ * - Where no loop is around it, each thread has one unit, and loops do not tell what is done for it. Then all code
+ *   before the first access to device memory is `prologue`, and the rest is `unit`.
+ * - Where it is one loop over the iterations of all units of a thread, the change of a unit is `refill`, and there is
+ *   no `unit`.
+ * - `combine`: the shuffles of `unit` (or `refill`), what joins their results, and the moves that only they need, for a
+ *   step of the tree. A tree by shared memory and barriers counts where it is a loop of its own; unrolled it stays in
+ *   `unit`. It is nothing where iterations leave no result in a register.
  */
 export function phasesAround(
   graph: Graph,

@@ -183,7 +183,7 @@ export const DEALT_STEPS_PER_OCTAVE = 6;
 export const BUCKET_STEPS_PER_OCTAVE = 32;
 /** Laws for each factor of two in the fetched units per slot. A law stands for means at most 3 % away. */
 export const FETCHED_STEPS_PER_OCTAVE = 12;
-/** Up to this share of the blocks, the last ones, get no law of their own for the unit that they lack. */
+/** The last blocks may lack a unit. Where they are at most this share of all blocks, they get no law for it. */
 export const NEGLIGIBLE_BLOCKS = 1 / 64;
 /** Groups of a device that fetch from one counter, at most: beyond some hundreds their number no longer matters. */
 export const FETCHING_GROUPS = 1024;

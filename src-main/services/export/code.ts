@@ -57,7 +57,7 @@ export function head(
   ].map((line) => `${mark} ${line}`);
 }
 
-/** What `grid_for` of an export of code counts. A loop over `units_per_thread` units then misses none. */
+/** Explains what `grid_for` counts in exported code, so that a loop over `units_per_thread` units misses none. */
 export function gridForNote({ isGridFixed }: CodeSource, fixed: string, what = 'units'): string {
   return isGridFixed
     ? `Blocks that cover a number of ${what}: as many as the design fixes, and more where a slot would have more than units_per_thread. ` +

@@ -53,8 +53,8 @@ const rounds = (body: string): string => `  for (long long at = slot; at < units
   }`;
 
 /**
- * `Kokkos::TeamPolicy` of a design: a team is a block, the vector lanes of a thread are the threads of a unit within a thread group, and
- * `Kokkos::LaunchBounds` hold the residency. C++17.
+ * `Kokkos::TeamPolicy` of a design: a team is a block, the vector lanes of a thread are the threads of a unit within a
+ * thread group, and `Kokkos::LaunchBounds` hold the residency. C++17.
  *
  * @param width threads of a thread group of the device: the longest vector
  */
@@ -204,8 +204,9 @@ ${rounds('body(at, local % threads_per_unit[which]);')}
 }
 
 /**
- * A segmented reduction by CUB's collectives: a thread, a part of a warp, a warp or a block for each segment, by thresholds of its length,
- * as small, medium and large segments of cub::DeviceSegmentedReduce. A unit is a segment. C++17.
+ * A segmented reduction by CUB's collectives: a thread, a part of a warp, a warp or a block for each segment, by
+ * thresholds of its length, like the small, medium and large segments of cub::DeviceSegmentedReduce. A unit is a
+ * segment. C++17.
  */
 export function cubHeader(source: CodeSource, row: RankRow): string {
   const name = implementationName(source, row);
@@ -353,7 +354,10 @@ const MAX_COUNT = 2 ** 31 - 1;
 /** Whether a form of code has blocks that take tiles of an image. */
 export const hasTiles = (format: ExportFormat): boolean => format !== 'kokkos' && format !== 'sycl' && format !== 'cub';
 
-/** A design as launch code. Fails where its blocks are tiles and those of the code are not, and where a number of it does not fit into the constants or counters of the code; those of Python always do. */
+/**
+ * A design as launch code. Fails where its blocks are tiles but those of the code are not, and where one of its numbers
+ * does not fit the constants or counters of the code; those of Python always do.
+ */
 export function codeDocument(
   base: string,
   format: keyof typeof CODE,
