@@ -9,7 +9,8 @@ export type ToolName =
   | 'python3'
   | 'kokkos'
   | 'nvcc'
-  | 'hipcc';
+  | 'hipcc'
+  | 'optuna';
 export interface Tool {
   readonly use: string;
   readonly get: string;

@@ -8,7 +8,7 @@ import { CHROMIUM_NAMES } from '../src-main/services/app/chromium.mjs';
 
 /**
  * @typedef {'chromium' | 'swiftshader' | 'g++' | 'shellcheck' | 'sqlite3' | 'redis-server' | 'openssl' | 'python3' |
- *   'kokkos' | 'nvcc' | 'hipcc'} ToolName
+ *   'kokkos' | 'nvcc' | 'hipcc' | 'optuna'} ToolName
  */
 
 /** @param {readonly string[]} names */
@@ -16,6 +16,16 @@ function inPath(names) {
   const folders = (process.env.PATH ?? '').split(delimiter);
   for (const name of names) for (const folder of folders) if (existsSync(join(folder, name))) return join(folder, name);
   return null;
+}
+
+/**
+ * The first Python on PATH that has a module. The first of all may be one without Debian's packages.
+ * @param {string} module
+ */
+function pythonWith(module) {
+  const pythons = (process.env.PATH ?? '').split(delimiter).map((folder) => join(folder, 'python3'));
+  const code = `import importlib.util, sys; sys.exit(importlib.util.find_spec(${JSON.stringify(module)}) is None)`;
+  return pythons.find((python) => existsSync(python) && spawnSync(python, ['-c', code]).status === 0) ?? null;
 }
 
 /** The Chromium that `npx playwright install chromium` downloaded, where it starts: its libraries may be missing. */
@@ -112,6 +122,12 @@ export const TOOLS = {
     get: "install Debian's hipcc, or ROCm",
     debian: null,
     find: () => inPath(['hipcc']),
+  },
+  optuna: {
+    use: 'the export for Optuna and its storages, with Optuna itself',
+    get: 'install Optuna',
+    debian: 'python3-optuna',
+    find: () => pythonWith('optuna'),
   },
 };
 
