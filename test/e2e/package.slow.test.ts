@@ -26,7 +26,7 @@ test.beforeAll(async () => {
 test.afterAll(() => folder.remove());
 
 test('npx lockstep predicts an example that comes with it, saves the run and reads it', async () => {
-  expect(readdirSync(join(cwd, 'node_modules/lockstep/src-main')).toSorted()).toEqual(['cli', 'hosts']);
+  expect(readdirSync(join(cwd, 'node_modules/lockstep/src-main')).toSorted()).toEqual(['cli', 'hosts', 'packaging']);
   const study = 'node_modules/lockstep/db/examples/software.json';
   const { stdout } = await run('npx', ['lockstep', 'sweep', study, '--json', ...db], { cwd });
   const swept = JSON.parse(stdout) as { runId: number; designs: { valid: number }; best: readonly object[] };
