@@ -4,6 +4,7 @@ import { describe, expect, it } from 'vitest';
 import { firstError } from '../../src-workers/bench/cuda/ptxas.ts';
 import { knownByRelease, neededToolkit, releasesFor } from '../../src-workers/bench/cuda/releases.ts';
 import {
+  askNvidiaSmi,
   chooseToolkit,
   findNvcc,
   findToolkit,
@@ -94,6 +95,14 @@ describe('the compiler for the GPUs of a machine', () => {
     expect(named).toEqual({ nvcc: home, architectures: ['sm_90'], lacking: [70] });
     expect(lackingText(named.lacking)).toBe('compute capability 7.0 needs CUDA 12.9 or older; set NVCC=/path/to/nvcc');
   });
+});
+
+it('asks the nvidia-smi of the driver where WSL leaves it out of PATH', async () => {
+  const [none, wsl] = [join(folder, 'none'), join(folder, 'wsl')];
+  mkdirSync(wsl, { recursive: true });
+  writeFileSync(join(wsl, 'nvidia-smi'), '#!/bin/sh\necho "$1"\n', { mode: 0o755 });
+  expect(await askNvidiaSmi('compute_cap', { PATH: none }, wsl)).toBe('--query-gpu=compute_cap\n');
+  expect(await askNvidiaSmi('compute_cap', { PATH: none }, none)).toBeNull();
 });
 
 describe('a slice of a multi-instance GPU', () => {

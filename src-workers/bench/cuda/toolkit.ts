@@ -133,9 +133,13 @@ export function chooseToolkit(toolkits: readonly Toolkit[], capabilities: readon
 const WSL_FOLDER = '/usr/lib/wsl/lib';
 
 /** What nvidia-smi answers; null where there is none, or it fails. */
-export async function askNvidiaSmi(query: string, environment: Environment = process.env): Promise<string | null> {
+export async function askNvidiaSmi(
+  query: string,
+  environment: Environment = process.env,
+  wslFolder = WSL_FOLDER,
+): Promise<string | null> {
   const names = ['nvidia-smi', 'nvidia-smi.exe'];
-  const program = await findProgram(names, [...pathFolders(environment), WSL_FOLDER]);
+  const program = await findProgram(names, [...pathFolders(environment), wslFolder]);
   const asked =
     program === null ? null : await runTool(program, [`--query-gpu=${query}`, '--format=csv,noheader'], ASK);
   return asked?.ok && asked.value.code === 0 ? asked.value.stdout : null;
