@@ -6,6 +6,7 @@
     run = lockstep.sweep("study.json")                 # predicts, ranks and saves every design
     lockstep.rank(run, top=5)                          # the best designs
     lockstep.recommend("study.json")["why"]            # one design, and the reason
+    lockstep.recommend(lengths, device="auto")         # for lengths in memory and the GPU that PyTorch or CuPy uses
     lockstep.tune(run, exec="./spmv --threads {threadsPerUnit}")
     lockstep.tune(run, measure)                        # measure(design) returns milliseconds
 
@@ -17,7 +18,7 @@ environment variable LOCKSTEP, else ``lockstep`` on the PATH, else the one that 
 with its own database, and a context manager. All of it may be used from several threads.
 
 A study is a path of a study file, or the same as a dict, in which ``workload["lengths"]`` may also be a list or an array of whole numbers, or
-a sparse matrix of SciPy: the entries of each row. A run is its number, or what ``sweep`` returned. Times are in milliseconds, sizes in bytes. What is not known is None. Answers are the
+a sparse matrix of SciPy, CuPy or PyTorch: the entries of each row. ``recommend`` takes such lengths as they are. A run is its number, or what ``sweep`` returned. Times are in milliseconds, sizes in bytes. What is not known is None. Answers are the
 contract's (src-main/contract): the types here name the fields that are used most.
 """
 
@@ -35,6 +36,7 @@ import queue
 import shlex
 import shutil
 import subprocess
+import sys
 import tempfile
 import threading
 import time
@@ -53,7 +55,7 @@ _MAX_ARGUMENT_BYTES = 256 * 2**20 - 1000
 _LAST_SECONDS = 15
 _DESIGNS_PER_STEP = 4
 
-# An array, a list, or a sparse matrix, of which a row is a unit.
+# An array, a tensor, a list, or a sparse matrix, of which a row is a unit.
 Lengths = Union[str, Sequence[int]]
 Study = Union[str, "os.PathLike[str]", Mapping[str, Any]]
 Run = Union[int, Mapping[str, Any]]
@@ -280,14 +282,27 @@ class Lockstep:
         done = self._finished("simulations.start", runId=_run_id(run), top=top, **how)
         return self.call("simulations.list", runId=done["id"])
 
-    def recommend(self, what: Union[Study, Run], *, device: Optional[str] = None) -> Recommendation:
-        """One design for a study or a run, why, its expected time and what it assumes. Nothing is saved.
+    def recommend(
+        self,
+        what: Union[Study, Run, Lengths],
+        *,
+        device: Optional[str] = None,
+        kernel: Union[Mapping[str, Any], str, "os.PathLike[str]", None] = None,
+    ) -> Recommendation:
+        """One design for a study, a run or lengths, why, its expected time and what it assumes. Nothing is saved.
 
         Of a study it is the one that loses least whatever the inputs are that nobody gave: "uncertainty" says how sure that is, and what
         is worth knowing. A run has the design that its ranking names.
 
-        device: only this one; of a study also a part, as in ``nvidia-h100-sxm5-80gb:66``.
+        device: only this one; of a study also a part, as in ``nvidia-h100-sxm5-80gb:66``. With lengths also the name that a driver gives
+        it, or "auto": the GPU that PyTorch or CuPy uses in this process.
+        kernel: with lengths, what is known of it: fields of the kernel of a study, or the path of a study that has them, as written by
+        ``lockstep kernel inspect SOURCE --into STUDY``.
         """
+        if not _is_run(what) and not isinstance(what, (str, os.PathLike, Mapping)):
+            what, device = self._study_of(what, kernel, device or "auto"), None
+        elif kernel is not None:
+            raise LockstepError("bad-input", "kernel goes with lengths: a study and a run have their own.", {"field": "kernel"})
         if _is_run(what):
             about: Dict[str, Any] = {"runId": _run_id(what)}
         else:
@@ -437,12 +452,25 @@ class Lockstep:
         study = dict(study)
         workload = study.get("workload")
         if isinstance(workload, Mapping) and not isinstance(workload.get("lengths", ""), str):
-            lengths = "\n".join(str(length) for length in _lengths(workload["lengths"]))
-            stored = self.call("workload.upload", fileName="lengths.csv", bytes=f"length\n{lengths}\n".encode())
-            study["workload"] = {**workload, "lengths": stored["lengths"], "units": workload.get("units", stored["units"])}
+            study["workload"] = {**self._stored(workload["lengths"]), **{name: workload[name] for name in workload if name != "lengths"}}
         if devices is not None:
             study["devices"] = list(devices)
         return {"study": study, "folder": folder}
+
+    def _stored(self, lengths: Lengths) -> Dict[str, Any]:
+        """The workload of lengths that are in memory."""
+        text = "\n".join(str(length) for length in _lengths(lengths))
+        stored = self.call("workload.upload", fileName="lengths.csv", bytes=f"length\n{text}\n".encode())
+        return {name: stored[name] for name in ("lengths", "units")}
+
+    def _study_of(self, lengths: Lengths, kernel: Any, device: str) -> Dict[str, Any]:
+        """A study of lengths with usual values for what is not known of the kernel."""
+        if kernel is not None and not isinstance(kernel, Mapping):
+            kernel = self._study(kernel)["study"].get("kernel", {})
+        if kernel is not None:
+            kernel = {name: value for name, value in kernel.items() if name != "name"}
+        about = _this_gpu(lengths) if device == "auto" else {"name": device}
+        return self.call("studies.new", **self._stored(lengths), device=about, **_given(kernel=kernel))
 
 
 class _Child:
@@ -637,6 +665,10 @@ def _given(**arguments: Any) -> Dict[str, Any]:
 
 def _lengths(value: Any) -> List[Any]:
     """Lengths as a list. Raises LockstepError (bad-input) for a table, whose lengths are not known."""
+    layout = str(getattr(value, "layout", ""))
+    if layout.startswith("torch.sparse"):
+        pointers = (value if layout == "torch.sparse_csr" else value.to_sparse_csr()).crow_indices().tolist()
+        return [end - begin for begin, end in zip(pointers, pointers[1:])]
     if hasattr(value, "tocsr"):
         pointers = value.tocsr().indptr.tolist()
         return [end - begin for begin, end in zip(pointers, pointers[1:])]
@@ -647,6 +679,24 @@ def _lengths(value: Any) -> List[Any]:
     for _ in shape[1:]:
         values = [one for part in values for one in part]
     return [int(one) if isinstance(one, bool) else one for one in values]
+
+
+def _this_gpu(lengths: Any) -> Dict[str, Any]:
+    """The GPU that holds the lengths, else the one that PyTorch or CuPy uses, where one of them is imported."""
+    torch, cupy = sys.modules.get("torch"), sys.modules.get("cupy")
+    if torch is not None and torch.cuda.is_available():
+        of_lengths = getattr(lengths, "device", None)
+        used = of_lengths if getattr(of_lengths, "type", "") == "cuda" else torch.cuda.current_device()
+        facts = torch.cuda.get_device_properties(used)
+        return {"name": facts.name, "multiprocessors": facts.multi_processor_count}
+    if cupy is not None and cupy.cuda.is_available():
+        facts = cupy.cuda.runtime.getDeviceProperties(cupy.cuda.runtime.getDevice())
+        return {"name": facts["name"].decode(), "multiprocessors": facts["multiProcessorCount"]}
+    raise LockstepError(
+        "not-found",
+        'There is no GPU that PyTorch or CuPy uses in this process. Name one: device="nvidia-h100-sxm5-80gb"; lockstep devices list shows all.',
+        {"field": "device"},
+    )
 
 
 def _plain(value: Any) -> Any:

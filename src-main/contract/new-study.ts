@@ -1,6 +1,6 @@
 import { UNNAMED_KERNEL } from '../../src-workers/domain/inspection.ts';
 import { assumedKernel } from '../../src-workers/domain/provenance.ts';
-import type { Study, StudyFile } from './study.ts';
+import type { KernelChange, StudyFile, Study } from './study.ts';
 
 /** Units of a workload that is a law: its lengths have no number of their own. */
 export const USUAL_UNITS = 1_048_576;
@@ -12,21 +12,37 @@ export interface NewStudy {
   readonly lengths?: string;
   readonly units?: number;
   readonly devices?: readonly string[];
+  /** What is known of the kernel. */
+  readonly kernel?: KernelChange | undefined;
 }
 
-/** A study that predicts at once: a kernel of usual values, all marked assumed, one device and the usual axes. */
+/**
+ * A study that predicts at once: a kernel of usual values, marked assumed where nothing is known, one device and the
+ * usual axes.
+ */
 export function newStudy({
   name = 'New study',
   lengths = 'geometric(0.05)',
   units = USUAL_UNITS,
   devices = ['nvidia-a100-sxm4-40gb'],
+  kernel = {},
 }: NewStudy = {}): StudyFile {
+  const { bytesPerIteration, origins, ...usual } = assumedKernel();
+  const known = {
+    ...kernel,
+    ...(!kernel.accesses && { bytesPerIteration: kernel.bytesPerIteration ?? bytesPerIteration }),
+  };
+  const assumed = Object.entries(origins).filter(([field]) => !(field in kernel) && field in { ...usual, ...known });
   return {
     lockstep: 1,
     name,
     description: '',
     workload: { lengths, units },
-    kernel: { name: UNNAMED_KERNEL, ...(assumedKernel() as Omit<Study['kernel'], 'name'>) },
+    kernel: {
+      name: UNNAMED_KERNEL,
+      ...({ ...usual, ...known } as Omit<Study['kernel'], 'name'>),
+      origins: { ...Object.fromEntries(assumed), ...kernel.origins },
+    },
     devices: [...devices],
     axes: {
       threadsPerUnit: [1, 2, 4, 8, 16, 32],

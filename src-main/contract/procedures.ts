@@ -49,7 +49,17 @@ import {
   type TuningStep,
 } from './measuring.ts';
 import type { RunnableDesigns } from './runnable.ts';
-import { count, list, MAX_BEST, MAX_DESIGNS, studySchema, text, workloadSchema } from './study.ts';
+import {
+  count,
+  kernelChange,
+  list,
+  MAX_BEST,
+  MAX_DESIGNS,
+  studySchema,
+  text,
+  workloadSchema,
+  type StudyFile,
+} from './study.ts';
 import { CACHE_STATES, type BenchPlan } from '../../src-workers/domain/benchmark.ts';
 import type { CalibrationProfile } from '../../src-workers/domain/calibration.ts';
 import { DESIGN_FIELDS } from '../../src-workers/domain/design-names.ts';
@@ -321,6 +331,18 @@ const others = {
    * doubles.
    */
   'studies.spmv': procedure(v.strictObject({ lengths: workloadSchema.entries.lengths })).returns<StudyRecord>(),
+  /**
+   * A study of lengths for a device by its id or by the name that a driver gives it, with usual values for what is not
+   * known of the kernel. Nothing is saved.
+   */
+  'studies.new': procedure(
+    v.strictObject({
+      lengths: workloadSchema.entries.lengths,
+      units: workloadSchema.entries.units,
+      kernel: v.optional(kernelChange),
+      device: v.strictObject({ name: text(200), multiprocessors: v.optional(v.nullable(count(4096)), null) }),
+    }),
+  ).returns<StudyFile>(),
   'studies.delete': procedure(byId).returns<null>(),
   'studies.restore': procedure(byId).returns<null>(),
 

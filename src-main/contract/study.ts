@@ -299,7 +299,7 @@ export const kernelSchema = v.strictObject(
 
 const { name: kernelName, origins: kernelOrigins, ...kernelEntries } = kernelSchema.entries;
 /** The fields of a kernel in which an implementation differs from the study. */
-const kernelChange = v.strictObject(
+export const kernelChange = v.strictObject(
   {
     ...(Object.fromEntries(
       Object.entries(kernelEntries).map(([field, schema]) => [
@@ -522,6 +522,8 @@ export const studyFileSchema = v.strictObject({
   seed: v.optional(v.pipe(count(2 ** 32 - 1, 0), v.description('Seed of everything random in a run')), 1),
 });
 
+/** What is known of a kernel, or differs from another's. */
+export type KernelChange = v.InferOutput<typeof kernelChange>;
 export type StudyFile = v.InferInput<typeof studyFileSchema>;
 /** A study of this or an older version. */
 export const studySchema = v.pipe(

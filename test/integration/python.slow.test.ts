@@ -212,6 +212,28 @@ describe.skipIf(lacks('python3'))('lockstep.py', () => {
     ]);
   });
 
+  it('recommends for lengths in memory, on the GPU of PyTorch or CuPy, with what is known of the kernel', () => {
+    const answers = said.ofLengths as readonly {
+      readonly device: { readonly id: string };
+      readonly inputs: readonly { readonly field: string; readonly value: unknown; readonly origin: string }[];
+    }[];
+    expect(answers.map(({ device }) => device.id)).toEqual([
+      'nvidia-rtx-4090',
+      'amd-mi250x-gcd',
+      'nvidia-h100-sxm5-80gb',
+      'nvidia-a100-sxm4-40gb',
+    ]);
+    const registers = answers.map(({ inputs }) => inputs.find(({ field }) => field === 'kernel.registersPerThread')!);
+    expect(registers.map(({ origin }) => origin)).toEqual(['assumed', 'given', 'given', 'given']);
+    expect(registers.slice(1, 3).map(({ value }) => value)).toEqual([32, 32]);
+    expect(said.noGpu).toMatchObject([
+      { code: 'not-found', field: 'device', message: expect.stringContaining('Name one: device="') as string },
+      { code: 'not-found', field: 'device', message: expect.stringContaining('"GTX 9999"') as string },
+      { code: 'bad-input', field: 'kernel' },
+      { code: 'bad-input', message: expect.stringContaining('registers') as string },
+    ]);
+  });
+
   it('stores lengths of a list, counts threads apart, and restarts', () => {
     expect(said).toMatchObject({ units: 800, threads: true, status: 0, again: 5 });
   });

@@ -1,6 +1,8 @@
 import type { MeasuringDevice } from '../../../src-workers/domain/benchmark.ts';
 import type { Device } from '../../../src-workers/domain/device.ts';
 import { wholeOf } from '../../../src-workers/domain/device-part.ts';
+import { fail, ok, type Result } from '../../../src-workers/domain/result.ts';
+import type { Catalogue } from '../devices/catalogue.ts';
 
 /** Words that a driver or a browser adds to a device's name, or leaves out: makers, trademarks, kinds, capacities. */
 const NOISE =
@@ -48,4 +50,24 @@ export function isSameDevice(device: Device, measuring: Pick<MeasuringDevice, 'n
   const model = modelWords(device.name)[0];
   if (device.kind !== 'gpu' || model === undefined || modelWords(measuring.name)[0] !== model) return false;
   return measuring.multiprocessors === device.multiprocessors;
+}
+
+/**
+ * The id of the device of the catalogue that has this id (`ID:66` is a part) or this name, as a driver says it. Fails
+ * as the catalogue does where there is none, with `bad-input` where several may be meant.
+ */
+export async function namedDevice(
+  catalogue: Pick<Catalogue, 'list' | 'devices'>,
+  device: Pick<MeasuringDevice, 'name' | 'multiprocessors'>,
+): Promise<Result<string>> {
+  const { name } = device;
+  const byId = await catalogue.devices([name]);
+  if (byId.ok) return ok(name);
+  const all = await catalogue.list();
+  if (!all.ok) return all;
+  const found = all.value.filter((one) => one.name === name || isSameDevice(one, device)).map(({ id }) => id);
+  if (found.length === 1) return ok(found[0]);
+  return found.length === 0
+    ? fail(byId.error.code, byId.error.message, { field: 'device' })
+    : fail('bad-input', `"${name}" may be ${found.join(', ')}. Specify one of these.`, { field: 'device' });
 }

@@ -6,9 +6,11 @@ import { formatColumns } from '../../../src-workers/parse/grammar.ts';
 import { lossInOrder } from '../../../src-workers/predict/dealing/given.ts';
 import { givenLengths } from '../../../src-workers/predict/ordered.ts';
 import type { ResolvedWorkload, StudyRecord, StudySummary, WorkloadOrder } from '../../contract/api.ts';
+import { newStudy } from '../../contract/new-study.ts';
 import { parseStudy } from '../../contract/parse.ts';
 import type { ProcedureArguments, ProcedureOutput } from '../../contract/procedures.ts';
 import type { Context, Handlers, ProceduresOf } from '../context.ts';
+import { namedDevice } from '../measured/device.ts';
 import { spmvStudy } from './spmv.ts';
 import { getStudy, saveStudy, studyRecord, type LocatedStudy, type StoredStudy } from './studies.ts';
 import { packLengths, resolveLengths, sha256 } from './workloads.ts';
@@ -52,6 +54,10 @@ export function studyHandlers(context: Context): Handlers<ProceduresOf<'studies'
     'studies.spmv': async ({ lengths }) => {
       const study = await spmvStudy(context, lengths);
       return study.ok ? savedStudy(context, { study: study.value, baseFolder: null, example: false }) : study;
+    },
+    'studies.new': async ({ device, ...about }) => {
+      const found = await namedDevice(context.catalogue, device);
+      return found.ok ? ok(newStudy({ ...about, devices: [found.value] })) : found;
     },
     'studies.delete': async ({ id }) => {
       const done = await store.deleteStudy(id);

@@ -65,6 +65,31 @@ with lockstep.Lockstep(db="test.db") as session:
     study["devices"] = ["nvidia-rtx-4090"]
     out["units"] = session.call("runs.get", id=session.sweep(study)["runId"])["study"]["workload"]["units"]
 
+    # Lengths in memory, for a device by the name of its driver, and for the GPU that PyTorch or CuPy says it uses.
+    many = array(lengths * 100, 800)
+    cuda = types.SimpleNamespace(
+        is_available=lambda: True,
+        current_device=lambda: 0,
+        get_device_properties=lambda used: types.SimpleNamespace(name="NVIDIA H100 80GB HBM3", multi_processor_count=132),
+    )
+    facts = {"name": b"NVIDIA A100-SXM4-40GB", "multiProcessorCount": 108}
+    runtime = types.SimpleNamespace(getDevice=lambda: 0, getDeviceProperties=lambda used: facts)
+    known = {"registersPerThread": 32, "instructionsPerIteration": 30}
+    rows_of_torch = types.SimpleNamespace(layout="torch.sparse_csr", crow_indices=lambda: rows.indptr)
+    out["ofLengths"] = [session.recommend(many, device="NVIDIA GeForce RTX 4090"), session.recommend(rows_of_torch, device="amd-mi250x-gcd", kernel=known)]
+    out["noGpu"] = [
+        failure(lambda: session.recommend(many)),
+        failure(lambda: session.recommend(many, device="GTX 9999")),
+        failure(lambda: session.recommend("study.json", kernel=known)),
+        failure(lambda: session.recommend(many, device="nvidia-rtx-4090", kernel={"registers": 1})),
+    ]
+    sys.modules["torch"] = types.SimpleNamespace(cuda=cuda)
+    out["ofLengths"].append(session.recommend(many, kernel=known))
+    sys.modules["torch"] = types.SimpleNamespace(cuda=types.SimpleNamespace(is_available=lambda: False))
+    sys.modules["cupy"] = types.SimpleNamespace(cuda=types.SimpleNamespace(is_available=lambda: True, runtime=runtime))
+    out["ofLengths"].append(session.recommend(many, kernel="study.json"))
+    del sys.modules["torch"], sys.modules["cupy"]
+
     # A function that measures: it is interrupted, fails for large blocks, and goes on where it was.
     tried = []
 
