@@ -108,12 +108,18 @@ const sizes = (text: string): readonly number[] => {
   return list;
 };
 
+const databaseOption = (): Option =>
+  new Option('--db <file>', 'database to use instead of the one in your data folder').argParser((file) => {
+    if (file === ':memory:') throw new InvalidArgumentError('Runs are kept in a file. Name one, such as /tmp/runs.db.');
+    return resolve(file);
+  });
+
 const command = (parent: Command, signature: string, summary: string): Command =>
   parent
     .command(signature)
     .description(summary)
     .option('--json', 'print one JSON document on standard output, nothing else there')
-    .option('--db <file>', 'database to use instead of the one in your data folder');
+    .addOption(databaseOption());
 
 /** Options of a command whose work agents can do. */
 const byAgents = (command: Command): Command =>
@@ -149,7 +155,7 @@ function openCommandLine(terminal: Terminal): CommandLine {
   const withEngine: CommandLine['withEngine'] = async (options, body, uses = {}) => {
     const redis = redisSettings(options);
     const engine = await openEngine({
-      databaseFile: resolve(options.db ?? defaultDatabaseFile()),
+      databaseFile: options.db ?? defaultDatabaseFile(),
       resourceFolder: places.root,
       host: 'cli',
       workerFile: places.workerFile,
@@ -170,7 +176,7 @@ function openCommandLine(terminal: Terminal): CommandLine {
     }
   };
   const withRuns: CommandLine['withEngine'] = async (options, body, uses) => {
-    const file = resolve(options.db ?? defaultDatabaseFile());
+    const file = options.db ?? defaultDatabaseFile();
     if (existsSync(file)) return withEngine(options, body, uses);
     const message = `There is no database at ${file}. Make one with a sweep, or name another with --db.`;
     cli.status = reportFailure(terminal, { code: 'not-found', message });
@@ -895,7 +901,7 @@ function embeddingCommands(program: Command, cli: CommandLine): void {
       'answer calls on standard input, one JSON object a line, until it ends: for programs in other languages',
     )
     .option('--events', 'also print events, such as the progress of runs')
-    .option('--db <file>', 'database to use instead of the one in your data folder')
+    .addOption(databaseOption())
     .action((options: GlobalOptions & { events?: true }) =>
       cli.withEngine(options, async (engine) => {
         await serveLines(engine, process.stdin, process.stdout, { events: options.events ?? false });
@@ -959,7 +965,7 @@ function programCommands(program: Command, cli: CommandLine): void {
     );
 
   command(program, 'doctor', 'what this machine offers').action(async (options: GlobalOptions) => {
-    const databaseFile = resolve(options.db ?? defaultDatabaseFile());
+    const databaseFile = options.db ?? defaultDatabaseFile();
     const checks = await doctorChecks(databaseFile, places.root, places.programs);
     if (options.json) printJson(terminal, { checks });
     else
@@ -1015,7 +1021,7 @@ With --json: {name, place, versions, workers, devices}.`,
         port: options.port ?? DEFAULT_PORT,
         print,
         ...(options.json && { ready: (served: object) => printJson(terminal, served) }),
-        ...(options.db === undefined ? {} : { databaseFile: resolve(options.db) }),
+        ...(options.db === undefined ? {} : { databaseFile: options.db }),
       });
       if (!done.ok) cli.status = reportFailure(terminal, done.error);
     });

@@ -625,6 +625,7 @@ describe('what is refused', () => {
     [2, 'rank 1 2', /argument/],
     [2, 'rank 1 --top -3', /'-3' is invalid.* whole number ≥ 1/],
     [1, 'runs show 99', /99/],
+    [2, 'runs list --db :memory:', /':memory:' is invalid.* kept in a file/],
     [2, 'runs list x', /but got 1\. See lockstep --help/],
     [1, `export 1 --format csv -o ${at('no/such/folder.csv')}`, /cannot be written \(no such file or folder, ENOENT\)/],
     [2, 'export 1 --format docx', /docx/],
