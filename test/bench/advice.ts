@@ -57,7 +57,9 @@ function edited(
 const numberEdit =
   (field: KernelNumber): Edit =>
   (study, round) => {
-    const { kernel } = study;
+    // Accesses say the bytes of an iteration by themselves.
+    const { accesses, ...others } = study.kernel;
+    const kernel = field === 'bytesPerIteration' ? others : { ...others, ...(accesses && { accesses }) };
     const { assumed, usual } = KERNEL_INPUTS[field];
     const phase = kernel[field];
     const value = (typeof phase === 'object' ? phase.instructions : phase) ?? 0;
@@ -80,13 +82,11 @@ const EDITS: Readonly<Record<string, Edit>> = {
     ...study,
     kernel: { ...study.kernel, sharing: study.kernel.sharing === 'deal' ? 'split' : 'deal' },
   }),
-  accesses: (study, round) => ({
-    ...study,
-    kernel: {
-      ...study.kernel,
-      accesses: study.kernel.accesses?.slice(1) ?? [{ pattern: 'along-unit', elementBytes: 8 + 8 * round }],
-    },
-  }),
+  accesses: (study, round) => {
+    const { bytesPerIteration: _, ...kernel } = study.kernel;
+    const accesses = kernel.accesses?.slice(1) ?? [{ pattern: 'along-unit', elementBytes: 8 + 8 * round }];
+    return { ...study, kernel: { ...kernel, accesses } };
+  },
   lengthsKnownBeforeLaunch: (study) => ({
     ...study,
     kernel: { ...study.kernel, lengthsKnownBeforeLaunch: !study.kernel.lengthsKnownBeforeLaunch },
@@ -105,10 +105,11 @@ const EDITS: Readonly<Record<string, Edit>> = {
     ...study,
     workload: { ...study.workload, units: Math.round(study.workload.units * (0.9 - 0.1 * round)) },
   }),
-  lengths: (study, round) => ({
-    ...study,
-    workload: { ...study.workload, lengths: `geometric(${0.04 + 0.02 * round})` },
-  }),
+  // Units of a law lie in no rows, so a block has no width.
+  lengths: (study, round) => {
+    const { blockWidth: _, ...axes } = study.axes;
+    return { ...study, workload: { ...study.workload, lengths: `geometric(${0.04 + 0.02 * round})` }, axes };
+  },
 };
 
 const { values: options, positionals } = parseArgs({
