@@ -980,7 +980,11 @@ describe('the emulation itself', () => {
   const KERNELS: readonly (readonly [name: string, body: string, verdict: string])[] = [
     ['fine', '__shfl_xor_sync(~0u, lane, 1); if (lane < 8) __syncwarp(0xff); __syncthreads();', ''],
     ['foreign', '__shfl_sync(0xffu, lane, 0);', 'a lane calls with a mask that does not name it'],
-    ['gone', 'if (lane == 0) return; __syncwarp(~0u);', 'a mask names a lane that has left the kernel'],
+    [
+      'gone',
+      'if (lane == 0) return; __syncwarp(~0u);',
+      'a mask names a lane that has left the kernel; let it stay, or leave it out of the mask',
+    ],
     ['outside', 'if (lane < 8) __shfl_sync(0xffu, lane, 9);', 'a lane reads from a lane that the mask does not name'],
     [
       'apart',

@@ -263,10 +263,10 @@ inline uint64_t meet(Meeting kind, Mask mask, uint64_t value, unsigned source) {
   me.source = source;
   Lane* first = &machine.lanes[me.number - me.lane()];
   Lane* last = first + std::min<size_t>(WIDTH, machine.lanes.size() - (me.number - me.lane()));
-  if (STRICT && static_cast<unsigned>(last - first) < WIDTH && mask >> (last - first)) broken("a mask names a lane beyond the block");
+  if (STRICT && static_cast<unsigned>(last - first) < WIDTH && mask >> (last - first)) broken("a mask names a lane beyond the block; launch whole thread groups, or mask the lanes that there are");
   if (STRICT)
     for (Lane* lane = first; lane != last; ++lane)
-      if (mask >> lane->lane() & 1 && lane->finished) broken("a mask names a lane that has left the kernel");
+      if (mask >> lane->lane() & 1 && lane->finished) broken("a mask names a lane that has left the kernel; let it stay, or leave it out of the mask");
   if (!completeMeeting(first, last, kind, mask)) yield();
   return me.result;
 }
