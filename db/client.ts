@@ -14,7 +14,7 @@ export interface StoreClientOptions extends ThreadOptions {
 }
 
 /**
- * Opens the store in a thread of its own. Fails with `storage` where the file is refused, and leaves it untouched. The
+ * Opens the store in a thread of its own. Fails with `storage` if the file is refused, and leaves it untouched. The
  * thread keeps its process alive until `close`.
  */
 export async function openStoreClient(options: StoreClientOptions): Promise<Result<StoreClient>> {

@@ -23,7 +23,7 @@ export interface OpenOptions {
 }
 
 /**
- * Opens a database for writing, creates it where there is none, and brings it to the newest version. The only place
+ * Opens a database for writing, creates it if there is none, and brings it to the newest version. The only place
  * that opens one. Whatever is refused is left byte for byte as it was.
  */
 export function openDatabase(options: OpenOptions): Result<Database.Database> {
@@ -78,7 +78,7 @@ function untilUnlocked(timeoutMs: number, body: () => void): void {
 }
 
 /**
- * Says whether a database could be opened, without writing: its bytes, null where there is none yet; refused as by
+ * Says whether a database could be opened, without writing: its bytes, null if there is none yet; refused as by
  * `openDatabase`.
  */
 export function inspectDatabase({ file, migrationsFolder }: OpenOptions): Result<{ readonly bytes: number | null }> {

@@ -16,7 +16,7 @@ export interface OptunaStudy {
 export interface OptunaTrial {
   readonly number: number;
   readonly parameters: Readonly<Record<string, number | string | boolean>>;
-  /** Values by objective; `null` where one is infinite. */
+  /** Values by objective; `null` if one is infinite. */
   readonly values: readonly (number | null)[];
   readonly failed: boolean;
   /** The design that it is, where a file of Lockstep says it: any JSON value. */
@@ -201,7 +201,7 @@ function* studiesOf(database: Database.Database, label: string): Generator<void,
   );
 }
 
-/** A parameter's value. `null` where it is none. */
+/** A parameter's value. `null` if it is none. */
 function valueOf(
   { param_value: value, distribution_json: text }: ParameterRow,
   known: Map<string, unknown>,

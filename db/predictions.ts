@@ -24,11 +24,11 @@ export interface PredictionTable {
   insert(runId: number, chunk: PredictionChunk): void;
   /** Replaces the rows of a run by those of its best designs. They have been checked; a transaction is open. */
   replace(runId: number, best: BestDesigns): void;
-  /** Reads the `count` best designs of a run. Refuses with `storage` where some are missing. */
+  /** Reads the `count` best designs of a run. Refuses with `storage` if some are missing. */
   loadBest(runId: number, count: number): RunColumns;
   /**
    * Reads all chunks of a run. Chunks whose packed columns are missing, of the wrong size or not those that were
-   * written are read from the rows. Refuses with `storage` where these are not all there.
+   * written are read from the rows. Refuses with `storage` if these are not all there.
    */
   load(
     runId: number,

@@ -50,11 +50,11 @@ export interface RunDraft {
   readonly enumeratedCount: number;
   /** Descriptions of the devices used, in order. */
   readonly devices: readonly Device[];
-  /** How many of its best designs a sweep keeps, ≥ 1. All are saved where this is left out. */
+  /** How many of its best designs a sweep keeps, ≥ 1. All are saved if this is left out. */
   readonly bestWanted?: number | undefined;
-  /** How many implementations the study names; 1 where this is left out. */
+  /** How many implementations the study names; 1 if this is left out. */
   readonly implementations?: number;
-  /** How many widths of blocks it names; 1 where this is left out. */
+  /** How many widths of blocks it names; 1 if this is left out. */
   readonly blockWidths?: number;
   /** `null` for a run whose designs do not come from a space of its own. */
   readonly axes: RunAxes | null;
@@ -77,9 +77,9 @@ export interface RunSummary {
   readonly enumeratedCount: number;
   readonly validCount: number;
   readonly invalidCount: number;
-  /** How many designs a sweep keeps; null where all are predicted and saved. */
+  /** How many designs a sweep keeps; null if all are predicted and saved. */
   readonly kept: KeptDesigns | null;
-  /** The fastest saved design when the execution ended; `null` before that, or where none was valid. */
+  /** The fastest saved design when the execution ended; `null` before that, or if none was valid. */
   readonly best: BestDesign | null;
   /** The time of deletion, while that can still be undone. */
   readonly deletedAt: string | null;
@@ -160,7 +160,7 @@ export type { PredictionChunk, PredictionColumns };
  */
 export interface RunColumns extends PredictionColumns {
   readonly count: number;
-  /** Design indices of a run of the best designs, ascending; null where all designs have an entry. */
+  /** Design indices of a run of the best designs, ascending; null if all designs have an entry. */
   readonly designs: Uint32Array | null;
 }
 
@@ -204,9 +204,9 @@ export interface SimulationOfRun extends SimulationRecord {
 export interface MeasurementRecord extends DesignReference {
   /** `cuda`, `webgpu`, `cpu`, … */
   readonly backend: string;
-  /** Every repeat, milliseconds, in order; empty where the design failed. */
+  /** Every repeat, milliseconds, in order; empty if the design failed. */
   readonly timesMs: readonly number[];
-  /** Whether the result equals the CPU's; `null` where it was not checked. */
+  /** Whether the result equals the CPU's; `null` if it was not checked. */
   readonly correct: boolean | null;
   readonly failure: string | null;
   /** Clock, compiler output, … Any JSON value. */

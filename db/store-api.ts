@@ -44,22 +44,22 @@ export interface Store {
   createRun(draft: RunDraft): Result<RunRecord>;
   /**
    * Saves the predictions of a run of designs, in one transaction: they are all there or none is, and what was reported
-   * as saved survives a kill. `conflict` where any of the designs is already saved, or where the run is not running
+   * as saved survives a kill. `conflict` if any of the designs is already saved, or if the run is not running
    * under this store. Through the client, arrays that fill their buffer are transferred: the caller no longer has them.
    */
   savePredictionChunk(runId: number, chunk: PredictionChunk): Result<null>;
   /**
    * Saves the best designs of a run that keeps them alone, in one transaction, in place of any that it saved before.
-   * `conflict` where they are more than it keeps.
+   * `conflict` if they are more than it keeps.
    */
   saveBestDesigns(runId: number, best: BestDesigns): Result<null>;
   /** Also counts the records, as valid, in a run that simulates. */
   saveSimulations(runId: number, records: readonly SimulationRecord[]): Result<null>;
   /** Also counts the records in the run: without a failure as valid, with one as invalid. */
   saveMeasurements(runId: number, records: readonly MeasurementRecord[]): Result<null>;
-  /** Says who measures a run, once: `conflict` where that was said before. Any JSON value. */
+  /** Says who measures a run, once: `conflict` if that was said before. Any JSON value. */
   saveMeasuringDevice(runId: number, device: unknown): Result<null>;
-  /** `conflict` where a sweep is to be `complete` and designs are missing. */
+  /** `conflict` if a sweep is to be `complete` and designs are missing. */
   finishRun(runId: number, end: RunEnd): Result<RunRecord>;
   /** Takes over a run that did not complete; the engine then saves the chunks that `listChunks` does not name. */
   resumeRun(runId: number): Result<RunRecord>;
@@ -101,7 +101,7 @@ export interface Store {
 
   /** Inserts or replaces. */
   saveWorkload(record: WorkloadRecord): Result<null>;
-  /** `null` where there is none: a workload is a cache, its absence is no failure. */
+  /** `null` if there is none: a workload is a cache, its absence is no failure. */
   getWorkload(hash: string): Result<WorkloadRecord | null>;
 
   /** Any JSON value. */

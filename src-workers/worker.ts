@@ -212,7 +212,7 @@ export function searchBest({
   return handedOver({ ...found, predicted }, [found.designs, ...columnArrays(found.columns)]);
 }
 
-/** The design that the rule picks among those of a part up to a time limit; `null` where there is none. */
+/** The design that the rule picks among those of a part up to a time limit; `null` if there is none. */
 export function searchPick({
   plan,
   part,
@@ -590,7 +590,7 @@ const MIN_RANDOM_DRAWS = 100;
 
 /**
  * So many designs to measure next, by all that is known, and what is expected of the best. `randomMs`: expected best
- * time of 1, 2, … designs drawn at random, by the corrected predictions; empty where nothing is measured.
+ * time of 1, 2, … designs drawn at random, by the corrected predictions; empty if nothing is measured.
  */
 export function tune({
   space,

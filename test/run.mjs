@@ -186,7 +186,7 @@ async function checkChanged() {
   const changed = changedFiles();
   const isSvelte = (/** @type {string} */ file) => /\.svelte(\.ts)?$/.test(file);
   const within = (/** @type {RegExp} */ folders) => changed.some((file) => folders.test(file));
-  /** Does nothing where no file is concerned. */
+  /** Does nothing if no file is concerned. */
   const checkFiles = (/** @type {string} */ label, /** @type {string} */ command, /** @type {string[]} */ paths) =>
     paths.length > 0 && check(`${label} of ${paths.length} changed files`, `${command} ${paths.join(' ')}`);
   const lint = async () => {

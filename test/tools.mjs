@@ -135,7 +135,7 @@ export const TOOLS = {
 const found = new Map();
 
 /**
- * Where a tool is; `null` where this machine lacks it. Looked for once.
+ * Where a tool is; `null` if this machine lacks it. Looked for once.
  * @param {ToolName} name
  * @returns {string | null}
  */

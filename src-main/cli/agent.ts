@@ -124,7 +124,7 @@ export async function agentTarget<
       );
 }
 
-/** Says who does the work, and what is missing where nobody can; `null` where this machine does it. */
+/** Says who does the work, and what is missing if nobody can; `null` if this machine does it. */
 export function agentsText(state: AgentsState): string | null {
   if (state.kind !== 'connected') return null;
   const able = state.agents.filter(({ fits }) => fits);

@@ -278,7 +278,7 @@ function plainCase(measuredCase: MeasuredCase) {
   };
 }
 
-/** Prints what a run measured. Exit status 1 where nothing in it can be used. */
+/** Prints what a run measured. Exit status 1 if nothing in it can be used. */
 export async function reportMeasurement(
   engine: Engine,
   terminal: Terminal,

@@ -32,7 +32,7 @@ interface CompareOptions {
 }
 
 /**
- * Compares measured runs with the first. Exits 1 where a design is slower or lost, so that a build can hold a kernel to
+ * Compares measured runs with the first. Exits 1 if a design is slower or lost, so that a build can hold a kernel to
  * its record.
  */
 export async function compareRunsCommand(

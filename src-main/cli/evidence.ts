@@ -10,7 +10,7 @@ import { readImportFile } from '../services/imports/imports.ts';
 import { EXIT_OK, percent, printJson, printTable, reportFailure, say, type Terminal } from './output.ts';
 
 /**
- * Says which devices and kinds of some designs have no public measurements. `null` where all have some, or where no
+ * Says which devices and kinds of some designs have no public measurements. `null` if all have some, or if no
  * sweep is left.
  */
 export async function evidenceGapsOf(

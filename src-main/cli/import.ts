@@ -132,7 +132,7 @@ function withoutNotes(device: unknown): unknown {
 
 interface SavedDevice {
   readonly device: Device;
-  /** The device that had this id before, in words; `null` where none had. */
+  /** The device that had this id before, in words; `null` if none had. */
   readonly replaced: string | null;
 }
 

@@ -116,7 +116,7 @@ async function devicesOf(engine: Engine, file: string): Promise<readonly Device[
   return known.flatMap((one) => (one.ok ? one.value : []));
 }
 
-/** The architecture to compile for where nobody states it: that of the first NVIDIA GPU of the study. */
+/** The architecture to compile for if nobody states it: that of the first NVIDIA GPU of the study. */
 function archOf(devices: readonly Device[]): string | undefined {
   for (const device of devices)
     if (device.kind === 'gpu' && device.occupancy.family === 'nvidia')

@@ -7,9 +7,9 @@ import { messageText } from '../../src-workers/domain/text.ts';
 export interface Terminal {
   out(text: string): void;
   err(text: string): void;
-  /** Resolves when what was written has left; absent where nothing waits. */
+  /** Resolves when what was written has left; absent if nothing waits. */
   drained?(): Promise<void>;
-  /** True where standard error is a terminal a person watches. */
+  /** True if standard error is a terminal a person watches. */
   readonly interactive: boolean;
   readonly columns: number;
 }
@@ -70,7 +70,7 @@ export async function printParts(terminal: Terminal, parts: AsyncIterable<string
   }
 }
 
-/** `0.123` as `12.3 %`; a dash where there is no number. */
+/** `0.123` as `12.3 %`; a dash if there is no number. */
 export function percent(fraction: number, decimals = 1): string {
   return Number.isNaN(fraction) ? '–' : `${(100 * fraction).toFixed(decimals)} %`;
 }

@@ -8,7 +8,7 @@ import { readText, writeFor } from '../services/app/files.ts';
 export type WrittenStudy = Readonly<Record<string, unknown>> & { readonly kernel: object };
 
 /**
- * Changes a study file and leaves the rest of it as the person wrote it. Fails where the file is no study, the change
+ * Changes a study file and leaves the rest of it as the person wrote it. Fails if the file is no study, the change
  * fails, or its result is no study; the file is then as it was.
  */
 export async function changeStudyFile(

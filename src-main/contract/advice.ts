@@ -7,9 +7,9 @@ import type { RankRow } from './api.ts';
 /** One small map: designs with the same threads per unit. */
 interface LandscapeMap {
   readonly threadsPerUnit: number;
-  /** Row-major: the best time over the other axes, ms; NaN where no design is valid. */
+  /** Row-major: the best time over the other axes, ms; NaN if no design is valid. */
   readonly timeMs: Float32Array;
-  /** NaN and null where no design is valid. */
+  /** NaN and null if no design is valid. */
   readonly bestMs: number;
   readonly bestDesign: number | null;
 }
@@ -66,7 +66,7 @@ export interface Recommendation {
   readonly landscape: {
     readonly rows: number;
     readonly columns: number;
-    /** `null` where only the fastest designs were looked for. */
+    /** `null` if only the fastest designs were looked for. */
     readonly maps: readonly LandscapeMap[] | null;
     /** The place of the picked design. */
     readonly picked: { readonly map: number; readonly cell: number };
@@ -122,7 +122,7 @@ export interface WorthKnowing extends UnknownInput {
 /** Advice where some inputs are not known. */
 export interface Uncertainty {
   readonly device: { readonly id: string; readonly name: string };
-  /** Draws of the unknown inputs; 1 where all is given: then `robust` is the design that is recommended without. */
+  /** Draws of the unknown inputs; 1 if all is given: then `robust` is the design that is recommended without. */
   readonly draws: number;
   /** What counts as good as the best: 0.03. */
   readonly within: number;
@@ -134,7 +134,7 @@ export interface Uncertainty {
   readonly designs: readonly UncertainDesign[];
   /** The inputs worth knowing, by gain; none below 0.1 %. */
   readonly worthKnowing: readonly WorthKnowing[];
-  /** What the model cannot tell apart; null where the robust design stands out. */
+  /** What the model cannot tell apart; null if the robust design stands out. */
   readonly separation: {
     /** Designs that it does not tell apart from the robust one, and what they differ in: `block sizes`. */
     readonly count: number;
@@ -157,7 +157,7 @@ export interface Takeover {
   readonly text: string;
   /**
    * The most that choosing anew saves on this side of the range, as a fraction of the recommended design's time; 1
-   * where that cannot run.
+   * if that cannot run.
    */
   readonly gain: number;
 }
@@ -166,7 +166,7 @@ export interface Takeover {
 export interface InputSensitivity {
   readonly input: InputFact;
   /**
-   * The values tried, ascending, and at each the best time, the recommended design's time (NaN where it is invalid) and
+   * The values tried, ascending, and at each the best time, the recommended design's time (NaN if it is invalid) and
    * the design that would be recommended there.
    */
   readonly values: readonly number[];
@@ -178,11 +178,11 @@ export interface InputSensitivity {
    * beyond what was tried. A gap between two values tried is not seen.
    */
   readonly holds: readonly [number | null, number | null];
-  /** The design that takes over just beyond each end; `null` where none does. */
+  /** The design that takes over just beyond each end; `null` if none does. */
   readonly below: Takeover | null;
   readonly above: Takeover | null;
   /**
-   * `Serial fraction σ decides: below 0.021 → 16 threads per unit; above 0.12 → 2 threads per unit.`; empty where the
+   * `Serial fraction σ decides: below 0.021 → 16 threads per unit; above 0.12 → 2 threads per unit.`; empty if the
    * advice holds over the whole range.
    */
   readonly sentence: string;
@@ -212,7 +212,7 @@ export interface Robust {
     /** Regret below its fraction cannot be distinguished from none. */
     readonly tieBand: TieBand;
     readonly device: { readonly id: string; readonly name: string };
-    /** The measurements of the device; `null` where there are none. */
+    /** The measurements of the device; `null` if there are none. */
     readonly evidence: DeviceEvidence | null;
   }[];
   /** The smallest worst-case regret first; at most 10. `regret[i]`: time over the best of scenario i, less 1. */
@@ -224,7 +224,7 @@ export interface Robust {
     readonly regret: readonly number[];
     readonly timeMs: readonly number[];
   }[];
-  /** Worst regret where the best of scenario i is used in all; NaN where it is invalid in one. */
+  /** Worst regret where the best of scenario i is used in all; NaN if it is invalid in one. */
   readonly ownBest: readonly number[];
   /** Designs that are valid in all scenarios. */
   readonly common: number;

@@ -46,7 +46,7 @@ export interface ResolvedWorkload {
   readonly fitted?: true;
   /** How a file was read, where a person could expect otherwise. */
   readonly note?: string;
-  /** `null` where the workload has no order, or too many lengths for a preview. */
+  /** `null` if the workload has no order, or too many lengths for a preview. */
   readonly order: WorkloadOrder | null;
 }
 
@@ -60,7 +60,7 @@ export interface WorkloadOrder {
 
 export interface SpaceSize {
   readonly enumerated: number;
-  /** `null` where there are too many designs to look at each. */
+  /** `null` if there are too many designs to look at each. */
   readonly valid: number | null;
   /** Invalid designs by reason, largest first. */
   readonly invalid: readonly { readonly reason: InvalidReason; readonly text: string; readonly count: number }[];
@@ -84,7 +84,7 @@ export interface RunSummary {
   readonly startedAt: string;
   readonly finishedAt: string | null;
   readonly elapsedMs: number;
-  /** The sweep whose designs a run simulates or measures; null where there is none. */
+  /** The sweep whose designs a run simulates or measures; null if there is none. */
   readonly sourceRunId: number | null;
   /** Designs or cases that a run of kind `simulate`, `bench` or `import` was asked for. */
   readonly enumerated: number;
@@ -132,7 +132,7 @@ export interface RunChange {
   readonly problem: number;
 }
 
-/** A field of a study, by its path, with its values as JSON text; empty where there was none. */
+/** A field of a study, by its path, with its values as JSON text; empty if there was none. */
 export interface FieldChange {
   readonly field: string;
   readonly was: string;
@@ -156,7 +156,7 @@ export interface SimulatedTime {
   readonly replications: number;
   /** Every replication, in order. */
   readonly timesMs: readonly number[];
-  /** False where the most replications allowed left the interval wider than asked for. */
+  /** False if the most replications allowed left the interval wider than asked for. */
   readonly precise: boolean;
 }
 
@@ -177,7 +177,7 @@ export interface MeasuredDesignTime {
 export interface SimulatedDesign {
   /** Rank from 1 by simulated mean, among the simulated designs of the run. */
   readonly rank: number;
-  /** True where its interval overlaps that of the first. */
+  /** True if its interval overlaps that of the first. */
   readonly tied: boolean;
   readonly designIndex: number;
   readonly deviceId: string;
@@ -187,7 +187,7 @@ export interface SimulatedDesign {
   readonly simulated: SimulatedTime;
   /** Prediction over simulated mean, less 1. */
   readonly difference: number;
-  /** How the prediction was computed; null where nothing explains it. */
+  /** How the prediction was computed; null if nothing explains it. */
   readonly regime: RegimeInfo | null;
   /** Which units it is for; null on a CPU. */
   readonly order: UnitsOrder | null;
@@ -200,10 +200,10 @@ export interface SimulationTimeline extends DrawnTimeline {
 }
 
 export interface RankRow {
-  /** Rank from 1 by predicted time, among all designs or those of the chosen device; 0 where the design has none. */
+  /** Rank from 1 by predicted time, among all designs or those of the chosen device; 0 if the design has none. */
   readonly rank: number;
   /**
-   * True where the time cannot be distinguished from the best of those that are ranked. Where both this design and
+   * True if the time cannot be distinguished from the best of those that are ranked. Where both this design and
    * their best of the same fidelity were measured or simulated: their intervals overlap (in a list by simulated time:
    * the simulated ones). Otherwise: the prediction is within the tie band of the best (`TieBand`).
    */
@@ -215,7 +215,7 @@ export interface RankRow {
   /** Time at the best fidelity that has been run for it. Fidelities differ from row to row: compare `predictedMs`. */
   readonly timeMs: number;
   readonly fidelity: 'predicted' | 'simulated' | 'measured';
-  /** NaN where the design is invalid. */
+  /** NaN if the design is invalid. */
   readonly predictedMs: number;
   /** How the design takes its work, and whether public measurements of its device and this kind are known. */
   readonly kind: ImplementationKind;
@@ -242,7 +242,7 @@ export interface RankRow {
    * only where devices are compared.
    */
   readonly rangeMs?: readonly [low: number, high: number];
-  /** Predicted time along the block sizes of the space, everything else equal; NaN where invalid. */
+  /** Predicted time along the block sizes of the space, everything else equal; NaN if invalid. */
   readonly alongBlock: Float64Array | null;
 }
 
@@ -257,7 +257,7 @@ export interface ExportRow extends RankRow {
 
 /** A row as the command line prints it. */
 export interface BestRow extends ExportRow {
-  /** How the prediction was computed; null where nothing explains it. */
+  /** How the prediction was computed; null if nothing explains it. */
   readonly regime: RegimeInfo | null;
   /** Which units it is for; null on a CPU. */
   readonly order: UnitsOrder | null;
@@ -267,25 +267,25 @@ export interface BestRow extends ExportRow {
 export interface BestDesigns {
   /** Name of the study. */
   readonly study: string;
-  /** The devices with their measurements; `null` where there are none. */
+  /** The devices with their measurements; `null` if there are none. */
   readonly devices: readonly TimedDevice[];
   /** Relative width of the band in which designs that differ in shape alone cannot be ordered, and its source. */
   readonly tieFraction: number;
   readonly tieBand: TieBand;
   readonly rows: readonly BestRow[];
-  /** How many designs each row stands for; null where equal designs are not grouped. */
+  /** How many designs each row stands for; null if equal designs are not grouped. */
   readonly equal: readonly number[] | null;
   /** The best design of every device that has a valid one: fastest first, ranked among the designs of all. */
   readonly ofDevices: readonly BestRow[];
-  /** The best design of every implementation that has a valid one, within the filter; empty where there is none. */
+  /** The best design of every implementation that has a valid one, within the filter; empty if there is none. */
   readonly ofImplementations: readonly BestRow[];
   /** Invalid designs by reason, largest first. */
   readonly invalid: SpaceSize['invalid'];
-  /** Says that only a part of the designs are predicted; `null` where all are. */
+  /** Says that only a part of the designs are predicted; `null` if all are. */
   readonly partial: string | null;
   /**
    * The design to use, with the number of designs of its device that it was picked of, by which rule, and what its time
-   * is made from; null where none is valid.
+   * is made from; null if none is valid.
    */
   readonly recommended: {
     readonly row: BestRow;
@@ -352,7 +352,7 @@ export interface RankPage {
   readonly tieFraction: number;
   readonly tieBand: TieBand;
   readonly baseline: RankRow | null;
-  /** Place of the design asked for in the sorted list, from 0; null where it is not in it or none was asked for. */
+  /** Place of the design asked for in the sorted list, from 0; null if it is not in it or none was asked for. */
   readonly foundAt: number | null;
 }
 
@@ -374,14 +374,14 @@ export interface LandscapeGrid {
   /** Only launches that the device has, where devices of one kind are looked at: grids, or cores. */
   readonly xValues: readonly string[];
   readonly yValues: readonly string[];
-  /** Row-major (y, x): time ms, NaN where no valid design. */
+  /** Row-major (y, x): time ms, NaN if no valid design. */
   readonly timeMs: Float64Array;
-  /** The best design of a cell, the first of all where none is valid. */
+  /** The best design of a cell, the first of all if none is valid. */
   readonly designIndex: Uint32Array;
-  /** Row-major invalidReason codes; 0 where valid, `NOT_SAVED` where the run has no time of any design of the cell. */
+  /** Row-major invalidReason codes; 0 if valid, `NOT_SAVED` where the run has no time of any design of the cell. */
   readonly invalidReason: Uint8Array;
   readonly waves: Float32Array;
-  /** 1 where a valid design of the cell passes the filter; null where all do. */
+  /** 1 if a valid design of the cell passes the filter; null if all do. */
   readonly passing: Uint8Array | null;
   readonly best: number;
   readonly bestDesign: number;
@@ -396,9 +396,9 @@ export interface LandscapeFacets {
   readonly columns: number;
   readonly rows: number;
   readonly facets: readonly {
-    /** Row-major (y, x): the best time of the cells a pixel covers, ms, to colour it by; NaN where none is valid. */
+    /** Row-major (y, x): the best time of the cells a pixel covers, ms, to colour it by; NaN if none is valid. */
     readonly timeMs: Float32Array;
-    /** 1 where a valid design of the pixel passes the filter; null where all do. */
+    /** 1 if a valid design of the pixel passes the filter; null if all do. */
     readonly passing: Uint8Array | null;
     readonly best: number;
     readonly bestDesign: number;
@@ -433,7 +433,7 @@ export interface Roofline {
 export interface DeviceBest {
   readonly device: Device;
   /**
-   * The device's best design by prediction, or the one design that was asked for; `null` where it is invalid there. Its
+   * The device's best design by prediction, or the one design that was asked for; `null` if it is invalid there. Its
    * time is the predicted one, which all devices have; `simulated` is given besides.
    */
   readonly best: RankRow | null;
@@ -441,13 +441,13 @@ export interface DeviceBest {
   /** Designs of this device tied with its best, and the band of those that differ from it in shape alone. */
   readonly ties: number;
   readonly tieBand: TieBand;
-  /** The measurements of the device; `null` where there are none. */
+  /** The measurements of the device; `null` if there are none. */
   readonly evidence: DeviceEvidence | null;
   readonly breakdown: Breakdown | null;
-  /** Best time per threads per unit on this device, ms (NaN where none valid). */
+  /** Best time per threads per unit on this device, ms (NaN if none valid). */
   readonly byThreadsPerUnit: readonly { readonly threadsPerUnit: number; readonly timeMs: number }[];
   /**
-   * The best design of every implementation that has a valid one on this device, fastest first; empty where the study
+   * The best design of every implementation that has a valid one on this device, fastest first; empty if the study
    * names none. `tied`: within `tieFraction` of the best of the device.
    */
   readonly byImplementation: readonly RankRow[];
@@ -457,11 +457,11 @@ export interface DeviceComparisonResult {
   readonly devices: readonly DeviceBest[];
   /** Width of the band of the fastest device. */
   readonly tieFraction: number;
-  /** timeMs[i][j]: the best design of device i, run on device j (NaN where invalid there). */
+  /** timeMs[i][j]: the best design of device i, run on device j (NaN if invalid there). */
   readonly cross: readonly (readonly number[])[];
   /** Sentences that say why the fastest device wins, largest cause first. */
   readonly reasons: readonly string[];
-  /** Which implementation to write, in sentences; empty where the study names none. */
+  /** Which implementation to write, in sentences; empty if the study names none. */
   readonly choice: readonly string[];
 }
 
@@ -477,8 +477,8 @@ export interface RunDiff {
     readonly rightDesign: string;
   }[];
   /**
-   * Spearman's rank correlation over designs valid in both runs: NaN where these are fewer than two, or all alike in
-   * one of the runs; null where the runs have different spaces.
+   * Spearman's rank correlation over designs valid in both runs: NaN if these are fewer than two, or all alike in
+   * one of the runs; null if the runs have different spaces.
    */
   readonly spearman: number | null;
 }

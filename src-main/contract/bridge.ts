@@ -46,9 +46,9 @@ export interface DesktopBridge {
    * Asks the host for a port to the engine; it arrives as a window message `{ lockstep: 'port' }`. See `connectEngine`.
    */
   readonly connect: () => void;
-  /** Native open dialog; null where the person cancelled. */
+  /** Native open dialog; null if the person cancelled. */
   readonly openStudy: () => Promise<OpenedFile | null>;
-  /** Native save dialog; the path written, or null where the person cancelled. Rejects with a readable message. */
+  /** Native save dialog; the path written, or null if the person cancelled. Rejects with a readable message. */
   readonly saveDocument: (document: ExportDocument) => Promise<string | null>;
   /** Shows the database in the file manager. An absolute path; the file is shown, never opened. */
   readonly showDatabase: (file: string) => void;

@@ -1,7 +1,7 @@
 import type { RunSummary } from './api.ts';
 import { MAX_DESIGNS } from './study.ts';
 
-/** How many designs a sweep for the answer alone keeps, where none is named. */
+/** How many designs a sweep for the answer alone keeps, if none is named. */
 export const BEST_DESIGNS = 10_000;
 
 /** Why a space cannot be predicted whole, and what can be done. */

@@ -9,7 +9,7 @@ const ESCAPE = /\\(?:["\\/bfnrt]|u[0-9a-fA-F]{4})/y;
 /** Our files have at most a tenth of these levels. The reader of values is recursive, and needs a limit. */
 const MAX_LEVELS = 100;
 
-/** The token that begins at `offset`; '' where none does. */
+/** The token that begins at `offset`; '' if none does. */
 function tokenAt(text: string, offset: number): string {
   if (text[offset] !== '"') return matchAt(TOKEN, text, offset);
   let end = offset + 1;

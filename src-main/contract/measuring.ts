@@ -24,10 +24,10 @@ export interface MeasuringTarget {
   readonly id: string;
   readonly backend: BenchBackend;
   readonly available: boolean;
-  /** Name of the device, introduced as software where it is; where there is none, what is missing. */
+  /** Name of the device, introduced as software where it is; if there is none, what is missing. */
   readonly label: string;
   readonly device: MeasuringDevice | null;
-  /** What to do where it is not available; empty where it is. */
+  /** What to do where it is not available; empty if it is. */
   readonly advice: string;
 }
 
@@ -101,7 +101,7 @@ export interface MeasuringProposal extends MeasuringProbe {
 
 /** A probe that the engine ran, or one that a page must run. */
 export type ProbeAnswer =
-  /** `proposal`: null where no launch of the probe gave a time, so that nothing is known. */
+  /** `proposal`: null if no launch of the probe gave a time, so that nothing is known. */
   | { readonly kind: 'done'; readonly proposal: MeasuringProposal | null }
   /** The page runs this plan, and asks again with the times of this round and those before. */
   | { readonly kind: 'round'; readonly plan: BenchPlan };
@@ -125,11 +125,11 @@ export interface TunedDesign {
   readonly runId: number;
   readonly predictedMs: number;
   /**
-   * Includes what ordering the units takes, as predicted. Null where the design could not be measured, or gave a wrong
+   * Includes what ordering the units takes, as predicted. Null if the design could not be measured, or gave a wrong
    * result.
    */
   readonly measuredMs: number | null;
-  /** Why it has no time; null where it has one. */
+  /** Why it has no time; null if it has one. */
   readonly failure: string | null;
 }
 
@@ -143,7 +143,7 @@ export interface TuningStep {
   /** Designs that could not be measured, or gave a wrong result. */
   readonly failed: number;
   /**
-   * The measured design with the least expected time; null where nothing is measured. Times include what ordering the
+   * The measured design with the least expected time; null if nothing is measured. Times include what ordering the
    * units takes, as predicted.
    */
   readonly best: {
@@ -157,7 +157,7 @@ export interface TuningStep {
   /**
    * The fraction by which `best` is expected to be slower than the fastest design of all, or which it exceeds with a
    * chance of one in ten only, whichever is more. It is at least what the last two thirds of the measurements gained.
-   * `null` where nothing is measured.
+   * `null` if nothing is measured.
    */
   readonly expectedRegret: number | null;
   /**
@@ -168,11 +168,11 @@ export interface TuningStep {
   /** The measured designs, in order. */
   readonly history: readonly TunedDesign[];
   /**
-   * Expected best time, ms, of 1, 2, … random ones of the considered designs, by the corrected predictions; empty where
+   * Expected best time, ms, of 1, 2, … random ones of the considered designs, by the corrected predictions; empty if
    * nothing is measured.
    */
   readonly randomMs: readonly number[];
-  /** Empty where all designs are measured. */
+  /** Empty if all designs are measured. */
   readonly next: readonly number[];
 }
 
@@ -189,7 +189,7 @@ export interface MeasuredTime {
   readonly timesMs: readonly number[];
   readonly warmUpMs: readonly number[];
   readonly outliers: number;
-  /** Relative change from the first repeats to the last where the trend is significant; null where there is none. */
+  /** Relative change from the first repeats to the last where the trend is significant; null if there is none. */
   readonly driftFraction: number | null;
   readonly clockMhz: number | null;
 }
@@ -204,14 +204,14 @@ export interface MeasuredCase {
   readonly designIndex: number | null;
   readonly design: Design | null;
   readonly predictedMs: number | null;
-  /** Null where the case failed, has values alone, or waits for being measured. */
+  /** Null if the case failed, has values alone, or waits for being measured. */
   readonly measured: MeasuredTime | null;
-  /** Against the CPU's result; null where it was not checked. */
+  /** Against the CPU's result; null if it was not checked. */
   readonly correct: boolean | null;
   /** Digest of the result, where designs were compared by one. */
   readonly digest?: string;
   readonly failure: string | null;
-  /** Clocks, power, temperature while it was measured; absent where nothing was read. */
+  /** Clocks, power, temperature while it was measured; absent if nothing was read. */
   readonly conditions?: Conditions;
   readonly registersPerThread: number | null;
   readonly values: Readonly<Record<string, number | readonly number[]>>;
@@ -278,7 +278,7 @@ export interface MeasuringComparison {
   readonly medianError: number;
   readonly p95Error: number;
   readonly unscaledMedianError: number;
-  /** NaN where all predictions or all measurements are equal. */
+  /** NaN if all predictions or all measurements are equal. */
   readonly spearman: number;
   readonly kendall: number;
   /** 95 % intervals by resampling the designs; null with too few of them. */
@@ -294,7 +294,7 @@ export interface MeasuringComparison {
   readonly axes: readonly {
     readonly axis: string;
     /**
-     * Share of the residuals' variance that this axis alone explains beyond chance, 0…1; NaN where it cannot be
+     * Share of the residuals' variance that this axis alone explains beyond chance, 0…1; NaN if it cannot be
      * determined.
      */
     readonly explained: number;
@@ -339,9 +339,9 @@ export interface RunsComparison {
     /** Against the first run; null for that run, and where either did not measure the design. */
     readonly against: readonly (TimeRatio | null)[];
   }[];
-  /** cross[i][j]: the fastest design of run i as measured in run j, ms; null where it was not. */
+  /** cross[i][j]: the fastest design of run i as measured in run j, ms; null if it was not. */
   readonly cross: readonly (readonly (number | null)[])[];
-  /** The design that is at worst closest to the fastest of each run; null where none was measured in all. */
+  /** The design that is at worst closest to the fastest of each run; null if none was measured in all. */
   readonly oneForAll: {
     readonly design: number;
     /** Time over the fastest of the run, ≥ 1. */ readonly worst: number;

@@ -17,7 +17,7 @@ export interface NewStudy {
 }
 
 /**
- * A study that predicts at once: a kernel of usual values, marked assumed where nothing is known, one device and the
+ * A study that predicts at once: a kernel of usual values, marked assumed if nothing is known, one device and the
  * usual axes.
  */
 export function newStudy({

@@ -10,7 +10,7 @@ export function roughDuration(ms: number): string {
 }
 
 /**
- * What a proposal reduces: `All would take about 20 min. Measuring 5,400 of 20,000 units … .` Empty where it reduces
+ * What a proposal reduces: `All would take about 20 min. Measuring 5,400 of 20,000 units … .` Empty if it reduces
  * nothing.
  */
 export function reducedText({ units, ofUnits, repeats, ofRepeats, estimateMs, fullMs }: MeasuringProposal): string {

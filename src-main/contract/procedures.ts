@@ -166,7 +166,7 @@ const measuringInput = {
   /**
    * Which designs, among those that the target can run: the best by prediction; drawn at random over the valid ones
    * (seeded by the study); spread evenly over the ranking from best to worst; or those named in `designs`, which fail
-   * where the target cannot run them.
+   * if the target cannot run them.
    */
   choose: v.optional(v.picklist(['best', 'random', 'spread', 'named']), 'best'),
   count: v.optional(whole(1, 10_000), 20),
@@ -210,7 +210,7 @@ const ownProgram = v.optional(
 const ownKernel = v.optional(v.strictObject({ file: v.pipe(v.string(), v.minLength(1), v.maxLength(4096)) }));
 
 const maxThreads = v.optional(v.nullable(whole(1, 2 ** 31)), null);
-/** What the page knows about its own GPU, for the target `webgpu-page` only; `null` where no bound is known. */
+/** What the page knows about its own GPU, for the target `webgpu-page` only; `null` if no bound is known. */
 const pageLimits = v.optional(
   v.strictObject({
     threadsPerUnit: maxThreads,
@@ -243,7 +243,7 @@ const MAX_LENGTHS = 2 ** 25;
 
 const advice = {
   /**
-   * The recommendation for a device of a study on screen or of a saved run; for the fastest device where none is named.
+   * The recommendation for a device of a study on screen or of a saved run; for the fastest device if none is named.
    * For a study all designs of the devices are predicted, or with `coarse` a few hundred of each; for a run its own
    * predictions count. A newer call of the same `client` replaces an older one, which fails with `cancelled`.
    * `baseline`: the design to compare with, in the study's space; a plain one without it. `design`: the design to
@@ -274,7 +274,7 @@ const advice = {
   ).returns<Sensitivity>(),
   /**
    * The recommendation where some inputs are unknown: the design with the least expected regret under draws of their
-   * laws, and which input is worth knowing. It is for the fastest device where none is named. `designs` are listed too.
+   * laws, and which input is worth knowing. It is for the fastest device if none is named. `designs` are listed too.
    */
   'advice.uncertainty': procedure(
     v.strictObject({ ...advisedInput, designs: v.optional(v.pipe(v.array(index), v.maxLength(64)), []) }),
@@ -363,7 +363,7 @@ const others = {
   ).returns<TableSummary | null>(),
   /**
    * Imports a file of lengths (CSV, edge list, Matrix Market, NPY, NPZ, Parquet, each also as gzip); afterwards
-   * `lengths` is a workload that names it. `columns` says what the columns of a table are. `units` is null where the
+   * `lengths` is a workload that names it. `columns` says what the columns of a table are. `units` is null if the
    * file gives only proportions. `note` says what was read, where a person could expect something else.
    */
   'workload.upload': procedure(
@@ -647,7 +647,7 @@ const others = {
     }),
   ).returns<ImportedFile>(),
   /**
-   * What `import.file` needs from a person before it can find designs of a sweep in a file; null where it needs
+   * What `import.file` needs from a person before it can find designs of a sweep in a file; null if it needs
    * nothing.
    */
   'import.inspect': procedure(
@@ -849,7 +849,7 @@ export type ProcedureOutput<Name extends ProcedureName> = Procedures[Name]['outp
 export interface Events {
   'run.progress': RunProgress;
   'run.finished': RunSummary;
-  /** To the page that measures this run: it answers with `bench.record`, without records where it has none. */
+  /** To the page that measures this run: it answers with `bench.record`, without records if it has none. */
   'bench.ping': { readonly runId: number };
   /** Something in the store changed (maybe in another window or process): read again what you show. */
   'store.changed': { readonly what: 'studies' | 'runs' | 'devices' | 'settings' | 'all' };

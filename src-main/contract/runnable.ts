@@ -20,7 +20,7 @@ export interface RunnableDesigns {
   readonly designs: number;
   /** The designs that the target can run. */
   readonly runnable: number;
-  /** What keeps it from running the others; empty where it can run all. */
+  /** What keeps it from running the others; empty if it can run all. */
   readonly limits: readonly TargetLimit[];
 }
 
@@ -66,7 +66,7 @@ function needText({ quantity, atMost }: TargetLimit): string {
   }
 }
 
-/** `of 840 designs 420 need more than 2 cores: left out`. Empty where none was left out. */
+/** `of 840 designs 420 need more than 2 cores: left out`. Empty if none was left out. */
 export function leftOutText({ designs, runnable, limits }: RunnableDesigns): string {
   if (runnable === designs) return '';
   const needs = limits.map(needText);

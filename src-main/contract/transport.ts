@@ -415,7 +415,7 @@ function pageToken({ location, history, localStorage }: PageLike): string | null
 
 /**
  * Connects a page to its engine, whichever host shows it: by a MessagePort in the desktop app, by a WebSocket in a
- * browser. Call again after `engine.lost` for a new connection. Fails where nothing answers within `timeoutMs`.
+ * browser. Call again after `engine.lost` for a new connection. Fails if nothing answers within `timeoutMs`.
  */
 export function connectEngine(page: PageLike, timeoutMs = 15_000): Promise<Result<Client>> {
   const { promise, resolve } = Promise.withResolvers<Result<Client>>();

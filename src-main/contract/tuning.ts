@@ -23,7 +23,7 @@ export function failureReasons({ history }: Pick<TuningStep, 'history'>): readon
 /** Below this rank correlation with the measured times, a prediction is said to be of little help. */
 const LITTLE_SKILL = 0.2;
 
-/** What the measurements say about the prediction; empty where they agree, or say nothing yet. */
+/** What the measurements say about the prediction; empty if they agree, or say nothing yet. */
 export function skillText({ skill, measured }: Pick<TuningStep, 'skill' | 'measured'>): string {
   if (skill === null || skill >= LITTLE_SKILL) return '';
   const says = skill < -LITTLE_SKILL ? 'contradicts' : 'does not follow';

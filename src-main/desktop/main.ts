@@ -160,7 +160,7 @@ function deliverFiles(): void {
 
 // --- messages of the pages -----------------------------------------------------------------------------------------
 
-/** The window of a message's sender; null where it is no top frame of our pages. Such messages are not answered. */
+/** The window of a message's sender; null if it is no top frame of our pages. Such messages are not answered. */
 function senderWindow(event: IpcMainEvent | IpcMainInvokeEvent): BrowserWindow | null {
   const frame: WebFrameMain | null = event.senderFrame;
   if (!frame || frame !== event.sender.mainFrame || !isPageUrl(frame.url)) return null;

@@ -8,7 +8,7 @@ import { inTemporaryFolder } from '../services/app/temporary-folder.ts';
 const PARTITION = 'print';
 
 /**
- * A page as a PDF, printed by a window that is never shown and reaches no other page. Throws where it cannot be
+ * A page as a PDF, printed by a window that is never shown and reaches no other page. Throws if it cannot be
  * printed.
  */
 export async function printedPage(html: string): Promise<Uint8Array> {

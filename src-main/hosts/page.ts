@@ -50,7 +50,7 @@ export interface PageFile {
 }
 
 /**
- * The file of a URL's path, or null where the renderer has none. Only regular files below the folder, of known types;
+ * The file of a URL's path, or null if the renderer has none. Only regular files below the folder, of known types;
  * a link that leads out of the folder is no file.
  */
 export async function pageFile(rendererFolder: string, urlPath: string): Promise<PageFile | null> {

@@ -17,7 +17,7 @@ const run = (command: string, ...args: string[]) => void execFileSync(command, a
 const read = (command: string, ...args: string[]) => execFileSync(command, args, { encoding: 'utf8' }).trim();
 const say = (line: string) => void process.stdout.write(`${line}\n`);
 
-/** The folder of the official Electron runtime, downloaded where it is not there yet; `null` where that fails. */
+/** The folder of the official Electron runtime, downloaded where it is not there yet; `null` if that fails. */
 function electronRuntime(): string | null {
   const folder = resolve('node_modules/electron');
   if (existsSync(folder) && !existsSync(join(folder, 'path.txt')))

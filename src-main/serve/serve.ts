@@ -32,7 +32,7 @@ export interface ServeOptions {
   readonly rendererFolder: string;
   /** 0 for any free port. Where the port is taken, a free one is used. */
   readonly port: number;
-  /** At least 16 characters of [A-Za-z0-9_-]; random where left out. */
+  /** At least 16 characters of [A-Za-z0-9_-]; random if left out. */
   readonly token?: string;
   /** What all pages together may have sent of messages that are not complete; left out: two of the largest messages. */
   readonly maxIncompleteBytes?: number;

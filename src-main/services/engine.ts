@@ -57,7 +57,7 @@ export interface Engine {
   /** `call` for a name and an input from a page, whose types are unknown. */
   dispatch(name: string, input: unknown, gone?: AbortSignal): Promise<Result<unknown>>;
   subscribe(listener: (event: EventName, payload: unknown) => void): () => void;
-  /** Says which Redis was silent; null where it was not. */
+  /** Says which Redis was silent; null if it was not. */
   close(): Promise<string | null>;
 }
 

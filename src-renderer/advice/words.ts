@@ -6,7 +6,7 @@ import type { Term } from '../../src-workers/domain/terms.ts';
 import { NBSP, change, count, counted, factor, plain, timeRange, timeText, percent } from '../format/numbers.ts';
 import { ORIGIN_NAMES } from '../format/origins.ts';
 
-/** Words for how units are balanced: `dynamic fetch`, `4 quantile buckets`; empty where they are not. */
+/** Words for how units are balanced: `dynamic fetch`, `4 quantile buckets`; empty if they are not. */
 export function balancingWords(text: string): string {
   const parsed = parseBalancing(text);
   if (!parsed.ok) return text;

@@ -7,7 +7,7 @@ export type Box = readonly [fromX: number, toX: number, fromY: number, toY: numb
 interface BoxStyle {
   /** A colour, or a gradient of ECharts. */
   readonly fill: string | object;
-  /** 0…1; 1 where not given. */
+  /** 0…1; 1 if not given. */
   readonly opacity?: number;
 }
 interface BoxesInput {

@@ -8,7 +8,7 @@ import { ramp } from '../views/landscape/colour.ts';
 export interface LaunchSurface {
   readonly blocks: readonly number[];
   readonly threadsPerBlock: readonly number[];
-  /** Row by row of `blocks`; NaN where it is not known. */
+  /** Row by row of `blocks`; NaN if it is not known. */
   readonly values: ArrayLike<number>;
 }
 export interface LaunchMaps {

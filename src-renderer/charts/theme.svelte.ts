@@ -21,7 +21,7 @@ export interface ChartTheme {
   readonly part: (id: string) => string;
   readonly font: string;
   readonly mono: string;
-  /** Chart updates: 0 where motion is unwanted. */
+  /** Chart updates: 0 if motion is unwanted. */
   readonly animationMs: number;
 }
 

@@ -21,7 +21,7 @@ export async function saveText(fileName: string, mediaType: string, text: string
 
 /**
  * Saves a document as `saveText` does. One in several parts is a download in the desktop window too: a browser keeps
- * large blobs on disk, and some texts are longer than a string can be. Throws where a part cannot be had.
+ * large blobs on disk, and some texts are longer than a string can be. Throws if a part cannot be had.
  */
 export async function saveDocument(engine: Engine, document: ExportDocument): Promise<string | null> {
   const { fileName, mediaType, text } = document;

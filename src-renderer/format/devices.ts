@@ -10,13 +10,13 @@ export const VENDOR_NAMES: Readonly<Record<GpuVendor, string>> = {
   other: 'Other',
 };
 
-/** The device of an id, or the part of one that it asks for; undefined where there is none. */
+/** The device of an id, or the part of one that it asks for; undefined if there is none. */
 export function deviceOf<D extends Device>(devices: readonly D[], id: string): D | undefined {
   const found = deviceById(devices, id);
   return found?.ok ? found.value : undefined;
 }
 
-/** What programmers call a device's architecture: `9.0`, `gfx90a`; an en dash where there is no such name. */
+/** What programmers call a device's architecture: `9.0`, `gfx90a`; an en dash if there is no such name. */
 export function computeName(device: GpuDevice): string {
   switch (device.occupancy.family) {
     case 'nvidia':

@@ -15,7 +15,7 @@ export function limitWord(code: LimitingFactor, term: Term): string {
   }
 }
 
-/** Everything that limits a design's residency; '' where nothing of the device does. */
+/** Everything that limits a design's residency; '' if nothing of the device does. */
 export function limitWords(codes: readonly string[], term: Term): string {
   return LIMITING_FACTORS.filter(({ code }) => codes.includes(code))
     .map(({ code }) => limitWord(code, term))

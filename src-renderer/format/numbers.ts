@@ -68,7 +68,7 @@ export function change(value: number, reference: number, decimals = 1): string {
   return signed(percent, Math.abs(percent) < 999.95 ? decimals : 0);
 }
 
-/** `+1.2`, `−3.4`, `±0.0`; an en dash where not finite. */
+/** `+1.2`, `−3.4`, `±0.0`; an en dash if not finite. */
 export function signed(value: number, decimals = 1): string {
   if (!Number.isFinite(value)) return '–';
   const text = fixed(Math.abs(value), decimals);
@@ -125,7 +125,7 @@ export function counted(value: number, one: string, many = `${one}s`): string {
   return `${count(value)} ${value === 1 ? one : many}`;
 }
 
-/** Reads a number that a person types: `1,024`, `0.05`, `1/21`, `2^20`, `1e-6`, `−3`. `null` where it is none. */
+/** Reads a number that a person types: `1,024`, `0.05`, `1/21`, `2^20`, `1e-6`, `−3`. `null` if it is none. */
 export function parseNumber(text: string): number | null {
   const tidy = text
     .trim()
@@ -154,7 +154,7 @@ export function memorySize(value: number): string {
 
 /**
  * Reads a memory size as data sheets write it, bytes: `64 KiB`, `50 MB`, `1.5M`, `65,536`. KB and MB are 1,024 and
- * 1,048,576 bytes, as they are meant there. `null` where it is no size.
+ * 1,048,576 bytes, as they are meant there. `null` if it is no size.
  */
 export function parseMemorySize(text: string): number | null {
   const [, size, prefix = ''] = /^(.*?)(?:([kmgt])(?:i?b)?|b|bytes?)?$/is.exec(text.trim())!;

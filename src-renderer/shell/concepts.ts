@@ -21,7 +21,7 @@ export interface Concept {
 
 /**
  * Fields of a study, pages of the Models view, terms of the glossary, and the history of runs.
- * @param axes of the open study; null where none is
+ * @param axes of the open study; null if none is
  */
 export function concepts(say: Term, axes: Study['axes'] | null): readonly Concept[] {
   return [

@@ -5,12 +5,12 @@ import type { Result } from '../../src-workers/domain/result.ts';
 import { asOwn } from '../views/study/edit.ts';
 import type { App } from '../state/app.svelte.ts';
 
-/** Opens a new study; false where it could not be saved. */
+/** Opens a new study; false if it could not be saved. */
 export async function createStudy(app: App): Promise<boolean> {
   return (await openSaved(app, await app.engine.call('studies.save', { study: newStudy() }))) !== null;
 }
 
-/** Opens what was saved; null where it could not be. */
+/** Opens what was saved; null if it could not be. */
 async function openSaved(app: App, saved: Result<StudyRecord>): Promise<number | null> {
   if (!saved.ok) {
     app.report(saved.error);

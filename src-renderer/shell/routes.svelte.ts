@@ -20,7 +20,7 @@ export function viewComponent(id: ViewId): Component | undefined {
   return loaded[id];
 }
 
-/** Loads a view; rejects where its file cannot be had, as when the program is gone. May be tried again. */
+/** Loads a view; rejects if its file cannot be had, as when the program is gone. May be tried again. */
 export async function loadView(id: ViewId): Promise<void> {
   if (loaded[id]) return;
   const { default: component } = await LOADERS[id]();

@@ -274,7 +274,7 @@ export class Advice {
   }
 }
 
-/** The answer, with the last answer's maps where it has none and these belong to the same device and designs. */
+/** The answer, with the last answer's maps if it has none and these belong to the same device and designs. */
 function withMaps(answer: Recommendation, last: Recommendation | null): Recommendation {
   const { device, landscape } = answer;
   const fits =

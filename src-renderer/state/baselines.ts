@@ -14,7 +14,7 @@ export function readBaselines(value: unknown): StoredBaselines | null {
   return { enumerated, designs: designs.filter((design): design is number => typeof design === 'number') };
 }
 
-/** The design pinned on a device, by its place in the space; `null` where there is none, or the space has changed. */
+/** The design pinned on a device, by its place in the space; `null` if there is none, or the space has changed. */
 export function pinnedOn(
   stored: StoredBaselines | null,
   designs: number,

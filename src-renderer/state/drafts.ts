@@ -20,7 +20,7 @@ export function dropDraft(drafts: Drafts, id: number): void {
   drafts.removeItem(keyOf(id));
 }
 
-/** The edit of a study that was not saved; null where there is none, or the study has changed since. */
+/** The edit of a study that was not saved; null if there is none, or the study has changed since. */
 export function draftOf(drafts: Drafts, { id, study }: Pick<StudyRecord, 'id' | 'study'>): Study | null {
   const text = drafts.getItem(keyOf(id));
   if (text === null) return null;

@@ -99,7 +99,7 @@ export class Location {
     });
   }
 
-  /** What such an address called the view, where there is none of that name. */
+  /** What such an address called the view, if there is none of that name. */
   get unknownView(): string | null {
     return this.#unknownView;
   }

@@ -115,7 +115,7 @@ export interface PickedDesign {
   readonly gridBlocks: number;
 }
 
-/** Keeps the one of all designs up to a time that the rule of the pick comes to; null where there is none. */
+/** Keeps the one of all designs up to a time that the rule of the pick comes to; null if there is none. */
 export function keepPick(axes: SpaceAxes, limitMs: number): Kept & { picked(): PickedDesign | null } {
   const columns = allocateChunk(0, 2);
   let held = 0;
@@ -188,7 +188,7 @@ function* lawFamilies(counts: readonly number[], { first, count }: DesignRange):
 }
 
 /**
- * The shortest time that any design of each part can have, ms; Infinity where none can run.
+ * The shortest time that any design of each part can have, ms; Infinity if none can run.
  * @param parts in the order of the space: several may be of one law family, with the same block sizes and caps
  */
 export function shortestOfParts(predictor: Predictor, parts: readonly DesignRange[]): Float64Array {

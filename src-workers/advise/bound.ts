@@ -38,10 +38,10 @@ interface Bounds {
   /**
    * The shortest time that a design can have, ms. No lane waits for another, all multiprocessors do the same work, and
    * each always holds as many work groups as it can; or the longest unit alone takes longer. It needs no law of depths.
-   * NaN where a design is invalid, 0 on a CPU.
+   * NaN if a design is invalid, 0 on a CPU.
    */
   shortest(design: number): number;
-  /** Why the design asked for last cannot run, as in columns; 0 where it can. */
+  /** Why the design asked for last cannot run, as in columns; 0 if it can. */
   invalidReason(): number;
   /** The shortest time of a valid design including what lanes lose by waiting, which takes the law of depths. */
   withLoss(design: number): number;
@@ -69,8 +69,8 @@ export function boundsOf(predictor: Predictor): Bounds {
 type BusyCycles = (own: Predictor, candidate: Candidate, device: GpuDevice) => number;
 
 /**
- * The shortest time of all launches at the other positions, ms, as in `Bounds.shortest`; Infinity where none can run.
- * The position of the launch does not matter. It is 0 where launches have nothing in common: on a CPU, and for mixed
+ * The shortest time of all launches at the other positions, ms, as in `Bounds.shortest`; Infinity if none can run.
+ * The position of the launch does not matter. It is 0 if launches have nothing in common: on a CPU, and for mixed
  * designs.
  */
 export function shortestOfFamily(predictor: Predictor, positions: Int32Array, candidate: Candidate): number {

@@ -10,9 +10,9 @@ export interface BestMaps {
   /** Block sizes, or groups of neighbouring ones. */
   readonly columns: number;
   readonly maps: readonly {
-    /** Row-major: the best time over all other axes, ms; NaN where no design is valid. */
+    /** Row-major: the best time over all other axes, ms; NaN if no design is valid. */
     readonly timeMs: Float32Array;
-    /** The fastest design of the map, and its time; −1 and NaN where none is valid. */
+    /** The fastest design of the map, and its time; −1 and NaN if none is valid. */
     readonly best: number;
     readonly bestMs: number;
   }[];
@@ -55,7 +55,7 @@ export function cellsOf(counts: readonly number[]): (design: number) => number {
 
 /**
  * Reduces designs to the fastest of each cell.
- * @param timeMs of each design; NaN where one is invalid
+ * @param timeMs of each design; NaN if one is invalid
  */
 export function cellBests(
   counts: readonly number[],
@@ -80,7 +80,7 @@ export function cellBests(
 
 /**
  * The maps of all parts together.
- * @param examined positions of the launches and block sizes that represent the others; `null` where all were predicted.
+ * @param examined positions of the launches and block sizes that represent the others; `null` if all were predicted.
  * A cell without a predicted design gets the time of the nearest design.
  */
 export function bestMaps(

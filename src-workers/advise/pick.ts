@@ -23,7 +23,7 @@ export function blockOddity(blockThreads: number): number {
   return blockThreads % 64 === 0 ? 2 : 3;
 }
 
-/** 0 where units stay as they are; 1 where lanes fetch, without a pass before the launch; 2 where units are ordered. */
+/** 0 if units stay as they are; 1 if lanes fetch, without a pass before the launch; 2 if units are ordered. */
 function balancingWork(text: string): number {
   switch (unwrap(parseBalancing(text)).kind) {
     case 'none':
@@ -43,7 +43,7 @@ export interface DesignFigures {
   gridBlocks(design: number): number;
 }
 
-/** Compares two designs by the rule, then by time and index; below 0 where `a` comes first. */
+/** Compares two designs by the rule, then by time and index; below 0 if `a` comes first. */
 export function simplerFirst(axes: SpaceAxes, { timeMs, gridBlocks }: DesignFigures): (a: number, b: number) => number {
   const counts = axisCounts(axes);
   const strides = counts.map((_, axis) => counts.slice(axis + 1).reduce((product, count) => product * count, 1));

@@ -12,9 +12,9 @@ const smallest = (distances: readonly number[]): number => distances.indexOf(Mat
 /**
  * The design one would write first on a device. It has one thread per unit as far as the space allows, no balancing and
  * no cap, and blocks of about 256 threads, launched to cover all units or else to fill the device once. On a CPU it has
- * even rows over all cores. `null` where no such design is valid.
+ * even rows over all cores. `null` if no such design is valid.
  * @param device position on the device axis
- * @param waves of blocks that a design takes; NaN where it is invalid
+ * @param waves of blocks that a design takes; NaN if it is invalid
  */
 export function plainDesign(axes: SpaceAxes, device: number, waves: (design: number) => number): number | null {
   const counts = axisCounts(axes);

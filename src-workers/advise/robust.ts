@@ -6,7 +6,7 @@ import { axisCounts, encode } from '../space/axes.ts';
 export interface Scenario {
   /** The axes of one device. */
   readonly axes: SpaceAxes;
-  /** Times by design of these axes, ms; NaN where one is invalid. */
+  /** Times by design of these axes, ms; NaN if one is invalid. */
   readonly timeMs: Float64Array;
 }
 
@@ -20,12 +20,12 @@ export interface CommonDesign {
 }
 
 export interface LeastRegret {
-  /** The fastest time of each scenario, ms, and its design; NaN and −1 where none is valid. */
+  /** The fastest time of each scenario, ms, and its design; NaN and −1 if none is valid. */
   readonly bestMs: readonly number[];
   readonly best: readonly number[];
   /** The smallest worst-case regret first, then the smallest mean. */
   readonly designs: readonly CommonDesign[];
-  /** Worst regret of each scenario's best design in all; NaN where it is invalid or missing in one. */
+  /** Worst regret of each scenario's best design in all; NaN if it is invalid or missing in one. */
   readonly ownBest: readonly number[];
   /** Designs valid in all scenarios. */
   readonly common: number;

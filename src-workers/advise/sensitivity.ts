@@ -14,7 +14,7 @@ import { timesOf } from './survey.ts';
 export interface InputTrial {
   /** The best time at each tried value. */
   readonly bestMs: readonly number[];
-  /** NaN where the recommended design is invalid. */
+  /** NaN if the recommended design is invalid. */
   readonly recommendedMs: readonly number[];
   /** The design that the rule picks there. */
   readonly picked: readonly number[];
@@ -42,7 +42,7 @@ export interface TrialOptions {
   readonly ties: TieTable;
   /** The best of every group at the present value (`Survey`). */
   readonly near: Uint32Array;
-  /** The answer at the present value; `null` where the recommended design is not among the tied ones there. */
+  /** The answer at the present value; `null` if the recommended design is not among the tied ones there. */
   readonly known: Best | null;
 }
 
@@ -145,7 +145,7 @@ export function tryInput(predictorAt: (value: number) => Predictor, options: Tri
 
 const smaller = (least: number, time: number): number => (time < least ? time : least);
 
-/** 1 where the recommended design cannot run. */
+/** 1 if the recommended design cannot run. */
 function gainOf({ bestMs, recommendedMs }: Best): number {
   return Number.isNaN(recommendedMs) ? 1 : 1 - bestMs / recommendedMs;
 }

@@ -50,7 +50,7 @@ function predictDesigns(predictor: Predictor, designs: Uint32Array): PredictionC
   return columns;
 }
 
-/** Waves of blocks that a design takes; NaN where it is invalid. */
+/** Waves of blocks that a design takes; NaN if it is invalid. */
 export function wavesOf(predictor: Predictor, design: number): number {
   const positions = new Int32Array(predictor.counts.length);
   decodeInto(positions, predictor.counts, design);
@@ -60,7 +60,7 @@ export function wavesOf(predictor: Predictor, design: number): number {
   return invalid === 0 ? wavesOn(device, gridBlocks, shape.residentBlocks) : NaN;
 }
 
-/** Times of a list of designs, ms; NaN where one is invalid. */
+/** Times of a list of designs, ms; NaN if one is invalid. */
 export function timesOf(predictor: Predictor, designs: Uint32Array): Float64Array {
   return predictDesigns(predictor, designs).timeMs;
 }

@@ -41,7 +41,7 @@ export interface MeasuredDesign {
   readonly designIndex: number;
   /** Median, ms. */
   readonly timeMs: number;
-  /** Half width of its 95 % interval, ms; `null` where it is not known. */
+  /** Half width of its 95 % interval, ms; `null` if it is not known. */
   readonly halfWidthMs: number | null;
 }
 
@@ -71,8 +71,8 @@ const SPREAD = 0.05;
  * the plan. Takes about a second.
  *
  * @param deviceAt position of the device on the plan's device axis; all designs are of it
- * @returns `unsupported` for a CPU; `conflict` where a design is invalid, or the measurements are not of this plan;
- *   `bad-input` where there are too few designs, or one is of another device or has no time
+ * @returns `unsupported` for a CPU; `conflict` if a design is invalid, or the measurements are not of this plan;
+ *   `bad-input` if there are too few designs, or one is of another device or has no time
  */
 export function calibrateFromDesigns(
   plan: SweepPlan,
@@ -179,7 +179,7 @@ export function calibratedPlan(plan: SweepPlan, deviceId: string, parameters: Ca
 /**
  * What a measurement of designs is predicted to find: kernel times without ordering the units, with the overhead of a
  * launch, ms.
- * @returns `conflict` where a design is invalid
+ * @returns `conflict` if a design is invalid
  */
 export function predictMeasured(
   plan: SweepPlan,

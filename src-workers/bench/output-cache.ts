@@ -21,7 +21,7 @@ export interface CacheEntry {
  * and the file's digest. A file that has changed since is made again. Several processes may use one cache.
  *
  * Fails with `unsupported` and the tool's first error where it ends with another exit code than 0, or makes no file,
- * with `storage` where the cache cannot be written, and as `make` fails.
+ * with `storage` if the cache cannot be written, and as `make` fails.
  *
  * @param file its name
  * @param parts all that the output depends on
@@ -122,7 +122,7 @@ export async function pruneCache(
   }
 }
 
-/** What the tool said, or null where there is no sound entry. */
+/** What the tool said, or null if there is no sound entry. */
 async function readEntry(folder: string, file: string): Promise<string | null> {
   try {
     const entry: unknown = JSON.parse(await readFile(join(folder, ENTRY), 'utf8'));

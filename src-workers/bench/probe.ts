@@ -48,7 +48,7 @@ export function isProbeEnough(records: readonly TimedRecord[]): boolean {
   return records.some(({ record }) => record.type === 'sample' && !record.warmUp);
 }
 
-/** Times of a round; null where none of its designs was timed. `atMs` counts from the start of the program. */
+/** Times of a round; null if none of its designs was timed. `atMs` counts from the start of the program. */
 export function probeTimes(units: number, records: readonly TimedRecord[]): ProbeTimes | null {
   let startMs = 0;
   let lastMs = 0;
@@ -97,7 +97,7 @@ export function probeTimes(units: number, records: readonly TimedRecord[]): Prob
 }
 
 /**
- * Units of the next round; null where the rounds so far are enough.
+ * Units of the next round; null if the rounds so far are enough.
  * @param parts whether the target can run a part of the units
  */
 export function nextProbeUnits(rounds: readonly ProbeTimes[], allUnits: number, parts: boolean): number | null {

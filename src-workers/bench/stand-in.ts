@@ -83,7 +83,7 @@ function inPasses(mean: number): { readonly each: number; readonly rate: number 
   return { each, rate: Math.round(Math.max(0, mean - each) * 2 ** 22) * 2 ** 10 };
 }
 
-/** Exchanges of a pass: half of what cooperation costs, one in each step at most. None where units are dealt. */
+/** Exchanges of a pass: half of what cooperation costs, one in each step at most. None if units are dealt. */
 function exchangesOf({ sharing, instructionsPerIteration, cooperationCost }: UnitLoopProfile, u: number): number {
   if (sharing === 'deal') return 0;
   const steps = Math.log2(u);

@@ -25,7 +25,7 @@ export function pathFolders(environment: Readonly<Record<string, string | undefi
   return (environment['PATH'] ?? '').split(delimiter).filter((folder) => folder !== '');
 }
 
-/** The first program of one of these names in the first folder that has one; `null` where there is none. */
+/** The first program of one of these names in the first folder that has one; `null` if there is none. */
 export async function findProgram(names: readonly string[], folders: readonly string[]): Promise<string | null> {
   for (const folder of folders)
     for (const name of names) if (await isProgram(join(folder, name))) return join(folder, name);
@@ -72,8 +72,8 @@ export const MAX_OUTPUT_CHARACTERS = 4_000_000;
 /**
  * Runs a tool to its end: no shell, and at its end, at the time limit, a cancel, or when this process is killed, the
  * tool goes with all processes that it started.
- * An exit code other than 0 is no failure here. Fails with `not-found` where there is no such program, `unsupported`
- * where it takes too long, `cancelled`.
+ * An exit code other than 0 is no failure here. Fails with `not-found` if there is no such program, `unsupported`
+ * if it takes too long, `cancelled`.
  */
 export function runTool(program: string, args: readonly string[], options: ToolOptions): Promise<Result<ToolRun>> {
   const { timeLimitMs, signal } = options;

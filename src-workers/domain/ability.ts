@@ -23,7 +23,7 @@ export interface Ability {
   readonly tiles: boolean;
 }
 
-/** @param device as it answered; null where it was not queried or did not answer */
+/** @param device as it answered; null if it was not queried or did not answer */
 export function abilityOf(backend: BenchBackend, device: MeasuringDevice | null): Ability {
   const stated = (name: string): number | null => {
     const value = device?.properties[name];

@@ -96,7 +96,7 @@ export interface UnitLoopWorkload {
   readonly profile: AnyUnitLoopProfile;
   /**
    * Bytes that a CPU moves instead of running the loop, since its prediction counts nothing else. Where a plan for a
-   * CPU has lengths of bundles of units, or of a part of them, they are those of one entry. `null` where unknown, as in
+   * CPU has lengths of bundles of units, or of a part of them, they are those of one entry. `null` if unknown, as in
    * a plan of an older version.
    */
   readonly traffic: UnitTraffic | null;
@@ -241,7 +241,7 @@ export interface PlanLine {
   readonly plan: Omit<BenchPlan, 'workload'> & {
     readonly workload: (Omit<UnitLoopWorkload, 'lengths'> & { readonly units: number }) | null;
   };
-  /** SHA-256 of the lengths as little-endian 32-bit integers, hexadecimal; `null` where the plan has none. */
+  /** SHA-256 of the lengths as little-endian 32-bit integers, hexadecimal; `null` if the plan has none. */
   readonly lengthsDigest: string | null;
   readonly source: PlanSource | null;
 }
@@ -261,7 +261,7 @@ export interface MeasuringDevice {
   readonly multiprocessors: number | null;
   readonly clockMhz: number | null;
   /**
-   * Whether times come from the device's own clock, or from the host's around a launch; `null` where a file does not
+   * Whether times come from the device's own clock, or from the host's around a launch; `null` if a file does not
    * say.
    */
   readonly timer: 'device' | 'host' | null;
@@ -345,7 +345,7 @@ export interface Conditions {
   readonly powerW?: number;
   /** Highest. */
   readonly temperatureC?: number;
-  /** Why clocks were lowered during any launch, bits as NVML has them. Absent where they were not read. */
+  /** Why clocks were lowered during any launch, bits as NVML has them. Absent if they were not read. */
   readonly throttleReasons?: number;
 }
 
@@ -361,15 +361,15 @@ export const THROTTLE_REASONS: readonly (readonly [bit: number, text: string])[]
 /** What the records of one case say together. No time and no failure: the case has values alone. */
 export interface CaseResult {
   readonly case: BenchCase;
-  /** Every launch that counts, in order; empty where the case failed. */
+  /** Every launch that counts, in order; empty if the case failed. */
   readonly timesMs: readonly number[];
   readonly warmUpMs: readonly number[];
   /** Median of the readings at the launches that count. */
   readonly clockMhz: number | null;
-  /** Absent where nothing was read. */
+  /** Absent if nothing was read. */
   readonly conditions?: Conditions;
   readonly compiled: Omit<Extract<BenchRecord, { readonly type: 'compiled' }>, 'type' | 'case'> | null;
-  /** Whether the result equals the CPU's, or that of other designs; `null` where it was not checked. */
+  /** Whether the result equals the CPU's, or that of other designs; `null` if it was not checked. */
   readonly correct: boolean | null;
   /** Digest of the result, where it was compared by one. */
   readonly digest?: string;

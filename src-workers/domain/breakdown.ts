@@ -56,11 +56,11 @@ export interface Achieved {
   readonly issueFraction: number | null;
   /**
    * Traffic of device memory, GB/s, and its part of the peak bandwidth, 0…1. Where the level-2 cache runs out first,
-   * what memory would move in the time that the cache takes. Null where the kernel is not known to move anything.
+   * what memory would move in the time that the cache takes. Null if the kernel is not known to move anything.
    */
   readonly bandwidthGbS: number | null;
   readonly bandwidthFraction: number | null;
-  /** What runs out first, if it is busy for half of the time or more; null where latency and uneven work take more. */
+  /** What runs out first, if it is busy for half of the time or more; null if latency and uneven work take more. */
   readonly limit: 'issue' | 'bandwidth' | null;
 }
 

@@ -15,7 +15,7 @@ export const CALIBRATION_PARAMETERS = [
 ] as const;
 export type CalibrationParameter = (typeof CALIBRATION_PARAMETERS)[number];
 
-/** Values of the parameters; `null` where neither the measurement nor the plan says anything of one. */
+/** Values of the parameters; `null` if neither the measurement nor the plan says anything of one. */
 export interface CalibratedParameters {
   /** τ: latency floor of one iteration, cycles. */
   readonly latencyCycles: number;
@@ -78,7 +78,7 @@ export function calibratedKernel<Kernel extends KernelWithOrigins>(
 
 /** How well the measurement knows one parameter. */
 export interface ParameterIdentification {
-  /** Standard error, in the unit of the parameter; `null` where it was not fitted or has none. */
+  /** Standard error, in the unit of the parameter; `null` if it was not fitted or has none. */
   readonly standardError: number | null;
   /** Whether the parameter kept the value it had before, because it was not fitted or the data do not determine it. */
   readonly held: boolean;
@@ -90,7 +90,7 @@ export interface CalibrationFigures {
   readonly medianError: number;
   /** 95th percentile. */
   readonly p95Error: number;
-  /** Rank correlation, −1…1; `null` where all values of one side are equal. */
+  /** Rank correlation, −1…1; `null` if all values of one side are equal. */
   readonly spearman: number | null;
 }
 
@@ -111,7 +111,7 @@ export interface CalibrationProfile {
   readonly identified: Readonly<Record<CalibrationParameter, ParameterIdentification>>;
   /** Figures on the fitted designs. */
   readonly fit: CalibrationFigures;
-  /** `null` where there are too few designs to hold any out. */
+  /** `null` if there are too few designs to hold any out. */
   readonly heldOut: HeldOutFigures | null;
   /** The uncalibrated model on the same designs. */
   readonly before: CalibrationFigures;

@@ -3,7 +3,7 @@ import type { LoopForm } from './kernel.ts';
 
 /**
  * How units are ordered or handed out where a slot takes whole units. `none`: as the workload gives them, or
- * independent draws where it has no order; `shuffle`: in random order. `k`: number of buckets; `units`: window size M.
+ * independent draws if it has no order; `shuffle`: in random order. `k`: number of buckets; `units`: window size M.
  * `fetch`: what one addition to the common counter takes: this many units in a row for one slot (1 if left out), or one
  * unit for every slot of a thread group at once.
  */

@@ -10,7 +10,7 @@ const BYTES_PER_MULTIPROCESSOR_CYCLE = 64;
 /** `ID:66`: 66 multiprocessors of a device; `ID:66:slice`: with their share of its memory. */
 const PART = /^(.+?):([1-9]\d{0,5})(:slice)?$/;
 
-/** The id of the device that an id names a part of; null where it names no part. */
+/** The id of the device that an id names a part of; null if it names no part. */
 export function wholeOf(id: string): string | null {
   return PART.exec(id)?.[1] ?? null;
 }
@@ -20,7 +20,7 @@ export function wholeOf(id: string): string | null {
  * partition has them. Memory, its bandwidth and the L2 are shared with other parts, which are taken to be idle.
  * `:slice` has its share of the three, as a slice of a multi-instance GPU.
  *
- * @returns undefined where there is no such device; `bad-input` where it has no such part
+ * @returns undefined if there is no such device; `bad-input` if it has no such part
  */
 export function deviceById<D extends Device>(devices: readonly D[], id: string): Result<D> | undefined {
   const exact = devices.find((device) => device.id === id);

@@ -8,7 +8,7 @@ export type OccupancyRules =
   | { readonly family: 'apple'; readonly gpuFamily: number }
   | { readonly family: 'generic' };
 
-/** Hard limits of a device; a design over any of them is invalid. `null` where the device has no such limit. */
+/** Hard limits of a device; a design over any of them is invalid. `null` if the device has no such limit. */
 export interface DeviceLimits {
   readonly maxThreadsPerBlock: number;
   readonly maxGridBlocks: number;
@@ -56,7 +56,7 @@ export interface GpuDevice {
   readonly l2Bytes: number;
   /** Achieved over peak bandwidth of memory-bound kernels, 0…1. Assumed where it was not measured and left out. */
   readonly achievedBandwidthFraction?: number | undefined;
-  /** Time of a launch besides its work, µs, as timed around it; left out where nobody measured it. */
+  /** Time of a launch besides its work, µs, as timed around it; left out if nobody measured it. */
   readonly launchMicroseconds?: number | undefined;
   readonly limits: DeviceLimits;
   readonly sources: Readonly<Record<string, string>>;

@@ -58,11 +58,11 @@ export function kindsText(kinds: readonly ImplementationKind[]): string {
 export interface TieBand {
   /** Width: the slower over the faster, less 1. */
   readonly fraction: number;
-  /** Measured times that it comes from, in words; `null` where nothing of this device and kind was measured. */
+  /** Measured times that it comes from, in words; `null` if nothing of this device and kind was measured. */
   readonly source: string | null;
   /** The bands of other devices that are used where `source` is null, in words; else `null`. */
   readonly takenFrom: string | null;
-  /** Pairs of measured times that it was computed from; 0 where it is taken from other devices. */
+  /** Pairs of measured times that it was computed from; 0 if it is taken from other devices. */
   readonly count: number;
 }
 
@@ -76,7 +76,7 @@ export interface DeviceAgreement {
   /** |predicted / measured − 1|, as a sweep predicts them. */
   readonly medianError: number;
   readonly p90Error: number;
-  /** Errors of all launches, and of each kind; none where they are predicted in proportion, or with measured cycles. */
+  /** Errors of all launches, and of each kind; none if they are predicted in proportion, or with measured cycles. */
   readonly intervals: readonly TimeInterval[];
 }
 
@@ -132,7 +132,7 @@ export interface TimedDevice {
 }
 
 /**
- * What a list of predicted times says above itself: a mark, and the sentences behind it. Null where public measurements
+ * What a list of predicted times says above itself: a mark, and the sentences behind it. Null if public measurements
  * hold all of its devices and kinds.
  */
 export function evidenceGaps(
@@ -185,11 +185,11 @@ export interface ImplementationEvidence {
   } | null;
   /**
    * Errors of a simpler model for comparison: four fitted numbers (start, per byte, per element of the longest row, per
-   * row). `null` where work is not a matrix.
+   * row). `null` if work is not a matrix.
    */
   readonly fourNumbers: { readonly medianError: number; readonly spearman: number } | null;
   /**
-   * Errors of times of similar matrices, without a model: a bound on what the figures of a matrix can say. `null` where
+   * Errors of times of similar matrices, without a model: a bound on what the figures of a matrix can say. `null` if
    * work is not a matrix, or is another file's.
    */
   readonly nearest: { readonly medianError: number; readonly spearman: number } | null;
@@ -202,7 +202,7 @@ export interface EvidenceParameter {
   readonly unit: string;
   readonly meaning: string;
   readonly value: number;
-  /** Standard error; `null` where only a bound is known or the data do not decide it. */
+  /** Standard error; `null` if only a bound is known or the data do not decide it. */
   readonly standardError: number | null;
   /** What it may be. */
   readonly lower: number;
@@ -218,9 +218,9 @@ export interface ChoiceEvidence {
   readonly regretP95: number;
   /** Share of matrices for which the fastest was chosen, 0…1. */
   readonly hitRate: number;
-  /** The one implementation that is best for all, among those measured for every matrix; `null` where there is none. */
+  /** The one implementation that is best for all, among those measured for every matrix; `null` if there is none. */
   readonly bestFixed: { readonly name: string; readonly regret: number } | null;
-  /** Regret of the choice by the fit of four numbers; `null` where there is none. */
+  /** Regret of the choice by the fit of four numbers; `null` if there is none. */
   readonly fourNumbersRegret: number | null;
   /**
    * Regret of a random one of the designs that the model cannot tell apart from the fastest (80 % of pairs). Left out
@@ -234,9 +234,9 @@ export interface GpuEvidence {
   /** The name in the source. */
   readonly column: string;
   readonly implementations: readonly ImplementationEvidence[];
-  /** `null` where no matrix has two measured implementations. */
+  /** `null` if no matrix has two measured implementations. */
   readonly choice: ChoiceEvidence | null;
-  /** The same for matrices with at least 10⁶ non-zeros; `null` where there are none. */
+  /** The same for matrices with at least 10⁶ non-zeros; `null` if there are none. */
   readonly choiceLarge: ChoiceEvidence | null;
 }
 
@@ -254,7 +254,7 @@ export interface UnseenEvidence {
 /** A GPU, with the times of one of its implementations. */
 export interface GpuDetail {
   readonly gpu: GpuEvidence;
-  /** `null` where the data set has no other GPU to take parameters from. */
+  /** `null` if the data set has no other GPU to take parameters from. */
   readonly unseen: UnseenEvidence | null;
   readonly points: EvidencePoints;
 }
@@ -275,7 +275,7 @@ export type EvidenceAxis = 'nonzeros' | 'skewness' | 'blocks';
 /** Times of one implementation, one by one, for plots. */
 export interface EvidencePoints {
   readonly names: readonly string[];
-  /** Unit of times, `µs` or `ms`; empty where losses are compared. */
+  /** Unit of times, `µs` or `ms`; empty if losses are compared. */
   readonly unit: string;
   readonly over: Readonly<Partial<Record<EvidenceAxis, Float64Array>>>;
   readonly measured: Float64Array;

@@ -90,7 +90,7 @@ export interface Inspection {
   readonly entry: string;
   /** The entry as its source has it: `step<float>` of `_Z4stepIfEvPT_`. */
   readonly name: string;
-  /** Such as `sm_90`; null where the file does not say. */
+  /** Such as `sm_90`; null if the file does not say. */
   readonly arch: string | null;
   /** All kernels of the file. */
   readonly entries: readonly string[];
@@ -100,12 +100,12 @@ export interface Inspection {
   readonly spillStoreBytes: number | null;
   readonly spillLoadBytes: number | null;
   readonly loops: readonly InspectedLoop[];
-  /** The loop that counts, by its place in `loops`, and why; null where there is none. */
+  /** The loop that counts, by its place in `loops`, and why; null if there is none. */
   readonly chosen: { readonly loop: number; readonly why: string } | null;
-  /** What stands around it; empty where there are no loops. */
+  /** What stands around it; empty if there are no loops. */
   readonly phases: InspectedPhases;
   readonly sharing: Sharing | null;
-  /** 1 where each iteration needs the result of the one before, so sharing a unit gains nothing. `null` if unknown. */
+  /** 1 if each iteration needs the result of the one before, so sharing a unit gains nothing. `null` if unknown. */
   readonly serialFraction: 1 | null;
   /** What an iteration of it reads and writes in device memory. */
   readonly accesses: readonly MemoryAccess[];

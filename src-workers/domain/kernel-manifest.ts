@@ -63,7 +63,7 @@ export interface ElementType {
   readonly bytes: number;
 }
 
-/** The type that a manifest names; null where there is none of that name. */
+/** The type that a manifest names; null if there is none of that name. */
 export function elementType(text: string): ElementType | null {
   const [, name, count] = /^(.*?)(?:\[([1-9]\d{0,5})\])?$/.exec(text.trim()) ?? [];
   if (name === undefined) return null;
@@ -111,7 +111,7 @@ export interface KernelArgument {
 export interface KernelOutput {
   /** A number, or arithmetic with `units`. */
   readonly count: ManifestNumber;
-  /** What it holds before each launch; zeros where left out. */
+  /** What it holds before each launch; zeros if left out. */
   readonly file?: string | undefined;
   readonly reference?: string | undefined;
   /** An element is right where it differs from the reference by at most `absolute` + `relative` · |reference|. */

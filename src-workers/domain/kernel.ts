@@ -20,7 +20,7 @@ export interface MemoryAccess {
   readonly footprintBytes?: number | undefined;
   /**
    * Share of a gather's reads that need a sector of their own from device memory, beyond what fits the caches, 0…1.
-   * Assumed where left out.
+   * Assumed if left out.
    */
   readonly missFraction?: number | undefined;
   /**
@@ -79,7 +79,7 @@ export interface KernelProfile extends Readonly<Partial<Record<PhaseName, Phase 
   /** Thread-group instructions issued per iteration. */
   readonly instructionsPerIteration: number;
   /**
-   * 0…1, their sum at most 1, 0 where left out: parts of the instructions that are 32-bit integer or logic, FP64, and
+   * 0…1, their sum at most 1, 0 if left out: parts of the instructions that are 32-bit integer or logic, FP64, and
    * special functions. The others are taken to be FP32.
    */
   readonly integerShare?: number;
@@ -90,15 +90,15 @@ export interface KernelProfile extends Readonly<Partial<Record<PhaseName, Phase 
    * at all.
    */
   readonly chainInstructions?: number | undefined;
-  /** Shuffles and accesses to shared memory on that chain, per iteration; 0 where left out. */
+  /** Shuffles and accesses to shared memory on that chain, per iteration; 0 if left out. */
   readonly dependentExchanges?: number | undefined;
   /** Loads per iteration on the critical path that go to device memory: each adds one memory latency to the floor τ. */
   readonly dependentLoadsPerIteration: number;
-  /** Device-memory traffic of one lane per iteration, bytes; 0 where `accesses` say it. */
+  /** Device-memory traffic of one lane per iteration, bytes; 0 if `accesses` say it. */
   readonly bytesPerIteration: number;
   /** Arrays read in an iteration; traffic follows from them by device and mapping (`models/memory/accesses.ts`). */
   readonly accesses?: readonly MemoryAccess[] | undefined;
-  /** How threads share a unit; `split` where left out. */
+  /** How threads share a unit; `split` if left out. */
   readonly sharing?: Sharing | undefined;
   /** σ of `split`, 0…1: the part of an iteration that does not speed up when threads share a unit. */
   readonly serialFraction: number;

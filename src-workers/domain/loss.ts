@@ -19,9 +19,9 @@ export interface LossReport {
     readonly meanLoss: number;
     readonly standardDeviationLoss: number;
     readonly aggregateLoss: number;
-    /** For groups of n consecutive units in the order of the workload, exact; `null` where it has none. */
+    /** For groups of n consecutive units in the order of the workload, exact; `null` if it has none. */
     readonly givenOrder: GivenLoss | null;
-    /** `null` where they were not asked for. */
+    /** `null` if they were not asked for. */
     readonly quantiles: { readonly p50: number; readonly p95: number; readonly p99: number } | null;
     /** How the quantiles were found; `resolution` is their largest relative error. */
     readonly distribution: { readonly method: 'exact' | 'binned'; readonly resolution: number } | null;

@@ -73,7 +73,7 @@ export interface KernelInput {
   readonly unit: string;
   /** Basic fields decide most studies; the others have defaults that few need to change. */
   readonly level: 'basic' | 'advanced';
-  /** A plausible value where nothing is known. */
+  /** A plausible value if nothing is known. */
   readonly assumed: number;
   /** Range in which most kernels lie. */
   readonly usual: readonly [number, number];
@@ -398,9 +398,9 @@ export interface InputFact {
   readonly value: number | string;
   readonly unit: string;
   readonly origin: Origin;
-  /** `default`, `estimate: …`; empty where there is nothing to say. */
+  /** `default`, `estimate: …`; empty if there is nothing to say. */
   readonly note: string;
-  /** Range in which most lie; null where none is known. */
+  /** Range in which most lie; null if none is known. */
   readonly usual: readonly [number, number] | null;
 }
 
@@ -491,7 +491,7 @@ export interface DecidingField {
   readonly field: KernelField;
   /** The kernel that has its value. */
   readonly kernel: KernelWithOrigins;
-  /** The implementation that states it; `null` where it is the study's. */
+  /** The implementation that states it; `null` if it is the study's. */
   readonly of: string | null;
 }
 
@@ -551,7 +551,7 @@ function kernelFields(
 
 /**
  * The phase of a kernel: the stated one, or an assumed one where every kernel of its kind has such a phase. By default,
- * changing a unit takes as long as a unit. `undefined` where none is known, so that none is priced.
+ * changing a unit takes as long as a unit. `undefined` if none is known, so that none is priced.
  */
 export function kernelPhase(kernel: KernelProfile, name: PhaseName): Phase | undefined {
   if (name === 'refill') return kernel.refill ?? kernel.unit;
@@ -606,7 +606,7 @@ export function setupPhase(kernel: KernelProfile, iterations: number): Phase {
   };
 }
 
-/** The unit phase of a kernel, in iterations by their instructions; 0 where it has none. */
+/** The unit phase of a kernel, in iterations by their instructions; 0 if it has none. */
 export function setupIterationsOf({ unit, instructionsPerIteration }: KernelProfile): number {
   return (unit?.instructions ?? 0) / instructionsPerIteration;
 }
@@ -772,7 +772,7 @@ export function factText({ field, label, value, unit, origin }: InputFact): stri
 }
 
 /**
- * `12 B per iteration of a lane: 8 B along the unit, 4 B along the unit`; null where the traffic is not made of
+ * `12 B per iteration of a lane: 8 B along the unit, 4 B along the unit`; null if the traffic is not made of
  * accesses.
  */
 export function trafficPhrase(
@@ -790,7 +790,7 @@ export function assumedFacts(facts: readonly InputFact[]): readonly InputFact[] 
   return facts.filter(({ origin }) => isAssumed(origin));
 }
 
-/** `Serial fraction σ 0, Set-up per unit 0 iterations`, and where nothing is assumed: `nothing`. */
+/** `Serial fraction σ 0, Set-up per unit 0 iterations`, and if nothing is assumed: `nothing`. */
 export function assumedPhrase(facts: readonly InputFact[]): string {
   return assumedFacts(facts).map(factText).join(', ') || 'nothing';
 }

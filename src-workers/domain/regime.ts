@@ -27,7 +27,7 @@ export interface RegimeInfo {
   readonly label: string;
   /** What is computed, in one sentence. */
   readonly method: string;
-  /** `null` where there is no simulation to compare with. */
+  /** `null` if there is no simulation to compare with. */
   readonly accuracy: Accuracy | null;
 }
 

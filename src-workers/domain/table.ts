@@ -1,6 +1,6 @@
 /** A column of a table, as far as it can become lengths of units or how many units have a length. */
 export interface TableColumn {
-  /** Empty where the file has no header. */
+  /** Empty if the file has no header. */
   readonly name: string;
   /** `whole`: integers ≥ 0 in every record; `number`: numbers in every record that has one. */
   readonly kind: 'whole' | 'number' | 'text' | 'empty';

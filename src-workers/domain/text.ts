@@ -23,7 +23,7 @@ export function messageText(text: string): string {
  */
 export const LOCAL_PATH = /^(?![\\/]{2})/;
 
-/** The last line that is not blank; empty where there is none. */
+/** The last line that is not blank; empty if there is none. */
 export function lastLine(text: string): string {
   return text.trim().split('\n').at(-1)!.trim();
 }

@@ -9,7 +9,7 @@ export interface LengthLaw {
   readonly label: string;
   readonly support: Float64Array;
   readonly probability: Float64Array;
-  /** Probability cut from an infinite (or too long) support before renormalisation; 0 where nothing was cut. */
+  /** Probability cut from an infinite (or too long) support before renormalisation; 0 if nothing was cut. */
   readonly truncatedMass: number;
   /** Made to have given figures, and otherwise assumed: `summary(…)`. */
   readonly fitted?: true;

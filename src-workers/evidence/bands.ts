@@ -4,7 +4,7 @@ import type { DeviceAgreement, ImplementationKind, TimeInterval } from '../domai
 export interface KeptBand {
   /** One device, or two that are compared. */
   readonly devices: readonly string[];
-  /** Kinds that are compared, ascending; none where two shapes or devices of one kind are. */
+  /** Kinds that are compared, ascending; none if two shapes or devices of one kind are. */
   readonly kinds: readonly ImplementationKind[];
   readonly fraction: number;
   readonly count: number;

@@ -41,7 +41,7 @@ export async function judgeEvidence(
   return ok(found);
 }
 
-/** One GPU of a data set, with the times of one of its implementations. Fails where there are none. */
+/** One GPU of a data set, with the times of one of its implementations. Fails if there are none. */
 export async function judgeGpuOf(
   folder: string,
   devices: readonly GpuDevice[],

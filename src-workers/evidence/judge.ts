@@ -35,7 +35,7 @@ export interface Judged {
   readonly parameters: 'held-out' | 'all';
 }
 
-/** Predicted and measured times of one implementation, by matrix of the file; NaN where there are none. */
+/** Predicted and measured times of one implementation, by matrix of the file; NaN if there are none. */
 export interface Pair {
   readonly name: string;
   readonly measured: Float64Array;
@@ -61,7 +61,7 @@ export function judgeDataset(judged: Judged): DatasetEvidence {
   };
 }
 
-/** A GPU, with the times of one of its implementations. `null` where the data set has no such times. */
+/** A GPU, with the times of one of its implementations. `null` if the data set has no such times. */
 export function judgeImplementation(judged: Judged, column: string, implementation: string): GpuDetail | null {
   const gpu = judged.dataset.gpus.find((one) => one.column === column);
   const at = gpu?.implementations.findIndex(({ name }) => name === implementation) ?? -1;
@@ -191,7 +191,7 @@ export function agreement(predicted: Float64Array, measured: Float64Array) {
   };
 }
 
-/** What choosing the least predicted time costs. Matrices need two measured implementations; `null` where none has. */
+/** What choosing the least predicted time costs. Matrices need two measured implementations; `null` if none has. */
 function choiceOf(pairs: readonly Pair[], counts: (matrix: number) => boolean): ChoiceEvidence | null {
   const rows = Array.from(pairs[0].measured, (_, i) => i).filter(
     (i) => counts(i) && pairs.filter(({ measured }) => measured[i] > 0).length > 1,
@@ -234,7 +234,7 @@ export function geometricMean(values: Float64Array): number {
 
 /**
  * Parameters of an implementation on a GPU that nobody measured: geometric means over the other GPUs of its maker, or
- * over all others where there are none. `null` where no other GPU has the implementation.
+ * over all others if there are none. `null` if no other GPU has the implementation.
  */
 export function unseenParameters(
   { dataset, devices, kept }: Pick<Judged, 'dataset' | 'devices' | 'kept'>,
@@ -283,7 +283,7 @@ export function unseenPairs(
 /**
  * Parameters by which a sweep predicts a GPU: those of the catalogue (`catalogue`) or, as for a GPU without a measured
  * bandwidth, the median of the others (`assumed`). The start of a launch depends on the driver and the way of timing,
- * so it is the median of those fitted on the GPU. `null` where the catalogue has no values.
+ * so it is the median of those fitted on the GPU. `null` if the catalogue has no values.
  */
 export function sweptParameters(
   { dataset, devices, kept }: Pick<Judged, 'dataset' | 'devices' | 'kept'>,

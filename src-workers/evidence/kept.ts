@@ -4,7 +4,7 @@ import type { FourNumbers } from './four-numbers.ts';
 /** Fitted parameters of an implementation on a GPU. `db/evidence/parameters.json` has one for each column of times. */
 export interface FittedImplementation {
   readonly values: SpmvParameters;
-  /** Standard errors; `null` where a parameter was held or only a bound is known. */
+  /** Standard errors; `null` if a parameter was held or only a bound is known. */
   readonly errors: Readonly<Record<string, number | null>>;
   /** Values fitted without the matrices of a fold. */
   readonly folds: readonly SpmvParameters[];

@@ -40,7 +40,7 @@ export function nearestMatrices(matrices: readonly MatrixSummary[]): readonly In
   });
 }
 
-/** Times by the neighbours, µs; NaN where none of them was measured. */
+/** Times by the neighbours, µs; NaN if none of them was measured. */
 export function nearestTimes(near: readonly Int32Array[], measured: Float64Array): Float64Array {
   return Float64Array.from(near, (others) => {
     const known = others.filter((other) => measured[other] > 0).subarray(0, NEIGHBOURS);

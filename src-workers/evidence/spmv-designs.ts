@@ -56,7 +56,7 @@ const MOST_ROWS = 1 << 15;
 const SEED = 7;
 
 /**
- * What slices lose as a power of what they lose at random, where nothing says how alike neighbours are: the median of
+ * What slices lose as a power of what they lose at random, if nothing says how alike neighbours are: the median of
  * 956 matrices of Ginkgo's file whose random slices lose a fifth or more (quartiles 0.44 and 0.91).
  */
 const USUAL_LIKENESS = 0.71;

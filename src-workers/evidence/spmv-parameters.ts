@@ -13,7 +13,7 @@ export interface ParameterRule {
   /** What it may be; the fit does not leave it. */
   readonly lower: number;
   readonly upper: number;
-  /** Where the fit starts, and what stands where nothing is fitted. */
+  /** Where the fit starts, and what stands if nothing is fitted. */
   readonly initial: number;
 }
 

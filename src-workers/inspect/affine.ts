@@ -19,7 +19,7 @@ export interface Sums {
   readonly address: (at: number) => Sum | null;
   /**
    * The growth of a sum with each pass: a constant, and multiples of values that stay the same in the loop. `null`
-   * where it changes in another way, or not in every pass.
+   * if it changes in another way, or not in every pass.
    */
   readonly growth: (sum: Sum) => Sum | null;
   /** A sum as it is when the loop begins. */

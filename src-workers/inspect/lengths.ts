@@ -15,7 +15,7 @@ const STEPS = 26;
 /**
  * A law whose groups of 32 lose what a profiler measured: 32 over the mean of active lanes, which is the aggregate loss
  * where the loop is all of the kernel. It is geometric where nothing else is known, because that determines its one
- * parameter, and log-normal with a mean length. Fails with `unsupported` where the family has no such loss.
+ * parameter, and log-normal with a mean length. Fails with `unsupported` if the family has no such loss.
  */
 export function fitLengths(meanActiveLanes: number, meanLength: number | null): Result<FittedLengths> {
   const wanted = LANES / meanActiveLanes;

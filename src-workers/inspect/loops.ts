@@ -32,7 +32,7 @@ export interface FoundLoops {
 }
 
 /**
- * The loops of a kernel, and what is said of those that are found. Fails with `unsupported` where it is larger than
+ * The loops of a kernel, and what is said of those that are found. Fails with `unsupported` if it is larger than
  * any kernel that is known.
  */
 export function findLoops({ entry, instructions, labels }: KernelCode, asked: AskedLoop = {}): Result<FoundLoops> {
@@ -184,7 +184,7 @@ interface Differing {
 }
 const NONE_DIFFER: Differing = { byIndex: new Set(), byData: new Set() };
 
-/** Through values alone, not what is assigned on either side of a branch. Null where the kernel is too large. */
+/** Through values alone, not what is assigned on either side of a branch. Null if the kernel is too large. */
 function differingBranches(graph: Graph): Differing | null {
   const { code } = graph;
   const byIndex = dependentBranches(graph, (at) => code[at].differs);

@@ -41,7 +41,7 @@ const regionOf = (blocks: Iterable<number>, head: number, counted: ReadonlySet<n
  *   no `unit`.
  * - `combine`: the shuffles of `unit` (or `refill`), what joins their results, and the moves that only they need, for a
  *   step of the tree. A tree by shared memory and barriers counts where it is a loop of its own; unrolled it stays in
- *   `unit`. It is nothing where iterations leave no result in a register.
+ *   `unit`. It is nothing if iterations leave no result in a register.
  */
 export function phasesAround(
   graph: Graph,

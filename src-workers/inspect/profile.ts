@@ -47,7 +47,7 @@ const UNITS: Readonly<Record<string, number>> = {
 /**
  * Reads `ncu --csv`: a line per metric, or with `--page raw` a column per metric and a line of units. Lines of the
  * program and of the profiler before the table are skipped. Launches of one kernel are put together. Fails with
- * `bad-input` where there is no table.
+ * `bad-input` if there is no table.
  */
 export function parseProfile(text: string): Result<readonly ProfiledKernel[]> {
   const begin = /^"?ID"?,.*Kernel Name/m.exec(text);
@@ -118,7 +118,7 @@ export function parseProfile(text: string): Result<readonly ProfiledKernel[]> {
 const figureOf = (name: string): Figure | null =>
   (Object.keys(NAMES) as Figure[]).find((figure) => (NAMES[figure] as readonly string[]).includes(name.trim())) ?? null;
 
-/** `1,234.5` with its unit, `Kbyte/block`; null where it is no number ≥ 0. */
+/** `1,234.5` with its unit, `Kbyte/block`; null if it is no number ≥ 0. */
 function number(text: string, unit: string): number | null {
   const size = product(text);
   if (size !== null) return size;
@@ -128,7 +128,7 @@ function number(text: string, unit: string): number | null {
   return Number.isFinite(value) ? value : null;
 }
 
-/** `(256, 1, 1)` as 256; null where it is no such size. */
+/** `(256, 1, 1)` as 256; null if it is no such size. */
 function product(text: string): number | null {
   const parts = /^\((\d+),\s*(\d+),\s*(\d+)\)$/.exec(text.trim());
   return parts ? Number(parts[1]) * Number(parts[2]) * Number(parts[3]) : null;

@@ -19,7 +19,7 @@ function fractionalRanks(values: Float64Array): Float64Array {
 /**
  * Pearson's correlation, −1…1.
  * @param a,b same length ≥ 2, no NaN
- * @returns NaN where all values of one side are equal
+ * @returns NaN if all values of one side are equal
  */
 export function pearson(a: Float64Array, b: Float64Array): number {
   const meanA = mean(a);
@@ -40,7 +40,7 @@ export function pearson(a: Float64Array, b: Float64Array): number {
 /**
  * Spearman's rank correlation, −1…1: Pearson's correlation of the ranks, ties sharing theirs.
  * @param a,b same length ≥ 2, no NaN
- * @returns NaN where all values of one side are equal
+ * @returns NaN if all values of one side are equal
  */
 export function spearman(a: Float64Array, b: Float64Array): number {
   return pearson(fractionalRanks(a), fractionalRanks(b));
@@ -110,7 +110,7 @@ function tiedPairs(order: Uint32Array, equal: (i: number, j: number) => boolean)
  * Kendall's τ-b, −1…1: with ties, so that only columns of the same order and the same ties reach 1.
  * Source: Kendall, Biometrika 33 (1945), doi:10.1093/biomet/33.3.239.
  * @param a,b same length ≥ 2, no NaN
- * @returns NaN where all values of one side are equal
+ * @returns NaN if all values of one side are equal
  */
 export function kendall(a: Float64Array, b: Float64Array): number {
   const { score, pairs, tiedA, tiedB } = concordance(a, b);
@@ -174,7 +174,7 @@ export interface MedianInterval {
  * Source: David and Nagaraja, Order Statistics, 3rd ed. (2003), section 7.1, doi:10.1002/0471722162.
  *
  * @param confidenceFraction 0…1
- * @returns `null` where even the least and the largest do not (fewer than 6 at 95 %)
+ * @returns `null` if even the least and the largest do not (fewer than 6 at 95 %)
  */
 export function medianInterval(count: number, confidenceFraction: number): MedianInterval | null {
   // P(Bin(n, ½) = k) = C(n, k)/2ⁿ by logarithms: 2⁻ⁿ is below the smallest double for long series.

@@ -26,7 +26,7 @@ export function shareSteps(cells: Int32Array): void {
 
 /**
  * Counts a step: a design that is examined, or a replication.
- * @throws where nobody waits for the task any more
+ * @throws if nobody waits for the task any more
  */
 export function countStep(): void {
   own[0] += 1;

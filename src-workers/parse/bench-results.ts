@@ -8,7 +8,7 @@ import { caught, refuse, shown } from './source.ts';
 /** A result file: what was to be measured, who measured, and what was found. */
 export interface BenchResults {
   readonly plan: PlanLine;
-  /** `null` where the file ends before the device said who it is; nothing has a time then. */
+  /** `null` if the file ends before the device said who it is; nothing has a time then. */
   readonly device: MeasuringDevice | null;
   /** In the order of the plan; cases that were not reached are left out. */
   readonly cases: readonly CaseResult[];

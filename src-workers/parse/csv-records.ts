@@ -46,7 +46,7 @@ export async function eachCsvLine(
 /** One record of a CSV file with a header. */
 export interface CsvRecord {
   readonly line: number;
-  /** The field of a column; empty where the record is too short for it. */
+  /** The field of a column; empty if the record is too short for it. */
   text(column: string): string;
   /** The field as a finite number ≥ 0; otherwise a failure with line and column. */
   number(column: string): number;
@@ -54,7 +54,7 @@ export interface CsvRecord {
 
 /**
  * Reads a CSV file whose header names at least `columns`, in any order, record by record. Returns the header (empty
- * where the file is) and the number of lines.
+ * if the file is) and the number of lines.
  *
  * Throws a `FailureError`, with the line, on a missing column, a broken record, or a file that cannot be read.
  */

@@ -13,7 +13,7 @@ export const DELIMITERS = { comma: ',', semicolon: ';', tab: '\t', bar: '|', spa
 export type Delimiter = keyof typeof DELIMITERS;
 
 /**
- * What a file's columns mean, where the file does not say it. A column is its name in the header or, where none has
+ * What a file's columns mean, where the file does not say it. A column is its name in the header or, if none has
  * that name, its number from 1.
  */
 export interface CsvColumns {

@@ -6,7 +6,7 @@ import { eachCsvRecord } from './csv-records.ts';
 /** Times of implementations for many matrices. */
 export interface MeasuredMatrices {
   readonly matrices: readonly MatrixSummary[];
-  /** Columns of times, as the header names them; µs, NaN where an implementation was not measured. */
+  /** Columns of times, as the header names them; µs, NaN if an implementation was not measured. */
   readonly times: ReadonlyMap<string, Float64Array>;
 }
 

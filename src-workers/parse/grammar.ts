@@ -50,7 +50,7 @@ export type WorkloadDescriptor =
 export interface WorkloadContext {
   /** Opens the file a text names; it decides which paths are allowed and what they are relative to. */
   readonly openFile: (path: string) => Promise<Result<ByteSource>>;
-  /** Mass cut from infinite supports; `DEFAULT_TRUNCATION` where left out. */
+  /** Mass cut from infinite supports; `DEFAULT_TRUNCATION` if left out. */
   readonly truncation?: number | undefined;
 }
 

@@ -10,7 +10,7 @@ import { caught, MAX_SHOWN, refuse, shown } from './source.ts';
 /** What a file of Kernel Tuner holds: a search space as it was measured. */
 export interface KernelTunerFile {
   readonly format: 'cache' | 't4' | 'stored';
-  /** `null` where the file does not say, as T4 files do not. */
+  /** `null` if the file does not say, as T4 files do not. */
   readonly kernel: string | null;
   readonly deviceName: string | null;
   /** Everything else that the head of the file says, as far as it is plain. */
@@ -27,7 +27,7 @@ export interface KernelTunerFile {
 export interface FileSweep {
   readonly runId: number;
   readonly study: string;
-  /** Seed of the study; `null` where the file does not say. */
+  /** Seed of the study; `null` if the file does not say. */
   readonly seed: number | null;
 }
 

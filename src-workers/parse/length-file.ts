@@ -173,7 +173,7 @@ export function readLengths(
 }
 
 /**
- * Says what the columns of a file are, for a person who then chooses among them; `null` where there is nothing to
+ * Says what the columns of a file are, for a person who then chooses among them; `null` if there is nothing to
  * choose.
  */
 export function inspectLengths(

@@ -20,9 +20,9 @@ export type LengthForm = 'lengths' | 'counts' | 'probabilities' | 'edges';
 export interface ReadLengths {
   readonly law: LengthLaw;
   readonly form: LengthForm;
-  /** Units in the file; `null` where it gives only proportions. */
+  /** Units in the file; `null` if it gives only proportions. */
   readonly units: number | null;
-  /** In the order of the units; `null` where the file has none, and beyond `MAX_ORDERED_LENGTHS` units. */
+  /** In the order of the units; `null` if the file has none, and beyond `MAX_ORDERED_LENGTHS` units. */
   readonly lengths: Float64Array | null;
   /** Columns of a sparse matrix, whose rows are the units: elements of the vector it is multiplied by. */
   readonly matrixColumns?: number;
@@ -42,7 +42,7 @@ const ORDER_LOST = `The order of more than ${MAX_ORDERED_LENGTHS.toLocaleString(
 
 export interface LengthTaker {
   /**
-   * Takes a record: a length and its weight (1 where it has none), or the two ends of an edge. Throws a `FailureError`
+   * Takes a record: a length and its weight (1 if it has none), or the two ends of an edge. Throws a `FailureError`
    * on what is neither.
    * @param at the record's place in the file
    * @param written the length as the file has it, where a number cannot say it
@@ -124,7 +124,7 @@ export function takeLengths(
  * order, without those that the file does not name.
  */
 function takeEdges(label: string, place: (at: number, isTarget: boolean) => Place, undirected: boolean): LengthTaker {
-  /** Degree of each vertex, plus 1; 0 where it does not occur. */
+  /** Degree of each vertex, plus 1; 0 if it does not occur. */
   let degreesAndOne = new Uint32Array(1024);
   let vertices = 0;
   const count = (vertex: number, edges: number, at: number, isTarget: boolean): void => {

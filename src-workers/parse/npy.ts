@@ -86,7 +86,7 @@ export async function readNpy(source: ByteSource, label: string, pointers: boole
   return taken.finish({});
 }
 
-/** `null` where more bytes are needed. */
+/** `null` if more bytes are needed. */
 function headerOf(bytes: Uint8Array, label: string, pointers: boolean): NpyHeader | null {
   if (bytes.length < FIXED_BYTES) return null;
   if (!isNpy(bytes)) refuse(label, {}, 'the array does not begin with the bytes of an NPY file');

@@ -93,7 +93,7 @@ const COMPRESSED: Readonly<Record<string, string>> = {
 const MAX_FORMAT_BYTES = 1000;
 
 /**
- * The format of a sparse matrix of SciPy, such as `csr`: a text behind the header of its array. `null` where there is
+ * The format of a sparse matrix of SciPy, such as `csr`: a text behind the header of its array. `null` if there is
  * none.
  */
 async function sparseFormat(zip: ZipFile, entry: Entry | undefined, label: string): Promise<string | null> {

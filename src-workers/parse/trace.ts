@@ -4,7 +4,7 @@ import { fail, ok, type Result } from '../domain/result.ts';
 export interface Trace {
   /** Steps of each unit, in the order of the units. */
   readonly lengths: Float64Array;
-  /** What the thread groups did; `null` where only lengths are known (WGSL). */
+  /** What the thread groups did; `null` if only lengths are known (WGSL). */
   readonly measured: MeasuredLoss | null;
 }
 
@@ -33,7 +33,7 @@ export const traceBytes = (units: number): number => 4 * (HEAD_WORDS + RECORD_WO
 
 /**
  * Reads a trace: 32-bit words, lowest byte first, laid out as `struct Trace` and `struct Record` of `lockstep.cuh` say.
- * Fails with `bad-input` where it is none, where a unit is missing or beyond those announced, and where a counter
+ * Fails with `bad-input` if it is none, if a unit is missing or beyond those announced, and where a counter
  * overflowed.
  */
 export function parseTrace(bytes: Uint8Array): Result<Trace> {

@@ -51,7 +51,7 @@ export async function gathered(source: ByteSource, label: string, limit: number)
 }
 
 /**
- * A file's content, unpacked where it is gzip (recognised by its first bytes, not by its name). Fails where the file or
+ * A file's content, unpacked where it is gzip (recognised by its first bytes, not by its name). Fails if the file or
  * its content exceeds `limit` bytes, and on a damaged or cut-off archive.
  */
 export async function unpacked(

@@ -47,7 +47,7 @@ export function describeDesign(
   readonly invalid: InvalidReason | null;
   readonly residentThreadGroups: number;
   /**
-   * Bytes that one lane moves in an iteration; `null` where the kernel's accesses are unknown or its classes differ in
+   * Bytes that one lane moves in an iteration; `null` if the kernel's accesses are unknown or its classes differ in
    * them.
    */
   readonly bytesPerIteration: number | null;
@@ -127,7 +127,7 @@ export interface PlayableLaunch {
 
 /**
  * The launches of a design, one after another: one for each class of a mixed design, else a single one.
- * @returns none where the design is invalid or of a CPU
+ * @returns none if the design is invalid or of a CPU
  */
 export function playableLaunches(whole: Predictor, index: number): readonly PlayableLaunch[] {
   const { predictor, candidate } = candidateAt(whole, index);

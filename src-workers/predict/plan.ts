@@ -13,7 +13,7 @@ export interface SweepPlan {
   readonly units: number;
   /**
    * The order of the units, in shared memory: given by the workload, or drawn so that CPUs can partition them. `null`
-   * where the workload has none and no CPU is among the devices, or where designs are only classified.
+   * if the workload has none and no CPU is among the devices, or if designs are only classified.
    */
   readonly ordered: OrderedLengths | null;
   /** Units of a row, where the units form an image or a grid. */
@@ -24,7 +24,7 @@ export interface SweepPlan {
    * stand-in loop does.
    */
   readonly kernelsByThreads?: Readonly<Record<number, KernelProfile>>;
-  /** The kernel whose pipeline parameters were measured; `kernel` where left out. */
+  /** The kernel whose pipeline parameters were measured; `kernel` if left out. */
   readonly pipelineKernel?: KernelProfile;
   readonly constraints: readonly SpaceConstraint[];
   /** Measured pipeline parameters by device id; they replace the ones derived from the device's data sheet. */
@@ -33,7 +33,7 @@ export interface SweepPlan {
   >;
 }
 
-/** The lengths of the units in the order in which launches take them; `null` where they are independent draws. */
+/** The lengths of the units in the order in which launches take them; `null` if they are independent draws. */
 export function givenOrderOf({ ordered }: Pick<SweepPlan, 'ordered'>): Float64Array | null {
   return ordered?.given ? ordered.iterations : null;
 }

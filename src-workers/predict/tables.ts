@@ -23,7 +23,7 @@ export interface Predictor {
   readonly plan: SweepPlan;
   /** One predictor for each implementation, over the same space. A kernel with one implementation has itself alone. */
   readonly implementations: readonly Predictor[];
-  /** Whether the implementation has each value of the axes that it may narrow; `null` where it has all. */
+  /** Whether the implementation has each value of the axes that it may narrow; `null` if it has all. */
   readonly allowed: Allowed | null;
   /** Values of each axis, in AXIS_ORDER. */
   readonly counts: readonly number[];
@@ -46,7 +46,7 @@ export interface Predictor {
   readonly longestGiven: number;
   /** The widest gap between two lengths, iterations, where it is uncertain on which side the longest unit lies. */
   readonly openStep: number;
-  /** `null` where no CPU is predicted. */
+  /** `null` if no CPU is predicted. */
   readonly cpuLoads: CpuLoads | null;
   /** Laws of padded units, by the number of units in a slice; see `depth/padded.ts`. */
   readonly paddedLaws: Map<number, LengthLaw>;
@@ -101,7 +101,7 @@ export interface Pace {
   readonly aloneCycles: { readonly step: number; readonly start: number };
   /** Cycles to issue one iteration, for a thread group. */
   readonly stepIssueCycles: number;
-  /** Cycles to issue a mean round, for a thread group; `null` where a launch has iterations alone. */
+  /** Cycles to issue a mean round, for a thread group; `null` if a launch has iterations alone. */
   readonly roundIssueCycles: number | null;
   /** Cycles to move the data of a mean round, for a thread group. */
   readonly transferCycles: number;
@@ -194,9 +194,9 @@ export interface DepthOfDesign {
   readonly means: DepthMeans;
   /** Mean units per slot, over those of `means`. */
   readonly scale: number;
-  /** The law of the blocks; `null` where the units are known in a given order. */
+  /** The law of the blocks; `null` if the units are known in a given order. */
   readonly laws: DepthLaws | null;
-  /** The law of the blocks whose slots have one unit fewer; `null` where all blocks have as many. */
+  /** The law of the blocks whose slots have one unit fewer; `null` if all blocks have as many. */
   readonly shorter: DepthLaws | null;
   readonly fullerBlocks: number;
   /** Mean units per slot, over those that the time is computed for. */

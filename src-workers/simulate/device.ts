@@ -31,7 +31,7 @@ export interface Timeline {
 
 /** A device that can be run again and again without allocating. */
 export interface DeviceRun {
-  /** Simulates one launch with a fresh stream of blocks; returns its time in cycles, NaN where cancelled. */
+  /** Simulates one launch with a fresh stream of blocks; returns its time in cycles, NaN if cancelled. */
   run(random: Random, timeline?: Timeline): number;
   /** Cycles at which the last block was dispatched in the latest run. */
   readonly lastDispatchCycles: number;
@@ -203,7 +203,7 @@ export function prepareDevice(launch: Launch, source: BlockSource, cancelled?: (
         startBlock(s, slot);
       }
 
-      /** Runs a multiprocessor to its next block end; false where nothing is left on it. */
+      /** Runs a multiprocessor to its next block end; false if nothing is left on it. */
       function advance(s: number): boolean {
         if (active[s] === 0) return false;
         const base = s * heapCapacity;

@@ -144,7 +144,7 @@ function prepare({ predictor: { plan }, design }: PlayableLaunch): Result<Prepar
 
 /**
  * Plays a design again and again on the real workload, until its mean time is known well enough.
- * Fails with `conflict` on an invalid design, `unsupported` where it has more units than can be put in order,
+ * Fails with `conflict` on an invalid design, `unsupported` if it has more units than can be put in order,
  * `bad-input` on options that mean nothing.
  */
 export function simulateDesign(
@@ -204,7 +204,7 @@ const MAX_TIMELINE_UNITS = 100_000_000;
 
 /**
  * Plays one replication and records it.
- * Fails as `simulateDesign` does, and with `unsupported` where the launch is too large to be recorded.
+ * Fails as `simulateDesign` does, and with `unsupported` if the launch is too large to be recorded.
  */
 export function simulateTimeline(
   predictor: Predictor,

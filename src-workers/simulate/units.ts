@@ -31,7 +31,7 @@ const SAME_SHARE = 1e-9;
 /**
  * Blocks whose groups get real units (`predict/dealing/deal.ts`): the given ones in their order or what a balancing
  * makes of it, else draws. Blocks of sorted or bucketed units are launched in random order, as the predictions assume;
- * others keep theirs. Fails with `unsupported` where too many units would have to be put in order.
+ * others keep theirs. Fails with `unsupported` if too many units would have to be put in order.
  */
 export function dealtUnits(launch: WorkloadLaunch): Result<BlockSource> {
   const { law, units, balancing, groupsPerBlock: W, gridBlocks, given = null } = launch;

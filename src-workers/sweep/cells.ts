@@ -5,14 +5,14 @@ export interface CellAxis {
   /** Designs from one position to the next. */
   readonly stride: number;
   readonly count: number;
-  /** Cells that each position adds to a design's cell; null where the axis is minimised over. */
+  /** Cells that each position adds to a design's cell; null if the axis is minimised over. */
   readonly cells: ArrayLike<number> | null;
 }
 
 export interface BestOfCells {
-  /** Best time of each cell, ms; NaN where no design is valid. */
+  /** Best time of each cell, ms; NaN if no design is valid. */
   readonly timeMs: Float64Array;
-  /** The first of the fastest, in the order of the designs; NO_DESIGN where none is valid. */
+  /** The first of the fastest, in the order of the designs; NO_DESIGN if none is valid. */
   readonly designIndex: Uint32Array;
 }
 
@@ -21,7 +21,7 @@ export const NO_DESIGN = 2 ** 32 - 1;
 /**
  * The best design of each of `cells` cells, among the designs from `first` on along the axes.
  * @param timeMs of each design, or of those of `designs`; NaN: an invalid one
- * @param designs ascending; null where all have a time
+ * @param designs ascending; null if all have a time
  */
 export function bestOfCells(
   timeMs: Float64Array,
@@ -47,7 +47,7 @@ export function bestOfCells(
 }
 
 /**
- * The cell of the design `after` places after the first one; −1 where the axes do not lead to it. `axes`: by stride,
+ * The cell of the design `after` places after the first one; −1 if the axes do not lead to it. `axes`: by stride,
  * descending.
  */
 function cellOfDesign(after: number, axes: readonly CellAxis[]): number {
@@ -90,7 +90,7 @@ function walkDesigns(
   walk(0, first, 0);
 }
 
-/** The best of some cells, from `from` up to `to`: its time, ms, and design; NaN and −1 where none is valid. */
+/** The best of some cells, from `from` up to `to`: its time, ms, and design; NaN and −1 if none is valid. */
 export function bestCell(
   { timeMs, designIndex }: BestOfCells,
   from = 0,

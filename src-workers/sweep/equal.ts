@@ -15,7 +15,7 @@ const SAME_TIME = 1e-9;
  * balancing, block size, blocks, register cap in effect, and the same time to 1e-9 (then the form of the loop makes no
  * difference either). A cap at or above what the compiler wants caps nothing. Blocks that start when a fetching launch
  * has no unit left do nothing.
- * @param registersPerThread what the compiler uses without a cap, where there are no implementations
+ * @param registersPerThread what the compiler uses without a cap, if there are no implementations
  * @returns for each entry the first of its equals, which stands for them; an invalid design stands for itself
  */
 export function firstEquals(ranking: ComparedDesigns, registersPerThread: number): Uint32Array {

@@ -44,7 +44,7 @@ export interface RankingFilter {
 export interface Ranking {
   readonly axes: SpaceAxes;
   readonly columns: PredictionColumns;
-  /** The designs of the entries, ascending; null where every design has the entry of its number. */
+  /** The designs of the entries, ascending; null if every design has the entry of its number. */
   readonly designs: Uint32Array | null;
   /** Strides of the axes in a design index (AXIS_ORDER). */
   readonly strides: readonly number[];
@@ -92,12 +92,12 @@ export function createRanking(
   };
 }
 
-/** The first entry of a design from `design` on; `entries` where there is none. */
+/** The first entry of a design from `design` on; `entries` if there is none. */
 function firstEntry(designs: Uint32Array | null, entries: number, design: number): number {
   return designs ? firstIndex(0, entries, (entry) => designs[entry] >= design) : Math.min(design, entries);
 }
 
-/** The entry of a design in the columns; −1 where the ranking has none. */
+/** The entry of a design in the columns; −1 if the ranking has none. */
 export function entryOf({ designs, columns: { timeMs } }: Ranking, design: number): number {
   if (!designs) return design < timeMs.length ? design : -1;
   const entry = firstEntry(designs, designs.length, design);
@@ -109,7 +109,7 @@ export function designAt({ designs }: Ranking, entry: number): number {
   return designs ? designs[entry] : entry;
 }
 
-/** Predicted time of a design, ms; NaN where it is invalid, and where the ranking does not have it. */
+/** Predicted time of a design, ms; NaN if it is invalid, and where the ranking does not have it. */
 export function timeOf(ranking: Ranking, design: number): number {
   const { designs, columns } = ranking;
   if (!designs) return columns.timeMs[design];
@@ -122,7 +122,7 @@ export function sizeOf({ counts }: Ranking): number {
   return counts.reduce((product, count) => product * count, 1);
 }
 
-/** Waves of blocks that a launch takes on a device; 0 where none is resident. */
+/** Waves of blocks that a launch takes on a device; 0 if none is resident. */
 export function wavesOn(device: Device, gridBlocks: number, residentBlocks: number): number {
   // On a CPU all shares start at once.
   const slots = device.kind === 'cpu' ? gridBlocks : device.multiprocessors * residentBlocks;
@@ -264,7 +264,7 @@ function findPassing(ranking: Ranking, filter: RankingFilter): Uint8Array {
 }
 
 /**
- * 1 for every entry that passes the positions and ranges of a filter, whatever its validity; null where it has none.
+ * 1 for every entry that passes the positions and ranges of a filter, whatever its validity; null if it has none.
  * Cached.
  */
 export function passingDesigns(ranking: Ranking, { positions, ranges }: RankingFilter): Uint8Array | null {

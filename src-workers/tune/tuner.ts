@@ -30,7 +30,7 @@ import { axisOf, createProcess, fitWidths, widthsOf, type Field, type Process } 
 export interface Coordinate {
   /** One per design. */
   readonly values: Float64Array;
-  /** 0 where values are names, and none is near another. */
+  /** 0 if values are names, and none is near another. */
   readonly range: number;
 }
 
@@ -48,7 +48,7 @@ export interface TuningSpace {
 /** A design that was measured, or could not be. */
 export interface KnownDesign {
   readonly design: number;
-  /** Null where it could not be measured. */
+  /** Null if it could not be measured. */
   readonly timeMs: number | null;
   /** Standard deviation of ln(time) of the measurement. */
   readonly noise: number;
@@ -78,10 +78,10 @@ export interface Tuner {
   reject(design: number): void;
   /** So many designs to measure next; fewer where no more are left. None of them is measured or rejected. */
   propose(count: number): readonly number[];
-  /** `null` where nothing is measured. */
+  /** `null` if nothing is measured. */
   estimate(): TuningEstimate | null;
   /**
-   * Expected times of all designs that were not rejected, ms, by predictions and measurements, in no order; empty where
+   * Expected times of all designs that were not rejected, ms, by predictions and measurements, in no order; empty if
    * nothing is measured.
    */
   expectedTimes(): Float64Array;
@@ -271,8 +271,8 @@ function predictedField(
 }
 
 /**
- * Gives the next of the designs that are spread, before the process chooses; null where none is free.
- * @param byPrediction in the order of the predicted times; null where there are none
+ * Gives the next of the designs that are spread, before the process chooses; null if none is free.
+ * @param byPrediction in the order of the predicted times; null if there are none
  */
 function spreadOver(field: Field, order: Int32Array, byPrediction: Int32Array | null) {
   const pool = order.subarray(0, SPREAD * DRAWN);
@@ -286,7 +286,7 @@ function spreadOver(field: Field, order: Int32Array, byPrediction: Int32Array | 
 const distance = ({ axes }: Field, one: number, other: number): number =>
   axes.reduce((sum, { codes, size, apart }) => sum + apart[codes[one] * size + codes[other]], 0);
 
-/** The design farthest from all that were taken before, the first among equals; null where none is free. */
+/** The design farthest from all that were taken before, the first among equals; null if none is free. */
 function farthest(field: Field, among: ArrayLike<number>, taken: ReadonlySet<number>): number | null {
   let [found, most]: [number | null, number] = [null, -1];
   for (const design of Array.from(among)) {
@@ -374,7 +374,7 @@ function recentGain(logMs: readonly number[]): number {
 }
 
 /**
- * Spearman's rank correlation of predicted and measured times, −1…1; null where too few are measured, or predicted
+ * Spearman's rank correlation of predicted and measured times, −1…1; null if too few are measured, or predicted
  * alike.
  */
 export function shownSkill(predicted: readonly number[], measured: readonly number[]): number | null {
@@ -407,7 +407,7 @@ export function logImprovement(gain: number, width: number): number {
 /**
  * Values of logarithms of times: 0 at their median, linear below it with a spread of 1; above it, normal quantiles of
  * their ranks.
- * @param least the spread of the faster half counts as this where nothing is known of it
+ * @param least the spread of the faster half counts as this if nothing is known of it
  */
 function halfRanks(logs: Float64Array, least: number) {
   const sorted = logs.toSorted();

@@ -73,7 +73,7 @@ function timesIn(folder: string): ReadonlyMap<string, number> {
   );
 }
 
-/** @returns the exit code: 2 where the revision is unknown, or the benchmark does not run in it */
+/** @returns the exit code: 2 if the revision is unknown, or the benchmark does not run in it */
 export function benchAgainst(name: string, rounds: number): number {
   const print = (line: string) => void process.stdout.write(`${line}\n`);
   const found = findRevision(name);

@@ -17,7 +17,7 @@ const ROOT = join(import.meta.dirname, '../..');
 const WORKERS = 2;
 
 /**
- * Prints a line of a benchmark's table: what, its target, its figure and the ratio of both, above 1 where the target is
+ * Prints a line of a benchmark's table: what, its target, its figure and the ratio of both, above 1 if the target is
  * met.
  */
 function report(what: string, target: number, value: number, unit: string, more = false): void {

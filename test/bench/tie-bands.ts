@@ -36,7 +36,7 @@ const KINDS: Readonly<Record<string, ImplementationKind>> = {
   sellp: 'padded',
 };
 
-/** How an implementation of SpMV takes a matrix; `null` where it does so in several ways at once. */
+/** How an implementation of SpMV takes a matrix; `null` if it does so in several ways at once. */
 function kindOf(implementation: string, device: GpuDevice, matrix: MatrixSummary): ImplementationKind | null {
   if (implementation === 'csr-library') return libraryTakesEvenShares(device, matrix) ? 'even-share' : 'group-per-unit';
   return KINDS[implementation] ?? null;

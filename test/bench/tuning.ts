@@ -55,9 +55,9 @@ interface Replay {
 type Search = Pick<Tuner, 'observe' | 'propose'> & Partial<Pick<Tuner, 'estimate'>>;
 
 interface Found {
-  /** Measurements until a design within 3 % of the best was measured; infinite where the budget does not do. */
+  /** Measurements until a design within 3 % of the best was measured; infinite if the budget does not do. */
   readonly measured: number;
-  /** Measurements when it says to be within 3 %, and the true regret then; null where it never says so. */
+  /** Measurements when it says to be within 3 %, and the true regret then; null if it never says so. */
   readonly claim: { readonly measured: number; readonly regret: number } | null;
 }
 

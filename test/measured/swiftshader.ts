@@ -23,7 +23,7 @@ import { mersenneTwister } from '../../src-workers/numeric/random.ts';
 
 const CHILD = join(import.meta.dirname, '../../src-workers/bench/webgpu/child.ts');
 
-/** What the child needs around it to use SwiftShader and nothing else. Throws where it is not installed. */
+/** What the child needs around it to use SwiftShader and nothing else. Throws if it is not installed. */
 export function swiftShaderEnvironment(): NodeJS.ProcessEnv {
   const env = { ...process.env };
   delete env.VK_ICD_FILENAMES;

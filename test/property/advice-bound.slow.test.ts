@@ -51,7 +51,7 @@ const SHARES = {
   balancing: ['none', 'padded', 'padded-slice(32)', 'nonzero-split', 'merge-path', 'mixed(3)'],
 };
 
-/** Expects all bounds of each design to be at most its time, and Infinity or NaN where it cannot run. */
+/** Expects all bounds of each design to be at most its time, and Infinity or NaN if it cannot run. */
 async function expectBounds(study: StudyFile) {
   const plan = await planOf(study);
   const all = Uint32Array.from({ length: spaceSize(plan.axes) }, (_, design) => design);

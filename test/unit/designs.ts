@@ -4,7 +4,7 @@ import type { Predictor } from '../../src-workers/predict/tables.ts';
 
 /**
  * The only launch of a design.
- * @returns `null` where the design is invalid, of a CPU, or has several launches
+ * @returns `null` if the design is invalid, of a CPU, or has several launches
  */
 export function playableDesign(whole: Predictor, index: number): PlayableDesign | null {
   const launches = playableLaunches(whole, index);
@@ -17,7 +17,7 @@ export function shortestTimes(predictor: Predictor, designs: Uint32Array): Float
   return Float64Array.from(designs, shortest);
 }
 
-/** `Bounds.withLoss` of each design; NaN where a design is invalid. */
+/** `Bounds.withLoss` of each design; NaN if a design is invalid. */
 export function shortestTimesWithLoss(predictor: Predictor, designs: Uint32Array): Float64Array {
   const { shortest, withLoss } = boundsOf(predictor);
   return Float64Array.from(designs, (design) => (Number.isNaN(shortest(design)) ? NaN : withLoss(design)));

@@ -99,7 +99,7 @@ describe('a sweep', () => {
     expect(await engine.call('runs.resume', { id: run.id })).toMatchObject({ ok: false, error: { code: 'conflict' } });
   });
 
-  /** Starts a sweep with a pool whose tasks fail where `failures` says so. */
+  /** Starts a sweep with a pool whose tasks fail if `failures` says so. */
   async function withPool(engine: Engine, failures: (attempt: number, first: number) => boolean) {
     const attempts = new Map<number, number>();
     const run: Pool['run'] = (name, input, options) => {

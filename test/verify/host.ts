@@ -120,7 +120,7 @@ const memoryOf = (pid: number): number =>
     ? 1024 * Number(/VmRSS:\s+(\d+)/.exec(readFileSync(`/proc/${pid}/status`, 'utf8'))?.[1])
     : 0;
 
-/** Opens a socket of the engine with the right token; null where it is refused. */
+/** Opens a socket of the engine with the right token; null if it is refused. */
 function page({ port, address }: RunningHost): Promise<WebSocket | null> {
   const token = new URL(address).searchParams.get('token')!;
   const socket = new WebSocket(`ws://127.0.0.1:${port}${ENGINE_PATH}`, [ENGINE_PROTOCOL, token], { headers: { origin: `http://127.0.0.1:${port}` } }); // prettier-ignore
@@ -369,7 +369,7 @@ function fromTheWindow(report: Report): void {
   report.figure('the desktop window', 'sandboxed: no Node, no other origin');
 }
 
-/** @param views those of the page to visit; all where left out */
+/** @param views those of the page to visit; all if left out */
 export async function verifyHost(
   report: Report,
   requests: number,

@@ -36,7 +36,7 @@ const SIZES = [
   { width: 1920, height: 1200 },
 ];
 
-/** Something that is seen and can be used; null where there is nothing. What leads to another site is left out. */
+/** Something that is seen and can be used; null if there is nothing. What leads to another site is left out. */
 async function anyOf(page: Page, uniform: UniformSource, selector: string): Promise<Locator | null> {
   const all = page.locator(`:is(${selector}):not([disabled]):not([href^="http"])`).filter({ visible: true });
   const count = await all.count();
@@ -209,7 +209,7 @@ async function memory(page: Page, cdp: CDPSession, pid: number): Promise<Memory>
 
 const median = (values: readonly number[]): number => values.toSorted((a, b) => a - b)[Math.floor(values.length / 2)];
 
-/** @param name of the study that the actions are on; any where it is left out */
+/** @param name of the study that the actions are on; any if it is left out */
 export async function verifyMonkey(report: Report, minutes: number, name?: string): Promise<void> {
   if (findTool('chromium') === null) return report.figure('random actions', 'skipped: Chromium is missing');
   await inFolder(async (folder) => {

@@ -33,7 +33,7 @@ import { unpacked } from '../../src-workers/parse/unpack.ts';
 interface Parser {
   readonly name: string;
   readonly files: fc.Arbitrary<Uint8Array>;
-  /** Reads the file, in chunks of so many bytes where it is a stream; throws where what comes out makes no sense. */
+  /** Reads the file, in chunks of so many bytes where it is a stream; throws if what comes out makes no sense. */
   read(bytes: Uint8Array, chunkBytes: number): unknown;
 }
 

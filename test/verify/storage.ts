@@ -185,7 +185,7 @@ function expectSame(report: Report, at: string, file: string, expected: Swept): 
   if (verdict !== 'ok\n') report.fail(`${at}: integrity_check says ${verdict.trim()}`);
 }
 
-/** Why the disk cannot be made full here; null where it can. */
+/** Why the disk cannot be made full here; null if it can. */
 function smallDisk(folder: string, megabytes: number, again: boolean): string | null {
   if (process.platform !== 'linux' || process.getuid?.() !== 0)
     return 'only the superuser of Linux can make a small disk';

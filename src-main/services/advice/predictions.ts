@@ -19,11 +19,11 @@ export interface DevicePrediction {
   readonly predicted: number;
   /** How many of these cannot run. */
   readonly invalid: number;
-  /** The designs that the model gives the time of the fastest, ascending in time; empty where none is valid. */
+  /** The designs that the model gives the time of the fastest, ascending in time; empty if none is valid. */
   readonly equal: Uint32Array;
   /** An entry for each of them. */
   readonly columns: PredictionColumns;
-  /** What only other designs than the fastest tell; null where these alone were looked for. */
+  /** What only other designs than the fastest tell; null if these alone were looked for. */
   readonly others: {
     /** The best of every group in an exact prediction, see `Survey`. */
     readonly near: Uint32Array;
@@ -116,7 +116,7 @@ export function createPredictions(pool: Pool): Predictions {
   };
 }
 
-/** Infinity where no design is valid, or none fast enough. */
+/** Infinity if no design is valid, or none fast enough. */
 function fastestOf({ columns }: Survey): number {
   return columns.timeMs.reduce((least, time) => Math.min(least, time), Infinity);
 }

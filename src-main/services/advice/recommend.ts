@@ -30,7 +30,7 @@ export interface RecommendOptions {
   readonly baseline?: number | null | undefined;
   /** The design to explain instead of the picked one, by its number in the study's space, on any device. */
   readonly design?: number | undefined;
-  /** All, where left out. */
+  /** All, if left out. */
   readonly look?: Look | undefined;
 }
 
@@ -43,7 +43,7 @@ export interface Advised {
   readonly at: number;
 }
 
-/** The design that the rule picks of a device's prediction; undefined where none is valid. */
+/** The design that the rule picks of a device's prediction; undefined if none is valid. */
 export function pickOf(
   { plan }: AdvisedDevice,
   { equal, columns }: DevicePrediction,
@@ -59,7 +59,7 @@ export function pickOf(
 
 /**
  * Finds a valid design by its number in the study's space: its device, and its number in that device's own space. Fails
- * where it belongs to another device than the one asked for.
+ * if it belongs to another device than the one asked for.
  */
 export function studyDesign(
   study: AdvisedStudy,

@@ -146,7 +146,7 @@ const GOOD_ENOUGH = 0.02;
 /** Measuring ends after this many designs. */
 const MOST_MEASURED = 12;
 
-/** Says which designs the model cannot tell apart from the chosen one, and what to do; `null` where there are none. */
+/** Says which designs the model cannot tell apart from the chosen one, and what to do; `null` if there are none. */
 function separationOf(
   device: AdvisedDevice,
   designs: Uint32Array,

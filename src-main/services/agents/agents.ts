@@ -23,7 +23,7 @@ export interface Agents {
   readonly measure: Owner['measure'];
   /** The pool. While a Redis is set, agents do its tasks of runs. */
   pool(local: Pool): Pool;
-  /** Says which Redis was silent; null where it was not. */
+  /** Says which Redis was silent; null if it was not. */
   close(): Promise<string | null>;
 }
 
@@ -38,7 +38,7 @@ const settingsSchema = v.strictObject({
   passwordFile: v.optional(v.string()),
 });
 
-/** Reads the setting; null where none is set. */
+/** Reads the setting; null if none is set. */
 export function agentsSetting(value: unknown): Result<RedisSettings | null> {
   return value === null || value === undefined ? ok(null) : validate(settingsSchema, value, AGENTS_SETTING);
 }

@@ -137,7 +137,7 @@ async function passwordIn(file: string): Promise<Result<string>> {
   }
 }
 
-/** Connects and opens what uses the connection; fails where the Redis does not answer, or refuses a request. */
+/** Connects and opens what uses the connection; fails if the Redis does not answer, or refuses a request. */
 export async function connected<T>(
   settings: RedisSettings,
   open: (connection: Connection) => Promise<T>,
@@ -177,7 +177,7 @@ async function answers(redis: Redis, done: Promise<unknown>): Promise<boolean> {
   return true;
 }
 
-/** Connects; fails where there is no answer at first, and later waits for a Redis that went away. */
+/** Connects; fails if there is no answer at first, and later waits for a Redis that went away. */
 export async function connect(settings: RedisSettings): Promise<Result<Connection>> {
   const read = await redisOptions(settings);
   if (!read.ok) return read;

@@ -44,7 +44,7 @@ export interface Owner {
   /** Tasks that agents can have at once, so that none waits. */
   capacity(): number;
   state(): Promise<AgentsState>;
-  /** Says which Redis was silent; null where it was not. */
+  /** Says which Redis was silent; null if it was not. */
   close(): Promise<string | null>;
 }
 

@@ -9,7 +9,7 @@ const MAX_TEXT_BYTES = 64 * 2 ** 20;
 
 /**
  * Reads a file, or what comes through a pipe. Fails with `bad-input` on a folder or on more than `maxBytes`,
- * `not-found` where it cannot be read.
+ * `not-found` if it cannot be read.
  * @param expected what should be there, as in `a study file (JSON)`
  */
 export async function readBytes(path: string, maxBytes: number, expected = 'a file'): Promise<Result<Uint8Array>> {
@@ -64,7 +64,7 @@ export async function writeWhole(path: string, content: string | Uint8Array | As
     await rm(draft, { force: true });
   }
 
-  /** False where only the file itself can be written. */
+  /** False if only the file itself can be written. */
   async function attempt(work: Promise<void>): Promise<boolean> {
     try {
       await work;

@@ -11,7 +11,7 @@ const PRINT_LIMIT_MS = 60_000;
 
 /**
  * A page as a PDF, by a Chromium of this machine without a window: the one in LOCKSTEP_CHROMIUM, or in PATH. Fails with
- * `not-found` where there is none, and `unsupported` where it prints nothing.
+ * `not-found` if there is none, and `unsupported` if it prints nothing.
  */
 export async function printedPage(html: string): Promise<Result<Uint8Array>> {
   const browser = process.env.LOCKSTEP_CHROMIUM ?? (await findProgram(CHROMIUM_NAMES, pathFolders(process.env)));

@@ -10,7 +10,7 @@ import { fail, ok, type Result } from '../../../src-workers/domain/result.ts';
  */
 const PREFIX = `lockstep-plan-${hostname().replaceAll(/[^\w.]/g, '_')}-`;
 
-/** Makes a temporary folder for the time of a call. Fails with `storage` where it cannot. */
+/** Makes a temporary folder for the time of a call. Fails with `storage` if it cannot. */
 export async function inTemporaryFolder<T>(body: (folder: string) => Promise<T>): Promise<Result<T>> {
   let folder: string;
   try {

@@ -21,7 +21,7 @@ export interface Catalogue {
 
 /**
  * Up to three names that look like what was meant: those that contain it, then those with most of its words or a few
- * letters off. Hyphens and spaces do not count. None where no name is like it.
+ * letters off. Hyphens and spaces do not count. None if no name is like it.
  */
 export function nearestNames(wanted: string, names: readonly string[]): readonly string[] {
   const lower = wanted.toLowerCase();

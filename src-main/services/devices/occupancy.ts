@@ -10,10 +10,10 @@ export interface OccupancyReport {
   readonly warpsPerSm: number;
   readonly occupancyFraction: number;
   readonly limitedBy: readonly LimitingFactor[];
-  /** Blocks each resource alone would allow; null where the launch puts no limit on it. */
+  /** Blocks each resource alone would allow; null if the launch puts no limit on it. */
   readonly limits: Readonly<Record<LimitingFactor, number | null>>;
   /**
-   * Why such a block cannot be launched at all; null where it can, or where only all that it asks for together is too
+   * Why such a block cannot be launched at all; null if it can, or if only all that it asks for together is too
    * much.
    */
   readonly refused: string | null;

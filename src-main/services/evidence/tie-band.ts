@@ -140,7 +140,7 @@ export function tieTableOf(axes: SpaceAxes): TieTable {
 
 const evidences = new WeakMap<Device, DeviceEvidence | null>();
 
-/** The measurements of a device; `null` where there are none. */
+/** The measurements of a device; `null` if there are none. */
 export function deviceEvidence(device: Device): DeviceEvidence | null {
   const known = evidences.get(device);
   if (known !== undefined) return known;

@@ -57,7 +57,7 @@ function plain(value: Value): Value {
 }
 
 /**
- * The design that a case asks for; `null` where its file has none of the parameters.
+ * The design that a case asks for; `null` if its file has none of the parameters.
  * @param deviceId of a design, given besides
  */
 function wantedDesign({ case: one }: CaseResult, deviceId: string | null, named: NamedParameters): Wanted | null {
@@ -109,7 +109,7 @@ const NO_PARAMETERS =
  * the fastest is linked: they differ in parameters that designs lack. A time that equals the sweep's prediction to the
  * last digit was not measured, and its case is left out.
  *
- * Fails where no case is a design.
+ * Fails if no case is a design.
  *
  * @param deviceIds per case, where the file gives them besides the configurations
  * @param named device of the sweep by id or name, where the file or the person says which measured
@@ -381,7 +381,7 @@ function launchWords(wanted: Wanted): string {
 
 /**
  * Says what a file or a person must add for a design to be the only one.
- * @param hits `[place of the device, design]` of each design that it fits, as JSON; null where they are too many
+ * @param hits `[place of the device, design]` of each design that it fits, as JSON; null if they are too many
  */
 function tooLittle(
   wanted: Wanted,

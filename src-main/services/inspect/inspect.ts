@@ -20,7 +20,7 @@ const NO_COMPILER =
 
 /**
  * See the contract's `kernel.inspect`. Fails with `bad-input` on a file that says nothing of a kernel, `not-found`
- * where a source needs nvcc, `unsupported` with the compiler's words or after the time limit.
+ * if a source needs nvcc, `unsupported` with the compiler's words or after the time limit.
  */
 export async function inspectFile(context: Context, input: Input, cancel: AbortSignal): Promise<Result<Inspection>> {
   const { fileName, bytes, entry, arch, loop, iterationsPerLoop, meanLength } = input;

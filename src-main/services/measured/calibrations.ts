@@ -95,7 +95,7 @@ export async function openMeasuredSweep({ store, views }: Context, runId: number
 }
 
 /**
- * The loop that a run measured in place of the kernel, as its plan has it; `null` where no GPU ran it, or its file does
+ * The loop that a run measured in place of the kernel, as its plan has it; `null` if no GPU ran it, or its file does
  * not say.
  */
 function standInProfile({ study }: RunRecord): UnitLoopWorkload['profile'] | null {
@@ -300,7 +300,7 @@ export function studyWithoutProfile(study: Study, deviceId: string, before: Stud
 }
 
 /**
- * The study of the sweep whose designs a calibration of a study's device measured; `null` where no kept calibration is
+ * The study of the sweep whose designs a calibration of a study's device measured; `null` if no kept calibration is
  * the one.
  */
 export async function studyBefore({ store }: Context, study: Study, deviceId: string): Promise<Result<Study | null>> {

@@ -15,7 +15,7 @@ function words(name: string): readonly string[] {
   return name.replaceAll('_', ' ').replace(NOISE, ' ').toLowerCase().split(/[^a-z0-9]+/).filter((word) => word !== ''); // prettier-ignore
 }
 
-/** Words that name a model: those with a digit, or all of them where none has one (SwiftShader). */
+/** Words that name a model: those with a digit, or all of them if none has one (SwiftShader). */
 function modelWords(name: string): readonly string[] {
   const all = words(name);
   const numbered = all.filter((word) => /\d/.test(word));
@@ -54,7 +54,7 @@ export function isSameDevice(device: Device, measuring: Pick<MeasuringDevice, 'n
 
 /**
  * The id of the device of the catalogue that has this id (`ID:66` is a part) or this name, as a driver says it. Fails
- * as the catalogue does where there is none, with `bad-input` where several may be meant.
+ * as the catalogue does if there is none, with `bad-input` if several may be meant.
  */
 export async function namedDevice(
   catalogue: Pick<Catalogue, 'list' | 'devices'>,

@@ -81,7 +81,7 @@ function measuredCase(record: MeasurementRecord, position: number, ofSweep: bool
   };
 }
 
-/** The cases that a run of kind `bench` was made for; null where a run only has what it has. */
+/** The cases that a run of kind `bench` was made for; null if a run only has what it has. */
 function plannedCases({ study }: RunRecord): readonly BenchCase[] | null {
   const line = typeof study === 'object' && study !== null && 'bench' in study ? study.bench : null;
   return (line as PlanLine | null)?.plan.cases ?? null;

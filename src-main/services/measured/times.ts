@@ -84,7 +84,7 @@ function summarised({ timesMs, detail }: Times): Repeats | null {
   return { time, warnings };
 }
 
-/** What the repeats of a saved case say; `null` where none was measured. */
+/** What the repeats of a saved case say; `null` if none was measured. */
 export function measuredTime(record: Times): MeasuredTime | null {
   return repeatsOf(record)?.time ?? null;
 }

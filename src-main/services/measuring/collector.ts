@@ -16,7 +16,7 @@ interface Gathered extends GatheredCase {
 export interface CaseCollector {
   /**
    * The cases that are complete now. A case is complete when it has failed, or when it has every launch that counts (or
-   * values, where it has no launches) and records of another case follow, because its check may come last. Programs may
+   * values, if it has no launches) and records of another case follow, because its check may come last. Programs may
    * alternate between cases. Fails with `bad-input` on a case that is not expected.
    */
   take(record: CaseRecord): Result<readonly CaseResult[]>;

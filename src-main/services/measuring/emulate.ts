@@ -6,7 +6,7 @@ import { COMPILE_LIMIT_MS, userCacheFolder } from './targets.ts';
 
 /**
  * Compiles a CUDA program for the CPU, as nvcc would for a GPU. Fails as `compileEmulated` does, and with `storage`
- * where the program cannot be written.
+ * if the program cannot be written.
  * @param cudaFolder of our CUDA sources
  * @param flags such as -Iinclude and -DN=4
  */

@@ -91,7 +91,7 @@ export async function kernelTask(
 const readable = new Set<string>();
 
 /**
- * The kernel of a run that is resumed, read again. Fails with `conflict` where it is not that which was measured
+ * The kernel of a run that is resumed, read again. Fails with `conflict` if it is not that which was measured
  * before.
  */
 export async function kernelAgain(before: KernelTask): Promise<Result<KernelTask>> {

@@ -175,7 +175,7 @@ function picked(
  * Designs of a sweep as cases, predicted for what is measured: where a loop stands in for the kernel, for that loop;
  * where only a part of the units is measured, for that part. Those that have more blocks than there are units are left
  * out.
- * @param profile of the loop; null where the kernel itself is measured, or a CPU
+ * @param profile of the loop; null if the kernel itself is measured, or a CPU
  */
 export async function designCases(
   { pool }: Context,
@@ -219,7 +219,7 @@ function designCase(predictor: Predictor, designIndex: number, predictedMs: numb
   };
 }
 
-/** The loop that stands in for a kernel on a backend; null where none does. */
+/** The loop that stands in for a kernel on a backend; null if none does. */
 export function standInOf(kernel: KernelProfile, backend: BenchBackend): UnitLoopProfile | null {
   if (backend === 'cuda' || backend === 'hip') return unitLoopProfile(kernel, 'cuda');
   return backend === 'webgpu' ? unitLoopProfile(kernel, backend) : null;
@@ -303,7 +303,7 @@ async function orderOfFile(context: Context, study: RunStudy, law: LengthLaw): P
   return same(support, law.support) && same(probability, law.probability) ? again.value.order : null;
 }
 
-/** A kept plan with its lengths drawn again; fails where they are not those that were measured. */
+/** A kept plan with its lengths drawn again; fails if they are not those that were measured. */
 export async function restoredPlan(
   context: Context,
   line: PlanLine,

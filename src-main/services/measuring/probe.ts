@@ -118,7 +118,7 @@ async function planRound(
 }
 
 /**
- * Runs a round with a program of the target. Null where it gave no time, whatever the reason: the measurement will say
+ * Runs a round with a program of the target. Null if it gave no time, whatever the reason: the measurement will say
  * it.
  */
 async function runRound(

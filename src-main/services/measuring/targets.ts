@@ -74,7 +74,7 @@ export function targetBackend(asked: string): Result<BenchBackend> {
 type Here = Pick<Context, 'pool' | 'programs'>;
 
 /**
- * Measures a plan on a target of this machine or of an agent (`cuda:0@HOST`). Fails where something goes wrong before
+ * Measures a plan on a target of this machine or of an agent (`cuda:0@HOST`). Fails if something goes wrong before
  * the program starts.
  */
 export function measureOn(
@@ -220,7 +220,7 @@ async function compiledHip(
   return compiledProgram({ ...compiler, ...place, objects, architectures: hipArchitectures(devices.value) });
 }
 
-/** The HIP devices of this machine; none where there is no hipcc. */
+/** The HIP devices of this machine; none if there is no hipcc. */
 async function hipTargets(programs: MeasuringPrograms, signal: AbortSignal): Promise<readonly MeasuringTarget[]> {
   const hipcc = await findHipcc(process.env);
   if (!hipcc.ok) return [];
@@ -309,7 +309,7 @@ export async function cudaTargets(
   return [target('cuda:0', 'cuda', devices, advice)];
 }
 
-/** What a person should know of a CUDA device before it is measured; empty where there is nothing. */
+/** What a person should know of a CUDA device before it is measured; empty if there is nothing. */
 export function cudaAdvice({ name, multiprocessors, properties }: MeasuringDevice): string {
   if (/\bMIG\b/.test(name))
     return `It is a slice (MIG) of a GPU: a study names it as DEVICE:${multiprocessors}:slice. CUDA sees one slice at a time; CUDA_VISIBLE_DEVICES=MIG-… chooses another (nvidia-smi -L).`;

@@ -32,13 +32,13 @@ export interface TraceReport {
   readonly maxLength: number;
   /** Loss of groups of consecutive units, in the order of the units. */
   readonly computed: GivenLoss & { readonly unitsPerGroup: number };
-  /** The loss by the kernel's active lanes; `null` where only lengths are known. */
+  /** The loss by the kernel's active lanes; `null` if only lengths are known. */
   readonly measured: MeasuredLoss | null;
 }
 
 /**
  * Runs a program whose kernel was compiled with `lockstep.cuh` (or has `lockstep.wgsl` before it), and writes the
- * lengths of its units. Fails where the program does, where it writes no trace, and where the trace is not whole.
+ * lengths of its units. Fails if the program does, where it writes no trace, and where the trace is not whole.
  * @param show what the program printed
  */
 export async function traceProgram(request: TraceRequest, show: (text: string) => void): Promise<Result<TraceReport>> {

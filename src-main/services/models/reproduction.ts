@@ -2,7 +2,7 @@ import { fail, ok, type Result } from '../../../src-workers/domain/result.ts';
 import type { ReproductionTable } from '../../../src-workers/domain/reproduction.ts';
 import { reproduce, REPRODUCTIONS } from '../../../src-workers/reproductions.ts';
 
-/** A failure where there is no such paper; `undefined` means all papers. */
+/** A failure if there is no such paper; `undefined` means all papers. */
 export function knownPaper(paper: string | undefined): Result<string | undefined> {
   if (paper === undefined || Object.hasOwn(REPRODUCTIONS, paper)) return ok(paper);
   return fail('bad-input', `paper must be one of ${Object.keys(REPRODUCTIONS).join(', ')}, not "${paper}".`);

@@ -45,7 +45,7 @@ export function launchesOf(
   return kind === 'cpu' ? { from: cores, to } : { from: 0, to: cores };
 }
 
-/** The kind of the device at a position, else of all devices in the run; `null` where there are both kinds. */
+/** The kind of the device at a position, else of all devices in the run; `null` if there are both kinds. */
 function kindShown({ devices }: RunView, position: number | undefined): Device['kind'] | null {
   const kinds = new Set(
     (position === undefined ? devices : devices.slice(position, position + 1)).map(({ kind }) => kind),
@@ -117,7 +117,7 @@ function drawnAxis(stride: number, count: number, cells: number, size: number): 
   return { stride, count, cells: place };
 }
 
-/** 1 for each cell with a valid design that passes a filter; null where the filter holds back none. */
+/** 1 for each cell with a valid design that passes a filter; null if the filter holds back none. */
 function passingCells(
   view: RunView,
   asked: ProcedureArguments<'landscape.grid'>['filter'],

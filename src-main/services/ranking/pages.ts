@@ -35,7 +35,7 @@ export async function findEquals(pool: Pool, { ranking, study }: RunView): Promi
   ranking.firstEquals = await pool.run('equals', { designs, registersPerThread });
 }
 
-/** Finds the first equal of a design, after `findEquals`; undefined where the run has no such design. */
+/** Finds the first equal of a design, after `findEquals`; undefined if the run has no such design. */
 function equalsOf({ ranking }: RunView): (design: number) => number {
   const first = ranking.firstEquals!;
   return ranking.designs ? (design) => first[entryOf(ranking, design)] : (design) => first[design];
@@ -135,7 +135,7 @@ export function rankPage(view: RunView, input: ProcedureArguments<'ranking.page'
   });
 }
 
-/** Place in a list of a design, or of the row that represents it; −1 where there is none. */
+/** Place in a list of a design, or of the row that represents it; −1 if there is none. */
 function placeIn(view: RunView, list: Uint32Array, groups: GroupedList | null, design: number): number {
   const own = list.indexOf(design);
   if (own >= 0 || !groups || entryOf(view.ranking, design) < 0) return own;
@@ -147,7 +147,7 @@ function isSame(a: readonly number[], b: readonly number[]): boolean {
   return a.length === b.length && a.every((value, at) => value === b[at]);
 }
 
-/** Rank of a design by time in a list ascending in time, from 1; 0 where it is not in the list. */
+/** Rank of a design by time in a list ascending in time, from 1; 0 if it is not in the list. */
 function ranker({ ranking }: RunView, byTime: Uint32Array): (design: number) => number {
   return (design) => {
     const time = timeOf(ranking, design);

@@ -31,7 +31,7 @@ export function tiesIn(view: RunView, byTimeList: Uint32Array): Ties & { readonl
   return { count, isTied, band: tieBand(view.devices[device]) };
 }
 
-/** Fails with `not-found` where a design is not of the run. */
+/** Fails with `not-found` if a design is not of the run. */
 export function checkDesign(view: RunView, design: number): Result<null> {
   const total = sizeOf(view.ranking);
   return design < total
@@ -39,7 +39,7 @@ export function checkDesign(view: RunView, design: number): Result<null> {
     : fail('not-found', `Run ${view.run.id} has no design ${design}: its designs are 0 to ${total - 1}.`);
 }
 
-/** Fails where a design has no predicted time: `not-found`, or `conflict` of an invalid one and one that waits. */
+/** Fails if a design has no predicted time: `not-found`, or `conflict` of an invalid one and one that waits. */
 export function checkPredicted(view: RunView, design: number): Result<null> {
   const known = checkDesign(view, design);
   if (!known.ok) return known;
@@ -124,7 +124,7 @@ export function rankedWhole({ positions }: RankingFilter): RankingFilter {
   return device ? { ...ALL_VALID, positions: { [AXIS.device]: device } } : ALL_VALID;
 }
 
-/** One design as a row of the ranking; `rank` is 0 where it has none. A design that was not kept is predicted. */
+/** One design as a row of the ranking; `rank` is 0 if it has none. A design that was not kept is predicted. */
 export function rankRow(view: RunView, design: number, rank: number, tied: boolean): RankRow {
   const { predictor, ranking } = view;
   const entry = entryOf(ranking, design);
@@ -222,7 +222,7 @@ export function deviceFilter(view: RunView, deviceId: string): Result<RankingFil
   return ok({ ...ALL_VALID, positions: { [AXIS.device]: new Set([at]) } });
 }
 
-/** Predicted time of a design, ms: also of one that the run did not keep. NaN where it is invalid. */
+/** Predicted time of a design, ms: also of one that the run did not keep. NaN if it is invalid. */
 export function predictedMs({ predictor, ranking, run }: RunView, design: number): number {
   return run.kept && entryOf(ranking, design) < 0
     ? predictChunk(predictor, design, 1).timeMs[0]

@@ -30,7 +30,7 @@ type RunEnd = 'complete' | 'cancelled' | Failure;
 /**
  * @param total designs or cases that the run is for
  * @param alreadyDone those that an earlier execution saved
- * @param state what the run does, and its best time so far; null where nothing has a time yet
+ * @param state what the run does, and its best time so far; null if nothing has a time yet
  */
 export function openExecution(
   context: Context,
@@ -92,7 +92,7 @@ function internal(error: unknown): Failure {
 }
 
 /**
- * A task of a sweep, which is run once more where it fails. @returns null where the run was cancelled, else what it
+ * A task of a sweep, which is run once more if it fails. @returns null if the run was cancelled, else what it
  * gave, or its designs
  */
 export async function triedTwice<T>(

@@ -280,7 +280,7 @@ export function simulatedRows(view: RunView, { times, order }: SimulatedDesigns)
 
 /** How well the predictions of simulated designs agree with their simulations. */
 export function predictionAgreement(rows: readonly SimulatedDesign[]): {
-  /** Spearman's rank correlation; null where there is none: fewer than two designs, or all alike. */
+  /** Spearman's rank correlation; null if there is none: fewer than two designs, or all alike. */
   readonly spearman: number | null;
   /** Median of |predicted / simulated mean − 1|. */
   readonly medianAbsoluteDifference: number;

@@ -25,7 +25,7 @@ const FIRST = ['acts', 'collatz', 'geometric', 'mandelbrot', 'software', 'spmv-c
 /**
  * A new database starts with the example studies, an old one gains those that are new since; none comes a second time,
  * changed or deleted. Those that an earlier start saved before it was ended are there already. Returns the id of the
- * first one, or null where the database has started before.
+ * first one, or null if the database has started before.
  */
 export async function seedExamples({ store, host, resourceFolder }: Context): Promise<Result<number | null>> {
   if (host === 'cli') return ok(null);

@@ -17,7 +17,7 @@ export interface StudyOfLengths {
   readonly spmv?: boolean;
 }
 
-/** Writes a study of lengths, with usual values for what is not known of the kernel. Fails where the file exists. */
+/** Writes a study of lengths, with usual values for what is not known of the kernel. Fails if the file exists. */
 export async function writeNewStudy(
   resourceFolder: string,
   file: string,

@@ -95,7 +95,7 @@ function checkTraffic(
 }
 
 /**
- * The implementations of a study with their kernels in full; null where it names none. Fails with the field that is
+ * The implementations of a study with their kernels in full; null if it names none. Fails with the field that is
  * wrong.
  */
 function studyImplementations({ implementations, kernel, axes }: Study): Result<readonly Implementation[] | null> {
@@ -153,7 +153,7 @@ function studyImplementations({ implementations, kernel, axes }: Study): Result<
   return ok(made);
 }
 
-/** Units of a row of a workload: as it says, or of the image that it names; undefined where it has no rows. */
+/** Units of a row of a workload: as it says, or of the image that it names; undefined if it has no rows. */
 function rowWidth({ lengths, width }: Study['workload']): number | undefined {
   if (width !== undefined) return width;
   const parsed = parseWorkload(lengths);

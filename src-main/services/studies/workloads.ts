@@ -85,7 +85,7 @@ export async function packLengths({ units, iterations }: OrderedLengths): Promis
   return { units, bytesPerLength: isShort ? 4 : 8, iterations: packed.toString('base64') };
 }
 
-/** Reads `order` of a stored workload's provenance; `null` where there is none, or none that can be read. */
+/** Reads `order` of a stored workload's provenance; `null` if there is none, or none that can be read. */
 export async function unpackLengths(provenance: unknown): Promise<OrderedLengths | null> {
   if (typeof provenance !== 'object' || provenance === null || !('order' in provenance)) return null;
   const { order } = provenance;

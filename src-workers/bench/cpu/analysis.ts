@@ -45,7 +45,7 @@ export interface ComparedContention {
   /** All bytes over the measured time, GB/s: how the slides print a result. */
   readonly bandwidthGbS: number;
   readonly models: readonly ModelledTime[];
-  /** Bytes of each core, and when it ended: the median of the repeats, `null` where it was not recorded. */
+  /** Bytes of each core, and when it ended: the median of the repeats, `null` if it was not recorded. */
   readonly loadBytes: readonly number[];
   readonly coreEndMs: readonly number[] | null;
   /** When each core ends by the staircase over the measured curve. */
@@ -168,7 +168,7 @@ export function contentionAnalysis(cases: readonly MeasuredContentionCase[]): Re
 const UNDISTURBED_FRACTION = 0.95;
 
 /**
- * The part of the time, 0…1, that the threads of a case were on a core; `null` where they had it all, or it is not
+ * The part of the time, 0…1, that the threads of a case were on a core; `null` if they had it all, or it is not
  * known.
  */
 export function disturbedFraction(values: CaseResult['values']): number | null {
@@ -189,7 +189,7 @@ const VENDORS = ['Intel', 'AMD', 'Apple', 'Ampere', 'NVIDIA', 'Qualcomm', 'IBM']
 /**
  * The measured machine as an entry of the device catalogue, in whole hundredths of a GB/s.
  *
- * @returns `bad-input` where not all of the machine's cores were measured: its full bandwidth is not known then
+ * @returns `bad-input` if not all of the machine's cores were measured: its full bandwidth is not known then
  */
 export function measuredCpu(device: MeasuringDevice, measured: MeasuredBandwidths): Result<CpuDevice> {
   const cores = measured.cores.at(-1)!;
@@ -215,7 +215,7 @@ function memoryOf(curve: BandwidthCurve): MemorySystem {
   return { singleCoreBandwidthGbS: curve[1], fullBandwidthGbS: Math.max(...curve) };
 }
 
-/** Bytes of each core; `null` where it is no benchmark of contention, or its numbers make no sense. */
+/** Bytes of each core; `null` if it is no benchmark of contention, or its numbers make no sense. */
 function loadsOf(each: BenchCase): Float64Array | null {
   switch (each.benchmark) {
     case 'stream':

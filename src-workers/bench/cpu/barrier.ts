@@ -8,7 +8,7 @@ const GENERATION = 1;
  *
  * @param state `BARRIER_WORDS` words of a `SharedArrayBuffer`, 0 at first, which only this function changes
  * @param spins looks at the memory before a thread goes to sleep: many where all should leave at the same moment, 0
- *   where a thread that waits should leave the machine to those that work
+ *   if a thread that waits should leave the machine to those that work
  * @param onLast what the thread that comes last does before it lets all of them go
  */
 export function arriveAndWait(state: Int32Array, threads: number, spins: number, onLast?: () => void): void {

@@ -10,7 +10,7 @@ import { cpuPlan, standardBytes } from './cpu-plan.ts';
 import { runThread, type ThreadTask } from './thread.ts';
 
 /**
- * The program that measures this machine's CPU. It prints records, one JSON line each, and ends with 0; 1 where the
+ * The program that measures this machine's CPU. It prints records, one JSON line each, and ends with 0; 1 if the
  * plan cannot be read, with one line on standard error, and 2 on bad usage. To stop it, end the process.
  *
  *     node child.ts FOLDER          a plan as `writePlanFolder` leaves it; also --plan FOLDER

@@ -23,7 +23,7 @@ function folders(path: string, pattern: RegExp): string[] {
   }
 }
 
-/** Total size of all instances of the largest data cache that the system reports; `null` where it reports none. */
+/** Total size of all instances of the largest data cache that the system reports; `null` if it reports none. */
 export function lastLevelCacheBytes(root = SYSTEM_CPUS): number | null {
   let highest = 0;
   /** Cores that share a cache → its size. */

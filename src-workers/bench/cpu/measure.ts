@@ -157,7 +157,7 @@ async function measureCase(
       bandwidthGbS: times.map((timeNs) => bytes / timeNs),
       /** When each thread ended, from the common start: all of the first launch that counts, then of the next. */
       threadEndNs: ends.flat(),
-      /** The share of that time that each thread was on a core: below 1 where other programs took it. */
+      /** The share of that time that each thread was on a core: below 1 if other programs took it. */
       threadOnCoreFraction: onCore.flat(),
     },
   });

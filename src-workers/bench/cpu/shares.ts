@@ -45,7 +45,7 @@ export const TRIAD_BYTES_PER_ELEMENT = 24;
 const GAP_BYTES = 1024 + 64;
 
 /**
- * The shares of a case. Fails with `bad-input` where its numbers make no sense, `unsupported` where it needs too much
+ * The shares of a case. Fails with `bad-input` if its numbers make no sense, `unsupported` if it needs too much
  * memory.
  */
 export function caseShares<Id extends ContentionBenchmark>(

@@ -31,7 +31,7 @@ export type ThreadMessage =
       readonly endNs: readonly number[];
       readonly onCoreFraction: readonly number[];
     }
-  /** `message` is empty where the thread's share of the result is right. */
+  /** `message` is empty if the thread's share of the result is right. */
   | { readonly kind: 'checked'; readonly rank: number; readonly message: string };
 
 /** Long enough to leave together, too short to be noticed where there are more threads than cores. */

@@ -21,7 +21,7 @@ export interface CudaCompilation {
   readonly objects: readonly CudaObject[];
   /**
    * Such as `sm_90`, one or several; `compute_90` is for the driver to assemble, `native` for the GPUs of this machine.
-   * With HIP such as `gfx90a`. Empty: what the compiler takes where nothing is said.
+   * With HIP such as `gfx90a`. Empty: what the compiler takes if nothing is said.
    */
   readonly architectures: readonly string[];
   /** Kept between runs, for this user alone; made where it does not exist. */
@@ -41,7 +41,7 @@ export interface CompiledCuda {
   readonly compiled: readonly string[];
 }
 
-/** The CUDA sources, by name. Fails with `not-found` where the folder has none. */
+/** The CUDA sources, by name. Fails with `not-found` if the folder has none. */
 export async function readCudaSources(folder: string): Promise<Result<readonly PlacedFile[]>> {
   let names: string[];
   try {
@@ -60,8 +60,8 @@ export async function readCudaSources(folder: string): Promise<Result<readonly P
  * entries unused for longest are removed once the cache holds more than `maxCacheBytes`. Several processes may use one
  * cache.
  *
- * Fails with `not-found` where sources or compiler are missing, `unsupported` with the compiler's first error where
- * they do not go together, `storage` where the cache cannot be written, `cancelled`.
+ * Fails with `not-found` if sources or compiler are missing, `unsupported` with the compiler's first error where
+ * they do not go together, `storage` if the cache cannot be written, `cancelled`.
  */
 export async function compileCuda(request: CudaCompilation): Promise<Result<CompiledCuda>> {
   const { hip } = request;

@@ -36,7 +36,7 @@ export async function findHipcc(environment: Environment): Promise<Result<string
     : ok(found);
 }
 
-/** HIP's version, such as `6.2.41133`. Fails where the program is no hipcc. */
+/** HIP's version, such as `6.2.41133`. Fails if the program is no hipcc. */
 export async function hipVersion(hipcc: string): Promise<Result<string>> {
   const asked = await runTool(hipcc, ['--version'], ASK);
   if (!asked.ok) return asked;

@@ -28,7 +28,7 @@ function ownCode(preprocessed: string): string {
 /** Begins a launch; nvcc takes spaces in it. */
 const LAUNCH = /(?<!operator\s{0,3})<<\s*<(?!<)/g;
 
-/** Where the bracket that opens at `from` closes; -1 where it does not. */
+/** Where the bracket that opens at `from` closes; -1 if it does not. */
 function closingOf(masked: string, from: number): number {
   let depth = 0;
   for (let at = from; at < masked.length; at += 1) {
@@ -114,7 +114,7 @@ export function rewriteLaunches(preprocessed: string): Result<string> {
   }
 }
 
-/** The first PTX instruction of a preprocessed source, which only a GPU executes; `null` where there is none. */
+/** The first PTX instruction of a preprocessed source, which only a GPU executes; `null` if there is none. */
 export function inlinePtx(preprocessed: string): string | null {
   const masked = ownCode(preprocessed);
   const found = preprocessed.matchAll(/\basm\s*(?:volatile|__volatile__)?\s*\(\s*"\s*\{?\s*([a-z]\w*\.[\w.:]+)/g);

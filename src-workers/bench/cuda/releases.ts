@@ -54,7 +54,7 @@ export function knownByRelease(release: string): readonly number[] {
   });
 }
 
-/** `CUDA 12.9 or older`; null where no release is known. */
+/** `CUDA 12.9 or older`; null if no release is known. */
 export function releasesFor(capability: number): string | null {
   const last = lastRelease(capability);
   if (last !== null) return `CUDA ${last} or older`;

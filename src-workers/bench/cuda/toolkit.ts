@@ -14,7 +14,7 @@ type Environment = Readonly<Record<string, string | undefined>>;
 
 export interface Toolkit {
   readonly nvcc: string;
-  /** Compute capabilities that it compiles for; empty where it does not say. */
+  /** Compute capabilities that it compiles for; empty if it does not say. */
   readonly known: readonly number[];
 }
 
@@ -22,7 +22,7 @@ export interface Toolkit {
 export interface ToolkitChoice {
   readonly nvcc: string;
   /**
-   * Such as `sm_90`; `compute_90` is for the driver to assemble; `native` where no GPU is named. Empty where all GPUs
+   * Such as `sm_90`; `compute_90` is for the driver to assemble; `native` where no GPU is named. Empty if all GPUs
    * are lacking.
    */
   readonly architectures: readonly string[];
@@ -132,7 +132,7 @@ export function chooseToolkit(toolkits: readonly Toolkit[], capabilities: readon
 /** Where the Windows Subsystem for Linux has programs of the driver, which its PATH often lacks. */
 const WSL_FOLDER = '/usr/lib/wsl/lib';
 
-/** What nvidia-smi answers; null where there is none, or it fails. */
+/** What nvidia-smi answers; null if there is none, or it fails. */
 export async function askNvidiaSmi(
   query: string,
   environment: Environment = process.env,
@@ -145,7 +145,7 @@ export async function askNvidiaSmi(
   return asked?.ok && asked.value.code === 0 ? asked.value.stdout : null;
 }
 
-/** Compute capabilities of this machine's GPUs, each once; none where nvidia-smi names none. */
+/** Compute capabilities of this machine's GPUs, each once; none if nvidia-smi names none. */
 export async function localCapabilities(): Promise<readonly number[]> {
   return readCapabilities((await askNvidiaSmi('compute_cap')) ?? '');
 }
@@ -159,7 +159,7 @@ export function readCapabilities(said: string): readonly number[] {
   return [...new Set(found.filter((capability) => capability > 0))];
 }
 
-/** The toolkit of this machine for these GPUs. Fails with `not-found` where there is no nvcc. */
+/** The toolkit of this machine for these GPUs. Fails with `not-found` if there is no nvcc. */
 export async function findToolkit(
   environment: Environment,
   capabilities: readonly number[],
@@ -222,14 +222,14 @@ export function lackingText(capabilities: readonly number[]): string {
   return capabilities.map(neededToolkit).join('; ');
 }
 
-/** Fails with `unsupported` where a choice compiles for no GPU of this machine. */
+/** Fails with `unsupported` if a choice compiles for no GPU of this machine. */
 export function forSomeGpu(choice: ToolkitChoice): Result<ToolkitChoice> {
   return choice.architectures.length > 0
     ? ok(choice)
     : fail('unsupported', `No GPU here can be measured: ${lackingText(choice.lacking)}.`);
 }
 
-/** nvcc's release, such as `13.0.88`. Fails where the program is no nvcc. */
+/** nvcc's release, such as `13.0.88`. Fails if the program is no nvcc. */
 export async function nvccVersion(nvcc: string): Promise<Result<string>> {
   const asked = await runTool(nvcc, ['--version'], ASK);
   if (!asked.ok) return asked;

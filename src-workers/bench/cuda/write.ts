@@ -14,7 +14,7 @@ export interface BenchCommand {
 
 /**
  * Writes the files that the CUDA program reads into a folder, which is made where it does not exist.
- * Fails as `cudaPlan` does, and with `storage` where files cannot be written.
+ * Fails as `cudaPlan` does, and with `storage` if files cannot be written.
  */
 export async function writeCudaPlan(
   plan: BenchPlan,

@@ -17,7 +17,7 @@ import { outputCount, valueBytes, type KernelContents } from './launches.ts';
 
 export type SourceLanguage = 'cu' | 'hip' | 'wgsl';
 
-/** Absolute path of the source in a language; HIP falls back to CUDA. `null` where the manifest has none. */
+/** Absolute path of the source in a language; HIP falls back to CUDA. `null` if the manifest has none. */
 export function sourcePath(
   { manifest, file }: Pick<KernelTask, 'manifest' | 'file'>,
   language: SourceLanguage,

@@ -67,7 +67,7 @@ export function orderKey({ balancing: text, threadsPerUnit, blockThreads, classe
  * Position → unit: in round j, slot s takes the unit at position firstUnit + j·slots + s. As the balancing orders them;
  * units of a mixed design class by class; those that are cut into even shares, padded or fetched as they stand.
  *
- * @param threadGroupWidth of the device; null where it is not known, and orders that depend on it fail
+ * @param threadGroupWidth of the device; null if it is not known, and orders that depend on it fail
  */
 export function designOrder(
   { balancing: text, threadsPerUnit, blockThreads, classes }: Design,
@@ -223,7 +223,7 @@ export function valueBytes(type: ValueType, values: ArrayLike<number>): Uint8Arr
   return new Uint8Array(view.buffer);
 }
 
-/** Elements of an output. Fails with `bad-input` where they are not a whole number. */
+/** Elements of an output. Fails with `bad-input` if they are not a whole number. */
 export function outputCount({ output }: KernelArgument, units: number): Result<number> {
   const count = typeof output!.count === 'number' ? output!.count : unwrap(parseArithmetic(output!.count, ['units'])).value(() => units); // prettier-ignore
   return Number.isSafeInteger(count) && count >= 1
@@ -233,10 +233,10 @@ export function outputCount({ output }: KernelArgument, units: number): Result<n
 
 /** How far an output is from its reference. */
 export interface OutputCheck {
-  /** The greatest difference; null where one is not a number. */
+  /** The greatest difference; null if one is not a number. */
   readonly maxError: number | null;
   readonly wrong: number;
-  /** The first element that is wrong; empty where none is. */
+  /** The first element that is wrong; empty if none is. */
   readonly message: string;
 }
 

@@ -19,7 +19,7 @@ export type Build = (values: ReturnType<typeof valuesOf>, design: Design) => Pro
 const FILE = process.platform === 'win32' ? 'program.exe' : 'program';
 
 /**
- * Resolves to the path of `{binary}`; to nothing where no build line names it. @param keptIn folders that are made
+ * Resolves to the path of `{binary}`; to nothing if no build line names it. @param keptIn folders that are made
  * where missing
  */
 export function openBuilder(
@@ -73,7 +73,7 @@ const PASSED_BY = /^(\..*|node_modules|__pycache__)$/;
 
 /**
  * What the output of a build depends on, as far as its line says: its program, the contents of the files that it names,
- * and name, size and time of every file in its folder and in the folders that it names (`-Iinclude`). Null where those
+ * and name, size and time of every file in its folder and in the folders that it names (`-Iinclude`). Null if those
  * are too many.
  */
 async function inputsOf(words: readonly string[], folder: string): Promise<readonly string[] | null> {

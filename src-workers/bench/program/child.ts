@@ -11,7 +11,7 @@ import { openUnitFiles } from './unit-files.ts';
 /**
  * Measures the plan in a folder by running a person's own program: node child.ts FOLDER --cache FOLDER --build-limit MS
  * --cuda-sources FOLDER. Prints
- * records, one JSON line each, and ends with 0; 1 where the plan cannot be read, with one line on standard error.
+ * records, one JSON line each, and ends with 0; 1 if the plan cannot be read, with one line on standard error.
  */
 async function main(): Promise<void> {
   const { values, positionals } = parseArgs({

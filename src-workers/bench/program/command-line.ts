@@ -6,7 +6,7 @@ import { fail, ok, type Result } from '../../domain/result.ts';
 /**
  * Splits a command line into arguments. No shell reads it: `;`, `|`, `*`, `$(…)` and `>` are text. Arguments are
  * separated by spaces; 'single' and "double" quotes keep spaces; a backslash before a quote, a backslash or a space
- * stands for that character, except within single quotes. Fails with `bad-input` on a quote without its end, and where
+ * stands for that character, except within single quotes. Fails with `bad-input` on a quote without its end, and if
  * nothing is left.
  */
 export function splitCommand(line: string): Result<readonly string[]> {
@@ -107,7 +107,7 @@ export function checkCommands({ exec, build }: Pick<ProgramTask, 'exec' | 'build
   return ok(null);
 }
 
-/** What of a design's command lines is made from the units' lengths; empty where no command line names it. */
+/** What of a design's command lines is made from the units' lengths; empty if no command line names it. */
 export interface UnitTexts {
   readonly lengthsFile: string;
   readonly orderFile: string;

@@ -61,7 +61,7 @@ export async function measureProgram(
   );
   const recorder = openRecorder(plan, designs, print);
 
-  /** Runs the program once; null where the design failed, which is recorded. */
+  /** Runs the program once; null if the design failed, which is recorded. */
   const launch = async (design: Measured): Promise<ProgramOutput | null> => {
     const { design: mapping, designIndex } = design.one.parameters;
     const texts = await ofUnits(mapping);
@@ -172,7 +172,7 @@ function openRecorder(plan: BenchPlan, designs: readonly Measured[], print: (rec
   };
 }
 
-/** What is wrong with a result; null where nothing is known to be. */
+/** What is wrong with a result; null if nothing is known to be. */
 function wrongText(
   before: Measured,
   { correct, maxError, digest }: ProgramOutput,

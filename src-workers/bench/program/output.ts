@@ -7,7 +7,7 @@ import type { ToolRun } from '../tool.ts';
 export interface ProgramOutput {
   /** Times of all launches that it timed: at least one, but none from an emulation. */
   readonly timesNs: readonly number[];
-  /** Whether the program judges its result correct; `null` where it does not say. */
+  /** Whether the program judges its result correct; `null` if it does not say. */
   readonly correct: boolean | null;
   readonly maxError: number | null;
   /** The digest of its result. */
@@ -42,7 +42,7 @@ const FIELDS = {
 /**
  * Reads what a program printed: lines of JSON objects with the fields above. Other lines are skipped. Later lines
  * replace earlier ones, except for times, which add up, and a wrong result, which stays wrong. Fails with `bad-input`
- * on a field of the wrong kind, and where there is no time.
+ * on a field of the wrong kind, and if there is no time.
  *
  * @param timed whether there must be times
  */

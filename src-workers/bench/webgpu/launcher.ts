@@ -44,7 +44,7 @@ interface PipelineOptions {
  */
 export interface Launcher {
   readonly device: GPUDevice;
-  /** Compiled once per source, entry point (`main` where left out) and constants. */
+  /** Compiled once per source, entry point (`main` if left out) and constants. */
   pipeline(source: string, of?: PipelineOptions): Promise<GPUComputePipeline>;
   /** A storage buffer that holds `data`, or that many bytes of zeros. */
   storage(data: ArrayBufferView | number): Promise<GPUBuffer>;

@@ -144,7 +144,7 @@ async function measureInTurn(measurement: Measurement, cases: readonly BenchCase
 }
 
 /**
- * Prepares a case and runs parts of a launch. Nothing where it has no launches, which is then measured, or where it was
+ * Prepares a case and runs parts of a launch. Nothing if it has no launches, which is then measured, or if it was
  * aborted.
  */
 async function beginCase(measurement: Measurement, benchCase: BenchCase): Promise<CaseUnderWay | null> {

@@ -16,7 +16,7 @@ export interface NodeWebGpu {
 /** What Dawn's `create` gave: it crashes where one is collected while a device of it is used. */
 const keptAlive: GPU[] = [];
 
-/** Software adapters that are looked for where there is no other: Vulkan drivers (ICDs) by their description files. */
+/** Software adapters that are looked for if there is no other: Vulkan drivers (ICDs) by their description files. */
 const SOFTWARE_DRIVERS = ['/usr/lib/chromium/vk_swiftshader_icd.json', '/opt/google/chrome/vk_swiftshader_icd.json'];
 const LIBRARY_FOLDERS = ['/usr/lib/x86_64-linux-gnu', '/usr/lib/aarch64-linux-gnu', '/usr/lib64', '/usr/lib'];
 
@@ -28,7 +28,7 @@ export function softwareDriver(env: NodeJS.ProcessEnv): string | null {
 
 /**
  * What must be added to a process's environment, before it starts, so that it finds a software adapter: the driver, and
- * the Vulkan loader where the system has none. `null` where nothing must be added, or where there is no such driver.
+ * the Vulkan loader where the system has none. `null` if nothing must be added, or if there is no such driver.
  */
 export function softwareEnvironment(env: NodeJS.ProcessEnv): Readonly<Record<string, string>> | null {
   if (process.platform !== 'linux' || env.VK_ICD_FILENAMES || env.VK_DRIVER_FILES) return null;
@@ -41,7 +41,7 @@ export function softwareEnvironment(env: NodeJS.ProcessEnv): Readonly<Record<str
 }
 
 /**
- * Opens the fastest adapter that Dawn finds. Fails with `not-found` where there is none, `unsupported` where the
+ * Opens the fastest adapter that Dawn finds. Fails with `not-found` if there is none, `unsupported` if the
  * package is not installed or the device cannot be had.
  */
 export async function openNodeWebGpu(): Promise<Result<NodeWebGpu>> {

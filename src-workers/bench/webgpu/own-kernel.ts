@@ -49,7 +49,7 @@ const COMPUTE = 0x4;
 const WORD_BYTES = 4;
 const WORDS = { u32: Uint32Array, i32: Int32Array, f32: Float32Array } as const;
 
-/** What WGSL has of a manifest's types; null where it has none. */
+/** What WGSL has of a manifest's types; null if it has none. */
 function wgslType(text: string): keyof typeof WORDS | null {
   const type = elementType(text)!;
   return !type.isStruct && type.value in WORDS ? (type.value as keyof typeof WORDS) : null;

@@ -149,7 +149,7 @@ loop {
 /**
  * WGSL of a unit loop. Bindings: 0 `launch`, with values that the compiler does not know, so that what is computed with
  * them changes nothing; 1 lengths; 2 order; 3 result; the table of the loads, where there are any; last the counter of
- * dynamic fetch, or the order of the blocks where nothing is fetched.
+ * dynamic fetch, or the order of the blocks if nothing is fetched.
  */
 export function unitLoopShader(shader: UnitLoopShader): string {
   const { profile, threadsPerUnit: u, blockThreads, form, fetch: units = 1 } = shader;

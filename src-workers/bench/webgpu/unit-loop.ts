@@ -44,7 +44,7 @@ const MAX_SLOTS = 2 ** 31;
 /**
  * A design as a launch. Fails with `unsupported` or `bad-input` on what this device or WebGPU cannot do.
  *
- * @param threadGroupWidth of the device; null where it does not report one
+ * @param threadGroupWidth of the device; null if it does not report one
  */
 export async function prepareUnitLoop(
   launcher: Launcher,

@@ -7,7 +7,7 @@ import { bestOfFirst, evenChanceMeasurements, randomMeasurements } from './searc
 export interface MeasuredDesigns {
   readonly predictedMs: Float64Array;
   readonly measuredMs: Float64Array;
-  /** Half width of the 95 % interval of each measured time, ms; NaN where it is unknown. */
+  /** Half width of the 95 % interval of each measured time, ms; NaN if it is unknown. */
   readonly halfWidthMs?: Float64Array | undefined;
   /** The position of each design on each axis. */
   readonly axes?: readonly { readonly axis: string; readonly values: readonly (string | number)[] }[] | undefined;
@@ -17,7 +17,7 @@ export interface MeasuredDesigns {
 
 /** A figure with its 95 % bootstrap interval over designs; `null` with too few designs for one. */
 export interface Estimate {
-  /** NaN where the figure does not exist, such as a correlation of equal values. */
+  /** NaN if the figure does not exist, such as a correlation of equal values. */
   readonly value: number;
   readonly interval: { readonly low: number; readonly high: number } | null;
 }
@@ -29,7 +29,7 @@ export interface Shortlist {
   readonly bestMs: number;
   /** `bestMs` over the best measured time of all designs, less 1: ≥ 0. */
   readonly regret: number;
-  /** Whether the interval of `bestMs` reaches down to that of the measured best; `null` where intervals are unknown. */
+  /** Whether the interval of `bestMs` reaches down to that of the measured best; `null` if intervals are unknown. */
   readonly withinNoise: boolean | null;
   /** The fewest random measurements whose best is expected to be as good. */
   readonly randomMeasurements: number;
@@ -49,7 +49,7 @@ export interface AxisResiduals {
   readonly axis: string;
   /**
    * Share of the residuals' variance that the axis alone explains, 0…1, less what as many groups explain by chance (ε²;
-   * Kelley, Proc. Natl. Acad. Sci. 21 (1935), doi:10.1073/pnas.21.9.554). `null` where every value has one design, or
+   * Kelley, Proc. Natl. Acad. Sci. 21 (1935), doi:10.1073/pnas.21.9.554). `null` if every value has one design, or
    * where all residuals are equal.
    */
   readonly explained: number | null;
@@ -98,7 +98,7 @@ const MIN_RESAMPLES = 100;
 
 /**
  * Judges how well predictions agree with measurements, over the measured designs.
- * @returns `bad-input` where columns differ in length, fewer than 2 designs were measured, or a time is not positive
+ * @returns `bad-input` if columns differ in length, fewer than 2 designs were measured, or a time is not positive
  */
 export function agreement(input: MeasuredDesigns, options: AgreementOptions): Result<Agreement> {
   const { predictedMs, measuredMs, halfWidthMs, axes = [] } = input;

@@ -10,11 +10,11 @@ export interface DivergentRun {
 }
 
 export interface DivergenceFit {
-  /** Cycles of the run without divergence, by kernel; `null` where none was measured. */
+  /** Cycles of the run without divergence, by kernel; `null` if none was measured. */
   readonly baseCycles: Readonly<Record<LoopKernel, number | null>>;
   readonly cyclesPerDivergentBranch: number;
   readonly branchStandardError: number | null;
-  /** Cycles to spill a chunk of the reconvergence stack and load it back; `null` where the times show no such step. */
+  /** Cycles to spill a chunk of the reconvergence stack and load it back; `null` if the times show no such step. */
   readonly cyclesPerSpillAndLoad: number | null;
   readonly spillStandardError: number | null;
   /** Measured less fitted cycles, in the order of the runs. */

@@ -30,7 +30,7 @@ export interface FitProblem {
   /** The model without the approximations of `predict`, for the end of a fit. */
   readonly predictExactly?: (values: readonly number[]) => Float64Array;
   readonly measuredMs: Float64Array;
-  /** Standard error of each measured time, over that time; 0 where it is unknown. */
+  /** Standard error of each measured time, over that time; 0 if it is unknown. */
   readonly relativeErrors: Float64Array;
   /** Values to start from, at least one set; the best end counts. */
   readonly starts: readonly (readonly number[])[];
@@ -38,7 +38,7 @@ export interface FitProblem {
 
 export interface FittedParameters {
   readonly values: readonly number[];
-  /** Standard errors in units of the parameters; `null` where one was held, or only a bound on it is known. */
+  /** Standard errors in units of the parameters; `null` if one was held, or only a bound on it is known. */
   readonly standardErrors: readonly (number | null)[];
   readonly held: readonly boolean[];
   /** Times of all designs, ms, including those left out of the fit. */
@@ -70,7 +70,7 @@ export function minDesigns(parameters: number): number {
  * deterministic.
  *
  * @param included designs to fit; all if left out
- * @returns `bad-input` where there are too few designs, a measured time is not positive, or the model has no time for a
+ * @returns `bad-input` if there are too few designs, a measured time is not positive, or the model has no time for a
  * design
  */
 export function fitParameters(problem: FitProblem, included?: readonly boolean[]): Result<FittedParameters> {
@@ -203,7 +203,7 @@ function toValue({ coordinate, lower, upper }: FitParameter, x: number): number 
 }
 
 interface Loss {
-  /** 0 for a design that is left out; less than 1 where its time is uncertain. */
+  /** 0 for a design that is left out; less than 1 if its time is uncertain. */
   readonly weights: Float64Array;
   /** Residual beyond which the loss grows linearly, ln units. */
   readonly huber: number;
@@ -348,8 +348,8 @@ function variance({ residuals }: Fit, { weights, huber }: Loss, free: readonly b
 const MAX_INFLATION = 1e6;
 
 /**
- * Standard errors in coordinates, from the curvature at the end (Huber 1981, section 7.6); Infinity where a parameter
- * has no influence or cannot be distinguished from others. 0 where it is not free.
+ * Standard errors in coordinates, from the curvature at the end (Huber 1981, section 7.6); Infinity if a parameter
+ * has no influence or cannot be distinguished from others. 0 if it is not free.
  */
 function standardErrors(problem: FitProblem, fit: Fit, free: readonly boolean[], loss: Loss): number[] {
   const { normal } = normalEquations(problem, fit, free, loss);

@@ -22,7 +22,7 @@ export interface RepeatsSummary {
   readonly medianNs: number;
   /** Confidence interval of the median, at least 95 %; `null` with fewer than 6 repeats. */
   readonly interval: { readonly lowNs: number; readonly highNs: number; readonly coverageFraction: number } | null;
-  /** Half the width of `interval`, over the median; `null` where there is no interval or the median is 0. */
+  /** Half the width of `interval`, over the median; `null` if there is no interval or the median is 0. */
   readonly relativeHalfWidth: number | null;
   readonly minNs: number;
   readonly maxNs: number;
@@ -78,8 +78,8 @@ const MIN_STEADY = 6;
 /**
  * @param timesNs of every launch in order, warm-ups included
  * @param warmUp whether the launch was one; same length
- * @param clocksMhz read beside each launch; same length, `null` where none was
- * @returns `bad-input` where lengths differ, a time is negative or no number, or no launch counts
+ * @param clocksMhz read beside each launch; same length, `null` if none was
+ * @returns `bad-input` if lengths differ, a time is negative or no number, or no launch counts
  */
 export function summariseRepeats(
   timesNs: ArrayLike<number>,

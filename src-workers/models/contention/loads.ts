@@ -41,7 +41,7 @@ export function totalLoad(loadBytes: Float64Array): number {
   return loadBytes.reduce((sum, load) => sum + load, 0);
 }
 
-/** M₁, the largest load; 0 where there is none. */
+/** M₁, the largest load; 0 if there is none. */
 export function largestLoad(loadBytes: Float64Array): number {
   return loadBytes.reduce((largest, load) => Math.max(largest, load), 0);
 }

@@ -52,7 +52,7 @@ const TIE = 1e-12;
 export interface RegimeMap {
   readonly cores: readonly number[];
   readonly imbalances: readonly number[];
-  /** Row by row of `cores`; `null` where the imbalance exceeds the number of cores, which cannot be. */
+  /** Row by row of `cores`; `null` if the imbalance exceeds the number of cores, which cannot be. */
   readonly points: readonly (RegimePoint | null)[];
   /** Below K = ⌈ρ/β⌉ cores there is no contention at all. */
   readonly saturatingCores: number;

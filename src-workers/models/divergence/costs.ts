@@ -45,7 +45,7 @@ export function runCycles(run: StackRun, costs: StackCosts, cyclesPerInstruction
 }
 
 export interface DeviceStack {
-  /** `null` where the device has no such stack, or its costs are not published. */
+  /** `null` if the device has no such stack, or its costs are not published. */
   readonly costs: StackCosts | null;
   /** The reason, in one sentence for people. */
   readonly reason: string;

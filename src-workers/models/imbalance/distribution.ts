@@ -13,7 +13,7 @@ export interface LossDistribution {
   readonly probability: Float64Array;
   /** `exact`: one outcome per irreducible fraction; `binned`: outcomes closer than `resolution` share their mean. */
   readonly method: 'exact' | 'binned';
-  /** Largest relative error of a single loss; 0 where exact. */
+  /** Largest relative error of a single loss; 0 if exact. */
   readonly resolution: number;
 }
 
@@ -46,7 +46,7 @@ export function lossDistributionCost(
  *
  * Equal fractions meet as equal doubles: below 2^26 the quotients of two different fractions always differ.
  *
- * @returns `unsupported` where it would need too much work or memory; see `binnedLossDistribution` (binned.ts) for
+ * @returns `unsupported` if it would need too much work or memory; see `binnedLossDistribution` (binned.ts) for
  *   those.
  */
 export function lossDistribution(law: LengthLaw, n: number): Result<LossDistribution> {

@@ -54,7 +54,7 @@ export const PUBLIC_GROUP_COUNT = 131_072;
 
 /**
  * Means over the per-group data that the same authors published with their code (github.com/stephenswat/smite,
- * Unlicense). They come from another run than Table I. At n = 1, where nothing can be lost, they show the error of
+ * Unlicense). They come from another run than Table I. At n = 1, if nothing can be lost, they show the error of
  * measuring.
  */
 // prettier-ignore

@@ -98,7 +98,7 @@ function cacheOf(rules: OccupancyRules): FirstLevelCache {
 }
 
 /**
- * First-level data cache of a multiprocessor, bytes; 0 where loads do not use one, or where none is known.
+ * First-level data cache of a multiprocessor, bytes; 0 if loads do not use one, or if none is known.
  * @param sharedMemoryBytes of the resident blocks: on many devices the cache gets what they leave
  */
 export function firstLevelCacheBytes({ occupancy }: Pick<GpuDevice, 'occupancy'>, sharedMemoryBytes: number): number {

@@ -32,7 +32,7 @@ const CAPACITY_SHARPNESS = 3;
 /**
  * Share of accesses that find their data in a cache that the same launch filled before, 0…1.
  * @param footprintBytes what is touched between two uses, ≥ 0
- * @param cacheBytes 0 where there is no such cache
+ * @param cacheBytes 0 if there is no such cache
  */
 export function hitFraction(footprintBytes: number, cacheBytes: number): number {
   if (!(cacheBytes > 0)) return 0;

@@ -24,7 +24,7 @@ export interface AmdOccupancyRules {
   /** Vector registers of one SIMD, counted per lane, and the granule they are allocated in. */
   readonly vectorRegistersPerSimd: number;
   readonly vectorRegisterGranule: number;
-  /** Scalar registers of one SIMD and their granule; `null` where every wave owns a fixed set and nothing can bind. */
+  /** Scalar registers of one SIMD and their granule; `null` if every wave owns a fixed set and nothing can bind. */
   readonly scalarRegistersPerSimd: number | null;
   readonly scalarRegisterGranule: number;
   readonly maxScalarRegistersPerWave: number;

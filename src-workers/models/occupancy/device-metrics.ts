@@ -76,7 +76,7 @@ export interface DeviceComparisonRow {
   readonly better: DeviceMetric['better'];
   /** One value for each device, in the given order. */
   readonly values: readonly number[];
-  /** Indices of the devices with the best value; empty where neither end is better, or where all are equal. */
+  /** Indices of the devices with the best value; empty if neither end is better, or if all are equal. */
   readonly best: readonly number[];
 }
 

@@ -75,7 +75,7 @@ export interface Demand {
   readonly issueCycles: number;
 }
 
-/** Demand of a phase of a kernel; none where it has no such phase. */
+/** Demand of a phase of a kernel; none if it has no such phase. */
 export function phaseDemand(device: GpuDevice, phase: Phase | undefined): Demand {
   if (!phase) return { latencyCycles: 0, issueCycles: 0 };
   const { instructions, integerShare = 0, fp64Share = 0, specialShare = 0 } = phase;

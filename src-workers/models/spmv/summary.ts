@@ -14,7 +14,7 @@ export interface MatrixSummary {
   readonly variance: number;
   readonly skewness: number;
   /**
-   * 64 × the sum of the longest row of each 64 consecutive ones: the exact depth in order. `null` where it is not
+   * 64 × the sum of the longest row of each 64 consecutive ones: the exact depth in order. `null` if it is not
    * known.
    */
   readonly slicedCells: number | null;

@@ -224,7 +224,7 @@ export function mixtureLaw(parts: readonly MixturePart[]): Result<LengthLaw> {
 
 /**
  * The law of observed lengths: `counts` maps a length to how often it occurred (or to any weight ≥ 0).
- * Fails on a length that is not an integer ≥ 0, a bad count, or where nothing was counted.
+ * Fails on a length that is not an integer ≥ 0, a bad count, or if nothing was counted.
  */
 export function empiricalLaw(counts: ReadonlyMap<number, number>, label = 'empirical'): Result<LengthLaw> {
   for (const [length, count] of counts) {

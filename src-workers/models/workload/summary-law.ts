@@ -41,7 +41,7 @@ const MAX_STEPS = 300;
  * factor that gives the section its mass. Its moments are fitted, and it is marked `fitted`. Source: Jaynes, Phys. Rev.
  * 106 (1957), doi:10.1103/PhysRev.106.620.
  *
- * Without `min` lengths begin at 0; without `max` they end 20 spreads above the mean. It fails where figures are
+ * Without `min` lengths begin at 0; without `max` they end 20 spreads above the mean. It fails if figures are
  * missing, out of range or out of order. Where no lengths have all of the figures, it says what would be possible.
  */
 export function summaryLaw(figures: SummaryFigures, label: string): Result<LengthLaw> {

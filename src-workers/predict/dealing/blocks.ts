@@ -33,7 +33,7 @@ export function knownBlocks(depths: Float64Array, groupsPerBlock: number): Known
   return { groupsPerBlock: W, depths, means, lives };
 }
 
-/** @param order `null` where blocks are dispatched as they stand */
+/** @param order `null` if blocks are dispatched as they stand */
 export function placedBlocks(depths: Float64Array, groupsPerBlock: number, order: Int32Array | null): PlacedBlocks {
   const known = knownBlocks(depths, groupsPerBlock);
   return { ...known, order: order ?? Int32Array.from(known.means, (_, b) => b) };

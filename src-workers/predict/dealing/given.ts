@@ -40,7 +40,7 @@ export interface GivenOrder {
   /** The same lengths without padding. */
   readonly work: Float64Array;
   /**
-   * Kept units over all units. It is below 1 where buckets hold more units than are kept; then evenly spaced groups
+   * Kept units over all units. It is below 1 if buckets hold more units than are kept; then evenly spaced groups
    * stand for all.
    */
   readonly part: number;

@@ -40,7 +40,7 @@ export interface KeptSamples {
 /** Blocks of a launch, without setup. */
 export interface PlainSample {
   readonly blocks: Int32Array;
-  /** Blocks of the launch that each block stands for; `null` where these are all blocks, in their order. */
+  /** Blocks of the launch that each block stands for; `null` if these are all blocks, in their order. */
   readonly weights: Float64Array | null;
   /** Depth without setup by block, then group, iterations; 0 for groups that are not computed. */
   readonly depths: Float64Array;
@@ -51,7 +51,7 @@ export interface SortedReader extends UnitOrder {
   /** M */
   readonly window: number;
   /**
-   * Mean depth of the groups of the launch, iterations, with one setup a round; NaN where groups cross the ends of
+   * Mean depth of the groups of the launch, iterations, with one setup a round; NaN if groups cross the ends of
    * windows, since it is not known then.
    */
   meanDepth(dealing: Dealing): number;

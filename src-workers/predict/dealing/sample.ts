@@ -23,7 +23,7 @@ export interface SampledBlocks {
   readonly groupsPerBlock: number;
   /** A row of W_b depths for each block, shortest first. */
   readonly depths: Float64Array;
-  /** Blocks of the launch that each row stands for; `null` where these are all blocks, in their order. */
+  /** Blocks of the launch that each row stands for; `null` if these are all blocks, in their order. */
   readonly weights: Float64Array | null;
 }
 
@@ -89,7 +89,7 @@ function chosenBlocks(order: SortedReader, dealing: Dealing): ChosenBlocks {
 }
 
 /**
- * Blocks that hold the longest unit of any window; none where they are more than a sample keeps. Windows and rounds
+ * Blocks that hold the longest unit of any window; none if they are more than a sample keeps. Windows and rounds
  * repeat together, so that one slot may have the longest unit of many windows.
  */
 function endBlocks(window: number, { units, slotsPerBlock, gridBlocks }: Dealing): readonly number[] {

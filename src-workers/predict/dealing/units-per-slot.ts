@@ -22,7 +22,7 @@ export interface TabulatedUnits {
 export interface DealtUnits extends TabulatedUnits {
   /** The first blocks, whose slots have one unit more. Below 1 it is the share of the first block's slots that have. */
   readonly fullerBlocks: number;
-  /** Mean units per slot over those that the time is computed for; 1 where blocks differ in their units. */
+  /** Mean units per slot over those that the time is computed for; 1 if blocks differ in their units. */
   readonly timeScale: number;
 }
 

@@ -269,7 +269,7 @@ export function sumsOf(terms: readonly SumTerm[], countLists: readonly (readonly
   return laws.map((law) => law ?? transformed.shift()!);
 }
 
-/** The sum where it is a single draw, a constant, or smooth; `null` where it must be computed in full. */
+/** The sum where it is a single draw, a constant, or smooth; `null` if it must be computed in full. */
 function simpleSum(terms: readonly SumTerm[], counts: readonly number[]): DiscreteLaw | null {
   const total = { mean: 0, variance: 0, third: 0, squaredVariance: 0, count: 0, lowest: 0 };
   terms.forEach(({ law, cumulants }, i) => {
@@ -556,7 +556,7 @@ function tailReach(terms: readonly SumTerm[], counts: readonly number[], sign: 1
   return reach;
 }
 
-/** ln E[e^{±(X − mean)·θ}] with θ = 2^(halves/2); infinite where it overflows. */
+/** ln E[e^{±(X − mean)·θ}] with θ = 2^(halves/2); infinite if it overflows. */
 function logMoment({ law, cumulants, logMoments }: SumTerm, sign: 1 | -1, halves: number): number {
   const key = 2 * halves + (sign > 0 ? 1 : 0);
   let log = logMoments.get(key);
@@ -575,7 +575,7 @@ function logMoment({ law, cumulants, logMoments }: SumTerm, sign: 1 | -1, halves
   return log;
 }
 
-/** The largest step that divides every value of every set, counted from the first of the set; 0 where there is none. */
+/** The largest step that divides every value of every set, counted from the first of the set; 0 if there is none. */
 function commonStep(sets: readonly Float64Array[]): number {
   let step = 0;
   for (const values of sets) {

@@ -214,7 +214,7 @@ function lastLane(renewals: Renewals, residual: Float64Array, n: number, poolGro
 }
 
 /**
- * Law of the step T at which n lanes have started n·units units, from step `first` on; `null` where all of it lies
+ * Law of the step T at which n lanes have started n·units units, from step `first` on; `null` if all of it lies
  * beyond the settling of the renewal rate.
  *
  * @param extraVariance variance, per lane, of the number of units itself
@@ -272,7 +272,7 @@ function settledLives({ survival, mean }: Renewals): Float64Array {
   return residual;
 }
 
-/** Greatest common divisor of whole values; 0 where one is not whole. */
+/** Greatest common divisor of whole values; 0 if one is not whole. */
 function wholeStep(values: Float64Array): number {
   let step = 0;
   for (const value of values) {

@@ -2,7 +2,7 @@ import type { DiscreteLaw } from './discrete-law.ts';
 
 /** What work groups fetch from units in a given order; see `dealing/fetched-order.ts`. */
 export interface FetchedOrder {
-  /** Mean loss of the units that a group fetches for all its lanes; `null` where each lane fetches for itself. */
+  /** Mean loss of the units that a group fetches for all its lanes; `null` if each lane fetches for itself. */
   readonly meanLoss: number | null;
   /**
    * A group of the launch, for this mean number of units of its lanes.

@@ -312,7 +312,7 @@ function keptDepth(
 
 /** What is computed once per law and shared by all its designs. */
 interface PreparedLaw {
-  /** At most MAX_POINTS atoms; the law itself where it has no more. */
+  /** At most MAX_POINTS atoms; the law itself if it has no more. */
   readonly law: DiscreteLaw;
   readonly cumulants: Cumulants;
   readonly shared: Map<string, unknown>;
@@ -646,7 +646,7 @@ function laneSumsLoss({ parts, losses, sizes }: LaneLaws, n: number): number {
 
 /**
  * E[D/A] of a group's depth D and the mean A of its lanes, to second order in A's variance v: (E[D]/E[A])·(1 + v/E[A]²)
- * − cov(D, A)/E[A]². The covariance is that of D and any one lane. `null` where A's third and fourth moments, which are
+ * − cov(D, A)/E[A]². The covariance is that of D and any one lane. `null` if A's third and fourth moments, which are
  * left out, matter.
  */
 function momentLoss(law: DiscreteLaw, { mean, variance, third }: Cumulants, n: number): number | null {

@@ -136,7 +136,7 @@ function ownPredictor(whole: Predictor, positions: Int32Array): Predictor {
 }
 
 /**
- * The tile of units that a block takes; `null` where the block is one row, or where it cannot have its width. That
+ * The tile of units that a block takes; `null` if the block is one row, or if it cannot have its width. That
  * width must divide the threads of the block and be a multiple of the threads per unit, and the tile must fit the
  * image.
  */

@@ -36,7 +36,7 @@ export function classesOf(predictor: Predictor, balancing: MixedBalancing, devic
   return classes;
 }
 
-/** The plan of the units of one class, in their given order; `null` where the class is empty. */
+/** The plan of the units of one class, in their given order; `null` if the class is empty. */
 function planOfClass(plan: SweepPlan, threads: LengthClass['threads'], above: number, upTo: number): SweepPlan | null {
   const { law, units, id } = plan;
   const { implementations: _, ...axes } = plan.axes;

@@ -7,7 +7,7 @@ export interface ResolvedLaunch {
   readonly unitsPerThread: number;
   /** Mean units per slot over the grid, at most `unitsPerThread`. */
   readonly meanUnitsPerThread: number;
-  /** False where some blocks would have no unit at all. */
+  /** False if some blocks would have no unit at all. */
   readonly everyBlockWorks: boolean;
 }
 

@@ -34,7 +34,7 @@ export interface KnownLives {
  * @param profile activity of a slot
  * @param slots block slots in use per multiprocessor
  * @param cap most groups that can be active on a multiprocessor
- * @param lives of the launch, where these are known; `null` where blocks are draws
+ * @param lives of the launch, where these are known; `null` if blocks are draws
  */
 export function drainCycles(
   profile: ActivityProfile,

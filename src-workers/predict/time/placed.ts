@@ -24,7 +24,7 @@ export function placedCycles(blocks: PlacedBlocks, multiprocessors: number, cycl
  * multiprocessor k mod M, and each multiprocessor takes ∫ t(w(v)) dv. It is computed in full only for those that an
  * estimate finds slowest.
  * @param held which of the blocks, at least one
- * @param elapsed iterations that each held block has already run; `null` where all of them start now
+ * @param elapsed iterations that each held block has already run; `null` if all of them start now
  * @param multiprocessors M
  * @param clocks cycles that each multiprocessor has already run; `null` for 0
  */

@@ -12,7 +12,7 @@ export interface FakeBench {
   readonly fingerprint?: string;
   readonly name?: string;
   readonly multiprocessors?: number;
-  /** Lanes of a thread group; 32 if left out, null where it does not report one. */
+  /** Lanes of a thread group; 32 if left out, null if it does not report one. */
   readonly width?: number | null;
   /** Limits as the device states them. */
   readonly properties?: Readonly<Record<string, number>>;
