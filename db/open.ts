@@ -61,7 +61,7 @@ export function openDatabase(options: OpenOptions): Result<Database.Database> {
 const RETRY_MS = 10;
 
 /**
- * SQLite does not wait for a lock when it changes the journal mode, but fails at once: where several create a file
+ * SQLite does not wait for a lock when it changes the journal mode. It fails at once if several processes create a file
  * together.
  */
 function untilUnlocked(timeoutMs: number, body: () => void): void {
@@ -135,8 +135,8 @@ function inspectFile(file: string, migrations: readonly Migration[], undoTimeout
 }
 
 /**
- * SQLite undoes by its journal what a process did that was killed as it switched to the log, or before; a connection
- * that cannot write fails instead.
+ * SQLite uses its journal to undo what a process did that was killed while it switched to the log, or before. A
+ * connection that cannot write fails instead.
  */
 function undoUnfinished(file: string, timeout: number): void {
   const db = new Database(file, { timeout, fileMustExist: true });

@@ -77,7 +77,7 @@ export function ownershipOf(statements: Statements): Ownership {
       run('UPDATE owners SET heartbeat_at = ? WHERE token = ?', now(), token);
     },
     markInterrupted() {
-      // Looks before it locks: nearly always there is nothing to do.
+      // Looks before it takes the lock, because there is nearly always nothing to do.
       const others = (): OwnerRow[] => all<OwnerRow>('SELECT * FROM owners WHERE token <> ?', token).filter(isGone);
       if (others().length === 0) return 0;
       return write(() => {

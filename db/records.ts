@@ -5,9 +5,9 @@ import type { AxisName } from '../src-workers/domain/space.ts';
 import type { LengthLaw } from '../src-workers/domain/workload.ts';
 
 /**
- * What the store takes and gives. Everything here survives a structured clone, since the store lives in its own thread.
- * Values that were stored as JSON come back as `unknown`: the reader checks them with the schema of the
- * version they were written by. Times of day are ISO 8601 in UTC.
+ * The types of what the store takes and gives. Everything here survives a structured clone, since the store lives in
+ * its own thread. Values that were stored as JSON come back as `unknown`: the reader checks them with the schema of the
+ * version that wrote them. Times of day are ISO 8601 in UTC.
  */
 
 export type RunKind = 'sweep' | 'simulate' | 'bench' | 'import';
@@ -46,7 +46,7 @@ export interface RunDraft {
   readonly machine: unknown;
   /** The sweep whose designs the run simulates or measures, where there is one. */
   readonly sourceRunId?: number | null;
-  /** Size of the enumerated space: the product of the axes where there are axes. */
+  /** Size of the enumerated space; for a run with axes, their product. */
   readonly enumeratedCount: number;
   /** Descriptions of the devices used, in order. */
   readonly devices: readonly Device[];
@@ -54,7 +54,7 @@ export interface RunDraft {
   readonly bestWanted?: number | undefined;
   /** How many implementations the study names; 1 if this is left out. */
   readonly implementations?: number;
-  /** How many widths of blocks it names; 1 if this is left out. */
+  /** How many widths of blocks the study names; 1 if this is left out. */
   readonly blockWidths?: number;
   /** `null` for a run whose designs do not come from a space of its own. */
   readonly axes: RunAxes | null;

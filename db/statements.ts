@@ -14,7 +14,7 @@ export interface Statements {
   run(sql: string, ...values: readonly SqlValue[]): number;
   /** Inserts and returns the new id. */
   insert(sql: string, ...values: readonly SqlValue[]): number;
-  /** All or nothing; takes the write lock at once, so that it cannot fail for it halfway. */
+  /** Commits all of it or nothing. It takes the write lock first, so that it cannot fail for the lock halfway. */
   write<T>(body: () => T): T;
 }
 

@@ -19,10 +19,10 @@ import { runsOf } from './runs.ts';
 import { fromJson, now, statementsOf, toJson } from './statements.ts';
 import type { Store } from './store-api.ts';
 
-/** Bytes of one row of `predictions`, for estimates: measured. */
+/** Measured bytes of one row of `predictions`, for estimates. */
 const PREDICTION_ROW_BYTES = 63;
 
-/** An open store: what callers ask of it, and what keeps it going, which is its thread's business. */
+/** An open store: what callers ask of it, and the upkeep that its thread does. */
 export interface OpenStore {
   readonly store: Store;
   /** Writes the heartbeat, and marks runs of dead stores. To be called every `HEARTBEAT_MS`. */

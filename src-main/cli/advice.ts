@@ -31,8 +31,8 @@ interface Options {
 }
 
 /**
- * A run by its number, or a study by its file; where a part of a device is asked for, on that instead of the study's
- * devices.
+ * The advice for a run (by number) or for a study (by file); with a part of a device, for that part instead of the
+ * study's devices.
  */
 async function advised(
   what: string,
@@ -82,7 +82,7 @@ export async function recommendCommand(
 
 const listedDesign = (one: UncertainDesign) => ({ ...one, design: designFields(one.design) });
 
-/** The answer, how sure it is and what would make it surer; with `verbose` all that it rests on. */
+/** Prints the answer, how sure it is and what would make it surer; with `verbose` also everything that it rests on. */
 function sayRecommendation(
   terminal: Terminal,
   advice: Recommendation,

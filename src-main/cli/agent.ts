@@ -13,7 +13,7 @@ import { targetsLike } from '../services/measuring/targets.ts';
 import { openPool } from '../services/pool.ts';
 import { EXIT_OK, printJson, reportFailure, say, type Terminal } from './output.ts';
 
-/** Work on other machines: this one as an agent, and what a command says about the agents that do its work. */
+/** Work on other machines: running this one as an agent, and the lines that a command prints about agents. */
 
 /** Options of every command whose work agents can do. */
 export interface RedisOptions {

@@ -113,7 +113,7 @@ function measuringInput(run: string | undefined, options: BenchOptions): Result<
   });
 }
 
-/** Where a request measures, and what: a kernel of the person's own, or a program in the present folder. */
+/** The target and the place of a measurement: a kernel of the person's own, or a program in the present folder. */
 export function measuringTarget({
   target,
   exec,
@@ -198,8 +198,8 @@ export async function benchCommand(
 }
 
 /**
- * What a probe changes of a request, so that it fits the time; says what it reduces. Nothing of a suite, which has no
- * units.
+ * Runs a probe and reduces the request so that it fits the time; prints what was reduced. A suite stays as it is,
+ * because it has no units.
  */
 async function fittedToTime(
   engine: Engine,
@@ -576,7 +576,7 @@ function withCalibrated(written: WrittenStudy, { kernel, pipeline }: Study): Wri
   return { ...written, kernel: { ...before, serialFraction, cooperationCost, unit, origins }, pipeline };
 }
 
-/** Takes out of a study file what was fitted to a run's measurements. Returns the device that they are of. */
+/** Removes from a study file what was fitted to a run's measurements. Returns the device of these measurements. */
 async function undoInStudy(engine: Engine, file: string, id: number): Promise<Result<string>> {
   const detail = await engine.call('bench.detail', { id });
   if (!detail.ok) return detail;

@@ -105,7 +105,7 @@ function sayUnmeasured(terminal: Terminal, { devices, partial }: BestDesigns, de
   if (gaps) say(terminal, gaps.text);
 }
 
-/** What stands under a table: nothing, what its marks mean, or also how far its times can be trusted. */
+/** The lines under a table: none, the meaning of its marks, or also how far its times can be trusted. */
 type Legend = 'none' | 'marks' | 'whole';
 const legendFor = ({ verbose }: Options): Legend => (verbose ? 'whole' : 'marks');
 
@@ -248,7 +248,7 @@ async function reportSweep(
   return EXIT_OK;
 }
 
-/** The answer in one line, before all that it rests on. */
+/** Prints the answer in one line, before everything that it rests on. */
 function sayRecommended(terminal: Terminal, row: BestRow): void {
   say(
     terminal,

@@ -26,7 +26,7 @@ interface Found {
   readonly simulated: SimulatedTime | null;
 }
 
-/** What the simulation says where it contradicts a prediction; else empty. */
+/** The simulated time if it contradicts the prediction; else empty. */
 export function contradictedCell({ predictedMs, simulated }: Found): string {
   if (!simulated || !isContradicted(predictedMs, simulated)) return '';
   return `simulated ${contradictionText(predictedMs, simulated)}`;

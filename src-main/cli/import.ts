@@ -81,7 +81,7 @@ export async function importCommand(
   return EXIT_OK;
 }
 
-/** Adds `BLOCK=block_threads` to what each parameter is; a text where it says nothing that is known. */
+/** Adds `BLOCK=block_threads` to the meanings of parameters; returns a message if it cannot be read. */
 export function namedParameter(text: string, known: NamedParameters = {}): NamedParameters | string {
   const [name, ...rest] = text.split('=');
   const axis = rest.join('=');

@@ -13,7 +13,7 @@ if (!isNodeNewEnough()) {
   process.stderr.write(`lockstep: ${NODE_NEEDED} This is ${process.version}.\n`);
   process.exitCode = 1;
 } else {
-  // Node keeps what it parsed: the next start takes half the time. Workers look at the variable only.
+  // Node keeps what it parsed, so that the next start takes half the time. Workers read only the variable.
   if (!installed)
     process.env.NODE_COMPILE_CACHE ??= fileURLToPath(new URL('../../node_modules/.cache/compile', import.meta.url));
   module.enableCompileCache();

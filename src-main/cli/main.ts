@@ -128,7 +128,7 @@ const byAgents = (command: Command): Command =>
     .option('--redis-prefix <name>', 'what the names of its keys begin with (default: lockstep)')
     .option('--redis-password-file <file>', `its password; otherwise ${PASSWORD_VARIABLE} in the environment`);
 
-/** What every command has: where it writes, its exit status, and an engine while it needs one. */
+/** The tools of every command: where it writes, its exit status, and an engine while it needs one. */
 interface CommandLine {
   readonly terminal: Terminal;
   readonly places: ReturnType<typeof programPlaces>;
@@ -1068,7 +1068,7 @@ export async function main(args: readonly string[], terminal: Terminal = process
   return cli.status;
 }
 
-/** What the parser of the options says, in one line; it does not always say what to do. */
+/** The parser's message about wrong options, in one line, with what to do where the parser does not say it. */
 function usageText(text: string): string {
   const line = text
     .replace(/^error: /, '')

@@ -18,7 +18,7 @@ export const EXIT_OK = 0;
 export const EXIT_FAILED = 1;
 export const EXIT_USAGE = 2;
 
-// A reader may stop early (… | head): that ends the command quietly, as it does for every other.
+// A reader may stop early (… | head). That ends the command quietly, as it does for any other program.
 process.stdout.on('error', (error: NodeJS.ErrnoException) => {
   if (error.code === 'EPIPE') process.exit(EXIT_OK);
   const message = `Standard output cannot be written (${systemReason(error)}).`;
@@ -35,7 +35,7 @@ export const processTerminal: Terminal = {
   columns: process.stderr.columns ?? 80,
 };
 
-/** One line on standard error; what a person typed wrong exits 2, everything else 1. */
+/** Prints a failure as one line on standard error. The exit code is 2 for what a person typed wrong, else 1. */
 export function reportFailure(terminal: Terminal, failure: Failure, usage = false): number {
   const [, procedure, text] = /^([\w.]+): ([^]*)$/.exec(failure.message) ?? [];
   // The names of procedures are for programs.
@@ -75,7 +75,10 @@ export function percent(fraction: number, decimals = 1): string {
   return Number.isNaN(fraction) ? '–' : `${(100 * fraction).toFixed(decimals)} %`;
 }
 
-/** Times of a table, ms: the unit of the least of them, for the head, and how one is written; nothing: an en dash. */
+/**
+ * Cells for the times of a table, ms: the unit of the smallest one, for the head, and a function that writes a time; a
+ * missing one is an en dash.
+ */
 export function timeCells(timesMs: Iterable<number | null | undefined>): {
   readonly unit: string;
   readonly cell: (timeMs: number | null | undefined) => string;
@@ -112,7 +115,7 @@ export interface ProgressBar {
 /** A progress bar on a terminal, nothing when piped. */
 export function progressBar(terminal: Terminal, label: string): ProgressBar {
   if (!terminal.interactive) return { update: () => {}, clear: () => {} };
-  // What else is said takes 56 columns; a bar of a few cells says nothing.
+  // The other columns take 56 characters, and a bar of a few characters says nothing.
   const room = Math.min(32, terminal.columns - 56);
   const width = room < 10 ? 0 : room;
   return {

@@ -4,7 +4,7 @@ import { parseStudy } from '../contract/parse.ts';
 import type { Study } from '../contract/study.ts';
 import { readText, writeFor } from '../services/app/files.ts';
 
-/** A study as its file has it: what it leaves out is left out here. */
+/** A study as its file has it, without defaults. */
 export type WrittenStudy = Readonly<Record<string, unknown>> & { readonly kernel: object };
 
 /**
@@ -21,7 +21,7 @@ export async function changeStudyFile(
   });
 }
 
-/** Changes a study file, like `changeStudyFile`, that may lack what the change fills in. */
+/** Changes a study file like `changeStudyFile`, where the file may lack what the change fills in. */
 export async function completeStudyFile(
   file: string,
   change: (written: Readonly<Record<string, unknown>>) => Result<WrittenStudy>,

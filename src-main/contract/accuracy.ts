@@ -15,8 +15,8 @@ export const CONTRADICTION_FRACTION = 0.1;
 type Simulated = Pick<SimulatedTime, 'meanMs' | 'lowMs' | 'highMs'>;
 
 /**
- * Whether a simulation contradicts the prediction: it lies outside the interval of the mean by more than 10 % of the
- * mean.
+ * Whether a simulation contradicts the prediction: the prediction lies outside the interval of the mean by more than 10
+ * % of the mean.
  */
 export function isContradicted(predictedMs: number, { meanMs, lowMs, highMs }: Simulated): boolean {
   const beyond = Math.max(lowMs - predictedMs, predictedMs - highMs);

@@ -41,8 +41,8 @@ export interface Recommendation {
     readonly designs: readonly number[];
   };
   /**
-   * The design that the picked one is compared with: the one asked for, else a plain one (`chosen` false). `change` is
-   * −0.58 where the picked one takes 58 % less time.
+   * The design that the picked one is compared with: the one asked for (`chosen`), else a plain one. `change` is −0.58
+   * if the picked one takes 58 % less time.
    */
   readonly baseline: {
     readonly designIndex: number;
@@ -71,13 +71,13 @@ export interface Recommendation {
     /** The place of the picked design. */
     readonly picked: { readonly map: number; readonly cell: number };
   };
-  /** Designs that were predicted or found too slow at best, and designs that were asked for. Exact answers have all. */
+  /** Designs that were predicted, that were found too slow at best, or that were asked for. Exact answers have all. */
   readonly predicted: number;
   readonly of: number;
   /** How many of `predicted` cannot run. */
   readonly invalid: number;
   readonly elapsedMs: number;
-  /** Given where it was asked for. */
+  /** Present if it was asked for. */
   readonly uncertainty?: Uncertainty;
 }
 
@@ -111,7 +111,7 @@ export interface UnknownInput {
 }
 
 export interface WorthKnowing extends UnknownInput {
-  /** How much less is expected to be lost where it is known: part of `expectedRegret`. */
+  /** The part of `expectedRegret` that knowing the input is expected to save. */
   readonly gain: number;
   readonly learn: 'inspect' | 'probe' | 'ask';
   /** How to learn it, as an order: `Read the kernel's code: lockstep kernel inspect …`. */
@@ -130,11 +130,11 @@ export interface Uncertainty {
   /** The design with the least expected regret, and the fastest with unknown inputs at the middle of their laws. */
   readonly robust: UncertainDesign;
   readonly point: UncertainDesign;
-  /** The robust one first, then by expected regret; at most 40, and those asked for. */
+  /** The robust design first, then the others by expected regret: at most 40, and those asked for. */
   readonly designs: readonly UncertainDesign[];
   /** The inputs worth knowing, by gain; none below 0.1 %. */
   readonly worthKnowing: readonly WorthKnowing[];
-  /** What the model cannot tell apart; null if the robust design stands out. */
+  /** The designs that the model cannot tell from the robust one; null if it stands out. */
   readonly separation: {
     /** Designs that it does not tell apart from the robust one, and what they differ in: `block sizes`. */
     readonly count: number;

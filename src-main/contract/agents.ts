@@ -29,7 +29,7 @@ export interface Agent {
   readonly workers: number;
   /** The devices that it measures on, with ids such as `cuda:0@HOST`. */
   readonly devices: readonly MeasuringTarget[];
-  /** Runs whose work it has now; numbers of the databases that they are in. */
+  /** Runs that it works for now, and the numbers of their databases. */
   readonly runs: readonly number[];
   /** Tasks and measurements since it started. */
   readonly done: number;

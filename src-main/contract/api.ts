@@ -140,8 +140,8 @@ export interface FieldChange {
 }
 
 /**
- * What the event simulator found of one design, ms. The interval is the 95 % confidence interval of the mean (Student);
- * the prediction is of the mean too, so mean and prediction are what compares.
+ * What the event simulator found of one design, ms. The interval is the 95 % confidence interval of the mean (Student).
+ * The prediction is a mean too, so compare it with the mean.
  */
 export interface SimulatedTime {
   /** The newest run of kind `simulate` that has it. */
@@ -156,7 +156,7 @@ export interface SimulatedTime {
   readonly replications: number;
   /** Every replication, in order. */
   readonly timesMs: readonly number[];
-  /** False if the most replications allowed left the interval wider than asked for. */
+  /** False if the interval is wider than asked for after the largest number of replications. */
   readonly precise: boolean;
 }
 
@@ -203,9 +203,9 @@ export interface RankRow {
   /** Rank from 1 by predicted time, among all designs or those of the chosen device; 0 if the design has none. */
   readonly rank: number;
   /**
-   * True if the time cannot be distinguished from the best of those that are ranked. Where both this design and
-   * their best of the same fidelity were measured or simulated: their intervals overlap (in a list by simulated time:
-   * the simulated ones). Otherwise: the prediction is within the tie band of the best (`TieBand`).
+   * True if the time cannot be told from the best of the ranked ones. If this design and the best of the same fidelity
+   * were both measured or simulated, their intervals overlap (in a list by simulated time, the simulated ones).
+   * Otherwise the prediction is within the tie band of the best (`TieBand`).
    */
   readonly tied: boolean;
   readonly designIndex: number;
@@ -233,7 +233,7 @@ export interface RankRow {
   readonly residentThreadGroups: number;
   readonly waves: number;
   readonly limitedBy: readonly LimitingFactor[];
-  /** Traffic of one lane, bytes, where it follows from the accesses of the kernel. */
+  /** Traffic of one lane, bytes; present if it follows from the accesses of the kernel. */
   readonly bytesPerIteration?: number;
   readonly invalid: InvalidReason | null;
   readonly breakdown: Breakdown | null;
@@ -284,8 +284,8 @@ export interface BestDesigns {
   /** Says that only a part of the designs are predicted; `null` if all are. */
   readonly partial: string | null;
   /**
-   * The design to use, with the number of designs of its device that it was picked of, by which rule, and what its time
-   * is made from; null if none is valid.
+   * The design to use, how many designs of its device it was picked from, by which rule, and the parts of its time;
+   * null if none is valid.
    */
   readonly recommended: {
     readonly row: BestRow;
@@ -371,7 +371,7 @@ export interface Histogram {
 export interface LandscapeGrid {
   readonly xAxis: string;
   readonly yAxis: string;
-  /** Only launches that the device has, where devices of one kind are looked at: grids, or cores. */
+  /** Launches that the device has (grids or cores), if devices of one kind are looked at. */
   readonly xValues: readonly string[];
   readonly yValues: readonly string[];
   /** Row-major (y, x): time ms, NaN if no valid design. */
@@ -425,7 +425,7 @@ export interface Roofline {
   readonly sampledFrom: number;
   readonly designIndex: Float64Array;
   readonly timeMs: Float64Array;
-  /** For each design, over its whole time. Both are known: a design of a kernel that moves nothing is left out. */
+  /** For each design, over its whole time. Designs of a kernel that moves no data are left out, so both are known. */
   readonly issueGips: Float64Array;
   readonly bandwidthGbS: Float64Array;
 }
@@ -504,7 +504,7 @@ export type ExportFormat = (typeof EXPORT_FORMATS)[number];
 /** Designs that a table can list. */
 export const MAX_LISTED = 2_000_000;
 
-/** For `pdf` the text is the page to print; each host prints it where it saves it. */
+/** For `pdf`, the text is a page, which each host prints to the file. */
 export interface ExportDocument {
   readonly fileName: string;
   readonly mediaType: string;
@@ -516,10 +516,10 @@ export interface ExportDocument {
   readonly designs?: {
     readonly listed: number;
     readonly of: number;
-    /** What such a file lists at most; without it there is no such limit. */
+    /** The most rows that such a file lists; without it there is no limit. */
     readonly most?: number;
   };
-  /** For code: that the design asked for is faster, but cannot be expressed in this form. */
+  /** For code: says that the design asked for is faster but cannot be expressed in this form. */
   readonly note?: string;
 }
 

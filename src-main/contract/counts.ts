@@ -16,8 +16,8 @@ export function countsText({ enumerated, valid, kept }: Pick<RunSummary, 'enumer
 }
 
 /**
- * Says that a run has predicted a part of its designs only; null of all others, and of a sweep that keeps the best ones
- * alone.
+ * Says that a run has predicted only a part of its designs. Null for all other runs, and for a sweep that keeps only
+ * the best ones.
  */
 export function partialText({
   id,

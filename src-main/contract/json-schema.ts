@@ -4,8 +4,8 @@ import { kernelManifestSchema } from './kernel-manifest.ts';
 import { studyFileSchema } from './study.ts';
 
 /**
- * A format as JSON Schema (draft 2020-12), for editors: what a person may write, before defaults are filled in.
- * Text of a file. Relations between fields cannot be expressed and are in the descriptions.
+ * The text of a format's JSON Schema (draft 2020-12), for editors. It describes what a person may write, before
+ * defaults are filled in. Relations between fields cannot be expressed; the descriptions state them.
  */
 function jsonSchemaOf(format: GenericSchema, title: string, description: string): string {
   const { $schema, ...schema } = toJsonSchema(format, {

@@ -34,7 +34,7 @@ interface Fault {
   readonly again?: string;
 }
 
-/** Where a text stops being JSON, and what should have stood there. Engines word this differently, or not at all. */
+/** Finds where a text stops being JSON, and what should stand there. Engines word this differently, or not at all. */
 function firstFault(text: string): Fault | null {
   const open: ('{' | '[')[] = [];
   /** Fields so far of each open object; a list has none. */

@@ -24,10 +24,10 @@ export interface MeasuringTarget {
   readonly id: string;
   readonly backend: BenchBackend;
   readonly available: boolean;
-  /** Name of the device, introduced as software where it is; if there is none, what is missing. */
+  /** Name of the device, marked if it is software; without a device, what is missing. */
   readonly label: string;
   readonly device: MeasuringDevice | null;
-  /** What to do where it is not available; empty if it is. */
+  /** What to do to make it available; empty if it is. */
   readonly advice: string;
 }
 
@@ -47,7 +47,7 @@ export interface Bundle {
   readonly files: readonly { readonly path: string; readonly bytes: Uint8Array; readonly executable?: true }[];
 }
 
-/** What a `bench` run was asked for. */
+/** The request of a `bench` run. */
 export interface MeasuringRequest {
   /** Where it was measured; the file's name for an import. */
   readonly target: string;
@@ -66,7 +66,10 @@ export interface MeasuringRequest {
   readonly cache?: CacheState;
   /** What the designs were chosen among, where the target cannot run all of the sweep. */
   readonly leftOut?: RunnableDesigns;
-  /** Where fewer units were measured than the sweep has; predictions held against these times are of as many. */
+  /**
+   * Present if fewer units were measured than the sweep has. Predictions compared with these times are for this number
+   * of units.
+   */
   readonly part?: MeasuredPart;
   /** What a probe found before the run. */
   readonly probe?: MeasuringProbe;
@@ -189,7 +192,7 @@ export interface MeasuredTime {
   readonly timesMs: readonly number[];
   readonly warmUpMs: readonly number[];
   readonly outliers: number;
-  /** Relative change from the first repeats to the last where the trend is significant; null if there is none. */
+  /** Relative change from the first repeats to the last if the trend is significant; else null. */
   readonly driftFraction: number | null;
   readonly clockMhz: number | null;
 }
@@ -236,10 +239,7 @@ export interface ComparedDesign {
   readonly predictedRank: number;
   readonly measuredRank: number;
   readonly predictedMs: number;
-  /**
-   * What balancing takes besides, predicted, ms: left out of `predictedMs`, and counted in where a sweep ranks the
-   * design.
-   */
+  /** Predicted time of the balancing pass, ms. It is left out of `predictedMs`; the ranking of a sweep counts it in. */
   readonly balancingMs?: number;
   readonly medianMs: number;
   readonly lowMs: number | null;
@@ -268,9 +268,9 @@ export interface MeasuringComparison {
    */
   readonly clockMhz: number | null;
   /**
-   * Fastest measured first. Predicted times are of what was measured: a launch and its kernel, without putting the
-   * units in order beforehand, which the predictions of a sweep count in. Failed designs and those with wrong results
-   * are left out.
+   * Fastest measured first. Predicted times are of what was measured: a launch and its kernel, without the time of
+   * putting the units in order beforehand, which a sweep counts in. Failed designs and those with wrong results are
+   * left out.
    */
   readonly designs: readonly ComparedDesign[];
   /** Median of measured / predicted; errors below are after dividing it out, and `unscaled` before. */

@@ -5,7 +5,7 @@ import type { KernelChange, StudyFile, Study } from './study.ts';
 /** Units of a workload that is a law: its lengths have no number of their own. */
 export const USUAL_UNITS = 1_048_576;
 
-/** What a new study is about; what is left out has a usual value. */
+/** The subject of a new study; a field that is left out gets a usual value. */
 export interface NewStudy {
   readonly name?: string;
   /** The lengths as text of the workload grammar. */
@@ -17,8 +17,8 @@ export interface NewStudy {
 }
 
 /**
- * A study that predicts at once: a kernel of usual values, marked assumed if nothing is known, one device and the
- * usual axes.
+ * Makes a study that predicts at once: a kernel of usual values (marked as assumed if nothing is known), one device and
+ * the usual axes.
  */
 export function newStudy({
   name = 'New study',

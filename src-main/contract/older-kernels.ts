@@ -14,7 +14,7 @@ interface OlderField {
   readonly phase: PhaseName;
   /** The value that stood for "nothing is known". It stays so: the phase is left out. */
   readonly byDefault: number;
-  /** What an iteration of the field is of one iteration of the phase. */
+  /** Iterations of the phase that one iteration of the field counts as. */
   readonly scale: number;
 }
 
@@ -137,8 +137,8 @@ export function withPhases<Study>({ dataset: { value: study }, addIssue }: v.Raw
 }
 
 /**
- * Fields whose default is zero, and that are usually not: a zero that is written is given, and one that is filled in is
- * assumed.
+ * Fields whose default is zero, though they usually are not. A zero that is written counts as given, one that is filled
+ * in as assumed.
  */
 const ZERO_BY_DEFAULT = [
   'serialFraction',

@@ -44,8 +44,8 @@ function jsonStart(value: unknown, most: number): string {
 type Issue = v.BaseIssue<unknown>;
 
 /**
- * The issue that a person can act on. For a union, that is the issue of the option that matches the kind of the value
- * (a list, an object). A union's own issues have paths from its value on; here they start at the root.
+ * The issue that a person can act on. In a union it is the issue of the option of the value's kind (a list, an object).
+ * Issues of a union have paths that start at its value; here they start at the root.
  */
 function meant(issue: Issue): Issue {
   if (issue.type !== 'union') return issue;
@@ -135,7 +135,7 @@ function describe(schema: unknown, issue: Issue): string {
   if (issue.type === 'strict_object' && issue.expected === 'never') return unknownField(schema, issue);
   const path = fieldPath(issue) || 'the value';
   if (issue.input !== undefined) return `${path} ${requirement(issue)}, not ${shown(issue.input)}`;
-  // A missing field: what it should be is in the schema of the field, not in that of the object.
+  // If a field is missing, the schema of the field says what it should be; that of the object does not.
   const field = issue.type === 'strict_object' && issue.path ? schemaAt(schema, issue.path) : undefined;
   const inner = field ? v.safeParse(field as unknown as v.GenericSchema, undefined).issues?.[0] : undefined;
   const missing = inner && inner.type !== issue.type ? inner : issue;

@@ -119,8 +119,8 @@ const csvColumns = v.strictObject({
 /** A folder of this machine; absolute. */
 const folder = v.pipe(v.string(), v.maxLength(4096));
 /**
- * A flag of nvcc that changes what is compiled. nvcc hands what it is given to a shell: no flag starts a program, and
- * none has a character that a shell reads.
+ * A flag of nvcc that changes what is compiled. nvcc passes its flags to a shell, so no flag may start a program or
+ * contain a character that a shell reads.
  */
 const compilerFlag = v.pipe(
   v.string(),
@@ -161,7 +161,7 @@ const measuringInput = {
   suite: v.optional(v.picklist(BENCH_SUITES), 'designs'),
   /** The sweep; needed by the suite `designs` alone. */
   runId: v.optional(id),
-  /** Device of the sweep whose designs are chosen; needed where it has several. */
+  /** Device of the sweep whose designs are chosen; needed if it has several. */
   deviceId: v.optional(shortText),
   /**
    * Which designs, among those that the target can run: the best by prediction; drawn at random over the valid ones
@@ -229,7 +229,7 @@ const variedInput = v.pipe(
   v.picklist(VARIED_INPUTS),
 );
 
-/** A study on screen, or a saved run: one of them. */
+/** A study on screen or a saved run (exactly one of them). */
 const advisedInput = {
   ...unsavedStudy,
   study: v.optional(studySchema),
@@ -260,9 +260,9 @@ const advice = {
     }),
   ).returns<Recommendation>(),
   /**
-   * What would change the advice: each input over its usual range, the others as they are, on one device. Without a
-   * device it is the fastest, without a design the recommended one. `inputs`: only these. `background`: it gives way to
-   * other work, and fails with `unsupported` after five minutes of computing.
+   * Finds what would change the advice: on one device, each input takes its usual range while the others stay. The
+   * default device is the fastest, the default design the recommended one. `inputs`: only these. `background`: the call
+   * gives way to other work, and fails with `unsupported` after five minutes of computing.
    */
   'advice.sensitivity': procedure(
     v.strictObject({
@@ -274,14 +274,15 @@ const advice = {
   ).returns<Sensitivity>(),
   /**
    * The recommendation where some inputs are unknown: the design with the least expected regret under draws of their
-   * laws, and which input is worth knowing. It is for the fastest device if none is named. `designs` are listed too.
+   * laws, and the input that is most worth knowing. It is for the fastest device if none is named. `designs` are listed
+   * too.
    */
   'advice.uncertainty': procedure(
     v.strictObject({ ...advisedInput, designs: v.optional(v.pipe(v.array(index), v.maxLength(64)), []) }),
   ).returns<Uncertainty>(),
   /**
-   * One design for all: every device of every run is a scenario (`deviceIds`: these alone), or with `vary` each with
-   * each value of an input. Designs are the same where the values of all axes are.
+   * One design for all. Every device of every run is a scenario (with `deviceIds`, only these devices); with `vary`,
+   * each is one scenario per value of an input. Designs are the same if all their axes have the same values.
    */
   'advice.robust': procedure(
     v.strictObject({
@@ -350,8 +351,8 @@ const others = {
     v.strictObject({ studyId: v.optional(id), workload: workloadSchema }),
   ).returns<ResolvedWorkload>(),
   /**
-   * What a table holds, CSV or Parquet, also as gzip: its columns, and the delimiter and header of a CSV, guessed where
-   * they are not given. Null for another file of lengths, which `workload.upload` reads as it is.
+   * The columns of a table (CSV or Parquet, also as gzip), and the delimiter and header of a CSV; both are guessed if
+   * not given. Null for any other file of lengths, which `workload.upload` reads as it is.
    */
   'workload.inspect': procedure(
     v.strictObject({
@@ -489,10 +490,9 @@ const others = {
   >(),
 
   /**
-   * Simulates designs of a sweep in a run of its own (kind `simulate`): those named, or the best by prediction, of one
-   * device where one is named. Each is replicated until the 95 % confidence interval of its mean is within ±
-   * `halfWidth` of it. Progress, cancel and resume work as for any run. A design that is invalid or not in the run is a
-   * failure.
+   * Simulates designs of a sweep in a run of its own (kind `simulate`): the named ones, or the best by prediction (of
+   * one device if one is named). Each is replicated until the 95 % confidence interval of its mean is within ±
+   * `halfWidth` of it. Progress, cancel and resume work as for any run. Fails if a design is invalid or not in the run.
    */
   'simulations.start': procedure(
     v.strictObject({
@@ -505,13 +505,13 @@ const others = {
     }),
   ).returns<{ readonly runId: number }>(),
   /**
-   * Lists designs by simulated mean: for a sweep all that was simulated of it (the newest of each design), for a
-   * `simulate` run its own.
+   * Lists designs by simulated mean. For a sweep these are all its simulated designs (the newest simulation of each),
+   * for a `simulate` run its own.
    */
   'simulations.list': procedure(v.strictObject({ runId: id })).returns<readonly SimulatedDesign[]>(),
   /**
-   * Plays one replication of a design of a sweep, from 0 (`timesMs[replication]` where it was simulated), and says what
-   * happened when.
+   * Plays one replication of a design of a sweep and reports its events in order of time. Replications count from 0
+   * (`timesMs[replication]` if it was simulated).
    */
   'simulations.timeline': procedure(
     v.strictObject({
@@ -549,9 +549,9 @@ const others = {
     readonly runId: number;
   }>(),
   /**
-   * A few launches of some of the designs that `bench.start` would measure, and what fits the time: fewer repeats
-   * first, then fewer units. Takes seconds. For the target `webgpu-page` the page launches them, round by round.
-   * `bench.cancelProbe` ends the probe of a `client`, which then fails with `cancelled`.
+   * Launches some of the designs that `bench.start` would measure a few times, and reduces the request to fit the time:
+   * fewer repeats first, then fewer units. Takes seconds. For the target `webgpu-page` the page launches them, round by
+   * round. `bench.cancelProbe` ends the probe of a `client`, which then fails with `cancelled`.
    */
   'bench.probe': procedure(
     v.strictObject({
@@ -574,8 +574,8 @@ const others = {
     v.strictObject({ target: shortText, limits: pageLimits, runId: id, deviceId: v.optional(shortText) }),
   ).returns<RunnableDesigns>(),
   /**
-   * Which designs of a sweep to measure next, and what stopping now is expected to lose, by all measurements of the
-   * sweep on this target (with this program or kernel). Measures nothing.
+   * Proposes which designs of a sweep to measure next, and says what stopping now is expected to lose, from all
+   * measurements of the sweep on this target (with this program or kernel). Measures nothing.
    */
   'bench.next': procedure(
     v.strictObject({
@@ -603,14 +603,14 @@ const others = {
       ...measuringInput,
       archive: v.optional(v.boolean(), true),
       /**
-       * For AMD's devices instead of NVIDIA's; the thread groups are as wide as those of the device that was predicted,
-       * else 64 lanes.
+       * Writes HIP for AMD's devices instead of CUDA. Thread groups are as wide as those of the predicted device, else
+       * 64 lanes.
        */
       hip: v.optional(v.boolean(), false),
       slurmTasks: v.exactOptional(whole(1, 1000)),
     }),
   ).returns<Bundle>(),
-  /** A run of kind `bench` or `import`: everything measured in it. */
+  /** Everything measured in a run of kind `bench` or `import`. */
   'bench.detail': procedure(byId).returns<MeasuringDetail>(),
   /** Predictions against measurements of one run, or with the prediction a calibration profile makes instead. */
   'bench.compare': procedure(v.strictObject({ id, profileId: v.optional(id) })).returns<MeasuringComparison>(),
@@ -760,7 +760,7 @@ const others = {
       /** Only designs of this device: the chosen one, those listed, and its place among them. */
       deviceId: v.optional(shortText),
       limit: v.optional(whole(1, MAX_LISTED), 100),
-      /** In JSON and CSV: also what each design is expected to lose, and its chance of being the best of its device. */
+      /** In JSON and CSV: adds the expected loss of each design, and its chance of being the best of its device. */
       weigh: v.optional(v.boolean()),
     }),
   ).returns<ExportDocument>(),
@@ -839,9 +839,9 @@ export const procedures: typeof advice & typeof others = { ...advice, ...others 
 
 export type Procedures = typeof procedures;
 export type ProcedureName = keyof Procedures;
-/** What a caller passes: defaults may be left out. */
+/** The input as a caller passes it: defaults may be left out. */
 export type ProcedureInput<Name extends ProcedureName> = v.InferInput<Procedures[Name]['input']>;
-/** What a service receives: defaults filled in. */
+/** The input as a service receives it, with defaults filled in. */
 export type ProcedureArguments<Name extends ProcedureName> = v.InferOutput<Procedures[Name]['input']>;
 export type ProcedureOutput<Name extends ProcedureName> = Procedures[Name]['output'];
 

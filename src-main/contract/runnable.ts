@@ -20,7 +20,7 @@ export interface RunnableDesigns {
   readonly designs: number;
   /** The designs that the target can run. */
   readonly runnable: number;
-  /** What keeps it from running the others; empty if it can run all. */
+  /** The limits that keep it from running the others; empty if it can run all. */
   readonly limits: readonly TargetLimit[];
 }
 

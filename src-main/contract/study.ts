@@ -9,7 +9,7 @@ import { withPhases } from './older-kernels.ts';
  */
 export const STUDY_FORMAT_VERSION = 1;
 
-/** Schemas whose messages say what a value must be, whatever is wrong with it: the type, a fraction, a bound. */
+/** Schemas whose messages say what a value must be, whether its type, its range or a bound is wrong. */
 export function text(maximum: number) {
   const must = `must be text of 1 to ${maximum} characters`;
   return v.pipe(v.string(must), v.minLength(1, must), v.maxLength(maximum, must));
@@ -39,8 +39,8 @@ export function list<Item extends v.GenericSchema>(item: Item, maximum: number, 
   return v.pipe(v.array(item, must), v.minLength(1, must), v.maxLength(maximum, must));
 }
 /**
- * The largest number of values one axis may have, and of designs one study may span; all of them are predicted up to
- * the next number.
+ * The largest number of values of one axis. The next constant is the largest number of designs of a study, which are
+ * all predicted.
  */
 export const MAX_AXIS_VALUES = 4096;
 export const MAX_SPACE = 4_000_000_000;

@@ -171,7 +171,7 @@ export function decodeMessage(frame: Uint8Array): Result<unknown> {
 
 /** The part of the engine a connection needs. */
 export interface EngineDoor {
-  /** @param gone fires when the page that asks has gone away: what it alone waits for may end */
+  /** @param gone fires when the asking page has gone away; work that only this page waits for may end */
   dispatch(name: string, input: unknown, gone: AbortSignal): Promise<Result<unknown>>;
   subscribe(listener: (event: EventName, payload: unknown) => void): () => void;
 }

@@ -1,7 +1,7 @@
 import { ok, type Result } from '../../src-workers/domain/result.ts';
 import type { TuningStep } from './measuring.ts';
 
-/** Tuning as hosts drive it: the next designs, their measurement, and again, until one of these reasons to stop. */
+/** Tuning as hosts drive it: propose designs, measure them, and repeat until there is one of these reasons to stop. */
 export type TuningStop =
   /** The expected regret is small enough. */
   | 'within'
@@ -12,7 +12,7 @@ export type TuningStop =
   /** A step added no measurement: another device answered than measured before. */
   | 'other-device';
 
-/** Designs of one step: a program of the target starts once for all of them. */
+/** Designs of one step; the target's program starts once for all of them. */
 export const DESIGNS_PER_STEP = 4;
 
 /** Why designs failed, each reason once, the newest first. */

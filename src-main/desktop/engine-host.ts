@@ -17,7 +17,7 @@ export interface EngineHostOptions {
 }
 
 export interface EngineHost {
-  /** A port for one page. It works at once: what is sent before the engine is ready waits in it. */
+  /** A port for one page. It can be used at once: messages wait in it until the engine is ready. */
   connect(): MessagePortMain;
   /** Starts the engine again after it was given up. */
   restart(): void;

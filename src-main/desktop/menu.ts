@@ -2,8 +2,8 @@ import { app, Menu, type MenuItemConstructorOptions } from 'electron';
 import type { MenuCommand } from '../contract/bridge.ts';
 
 /**
- * The application menu: what the page does goes to the page by the name of its command. Only macOS shows it; elsewhere
- * the page draws its own in the title bar, and this one carries the keys that work before the page has the focus.
+ * The application menu. A command of the page is sent to the page by its name. Only macOS shows this menu; elsewhere
+ * the page draws its own in the title bar, and this one provides the keys that work before the page has the focus.
  */
 export function installMenu(send: (command: MenuCommand) => void, newWindow: () => void): void {
   const mac = process.platform === 'darwin';

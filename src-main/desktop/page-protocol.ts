@@ -29,7 +29,7 @@ export function servePage(rendererFolder: string): void {
   });
 
   const pages = session.defaultSession;
-  // Writing to the clipboard is what "Copy" buttons do; nothing else that needs a permission is used.
+  // "Copy" buttons write to the clipboard; nothing else that needs a permission is used.
   const allowed = (permission: string, origin: string) =>
     permission === 'clipboard-sanitized-write' && originOf(origin) === PAGE_ORIGIN;
   pages.setPermissionRequestHandler((contents, permission, answer) => answer(allowed(permission, contents.getURL())));

@@ -12,7 +12,7 @@ const windowStateSchema = v.object({
 export type WindowState = v.InferOutput<typeof windowStateSchema>;
 export type Rectangle = WindowState['bounds'];
 
-/** The state in the file, or null if there is none that makes sense: losing it is no loss worth a message. */
+/** The state in the file, or null if it is missing or makes no sense. Losing it needs no message. */
 export function readWindowState(file: string): WindowState | null {
   try {
     const parsed = v.safeParse(windowStateSchema, JSON.parse(readFileSync(file, 'utf8')));

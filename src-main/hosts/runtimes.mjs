@@ -1,4 +1,5 @@
-// Finds what Lockstep runs on, without downloading anything. Plain JavaScript: it must run on any Node, before a build.
+// Finds the runtimes that Lockstep needs, without downloading anything. Plain JavaScript, because it must run on any
+// Node, before a build.
 import { execFileSync } from 'node:child_process';
 import { existsSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';

@@ -1,4 +1,5 @@
-// Makes what a fresh clone lacks: the build, and the Electron runtime. Plain JavaScript: it must run on any Node.
+// Makes what a fresh clone lacks: the build, and the Electron runtime. Plain JavaScript, because it must run on any
+// Node.
 import { spawn } from 'node:child_process';
 import { existsSync, mkdtempSync, readdirSync, rmSync, statSync } from 'node:fs';
 import { tmpdir } from 'node:os';

@@ -38,8 +38,8 @@ export type {
 };
 
 /**
- * A call that failed: `failure` has a code, a message in plain words, and in `context.field` the field that is wrong,
- * where there is one.
+ * The error of a failed call. `failure` has a code, a message in plain words, and in `context.field` the wrong field,
+ * if there is one.
  */
 export { FailureError as LockstepError };
 
@@ -146,8 +146,8 @@ export interface Engine extends AsyncDisposable {
     options?: { readonly top?: number; readonly device?: string },
   ): Promise<readonly SimulatedDesign[]>;
   /**
-   * One design for a study, which is not saved, or for a run by its number; why, its expected time, and what it
-   * assumes.
+   * Recommends one design for a study (which is not saved) or a run (by number), with the reasons, its expected time,
+   * and what it assumes.
    */
   recommend(what: StudySource | number, options?: { readonly device?: string }): Promise<Recommendation>;
   /** Calls any procedure of the engine. */

@@ -1,7 +1,7 @@
 import { randomBytes } from 'node:crypto';
 import { chmod, readFile, stat, writeFile } from 'node:fs/promises';
 
-/** What a token may be: it is part of an address and of a header. */
+/** The form of a token, which becomes part of an address and of a header. */
 export const TOKEN_PATTERN = /^[\w-]{16,200}$/;
 
 export function randomToken(): string {

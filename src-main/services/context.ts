@@ -30,7 +30,7 @@ export interface Context {
   changed(what: Events['store.changed']['what']): void;
 }
 
-/** What answers the procedures of these names. */
+/** Handlers for the procedures of these names. */
 export type Handlers<Names extends ProcedureName = ProcedureName> = {
   /** `gone` fires when the page that asks has gone away. */
   readonly [Name in Names]: (

@@ -85,7 +85,7 @@ export interface EngineOptions {
   readonly redis?: RedisSettings;
 }
 
-/** Workers that start before there is a task for them, where there will be: a small sweep needs no more. */
+/** Workers that start early, before their first task. A small sweep needs no more. */
 const EARLY_WORKERS = 4;
 
 export async function openEngine(options: EngineOptions): Promise<Result<OpenEngine>> {

@@ -6,7 +6,7 @@ import type { WorkerTasks } from '../../src-workers/worker.ts';
 /** The worker pool. Besides the worker itself, only this file knows Piscina. */
 export interface Pool {
   readonly workers: number;
-  /** Tasks of a run that can be under way at once: the workers, or those of agents. */
+  /** Tasks of a run that can run at once, on the workers or on agents. */
   capacity(): number;
   /**
    * Runs one named task in a worker; rejects with the signal's reason when it fires, and with a `FailureError` where
@@ -42,10 +42,7 @@ export interface TaskLimits {
   readonly taskMs: number;
   /** Between two looks at the tasks, time on the clock, ms. */
   readonly lookMs: number;
-  /**
-   * A task that is to stop does so between two steps; after so long on the clock its worker is ended, with all that it
-   * keeps, ms.
-   */
+  /** A task that should stop does so between two steps. After this time its worker is ended with all its caches, ms. */
   readonly stopMs: number;
 }
 
@@ -110,7 +107,7 @@ function createThreads(workerFile: string, shared: Int32Array, workers: number, 
     maxThreads: workers,
     // An idle worker keeps the laws of the study on screen, which take seconds to make.
     idleTimeout: 600_000,
-    // A worker keeps the tables of its sweep between chunks; more than one task at a time would only interleave.
+    // A worker keeps the tables of its sweep between chunks, so a second task at a time would only interleave.
     concurrentTasksPerWorker: 1,
     loadBalancer({ [queueOptionsSymbol]: options }, all) {
       const { worker, task } = options as unknown as { readonly worker?: number; readonly task: Task };
@@ -159,7 +156,7 @@ export function openPool(workerFile: string, workers: number, ready: number, lim
     waiting.splice(at, 1);
     task.begin();
   };
-  /** Frees the worker of one background task: the task that began last loses least. */
+  /** Frees the worker of one background task. The task that began last loses least. */
   const makeRoom = (): void => {
     const background = [...running].filter((task) => task.background && !task.givesWay);
     const last = background.at(-1);

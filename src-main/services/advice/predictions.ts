@@ -23,7 +23,7 @@ export interface DevicePrediction {
   readonly equal: Uint32Array;
   /** An entry for each of them. */
   readonly columns: PredictionColumns;
-  /** What only other designs than the fastest tell; null if these alone were looked for. */
+  /** What the other designs tell besides the fastest; null if only the fastest were looked for. */
   readonly others: {
     /** The best of every group in an exact prediction, see `Survey`. */
     readonly near: Uint32Array;

@@ -148,7 +148,7 @@ function ordered(study: Study, axes: SpaceAxes, law: LengthLaw, known: OrderedLe
   return order;
 }
 
-/** The devices that are asked for: one, or all. */
+/** The devices to advise on: the one asked for, or all. */
 export function advisedDevices(
   { devices }: AdvisedStudy,
   deviceId: string | undefined,

@@ -106,7 +106,7 @@ export async function sensitivity(
   });
 }
 
-/** The design in its device's own space whose sensitivity is wanted: the chosen one, or else the recommended one. */
+/** The design in its device's own space whose sensitivity is computed: the chosen one, else the recommended one. */
 async function chosenDesign(
   predictions: Predictions,
   study: AdvisedStudy,

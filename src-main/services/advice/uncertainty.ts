@@ -177,7 +177,9 @@ function separationOf(
 
 type TimesUnder = (designs: Uint32Array, draws: readonly Draw[]) => Promise<readonly Float64Array[]>;
 
-/** Times of designs under each draw. Each worker has some of the draws or, where there is one draw, of the designs. */
+/**
+ * Times of designs under each draw. Each worker takes some of the draws, or some of the designs if there is one draw.
+ */
 function timesUnder(pool: Pool, { plan, key }: AdvisedDevice, unknown: Unknown, turn: AbortSignal): TimesUnder {
   return async (designs, draws) => {
     if (draws.length === 1 && Object.keys(draws[0]).length === 0) {

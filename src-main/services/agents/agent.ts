@@ -119,11 +119,11 @@ function refusals(connection: Connection, say: AgentOptions['say']) {
   };
 }
 
-/** Nobody waits for work of an owner that has been silent; one that comes back hands it out again. */
+/** Nobody waits for the work of a silent owner; an owner that comes back hands it out again. */
 const isOwned = async ({ redis, key }: Connection, owner: string): Promise<boolean> =>
   (await redis.exists(key('owner', owner))) === 1;
 
-/** Measures a job, and tells its owner what is found as it comes; stops where the owner falls silent. */
+/** Measures a job and sends its owner each result as it comes; stops if the owner falls silent. */
 async function measureForOwner(
   connection: Connection,
   engine: Pick<AgentOptions, 'pool' | 'programs'>,

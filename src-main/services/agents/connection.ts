@@ -6,11 +6,13 @@ import { PASSWORD_VARIABLE } from '../../../src-workers/domain/program.ts';
 import { fail, ok, systemReason, type Result } from '../../../src-workers/domain/result.ts';
 import { APP_VERSION, MODEL_VERSION, SIMULATOR_VERSION } from '../app/version.ts';
 
-/** How owners of runs and agents find each other: a Redis, and the names of what they keep there. */
+/** Settings by which owners of runs and agents find each other: a Redis, and the names of its keys. */
 export interface RedisSettings {
   /** `redis://[USER@]HOST[:PORT][/DATABASE]`, or `rediss://` for TLS. Without a password. */
   readonly url: string;
-  /** A file whose first line is the password. Without one the environment says it, where there is any. */
+  /**
+   * A file whose first line is the password. Without it, the password comes from the environment, if it is set there.
+   */
   readonly passwordFile?: string | undefined;
   /** Prefix of all keys. Several groups of machines can share one Redis. */
   readonly prefix?: string | undefined;
@@ -25,7 +27,7 @@ const ASK_MS = 500;
 /** A Redis that was away is looked for again after this long at most. */
 const MAX_RETRY_MS = 2000;
 
-/** Work and its results must come from one version: a prediction is a number of its model. */
+/** Work and its results must come from one version, because a prediction belongs to its model. */
 export const VERSIONS = `Lockstep ${APP_VERSION}, model ${MODEL_VERSION}, simulator ${SIMULATOR_VERSION}`;
 
 export interface Connection {

@@ -30,7 +30,7 @@ import {
 
 /** Hands the tasks of runs to agents and waits for what they find. Whatever Redis forgets is handed out again. */
 export interface Owner {
-  /** Rejects as a pool does: with an AbortError where the signal fires, else with what went wrong. */
+  /** Rejects as a pool does: with an AbortError if the signal fires, else with what went wrong. */
   run(name: RunTask, runId: number, input: RunTaskInput, signal?: AbortSignal): Promise<RunTaskOutput>;
   /** Measures a plan on a device of an agent; `lost` where the agent went away. */
   measure(
@@ -88,7 +88,7 @@ async function ownerOn(connection: Connection, storeId: string): Promise<Owner> 
     await announce(connection, 'owner', id, self);
     agents = await announced<AgentRecord>(connection, 'agent');
   };
-  /** Takes the result of a job where there is one; hands the job out again where Redis does not know it any more. */
+  /** Takes the result of a job if there is one; hands the job out again if Redis no longer knows it. */
   const look = async (jobId: string, again = true): Promise<void> => {
     const job = pending.get(jobId);
     if (!job) return;
@@ -98,7 +98,7 @@ async function ownerOn(connection: Connection, storeId: string): Promise<Owner> 
     // A Redis that is empty does not know this owner either, and agents would leave its work alone.
     if (again) await beat();
     if (pending.get(jobId) === job) await job.add();
-    // Cancelled while it was handed out.
+    // The run was cancelled while the job was handed out.
     if (!pending.has(jobId)) await queue.remove(jobId);
   };
   const lookQuietly = (jobId: string): void => void look(jobId).catch(() => {});

@@ -57,7 +57,7 @@ async function hipCompiler(): Promise<string | null> {
   return hipcc.ok && version.ok ? `HIP ${version.value} (${hipcc.value})` : null;
 }
 
-/** Caches of one core and of all, as Linux states them; empty if the system does not say. */
+/** Sizes of one core's caches and of all together, as Linux states them; empty if the system does not say. */
 async function cacheSizes(): Promise<string> {
   const found: string[] = [];
   for (let index = 0; index < 8; index += 1) {

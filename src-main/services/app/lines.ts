@@ -1,9 +1,9 @@
 const NEWLINE = 0x0a;
 
 /**
- * The lines of a stream of bytes, as UTF-8 text without their ends. A line of more than `maxBytes` is `null`, and its
+ * The lines of a stream of bytes, as UTF-8 text without their ends. A line longer than `maxBytes` is `null`, and its
  * bytes are skipped in constant memory.
- * @param unended whether a last line without a newline counts; what a program wrote before it was killed is no line
+ * @param unended whether a last line without a newline counts; a line cut short by the end of a killed program does not
  */
 export async function* linesOf(
   stream: AsyncIterable<unknown>,

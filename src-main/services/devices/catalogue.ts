@@ -7,21 +7,18 @@ import { fail, ok, type Result } from '../../../src-workers/domain/result.ts';
 import { editDistance } from '../../contract/nearest.ts';
 import { validateDevice } from '../../../src-workers/parse/device.ts';
 
-/** The devices that come with Lockstep, and the person's own on top of them (same id: the own one wins). */
+/** The devices that come with Lockstep, and the person's own ones, which replace those of the same id. */
 export interface Catalogue {
   list(): Promise<Result<readonly (Device & { readonly own: boolean })[]>>;
-  /**
-   * Devices by id, or parts of them (`ID:66`), in the order asked; a name that does not exist is answered with the
-   * nearest ones.
-   */
+  /** Devices by id, or parts of them (`ID:66`), in the order asked. An unknown name fails with the nearest names. */
   devices(ids: readonly string[]): Promise<Result<readonly Device[]>>;
   save(device: unknown): Promise<Result<Device>>;
   remove(id: string): Promise<Result<null>>;
 }
 
 /**
- * Up to three names that look like what was meant: those that contain it, then those with most of its words or a few
- * letters off. Hyphens and spaces do not count. None if no name is like it.
+ * Up to three names similar to the given one: first those that contain it, then those with most of its words or a few
+ * letters off. Hyphens and spaces do not count. Empty if no name is similar.
  */
 export function nearestNames(wanted: string, names: readonly string[]): readonly string[] {
   const lower = wanted.toLowerCase();

@@ -12,10 +12,7 @@ export interface OccupancyReport {
   readonly limitedBy: readonly LimitingFactor[];
   /** Blocks each resource alone would allow; null if the launch puts no limit on it. */
   readonly limits: Readonly<Record<LimitingFactor, number | null>>;
-  /**
-   * Why such a block cannot be launched at all; null if it can, or if only all that it asks for together is too
-   * much.
-   */
+  /** Why such a block cannot be launched at all; null if it can, or if only all its resources together are too many. */
   readonly refused: string | null;
 }
 

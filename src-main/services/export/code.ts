@@ -19,7 +19,7 @@ export interface CodeSource {
   /** Version of the prediction. */
   readonly model: string;
   readonly inputs: readonly InputFact[];
-  /** How the design was picked, and which faster one the form cannot express; empty where a person chose it. */
+  /** How the design was picked, and which faster one the form cannot express; empty if a person chose it. */
   readonly pick: string;
   /** What supports the time, in a sentence. */
   readonly evidence: string;
@@ -27,7 +27,7 @@ export interface CodeSource {
   readonly law: LengthLaw;
   /** Whether the design launches its blocks for any number of units. Otherwise the units per slot decide how many. */
   readonly isGridFixed: boolean;
-  /** The image, where units lie in rows; else `null`. */
+  /** The image, if units lie in rows; else `null`. */
   readonly image: ImageOfUnits | null;
 }
 
@@ -210,7 +210,9 @@ export const MAX_WORD = 0xffff_ffff;
 
 type Numbers = readonly (readonly [name: string, values: readonly number[], about: string])[];
 
-/** The launches of a design: one, or of a mixed design one for each class of lengths, the shortest first. */
+/**
+ * The launches of a design. A mixed design has one for each class of lengths, the shortest first; any other has one.
+ */
 export function launchNumbers({ design }: RankRow): Numbers {
   const launches: readonly Omit<DesignClass, 'units'>[] = design.classes ?? [{ ...design, upTo: null }];
   const none = launches.some(({ upTo }) => upTo !== null && upTo >= MAX_WORD) ? Number.MAX_SAFE_INTEGER : MAX_WORD;

@@ -33,7 +33,7 @@ import { APP_VERSION, MODEL_VERSION } from '../app/version.ts';
 import { pickText } from './code.ts';
 import { counted, percent, whole } from './text.ts';
 
-/** An unstated input of the prediction: the assumed value, the usual ones, and where it comes from. */
+/** An input of the prediction that nobody stated: the assumed value, the usual ones, and the source. */
 interface AssumedInput {
   readonly label: string;
   readonly value: string;
@@ -60,7 +60,7 @@ export interface ReportFacts {
   readonly tieSentence: string;
   readonly rows: readonly RankRow[];
   readonly devices: readonly DeviceBest[];
-  /** Which implementation to write, and the best time of each per device; empty where the study names none. */
+  /** Which implementation to write, and the best time of each per device; empty if the study names none. */
   readonly choice: readonly string[];
   readonly implementations: readonly { readonly name: string; readonly cells: readonly string[] }[];
   readonly histogram: Histogram;
@@ -73,8 +73,8 @@ const MAX_REASONS = 3;
 const MAX_ROWS = 20;
 
 /**
- * @param recommended how the chosen design was picked; null where a person chose it
- * @param within the designs that the report is of: all valid ones, or those of one device
+ * @param recommended how the chosen design was picked; null if a person chose it
+ * @param within the designs that the report covers: all valid ones, or those of one device
  */
 export function reportFacts(
   view: RunView,

@@ -6,9 +6,9 @@ import type { Context, Handlers, ProceduresOf } from '../context.ts';
 import { isMeasurement, measuredDocument } from './measured.ts';
 import { renderExport, type Rendered } from './render.ts';
 
-/** Characters of an answer: a document may have a gigabyte, and more than half of one is no string any more. */
+/** Characters of one answer. A document may have a gigabyte, and a string cannot hold more than half of that. */
 const PART_CHARACTERS = 4_000_000;
-/** Documents that callers are in the middle of; the one asked for longest ago is dropped for another. */
+/** Documents of which callers have read a part. One more drops the one that was asked for longest ago. */
 const MAX_UNFINISHED = 16;
 /** A document is dropped, with the run that it reads, when nobody asks for its next part for this long. */
 const UNFINISHED_MS = 60_000;

@@ -355,8 +355,8 @@ const MAX_COUNT = 2 ** 31 - 1;
 export const hasTiles = (format: ExportFormat): boolean => format !== 'kokkos' && format !== 'sycl' && format !== 'cub';
 
 /**
- * A design as launch code. Fails where its blocks are tiles but those of the code are not, and where one of its numbers
- * does not fit the constants or counters of the code; those of Python always do.
+ * A design as launch code. Fails if its blocks are tiles but the code's are not, or if one of its numbers does not fit
+ * the constants or counters of the code (code in Python fits any).
  */
 export function codeDocument(
   base: string,

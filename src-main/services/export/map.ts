@@ -14,7 +14,7 @@ import { html } from './text.ts';
 /** Values along an axis at most: what a page of 800 px can show. More share a cell, which has the best of them. */
 const MAX_CELLS = 96;
 
-/** The map of one device. Cells are stored row by row from the smallest value of y; `null` where no design is valid. */
+/** The map of one device. Cells are stored row by row from the smallest value of y; `null` if no design is valid. */
 interface DeviceMap {
   readonly device: string;
   readonly x: { readonly label: string; readonly texts: readonly string[] };

@@ -25,7 +25,7 @@ const SYMBOLS = [
   'circle',
 ] as const;
 
-/** A chart: what it shows in words, its height, and how it is drawn. */
+/** A chart: a description in words, its height, and the function that draws it. */
 export interface ReportChart {
   readonly label: string;
   readonly height: number;
@@ -168,7 +168,7 @@ export function distributionPlot({ edgesMs, counts, best, median }: Histogram, c
   };
 }
 
-/** Best time by threads per unit, one line per device; null where there is nothing to compare. */
+/** Best time by threads per unit, one line per device; null if there is nothing to compare. */
 export function granularityPlot(devices: readonly DeviceBest[]): ReportChart | null {
   const curves = devices.map(({ device, byThreadsPerUnit }) => ({
     name: device.name,

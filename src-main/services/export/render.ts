@@ -150,7 +150,7 @@ interface PickedRow {
 const rowsOnly = ({ ranking: { axes } }: RunView): ReadonlySet<number> =>
   new Set((axes.blockWidth ?? [null]).flatMap((width, at) => (width === null ? [at] : [])));
 
-/** The design for code whose blocks are one row: the fastest of those, unless a person chose one. */
+/** The design for code whose blocks are one row: the fastest such design, unless a person chose one. */
 function rowDesign(view: RunView, device: Device, chosen: PickedRow): PickedRow {
   if (chosen.row.design.blockWidth === undefined || chosen.picked === null) return chosen;
   const positions = { [AXIS.device]: new Set([view.devices.indexOf(device)]), [AXIS.blockWidth]: rowsOnly(view) };
@@ -247,8 +247,8 @@ async function renderTuner(
 }
 
 /**
- * The row that code is written for, with how it was picked (`null` where a person chose it): the chosen one, or the
- * recommended one of a GPU where a CPU's was picked without being asked for.
+ * The row that code is written for, with how it was picked (`null` if a person chose it). This is the chosen row, or
+ * the recommended one of a GPU if a CPU's row was picked without being asked for.
  */
 function onGpu(
   view: RunView,

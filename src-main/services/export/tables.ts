@@ -75,7 +75,7 @@ export function plainRow(row: ExportRow, weighed?: UncertainDesign) {
 export interface TableList {
   readonly within: RankingFilter;
   readonly limit: number;
-  /** What each of them is expected to lose, where that was asked for. */
+  /** The expected loss of each, if it was asked for. */
   readonly weighed?: ReadonlyMap<number, UncertainDesign> | undefined;
 }
 
@@ -107,9 +107,9 @@ export function rankingJson(view: RunView, list: TableList): AsyncGenerator<stri
 }
 
 /**
- * `time_ms` is at the best fidelity of each row; columns of another fidelity are there where any row has it. A measured
- * time is of the kernel alone, and `predicted_kernel_ms` with it: `predicted_ms` counts balancing in. `evidence` says
- * whether public measurements of the device and the kind of implementation are known.
+ * The ranking as CSV. `time_ms` is at the best fidelity of each row; the columns of another fidelity are present if any
+ * row has it. Measured times and `predicted_kernel_ms` are of the kernel alone; `predicted_ms` includes balancing.
+ * `evidence` says whether there are public measurements of the device and the kind of implementation.
  */
 export function rankingCsv(view: RunView, list: TableList): AsyncGenerator<string, void> {
   const fastest = fastestInTable(view, list);

@@ -19,9 +19,9 @@ export function markdown(text: string): string {
 const GREEK: Readonly<Record<string, string>> = { σ: 'sigma', τ: 'tau', κ: 'kappa', µ: 'u' };
 
 /**
- * Text in a one-line comment of C++, WGSL or Python: printable ASCII that can neither end the comment nor continue its
- * line, by a backslash or by the trigraph for one, nor declare another encoding of the file (PEP 263: in UTF-7 a
- * comment can hold code).
+ * Makes text safe in a one-line comment of C++, WGSL or Python. The result is printable ASCII that cannot end the
+ * comment, continue its line (by a backslash or its trigraph) or declare another encoding of the file (PEP 263: in
+ * UTF-7 a comment can hold code).
  */
 export function comment(text: string): string {
   return oneLine(text)

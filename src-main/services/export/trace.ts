@@ -34,9 +34,9 @@ function slice(startMs: number, endMs: number): { readonly ts: number; readonly 
 }
 
 /**
- * A simulated launch in Chrome's Trace Event Format, which Perfetto opens: a process for each multiprocessor that the
- * timeline lists, a thread for each slot of it, a slice for each block, and the active thread groups as counters. Where
- * the design was measured on the device, its median is a slice of a process of its own: blocks were not recorded then.
+ * A simulated launch in Chrome's Trace Event Format, which Perfetto opens: a process for each multiprocessor of the
+ * timeline, a thread for each of its slots, a slice for each block, and the active thread groups as counters. If the
+ * design was measured on the device, its median is a slice of a separate process, since blocks were not recorded then.
  */
 export function launchTrace(
   source: CodeSource,

@@ -23,7 +23,7 @@ const MAX_ORDERED_UNITS = 2 ** 22;
 
 /**
  * The best designs of the device of `chosen` that a tuner can launch, and what is left out. Triton varies neither the
- * order of the units nor the loop, so that its designs have those of `chosen`, or of the fastest that it can launch.
+ * order of the units nor the loop, so its designs have those of `chosen`, or of the fastest design that it can launch.
  */
 export function tunerDesigns(
   view: RunView,
@@ -104,8 +104,8 @@ export function threadGroupWidth(device: Device): number {
 }
 
 /**
- * Predicts designs at several numbers of units, in a worker, and keeps those that come nearest to the best at one of
- * them at least. The first of the designs is kept: it is the best for the units of the study.
+ * Predicts designs at several numbers of units, in a worker. Keeps those that come nearest to the best for at least one
+ * number. The first design is always kept, because it is the best for the units of the study.
  */
 export async function unitsTable(
   pool: Pool,

@@ -21,7 +21,7 @@ export interface TunerSource extends CodeSource {
   readonly designs: readonly TunedDesign[];
   /** Valid designs that these are the best of. */
   readonly of: number;
-  /** What was left out, in a sentence; empty where nothing was. */
+  /** A sentence that says what was left out; empty if nothing was. */
   readonly leftOut: string;
 }
 
@@ -57,7 +57,7 @@ function tunerHead(source: TunerSource, by = 'predicted time'): readonly string[
 /** Python that turns a design into blocks; `units_per_thread` 0 means a fixed number of blocks. */
 const BLOCKS = `    return grid_blocks or -(-units * threads_per_unit // (block_threads * units_per_thread))`;
 
-/** Configurations that Triton measures where nothing else is asked for. */
+/** Configurations that Triton measures by default. */
 const TRITON_TOP_K = 10;
 
 /**

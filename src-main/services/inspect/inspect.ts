@@ -12,7 +12,10 @@ import type { Context } from '../context.ts';
 
 type Input = Omit<ProcedureArguments<'kernel.inspect'>, 'client'>;
 
-/** For all that an inspection starts, and for reading what it made. A compiler may need a minute for a large kernel. */
+/**
+ * Limit for every program that an inspection starts, and for reading its output. A compiler may need a minute for a
+ * large kernel.
+ */
 const TIME_LIMIT_MS = 120_000;
 
 const NO_COMPILER =
@@ -63,8 +66,8 @@ class Tools {
   }
 
   /**
-   * What a program says; a failure with its first error where it refuses. @param source the file that stands for the
-   * one inspected
+   * Runs a program and returns its output; if it refuses, fails with its first error.
+   * @param source the file that stands for the inspected one
    */
   async run(program: string, args: readonly string[], source = ''): Promise<Result<string>> {
     const ended = await runTool(program, args, { cwd: this.folder, timeLimitMs: TIME_LIMIT_MS, signal: this.signal });
@@ -149,8 +152,8 @@ async function compiledSource(
   const nvcc = await findNvcc(process.env, arch);
   if (!nvcc.ok) return fail(nvcc.error.code, `${fileName} must be compiled: ${nvcc.error.message}. ${NO_COMPILER}`);
   if (arch === undefined) return fail('bad-input', `Specify what ${fileName} is compiled for, as in --arch sm_90.`);
-  // The file is compiled in place, under its own name: it may include its neighbours, and one may be called kernel.cu.
-  // nvcc hands its arguments to a shell, which must not read the names of a person's folders.
+  // The file is compiled where it is, under its own name: it may include its neighbours, and one of them may be called
+  // kernel.cu. nvcc passes its arguments to a shell, which must not read the names of a person's folders.
   if (folder !== undefined) await symlink(folder, join(tools.folder, OWN), 'junction');
   const there = folder === undefined ? null : await readFile(join(folder, fileName)).catch(() => null);
   const inPlace = there !== null && there.equals(bytes) && PLAIN_NAME.test(fileName);
@@ -193,7 +196,7 @@ async function compiledSource(
   return ok({ log: log.value, ptx, capped: capped.value, ...code });
 }
 
-/** PTX says its loops; what it needs of a device says the assembler, where there is one. */
+/** PTX has the loops. What the kernel needs of a device comes from the assembler, if there is one. */
 async function assembledPtx({ arch, caps }: Input, ptx: string, tools: Tools): Promise<Result<Texts>> {
   const target = arch ?? /^[ \t]*\.target[ \t]+(sm_\w+)/m.exec(ptx)?.[1] ?? '';
   const nvcc = await findNvcc(process.env, target);

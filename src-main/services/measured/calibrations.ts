@@ -30,11 +30,11 @@ import { measuredTime } from './times.ts';
 import { measuredRunStudy, type MeasuredCaseDetail } from './records.ts';
 import { runStudy, type RunView } from '../runs/run-view.ts';
 
-/** What measurements say about a kernel on a device: fitting it, keeping it, and handing it on to studies. */
+/** Measurements of a kernel on a device: fitting parameters to them, keeping the fit, and using it in studies. */
 
 /**
- * A measured run of designs of a sweep, with the sweep; its predictor is of as many units as were measured, and of the
- * loop that was.
+ * A measured run of designs of a sweep, with the sweep. The predictor is for the measured loop and the measured number
+ * of units.
  */
 export interface MeasuredSweep {
   readonly run: RunRecord;
@@ -48,7 +48,7 @@ export interface MeasuredSweep {
   readonly standIn: UnitLoopWorkload['profile'] | null;
 }
 
-/** The backend that the times count as. A person's own kernel counts as their own program, wherever it ran. */
+/** The backend that the times belong to. A person's own kernel counts as their own program, wherever it ran. */
 export function timedBackend({
   request,
   measuring,
@@ -147,7 +147,7 @@ export async function fitCalibration(context: Context, measured: MeasuredSweep):
   return fitted.ok ? fitted : fail(fitted.error.code, `run ${run.id}: ${fitted.error.message}`);
 }
 
-/** What the newest run of divergent loops on the same device says, if there is one. */
+/** The result of the newest run of divergent loops on the same device, if there is one. */
 async function divergenceOf(
   context: Context,
   fingerprint: string,

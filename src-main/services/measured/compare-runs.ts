@@ -36,7 +36,7 @@ export async function compareRuns(
   const key = await keyOf(context, measured);
   if (!key.ok) return key;
 
-  // Where a run has several cases of one design, the fastest counts.
+  // If a run has several cases of one design, the fastest counts.
   const rows = new Map<string, (TimedCase | null)[]>();
   for (const [at, { cases }] of measured.entries())
     for (const one of cases) {
@@ -134,8 +134,9 @@ function deviceName({ measuringDevice }: RunRecord): string {
 }
 
 /**
- * What makes cases of different runs the same. Designs of one sweep: the same place on all axes but the device, though
- * their launches differ where they fill it. Else the same design, parameters of another program, or case.
+ * The key by which cases of different runs are the same. For designs of one sweep it is the place on all axes but the
+ * device, though launches that fill the device differ. Otherwise it is the design, the parameters of another program,
+ * or the case.
  */
 async function keyOf(context: Context, measured: readonly Measured[]): Promise<Result<(one: MeasuredCase) => string>> {
   const cases = measured.flatMap((run) => run.cases);

@@ -8,21 +8,24 @@ import type { Catalogue } from '../devices/catalogue.ts';
 const NOISE =
   /\((?:r|tm|c|[^)]*)\)|\b(?:nvidia|amd|advanced micro devices|intel|google|apple|ati|tesla|corporation|inc|cpu|gpu|device|processor|graphics|nv|\d+-core|one|hbm\d?e?|@.*|\d+(?:\.\d+)?\s*(?:gb|gib|ghz))\b|[®™,]/gi;
 
-/** Words that the catalogue adds where a driver names the usual form of a model, or the whole card of a part of it. */
+/**
+ * Words that the catalogue adds and a driver leaves out: the usual form of a model, or the whole card of a partitioned
+ * one.
+ */
 const USUAL = /^(?:sxm\d?|gcd|stack)$/;
 
 function words(name: string): readonly string[] {
   return name.replaceAll('_', ' ').replace(NOISE, ' ').toLowerCase().split(/[^a-z0-9]+/).filter((word) => word !== ''); // prettier-ignore
 }
 
-/** Words that name a model: those with a digit, or all of them if none has one (SwiftShader). */
+/** The words of a name that tell the model: those with a digit, or all if none has one (SwiftShader). */
 function modelWords(name: string): readonly string[] {
   const all = words(name);
   const numbered = all.filter((word) => /\d/.test(word));
   return numbered.length > 0 ? numbered : all;
 }
 
-/** What distinguishes the boards of one model, where a name contains it: memory and form. */
+/** Words in a name that distinguish the boards of one model: memory and form. */
 function variant(board: string): readonly (string | undefined)[] {
   // The memory in the name of a Grace Hopper is that of its CPU.
   const name = board.replaceAll('_', ' ').replace(/\b480 ?GB/, '');

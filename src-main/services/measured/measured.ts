@@ -81,7 +81,7 @@ function measuredCase(record: MeasurementRecord, position: number, ofSweep: bool
   };
 }
 
-/** The cases that a run of kind `bench` was made for; null if a run only has what it has. */
+/** The cases that a run of kind `bench` was made for; null for a run without a plan. */
 function plannedCases({ study }: RunRecord): readonly BenchCase[] | null {
   const line = typeof study === 'object' && study !== null && 'bench' in study ? study.bench : null;
   return (line as PlanLine | null)?.plan.cases ?? null;
@@ -137,7 +137,9 @@ function reducedTexts({ part, probe, repeats }: MeasuringRequest): readonly stri
 /** Clocks that differ by more make times of designs differ by more than a model can be judged by. */
 const CLOCK_SPREAD = 0.02;
 
-/** Where the device's clocks varied, and how to lock them; where it lowered them by itself, and why. */
+/**
+ * Warns if the device's clocks varied, with how to lock them, or if the device lowered them by itself, with the reason.
+ */
 function clockWarnings(measuring: MeasuringDevice | null, records: readonly MeasurementRecord[]): readonly string[] {
   const found = records.flatMap(({ detail }) => (detail as MeasuredCaseDetail).conditions ?? []);
   const low = Math.min(...found.map(({ minClockMhz = Infinity }) => minClockMhz));

@@ -18,7 +18,7 @@ export interface MeasuredRunStudy {
   };
 }
 
-/** What the store keeps of one measured case besides its own columns. */
+/** The data of one measured case that has no column of its own in the store. */
 export type MeasuredCaseDetail = Omit<CaseResult, 'timesMs' | 'correct' | 'failure'>;
 
 /** Where the designs of a measured run came from, and who measured them. */
@@ -50,7 +50,7 @@ export function measurementRecord(measured: CaseResult, origin: MeasuredOrigin):
   };
 }
 
-/** Reads what a measured run was asked for. */
+/** Reads the request of a measured run. */
 export function measuredRunStudy(run: RunRecord): Result<MeasuredRunStudy['measuring']> {
   const { study } = run;
   const measuring =

@@ -44,7 +44,7 @@ import { APP_VERSION, MODEL_VERSION } from '../app/version.ts';
  * remembers its plan, so that a resumed run measures only the cases without a result, and only on the same device.
  */
 
-/** What a `bench` run's `study` column holds; the study of the sweep where designs of one are measured. */
+/** The content of a `bench` run's `study` column; for designs of a sweep it has the study of the sweep too. */
 export interface BenchRunStudy extends Partial<RunStudy>, MeasuredRunStudy {
   readonly bench: PlanLine;
 }
@@ -69,8 +69,8 @@ interface PlannedMeasurement {
 }
 
 /**
- * Lanes of the thread groups of a sweep's device, or of its only one; without a sweep those of AMD's devices for
- * computing.
+ * Lanes of the thread groups of a sweep's device, by default its only one; without a sweep, those of AMD's computing
+ * devices.
  */
 function widthOf(view: RunView | null, deviceId: string | undefined): number {
   const device = view?.devices.find(({ id }) => deviceId === undefined || id === deviceId);
@@ -78,9 +78,9 @@ function widthOf(view: RunView | null, deviceId: string | undefined): number {
 }
 
 /**
- * What a request means: the cases, and the units they run over.
- * @param view the sweep, where the suite is `designs`
- * @param packed whether another machine measures: its device does not answer here
+ * Resolves a request into its cases and the units that they run over.
+ * @param view the sweep, if the suite is `designs`
+ * @param packed whether another machine measures, so that its device does not answer here
  */
 async function planMeasurement(
   context: Context,
@@ -354,7 +354,7 @@ export function openBenchmarks(context: Context, targets: Targets, pageSilenceMs
   };
 }
 
-/** Lets one measurement begin at a time: two at once would measure each other. */
+/** Lets one measurement begin at a time, because two at once would disturb each other. */
 function oneAtATime(context: Context) {
   /** The run that is being measured, or that one is being prepared. */
   let busy: number | 'another run' | null = null;
@@ -550,7 +550,7 @@ async function measureOnce(
     case 'refused':
       return failed({ code: 'bad-input', message: `${withoutStop(end.message)}. ${kept()}` });
     case 'crashed': {
-      // The case that brings a program down would do so again: it counts as failed, so that resuming passes it by.
+      // A case that ends the program would end it again. It counts as failed, so that resuming skips it.
       const at = state.begun ? await session.giveUp(`the measuring program ${end.message}`) : ok(null);
       if (!at.ok) return failed(at.error);
       const where = at.value === null ? '' : ` (while measuring ${at.value})`;

@@ -22,7 +22,7 @@ export interface CaseCollector {
   take(record: CaseRecord): Result<readonly CaseResult[]>;
   /** The complete cases when no more records come, however the program ended. */
   settle(): readonly CaseResult[];
-  /** After `done`: everything else. A case without any answer failed. */
+  /** After `done`: finishes all other cases. A case without an answer failed. */
   finish(): readonly CaseResult[];
   /** The case that was being measured, or would have been next. */
   underWay(): BenchCase | null;
@@ -48,7 +48,7 @@ export function collectCases(cases: readonly BenchCase[], repeats: number): Case
       if (!known.has(record.case))
         return fail('bad-input', `a record of the case "${record.case.slice(0, 80)}", which is not in the plan`);
       const found = waiting.get(record.case);
-      // A case that was closed has its result; a late check of it would change what was already saved.
+      // A closed case has its result; a late check would change what is already saved.
       if (!found) return ok([]);
       addRecord(found, record);
       if (record.type === 'compiled') return ok([]);

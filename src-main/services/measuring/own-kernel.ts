@@ -45,7 +45,10 @@ export function kernelBackend(
   return ok(backend === 'webgpu' ? backend : 'program');
 }
 
-/** What a target can run of a kernel, by what its stand-in loop can: the kernel says itself how it takes units. */
+/**
+ * The abilities of a target that runs a person's own kernel, from those of its stand-in loop: the kernel itself says
+ * how it takes units.
+ */
 export function kernelAbility(ability: Ability): Ability {
   return { ...ability, threadsPerUnit: null, bestBuckets: true, wholeUnits: false, tiles: false };
 }
@@ -131,8 +134,8 @@ async function digestOf(text: string, manifest: KernelManifest, path: string): P
 }
 
 /**
- * Whether a kernel implements designs: those named, otherwise all valid ones of the device, since a choice among a part
- * of a sweep would say nothing of the sweep. Fails with `unsupported`, and what is not implemented.
+ * Checks that a kernel implements designs: the named ones, or else all valid ones of the device, since a choice from a
+ * part of a sweep would say nothing about the sweep. Fails with `unsupported` and names what is not implemented.
  */
 export function checkImplemented(
   view: RunView,

@@ -35,8 +35,8 @@ import { resolveLengths, unpackLengths } from '../studies/workloads.ts';
 export type MeasuringInput = Omit<ProcedureArguments<'bench.start'>, 'target' | 'limits'>;
 
 /**
- * The device of a sweep whose designs a backend measures: the one that is named, or the only one of the backend's kind.
- * @param kernel by a kernel of the person's own, which may have several implementations, as a program may
+ * The device of a sweep whose designs a backend measures: the named one, or the only one of the backend's kind.
+ * @param kernel whether a kernel of the person's own is measured, which may have several implementations like a program
  */
 export function measuredDeviceId(
   view: RunView,
@@ -70,14 +70,14 @@ export function measuredDeviceId(
 export interface ChosenDesigns {
   /** The designs in the order in which they are measured. */
   readonly designs: readonly number[];
-  /** What they were chosen among, where some designs were left out. */
+  /** The designs that they were chosen from, if some were left out. */
   readonly leftOut: RunnableDesigns | null;
 }
 
 /**
- * The designs that a request means. Those named by number are all measured; others are chosen among the ones that the
- * target can run, which may be fewer than asked for.
- * @param ability of the target; asked for where designs are chosen
+ * The designs of a request. Designs named by number are all measured; others are chosen from those that the target can
+ * run, which may be fewer than asked for.
+ * @param ability of the target; needed if designs are chosen
  */
 export async function chosenDesigns(
   view: RunView,
@@ -123,8 +123,8 @@ export async function chosenDesigns(
 const listed = new Intl.ListFormat('en');
 
 /**
- * Refuses a run of several implementations: one loop stands in for a kernel. Says which of them it could stand in for,
- * alone.
+ * Refuses a run of several implementations, because one loop stands in for a kernel. Names the implementations that the
+ * loop could stand in for if they were alone.
  */
 function severalKernels({ run, ranking: { axes } }: RunView, all: readonly Implementation[]): Result<never> {
   const names = (some: readonly Implementation[]): string => listed.format(some.map(({ name }) => name));

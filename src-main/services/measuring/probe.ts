@@ -22,7 +22,7 @@ import { EMULATION_TARGET, isCallerTarget, measureOn, PAGE_TARGET } from './targ
 const PROBE_CASE_LIMIT_MS = 20_000;
 /** Time limit of one round, with compiling, ms. */
 const ROUND_LIMIT_MS = 300_000;
-/** Growth of the units where the first ones fill no block of any design. */
+/** Growth of the units if the first ones fill no block of any design. */
 const GROWTH = 2;
 
 type Request = ProcedureArguments<'bench.start'>;

@@ -42,11 +42,11 @@ export type ProgramEnd =
   /** Exit code 0 after everything it had to say. */
   | { readonly kind: 'ended' }
   | { readonly kind: 'cancelled' }
-  /** The agent that ran it went away, with its program: started again it measures the others. */
+  /** The agent that ran it went away, and its program with it. Another start measures the rest. */
   | { readonly kind: 'lost' }
-  /** A launch hung, and it has said in which case: started again it measures the others. */
+  /** A launch hung, and the program named its case. Another start measures the rest. */
   | { readonly kind: 'hung' }
-  /** Killed for its time; `whole`: the limit of the whole program, otherwise it had been silent. */
+  /** The program was killed for its time: for the limit of the whole program (`whole`), or because it was silent. */
   | { readonly kind: 'late'; readonly whole: boolean; readonly limitMs: number }
   /** A crash, an exit code, or a program that cannot be started; the message says which, and its last words. */
   | { readonly kind: 'crashed'; readonly message: string }
@@ -58,7 +58,7 @@ const MAX_LINE_BYTES = 64 * 2 ** 20;
 /** How much of standard error is kept for a failure's message. */
 const STDERR_TAIL_CHARACTERS = 8192;
 const MAX_SHOWN_CHARACTERS = 300;
-/** Time that standard error has to arrive after a program's end: what it started may hold it open for good. */
+/** Time for standard error to arrive after a program's end; a process that it started may hold it open for good. */
 const LAST_WORDS_MS = 200;
 /** Time to end by itself after being asked to. */
 const TERM_GRACE_MS = 2000;

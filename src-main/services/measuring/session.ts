@@ -9,12 +9,12 @@ import { caseLabel } from '../measured/measured.ts';
 import { measurementRecord, type MeasuredCaseDetail } from '../measured/records.ts';
 import { openExecution } from '../runs/execution.ts';
 
-/** A run that a program or a page measures: takes records, saves every case as it is complete, reports progress. */
+/** A run that a program or a page measures. It takes records, saves every complete case, and reports progress. */
 export interface MeasuringSession {
   readonly run: RunRecord;
   /** The cases that have no result. */
   remaining(): BenchPlan;
-  /** Takes one record; what it completes is saved when this resolves. A failure is a reason to stop. */
+  /** Takes one record; resolves when the cases that it completes are saved. A failure is a reason to stop. */
   take(record: BenchRecord): Promise<Result<null>>;
   /** Saves what is complete although the program that measured is gone. Further records are those of a new program. */
   programEnded(): Promise<Result<null>>;

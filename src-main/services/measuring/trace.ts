@@ -18,7 +18,7 @@ const USUAL_WIDTH = 32;
 export interface TraceRequest {
   /** The program and its arguments; no shell. */
   readonly words: readonly [string, ...string[]];
-  /** How many units it must run; `null` for as many as it says. */
+  /** How many units it must run; `null` if the program decides. */
   readonly units: number | null;
   /** Where the lengths are written, one a line, in the order of the units. */
   readonly output: string;

@@ -48,7 +48,7 @@ export function lossOf(
   return known.ok ? ok(lossReport(known.value.law, known.value.order!.iterations, groupSizes, quantiles)) : known;
 }
 
-/** The law of these lengths and their order: integers ≥ 0, one for each unit. */
+/** The law and the order of these lengths: integers ≥ 0, one for each unit. */
 export function lengthsInOrder(list: ArrayLike<number>): Result<OrderedLaw> {
   const lengths = Float64Array.from(list);
   const law = empiricalLaw(countLengths(lengths), 'lengths');

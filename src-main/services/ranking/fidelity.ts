@@ -189,7 +189,7 @@ export interface FoundOrders {
   at(number: number): FoundOrder | undefined;
 }
 
-/** Orders kept, those not asked for longest going first: more than there are windows with a list. */
+/** Orders that are kept, more than there are windows with a list. The one that was asked for longest ago goes first. */
 const MAX_ORDERS = 8;
 
 /** Keeps the orders of one run. */

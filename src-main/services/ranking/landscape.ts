@@ -262,7 +262,7 @@ function sampled(
   return { designs, sampledFrom: list.length };
 }
 
-/** A sample of the designs of a device under its two roofs; those that are not known to move anything are left out. */
+/** A sample of the designs of a device under its two roofs. Designs without known traffic are left out. */
 export function roofline(view: RunView, input: ProcedureArguments<'landscape.roofline'>): Result<Roofline> {
   const { deviceId, sample } = input;
   const filter = rankingFilter(view, { ...input.filter, deviceId });

@@ -51,7 +51,7 @@ export function groupedList(
   return groupedDesigns(list, equalsOf(view), view.ranking.columns.timeMs.length, fromEnd, groups);
 }
 
-/** Grouped lists, as long as the lists themselves are kept: pages of one list are read one after another. */
+/** Grouped lists, kept as long as the lists themselves, because pages of one list are read one after another. */
 const grouped = new WeakMap<Uint32Array, { readonly key: string; readonly value: GroupedList }>();
 
 function grouping(view: RunView, list: Uint32Array, fromEnd: boolean, opened: readonly number[]): GroupedList {

@@ -193,8 +193,8 @@ export function* bestRows(view: RunView, filter: RankingFilter, limit: number, f
 }
 
 /**
- * The best design of every value of an axis that has a valid one within a filter, as rows: fastest first, ranked among
- * the designs of the filter.
+ * The best design of every value of an axis within a filter, as rows: fastest first, ranked among the designs of the
+ * filter. Values without a valid design are left out.
  */
 export function bestOfAxis(view: RunView, axis: AxisName, filter: RankingFilter): readonly RankRow[] {
   const list = rankedDesigns(view.ranking, filter, 'timeMs');
@@ -222,14 +222,14 @@ export function deviceFilter(view: RunView, deviceId: string): Result<RankingFil
   return ok({ ...ALL_VALID, positions: { [AXIS.device]: new Set([at]) } });
 }
 
-/** Predicted time of a design, ms: also of one that the run did not keep. NaN if it is invalid. */
+/** Predicted time of a design, ms, even if the run did not keep it. NaN if it is invalid. */
 export function predictedMs({ predictor, ranking, run }: RunView, design: number): number {
   return run.kept && entryOf(ranking, design) < 0
     ? predictChunk(predictor, design, 1).timeMs[0]
     : timeOf(ranking, design);
 }
 
-/** Times along one axis of the space, everything else as in `design`; NaN also where the run did not keep a design. */
+/** Times along one axis of the space, everything else as in `design`. Also NaN if the run did not keep a design. */
 export function alongAxis(
   view: RunView,
   design: number,

@@ -6,7 +6,10 @@ import { designText } from '../../../src-workers/domain/design.ts';
 import { bestRows, deviceFilter } from '../ranking/rows.ts';
 import type { RunView } from './run-view.ts';
 
-/** What differs between two runs: fields of their studies, the best design per device, and how alike they rank. */
+/**
+ * The differences between two runs: fields of their studies, the best design per device, and the correlation of their
+ * rankings.
+ */
 export function diffRuns(
   left: RunView,
   right: RunView,

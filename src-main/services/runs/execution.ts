@@ -8,7 +8,7 @@ import { runSummary } from './runs.ts';
 /** Shortest time between two reports of a run with many small tasks, ms. */
 const REPORT_INTERVAL_MS = 50;
 
-/** What a run of any kind reports while it executes, and how it ends. */
+/** The reports of a run of any kind while it executes, and the ways to end it. */
 export interface Execution {
   /** Designs or cases that have a result. */
   done(): number;
@@ -28,9 +28,9 @@ export interface Execution {
 type RunEnd = 'complete' | 'cancelled' | Failure;
 
 /**
- * @param total designs or cases that the run is for
+ * @param total designs or cases of the run
  * @param alreadyDone those that an earlier execution saved
- * @param state what the run does, and its best time so far; null if nothing has a time yet
+ * @param state the run's state, and its best time so far; null if nothing has a time yet
  */
 export function openExecution(
   context: Context,
@@ -72,7 +72,7 @@ export function openExecution(
         context.emit('run.finished', runSummary(record.value, 0));
         context.changed('runs');
       } else {
-        // The store cannot even keep how the run ended; windows that show it must hear of it all the same.
+        // The store cannot even save how the run ended, but windows that show it must hear of it.
         const error = (failure ?? record.error).message;
         context.emit('run.finished', { ...runSummary(run, 0), state: 'failed', elapsedMs: elapsedMs(), error });
       }
@@ -92,8 +92,8 @@ function internal(error: unknown): Failure {
 }
 
 /**
- * A task of a sweep, which is run once more if it fails. @returns null if the run was cancelled, else what it
- * gave, or its designs
+ * A task of a sweep, which runs once more if it fails.
+ * @returns null if the run was cancelled, else the task's result or its designs
  */
 export async function triedTwice<T>(
   signal: AbortSignal,

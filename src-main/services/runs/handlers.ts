@@ -128,7 +128,7 @@ function belongsToStudy({ study }: RunRecord): boolean {
   return typeof study === 'object' && study !== null && 'study' in study;
 }
 
-/** Sweeps whose inputs are compared: their studies are read one by one. */
+/** Sweeps whose inputs are compared; their studies are read one by one. */
 const MAX_CHANGES = 200;
 
 async function runChanges({ store }: Context, studyId: number | undefined): Promise<Result<readonly RunChange[]>> {

@@ -97,7 +97,7 @@ export function runStudy(run: RunRecord): Result<RunStudy> {
   return ok({ ...located.value, workloadHash: hash });
 }
 
-/** The plan of a sweep, from what the run itself recorded: opening and resuming it predict the same. */
+/** The plan of a sweep from the data that the run recorded, so that opening and resuming it predict the same. */
 export async function runPlan(
   store: StoreClient,
   run: RunRecord,

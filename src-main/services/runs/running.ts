@@ -12,10 +12,12 @@ export interface RunHandle {
 
 /** All runs that execute in this engine, from any client: a run that is not here cannot be cancelled. */
 export interface RunningRuns {
-  /** Knows a run from its start to its end. A failure to start is handed on. */
+  /** Registers a run from its start to its end. Returns a failure to start. */
   start(begin: Promise<Result<RunHandle>>): Promise<Result<{ readonly runId: number }>>;
   get(runId: number): RunHandle | undefined;
-  /** Forgets a run whose end is saved, before anyone hears of it: who then asks finds it ended. */
+  /**
+   * Removes a run whose end is saved. This happens before `run.finished` is sent, so that a listener finds it ended.
+   */
   leave(runId: number): void;
   /** How fast this machine predicts, by the sweeps that ended here. */
   designsPerMs(): number;

@@ -8,7 +8,7 @@ const RUN_KIND_TEXT: Readonly<Record<RunKind, string>> = {
   import: 'an import',
 };
 
-/** Says in a sentence what a run is, and which run it belongs to. */
+/** A sentence with the kind of a run and the run that it belongs to. */
 export function kindText({ kind, sourceRunId }: Pick<StoredRun, 'kind' | 'sourceRunId'>): string {
   return sourceRunId === null ? RUN_KIND_TEXT[kind] : `${RUN_KIND_TEXT[kind]} of run ${sourceRunId}`;
 }

@@ -26,8 +26,8 @@ import type { RunStudy } from '../studies/studies.ts';
 import { APP_VERSION, MODEL_VERSION, SIMULATOR_VERSION } from '../app/version.ts';
 
 /**
- * The second fidelity: designs of a sweep played event by event, each in a worker, each saved as it comes. A run of its
- * own that remembers what it was asked for, so that a resumed run simulates only the designs that are missing.
+ * The second fidelity: designs of a sweep played event by event, each in a worker, each saved as it comes. The run
+ * keeps its request, so that resuming simulates only the missing designs.
  */
 
 /** What a `simulate` run's `study` column holds besides the study of its sweep. */
@@ -40,7 +40,7 @@ interface SimulationStudy extends RunStudy {
   };
 }
 
-/** Reads what a `simulate` run was asked for. */
+/** Reads the request of a `simulate` run. */
 export function simulationRequest(run: RunRecord): Result<SimulationStudy['simulation']> {
   const { study } = run;
   const request =
@@ -298,7 +298,7 @@ export function predictionAgreement(rows: readonly SimulatedDesign[]): {
   };
 }
 
-/** What one `simulate` run found about the designs of its sweep. */
+/** Results of one `simulate` run for the designs of its sweep. */
 export async function ownSimulations(context: Context, runId: number): Promise<Result<SimulatedDesigns>> {
   const records = await context.store.listSimulations(runId);
   return records.ok ? ok(simulatedDesigns(records.value.map((record) => ({ ...record, runId })))) : records;

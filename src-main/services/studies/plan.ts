@@ -153,7 +153,7 @@ function studyImplementations({ implementations, kernel, axes }: Study): Result<
   return ok(made);
 }
 
-/** Units of a row of a workload: as it says, or of the image that it names; undefined if it has no rows. */
+/** Units per row of a workload: its own value, or that of the image that it names; undefined if it has no rows. */
 function rowWidth({ lengths, width }: Study['workload']): number | undefined {
   if (width !== undefined) return width;
   const parsed = parseWorkload(lengths);

@@ -35,7 +35,7 @@ export async function spmvStudy({ store, resourceFolder }: Context, lengths: str
 /** The file of the example that compares the kernels. */
 const SPMV_EXAMPLE = 'spmv-implementations.json';
 
-/** The example for another matrix: its rows as they come, and a vector of as many elements as it has columns. */
+/** The example with another matrix: its rows in order, and a vector with as many elements as it has columns. */
 export async function spmvOf(resourceFolder: string, { name, lengths, rows, columns }: Matrix): Promise<Result<Study>> {
   const example = await readStudyFile(join(resourceFolder, EXAMPLES_FOLDER, SPMV_EXAMPLE));
   if (!example.ok) return example;

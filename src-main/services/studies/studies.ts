@@ -16,7 +16,7 @@ export interface LocatedStudy {
   readonly example: boolean;
 }
 
-/** What a run's `study` column holds: the study, where its files were, and which stored law it resolved to. */
+/** The content of a run's `study` column: the study, the place of its files, and the stored law that it resolved to. */
 export interface RunStudy extends LocatedStudy {
   readonly workloadHash: string;
 }

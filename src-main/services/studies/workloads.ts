@@ -113,7 +113,7 @@ export async function unpackLengths(provenance: unknown): Promise<OrderedLengths
 /** `stored:HASH:name`, as a workload names a file that was imported. */
 export const STORED = /^stored:([0-9a-f]{64})(?::(.*))?$/;
 
-/** A law, and the order of its lengths where the workload has one. */
+/** A law, and the order of its lengths if the workload has one. */
 export interface OrderedLaw {
   readonly law: LengthLaw;
   readonly order: OrderedLengths | null;

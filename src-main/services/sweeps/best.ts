@@ -13,7 +13,7 @@ import { designText } from '../../../src-workers/domain/design.ts';
 import { openExecution, triedTwice } from '../runs/execution.ts';
 import type { RunHandle } from '../runs/running.ts';
 
-/** Parts whose bounds one task looks for. */
+/** Parts of the space whose bounds one task computes. */
 const BOUND_PARTS = 64;
 
 /**
@@ -49,8 +49,8 @@ function openLanes(lanes: number, controller: AbortController) {
 }
 
 /**
- * Finds the best designs of a run's space, which are exactly the first ones of all (`advise/best.ts`), and saves them
- * at once. A run that is cancelled has saved nothing, and starts again where it is resumed.
+ * Finds the best designs of a run's space and saves them in one step. They are exactly the first ones of all
+ * (`advise/best.ts`). A cancelled run has saved nothing, and starts again when it is resumed.
  */
 export function runBest(context: Context, run: RunRecord, plan: SweepPlan, wanted: number): RunHandle {
   const controller = new AbortController();

@@ -3,7 +3,7 @@
 
 constexpr unsigned GROUP = 32;
 
-// Of threadsPerRow and blockPerRow: threads of a block, and of a row.
+// BLOCK_THREADS is the number of threads of a block: of `threadsPerRow` or of `blockPerRow`.
 #ifndef BLOCK_THREADS
 #define BLOCK_THREADS 1024
 #endif
