@@ -7,6 +7,7 @@
     lockstep.rank(run, top=5)                          # the best designs
     lockstep.recommend("study.json")["why"]            # one design, and the reason
     lockstep.recommend(lengths, device="auto")         # for lengths in memory and the GPU that PyTorch or CuPy uses
+    lockstep.predict(run, {"BX": 128, "TX": 4}, map={"BX": "block_threads", "TX": "threads_per_unit"})       # milliseconds
     lockstep.tune(run, exec="./spmv --threads {threadsPerUnit}")
     lockstep.tune(run, measure)                        # measure(design) returns milliseconds
 
@@ -40,9 +41,9 @@ import sys
 import tempfile
 import threading
 import time
-from typing import Any, Callable, Dict, List, Mapping, Optional, Sequence, Set, TypedDict, Union
+from typing import Any, Callable, Dict, Iterable, List, Mapping, Optional, Sequence, Set, TypedDict, Union
 
-__all__ = ["Lockstep", "LockstepError", "call", "close", "frame", "loss", "plot", "rank", "recommend", "simulate", "sweep", "tune"]
+__all__ = ["Lockstep", "LockstepError", "call", "close", "frame", "loss", "plot", "predict", "rank", "recommend", "simulate", "sweep", "tune"]
 
 # The program that wrote this file.
 _WRITTEN_BY: List[str] = []
@@ -54,6 +55,8 @@ _MAX_ARGUMENT_BYTES = 256 * 2**20 - 1000
 # The program lets its last calls end for 10 seconds.
 _LAST_SECONDS = 15
 _DESIGNS_PER_STEP = 4
+# Designs of one call of predict.
+_DESIGNS_PER_CALL = 50_000
 
 # An array, a tensor, a list, or a sparse matrix, of which a row is a unit.
 Lengths = Union[str, Sequence[int]]
@@ -311,6 +314,35 @@ class Lockstep:
         answer = self.call("advice.recommend", **about, robust=not _is_run(what))
         del answer["landscape"]
         return answer
+
+    def predict(
+        self,
+        what: Union[Study, Run],
+        parameters: Union[Mapping[str, Any], Iterable[Mapping[str, Any]]],
+        *,
+        map: Optional[Mapping[str, Optional[str]]] = None,
+        device: Optional[str] = None,
+        why: bool = False,
+    ) -> Any:
+        """Predicted milliseconds of a design; of a list of designs a list, in its order, at once and so faster. A cost function: None where
+        a design cannot run.
+
+        what: a study, or a run. parameters: a dict, whose values need not be on the axes of the study: threads_per_unit, units_per_thread or
+            grid_blocks, block_threads, loop, balancing, register_cap, ... (0 is none), as in exports and in the designs of ``rank``. What is
+            left out has the study's only value. Other names count for nothing.
+        map: the parameters that have other names, as in ``{"BX": "block_threads"}``, or None for one that is none of these.
+        device: which one, where the study has several.
+        why: with each time the reason why there is none: ``(None, "registers of one block exceed the device")``, or ``(0.4, None)``.
+        """
+        asked = [parameters] if isinstance(parameters, Mapping) else list(parameters)
+        about = {"runId": _run_id(what)} if _is_run(what) else self._study(what)
+        about.update(_given(deviceId=device, parameters=map))
+        found: List[Any] = []
+        for first in range(0, len(asked), _DESIGNS_PER_CALL):
+            part = asked[first : first + _DESIGNS_PER_CALL]
+            answer = self.call("advice.predict", **about, designs=part)
+            found.extend(zip(answer["timesMs"], answer["reasons"]) if why else answer["timesMs"])
+        return found[0] if isinstance(parameters, Mapping) else found
 
     def tune(
         self,
@@ -750,6 +782,7 @@ close = _shared.close
 loss = _shared.loss
 sweep = _shared.sweep
 rank = _shared.rank
+predict = _shared.predict
 simulate = _shared.simulate
 recommend = _shared.recommend
 tune = _shared.tune

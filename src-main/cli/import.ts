@@ -1,5 +1,10 @@
 import { basename } from 'node:path';
-import { DESIGN_FIELDS, DESIGN_NAMES, type NamedParameters } from '../../src-workers/domain/design-names.ts';
+import {
+  DESIGN_FIELDS,
+  DESIGN_NAMES,
+  fieldNamed,
+  type NamedParameters,
+} from '../../src-workers/domain/design-names.ts';
 import type { Device } from '../../src-workers/domain/device.ts';
 import { fail, ok, type Result } from '../../src-workers/domain/result.ts';
 import { timeText } from '../../src-workers/domain/times.ts';
@@ -85,7 +90,7 @@ export async function importCommand(
 export function namedParameter(text: string, known: NamedParameters = {}): NamedParameters | string {
   const [name, ...rest] = text.split('=');
   const axis = rest.join('=');
-  const field = DESIGN_FIELDS.find((each) => ([each, ...DESIGN_NAMES[each]] as readonly string[]).includes(axis));
+  const field = DESIGN_FIELDS.find((each) => each === fieldNamed(axis));
   if (name !== '' && name !== '__proto__' && (field || axis === 'none')) return { ...known, [name]: field ?? null };
   const axes = DESIGN_FIELDS.map((each) =>
     DESIGN_NAMES[each].at(each === 'blockThreads' || each === 'gridBlocks' ? 1 : 0),

@@ -202,6 +202,14 @@ export interface Sensitivity {
   readonly elapsedMs: number;
 }
 
+/** Predicted times of designs that were asked for by their parameters, in that order. */
+export interface AskedTimes {
+  readonly device: { readonly id: string; readonly name: string };
+  /** ms; null where a design cannot run, and then why. */
+  readonly timesMs: readonly (number | null)[];
+  readonly reasons: readonly (string | null)[];
+}
+
 /** One design for several scenarios: (run, device) pairs, and those with one input changed. */
 export interface Robust {
   readonly scenarios: readonly {

@@ -33,7 +33,7 @@ import {
   type StudySummary,
 } from './api.ts';
 import type { AgentsState } from './agents.ts';
-import type { Recommendation, Robust, Sensitivity, Uncertainty } from './advice.ts';
+import type { AskedTimes, Recommendation, Robust, Sensitivity, Uncertainty } from './advice.ts';
 import {
   BENCH_SUITES,
   type Bundle,
@@ -62,7 +62,7 @@ import {
 } from './study.ts';
 import { CACHE_STATES, type BenchPlan } from '../../src-workers/domain/benchmark.ts';
 import type { CalibrationProfile } from '../../src-workers/domain/calibration.ts';
-import { DESIGN_FIELDS } from '../../src-workers/domain/design-names.ts';
+import { DESIGN_FIELDS, fieldNamed, type DesignField } from '../../src-workers/domain/design-names.ts';
 import type { DatasetEvidence, DeviceEvidence, GpuDetail, TimedDevice } from '../../src-workers/domain/evidence.ts';
 import type { LossReport } from '../../src-workers/domain/loss.ts';
 import type { Inspection } from '../../src-workers/domain/inspection.ts';
@@ -238,6 +238,25 @@ const advisedInput = {
   client: v.optional(shortText),
 };
 
+/** Designs that one call may ask for. */
+const MAX_ASKED_DESIGNS = 100_000;
+
+/** Which field of a design each parameter of another program is, by any name of the field. */
+const namedParameters = v.record(
+  shortText,
+  v.nullable(
+    v.pipe(
+      v.string(),
+      v.transform((name) => fieldNamed(name) as DesignField),
+      v.picklist(DESIGN_FIELDS),
+    ),
+  ),
+);
+
+function isRecord(value: unknown): boolean {
+  return typeof value === 'object' && value !== null && !Array.isArray(value);
+}
+
 /** The most lengths of a call: as many as a file may have with its order kept. */
 const MAX_LENGTHS = 2 ** 25;
 
@@ -297,6 +316,21 @@ const advice = {
       ),
     }),
   ).returns<Robust>(),
+  /**
+   * Predicts designs by their parameters: names of a design's fields as exports give them, or those that `parameters`
+   * explains. Others count for nothing. Values need not be on the axes of the study.
+   */
+  'advice.predict': procedure(
+    v.strictObject({
+      ...advisedInput,
+      designs: v.pipe(
+        v.array(v.custom<Readonly<Record<string, unknown>>>(isRecord, 'must be an object of parameters')),
+        v.minLength(1),
+        v.maxLength(MAX_ASKED_DESIGNS),
+      ),
+      parameters: v.optional(namedParameters, {}),
+    }),
+  ).returns<AskedTimes>(),
   /** The code of a design of a study that need not be saved: as `export.render` writes that of a run. */
   'advice.code': procedure(
     v.strictObject({
@@ -641,7 +675,7 @@ const others = {
       deviceName: v.optional(shortText),
       runId: v.optional(id),
       openRunId: v.optional(id),
-      parameters: v.optional(v.record(shortText, v.nullable(v.picklist(DESIGN_FIELDS)))),
+      parameters: v.optional(namedParameters),
       timeUnit: v.optional(v.picklist(['s', 'ms', 'us', 'ns'])),
       studyName: v.optional(shortText),
     }),

@@ -15,5 +15,10 @@ export const DESIGN_NAMES = {
 export type DesignField = keyof typeof DESIGN_NAMES;
 export const DESIGN_FIELDS = Object.keys(DESIGN_NAMES) as readonly DesignField[];
 
+/** The field of a design that has a name; the name itself where none has it. */
+export function fieldNamed(name: string): string {
+  return DESIGN_FIELDS.find((each) => (DESIGN_NAMES[each] as readonly string[]).includes(name)) ?? name;
+}
+
 /** The field of a design for each parameter of a file whose name does not tell it; `null` for none. */
 export type NamedParameters = Readonly<Record<string, DesignField | null>>;

@@ -1,7 +1,7 @@
 import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
-import type { Recommendation, Sensitivity, Uncertainty } from '../../src-main/contract/advice.ts';
+import type { AskedTimes, Recommendation, Sensitivity, Uncertainty } from '../../src-main/contract/advice.ts';
 import type { ExportDocument } from '../../src-main/contract/api.ts';
 import type { StudyFile } from '../../src-main/contract/study.ts';
 import { expectedTimes } from '../../src-main/services/evidence/time-errors.ts';
@@ -69,6 +69,49 @@ describe('the recommendation', () => {
     const newer = engine.dispatch('advice.recommend', { study: example('software'), folder: examples, client: 'card' });
     expect(await newer).toMatchObject({ ok: true });
     expect(await older).toMatchObject({ ok: false, error: { code: 'cancelled' } });
+  });
+
+  it('predicts designs by their parameters, on the axes of the study or off them', async () => {
+    const { implementations: _, ...whole } = small(example('acts'), 2 ** 12);
+    const study = {
+      ...whole,
+      axes: { ...whole.axes, threadsPerUnit: [1, 4], unitsPerThread: [2], balancing: ['none'] },
+    };
+    const deviceId = study.devices[0];
+    const wide = { ...study, axes: { ...study.axes, unitsPerThread: [2, 3], blockThreads: [64, 96, 256, 1024] } };
+    const ask = (designs: readonly object[], more: object = {}) =>
+      engine.dispatch('advice.predict', { study, folder: examples, deviceId, designs, ...more });
+    const named = { loop: 'nested', register_cap: 0, threads_per_unit: 4 };
+    const designs = [
+      { ...named, BX: 96, units_per_thread: 3 },
+      { ...named, BX: 64, units_per_thread: 2, threads: 3 },
+      { ...named, BX: 4096, units_per_thread: 2 },
+      { ...named, BX: 64, units_per_thread: 2.5 },
+      { ...named, BX: 64, units_per_thread: 2, grid_blocks: 7 },
+    ];
+    const parameters = { BX: 'block_threads', threads: null };
+    const times = unwrap((await ask(designs, { parameters })) as Result<AskedTimes>);
+    expect(times.reasons).toEqual([
+      null,
+      null,
+      'more threads per block than the device allows',
+      'units_per_thread=2.5 is not a whole number',
+      '2 units per thread do not make 7 blocks: one of them must be 0',
+    ]);
+    // The same designs where they are on the axes.
+    const onAxes = unwrap((await ask(designs, { study: wide, parameters })) as Result<AskedTimes>);
+    expect(onAxes).toEqual(times);
+    expect(times.timesMs[0]).toBeGreaterThan(0);
+    expect(times.timesMs.slice(2)).toEqual([null, null, null]);
+    const { row } = await recommend(study, { deviceId });
+    const read = unwrap((await ask([row.design])) as Result<AskedTimes>);
+    expect(read.timesMs).toEqual([row.predictedMs]);
+    expect(await ask([{ ...named, units_per_thread: 2 }])).toMatchObject({
+      error: {
+        message: expect.stringMatching(/designs\[0\]: block_size_x is missing, and the study has 64, /) as string,
+      },
+    });
+    expect(await ask(designs, { deviceId: undefined })).toMatchObject({ ok: false, error: { code: 'bad-input' } });
   });
 
   it('compares with the baseline asked for, of whichever device', async () => {

@@ -130,6 +130,13 @@ describe.skipIf(lacks('python3'))('lockstep.py', () => {
     expect(said.ofDevice).toEqual(like((await json('rank', '1', '--top', '1', '--device', 'nvidia-rtx-4090')).rows));
   });
 
+  it('predicts designs by their parameters', () => {
+    const ranked = said.rank.map(({ predictedMs }) => predictedMs);
+    expect(said['predict']).toEqual(ranked);
+    expect(said['predictOne']).toEqual([ranked[0], [null, 'more threads per block than the device allows']]);
+    expect(said['predictNothing']).toMatchObject({ code: 'bad-input', field: 'designs[0]' });
+  });
+
   it('gives the recommendation', async () => {
     const {
       elapsedMs: _,

@@ -11,6 +11,7 @@ import { createPredictions, savedPredictions, type Predictions } from './predict
 import { adviseRun, adviseStudy, type AdvisedStudy } from './prepare.ts';
 import { recommend } from './recommend.ts';
 import { adviseCode } from './code.ts';
+import { predictAsked } from './predict.ts';
 import { robust } from './robust.ts';
 import { sensitivity } from './sensitivity.ts';
 import { uncertainty } from './uncertainty.ts';
@@ -36,7 +37,7 @@ export function adviceHandlers(context: Context): Handlers<ProceduresOf<'advice'
   };
   /** A study on screen, which is predicted, or a run, which has its predictions. */
   const advisedOf = async (
-    input: ProcedureArguments<'advice.sensitivity' | 'advice.recommend' | 'advice.uncertainty'>,
+    input: ProcedureArguments<'advice.sensitivity' | 'advice.recommend' | 'advice.uncertainty' | 'advice.predict'>,
   ): Promise<Result<{ readonly study: AdvisedStudy; readonly predictions: Predictions }>> => {
     const { study, runId } = input;
     if ((study === undefined) === (runId === undefined))
@@ -77,6 +78,12 @@ export function adviceHandlers(context: Context): Handlers<ProceduresOf<'advice'
         const advised = await advisedOf(input);
         if (!advised.ok) return advised;
         return uncertainty(context, advised.value.predictions, advised.value.study, input, turn);
+      }),
+    'advice.predict': (input, gone) =>
+      turns.take(input.client, [gone], async (turn) => {
+        const advised = await advisedOf(input);
+        if (!advised.ok) return advised;
+        return predictAsked(context, advised.value.study, input, turn);
       }),
     'advice.robust': (input) => robust(context, input),
     'advice.code': async (input) => {

@@ -177,21 +177,31 @@ function separationOf(
 
 type TimesUnder = (designs: Uint32Array, draws: readonly Draw[]) => Promise<readonly Float64Array[]>;
 
+/** Times of designs with all inputs as they are, ms; NaN where one cannot run. Each worker has some of the designs. */
+export async function listedTimes(
+  pool: Pool,
+  { plan, key }: Pick<AdvisedDevice, 'plan' | 'key'>,
+  designs: Uint32Array,
+  turn: AbortSignal,
+): Promise<Float64Array> {
+  const length = Math.max(1, Math.ceil(designs.length / pool.workers));
+  const parts = await Promise.all(
+    Array.from({ length: Math.ceil(designs.length / length) }, (_, at) => {
+      const part = designs.slice(at * length, (at + 1) * length);
+      return pool.run('vary', { plan, key, designs: part, changes: [null] }, { signal: turn });
+    }),
+  );
+  return Float64Array.from(parts.flatMap(([times]) => [...times]));
+}
+
 /**
  * Times of designs under each draw. Each worker takes some of the draws, or some of the designs if there is one draw.
  */
-function timesUnder(pool: Pool, { plan, key }: AdvisedDevice, unknown: Unknown, turn: AbortSignal): TimesUnder {
+function timesUnder(pool: Pool, device: AdvisedDevice, unknown: Unknown, turn: AbortSignal): TimesUnder {
+  const { plan, key } = device;
   return async (designs, draws) => {
-    if (draws.length === 1 && Object.keys(draws[0]).length === 0) {
-      const length = Math.max(1, Math.ceil(designs.length / pool.workers));
-      const parts = await Promise.all(
-        Array.from({ length: Math.ceil(designs.length / length) }, (_, at) => {
-          const part = designs.slice(at * length, (at + 1) * length);
-          return pool.run('vary', { plan, key, designs: part, changes: [null] }, { signal: turn });
-        }),
-      );
-      return [Float64Array.from(parts.flatMap(([times]) => [...times]))];
-    }
+    if (draws.length === 1 && Object.keys(draws[0]).length === 0)
+      return [await listedTimes(pool, device, designs, turn)];
     const lanes = Array.from({ length: Math.min(pool.workers, draws.length) }, (_, lane) =>
       draws.filter((_draw, at) => at % pool.workers === lane),
     );

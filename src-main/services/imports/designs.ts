@@ -28,7 +28,7 @@ import { withNames } from './numbered.ts';
 /** DesignFields whose names no other program gives its parameters. */
 const OWN: readonly DesignField[] = ['designIndex', 'threadsPerUnit', 'unitsPerThread', 'balancing', 'registerCap'];
 
-type Value = number | string | boolean;
+export type Value = number | string | boolean;
 type Configuration = Readonly<Record<string, Value>>;
 /** A field of a design as a file says it. */
 interface Given {
@@ -37,7 +37,8 @@ interface Given {
 }
 type Wanted = Partial<Readonly<Record<DesignField, Given>>>;
 
-function wantedOf(configuration: Configuration, named: NamedParameters): Wanted {
+/** The fields of a design that a configuration has. */
+export function wantedOf(configuration: Configuration, named: NamedParameters): Wanted {
   const wanted: Partial<Record<DesignField, Given>> = {};
   for (const field of DESIGN_FIELDS) {
     // A name that a person gave comes before what names usually mean.
@@ -362,7 +363,7 @@ function designFinder(view: RunView, named: string | null): (wanted: Wanted) => 
 }
 
 /** How files write that nothing caps the registers. */
-const NO_CAP: ReadonlySet<string> = new Set(['', 'none', 'null', '–']);
+export const NO_CAP: ReadonlySet<string> = new Set(['', 'none', 'null', '–']);
 
 /** What a block size and a launch make of a design. */
 const LAUNCH = ['blockThreads', 'gridBlocks', 'unitsPerThread'] as const;
