@@ -226,6 +226,58 @@ print(json.dumps(dict(results=simulated["results"], x0=dict(zip(exported.NAMES, 
     expect(read.cases.every(({ timesMs }) => timesMs.length === 0)).toBe(true);
   });
 
+  it('Kernel Tuner searches the whole space, in which its restrictions leave what can run', async () => {
+    const axes: StudyFile['axes'] = {
+      ...AXES,
+      blockThreads: [32, 64, 96, 1024],
+      gridBlocks: [64, 2048],
+      registerCap: [null, 24],
+    };
+    const kernel = { ...smallStudy().kernel, registersPerThread: 80 };
+    const several = await bench.run(
+      smallStudy({
+        devices: DEVICES,
+        axes,
+        kernel,
+        implementations: [{ name: 'plain' }, { name: 'one', axes: { threadsPerUnit: [1] } }],
+      }),
+    );
+    const found = python<{ whole: number[][]; of: number; strings: boolean }>(
+      await bench.render(several, 'kernel-tuner', { limit: 5 }),
+      `
+import itertools, json, exported
+passes = [compile(one, "restriction", "eval") for one in exported.RESTRICTIONS]
+space = list(itertools.product(*exported.WHOLE.values()))
+whole = [one for one in space if all(eval(each, dict(zip(exported.WHOLE, one))) for each in passes)]
+assert list(exported.WHOLE) == list(exported.NAMES) and set(exported.PREDICTED_MS) < set(whole)
+print(json.dumps(dict(whole=whole, of=len(space), strings=all(isinstance(one, str) for one in exported.RESTRICTIONS))))`,
+    );
+    const { rows } = await page(several, 1000);
+    const designs = rows.map(({ design: { implementation, ...design } }) =>
+      [
+        implementation,
+        design.threadsPerUnit,
+        design.blockThreads,
+        design.gridBlocks,
+        design.balancing,
+        design.registerCap ?? 0,
+      ].join(' '),
+    );
+    const launched = found.whole.map(([implementation, threads, rounds, block, blocks, , balancing, cap]) =>
+      [
+        ['plain', 'one'][implementation],
+        threads,
+        block,
+        blocks || Math.ceil((smallStudy().workload.units * threads) / (block * rounds)),
+        smallStudy().axes.balancing![balancing],
+        cap,
+      ].join(' '),
+    );
+    expect(new Set(launched)).toEqual(new Set(designs));
+    expect(found).toMatchObject({ strings: true });
+    expect(found.of).toBeGreaterThan(found.whole.length);
+  });
+
   it('Kernel Tuner keeps the implementation of each design in the predictions', async () => {
     const several = await bench.run(
       smallStudy({

@@ -23,7 +23,7 @@ import { markdownReport } from './markdown.ts';
 import { htmlReport } from './page.ts';
 import { chartDrawer } from './plots.ts';
 import { rankingCsv, rankingJson, t4Json, type TableList } from './tables.ts';
-import { threadGroupWidth, TUNER_NAMES, tunerDesigns, unitsTable } from './tuner-designs.ts';
+import { kernelTunerSpace, threadGroupWidth, TUNER_NAMES, tunerDesigns, unitsTable } from './tuner-designs.ts';
 import { imageOf } from './tiles.ts';
 import { launchTrace } from './trace.ts';
 import { kernelTunerScript, optunaModule, tritonModule, type TunerSource } from './tuners.ts';
@@ -240,7 +240,16 @@ async function renderTuner(
       return written(own, tritonModule(own, table, threadGroupWidth(device), tieBand(device).fraction));
     }
     case 'kernel-tuner':
-      return written(source, kernelTunerScript(source, run.finishedAt ?? run.startedAt, sweep, view.ranking.axes));
+      return written(
+        source,
+        kernelTunerScript(
+          source,
+          run.finishedAt ?? run.startedAt,
+          sweep,
+          view.ranking.axes,
+          kernelTunerSpace(view, device),
+        ),
+      );
     case 'optuna':
       return written(source, optunaModule(source, sweep, view.ranking.axes));
   }

@@ -2,12 +2,15 @@ import { parseBalancing } from '../../../src-workers/domain/balancing.ts';
 import type { Device } from '../../../src-workers/domain/device.ts';
 import { fail, ok, unwrap, type Result } from '../../../src-workers/domain/result.ts';
 import { AXIS } from '../../../src-workers/domain/space.ts';
+import { rowPosition } from '../../../src-workers/space/axes.ts';
 import { axisPosition, rankedDesigns } from '../../../src-workers/sweep/ranking.ts';
 import type { RankRow } from '../../contract/api.ts';
+import { LOOPS, NUMBERED } from '../imports/numbered.ts';
 import type { Pool } from '../pool.ts';
 import { ALL_VALID, rankRow } from '../ranking/rows.ts';
 import type { RunView } from '../runs/run-view.ts';
-import type { TunedDesign, TunerSource, UnitsTable } from './tuners.ts';
+import { renumbered, restrictionsOf, type WordedAxis } from './restrictions.ts';
+import type { KernelTunerSpace, TunedDesign, TunerSource, UnitsTable } from './tuners.ts';
 
 /** Chooses the designs of a run for a tuner. */
 
@@ -91,6 +94,87 @@ export function tunerDesigns(
   }
   return ok({ designs, of: list.length, leftOut, most: tuner === 'triton' ? TRITON_CANDIDATES : MAX_TUNER_DESIGNS });
 }
+
+/** Axes of Kernel Tuner's whole space. A launch is two of its parameters. */
+const WHOLE_AXES = [
+  'implementation',
+  'threadsPerUnit',
+  'loop',
+  'balancing',
+  'launch',
+  'registerCap',
+  'blockThreads',
+] as const;
+
+/** All designs of a device that Kernel Tuner can launch: the values of its parameters, and what leaves out the others. */
+export function kernelTunerSpace({ ranking }: RunView, device: Device): KernelTunerSpace | null {
+  const { axes } = ranking;
+  // The best alone do not say which others can run.
+  if (ranking.designs) return null;
+  const deviceAt = axes.devices.findIndex(({ id }) => id === device.id);
+  const mixed = axes.balancing.map((text) => unwrap(parseBalancing(text)).kind === 'mixed');
+  const launches = axes.launch.map(({ kind, value }): readonly [rounds: number, blocks: number] =>
+    kind === 'units-per-thread'
+      ? [value, 0]
+      : [0, kind === 'per-multiprocessor' && device.kind === 'gpu' ? value * device.multiprocessors : value],
+  );
+  // One number of blocks may be written in two ways.
+  const launchAt = launches.map((launch) => launches.findIndex((one) => one.join() === launch.join()));
+  const positions = { [AXIS.device]: new Set([deviceAt]), [AXIS.blockWidth]: new Set([rowPosition(axes)]) };
+  const designs: number[][] = [];
+  for (const design of rankedDesigns(ranking, { ...ALL_VALID, positions }, 'timeMs')) {
+    const at = WHOLE_AXES.map((axis) => axisPosition(ranking, AXIS[axis], design));
+    if (mixed[at[WHOLE_AXES.indexOf('balancing')]]) continue;
+    designs.push(at.map((place, axis) => (WHOLE_AXES[axis] === 'launch' ? launchAt[place] : place)));
+  }
+  const places = WHOLE_AXES.map((_, axis) => [...new Set(designs.map((one) => one[axis]))].sort((a, b) => a - b));
+  const numbers: Readonly<Record<(typeof WHOLE_AXES)[number], (place: number) => number>> = {
+    implementation: (place) => place,
+    threadsPerUnit: (place) => axes.threadsPerUnit[place],
+    loop: (place) => LOOPS.indexOf(axes.loop[place]),
+    balancing: (place) => place,
+    launch: (place) => launches[place][0],
+    registerCap: (place) => axes.registerCap[place] ?? 0,
+    blockThreads: (place) => axes.blockThreads[place],
+  };
+  const lacking = (name: string, values: readonly number[]): string =>
+    values.length === 1 ? `${name} != ${values[0]}` : `${name} not in (${values.join(', ')})`;
+  const worded = WHOLE_AXES.map((axis, i): WordedAxis => ({
+    count: places[i].length,
+    lacks: (some) => {
+      const own = some.map((place) => places[i][place]);
+      if (axis !== 'launch') return lacking(WHOLE_NAMES[axis], own.map(numbers[axis]));
+      const rounds = own.map((place) => launches[place][0]).filter((value) => value > 0);
+      const blocks = own.map((place) => launches[place][1]).filter((value) => value > 0);
+      const both = [lacking('units_per_thread', rounds), lacking('fixed_blocks', blocks)];
+      return rounds.length === 0 ? both[1] : blocks.length === 0 ? both[0] : `(${both.join(' and ')})`;
+    },
+  }));
+  const { conditions, wrong } = restrictionsOf(worded, renumbered(designs, places));
+  const used = places[WHOLE_AXES.indexOf('launch')].map((place) => launches[place]);
+  const values = WHOLE_AXES.flatMap((axis, i) =>
+    axis === 'launch'
+      ? ([0, 1] as const).map((side) => [['units_per_thread', 'fixed_blocks'][side], used.map((one) => one[side])] as const)
+      : [[WHOLE_NAMES[axis], places[i].map(numbers[axis])] as const],
+  ); // prettier-ignore
+  const sorted = values.map(([name, list]) => [name, [...new Set(list)].sort((a, b) => a - b)] as const);
+  const isEither = used.some(([rounds]) => rounds > 0) && used.some(([rounds]) => rounds === 0);
+  return {
+    values: new Map(sorted),
+    restrictions: [...(isEither ? ['(units_per_thread == 0) != (fixed_blocks == 0)'] : []), ...conditions],
+    wrong,
+  };
+}
+
+const WHOLE_NAMES: Readonly<Record<(typeof WHOLE_AXES)[number], string>> = {
+  implementation: NUMBERED.implementation[0],
+  threadsPerUnit: 'threads_per_unit',
+  loop: NUMBERED.loop[0],
+  balancing: NUMBERED.balancing[0],
+  launch: '',
+  registerCap: 'register_cap',
+  blockThreads: 'block_size_x',
+};
 
 export const TUNER_NAMES = { triton: 'Triton', 'kernel-tuner': 'Kernel Tuner', optuna: 'Optuna' } as const;
 const LAUNCHABLE = {

@@ -32,6 +32,15 @@ export interface TunedRun {
   readonly seed: number | null;
 }
 
+/** The whole space of a device for Kernel Tuner. */
+export interface KernelTunerSpace {
+  readonly values: ReadonlyMap<string, readonly number[]>;
+  /** Conditions in Python that leave out what cannot run. */
+  readonly restrictions: readonly string[];
+  /** Designs that pass them and cannot run. */
+  readonly wrong: number;
+}
+
 /** Predicted times at several numbers of units. */
 export interface UnitsTable {
   readonly units: readonly number[];
@@ -179,8 +188,15 @@ def grid(meta):
  * @param timestamp when the run ended, ISO 8601
  * @param run of the sweep, by which a cache of predictions that is imported finds it
  * @param axes of the sweep: implementations and balancings are places on them
+ * @param space null where only the best designs are known
  */
-export function kernelTunerScript(source: TunerSource, timestamp: string, run: TunedRun, axes: SpaceAxes): string {
+export function kernelTunerScript(
+  source: TunerSource,
+  timestamp: string,
+  run: TunedRun,
+  axes: SpaceAxes,
+  space: KernelTunerSpace | null,
+): string {
   const { designs, study } = source;
   const [best] = designs;
   const implementations = axes.implementations?.map(({ name }) => name) ?? [''];
@@ -204,6 +220,7 @@ export function kernelTunerScript(source: TunerSource, timestamp: string, run: T
 #
 # python3 THIS_FILE         writes the predictions as a cache file and tunes on it, in Kernel Tuner's simulation mode
 # import THIS_FILE; THIS_FILE.tune("kernel.cu", arguments, cache="measured.json")     measures the designs with a kernel of your own
+# THIS_FILE.tune("kernel.cu", arguments, strategy="greedy_ils", whole=True)     searches the whole space from the best design on
 # lockstep import measured.json --run ${run.run}     compares these times with the predictions
 #
 # The kernel finds each parameter as a macro of its name. ${SWEEP_PARAMETER} is for the import alone: it says the sweep and the device.
@@ -246,6 +263,7 @@ def restrictions(design):
     """Whether a configuration is one of the designs."""
     return tuple(design[name] for name in NAMES) in PREDICTED_MS
 
+${wholeSpace(space)}
 
 def blocks(units, threads_per_unit, units_per_thread, block_threads, grid_blocks):
     """Blocks that a design launches for a number of units."""
@@ -299,15 +317,19 @@ def write_cache(file):
         json.dump({**head, "cache": cache}, out, indent=1)
 
 
-def tune(kernel_source, arguments, strategy=None, strategy_options=None, **options):
-    """Tunes with Kernel Tuner: measures every design, or searches them by a strategy, which starts at the best one where it can."""
+def tune(kernel_source, arguments, strategy=None, strategy_options=None, whole=False, **options):
+    """Tunes with Kernel Tuner: measures every design, or searches them by a strategy, which starts at the best one where it can.
+
+    whole: the designs are those of the whole space.
+    """
     import kernel_tuner
 
     if strategy is not None:
         start = {"x0": X0} if strategy in X0_STRATEGIES else {}
         options.update(strategy=strategy, strategy_options={**start, **(strategy_options or {})})
+    parameters, limits = (WHOLE, RESTRICTIONS) if whole else (tune_params, restrictions)
     return kernel_tuner.tune_kernel(
-        KERNEL, kernel_source, problem_size, arguments, tune_params, grid_div_x=[], restrictions=restrictions, **options
+        KERNEL, kernel_source, problem_size, arguments, parameters, grid_div_x=[], restrictions=limits, **options
     )
 
 
@@ -316,6 +338,25 @@ if __name__ == "__main__":
     write_cache(file)
     print("Wrote the predictions to " + file)
     tune("__global__ void " + KERNEL + "() {}", [], cache=file, simulation_mode=True, lang="CUDA")
+`;
+}
+
+/** The values of all parameters, and what leaves out the designs that cannot run. */
+function wholeSpace(space: KernelTunerSpace | null): string {
+  if (!space)
+    return '\n# The sweep kept its best designs alone: they are the whole space.\nWHOLE, RESTRICTIONS = tune_params, restrictions\n';
+  const values = [...space.values].map(([name, list]) => `    ${text(name)}: [${list.join(', ')}],\n`);
+  const wrong =
+    space.wrong === 0
+      ? ''
+      : ` ${counted(space.wrong, 'design')} that cannot run ${space.wrong === 1 ? 'passes' : 'pass'} them.`;
+  return `
+# All designs that can run on this device: every value, and the combinations that can. Add parameters of your own.${wrong}
+WHOLE = {name: tune_params[name] for name in NAMES}
+WHOLE.update({
+${values.join('')}})
+RESTRICTIONS = [
+${space.restrictions.map((one) => `    ${text(one)},\n`).join('')}]
 `;
 }
 
