@@ -10,7 +10,8 @@ export type ToolName =
   | 'kokkos'
   | 'nvcc'
   | 'hipcc'
-  | 'optuna';
+  | 'optuna'
+  | 'networkx';
 export interface Tool {
   readonly use: string;
   readonly get: string;

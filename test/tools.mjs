@@ -8,7 +8,7 @@ import { CHROMIUM_NAMES } from '../src-main/services/app/chromium.mjs';
 
 /**
  * @typedef {'chromium' | 'swiftshader' | 'g++' | 'shellcheck' | 'sqlite3' | 'redis-server' | 'openssl' | 'python3' |
- *   'kokkos' | 'nvcc' | 'hipcc' | 'optuna'} ToolName
+ *   'kokkos' | 'nvcc' | 'hipcc' | 'optuna' | 'networkx'} ToolName
  */
 
 /** @param {readonly string[]} names */
@@ -128,6 +128,12 @@ export const TOOLS = {
     get: 'install Optuna',
     debian: 'python3-optuna',
     find: () => pythonWith('optuna'),
+  },
+  networkx: {
+    use: 'files of graphs as networkx writes them',
+    get: 'install networkx',
+    debian: 'python3-networkx',
+    find: () => pythonWith('networkx'),
   },
 };
 

@@ -397,7 +397,7 @@ const others = {
     }),
   ).returns<TableSummary | null>(),
   /**
-   * Imports a file of lengths (CSV, edge list, Matrix Market, NPY, NPZ, Parquet, each also as gzip); afterwards
+   * Imports a file of lengths (CSV, a graph, Matrix Market, NPY, NPZ, Parquet, each also as gzip); afterwards
    * `lengths` is a workload that names it. `columns` says what the columns of a table are. `units` is null if the
    * file gives only proportions. `note` says what was read, where a person could expect something else.
    */

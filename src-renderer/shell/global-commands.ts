@@ -97,7 +97,7 @@ function fileCommands(app: App): Command[] {
       group: 'Commands',
       keys: 'Mod+I',
       menu: 'File',
-      detail: 'CSV, edge list, Matrix Market, NPY, NPZ, Parquet; drop and paste work too',
+      detail: 'CSV, graphs, Matrix Market, NPY, NPZ, Parquet; drop and paste work too',
       words: 'csv tsv mtx npy npz parquet snap graph gz matrix table data workload open load',
       run: () => chooseFile(app),
     },

@@ -81,7 +81,7 @@ const FORMS =
   Object.entries(DISTRIBUTIONS)
     .map(([name, { parameters }]) => `${name}(${parameters.join(',')})`)
     .join(', ') +
-  ', categorical(length:probability,…), summary(mean=…,sd=…,max=…), mixture(weight*workload,…), file:PATH (CSV, edge list, NPY, NPZ, Parquet; also .gz), file:PATH.csv#COLUMN, mtx:PATH.mtx, example:collatz, ' +
+  ', categorical(length:probability,…), summary(mean=…,sd=…,max=…), mixture(weight*workload,…), file:PATH (CSV, graph, NPY, NPZ, Parquet; also .gz), file:PATH.csv#COLUMN, mtx:PATH.mtx, example:collatz, ' +
   'example:mandelbrot';
 
 /**

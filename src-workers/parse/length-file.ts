@@ -3,6 +3,7 @@ import { inspectTable, inspectParquet, type AskedSyntax } from './table.ts';
 import { parseLengthsCsv, type CsvColumns, type Delimiter } from './csv.ts';
 import type { ReadLengths } from './length-taker.ts';
 import { parseMatrixMarket } from './matrix-market.ts';
+import { isAdjacencyList, isGraphMl, isMetis, readAdjacencyList, readGraphMl, readMetis } from './graphs.ts';
 import { isNpy, readNpy, isPointers } from './npy.ts';
 import { isZip, readNpz } from './npz.ts';
 import { isParquet, readParquet } from './parquet.ts';
@@ -73,6 +74,8 @@ const FORMATS: readonly LengthFormat[] = [
     matches: (head) => unreadable(head) !== null,
     read: ({ head }, label) => refuse(label, {}, unreadable(head) ?? ''),
   },
+  { matches: isGraphMl, read: ({ source }, label) => readGraphMl(source, label) },
+  { matches: isMetis, read: ({ source }, label) => readMetis(source, label) },
   {
     matches: (head) => SNAP.test(text(head)),
     read: ({ source, head }, label, chosen) =>
@@ -82,6 +85,11 @@ const FORMATS: readonly LengthFormat[] = [
     matches: (head) => WITH_ATTRIBUTES.test(firstLine(head)),
     read: ({ source, head }, label, chosen) =>
       parseLengthsCsv(source, label, chosen ?? edgeColumns(head), { attributed: true }),
+  },
+  {
+    matches: isAdjacencyList,
+    read: ({ source }, label, chosen) =>
+      chosen ? parseLengthsCsv(source, label, chosen) : readAdjacencyList(source, label),
   },
   {
     matches: (head) => PLAIN_EDGE.test(firstLine(head)),
@@ -117,7 +125,8 @@ const UNREADABLE: readonly (readonly [magic: string, advice: string])[] = [
   ['%PDF', 'is a PDF. Save its table as CSV'],
   ['SQLite format 3', 'is a database. Export its column of lengths as CSV'],
 ];
-const READABLE = 'CSV, an edge list, Matrix Market, NPY, NPZ or Parquet, each also as .gz';
+const READABLE =
+  'CSV, a graph (edge or adjacency list, GraphML, METIS), Matrix Market, NPY, NPZ or Parquet, each also as .gz';
 
 function unreadable(head: Uint8Array): string | null {
   // A decoder would not do: its Latin 1 is Windows 1252, in which 0x89 is another character.

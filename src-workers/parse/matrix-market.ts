@@ -154,14 +154,18 @@ export function parseMatrixMarket(source: ByteSource, label: string, entry?: Mat
 }
 
 /** Lines without their ends (LF or CRLF). Matrix Market is ASCII; other bytes may stand in comments only. */
-async function* textLines(source: ByteSource, label: string): AsyncGenerator<string> {
+export async function* textLines(
+  source: ByteSource,
+  label: string,
+  most = MAX_LINE_CHARACTERS,
+): AsyncGenerator<string> {
   const decoder = new TextDecoder('utf-8');
   let rest = '';
   let count = 0;
   const checked = (line: string): string => {
     count++;
-    if (line.length > MAX_LINE_CHARACTERS) {
-      refuse(label, { line: count }, `the line is longer than ${MAX_LINE_CHARACTERS} characters, the limit`);
+    if (line.length > most) {
+      refuse(label, { line: count }, `the line is longer than ${most} characters, the limit`);
     }
     return line.endsWith('\r') ? line.slice(0, -1) : line;
   };
@@ -173,7 +177,7 @@ async function* textLines(source: ByteSource, label: string): AsyncGenerator<str
       start = end + 1;
     }
     rest = text.slice(start);
-    if (rest.length > MAX_LINE_CHARACTERS) checked(rest);
+    if (rest.length > most) checked(rest);
   }
   rest += decoder.decode();
   if (rest !== '') yield checked(rest);
