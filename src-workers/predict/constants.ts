@@ -220,10 +220,6 @@ export const LONGEST_UNITS = 4096;
 export const BOUND_STEPS = 16;
 /** Groups of a block that are computed where depths rise steadily. */
 export const STEADY_GROUPS = 4;
-/** Units that are read to count the setups of lanes out of step. */
-export const SETUP_LOOKUPS = 2 ** 15;
-/** Bins of depth that groups are sorted into for that. */
-export const SETUP_BINS = 12;
 /** All groups of a launch in a given order are known up to this many. In a larger launch some blocks stand for all. */
 export const MAX_GIVEN_GROUPS = 2 ** 17;
 /** Lengths, or longest of n, that are looked up for such a launch. Beyond them some rounds or groups stand for all. */

@@ -4,7 +4,7 @@ import manifest from '../../../package.json' with { type: 'json' };
 export const APP_VERSION: string = manifest.version;
 
 /** Version of the prediction: raised whenever a saved prediction would come out different. */
-export const MODEL_VERSION = 'composite 4.3';
+export const MODEL_VERSION = 'composite 4.4';
 
 /** Whether a version of the prediction takes units in the order that the workload gives them: since 3.0. */
 export function isOrderAware(version: string | undefined): boolean {

@@ -1,8 +1,8 @@
 import type { LengthLaw } from '../../domain/workload.ts';
 import { kept } from '../../numeric/kept.ts';
 import { arbitraryOrder } from '../../numeric/random.ts';
-import { LONGEST_UNITS, ORDER_LENGTHS, SETUP_BINS, SETUP_LOOKUPS } from '../constants.ts';
-import { dealingScratch, groupDepth, sumOfLongest, type Dealing, type UnitOrder } from './deal.ts';
+import { LONGEST_UNITS, ORDER_LENGTHS } from '../constants.ts';
+import { sumOfLongest, type Dealing, type UnitOrder } from './deal.ts';
 
 /**
  * Units sorted by length, the shortest first, within windows of M consecutive units. The lengths are an even sample of
@@ -20,15 +20,10 @@ export interface SortedOrder {
   readonly lengths: Float64Array;
   /** Lengths of the longest units one by one, where one window holds all units and not all are kept; else empty. */
   readonly longest: Float64Array;
-  /** Start curves of the dealings seen so far. */
-  readonly startCurves: Map<number, StartCurve>;
   /** `meanLongest` by units per group. */
   readonly longestMeans: Map<number, number>;
   readonly samples: KeptSamples;
 }
-
-/** How often a work group runs a setup, by its depth without setup. */
-export type StartCurve = (depth: number) => number;
 
 /** Samples of the last launches; see `dealing/sample.ts`. */
 export interface KeptSamples {
@@ -44,6 +39,8 @@ export interface PlainSample {
   readonly weights: Float64Array | null;
   /** Depth without setup by block, then group, iterations; 0 for groups that are not computed. */
   readonly depths: Float64Array;
+  /** In how many iterations any lane of each group starts a unit; `null` until a setup needs it. */
+  starts: Float64Array | null;
 }
 
 /** A sorted order as a launch with a certain dealing reads it. */
@@ -57,8 +54,6 @@ export interface SortedReader extends UnitOrder {
   meanDepth(dealing: Dealing): number;
   /** Whether one window holds all units. Then depths rise steadily from slot to slot. */
   readonly steady: boolean;
-  /** Setups of flattened loops whose lanes start units out of step: the mean over groups of about the same depth. */
-  starts(): StartCurve;
   readonly samples: KeptSamples;
 }
 
@@ -83,7 +78,6 @@ export function sortedOrder(law: LengthLaw, units: number, window: number): Sort
       ranks,
       lengths: alike?.lengths ?? sortedLengths(law, count, ranks),
       longest: evenSample(law, units, ranks < window && window === units ? units - LONGEST_UNITS : units),
-      startCurves: new Map(),
       longestMeans: alike?.longestMeans ?? new Map(),
       samples: { known: new Map(), depths: 0 },
     };
@@ -168,13 +162,6 @@ export function readSorted(order: SortedOrder, dealing: Dealing): SortedReader {
     },
     steady,
     samples: order.samples,
-    starts() {
-      const rounds = Math.ceil(units / (dealing.slotsPerBlock * dealing.gridBlocks));
-      const key = dealing.unitsPerGroup * 2 ** 20 + rounds;
-      let curve = order.startCurves.get(key);
-      if (!curve) order.startCurves.set(key, (curve = startCurve(order, dealing, rounds)));
-      return curve;
-    },
     lengthAt,
     longestSum(first, count, stride) {
       if (!isAligned(first, count, stride)) return sumOfLongest(longestOf, units, first, count, stride);
@@ -215,37 +202,4 @@ function meanLongest({ lengths, longestMeans }: SortedOrder, n: number): number 
     longestMeans.set(n, mean);
   }
   return mean;
-}
-
-/**
- * Counts the setups of some groups exactly. They belong to a launch of single groups with as many rounds, so that all
- * launches with the same units per group and rounds share a curve.
- */
-function startCurve(order: SortedOrder, dealing: Dealing, rounds: number): StartCurve {
-  const { unitsPerGroup, units } = dealing;
-  const gridBlocks = Math.ceil(units / (unitsPerGroup * rounds));
-  const single = { ...dealing, slotsPerBlock: unitsPerGroup, groupsPerBlock: 1, gridBlocks, setupIterations: 1 };
-  const plain = { ...single, setupIterations: 0 };
-  const reader = readSorted(order, single);
-  const scratch = dealingScratch(single);
-  const count = Math.max(2 * SETUP_BINS, Math.ceil(SETUP_LOOKUPS / (unitsPerGroup * rounds)));
-  const counted = Array.from({ length: count }, (_, i) => {
-    const block = Math.floor(((i + 0.5) * gridBlocks) / count);
-    const depth = groupDepth(reader, plain, block, 0, scratch);
-    return { depth, starts: groupDepth(reader, single, block, 0, scratch) - depth };
-  }).sort((a, b) => a.depth - b.depth);
-  const bins = Array.from({ length: SETUP_BINS }, (_, b) => {
-    const inBin = counted.slice(Math.floor((b * count) / SETUP_BINS), Math.floor(((b + 1) * count) / SETUP_BINS));
-    const mean = (of: (one: { depth: number; starts: number }) => number): number =>
-      inBin.reduce((sum, one) => sum + of(one), 0) / inBin.length;
-    return { depth: mean((one) => one.depth), starts: mean((one) => one.starts) };
-  });
-  return (depth) => {
-    let b = 1;
-    while (b < SETUP_BINS - 1 && bins[b].depth < depth) b++;
-    const { depth: from, starts } = bins[b - 1];
-    const width = bins[b].depth - from;
-    const part = width > 0 ? Math.min(1, Math.max(0, (depth - from) / width)) : 0.5;
-    return starts + part * (bins[b].starts - starts);
-  };
 }

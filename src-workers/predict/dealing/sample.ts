@@ -177,12 +177,13 @@ function plainSample(
   const depths = new Float64Array(chosen.blocks.length * W);
   const plain = { ...dealing, setupIterations: 0 };
   const scratch = dealingScratch(plain);
-  const stride = computedStride(order, W);
+  const strideOf = computedStrides(order, dealing);
   chosen.blocks.forEach((block, i) => {
+    const stride = strideOf(block);
     for (let g = 0; g < W - 1; g += stride) depths[i * W + g] = groupDepth(order, plain, block, g, scratch);
     depths[(i + 1) * W - 1] = groupDepth(order, plain, block, W - 1, scratch);
   });
-  const sample = { ...chosen, depths };
+  const sample: PlainSample = { ...chosen, depths, starts: null };
   if (samples.depths > MAX_KEPT_DEPTHS) {
     samples.known.clear();
     samples.depths = 0;
@@ -192,9 +193,35 @@ function plainSample(
   return sample;
 }
 
-/** The step between computed groups. In a steady order the others lie on a line between them. */
-function computedStride({ steady }: SortedReader, groupsPerBlock: number): number {
-  return steady ? Math.max(1, Math.ceil((groupsPerBlock - 1) / STEADY_GROUPS)) : 1;
+/** In how many iterations any lane of each group starts a unit, where lanes are out of step. */
+function countStarts(order: SortedReader, dealing: Dealing, blocks: Int32Array): Float64Array {
+  const { groupsPerBlock: W } = dealing;
+  const counts = new Float64Array(blocks.length * W);
+  const counting = { ...dealing, setupIterations: 1 };
+  const scratch = dealingScratch(counting);
+  const strideOf = computedStrides(order, dealing);
+  blocks.forEach((block, i) => {
+    const stride = strideOf(block);
+    for (let g = 0; g < W; g = g < W - 1 ? Math.min(W - 1, g + stride) : W) {
+      const withStarts = groupDepth(order, counting, block, g, scratch);
+      counts[i * W + g] = withStarts - scratch.lanes.reduce((longest, own) => Math.max(longest, own), 0);
+    }
+    if (stride > 1) fillBetween(counts, i * W, W, stride);
+  });
+  return counts;
+}
+
+/**
+ * The step between computed groups of a block. In a steady order the others lie on a line between them, except in the
+ * block where the last round ends.
+ */
+function computedStrides(
+  { steady }: SortedReader,
+  { units, slotsPerBlock, gridBlocks, groupsPerBlock: W }: Dealing,
+): (block: number) => number {
+  const stride = steady ? Math.max(1, Math.ceil((W - 1) / STEADY_GROUPS)) : 1;
+  const last = Math.floor((units % (slotsPerBlock * gridBlocks)) / slotsPerBlock);
+  return (block) => (block === last ? 1 : stride);
 }
 
 function withSetup(order: SortedReader, dealing: Dealing, sample: PlainSample): SampledBlocks {
@@ -203,10 +230,11 @@ function withSetup(order: SortedReader, dealing: Dealing, sample: PlainSample): 
   const depths = sample.depths.slice();
   const isSetupApart = hasDivergentSetup(dealing);
   const perRound = isSetupApart ? 0 : setupIterations;
-  const stride = computedStride(order, W);
+  const strideOf = computedStrides(order, dealing);
   let sum = 0;
   let total = 0;
   for (let i = 0, at = 0; i < blocks.length; i++, at += W) {
+    const stride = strideOf(blocks[i]);
     if (perRound > 0)
       for (let g = 0; g < W; g = g < W - 1 ? Math.min(W - 1, g + stride) : W)
         depths[at + g] +=
@@ -224,13 +252,9 @@ function withSetup(order: SortedReader, dealing: Dealing, sample: PlainSample): 
   // design.
   const known = weights ? order.meanDepth({ ...dealing, setupIterations: perRound }) : NaN;
   const scale = known > 0 && sum > 0 ? (known * total) / sum : 1;
-  // Counting the setups of lanes out of step would read every unit, so the mean of groups of similar depth stands for
-  // them.
-  const starts = isSetupApart ? order.starts() : null;
-  for (let at = 0; at < depths.length; at++) {
-    const depth = scale * depths[at];
-    depths[at] = starts ? depth + setupIterations * starts(depth) : depth;
-  }
+  const starts = isSetupApart ? (sample.starts ??= countStarts(order, dealing, blocks)) : null;
+  for (let at = 0; at < depths.length; at++)
+    depths[at] = scale * depths[at] + (starts ? setupIterations * starts[at] : 0);
   for (let at = 0; at < depths.length; at += W) sortRow(depths, at, W);
   return { groupsPerBlock: W, depths, weights };
 }
