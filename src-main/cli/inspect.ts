@@ -21,6 +21,7 @@ import type { Phase } from '../../src-workers/domain/kernel.ts';
 import { accessesText } from '../../src-workers/domain/provenance.ts';
 import { fail, ok, type Result } from '../../src-workers/domain/result.ts';
 import { parseJson } from '../contract/json.ts';
+import { parseStudy } from '../contract/parse.ts';
 import { readBytes, readText } from '../services/app/files.ts';
 import type { Engine } from '../services/engine.ts';
 import { EXIT_OK, printJson, printTable, reportFailure, say, type Terminal } from './output.ts';
@@ -69,16 +70,22 @@ export async function inspectCommand(
     devices.some(({ kind }) => kind === 'cpu'),
   );
   const unknown = into === undefined ? [] : unknownOf(fields);
+  const loss = into === undefined ? null : await lossOfStudy(engine, into, found.value);
   if (into !== undefined) {
     const written = await writeIntoStudy(into, fields, found.value);
     if (!written.ok) return reportFailure(terminal, written.error);
   }
   if (options.json) {
-    printJson(terminal, { ...found.value, study: into ?? null, unknown });
+    printJson(terminal, { ...found.value, study: into ?? null, unknown, loss });
     return EXIT_OK;
   }
   print(terminal, found.value);
   if (into === undefined) return EXIT_OK;
+  if (loss)
+    say(
+      terminal,
+      `The active lanes show a loss of ${loss.measured.toFixed(2)}; the lengths of ${into} have ${loss.computed.toFixed(2)} where ${LANES} consecutive units run in step. They differ where other units run together, or where lanes do not meet again behind the loop.`,
+    );
   const texts = (Object.entries(fields) as [InspectedField, InspectedFields[InspectedField]][]).map(
     ([field, value]) => `${inspectedLabel(field)} ${inspectedText(value!)}`,
   );
@@ -86,6 +93,33 @@ export async function inspectCommand(
   if (unknown.length > 0) say(terminal, 'The code does not say:');
   for (const one of unknown) say(terminal, `- ${one}`);
   return EXIT_OK;
+}
+
+/** Lanes of NVIDIA's thread groups, which Nsight Compute counts. */
+const LANES = 32;
+
+/** The loss that a profile's active lanes show, beside that of the study's lengths; null if one of them is not known. */
+async function lossOfStudy(
+  engine: Engine,
+  file: string,
+  { launch }: Inspection,
+): Promise<{ readonly measured: number; readonly computed: number } | null> {
+  const lanes = launch?.meanActiveLanes ?? null;
+  if (lanes === null) return null;
+  const text = await readText(file, 'a study file (JSON)');
+  const study = text.ok ? parseStudy(text.value, file) : text;
+  if (!study.ok) return null;
+  const { lengths, truncation } = study.value.workload;
+  const folder = dirname(resolve(file));
+  const losses = await engine.call('models.loss', {
+    workload: { lengths, truncation },
+    n: [LANES],
+    quantiles: false,
+    folder,
+  });
+  if (!losses.ok) return null;
+  const [{ aggregateLoss, givenOrder }] = losses.value.rows;
+  return { measured: LANES / lanes, computed: givenOrder?.aggregateLoss ?? aggregateLoss };
 }
 
 /** Flags with their values: `-I include` and `-include common.h` are two words. */
@@ -184,10 +218,16 @@ function print(terminal: Terminal, inspection: Inspection): void {
   }
   if (launch) {
     const { launches, blockThreads, gridBlocks, durationMs, dramBytes, meanActiveLanes } = launch;
+    const { executedInstructions, issuedInstructions, l1Sectors, l2Sectors } = launch;
     say(
       terminal,
       `Launches ${launches}, blocks ${shown(gridBlocks)} of ${shown(blockThreads)} threads, ${shown(durationMs)} ms, ${shown(dramBytes)} B of device memory, mean active lanes ${shown(meanActiveLanes)}.`,
     );
+    if ([executedInstructions, issuedInstructions, l1Sectors, l2Sectors].some((one) => one !== null))
+      say(
+        terminal,
+        `Instructions of thread groups: ${shown(executedInstructions)} executed, ${shown(issuedInstructions)} issued. Sectors of 32 B: ${shown(l1Sectors)} in L1, ${shown(l2Sectors)} in L2.`,
+      );
   }
   if (lengths)
     say(

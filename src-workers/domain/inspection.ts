@@ -59,6 +59,12 @@ export interface ProfiledLaunch {
   /** Time of all launches together. */
   readonly durationMs: number | null;
   readonly dramBytes: number | null;
+  /** Of all thread groups; issued more often where an instruction is replayed. */
+  readonly executedInstructions: number | null;
+  readonly issuedInstructions: number | null;
+  /** Sectors of 32 bytes that went through the L1 and the L2 cache. */
+  readonly l1Sectors: number | null;
+  readonly l2Sectors: number | null;
   /** Mean of the lanes that execute an instruction, 1…32, weighted by the launches' durations where they are known. */
   readonly meanActiveLanes: number | null;
 }

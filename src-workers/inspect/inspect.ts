@@ -7,7 +7,7 @@ import { LOOP_MARK, type KernelCode } from './instruction.ts';
 import { fitLengths } from './lengths.ts';
 import { findLoops, type FoundLoops } from './loops.ts';
 import type { KernelPhases } from './phases.ts';
-import { parseProfile } from './profile.ts';
+import { parseProfile, type ProfiledKernel } from './profile.ts';
 import { parsePtx } from './ptx.ts';
 import { parseSass } from './sass.ts';
 
@@ -119,9 +119,15 @@ export function inspectKernel(label: string, texts: KernelTexts, asked: Asked): 
   });
 }
 
-function launchOf(measured: NonNullable<Inspection['launch']>): Inspection['launch'] {
-  const { launches, blockThreads, gridBlocks, durationMs, dramBytes, meanActiveLanes } = measured;
-  return { launches, blockThreads, gridBlocks, durationMs, dramBytes, meanActiveLanes };
+function launchOf(measured: ProfiledKernel): Inspection['launch'] {
+  const {
+    entry: _entry,
+    arch: _arch,
+    registersPerThread: _registers,
+    sharedMemoryBytes: _shared,
+    ...launch
+  } = measured;
+  return launch;
 }
 
 interface Named {

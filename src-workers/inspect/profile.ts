@@ -22,6 +22,10 @@ const NAMES = {
   dram: ['dram__bytes.sum'],
   dramRead: ['dram__bytes_read.sum'],
   dramWritten: ['dram__bytes_write.sum'],
+  executed: ['smsp__inst_executed.sum', 'Executed Instructions'],
+  issued: ['smsp__inst_issued.sum', 'Issued Instructions'],
+  l1Sectors: ['l1tex__t_sectors.sum'],
+  l2Sectors: ['lts__t_sectors.sum'],
   lanes: ['smsp__thread_inst_executed_per_inst_executed.ratio', 'Avg. Active Threads Per Warp'],
 } as const;
 type Figure = keyof typeof NAMES;
@@ -118,11 +122,16 @@ export function parseProfile(text: string): Result<readonly ProfiledKernel[]> {
 const figureOf = (name: string): Figure | null =>
   (Object.keys(NAMES) as Figure[]).find((figure) => (NAMES[figure] as readonly string[]).includes(name.trim())) ?? null;
 
-/** `1,234.5` with its unit, `Kbyte/block`; null if it is no number ≥ 0. */
+/**
+ * `1,234.5` with its unit, `Kbyte/block`, or `1.234,5` as some languages of a system write it; null if it is no number
+ * ≥ 0.
+ */
 function number(text: string, unit: string): number | null {
   const size = product(text);
   if (size !== null) return size;
-  const plain = text.replaceAll(',', '').trim();
+  const written = text.trim();
+  const isDecimalComma = /^(\d+|\d{1,3}([.\u00a0 ]\d{3})+),\d+$/.test(written) && !/^\d{1,3}(,\d{3})+$/.test(written);
+  const plain = isDecimalComma ? written.replaceAll(/[.\s]/g, '').replace(',', '.') : written.replaceAll(',', '');
   if (!/^\d+(\.\d+)?(e[+-]?\d+)?$/i.test(plain)) return null;
   const value = Number(plain) * (UNITS[unit.toLowerCase().split('/', 1)[0]] ?? 1);
   return Number.isFinite(value) ? value : null;
@@ -158,6 +167,10 @@ function together(entry: string, arch: string | null, all: readonly Launch[]): P
     blockThreads: largest('block'),
     gridBlocks: largest('grid'),
     durationMs: duration === null ? null : duration / 1e6,
+    executedInstructions: sum('executed'),
+    issuedInstructions: sum('issued'),
+    l1Sectors: sum('l1Sectors'),
+    l2Sectors: sum('l2Sectors'),
     dramBytes: dram ?? (read === null && written === null ? null : (read ?? 0) + (written ?? 0)),
     meanActiveLanes:
       weights > 0 ? weighed.reduce((total, launch) => total + weight(launch) * launch.lanes!, 0) / weights : null,

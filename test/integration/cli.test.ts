@@ -215,6 +215,30 @@ describe('loss', () => {
       rows: [{ standardDeviationLoss: 'number', quantiles: { p50: 'number', p95: 'number', p99: 'number' } }],
     });
   });
+  it("shows the loss of a profile's active lanes beside that of the study", async () => {
+    const study = at('profiled.json');
+    writeFileSync(study, JSON.stringify(smallStudy()));
+    writeFileSync(
+      at('profile.csv'),
+      '"ID","Kernel Name","CC","launch__registers_per_thread","smsp__thread_inst_executed_per_inst_executed.ratio"\n"","","","register/thread",""\n"0","walk(int)","8.0","40","10"\n',
+    );
+    const { loss } = await json<{ readonly loss: { readonly measured: number; readonly computed: number } }>(
+      'kernel',
+      'inspect',
+      at('profile.csv'),
+      '--into',
+      study,
+    );
+    const { rows } = await json<{ readonly rows: readonly { readonly aggregateLoss: number }[] }>(
+      'loss',
+      '--workload',
+      smallStudy().workload.lengths,
+      '--n',
+      '32',
+    );
+    expect(loss).toEqual({ measured: 3.2, computed: rows[0].aggregateLoss });
+  });
+
   it('shows the loss in the order of a file beside that of units drawn at random', async () => {
     const file = join(folder, 'rising.csv');
     writeFileSync(file, Array.from({ length: 64 }, (_, unit) => `${unit + 1}\n`).join(''));

@@ -228,6 +228,9 @@ hello, world
 "0","1","app","host","csr(const int *, int)","1","7","(256, 1, 1)","(1024, 1, 1)","0","9.0","x","gpu__time_duration.sum","usecond","1,500.5"
 "0","1","app","host","csr(const int *, int)","1","7","(256, 1, 1)","(1024, 1, 1)","0","9.0","x","smsp__thread_inst_executed_per_inst_executed.ratio","","16"
 "0","1","app","host","csr(const int *, int)","1","7","(256, 1, 1)","(1024, 1, 1)","0","9.0","x","dram__bytes_read.sum","Mbyte","2.5"
+"0","1","app","host","csr(const int *, int)","1","7","(256, 1, 1)","(1024, 1, 1)","0","9.0","Command line profiler metrics","smsp__inst_issued.sum","inst","1.310.720,5"
+"0","1","app","host","csr(const int *, int)","1","7","(256, 1, 1)","(1024, 1, 1)","0","9.0","Instruction Statistics","Executed Instructions","inst","1,250,000"
+"0","1","app","host","csr(const int *, int)","1","7","(256, 1, 1)","(1024, 1, 1)","0","9.0","Command line profiler metrics","lts__t_sectors.sum","sector","9,00"
 ==PROF== Disconnected
 `;
   const WIDE = `"ID","Kernel Name","Block Size","Grid Size","CC","gpu__time_duration.sum","launch__registers_per_thread","smsp__thread_inst_executed_per_inst_executed.ratio"
@@ -248,6 +251,11 @@ hello, world
         gridBlocks: 1024,
         durationMs: 1.5005,
         dramBytes: 2.5e6,
+        executedInstructions: 1_250_000,
+        // As a German system writes it.
+        issuedInstructions: 1_310_720.5,
+        l1Sectors: null,
+        l2Sectors: 9,
         meanActiveLanes: 16,
       },
       loops: [],
