@@ -732,8 +732,8 @@ With --json: {entry, name, arch, entries, registersPerThread, sharedMemoryBytesP
   instructionsPerIteration, byClass: {fp32, integer, fp64, special, memory, control}, dependentLoads,
   dependentExchanges, chainInstructions, shortestPath, unrolled, depth, divergent, marked}], chosen: {loop, why}, phases: {prologue, unit,
   combine, refill}, sharing, serialFraction, accesses: [{pattern, elementBytes}], from, caps: [{cap, registersPerThread, spillStoreBytes,
-  spillLoadBytes}], launch, lengths, notes, study, unknown}; null is what the file does not say. from is sass, ptx, ptxas, cubin or ncu; loop
-  counts from 0. A phase is {instructions, integerShare, fp64Share, specialShare, chainInstructions, dependentExchanges, dependentLoads,
+  spillLoadBytes}], launch, lengths, notes, study, unknown, loss: {measured, computed}}; null is what the file does not say, and a loss
+  is there with --into alone. from is sass, ptx, ptxas, cubin or ncu; loop counts from 0. A phase is {instructions, integerShare, fp64Share, specialShare, chainInstructions, dependentExchanges, dependentLoads,
   bytes}, without what is 0: of prologue for a thread, of combine for a step of the tree, of unit and refill for a unit. sharing is deal
   or split.`,
     )

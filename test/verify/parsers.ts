@@ -337,6 +337,11 @@ const GPU = encode(
 /** Written by NumPy: see make-lengths.py beside them. */
 const ARRAYS = ['int64.npy', 'big-endian.npy', 'float32-column.npy', 'one.npz', 'rows.npz'].map((name) => sample(`test/data/lengths/${name}`)); // prettier-ignore
 const EDGES = encode('# Undirected graph\n# Nodes: 4 Edges: 5\n# FromNodeId\tToNodeId\n4\t1\n0\t1\n0\t4\n1\t0\n0\t5\n');
+const GRAPHS = [
+  '<?xml version="1.0"?>\n<graphml>\n<graph edgedefault="directed">\n<node id="a"/><node id="b"/>\n<!-- c -->\n<edge source="a" target="b"/>\n</graph></graphml>\n',
+  '% m\n4 4 001\n2 5 3 5\n1 5 3 5\n1 5 2 5 4 5\n3 5\n',
+  '#a\n# GMT b\n# \n0 1 2\n1 2\n2\n3\n',
+].map(encode);
 const columns = fc.record({
   names: fc.constantFrom(['length', 'count'], ['n', 'p'], ['source', 'target'], ['a', 'n']),
   values: fc.array(fc.tuple(fc.nat(100), fc.oneof(fc.nat(9), fc.double())), { minLength: 1, maxLength: 20 }),
@@ -376,6 +381,7 @@ export const PARSERS: readonly Parser[] = [
   },
   lengthFile('NPY, NPZ', ...ARRAYS),
   lengthFile('Parquet', parquetFiles, sample('test/data/lengths/duckdb.parquet')),
+  lengthFile('graph', ...GRAPHS),
   lengthFile('edge list', EDGES, sample('test/data/lengths/networkx-attributes.edgelist')),
   {
     name: 'lengths (CSV)',
