@@ -733,9 +733,9 @@ With --json: {entry, name, arch, entries, registersPerThread, sharedMemoryBytesP
   dependentExchanges, chainInstructions, shortestPath, unrolled, depth, divergent, marked}], chosen: {loop, why}, phases: {prologue, unit,
   combine, refill}, sharing, serialFraction, accesses: [{pattern, elementBytes}], from, caps: [{cap, registersPerThread, spillStoreBytes,
   spillLoadBytes}], launch, lengths, notes, study, unknown, loss: {measured, computed}}; null is what the file does not say, and a loss
-  is there with --into alone. from is sass, ptx, ptxas, cubin or ncu; loop counts from 0. A phase is {instructions, integerShare, fp64Share, specialShare, chainInstructions, dependentExchanges, dependentLoads,
-  bytes}, without what is 0: of prologue for a thread, of combine for a step of the tree, of unit and refill for a unit. sharing is deal
-  or split.`,
+  is there with --into alone. from is sass, ptx, ptxas, cubin or ncu; loop counts from 0. A phase is {instructions, integerShare,
+  fp64Share, specialShare, chainInstructions, dependentExchanges, dependentLoads, bytes}, without what is 0: of prologue for a thread, of
+  combine for a step of the tree, of unit and refill for a unit. sharing is deal or split.`,
     )
     .action((file: string, options: GlobalOptions & InspectOptions) =>
       withEngine(options, (engine) => inspectCommand(engine, terminal, file, options)),
