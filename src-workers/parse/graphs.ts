@@ -99,7 +99,7 @@ export function readGraphMl(source: ByteSource, label: string): Promise<Result<R
   });
 }
 
-/** The tags of an XML file and the line in which each begins, without comments, declarations and the text between them. */
+/** The tags of an XML file and the line in which each begins, without comments, declarations and the text between. */
 async function* tags(
   source: ByteSource,
   label: string,
@@ -189,7 +189,8 @@ export function isMetis(head: Uint8Array): boolean {
 /**
  * Reads the degrees of a graph of METIS (manual 5.1.0, section 4.1.1). Every edge stands in the lines of both its ends.
  *
- * Fails, with the line, on a neighbour out of range, and on other numbers of vertices or edges than the first line says.
+ * Fails, with the line, on a neighbour out of range, a loop, and other numbers of vertices or edges than the first line
+ * says.
  */
 export function readMetis(source: ByteSource, label: string): Promise<Result<ReadLengths>> {
   return caught(async () => {

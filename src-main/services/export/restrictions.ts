@@ -56,7 +56,7 @@ function subsets(axes: number, most: number): readonly (readonly number[])[] {
   return most === 2 ? pairs : [...pairs, ...pairs.flatMap(([a, b]) => all.slice(b + 1).map((c) => [a, b, c]))];
 }
 
-/** Refused combinations as few products of places: those that differ in one axis alone are joined, from the last one on. */
+/** Refused combinations as few products of places. Those that differ in one axis alone are joined, the last one first. */
 function together(counts: readonly number[], refused: ReadonlySet<number>): readonly (readonly number[][])[] {
   const positions = new Int32Array(counts.length);
   let products = Array.from(refused, (key): number[][] => {
@@ -80,5 +80,10 @@ function together(counts: readonly number[], refused: ReadonlySet<number>): read
 export function renumbered(designs: Iterable<readonly number[]>, places: readonly (readonly number[])[]): Uint32Array {
   const counts = places.map(({ length }) => length);
   const at = places.map((kept) => new Map(kept.map((place, i) => [place, i])));
-  return Uint32Array.from(new Set(Array.from(designs, (one) => encode(counts, one.map((place, axis) => at[axis].get(place)!))))); // prettier-ignore
+  const numberOf = (one: readonly number[]): number =>
+    encode(
+      counts,
+      one.map((place, axis) => at[axis].get(place)!),
+    );
+  return Uint32Array.from(new Set(Array.from(designs, numberOf)));
 }

@@ -106,7 +106,7 @@ const WHOLE_AXES = [
   'blockThreads',
 ] as const;
 
-/** All designs of a device that Kernel Tuner can launch: the values of its parameters, and what leaves out the others. */
+/** All designs of a device that Kernel Tuner can launch: values of its parameters, and what leaves out the others. */
 export function kernelTunerSpace({ ranking }: RunView, device: Device): KernelTunerSpace | null {
   const { axes } = ranking;
   // The best alone do not say which others can run.

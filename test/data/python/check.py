@@ -61,7 +61,7 @@ with lockstep.Lockstep(db="test.db") as session:
     own = [{"BX": row["design"]["blockThreads"], **{name: value for name, value in row["design"].items() if name != "blockThreads"}} for row in out["rank"]]
     by_name = {"map": {"BX": "block_threads"}, "device": "nvidia-rtx-4090"}
     out["predict"] = session.predict(run, own, **by_name)
-    out["predictOne"] = [session.predict("study.json", own[0], **by_name), session.predict(run, {**own[0], "BX": 4096}, why=True, **by_name)]
+    out["predictOne"] = [session.predict("study.json", own[0], **by_name), session.predict(run, {**own[0], "BX": 4096, "gridBlocks": 0}, why=True, **by_name)]
     out["predictNothing"] = failure(lambda: session.predict(run, {}, device="nvidia-rtx-4090"))
 
     # A study as a dict, with the lengths in a list.
