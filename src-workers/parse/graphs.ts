@@ -5,7 +5,7 @@ import { MAX_ORDERED_LENGTHS, type ReadLengths } from './length-taker.ts';
 import { textLines } from './matrix-market.ts';
 import { caught, HEAD_BYTES, refuse, shown, type ByteSource } from './source.ts';
 
-/** Graphs whose vertices are the units: GraphML, METIS and adjacency lists. A loop counts once, as an entry of a row. */
+/** Graphs whose vertices are the units: GraphML, METIS, adjacency lists. A loop counts once, as an entry of a row. */
 
 /** A vertex of a hub names millions of others in one line. */
 const MAX_LINE_CHARACTERS = 2 ** 27;

@@ -56,7 +56,7 @@ function subsets(axes: number, most: number): readonly (readonly number[])[] {
   return most === 2 ? pairs : [...pairs, ...pairs.flatMap(([a, b]) => all.slice(b + 1).map((c) => [a, b, c]))];
 }
 
-/** Refused combinations as few products of places. Those that differ in one axis alone are joined, the last one first. */
+/** Refused combinations as few products of places. Those that differ in one axis alone are joined, the last first. */
 function together(counts: readonly number[], refused: ReadonlySet<number>): readonly (readonly number[][])[] {
   const positions = new Int32Array(counts.length);
   let products = Array.from(refused, (key): number[][] => {
