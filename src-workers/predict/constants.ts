@@ -109,15 +109,8 @@ export const FETCHED_ROUNDS = 48;
 export const MIN_FETCHED_ROUNDS = 12;
 /** Starts have settled where the spectrum is damped to this. */
 export const DAMPED_SPECTRUM = 1e-7;
-/**
- * Rounds overlap once their deviation is this share of the mean. Fitted on played groups (0.5 to 1 tried): starts are
- * within 6 %.
- */
-export const OVERLAPPING_ROUNDS = 0.75;
 /** Rounds of independent lanes that are followed. Chosen: each later round adds as much as the last one followed. */
 export const FOLLOWED_ROUNDS = 32;
-/** Rounds of normal lengths that are followed. */
-export const MAX_FOLLOWED_ROUNDS = 64;
 
 // -- Depth: lanes that fetch. Resolution --
 

@@ -9,8 +9,6 @@ import {
   MIN_FETCHED_ROUNDS,
   MIN_FOLLOWED_ROUNDS,
   IN_STEP_DEVIATION,
-  MAX_FOLLOWED_ROUNDS,
-  OVERLAPPING_ROUNDS,
   START_POINTS,
   SUM_REACH,
 } from '../constants.ts';
@@ -33,63 +31,10 @@ export function independentStarts(law: LengthLaw, sizes: readonly number[], roun
   const { mean, standardDeviation } = moments(law);
   if (rounds === 1 || mean <= 1 || standardDeviation < IN_STEP_DEVIATION)
     return sizes.map(() => ({ starts: rounds, perRound: 1 }));
-  const longest = law.support[law.support.length - 1];
-  const reach = (sums: number): number =>
-    Math.min(sums * longest, sums * mean + SUM_REACH * standardDeviation * Math.sqrt(sums)) + 1;
   // Each round soon adds as much as the one before, so the last rounds followed stand for the rest.
   let followed = Math.min(rounds, FOLLOWED_ROUNDS);
-  while (followed > MIN_FOLLOWED_ROUNDS && reach(followed - 1) > START_POINTS) followed -= 1;
-  // Lengths that do not fit the points are rounded to coarser steps.
-  const step = Math.max(1, Math.ceil(reach(followed - 1) / START_POINTS));
-  const size = powerOfTwoAtLeast(reach(followed - 1) / step);
-  const transform = fourier(size);
-  const one = new Float64Array(2 * size);
-  transform.realTransform(one, massesOf(law, step, size, 1));
-  // Sums φ + φ² + … of the spectrum φ: `last` without the highest power, `both` with it.
-  const last = new Float64Array(2 * size);
-  const both = new Float64Array(2 * size);
-  for (let k = 0; k <= size; k += 2) {
-    const re = one[k];
-    const im = one[k + 1];
-    let powerRe = 1;
-    let powerIm = 0;
-    let squareRe = re;
-    let squareIm = im;
-    for (let rest = followed - 1; rest > 0; rest >>= 1) {
-      if (rest & 1) {
-        const next = powerRe * squareRe - powerIm * squareIm;
-        powerIm = powerRe * squareIm + powerIm * squareRe;
-        powerRe = next;
-      }
-      const next = squareRe * squareRe - squareIm * squareIm;
-      squareIm = 2 * squareRe * squareIm;
-      squareRe = next;
-    }
-    // φ·(1 − φᵏ)/(1 − φ); where φ is 1, all terms are 1.
-    const norm = (1 - re) * (1 - re) + im * im;
-    let sumRe = followed - 1;
-    let sumIm = 0;
-    if (norm > 1e-20) {
-      const topRe = re - (re * powerRe - im * powerIm);
-      const topIm = im - (re * powerIm + im * powerRe);
-      sumRe = (topRe * (1 - re) - topIm * im) / norm;
-      sumIm = (topIm * (1 - re) + topRe * im) / norm;
-    }
-    last[k] = sumRe;
-    last[k + 1] = sumIm;
-    both[k] = sumRe - powerRe;
-    both[k + 1] = sumIm - powerIm;
-  }
-  transform.completeSpectrum(both);
-  transform.completeSpectrum(last);
-  // One transform yields two real sequences.
-  for (let k = 0; k < 2 * size; k += 2) {
-    both[k] -= last[k + 1];
-    both[k + 1] += last[k];
-  }
-  transform.inverseTransform(one, both);
-  const untilLast = startsIn(one, 0, sizes, step);
-  const all = startsIn(one, 1, sizes, step);
+  while (followed > MIN_FOLLOWED_ROUNDS && reachOf([law], [followed]) > START_POINTS) followed -= 1;
+  const [untilLast, all] = orderedStarts([law], sizes, [[followed - 1], [followed]]);
   return all.map((starts, i) => {
     const perRound = starts - untilLast[i];
     return { starts: starts + (rounds - followed) * perRound, perRound };
@@ -102,12 +47,95 @@ interface RoundStarts {
 }
 
 /**
- * 1 plus the sum of 1 − (1 − a(t))ⁿ over all t > 0, for the expected starts a(t) of a lane. `starts` interleaves two
- * sequences, of which `part` picks one.
+ * Counts starts where every lane takes `counts[b]` units of `laws[b]`, one law after another, as from buckets. The
+ * starts a(t) of a lane are those of its partial sums, as in `independentStarts`.
+ *
+ * @param sizes n ≥ 1 of each wanted result, ascending
+ * @param patterns counts of each pattern of lanes
+ * @returns for each pattern and n a number between 1 and n·m
  */
-function startsIn(starts: Float64Array, part: number, sizes: readonly number[], step: number): number[] {
+export function orderedStarts(
+  laws: readonly LengthLaw[],
+  sizes: readonly number[],
+  patterns: readonly (readonly number[])[],
+): number[][] {
+  const reach = Math.max(...patterns.map((counts) => reachOf(laws, counts)));
+  // Lengths that do not fit the points are rounded to coarser steps.
+  const step = Math.max(1, Math.ceil(reach / START_POINTS));
+  const size = powerOfTwoAtLeast(reach / step);
+  const transform = fourier(size);
+  const spectra = laws.map((law) => {
+    const spectrum = new Float64Array(2 * size);
+    transform.realTransform(spectrum, massesOf(law, step, size, 1));
+    return spectrum;
+  });
+  const sums = new Float64Array(2 * size);
+  const lane = new Float64Array(2 * size);
+  return patterns.map((counts) => {
+    for (let k = 0; k <= size; k += 2) {
+      let re = 1;
+      let im = 0;
+      let sumRe = 0;
+      let sumIm = 0;
+      for (let b = 0; b < counts.length; b += 1) {
+        const unitRe = spectra[b][k];
+        const unitIm = spectra[b][k + 1];
+        let powerRe = 1;
+        let powerIm = 0;
+        let squareRe = unitRe;
+        let squareIm = unitIm;
+        for (let rest = counts[b]; rest > 0; rest >>= 1) {
+          if (rest & 1) {
+            const next = powerRe * squareRe - powerIm * squareIm;
+            powerIm = powerRe * squareIm + powerIm * squareRe;
+            powerRe = next;
+          }
+          const next = squareRe * squareRe - squareIm * squareIm;
+          squareIm = 2 * squareRe * squareIm;
+          squareRe = next;
+        }
+        // 1 + φ + … + φᵏ⁻¹ = (1 − φᵏ)/(1 − φ); where φ is 1, all terms are 1.
+        const norm = (1 - unitRe) * (1 - unitRe) + unitIm * unitIm;
+        let seriesRe = counts[b];
+        let seriesIm = 0;
+        if (norm > 1e-20) {
+          seriesRe = ((1 - powerRe) * (1 - unitRe) + powerIm * unitIm) / norm;
+          seriesIm = ((1 - powerRe) * unitIm - powerIm * (1 - unitRe)) / norm;
+        }
+        sumRe += re * seriesRe - im * seriesIm;
+        sumIm += re * seriesIm + im * seriesRe;
+        const next = re * powerRe - im * powerIm;
+        im = re * powerIm + im * powerRe;
+        re = next;
+      }
+      // The first start is at 0, for certain.
+      sums[k] = sumRe - 1;
+      sums[k + 1] = sumIm;
+    }
+    transform.completeSpectrum(sums);
+    transform.inverseTransform(lane, sums);
+    return startsIn(lane, sizes, step);
+  });
+}
+
+/** The latest start of a lane that takes `counts[b]` units of `laws[b]`, almost surely. */
+function reachOf(laws: readonly LengthLaw[], counts: readonly number[]): number {
+  let mean = 0;
+  let variance = 0;
+  let longest = 0;
+  laws.forEach((law, b) => {
+    const one = moments(law);
+    mean += counts[b] * one.mean;
+    variance += counts[b] * one.standardDeviation ** 2;
+    longest += counts[b] * law.support[law.support.length - 1];
+  });
+  return Math.min(longest, mean + SUM_REACH * Math.sqrt(variance)) + 1;
+}
+
+/** 1 plus the sum of 1 − (1 − a(t))ⁿ over all t > 0, for the expected starts a(t) of a lane (the even entries). */
+function startsIn(starts: Float64Array, sizes: readonly number[], step: number): number[] {
   const sums = sizes.map(() => 1);
-  for (let t = 2 + part; t < starts.length; t += 2) {
+  for (let t = 2; t < starts.length; t += 2) {
     const a = Math.min(1, starts[t] / step);
     if (a < 1e-12) continue;
     forAnyStart(a, sizes, (i, any) => (sums[i] += step * any));
@@ -193,51 +221,4 @@ function forAnyStart(a: number, sizes: readonly number[], use: (i: number, any: 
     for (; 2 * lanes <= n; lanes *= 2) any *= 2 - any;
     use(i, n === lanes ? any : -Math.expm1(n * Math.log1p(-a)));
   }
-}
-
-/**
- * Counts starts where only the mean and the deviation of lengths are known, as inside buckets. Round j starts after
- * (j−1)·μ iterations with a deviation of σ·√(j−1), taken as normal. So none of the n lanes starts a unit at iteration t
- * with probability Π_j (1 − p_j(t))ⁿ. Once the rounds overlap, that is (1 − 1/μ)ⁿ for every t.
- *
- * The result is within 6 % of played groups for lengths with one peak. Heavy tails in wide groups have up to a third
- * more starts.
- *
- * @param mean,standardDeviation of the unit lengths, iterations
- * @param lanes n ≥ 1
- * @param rounds m ≥ 1, units per lane
- * @returns between 1 and n·m
- */
-export function divergentStarts(mean: number, standardDeviation: number, lanes: number, rounds: number): number {
-  if (lanes === 1 || rounds === 1 || mean <= 1 || standardDeviation < IN_STEP_DEVIATION) return rounds;
-  // Rounds overlap from here on. That takes long where lengths vary little, and the last round followed then stands for
-  // the rest.
-  const overlap = Math.ceil((OVERLAPPING_ROUNDS * mean) / standardDeviation) ** 2;
-  const followed = Math.min(rounds, overlap, MAX_FOLLOWED_ROUNDS);
-  const untilLast = normalStarts(mean, standardDeviation, lanes, followed - 1);
-  const all = normalStarts(mean, standardDeviation, lanes, followed);
-  const each = followed === overlap ? mean * -Math.expm1(lanes * Math.log1p(-1 / mean)) : all - untilLast;
-  return all + (rounds - followed) * each;
-}
-
-/** Counts the starts of `rounds` rounds of normal lengths; no other round follows the last. */
-function normalStarts(mean: number, standardDeviation: number, lanes: number, rounds: number): number {
-  if (rounds <= 1) return Math.max(1, rounds);
-  const all = standardDeviation * Math.sqrt(rounds - 1);
-  // Wide spreads are summed on coarser steps, because the sum is an integral by then.
-  const step = Math.max(1, standardDeviation / 8);
-  const none = new Float64Array(Math.ceil(((rounds - 1) * mean + 5 * all) / step) + 2);
-  for (let round = 1; round < rounds; round++) {
-    const centre = round * mean;
-    const deviation = Math.max(IN_STEP_DEVIATION, standardDeviation * Math.sqrt(round));
-    const from = Math.max(0, Math.floor((centre - 5 * deviation) / step));
-    const to = Math.min(none.length - 1, Math.ceil((centre + 5 * deviation) / step));
-    let mass = 0;
-    for (let t = from; t <= to; t += 1) mass += Math.exp(-0.5 * ((t * step - centre) / deviation) ** 2);
-    for (let t = from; t <= to; t += 1) {
-      const p = Math.exp(-0.5 * ((t * step - centre) / deviation) ** 2) / (mass * step);
-      none[t] += lanes * Math.log1p(-Math.min(p, 1 - 1e-9));
-    }
-  }
-  return none.reduce((starts, log) => starts - step * Math.expm1(log), 1);
 }

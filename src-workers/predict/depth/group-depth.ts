@@ -22,7 +22,7 @@ import {
   type Cumulants,
   type DiscreteLaw,
 } from './discrete-law.ts';
-import { divergentStarts, fetchedStarts, independentStarts } from './divergent-starts.ts';
+import { fetchedStarts, independentStarts, orderedStarts } from './divergent-starts.ts';
 import { dynamicGroupDepth, prepareRenewals, type Renewals } from './dynamic-fetch.ts';
 import type { FetchedOrder, FetchingGroup } from './fetched.ts';
 import { windowMeanLoss, windowSurvival, type SortedWindow } from './window.ts';
@@ -58,7 +58,7 @@ import {
  *   accesses to the counter.
  *
  * `values`, `meanDepth` and `meanWork` contain the setup. A nested loop runs it once a round. A flattened loop or
- * dynamic fetch runs it whenever a lane starts a unit, since the others wait (`divergentStarts`). `meanLoss` and
+ * dynamic fetch runs it whenever a lane starts a unit, since the others wait (`divergent-starts.ts`). `meanLoss` and
  * `aggregateLoss` are those of the lengths alone, as Swatman et al. define them. `meanLoss` is per round for a nested
  * loop. Where it needs the joint law of a group's sums (flattened loops, windows, dynamic fetch) it is an
  * approximation.
@@ -224,21 +224,32 @@ function unitStarts(law: LengthLaw, n: number, balancing: WholeUnitBalancing, lo
     case 'quantile-buckets':
     case 'best-buckets': {
       if (loop === 'nested') return rounds;
-      const within = lengthBuckets(prepared, n, balancing).reduce(
-        (sum, bucket) => sum + bucket.share * cumulantsOf(bucket.law).variance,
-        0,
-      );
-      const { mean } = prepared.cumulants;
-      const whole = Math.floor(rounds);
-      const starts = divergentStarts(mean, Math.sqrt(within), n, whole);
-      return whole === rounds
-        ? starts
-        : starts + (rounds - whole) * (divergentStarts(mean, Math.sqrt(within), n, whole + 1) - starts);
+      return bucketStarts(prepared, n, balancing, rounds);
     }
     case 'window-sort':
     case 'full-sort':
       return rounds;
   }
+}
+
+/** Starts in groups of n lanes that take their units from one bucket after another. */
+function bucketStarts(prepared: PreparedLaw, n: number, balancing: BucketBalancing, rounds: number): number {
+  if (n === 1 || rounds === 1) return rounds;
+  const sizes = balancing.kind === 'best-buckets' ? [n] : groupSizes(n);
+  const starts = shared(prepared, `starts ${bucketKey(balancing, n)} ${rounds} ${sizes.join()}`, () => {
+    const buckets = lengthBuckets(prepared, n, balancing);
+    const patterns = roundPatterns(
+      buckets.map(({ share }) => share),
+      rounds,
+    );
+    const each = orderedStarts(
+      buckets.map(({ law }) => lawOf(law)),
+      sizes,
+      patterns.map(({ counts }) => counts),
+    );
+    return sizes.map((_, i) => patterns.reduce((sum, { weight }, at) => sum + weight * each[at][i], 0));
+  });
+  return starts[sizes.indexOf(n)];
 }
 
 /** Starts in groups of n lanes that take `rounds` units each. One pass yields those of all common sizes. */
