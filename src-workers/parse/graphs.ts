@@ -231,7 +231,7 @@ export function readMetis(source: ByteSource, label: string): Promise<Result<Rea
   });
 }
 
-/** The comment that `networkx.write_adjlist` begins with; else lines of numbers of different counts, of a vertex each. */
+/** The comment that `networkx.write_adjlist` begins with; else lines of numbers, of different counts. */
 export function isAdjacencyList(head: Uint8Array): boolean {
   if (/^#.*\r?\n# GMT .*\r?\n#/.test(decoded(head))) return true;
   const rows = headLines(head, '#').lines.filter((line) => line.trim() !== '');
