@@ -94,7 +94,7 @@ async function fetchTools() {
     forgetTools();
     if (missing().includes('chromium')) say(`  failed: ${lastLine(output, code)}`);
   }
-  const packages = [...new Set(missing().map((name) => TOOLS[name].debian))].filter((name) => name !== null);
+  const packages = [...new Set(missing().flatMap((name) => TOOLS[name].debian?.split(' ') ?? []))];
   if (packages.length === 0 || process.platform !== 'linux' || (await run('command -v apt-get')).code !== 0) return;
   const asRoot = process.getuid?.() === 0 ? '' : 'sudo -n ';
   if (asRoot && (await run(`${asRoot}true`)).code !== 0) return; // it would ask for a password

@@ -11,7 +11,8 @@ export type ToolName =
   | 'nvcc'
   | 'hipcc'
   | 'optuna'
-  | 'networkx';
+  | 'networkx'
+  | 'opencl';
 export interface Tool {
   readonly use: string;
   readonly get: string;

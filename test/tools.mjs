@@ -8,7 +8,7 @@ import { CHROMIUM_NAMES } from '../src-main/services/app/chromium.mjs';
 
 /**
  * @typedef {'chromium' | 'swiftshader' | 'g++' | 'shellcheck' | 'sqlite3' | 'redis-server' | 'openssl' | 'python3' |
- *   'kokkos' | 'nvcc' | 'hipcc' | 'optuna' | 'networkx'} ToolName
+ *   'kokkos' | 'nvcc' | 'hipcc' | 'optuna' | 'networkx' | 'opencl'} ToolName
  */
 
 /** @param {readonly string[]} names */
@@ -50,8 +50,8 @@ function swiftShader() {
 }
 
 /**
- * `debian`: the package that has it, which npm test installs where it may. `needs`: a tool without which it does
- * nothing.
+ * `debian`: the packages that have it, separated by spaces, which npm test installs where it may. `needs`: a tool
+ * without which it does nothing.
  * @type {Readonly<Record<ToolName, { use: string, get: string, debian: string | null, needs?: ToolName, find: () =>
  *   string | null }>>}
  */
@@ -134,6 +134,16 @@ export const TOOLS = {
     get: 'install networkx',
     debian: 'python3-networkx',
     find: () => pythonWith('networkx'),
+  },
+  opencl: {
+    use: 'measuring an OpenCL kernel through its driver',
+    get: 'install PyOpenCL and an OpenCL driver (python3-pyopencl, pocl-opencl-icd)',
+    debian: 'pocl-opencl-icd python3-pyopencl',
+    find: () => {
+      const python = pythonWith('pyopencl');
+      const code = 'import pyopencl; pyopencl.get_platforms()';
+      return python !== null && spawnSync(python, ['-c', code]).status === 0 ? python : null;
+    },
   },
 };
 
