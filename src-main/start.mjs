@@ -1,6 +1,6 @@
-// `npm start`: builds what is missing or out of date, then opens the desktop app where there is a screen, with an
-// Electron runtime that the first start downloads, or else starts the browser host and prints its address. Plain
-// JavaScript: the system's Node may be old.
+// `npm start`: builds what is missing or out of date. On a machine with a screen it then opens the desktop app, with an
+// Electron runtime that the first start downloads; elsewhere it starts the browser host and prints its address. Plain
+// JavaScript, because the system's Node may be old.
 import { dirname, join, resolve as resolvePath } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { findElectron, findNode, hostsEngine, NODE_NEEDED } from './hosts/runtimes.mjs';

@@ -15,7 +15,7 @@ const app = new App(
   VIEWS.map(({ id }) => id),
 );
 void app.start();
-// Fetched while the engine answers; what fails is reported when the shell loads it.
+// The view's code loads while the engine answers. If that fails, the shell reports it when it loads the view.
 loadView(app.location.view).catch(() => undefined);
 // Charts measure their labels once: the typefaces must be there first. They come with the page, so this is no wait.
 await Promise.all(['400', '600'].map((weight) => document.fonts.load(`${weight} 12px "Inter Variable"`)));

@@ -3,7 +3,7 @@ import type { Advice } from '../state/advice.svelte.ts';
 import type { App } from '../state/app.svelte.ts';
 import { copyCode, measure, simulate } from './actions.ts';
 
-/** What one can do with the recommendation, from every view. */
+/** Commands that use the recommendation, available in every view. */
 export function adviceCommands(app: App, advice: Advice): Command[] {
   const { docked } = advice;
   const enabled = app.study !== null;

@@ -47,7 +47,7 @@ export function balancingWords(text: string): string {
   }
 }
 
-/** A design in words: what decides most first, then the rest of it. */
+/** A design in words: the most decisive axes first, then the rest. */
 export function designWords(design: Design, say: Term): { readonly main: string; readonly rest: string } {
   const { threadsPerUnit, unitsPerThread, gridBlocks, loop, balancing, registerCap } = design;
   const named = design.implementation === undefined ? '' : `${design.implementation}, `;
@@ -105,7 +105,7 @@ export function intervalText({ lowMs, highMs }: Pick<Recommendation['time'], 'lo
   return timeRange(lowMs, highMs);
 }
 
-/** Where the interval of a time lies along its bar, as fractions of `scaleMs`, and whether it exceeds the edge. */
+/** Places an interval of a time along its bar, as fractions of `scaleMs`, and says whether it exceeds the edge. */
 export function whisker(
   { lowMs, highMs }: Pick<Recommendation['time'], 'lowMs' | 'highMs'>,
   scaleMs: number,
@@ -161,7 +161,7 @@ export function assumptions(inputs: readonly InputFact[], worth: readonly WorthK
     .map(({ input }) => input);
 }
 
-/** What to do next: what lessens the expected loss most, or else to take the design as it is. */
+/** What to do next: lessen the expected loss, or else take the design as it is. */
 export type NextStep =
   | { readonly kind: 'copy' }
   | { readonly kind: 'learn'; readonly worth: WorthKnowing }

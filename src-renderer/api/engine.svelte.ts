@@ -9,7 +9,7 @@ import type {
 } from '../../src-main/contract/procedures.ts';
 import { fail, type Result } from '../../src-workers/domain/result.ts';
 
-/** What a view needs of the engine: the whole door. */
+/** What a view needs of the engine: every procedure and event. */
 export interface Api {
   call<Name extends ProcedureName>(name: Name, input: ProcedureInput<Name>): Promise<Result<ProcedureOutput<Name>>>;
   /** Listens until the returned function is called; survives a lost and regained engine. */
@@ -18,7 +18,7 @@ export interface Api {
 
 export type EngineState = 'connecting' | 'ready' | 'lost';
 
-/** This page as a `client`: its newer calls take the place of its older ones, so that an edit leaves no work behind. */
+/** This page as a `client`: its newer calls replace its older ones, so that an edit leaves no work behind. */
 export const PAGE_ID = `page ${performance.timeOrigin} ${Math.round(performance.now() * 1000)}`;
 
 const FIRST_RETRY_MS = 500;

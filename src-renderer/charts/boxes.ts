@@ -64,9 +64,9 @@ export function boxSeries(input: BoxesInput): object {
 }
 
 /**
- * The axes of two plots above each other over one x axis: rows of boxes, counted from the top (the plane's y range goes
- * from the number of rows to 0), and a plot of values with all the ticks. What belongs to the lower one has the axis
- * index 1.
+ * The axes of two plots above each other over one x axis. The upper has rows of boxes, counted from the top (its y
+ * range goes from the number of rows to 0), the lower a plot of values with all the ticks. Whatever belongs to the
+ * lower one has the axis index 1.
  */
 export function rowsOverValues(
   theme: ChartTheme,

@@ -18,8 +18,8 @@ export function fitTexts(texts: readonly string[], apartPx: number): readonly st
 }
 
 /**
- * Where along a horizontal line a label of `widthPx` hides least of a curve: `x` of its left end, and whether it stands
- * above the line. `curve` are the drawn points, px, in order; NaN is a gap.
+ * Finds where along a horizontal line a label of `widthPx` hides least of a curve: `x` of its left end, and whether it
+ * stands above the line. `curve` has the drawn points in order, px; NaN is a gap.
  */
 export function freePlace(
   curve: readonly (readonly [x: number, y: number])[],

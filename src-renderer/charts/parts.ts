@@ -2,7 +2,7 @@ import { niceStep, stepDecimals } from '../../src-workers/numeric/ticks.ts';
 import { fixed } from '../format/numbers.ts';
 import type { ChartTheme } from './theme.svelte.ts';
 
-/** Pieces of options that every chart shares: quiet axes, one kind of tooltip, labels in the right sizes. */
+/** Pieces of options that every chart uses: quiet axes, one kind of tooltip, labels in the right sizes. */
 
 export { niceStep, stepDecimals };
 
@@ -24,7 +24,7 @@ export function plate(theme: ChartTheme) {
 }
 
 interface AxisParts {
-  /** With its unit; stands at the end of the axis, right-aligned under the ticks. */
+  /** The title with its unit, at the end of the axis, right-aligned under the ticks. */
   readonly title?: string;
 }
 

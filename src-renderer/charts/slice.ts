@@ -25,7 +25,7 @@ const RIGHT = 12;
 /** More values than this are drawn without a dot each. */
 const MAX_DOTS = 40;
 
-/** Words have no order: a line from one to the next would say that there is something between them. */
+/** Whether values are words. Words have no order, so a line between two of them would mean nothing. */
 export function areNames(values: readonly string[]): boolean {
   return values.some((value) => value !== 'none' && Number.isNaN(Number(value.replaceAll(',', ''))));
 }

@@ -80,7 +80,7 @@ function readTheme(dark: boolean): ChartTheme {
 }
 
 const WISHES = ['(prefers-contrast: more)', '(prefers-reduced-motion: reduce)'] as const;
-/** Themes by what they depend on: reading one has the page's styles computed. */
+/** Themes by their inputs; reading one makes the browser compute the page's styles. */
 const known = new Map<string, ChartTheme>();
 
 function themeFor(dark: boolean): ChartTheme {

@@ -53,8 +53,8 @@ export function tooltip(
     const focus = () => {
       if (element.matches(':focus-visible')) show();
     };
-    // Svelte's own `on` is needed: a focused element loses the focus while its view is torn down, where only its
-    // handlers may set state.
+    // Svelte's own `on` is needed: when a view is torn down, a focused element loses the focus, and only its handlers
+    // may set state then.
     const off = [
       on(element, 'pointerenter', enter),
       on(element, 'pointerleave', hide),

@@ -16,7 +16,7 @@ export function deviceOf<D extends Device>(devices: readonly D[], id: string): D
   return found?.ok ? found.value : undefined;
 }
 
-/** What programmers call a device's architecture: `9.0`, `gfx90a`; an en dash if there is no such name. */
+/** The name that programmers use for a device's architecture: `9.0`, `gfx90a`; an en dash if there is none. */
 export function computeName(device: GpuDevice): string {
   switch (device.occupancy.family) {
     case 'nvidia':
@@ -43,7 +43,10 @@ export function shortDeviceName(name: string): string {
   return name.replace(FAMILY, '');
 }
 
-/** Names short enough for labels in a plot and narrow columns; longer ones where shortening would make two alike. */
+/**
+ * Names short enough for labels in a plot and for narrow columns. A name stays longer if the short form would equal
+ * another.
+ */
 export function shortNames(names: readonly string[]): readonly string[] {
   return namesWithout(names, DETAIL);
 }

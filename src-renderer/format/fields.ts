@@ -94,7 +94,7 @@ export function fieldLabel(path: string, { say, devices }: FieldWords): string {
 const STORED = /^stored:[0-9a-f]{64}:/;
 const MAX_CHARACTERS = 60;
 
-/** The value of a study's field (JSON text) as the interface writes it; an en dash if there is none. */
+/** Writes the value of a study's field (JSON text) as the interface shows it; an en dash if there is none. */
 export function fieldValue(path: string, json: string, words: FieldWords): string {
   if (json === '') return '–';
   return shortened(valueText(path, JSON.parse(json), words), MAX_CHARACTERS);

@@ -84,7 +84,7 @@ export class Commands {
     if (!key) return;
     const withMod = key.startsWith('Mod+');
     if (isTyping(event.target)) {
-      // A field that took Escape itself, to take back what was typed, has stopped it: the next one leaves the field, so
+      // A field that used Escape itself, to undo typing, has stopped the event. The next Escape leaves the field, so
       // that letters are commands again. Tab continues from that field.
       if (key === 'Escape' && !inOverlay(event.target)) {
         event.preventDefault();

@@ -4,7 +4,7 @@ import { sentenceCase, type Term } from '../../src-workers/domain/terms.ts';
 import { MODEL_NAMES } from '../views/models/names.ts';
 import { fieldNames, spelledLetters, type FieldName } from '../views/study/field-names.ts';
 
-/** What a word of the interface means, as the palette finds it, and where choosing it leads. */
+/** A word of the interface, its meaning, and where choosing it in the palette leads. */
 export interface Concept {
   readonly id: string;
   readonly label: string;

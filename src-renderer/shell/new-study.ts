@@ -10,7 +10,7 @@ export async function createStudy(app: App): Promise<boolean> {
   return (await openSaved(app, await app.engine.call('studies.save', { study: newStudy() }))) !== null;
 }
 
-/** Opens what was saved; null if it could not be. */
+/** Opens a study that was just saved; null if saving failed. */
 async function openSaved(app: App, saved: Result<StudyRecord>): Promise<number | null> {
   if (!saved.ok) {
     app.report(saved.error);
@@ -31,9 +31,8 @@ export async function compareSpmvKernels(app: App): Promise<void> {
 }
 
 /**
- * Changes the open study by what a file says. An example stays as it is: it becomes a study of one's own, named after
- * the file.
- * @param text what the notice says
+ * Changes the open study by the contents of a file. An example is copied to a study of one's own, named after the file.
+ * @param text of the notice
  */
 export async function changeByFile(
   app: App,

@@ -11,7 +11,10 @@ import type { Command } from './commands.svelte.ts';
 import { concepts, type Concept } from './concepts.ts';
 import { viewLabel, type ViewId } from './views.ts';
 
-/** Commands of views, which are there only while their view is: found from everywhere, they open it first. */
+/**
+ * Commands that exist only while their view is open. The palette finds them from everywhere, and opens their view
+ * first.
+ */
 const OF_VIEWS: readonly (readonly [view: ViewId, id: string, label: string, words?: string | undefined])[] = [
   ['study', 'study.W', 'Edit the workload'],
   ['study', 'study.K', 'Edit the kernel profile'],
@@ -188,7 +191,7 @@ function designs(app: App, query: string): Command[] {
   ];
 }
 
-/** What the palette finds besides the commands of the moment: other views' commands, devices, runs, designs. */
+/** What the palette finds besides the present commands: other views' commands, devices, runs, designs. */
 export function paletteEntries(app: App, query: string): readonly Command[] {
   return [
     ...ofViews(app),

@@ -27,7 +27,7 @@ export async function loadView(id: ViewId): Promise<void> {
   loaded = { ...loaded, [id]: component };
 }
 
-/** Loads the views that are not loaded yet, one after another while the page is idle: then each opens at once. */
+/** Loads the remaining views one after another while the page is idle, so that each opens at once. */
 export function loadOtherViews(): void {
   const next = (Object.keys(LOADERS) as ViewId[]).find((id) => !loaded[id]);
   // What fails here is tried again, and reported, when the view is opened.

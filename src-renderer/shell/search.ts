@@ -57,8 +57,8 @@ function written(part: string, label: string, words: string): Match | null {
 }
 
 /**
- * A part of the query as an abbreviation: the beginnings of words (`pds` for Predict the design space), or one word
- * with a letter in four left out. Letters scattered over a label are no match.
+ * Matches a part of the query as an abbreviation: the beginnings of words (`pds` for Predict the design space), or one
+ * word without every fourth letter. Letters scattered over a label do not match.
  */
 function abbreviated(part: string, label: string): Match | null {
   const match = fuzzysort.single(part, label);
@@ -85,8 +85,8 @@ function matched<T extends Searchable>(
 }
 
 /**
- * Items that hold every part of the query, in any order, best first; all in their order without one. Abbreviations
- * count only where no item has the query as it is written.
+ * Items that contain every part of the query, in any order, best first; without a query all items in their order.
+ * Abbreviations count only if no item has the query as it is written.
  */
 export function search<T extends Searchable>(items: readonly T[], query: string): readonly Found<T>[] {
   const parts = query.trim().toLowerCase().split(/\s+/).filter(Boolean);

@@ -41,7 +41,7 @@ export class Advice {
   #ask = (): void => {};
   /** Whether the folded line is open. */
   open = $state(false);
-  /** The whole card, and the line that it folds to, where they are on screen. */
+  /** The elements of the whole card and of the line that it folds to, while they are on screen. */
   card: HTMLElement | null = null;
   line: HTMLElement | null = null;
 
@@ -49,7 +49,7 @@ export class Advice {
   readonly study: Study | null = $derived.by(() =>
     this.#app.editor.id === this.#app.location.studyId ? this.#app.editor.study : null,
   );
-  /** The whole recommendation is the first thing in the Study view; in others it is a line under the header. */
+  /** In the Study view the whole recommendation comes first; in other views it is a line under the header. */
   readonly docked: boolean = $derived.by(() => this.#app.location.view === 'study');
   readonly #input: Asked | null = $derived.by(() => {
     const { study } = this;
@@ -238,7 +238,9 @@ export class Advice {
   get state(): State {
     return this.#state;
   }
-  /** Whether the answer is the exact one of the study as it is: what may be copied, simulated and measured. */
+  /**
+   * Whether the answer is the exact one for the study as it is. Only this one may be copied, simulated and measured.
+   */
   get current(): boolean {
     return this.#answer !== null && this.#state === 'exact';
   }

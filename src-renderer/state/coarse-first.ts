@@ -69,7 +69,8 @@ export class CoarseFirst<In, Out> {
       asked = this.#version;
       const input = this.#input;
       const answer = await this.#calls.ask(input, 'coarse');
-      // A subset may hold no valid design where the whole does: whether that is a failure, the exact answer says.
+      // A subset may hold no valid design though the whole space has one. So the exact answer decides whether that is a
+      // failure.
       if (answer.ok && this.#settled < asked) this.#calls.show(answer, input, 'coarse');
     }
     this.#asking = false;

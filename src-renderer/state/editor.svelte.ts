@@ -72,7 +72,7 @@ export class StudyEditor {
     if (this.#id === id) return;
     await this.save();
     const result = await this.#engine.call('studies.get', { id });
-    // Another study was asked for meanwhile, or this one twice: it is open, and may have been edited since.
+    // Meanwhile another study was asked for, or this one was opened and may have been edited.
     if (this.#wanted !== id || this.#id === id) return;
     if (result.ok) this.take(result.value);
     else this.#failure = result.error;
@@ -152,7 +152,7 @@ export class StudyEditor {
     this.#become(step.study);
   }
 
-  /** Saves what is not saved yet; resolves when it is, or has failed. */
+  /** Saves unsaved changes; resolves when they are saved, or when saving failed. */
   async save(): Promise<boolean> {
     clearTimeout(this.#timer);
     if (this.#id === null || !this.#study || this.#saving === 'saved') return this.#saving !== 'failed';
@@ -172,7 +172,7 @@ export class StudyEditor {
     return true;
   }
 
-  /** Keeps what is not saved where the next page finds it. */
+  /** Keeps unsaved changes where the next page finds them. */
   #keep(): void {
     if (this.#id !== null && this.#study && this.#stored && this.#saving !== 'saved')
       keepDraft(localStorage, this.#id, this.#stored, this.#study);

@@ -7,7 +7,7 @@ import { deviceOf } from '../format/devices.ts';
 
 export type CatalogueDevice = Device & { readonly own: boolean };
 
-/** What the store holds that several views show: studies, runs, devices. Follows every change, from any client. */
+/** The parts of the store that several views show: studies, runs, devices. Follows every change, from any client. */
 export class Library {
   #engine: Engine;
   #studies = $state.raw<readonly StudySummary[]>([]);

@@ -6,7 +6,7 @@ import type { ViewId } from '../shell/views.ts';
  * selection; the back button undoes a change of view.
  */
 
-/** One value of an address: how it is written, and what means "not there". */
+/** One value of an address: how it is written, and which value means that it is left out. */
 export interface Field<T> {
   readonly fallback: T;
   parse(text: string): T | undefined;
@@ -70,7 +70,7 @@ export function writeAddress<C>(codec: C, change: Partial<Address<C>>, params: U
 /** Stands for every device where views can show them together. */
 export const ALL_DEVICES = 'all';
 
-/** What all views of a study have in common: each goes along from view to view. */
+/** The values that all views of a study share. They stay when the view changes. */
 const COMMON = ['study', 'run', 'device'] as const;
 
 export class Location {
@@ -140,13 +140,13 @@ export class Location {
     this.#write(view, params, false);
   }
 
-  /** Opens another study: what belonged to the old one is forgotten. */
+  /** Opens another study and forgets what belonged to the old one. */
   openStudy(id: number | null, view: ViewId = this.#view): void {
     this.#left.clear();
     this.#write(view, new URLSearchParams(id === null ? {} : { study: String(id) }), this.studyId === null);
   }
 
-  /** Another study instead of one that is not there; the view stays. */
+  /** Replaces a study that does not exist by another one; the view stays. */
   replaceStudy(id: number | null): void {
     this.#left.clear();
     this.#write(this.#view, new URLSearchParams(id === null ? {} : { study: String(id) }), true);
@@ -200,8 +200,8 @@ export class Location {
 }
 
 /**
- * The device that a view of a run is about, as in every view: the chosen one where the run has it, else the one given.
- * Null: all of them. Undefined: not known yet.
+ * The device that a view of a run is about: the device chosen for all views if the run has it, else the given one. Null
+ * means all devices; undefined means not known yet.
  */
 export function deviceInView(
   devices: readonly { readonly id: string }[],

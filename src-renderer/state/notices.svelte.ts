@@ -5,7 +5,7 @@ interface Notice {
   readonly undo: (() => void) | null;
 }
 
-/** The line in the status bar: what was just done and how to take it back. Also spoken by screen readers. */
+/** The line in the status bar: the last action, and how to take it back. Screen readers speak it too. */
 export class Notices {
   #notice = $state.raw<Notice | null>(null);
   #spoken = $state('');

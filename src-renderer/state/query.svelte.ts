@@ -5,7 +5,7 @@ import type { Engine } from '../api/engine.svelte.ts';
 type StorePart = Events['store.changed']['what'];
 
 interface QueryOptions {
-  /** Waits this long after the last change of the input before asking; the first time it asks at once. */
+  /** Waits this long after the last change of the input before it calls; the first call is immediate. */
   readonly debounceMs?: number;
   /** Asks again when this part of the store changes. */
   readonly refreshOn?: readonly StorePart[];
@@ -47,7 +47,7 @@ export class Query<Name extends ProcedureName> {
         void this.#ask(next);
       };
       let asked = false;
-      // At once, before the page is drawn without the answer; after what else changes the input now.
+      // The first call runs before the page is drawn; later ones wait for other changes of the input.
       if (options.debounceMs === undefined || this.#asked === 0) queueMicrotask(ask);
       else setTimeout(ask, options.debounceMs);
       return () => {

@@ -40,7 +40,7 @@ interface Kept {
   add(design: number): void;
 }
 
-/** Designs that are merged before the limit is updated, as a share of those wanted: sorting for fewer saves nothing. */
+/** Designs that are merged before the limit is updated, as a share of those wanted. Sorting for fewer saves nothing. */
 const MERGED_FRACTION = 0.05;
 
 /** Designs that there is room for at first. */
@@ -53,8 +53,8 @@ export interface BestKept extends Kept {
 }
 
 /**
- * Keeps the fastest of all designs that are added; the first of the space where several are equally fast.
- * @param limitMs a time that as many designs are known not to exceed
+ * Keeps the fastest of all designs that are added; of equally fast ones, the first in the space.
+ * @param limitMs a time that at least `wanted` designs are known not to exceed
  * @param most designs that can be added
  */
 export function keepBest(wanted: number, limitMs = Infinity, most = Infinity): BestKept {
@@ -115,7 +115,7 @@ export interface PickedDesign {
   readonly gridBlocks: number;
 }
 
-/** Keeps the one of all designs up to a time that the rule of the pick comes to; null if there is none. */
+/** Keeps the design that the rule of the pick chooses among all up to a time; null if there is none. */
 export function keepPick(axes: SpaceAxes, limitMs: number): Kept & { picked(): PickedDesign | null } {
   const columns = allocateChunk(0, 2);
   let held = 0;
@@ -147,7 +147,10 @@ export interface SpaceParts {
   at(part: number): DesignRange;
 }
 
-/** Parts at most, about, and designs of one at least: what looking at one costs is spread over some milliseconds. */
+/**
+ * The approximate largest number of parts, and the fewest designs of one. Looking at a part has a cost, which some
+ * milliseconds of work must outweigh.
+ */
 const MAX_PARTS = 16_384;
 const MIN_PART_DESIGNS = 2048;
 const MAX_UNIT = 65_536;

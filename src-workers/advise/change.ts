@@ -19,7 +19,7 @@ export interface InputChange {
   readonly value: number;
 }
 
-/** Whether a change makes other lengths: whatever else changes, laws are kept under what they depend on. */
+/** Whether a change alters the lengths. Laws are kept by what they depend on, so other changes need no new ones. */
 export function changesLengths({ input }: InputChange): boolean {
   return kernelInput(input) === null;
 }
@@ -41,7 +41,8 @@ export function changedPlan(plan: SweepPlan, { input, value }: InputChange): Swe
     default: {
       const { field, implementation } = kernelInput(input)!;
       const number = field as KernelNumber;
-      // A kernel that leaves a phase out is not one whose phase takes nothing: the value that it has changes nothing.
+      // A kernel without a phase differs from one whose phase takes no time, so the value of a missing phase stays as
+      // it is.
       const changedKernel = (kernel: KernelProfile): KernelProfile =>
         kernelValue(kernel, number) === value ? kernel : withKernelValue(kernel, number, value);
       const changed = implementation === null ? { ...plan, id, kernel: changedKernel(plan.kernel) } : { ...plan, id };

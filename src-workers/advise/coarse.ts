@@ -29,7 +29,7 @@ export function coarseAxes(axes: SpaceAxes): {
 
 /**
  * A subset of the designs of one device: all values of every axis, but only a few block sizes and launches, which stand
- * for the others. They are in the order in which neighbours share most.
+ * for the others. Their order puts designs that share most next to each other.
  */
 export function coarseDesigns(axes: SpaceAxes): Uint32Array {
   const counts = axisCounts(axes);

@@ -18,7 +18,7 @@ export interface BestMaps {
   }[];
 }
 
-/** The fastest design of each cell that some designs fall into. If none of them is valid, one of them with time NaN. */
+/** The fastest design of each cell that has designs. If none of them is valid, one of them with time NaN. */
 export interface CellBests {
   readonly designs: Uint32Array;
   readonly timeMs: Float64Array;
@@ -40,7 +40,9 @@ export function mapShape(counts: readonly number[]): {
 /** The row or column of a value. */
 const lineOf = (position: number, lines: number, count: number): number => Math.floor((position * lines) / count);
 
-/** Gives the cell of each design of one device: all maps one after another, each row-major. */
+/**
+ * Returns the function that gives the cell of a design of one device. All maps come one after another, each row-major.
+ */
 export function cellsOf(counts: readonly number[]): (design: number) => number {
   const { maps, rows, columns } = mapShape(counts);
   const [launches, blocks] = [counts[AXIS.launch], counts[AXIS.blockThreads]];
@@ -123,7 +125,7 @@ export function bestMaps(
   return { rows, columns, maps: times.map((timeMs, map) => ({ timeMs, ...best[map] })) };
 }
 
-/** For each of `count` lines, the nearest of the chosen ones. */
+/** The nearest of the chosen lines for each of `count` lines. */
 function nearest(chosen: readonly number[], count: number): readonly number[] {
   return Array.from({ length: count }, (_, line) =>
     chosen.reduce((one, other) => (Math.abs(other - line) < Math.abs(one - line) ? other : one)),

@@ -15,7 +15,7 @@ const MAX_GROUPS = 64;
 const BLOCKS = 6;
 const LAUNCHES = 5;
 
-/** The group of a design: all that decides how it works but the block size, the launch and the register cap. */
+/** The group of a design: every axis but the block size, the launch and the register cap. */
 export function groupOf({ counts }: { readonly counts: readonly number[] }): (design: number) => number {
   const perGroup = counts.slice(AXIS.launch).reduce((product, count) => product * count, 1);
   return (design) => Math.floor(design / perGroup);

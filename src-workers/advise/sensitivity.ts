@@ -18,7 +18,7 @@ export interface InputTrial {
   readonly recommendedMs: readonly number[];
   /** The design that the rule picks there. */
   readonly picked: readonly number[];
-  /** Where the recommended design holds; null at an end beyond what was tried. */
+  /** The range in which the recommended design holds; null at an end beyond the values that were tried. */
   readonly holds: readonly [number | null, number | null];
   /** What is picked just below that interval, and the most that choosing it saves, over the recommended time. */
   readonly below: TakenOver | null;
@@ -34,7 +34,7 @@ export interface TakenOver {
 
 export interface TrialOptions {
   readonly input: InputChange['input'];
-  /** Ascending; one of them is `value`, the present one. */
+  /** Ascending values; `value`, the present one, is one of them. */
   readonly values: readonly number[];
   readonly value: number;
   readonly whole: boolean;

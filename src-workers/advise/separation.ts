@@ -41,7 +41,7 @@ export function withErrors(
   );
 }
 
-/** Two designs can be told apart where one is faster in at least this share of the samples. */
+/** Two designs can be told apart if one is faster in at least this share of the samples. */
 export const TOLD_APART = 0.9;
 
 /** Places of the designs that cannot be told apart from the chosen one, which comes first. */

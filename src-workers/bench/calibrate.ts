@@ -406,7 +406,10 @@ function fitProblem(
   });
 }
 
-/** Where the fit starts, by τ/c over the plan's, and p: on either side of the knee, and with a soft one. */
+/**
+ * The points where the fit starts: τ/c relative to the plan's, and p. They lie on either side of the knee, and one has
+ * a soft knee.
+ */
 const STARTS = [
   { ratio: 1, knee: null },
   { ratio: 8, knee: null },

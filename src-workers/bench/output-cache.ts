@@ -77,7 +77,7 @@ async function isFile(path: string): Promise<boolean> {
 const ENTRY = 'entry.json';
 const DRAFT = 'draft-';
 
-/** Programs of many plans and several compilers: those of one plan are a few megabytes. */
+/** Enough for the programs of many plans and several compilers; those of one plan take a few megabytes. */
 const MAX_CACHE_BYTES = 256 * 2 ** 20;
 /** Far above any time limit of a compilation: the process that wrote a draft this old was killed. */
 const STALE_DRAFT_MS = 24 * 3600 * 1000;
@@ -90,8 +90,8 @@ async function markUsed(folder: string): Promise<void> {
 }
 
 /**
- * Takes away the entries that were used longest ago until the others are within `maxBytes`, and what killed processes
- * left. What cannot be taken away stays: a cache that is too large is no reason not to measure.
+ * Removes the entries that were used longest ago until the rest fits in `maxBytes`, and the remains of killed
+ * processes. Entries that cannot be removed stay, because a cache that is too large is no reason not to measure.
  * @param kept keys of entries that stay and do not count
  */
 export async function pruneCache(

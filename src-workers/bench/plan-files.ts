@@ -14,10 +14,7 @@ export const LENGTHS_FILE = 'lengths.u32';
 
 type StoredPlan = PlanLine['plan'];
 
-/**
- * A plan as it is kept, which is how a result file begins: with a digest in place of the lengths, which are drawn
- * again.
- */
+/** The form of a plan at the start of a result file: a digest replaces the lengths, which can be drawn again. */
 export function keptPlan(plan: BenchPlan, lengthsDigest: string | null, source: PlanSource | null): PlanLine {
   const { workload, ...rest } = plan;
   if (!workload) return { type: 'plan', plan: { ...rest, workload: null }, lengthsDigest, source };
@@ -33,7 +30,10 @@ export async function writePlanFolder(folder: string, plan: BenchPlan): Promise<
   await writeFile(join(folder, PLAN_FILE), JSON.stringify(keptPlan(plan, null, null).plan));
 }
 
-/** Reads what `writePlanFolder` wrote. Fails with `not-found` or `bad-input`: a folder that something else wrote. */
+/**
+ * Reads what `writePlanFolder` wrote. Fails with `not-found`, or with `bad-input` on a folder that something else
+ * wrote.
+ */
 export async function readPlanFolder(folder: string): Promise<Result<BenchPlan>> {
   const file = join(folder, PLAN_FILE);
   let stored: StoredPlan;

@@ -109,7 +109,7 @@ export function nextProbeUnits(rounds: readonly ProbeTimes[], allUnits: number, 
   return wanted > allUnits / 2 ? allUnits : wanted;
 }
 
-/** Times on other units: linear through the last two rounds, in proportion where there is one. */
+/** Times on another number of units: linear through the last two rounds, or in proportion if there is one round. */
 function timesAt(rounds: readonly ProbeTimes[], units: number): ProbeTimes {
   const last = rounds.at(-1)!;
   const before = rounds.at(-2);
@@ -145,7 +145,7 @@ export interface AskedMeasurement {
 export interface FittingMeasurement {
   readonly units: number;
   readonly repeats: number;
-  /** What this takes, and what all that was asked for would take, ms. */
+  /** The time of this request, and of everything that was asked for, ms. */
   readonly estimateMs: number;
   readonly fullMs: number;
 }

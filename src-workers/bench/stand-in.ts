@@ -11,9 +11,9 @@ import type { SweepPlan } from '../predict/plan.ts';
 import { SECTOR_WORDS } from './unit-loop.ts';
 
 /**
- * The loop that stands in for a kernel: the profile that it should have, the instructions of its parts, and the kernel
- * whose prediction it gets, which is what it executes. What a pass needs besides its steps is counted in the machine
- * code of compute capabilities 8.0 to 12.0 (test/integration/stand-in-nvcc.slow.test.ts).
+ * The loop that stands in for a kernel: its profile, the instructions of its parts, and the kernel that it executes,
+ * whose prediction it gets. The instructions of a pass besides its steps are counted in the machine code of compute
+ * capabilities 8.0 to 12.0 (test/integration/stand-in-nvcc.slow.test.ts).
  */
 
 type StandInBackend = 'cuda' | 'webgpu';
@@ -25,7 +25,7 @@ const TABLE_WORDS = 2 ** 25;
 const OWN_REGISTERS = 16;
 const MAX_THREADS_PER_UNIT = 32;
 
-/** What a pass consists of. Loads: in every pass, and in how many of 2³² passes there is one more. */
+/** The contents of a pass. For loads, the number in every pass, and in how many of 2³² passes there is one more. */
 export interface UnitLoopShape {
   readonly floats: number;
   readonly integers: number;
@@ -83,7 +83,7 @@ function inPasses(mean: number): { readonly each: number; readonly rate: number 
   return { each, rate: Math.round(Math.max(0, mean - each) * 2 ** 22) * 2 ** 10 };
 }
 
-/** Exchanges of a pass: half of what cooperation costs, one in each step at most. None if units are dealt. */
+/** Exchanges of a pass: half the cost of cooperation, at most one in each step. None if units are dealt. */
 function exchangesOf({ sharing, instructionsPerIteration, cooperationCost }: UnitLoopProfile, u: number): number {
   if (sharing === 'deal') return 0;
   const steps = Math.log2(u);
@@ -203,10 +203,10 @@ export function unitLoopProfile(kernel: KernelProfile, backend: StandInBackend):
 /** Instructions of a step, a dependent load and the turn in version 1, whose measurements are kept. */
 const FIRST = { step: 6, load: 6, turn: 5 } as const;
 
-/** What versions 1 and 2 were taken to add to a unit, and to a pass of one loop over all units. */
+/** The instructions that versions 1 and 2 were assumed to add to a unit, and to a pass of one loop over all units. */
 const OLD = { unit: 24, flattened: 8 } as const;
 
-/** What a stand-in does not have of its kernel. Registers, and so resident blocks, are kept by limiting launches. */
+/** The properties that a stand-in lacks. Registers, and so resident blocks, are imitated by limiting launches. */
 const NOT_OWN = {
   accesses: undefined,
   prologue: undefined,

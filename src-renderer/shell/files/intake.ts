@@ -108,5 +108,5 @@ export function chooseFile(app: App, accept = LENGTH_FILES): void {
   input.click();
 }
 
-/** Lets the person choose what a kernel was compiled from or to. */
+/** Lets the person choose the source or the output of a kernel's compiler. */
 export const chooseKernelFile = (app: App): void => chooseFile(app, KERNEL_FILES);

@@ -96,7 +96,7 @@ export function columnText({ kind, distinct, min, max }: TableColumn): string {
   }
 }
 
-/** What a choice gives: `20,000 units, 229 distinct lengths`; or what is wrong with it and what to do. */
+/** What a choice gives: `20,000 units, 229 distinct lengths`, or what is wrong with it and what to do. */
 export type TableReading =
   | { readonly ok: true; readonly text: string; readonly units: number | null }
   | { readonly ok: false; readonly problem: string };

@@ -7,7 +7,7 @@ import { CONTENTION_MODELS, contentionMs, staircaseMs, type ContentionModel } fr
 import { median, medianInterval } from '../../numeric/statistics.ts';
 import { caseShares } from './shares.ts';
 
-/** What measured contention shows: bandwidth by active cores, and every model against measured unbalanced work. */
+/** Measured contention: bandwidth by active cores, and every model against measured unbalanced work. */
 
 /** A measured case; cases of other benchmarks, and cases without a time, are left out of every analysis. */
 export type MeasuredContentionCase = Pick<CaseResult, 'case' | 'timesMs' | 'values'>;
@@ -83,7 +83,7 @@ export function contentionFromStream(cases: readonly MeasuredContentionCase[]): 
     ...calibrated.value,
     cores: measured.map(({ cores }) => cores),
     bandwidth: measured.map(({ bandwidth }) => bandwidth),
-    // A core alone is one core: where ρ is β itself, the ends of one interval say nothing of a ratio.
+    // One active core is one core. If ρ is β itself, the ends of one interval say nothing about a ratio.
     saturatingCoresRange: full === single ? [1, 1] : range,
   });
 }
@@ -142,7 +142,9 @@ export interface ContentionAnalysis {
   readonly fullGbS: number;
   readonly kneeCores: number;
   readonly workloads: readonly ComparedContention[];
-  /** Cases whose threads had to wait for a core: their times are those of a busy machine, not of its memory. */
+  /**
+   * Warns of cases whose threads had to wait for a core: their times are those of a busy machine, not of its memory.
+   */
   readonly warnings: readonly string[];
 }
 

@@ -7,11 +7,11 @@ export const ASSUMED_CACHE_BYTES = 64 * 2 ** 20;
 const CACHES = 4;
 /** With fewer bytes, starting the threads takes a noticeable share of the time. */
 const MIN_BYTES = 256 * 2 ** 20;
-/** The part of the memory, and of what is free of it, that is used: some is left for everything else. */
+/** The share of the memory, and of its free part, that is used. Everything else needs the rest. */
 const MEMORY_FRACTION = 0.9;
 const FREE_FRACTION = 0.5;
 
-/** Bytes that one pass of a case should move: beyond every cache where the memory allows. */
+/** Bytes that one pass of a case should move: more than every cache holds, if the memory allows. */
 export function standardBytes(lastLevelCacheBytes: number, freeMemoryBytes: number): number {
   const wanted = Math.max(CACHES * lastLevelCacheBytes, MIN_BYTES);
   return Math.floor(Math.min(wanted, MEMORY_FRACTION * MAX_MEMORY_BYTES, FREE_FRACTION * freeMemoryBytes));

@@ -16,7 +16,7 @@ import {
   type Bytes,
 } from './assembler.ts';
 
-/** Bytes that one pass of an unrolled loop moves of each array: four vectors. */
+/** Bytes of each array that one pass of an unrolled loop moves: four vectors. */
 export const UNROLLED_BYTES = 64;
 const VECTORS = [0, 16, 32, 48];
 
@@ -55,8 +55,9 @@ function triad(): AssembledFunction {
 }
 
 /**
- * One row of a packed matrix times a vector: Σ row[j]·x[j] over `bytes` of each, a multiple of 8. Four sums of two
- * lanes, so that additions do not wait for one another; the order of additions is not that of a plain loop.
+ * Multiplies one row of a packed matrix by a vector: Σ row[j]·x[j] over `bytes` of each, a multiple of 8. It has four
+ * sums of two lanes, so that additions do not wait for one another; they are therefore not in the order of a plain
+ * loop.
  */
 function dot(): AssembledFunction {
   const [row, x, bytes, bulk] = [0, 1, 2, 3].map(local);

@@ -31,7 +31,7 @@ export async function measureCpu(
   take({ type: 'done', elapsedMs: performance.now() - started });
 }
 
-/** What the designs of a plan move; all of them share it, since some differ in nothing else than the cores. */
+/** The loads of the designs of a plan. All designs share them, since some differ only in their cores. */
 function plannedLoads({ workload }: BenchPlan): Result<CpuLoads> {
   if (!workload) return fail('bad-input', 'the plan has a unit loop and no workload');
   const { lengths, traffic } = workload;
@@ -151,7 +151,7 @@ async function measureCase(
     values: {
       cores: threads,
       loadBytes,
-      /** The work of the case that one launch does: times, ends and loads are those of one. */
+      /** Copies of the case that one launch runs; times, ends and loads are those of one copy. */
       copies,
       /** Bandwidth of every launch that counts, GB/s (10⁹ bytes). */
       bandwidthGbS: times.map((timeNs) => bytes / timeNs),

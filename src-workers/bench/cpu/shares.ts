@@ -146,7 +146,7 @@ function placedTriad(elements: readonly number[], passes: number): Result<CaseSh
   });
 }
 
-/** Where row i of the packed lower triangle starts, in elements: row i has i + 1 of them. */
+/** Index of the first element of row i of the packed lower triangle; row i has i + 1 elements. */
 export function packedStart(row: number): number {
   return (row * (row + 1)) / 2;
 }

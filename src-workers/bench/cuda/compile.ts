@@ -20,8 +20,8 @@ export interface CudaCompilation {
   /** Objects of the plan; `[DEVICES_OBJECT]` for a program that only lists devices. */
   readonly objects: readonly CudaObject[];
   /**
-   * Such as `sm_90`, one or several; `compute_90` is for the driver to assemble, `native` for the GPUs of this machine.
-   * With HIP such as `gfx90a`. Empty: what the compiler takes if nothing is said.
+   * Architectures such as `sm_90`, one or several; `compute_90` is left to the driver to assemble, and `native` means
+   * the GPUs of this machine. With HIP, names such as `gfx90a`. Empty for the compiler's default.
    */
   readonly architectures: readonly string[];
   /** Kept between runs, for this user alone; made where it does not exist. */
@@ -167,7 +167,7 @@ function compiled(
   cwd: string,
 ): Promise<Result<CacheEntry>> {
   return cachedOutput(cacheFolder, file, parts, `${hip ? 'hipcc' : 'nvcc'} refused`, (path) =>
-    // Without this, hipcc would use an nvcc where there is one.
+    // Without this, hipcc would use an nvcc if there is one.
     runTool(nvcc, [...args, '-o', path], { cwd, timeLimitMs, signal, ...(hip && { env: { HIP_PLATFORM: 'amd' } }) }),
   );
 }

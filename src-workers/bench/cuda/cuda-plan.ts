@@ -31,7 +31,7 @@ export interface CudaObject {
 
 /** A plan in the form that the CUDA program reads, and what that program is made of. */
 export interface CudaPlan {
-  /** `plan.txt`, which names the others; all for one folder. */
+  /** The plan's files for one folder: `plan.txt`, which names the others, and these. */
   readonly files: readonly PlacedFile[];
   readonly objects: readonly CudaObject[];
 }
@@ -62,7 +62,7 @@ export function planArguments(device: number): readonly string[] {
 }
 
 /**
- * Exit code of the program where a launch hung (`EXIT_HUNG` of `sources/host.cuh`): started again it measures the other
+ * Exit code of the program if a launch hung (`EXIT_HUNG` of `sources/host.cuh`); another start measures the other
  * cases.
  */
 export const EXIT_HUNG = 75;
@@ -294,7 +294,7 @@ export function unitLoopDefinitions(profile: UnitLoopProfile, u: number): readon
   return Object.entries(macros).map(([name, value]) => `-DLOCKSTEP_${name}=${value}`);
 }
 
-/** How slots come by their units, and the units of one fetch. */
+/** How slots get their units, and the units of one fetch. */
 function dispatchOf(balancing: WholeUnitBalancing, loop: LoopForm): Settings {
   if (balancing.kind !== 'dynamic-fetch') return { dispatch: loop };
   const { fetch = 1 } = balancing;

@@ -9,7 +9,9 @@ import { firstError } from './ptxas.ts';
 
 /** CUDA sources as programs for the CPU: results and traces on a machine without a GPU, and no times. */
 
-/** Printed on standard error at the first launch: users of an emulated program must see that it has no times. */
+/**
+ * Printed on standard error at the first launch, because users of an emulated program must see that it has no times.
+ */
 export const EMULATION_NOTE = 'CPU emulation of CUDA: results and traces are right, times mean nothing';
 
 export interface EmulatedProgram {
@@ -24,7 +26,7 @@ export interface EmulatedProgram {
   readonly timeLimitMs: number;
 }
 
-/** Whether this machine can emulate; fails with what it lacks. */
+/** Checks whether this machine can emulate; fails with what it lacks. */
 export async function findEmulator(): Promise<Result<string>> {
   if (process.platform !== 'linux')
     return fail('unsupported', 'The emulation of CUDA needs Linux. Use it in a container or in WSL.');

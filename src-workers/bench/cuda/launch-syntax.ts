@@ -90,7 +90,7 @@ export function rewriteLaunches(preprocessed: string): Result<string> {
       const element = `${/\bvolatile\b/.test(before) ? 'volatile ' : ''}${type.replaceAll(ATTRIBUTE, '').trim()}`;
       return `static ${element}* const ${name} = (${element}*)cuda_shim::dynamicShared;`;
     });
-  // From the last launch on, so that what is found before it stays where it is.
+  // Works from the last launch to the first, so that the positions of earlier ones stay valid.
   for (;;) {
     const masked = ownCode(text);
     const at = Math.max(...[...masked.matchAll(LAUNCH)].map(({ index }) => index), -1);

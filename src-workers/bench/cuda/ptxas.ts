@@ -46,8 +46,8 @@ export function parsePtxas(text: string): KernelUsage[] {
 }
 
 /**
- * Reads what `hipcc -Rpass-analysis=kernel-resource-usage` says about kernels; anything else in the text is passed
- * over. Remarks name no architecture. Spilled registers have 4 bytes each, once stored and once loaded.
+ * Reads the resources of kernels from the remarks of `hipcc -Rpass-analysis=kernel-resource-usage`; other text is
+ * skipped. Remarks name no architecture. Spilled registers have 4 bytes each, stored once and loaded once.
  */
 export function parseResourceRemarks(text: string): KernelUsage[] {
   const kernels = text.split(/remark: +Function Name: /).slice(1);
@@ -67,8 +67,8 @@ export function parseResourceRemarks(text: string): KernelUsage[] {
 }
 
 /**
- * The line that says what a compiler, assembler or linker stumbled over: the first error, or the last thing it said.
- * Where nvcc does not know the architecture, also which toolkit does.
+ * The line with the error of a compiler, assembler or linker: its first error, or else its last line. If nvcc does not
+ * know the architecture, also the toolkit that does.
  */
 export function firstError(text: string): string {
   const lines = text

@@ -18,7 +18,7 @@ export interface Toolkit {
   readonly known: readonly number[];
 }
 
-/** What to compile with, and for. */
+/** The compiler to use, and the architectures to compile for. */
 export interface ToolkitChoice {
   readonly nvcc: string;
   /**
@@ -90,7 +90,7 @@ async function findCompilers(environment: Environment): Promise<Result<readonly 
       );
 }
 
-/** What an nvcc compiles for, as it says, or as its release is known to. */
+/** The architectures that an nvcc compiles for, from its own list or by its release. */
 async function toolkitOf(nvcc: string): Promise<Toolkit> {
   const listed = await runTool(nvcc, ['--list-gpu-code'], ASK);
   if (listed.ok && listed.value.code === 0) return { nvcc, known: knownCapabilities(listed.value.stdout) };

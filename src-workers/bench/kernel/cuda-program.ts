@@ -41,7 +41,9 @@ export interface KernelProgram {
   readonly build: Build;
 }
 
-/** Launches of one start of the program, as a part of all: a start takes a while, and designs are to alternate. */
+/**
+ * Starts of the program over which a design's launches are spread. A start takes a while, but designs should alternate.
+ */
 const STARTS = 3;
 
 /** What differs between the launches of a mixed design. */
@@ -257,7 +259,7 @@ async function compilerFor(
     const width = devices.value[device ?? 0]?.threadGroupWidth ?? HIP_GROUP_WIDTH;
     const targets = hipArchitectures(devices.value).map((name) => `--offload-arch=${name}`);
     const words = [hipcc.value, '-x', 'hip', '-std=c++17', '-O3', `-DLOCKSTEP_GROUP_WIDTH=${width}`, ...targets];
-    // Without this, hipcc would use an nvcc where there is one.
+    // Without this, hipcc would use an nvcc if there is one.
     return ok({ words, env: { HIP_PLATFORM: 'amd' } });
   }
   if (platform === 'emulation') {

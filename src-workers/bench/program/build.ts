@@ -10,8 +10,8 @@ import { findProgram, pathFolders, runTool, type ToolRun } from '../tool.ts';
 import { splitCommand, substituted, type valuesOf } from './command-line.ts';
 
 /**
- * Builds the program of each design: once for all designs whose build line is the same, and not at all where it is in
- * the cache.
+ * Builds the program of each design. Designs with the same build line share a build, which is skipped if its output is
+ * in the cache.
  */
 
 export type Build = (values: ReturnType<typeof valuesOf>, design: Design) => Promise<Result<string>>;
@@ -72,9 +72,8 @@ const MAX_FILES = 5000;
 const PASSED_BY = /^(\..*|node_modules|__pycache__)$/;
 
 /**
- * What the output of a build depends on, as far as its line says: its program, the contents of the files that it names,
- * and name, size and time of every file in its folder and in the folders that it names (`-Iinclude`). Null if those
- * are too many.
+ * The inputs of a build as far as its line shows them: its program, the contents of the files that it names, and name,
+ * size and time of every file in its folder and in the folders that it names (`-Iinclude`). Null if there are too many.
  */
 async function inputsOf(words: readonly string[], folder: string): Promise<readonly string[] | null> {
   const [tool, ...others] = words;

@@ -17,10 +17,10 @@ import { splitCommand, substituted, valuesOf, type UnitTexts } from './command-l
 import { exitText, readOutput, type ProgramOutput } from './output.ts';
 
 /**
- * Measures designs by a program of the person's own. Every design is launched once, in random order; their digests say
- * which result is right. The other launches are drawn at random from `ALTERNATING` designs, the next design taking the
- * place of one that has all of its launches: what changes on the machine meanwhile changes all of them alike, and
- * designs are complete one after another.
+ * Measures designs with a program of the person's own. Every design is launched once, in random order, and the digests
+ * of these launches decide which result is right. The other launches are drawn at random from `ALTERNATING` designs;
+ * when one has all its launches, the next design takes its place. So changes on the machine affect all of them alike,
+ * and designs are completed one after another.
  */
 
 interface Measured {
@@ -118,7 +118,7 @@ interface Recorder {
   /** The name of the device that measures: what the first launch says that ended well. */
   device(output: Pick<ProgramOutput, 'device' | 'multiprocessors'>): string;
   failed(design: Measured, message: string): null;
-  /** What a launch found. Whether it was the last of its design. */
+  /** Records the result of a launch. Returns whether it was the last of its design. */
   report(design: Measured, output: ProgramOutput, reference: Reference): boolean;
 }
 
