@@ -266,7 +266,7 @@ describe('a run of several implementations', () => {
     ];
     expect(implementationChoice(close)).toEqual([
       'Fastest: x on A; y on B.',
-      'x and y are too close to choose by predicted time: they differ by 2.0 % on A and 10.0 % on B.',
+      'Too close to the fastest to choose by predicted time: y on A; x on B.',
     ]);
     const clear = ['A', 'B', 'C'].map((name) => on(name, row('x', 1, true), row('y', 2, false)));
     expect(implementationChoice(clear)).toEqual(['Fastest: x on all 3 devices.']);

@@ -90,21 +90,16 @@ export function implementationChoice(devices: readonly DeviceBest[]): readonly s
     const [first, ...others] = byImplementation;
     if (!first) continue;
     add(fastest, first.design.implementation!, device.name);
-    const tied = others.filter((other) => other.tied);
-    if (tied.length === 0) continue;
-    const names = listed.format([first, ...tied].map(({ design }) => design.implementation!).sort());
-    add(close, names, `${(100 * (tied.at(-1)!.timeMs / first.timeMs - 1)).toFixed(1)} % on ${device.name}`);
+    for (const { design } of others.filter((other) => other.tied)) add(close, design.implementation!, device.name);
   }
   const all = [...fastest.values()].flat().length;
-  const only = fastest.size === 1 && all > 1;
-  const won = [...fastest].map(([name, on]) => `${name} on ${only ? `all ${all} devices` : listed.format(on)}`);
-  if (won.length === 0) return [];
-  return [
-    `Fastest: ${won.join('; ')}.`,
-    ...[...close].map(
-      ([names, by]) => `${names} are too close to choose by predicted time: they differ by ${listed.format(by)}.`,
-    ),
-  ];
+  if (all === 0) return [];
+  const where = (found: ReadonlyMap<string, readonly string[]>): string =>
+    [...found]
+      .map(([name, on]) => `${name} on ${on.length === all && all > 1 ? `all ${all} devices` : listed.format(on)}`)
+      .join('; ');
+  const fast = `Fastest: ${where(fastest)}.`;
+  return close.size === 0 ? [fast] : [fast, `Too close to the fastest to choose by predicted time: ${where(close)}.`];
 }
 
 /** Devices whose simulation contradicts the prediction that they are compared by, in sentences. */

@@ -2,6 +2,7 @@ import type { TuningStep } from '../../../src-main/contract/measuring.ts';
 import type { ProcedureInput } from '../../../src-main/contract/procedures.ts';
 import { DESIGNS_PER_STEP, triedDesigns, tune, type TuningStop } from '../../../src-main/contract/tuning.ts';
 import { fail, ok, type Failure, type Result } from '../../../src-workers/domain/result.ts';
+import { timeText } from '../../../src-workers/domain/times.ts';
 import type { App } from '../../state/app.svelte.ts';
 import { pageSession } from './page-session.svelte.ts';
 import { PAGE_TARGET } from './setup.ts';
@@ -72,7 +73,7 @@ class Tuning {
       show: (step) => {
         this.#step = step;
         app.notices.announce(
-          `${step.measured} of ${step.considered} designs measured${step.best ? `, best ${step.best.measuredMs.toPrecision(4)} ms` : ''}`,
+          `${step.measured} of ${step.considered} designs measured${step.best ? `, best ${timeText(step.best.measuredMs)}` : ''}`,
         );
       },
     });
