@@ -14,7 +14,7 @@ import { mkdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { delimiter, join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { changedFiles, nearestTests } from './changed.mjs';
-import { findTool, forgetTools, TOOLS } from './tools.mjs';
+import { findTool, forgetTools, NPM_TOOLS, TOOLS } from './tools.mjs';
 
 const root = fileURLToPath(new URL('..', import.meta.url));
 const results = join(root, 'test-results');
@@ -82,7 +82,7 @@ function failures(/** @type {string} */ output) {
 const missing = () =>
   /** @type {(keyof typeof TOOLS)[]} */ (Object.keys(TOOLS)).filter((name) => findTool(name) === null);
 
-/** Fetches what is missing: Chromium by Playwright's installer, then all by apt-get where that asks for no password. */
+/** Fetches what is missing: Chromium by Playwright's installer, packages of npm, then all by apt-get where that asks for no password. */
 async function fetchTools() {
   if (missing().includes('chromium')) {
     say('fetching Chromium: npx playwright install chromium');
@@ -93,6 +93,19 @@ async function fetchTools() {
     );
     forgetTools();
     if (missing().includes('chromium')) say(`  failed: ${lastLine(output, code)}`);
+  }
+  for (const name of missing()) {
+    const { npm } = TOOLS[name];
+    if (npm === undefined) continue;
+    say(`fetching ${npm}: npm install`);
+    const options = '--no-save --ignore-scripts --no-audit --no-fund';
+    const { code, output } = await run(
+      `npm install ${options} --prefix "${join(NPM_TOOLS, name)}" ${npm}`,
+      {},
+      FETCH_LIMIT_MS,
+    );
+    if (code !== 0) say(`  failed: ${lastLine(output, code)}`);
+    forgetTools();
   }
   const packages = [...new Set(missing().flatMap((name) => TOOLS[name].debian?.split(' ') ?? []))];
   if (packages.length === 0 || process.platform !== 'linux' || (await run('command -v apt-get')).code !== 0) return;

@@ -12,14 +12,17 @@ export type ToolName =
   | 'hipcc'
   | 'optuna'
   | 'networkx'
-  | 'opencl';
+  | 'opencl'
+  | 'speedscope';
 export interface Tool {
   readonly use: string;
   readonly get: string;
   readonly debian: string | null;
+  readonly npm?: string;
   readonly needs?: ToolName;
 }
 export const TOOLS: Readonly<Record<ToolName, Tool>>;
+export const NPM_TOOLS: string;
 export function findTool(name: ToolName): string | null;
 export function forgetTools(): void;
 export function lacks(...names: readonly ToolName[]): boolean;

@@ -4,12 +4,16 @@ import { spawnSync } from 'node:child_process';
 import { existsSync } from 'node:fs';
 import { createRequire } from 'node:module';
 import { delimiter, dirname, join } from 'node:path';
+import { fileURLToPath } from 'node:url';
 import { CHROMIUM_NAMES } from '../src-main/services/app/chromium.mjs';
 
 /**
  * @typedef {'chromium' | 'swiftshader' | 'g++' | 'shellcheck' | 'sqlite3' | 'redis-server' | 'openssl' | 'python3' |
- *   'kokkos' | 'nvcc' | 'hipcc' | 'optuna' | 'networkx' | 'opencl'} ToolName
+ *   'kokkos' | 'nvcc' | 'hipcc' | 'optuna' | 'networkx' | 'opencl' | 'speedscope'} ToolName
  */
+
+/** Folders of tools that npm has. */
+export const NPM_TOOLS = fileURLToPath(new URL('../node_modules/.cache/tools', import.meta.url));
 
 /** @param {readonly string[]} names */
 function inPath(names) {
@@ -50,10 +54,10 @@ function swiftShader() {
 }
 
 /**
- * `debian`: the packages that have it, separated by spaces, which npm test installs where it may. `needs`: a tool
- * without which it does nothing.
- * @type {Readonly<Record<ToolName, { use: string, get: string, debian: string | null, needs?: ToolName, find: () =>
- *   string | null }>>}
+ * `debian`: the packages that have it, separated by spaces, which npm test installs where it may. `npm`: the package
+ * that has it, which goes into a folder of its name in `NPM_TOOLS`. `needs`: a tool without which it does nothing.
+ * @type {Readonly<Record<ToolName, { use: string, get: string, debian: string | null, npm?: string, needs?: ToolName,
+ *   find: () => string | null }>>}
  */
 export const TOOLS = {
   chromium: {
@@ -143,6 +147,16 @@ export const TOOLS = {
       const python = pythonWith('pyopencl');
       const code = 'import pyopencl; pyopencl.get_platforms()';
       return python !== null && spawnSync(python, ['-c', code]).status === 0 ? python : null;
+    },
+  },
+  speedscope: {
+    use: 'a launch trace in the real speedscope',
+    get: 'npm test fetches it from npm',
+    debian: null,
+    npm: 'speedscope@1.25.0',
+    find: () => {
+      const folder = join(NPM_TOOLS, 'speedscope/node_modules/speedscope/dist/release');
+      return existsSync(join(folder, 'index.html')) ? folder : null;
     },
   },
 };
