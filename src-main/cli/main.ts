@@ -545,7 +545,7 @@ JSON object a line, and may print other lines:
   {"timeNs": 1234}                      one launch; at least one in every run, several count as several launches
   {"digest": "1f3a"}                    of its result: designs whose digest is not that of most designs are wrong
   {"correct": true, "maxError": 1e-6}   its own judgement of its result
-  {"device": "NVIDIA H100 PCIe", "multiprocessors": 114}
+  {"device": "NVIDIA H100 PCIe", "multiprocessors": 114, "driver": "580.65"}
                                         where it ran: the ranking shows the times in the rows of that device
 In both commands these names stand for values of the design ({{name}} is the text {name}):
 ${placeholderLines()}
@@ -553,10 +553,11 @@ Builds are kept, and made again where a file changes that the command names, or 
 The launches of several designs alternate in random order. A run that ends with an error, prints no time, or takes a design beyond
 --case-limit fails that design alone.
 
-Your own kernel, in CUDA, HIP or WGSL, without a program (example and format: db/examples/kernels):
+Your own kernel, in CUDA, HIP, OpenCL or WGSL, without a program (example and format: db/examples/kernels):
   lockstep bench 1 --kernel spmv.kernel.json --target webgpu
 The manifest names sources, arguments, the right result, and the designs that each function implements. A sweep with other designs is refused.
---target emulation checks its results on this CPU (Linux, g++) and measures no times; see lockstep emulate --help for what it lacks.`;
+--target emulation checks its results on this CPU (Linux, g++) and measures no times; see lockstep emulate --help for what it lacks.
+--target opencl:0 measures it on any OpenCL device, through Python with PyOpenCL.`;
 
 function addBench(program: Command, { terminal, withEngine, withRuns }: CommandLine): void {
   byAgents(
@@ -564,7 +565,7 @@ function addBench(program: Command, { terminal, withEngine, withRuns }: CommandL
   )
     .option(
       '--target <target>',
-      'where: cuda:0, hip:0, webgpu or cpu; emulation for --kernel (bench --list says what is there)',
+      'where: cuda:0, hip:0, webgpu or cpu; opencl:0 and emulation for --kernel (bench --list says what is there)',
     )
     .option('--exec <command>', 'measure with your own program instead: runs it for every launch (see below)')
     .option('--build <command>', 'builds that program first, once for all designs of which the command is the same')

@@ -17,7 +17,7 @@ import { validate } from './parse.ts';
 import { list, MAX_AXIS_VALUES, nonNegative, text } from './study.ts';
 
 /**
- * The manifest of a kernel, version 1: its sources, what they are given, and which designs they implement. The JSON
+ * The manifest of a kernel, version 1: its sources, their arguments, and the designs that they implement. The JSON
  * Schema in db/kernel.schema.json is generated from this table (npm run schema).
  */
 const MAX_ARGUMENTS = 32;
@@ -55,11 +55,11 @@ const entryName = v.pipe(
 );
 const LOCAL = 'must be the path of a file on this machine, best beside the manifest';
 const path = v.pipe(text(4096), v.regex(LOCAL_PATH, LOCAL));
-const SOURCE = 'must be the path of a .cu, a .hip or a .wgsl file';
+const SOURCE = 'must be the path of a .cu, a .hip, a .cl or a .wgsl file';
 const source = v.pipe(
   v.string(SOURCE),
   v.maxLength(4096, SOURCE),
-  v.regex(/\.(cu|hip|wgsl)$/, SOURCE),
+  v.regex(/\.(cu|hip|cl|wgsl)$/, SOURCE),
   v.regex(LOCAL_PATH, LOCAL),
 );
 const POWER = 'must be a power of two';
@@ -159,20 +159,20 @@ const argumentSchema = v.pipe(
 
 const entrySchema = v.strictObject(
   {
-    entry: v.pipe(entryName, v.description('The function: __global__ in CUDA, @compute in WGSL')),
+    entry: v.pipe(entryName, v.description('The function: __global__ in CUDA, __kernel in OpenCL, @compute in WGSL')),
     implementation: v.optional(
       v.pipe(text(200), v.description('The implementation of the study that it is; all where left out')),
     ),
     constants: v.optional(
       v.pipe(
         v.record(identifier, manifestNumber, 'must be an object of numbers by name'),
-        v.description(`#defines of CUDA and HIP, override constants of WGSL, by name. ${NUMBER_FORM}`),
+        v.description(`#defines of CUDA, HIP and OpenCL, override constants of WGSL, by name. ${NUMBER_FORM}`),
       ),
       {},
     ),
     sharedBytes: v.optional(
       described(
-        'Bytes of dynamic shared memory of a block (extern __shared__), in CUDA and HIP; WGSL sizes its arrays by override constants',
+        'Bytes of dynamic shared memory of a block (extern __shared__), in CUDA and HIP; of the last parameter, a __local pointer, in OpenCL; WGSL sizes its arrays by override constants',
       ),
     ),
     axes: v.optional(
@@ -227,15 +227,15 @@ export const kernelManifestSchema = v.pipe(
       '',
     ),
     sources: v.pipe(
-      list(source, 3, 'sources'),
+      list(source, 4, 'sources'),
       v.description(
-        'The kernel in CUDA (.cu), HIP (.hip; else the .cu is compiled), WGSL (.wgsl), or several: paths beside the manifest',
+        'The kernel in CUDA (.cu), HIP (.hip; else the .cu is compiled), OpenCL (.cl), WGSL (.wgsl), or several: paths beside the manifest',
       ),
     ),
     arguments: v.pipe(
       list(argumentSchema, MAX_ARGUMENTS, 'arguments'),
       v.description(
-        `What every entry is given: the parameters of the CUDA function in their order; in WGSL @group(0) @binding(0), 1, …: inputs are var<storage, read>, scalars var<uniform>, outputs var<storage, read_write>. A number may be ${NAMES_FORM}`,
+        `What every entry is given: the parameters of the CUDA or OpenCL function in their order; in WGSL @group(0) @binding(0), 1, …: inputs are var<storage, read>, scalars var<uniform>, outputs var<storage, read_write>. A number may be ${NAMES_FORM}`,
       ),
     ),
     entries: v.pipe(

@@ -1,9 +1,9 @@
 import { join, sep } from 'node:path';
 import { fileURLToPath } from 'node:url';
 
-/** Where the parts of the program lie, run from the sources (Node's type stripping) or built (out/). */
+/** The locations of the parts of the program, run from the sources (Node's type stripping) or built (out/). */
 export interface Places {
-  /** Folder of package.json and db/; for an installed desktop app the folder of its archive. */
+  /** Folder of package.json and db/. For an installed desktop app it is the folder of its archive. */
   readonly root: string;
   readonly rendererFolder: string;
   readonly preloadFile: string;
@@ -16,6 +16,7 @@ export interface Places {
     readonly webgpuChildFile: string;
     readonly ownChildFile: string;
     readonly cudaFolder: string;
+    readonly openclHost: string;
   };
 }
 
@@ -40,6 +41,7 @@ export function programPlaces(): Places {
       webgpuChildFile: main('src-workers/bench/webgpu/child.ts', 'bench-webgpu.js'),
       ownChildFile: main('src-workers/bench/program/child.ts', 'bench-program.js'),
       cudaFolder: join(root, 'src-workers/bench/cuda/sources'),
+      openclHost: join(root, 'src-workers/bench/opencl/host.py'),
     },
   };
 }

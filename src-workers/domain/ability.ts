@@ -56,6 +56,7 @@ export function abilityOf(backend: BenchBackend, device: MeasuringDevice | null)
         bestBuckets: device === null || device.threadGroupWidth !== null,
       };
     case 'program':
-      return anything;
+      // A device is known of OpenCL alone, which cannot cap registers.
+      return { ...anything, blockThreads: stated('maxWorkGroupSize'), registerCaps: device === null };
   }
 }

@@ -155,8 +155,8 @@ export interface KernelTask {
   readonly units: number;
   /** Lanes of a thread group of the predicted device: orders by bucket depend on it. */
   readonly threadGroupWidth: number;
-  /** Number of the CUDA or HIP device; null elsewhere. */
+  /** Number of the CUDA, HIP or OpenCL device; null elsewhere. */
   readonly device: number | null;
   /** What compiles it where that is not CUDA, and it is not in WGSL. */
-  readonly platform?: 'hip' | 'emulation';
+  readonly platform?: 'hip' | 'emulation' | 'opencl';
 }

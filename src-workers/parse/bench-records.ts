@@ -193,7 +193,7 @@ const planLine = v.object({
         units: whole(1),
         threadGroupWidth: whole(1),
         device: v.nullable(whole(0)),
-        platform: v.exactOptional(v.picklist(['hip', 'emulation'])),
+        platform: v.exactOptional(v.picklist(['hip', 'emulation', 'opencl'])),
       }),
     ),
   }),

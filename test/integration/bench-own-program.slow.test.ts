@@ -18,7 +18,7 @@ import type { OpenEngine as Engine } from '../../src-main/services/engine.ts';
 import { call, ended } from '../unit/engine-calls.ts';
 import { smallStudy } from '../unit/export-runs.ts';
 import { lockstep } from '../command-line.ts';
-import { findTool, lacks } from '../tools.mjs';
+import { lacks } from '../tools.mjs';
 import { testEngine, testFolder } from '../workplace.ts';
 
 // Programs of a person's own, run for each launch of a design.
@@ -425,28 +425,6 @@ it('fits the repeats to the time by a probe', async () => {
   expect(proposal).toMatchObject({ kind: 'done', proposal: { units: UNITS, ofUnits: UNITS, repeats: 7 } });
   expect(proposal.proposal.estimateMs).toBeGreaterThan(12 * 8 * 1000);
   expect(proposal.proposal.estimateMs).toBeLessThan(3 * 12 * 8 * 1000);
-});
-
-it.skipIf(lacks('opencl'))('measures an OpenCL kernel by profiling events, and shows its build log', async () => {
-  const host = `'${findTool('opencl')}' '${join(KERNELS, 'opencl.py')}'`;
-  const launch = '{lengthsFile} --block {blockThreads} --grid {gridBlocks}';
-  const exec = `${host} '${join(KERNELS, 'divergent.cl')}' ${launch}`;
-  const { run, found } = await measured({ exec }, { count: 4, repeats: 1, warmUps: 0 });
-  expect(run).toMatchObject({ state: 'complete', valid: 4, invalid: 0 });
-  expect(found.device!.multiprocessors).toBeGreaterThan(0);
-  for (const one of found.cases) {
-    expect(one).toMatchObject({ failure: null, correct: true });
-    expect(one.measured!.minMs).toBeGreaterThan(0);
-  }
-  expect(new Set(found.cases.map(({ digest }) => digest)).size).toBe(1);
-
-  const once = { count: 1, repeats: 1, warmUps: 0 };
-  writeFileSync(join(folder, 'wrong.cl'), '__kernel void divergent(__global const uint *lengths) {\n  wrong;\n}\n');
-  const broken = await measured({ exec: `${host} wrong.cl ${launch}` }, once);
-  expect(broken.found.cases[0].failure).toMatch(/wrong\.cl does not compile, correct it: .*:2:3: .*'wrong'/);
-  const large = `${host} '${join(KERNELS, 'divergent.cl')}' {lengthsFile} --block 1000000 --grid 1`;
-  const refused = await measured({ exec: large }, once);
-  expect(refused.found.cases[0].failure).toMatch(/A block of 1000000 threads exceeds this device's limit of \d+\./);
 });
 
 it.skipIf(lacks('nvcc'))('has an example in CUDA that the compiler takes', async () => {

@@ -4,7 +4,7 @@ import { join } from 'node:path';
 import { afterAll, beforeAll, expect, it, vi } from 'vitest';
 import { main } from '../../src-main/cli/main.ts';
 import type { RankPage, RunSummary, StudyRecord } from '../../src-main/contract/api.ts';
-import type { MeasuringComparison, MeasuringDetail } from '../../src-main/contract/measuring.ts';
+import type { MeasuringComparison, MeasuringDetail, MeasuringTarget } from '../../src-main/contract/measuring.ts';
 import type { StudyFile } from '../../src-main/contract/study.ts';
 import type { OpenEngine as Engine } from '../../src-main/services/engine.ts';
 import { FailureError } from '../../src-workers/domain/result.ts';
@@ -137,8 +137,9 @@ it('refuses in one sentence what a kernel cannot do', async () => {
   expect(await refused('webgpu', { runId: other })).toMatch(/arguments\[0\]\.file: .*lp_ship04l\.mtx has 402 rows, and the study 100 units\. Set "units" of its workload to 402\.$/); // prettier-ignore
   const short = manifest('short.kernel.json', (text) => text.replace('"count": "{units}"', '"count": 100'));
   expect(await refused('webgpu', { kernel: { file: short } })).toMatch(/arguments\[5\]\.output\.reference: y\.f32 has 402 elements, and "count" is 100\.$/); // prettier-ignore
-  const cuda = manifest('cuda.kernel.json', (text) => text.replace(', "spmv.wgsl"', ''));
+  const cuda = manifest('cuda.kernel.json', (text) => text.replace(', "spmv.wgsl"', '').replace(', "spmv.cl"', ''));
   expect(await refused('webgpu', { kernel: { file: cuda } })).toMatch(/"sources" has no \.wgsl file/);
+  expect(await refused('opencl:0@host')).toMatch(/An agent does not measure on opencl:0\./);
 });
 
 it.skipIf(lacks('swiftshader'))('is tuned, and resumed only with the same files', async () => {
@@ -207,6 +208,100 @@ it.skipIf(lacks('g++') || process.platform !== 'linux')(
   240_000,
 );
 
+it.skipIf(lacks('opencl'))(
+  'measures every entry in OpenCL, and says in one sentence why one fails',
+  async () => {
+    const { run, found } = await measured('opencl:0', { designs, repeats: 3, warmUps: 0 });
+    expect(run).toMatchObject({ state: 'complete', valid: designs.length, invalid: 0 });
+    const [target] = (await call<MeasuringTarget[]>(engine, 'bench.targets', {})).filter(({ id }) => id === 'opencl:0');
+    const { name, driver } = target.device!;
+    expect(found.device).toMatchObject({ name, driver, multiprocessors: expect.any(Number) });
+    for (const one of found.cases) {
+      expect([one.label, one.failure, one.correct]).toEqual([one.label, null, true]);
+      expect(one.measured!.minMs).toBeGreaterThan(0);
+      expect(one.values.maxError).toBeLessThan(1e-4);
+    }
+    const one = { designs: designs.slice(0, 1), repeats: 1, warmUps: 0 };
+    const failure = async (change: (text: string) => string): Promise<string | null> => {
+      const changed = manifest('opencl.kernel.json', change);
+      return (await measured('opencl:0', { ...one, kernel: { file: changed } })).found.cases[0].failure;
+    };
+    const wrong = await wrongManifest();
+    expect((await measured('opencl:0', { ...one, kernel: { file: wrong } })).found.cases[0]).toMatchObject({
+      correct: false,
+    });
+    writeFileSync(join(folder, 'broken.cl'), '#include "part.h"\n__kernel void threadPerRow(void) { none(); }\n');
+    writeFileSync(join(folder, 'part.h'), '\n');
+    expect(await failure((text) => text.replace('spmv.cl', 'broken.cl'))).toMatch(/^broken\.cl does not compile for OpenCL, correct it: line 2: .*'none'.*\.$/); // prettier-ignore
+    expect(await failure((text) => text.replaceAll(/"entry": "\w+"/g, '"entry": "absent"'))).toMatch(
+      /^spmv\.cl has no kernel absent/,
+    );
+    expect(await failure((text) => text.replace('"rows", "type": "u32"', '"rows", "type": "u64"'))).toMatch(/does not take the argument rows as its parameter 6/); // prettier-ignore
+    expect(await failure((text) => text.replaceAll('"constants"', '"sharedBytes": 64, "constants"'))).toMatch(/has 11 parameters and is given 12/); // prettier-ignore
+    expect(await refused('opencl:0', { kernel: undefined })).toMatch(
+      /^opencl:0 measures your own kernel\. Specify its manifest/,
+    );
+    expect(await refused('opencl:99')).toMatch(/^opencl:99 does not answer/);
+  },
+  240_000,
+);
+
+it.skipIf(lacks('opencl'))(
+  'gives an OpenCL kernel values, structs and local memory, and compares every type',
+  async () => {
+    writeFileSync(
+      join(folder, 'types.cl'),
+      `typedef struct { uint a; float b; } Pair;
+__kernel void types(__global ulong *whole, __global ushort *brain, __global float4 *four, Pair pair, double part, __local float *shared) {
+  shared[get_local_id(0)] = pair.b;
+  barrier(CLK_LOCAL_MEM_FENCE);
+  if (get_global_id(0) > 0) return;
+  whole[0] += pair.a;
+  brain[0] = 0x3fc0;
+  four[0] = (float4)(shared[get_local_size(0) - 1], part, INFINITY, 4);
+}`,
+    );
+    const files = {
+      'pair.bin': Buffer.concat([
+        new Uint8Array(Uint32Array.of(7).buffer),
+        new Uint8Array(Float32Array.of(2.5).buffer),
+      ]),
+      'before.bin': BigUint64Array.of(2n ** 63n),
+      'whole.bin': BigUint64Array.of(2n ** 63n + 7n),
+      'near.bin': BigUint64Array.of(2n ** 63n + 8n),
+      'brain.bin': Uint16Array.of(0x3fc0),
+      'four.bin': Float32Array.of(2.5, 0.5, Infinity, 4),
+    };
+    for (const [name, content] of Object.entries(files)) writeFileSync(join(folder, name), content);
+    const of = (whole: string) => ({
+      lockstepKernel: 1,
+      name: 'types',
+      sources: ['types.cl'],
+      arguments: [
+        { name: 'whole', type: 'u64', output: { count: 1, file: 'before.bin', reference: whole } },
+        { name: 'brain', type: 'bf16', output: { count: 1, reference: 'brain.bin' } },
+        { name: 'four', type: 'f32[4]', output: { count: 1, reference: 'four.bin' } },
+        { name: 'pair', type: 'u32[2]', value: { file: 'pair.bin' } },
+        { name: 'part', type: 'f64', value: '{unitsPerThread} / 4' },
+      ],
+      entries: [{ entry: 'types', sharedBytes: '4 * {blockThreads}' }],
+    });
+    const design = (await call<RankPage>(engine, 'ranking.page', { runId, limit: 100 })).rows.find((row) => row.design.implementation === 'Thread per row')!.designIndex; // prettier-ignore
+    for (const [whole, maxError] of [
+      ['whole.bin', 0],
+      ['near.bin', 1],
+    ] as const) {
+      writeFileSync(join(folder, 'types.json'), JSON.stringify(of(whole)));
+      const { found } = await measured('opencl:0', { designs: [design], kernel: { file: join(folder, 'types.json') } });
+      expect([found.cases[0].correct, found.cases[0].values, found.cases[0].failure]).toEqual([
+        maxError === 0,
+        { maxError },
+        maxError === 0 ? null : expect.stringContaining('wrong'),
+      ]);
+    }
+  },
+);
+
 it.skipIf(lacks('nvcc'))('generates CUDA that nvcc compiles for GPUs of several generations', () => {
   const hosts = join(folder, 'cache', 'lockstep', 'programs', 'hosts');
   const host = readdirSync(hosts).map((name) => join(hosts, name, 'host.cu')).find((path) => readFileSync(path, 'utf8').includes('classOfRows'))!; // prettier-ignore
@@ -227,6 +322,8 @@ it('is started by the command line alone', async () => {
     await expect(call(serve, 'bench.start', asked('webgpu'))).rejects.toThrow(FailureError);
     const answer = await serve.dispatch('bench.start', asked('webgpu'));
     expect(answer.ok ? '' : answer.error.message).toMatch(/^Only the command line .* Use lockstep bench RUN --kernel/);
+    const targets = await call<MeasuringTarget[]>(serve, 'bench.targets', {});
+    expect(targets.find(({ id }) => id === 'opencl:0')).toMatchObject({ backend: 'program', available: false });
   } finally {
     await serve.close();
     engine = await open('cli');

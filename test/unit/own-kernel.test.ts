@@ -15,6 +15,7 @@ import {
   unitLaunches,
   valueBytes,
 } from '../../src-workers/bench/kernel/launches.ts';
+import { openclLaunches } from '../../src-workers/bench/kernel/opencl-program.ts';
 import { quotedWord, splitCommand, substituted } from '../../src-workers/bench/program/command-line.ts';
 import type { Design } from '../../src-workers/domain/design.ts';
 import { elementType, type ValueType } from '../../src-workers/domain/kernel-manifest.ts';
@@ -64,7 +65,7 @@ describe('the manifest of a kernel', () => {
   it.each<readonly [string, Change]>([
     ['lockstepKernel must be 1, the version', (m) => void (m.lockstepKernel = 2)],
     [
-      'sources[0] must be the path of a .cu, a .hip or a .wgsl file, not "spmv.c"',
+      'sources[0] must be the path of a .cu, a .hip, a .cl or a .wgsl file, not "spmv.c"',
       (m) => void (m.sources = ['spmv.c']),
     ],
     ['sources[0] must be the path of a file on this machine', (m) => void (m.sources = ['\\\\host\\a.cu'])],
@@ -204,6 +205,7 @@ it('an output is right within its tolerance, element by element', () => {
     message: expect.stringContaining('element 0 is 0.5 instead of 0'),
   });
   expect(check(0, 2, Number.NaN)).toMatchObject({ maxError: null, wrong: 1 });
+  expect(checkOutput(argument, [Infinity], [Infinity])).toMatchObject({ maxError: 0, wrong: 0 });
 });
 
 it('a path is a word of a command line, whatever it has', () => {
@@ -249,5 +251,36 @@ describe('compressed sparse rows', () => {
   it('need real values', async () => {
     const read = await readCsr(file('coordinate complex general', '1 1 1', '1 1 2 3'), 'mtx:x');
     expect(refusal(read)).toMatch(/line 1: the values are complex/);
+  });
+});
+
+describe('a design in OpenCL', () => {
+  const shared = {
+    ...manifest,
+    entries: manifest.entries.map((one) => ({ ...one, sharedBytes: '{blockThreads} / 64' })),
+  };
+  const task = { manifest: shared, units: lengths.length };
+
+  it('has a launch for each class, with the numbers of that in bytes', () => {
+    const { entry, launches } = unwrap(openclLaunches(task, MIXED, lengths));
+    expect(entry).toBe('classOfRows');
+    const ofPlaces = (firstRow: string, launchRows: string, threads: string, gridBlocks: string) =>
+      ({ 6: '05000000', 7: gridBlocks, 8: firstRow, 9: launchRows, 10: threads }) as const;
+    expect(launches).toEqual([
+      { gridBlocks: 1, options: ['-DBLOCK_THREADS=64'], sharedBytes: 1, values: ofPlaces('00000000', '03000000', '01000000', '01000000') }, // prettier-ignore
+      { gridBlocks: 2, options: ['-DBLOCK_THREADS=64'], sharedBytes: 1, values: ofPlaces('03000000', '02000000', '40000000', '02000000') }, // prettier-ignore
+    ]);
+  });
+
+  it.each<readonly [string, Partial<Design>, (one: typeof shared) => typeof shared]>([
+    ['A cap of 32 registers per thread: OpenCL cannot cap registers', { registerCap: 32 }, (one) => one],
+    ['"sharedBytes" is {blockThreads} / 64, which is 0.5 here', { blockThreads: 32 }, (one) => one],
+    [
+      'The argument rows is -1, which is -1 here, and u32 cannot hold it',
+      {},
+      (one) => ({ ...one, arguments: one.arguments.map((a) => (a.name === 'rows' ? { ...a, value: '-1' } : a)) }),
+    ],
+  ])('is refused: %s', (words, change, changed) => {
+    expect(refusal(openclLaunches({ ...task, manifest: changed(shared) }, { ...design, ...change }, lengths))).toContain(words); // prettier-ignore
   });
 });

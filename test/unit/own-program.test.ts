@@ -121,10 +121,10 @@ describe('what a program prints', () => {
       '  {"timeNs":13, "digest": 7}',
       '[1]',
       '{"correct":true}',
-      '{"maxError":0.5,"device":"GPU","multiprocessors":3}',
+      '{"maxError":0.5,"device":"GPU","driver":"1.2","multiprocessors":3}',
     ];
-    expect(unwrap(read(...lines))).toEqual({ timesNs: [12, 13], correct: true, maxError: 0.5, digest: '7', device: 'GPU', multiprocessors: 3 }); // prettier-ignore
-    expect(unwrap(read('{"timeNs":0}'))).toEqual({ timesNs: [0], correct: null, maxError: null, digest: null, device: null, multiprocessors: null }); // prettier-ignore
+    expect(unwrap(read(...lines))).toEqual({ timesNs: [12, 13], correct: true, maxError: 0.5, digest: '7', device: 'GPU', driver: '1.2', multiprocessors: 3 }); // prettier-ignore
+    expect(unwrap(read('{"timeNs":0}'))).toEqual({ timesNs: [0], correct: null, maxError: null, digest: null, device: null, driver: null, multiprocessors: null }); // prettier-ignore
     expect(unwrap(read('{"timeNs":1}', '{"correct":false,"maxError":3}', '{"correct":true,"maxError":1}'))).toMatchObject({ correct: false, maxError: 3 }); // prettier-ignore
   });
 

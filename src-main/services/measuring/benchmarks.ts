@@ -23,6 +23,7 @@ import {
   COMPILE_LIMIT_MS,
   EMULATION_TARGET,
   isCallerTarget,
+  isOpencl,
   measureOn,
   PAGE_TARGET,
   PROGRAM_TARGET,
@@ -114,6 +115,8 @@ async function planMeasurement(
   const { cache = 'warm' } = input;
   const ofHip = backend.value === 'hip' && !packed ? await targets.device(target) : null;
   if (backend.value === 'hip' && !packed && !ofHip?.threadGroupWidth)
+    return fail('not-found', `${target} does not answer. lockstep bench --list says why.`);
+  if (isOpencl(target) && !(await targets.device(target)))
     return fail('not-found', `${target} does not answer. lockstep bench --list says why.`);
   const packedWidth = packed && backend.value === 'hip' ? widthOf(view, input.deviceId) : undefined;
   const threadGroupWidth = ofHip?.threadGroupWidth ?? packedWidth;
@@ -228,6 +231,8 @@ function checkProgram(
     });
   if (target === EMULATION_TARGET)
     return fail('bad-input', 'The emulation checks the results of your own kernel. Specify its manifest (--kernel).', { field: 'kernel' }); // prettier-ignore
+  if (isOpencl(target))
+    return fail('bad-input', `${target} measures your own kernel. Specify its manifest (--kernel).`, { field: 'kernel' }); // prettier-ignore
   if (!program) return ok(null);
   const may = checkMayRunPrograms(context, 'lockstep bench RUN --exec COMMAND');
   return may.ok ? checkCommands(program) : may;

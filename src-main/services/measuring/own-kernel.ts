@@ -18,7 +18,7 @@ import { readText } from '../app/files.ts';
 import type { Context } from '../context.ts';
 import { deviceFilter } from '../ranking/rows.ts';
 import type { RunView } from '../runs/run-view.ts';
-import { checkMayRunPrograms, EMULATION_TARGET, PAGE_TARGET } from './targets.ts';
+import { checkMayRunPrograms, EMULATION_TARGET, isOpencl, PAGE_TARGET } from './targets.ts';
 
 /** A person's kernel, measured by a host program of ours: its manifest, and which designs it implements. */
 
@@ -33,11 +33,11 @@ export function kernelBackend(
 ): Result<BenchBackend> {
   const may = checkMayRunPrograms(context, `lockstep bench RUN --kernel ${kernel.file}`);
   if (!may.ok) return may;
-  if (target === EMULATION_TARGET) return ok('program');
+  if (target === EMULATION_TARGET || isOpencl(target)) return ok('program');
   if (!['cuda', 'hip', 'webgpu'].includes(backend) || target === PAGE_TARGET)
     return fail(
       'bad-input',
-      `A kernel is measured on the targets cuda:0, hip:0, webgpu and emulation, not on ${target}.`,
+      `A kernel is measured on the targets cuda:0, hip:0, opencl:0, webgpu and emulation, not on ${target}.`,
       {
         field: 'target',
       },
@@ -62,9 +62,10 @@ export async function kernelTask(
 ): Promise<Result<KernelTask>> {
   const read = await readKernel(file);
   if (!read.ok) return read;
-  const gpu = /^(cuda|hip):(\d+)$/.exec(target);
+  const gpu = /^(cuda|hip|opencl):(\d+)$/.exec(target);
   const emulated = target === EMULATION_TARGET;
-  const language = gpu?.[1] === 'hip' ? 'hip' : gpu || emulated ? 'cu' : 'wgsl';
+  const opencl = isOpencl(target);
+  const language = opencl ? 'cl' : gpu?.[1] === 'hip' ? 'hip' : gpu || emulated ? 'cu' : 'wgsl';
   if (sourcePath(read.value, language) === null)
     return fail(
       'unsupported',
@@ -78,6 +79,7 @@ export async function kernelTask(
     threadGroupWidth: device?.kind === 'gpu' ? device.threadGroupWidth : 1,
     device: gpu ? Number(gpu[2]) : null,
     ...(language === 'hip' && { platform: 'hip' as const }),
+    ...(opencl && { platform: 'opencl' as const }),
     ...(emulated && { platform: 'emulation' as const }),
   };
   // What measures reads them again: a wrong file is to be named before a run is opened.

@@ -8,6 +8,8 @@ export interface MeasuringPrograms {
   readonly ownChildFile: string;
   /** Sources of the CUDA program. */
   readonly cudaFolder: string;
+  /** Host of OpenCL kernels, in Python. */
+  readonly openclHost: string;
 }
 
 /** @param sources the folder `src-workers` */
@@ -16,4 +18,5 @@ export const programsIn = (sources: string): MeasuringPrograms => ({
   webgpuChildFile: join(sources, 'bench', 'webgpu', 'child.ts'),
   ownChildFile: join(sources, 'bench', 'program', 'child.ts'),
   cudaFolder: join(sources, 'bench', 'cuda', 'sources'),
+  openclHost: join(sources, 'bench', 'opencl', 'host.py'),
 });

@@ -11,6 +11,7 @@ import {
 import { findToolkit, forSomeGpu, lackingText, type ToolkitChoice } from '../../../src-workers/bench/cuda/toolkit.ts';
 import { findEmulator } from '../../../src-workers/bench/cuda/emulation.ts';
 import { findHipcc, HIP_GROUP_WIDTH, hipArchitectures } from '../../../src-workers/bench/cuda/hip.ts';
+import { findOpencl } from '../../../src-workers/bench/kernel/opencl-program.ts';
 import { cudaCommand } from '../../../src-workers/bench/cuda/write.ts';
 import { writePlanFolder } from '../../../src-workers/bench/plan-files.ts';
 import { abilityOf, type Ability } from '../../../src-workers/domain/ability.ts';
@@ -36,7 +37,7 @@ import type { Context } from '../context.ts';
 import { remoteTarget } from '../agents/protocol.ts';
 import { inTemporaryFolder } from '../app/temporary-folder.ts';
 
-/** Where benchmarks run: `cuda:0`, `cuda:1`, …, `webgpu` (Dawn under Node), `cpu`, and the asking page's GPU. */
+/** Where benchmarks run: `cuda:0`, `cuda:1`, …, `opencl:0`, … (own kernels alone), `webgpu` (Dawn under Node), `cpu`, and the asking page's GPU. */
 export const PAGE_TARGET = 'webgpu-page';
 /** A program of the person's own, which only the command line may start: a page could start any. */
 export const PROGRAM_TARGET = 'program';
@@ -46,6 +47,9 @@ export const EMULATION_TARGET = 'emulation';
  * `caller:NAME`: a function NAME of the program that calls, which asks for the plan and sends records as a page does.
  */
 export const isCallerTarget = (target: string): boolean => /^caller:[^@]{1,300}$/.test(target);
+
+/** `opencl:0`, `opencl:1`, …: the devices of all platforms, for a person's kernel. */
+export const isOpencl = (target: string): boolean => /^opencl:\d{1,2}$/.test(target);
 
 /** One object file: the kernels are small, but a busy machine is slow. */
 export const COMPILE_LIMIT_MS = 300_000;
@@ -57,14 +61,15 @@ export function targetBackend(asked: string): Result<BenchBackend> {
   const target = remote?.target ?? asked;
   const gpu = /^(cuda|hip):\d{1,2}$/.exec(target)?.[1];
   if (gpu) return ok(gpu as 'cuda' | 'hip');
-  if (remote && ([PAGE_TARGET, PROGRAM_TARGET, EMULATION_TARGET].includes(target) || isCallerTarget(target)))
+  const local = [PAGE_TARGET, PROGRAM_TARGET, EMULATION_TARGET].includes(target) || isOpencl(target);
+  if (remote && (local || isCallerTarget(target)))
     return fail(
       'unsupported',
       `An agent does not measure on ${target}. Measure on this machine: leave @${remote.agent.slice(0, 80)} out.`,
     );
   if (target === 'webgpu' || target === PAGE_TARGET) return ok('webgpu');
   if (target === 'cpu' || target === PROGRAM_TARGET) return ok(target);
-  if (isCallerTarget(target) || target === EMULATION_TARGET) return ok('program');
+  if (isCallerTarget(target) || target === EMULATION_TARGET || isOpencl(target)) return ok('program');
   return fail(
     'bad-input',
     `target must be cuda:0, hip:0, webgpu, ${PAGE_TARGET} or cpu, not "${target.slice(0, 80)}".`,
@@ -151,7 +156,7 @@ async function scriptWithPlan(programs: MeasuringPrograms, plan: BenchPlan, fold
     return fail('storage', `The plan cannot be written: ${error instanceof Error ? error.message : String(error)}`);
   }
   if (plan.program) {
-    const options = { cache: join(userCacheFolder(), 'programs'), 'build-limit': COMPILE_LIMIT_MS, 'cuda-sources': programs.cudaFolder }; // prettier-ignore
+    const options = { cache: join(userCacheFolder(), 'programs'), 'build-limit': COMPILE_LIMIT_MS, 'cuda-sources': programs.cudaFolder, 'opencl-host': programs.openclHost }; // prettier-ignore
     const args = [folder, ...Object.entries(options).flatMap(([name, value]) => [`--${name}`, String(value)])];
     return ok(scriptProgram(programs.ownChildFile, args, folder));
   }
@@ -349,6 +354,24 @@ function target(id: string, backend: BenchBackend, device: Result<MeasuringDevic
     : { id, backend, available: false, label: device.error.message, device: null, advice };
 }
 
+/** @param mayRun whether this host starts kernels: the command line alone does */
+async function openclTargets(
+  { openclHost }: MeasuringPrograms,
+  mayRun: boolean,
+  signal: AbortSignal,
+): Promise<readonly MeasuringTarget[]> {
+  const found = await findOpencl(openclHost, signal);
+  if (!found.ok)
+    return [target('opencl:0', 'program', found, 'OpenCL needs PyOpenCL and a driver; on Debian: apt-get install python3-pyopencl pocl-opencl-icd, where pocl runs on the CPU.')]; // prettier-ignore
+  return found.value.devices.map((device) => {
+    const id = `opencl:${device.properties.ordinal}`;
+    const listed = target(id, 'program', ok(device), '');
+    return mayRun
+      ? { ...listed, advice: 'It measures your own kernel (--kernel).' }
+      : { ...listed, available: false, label: `only the command line measures on ${listed.label}`, advice: `Use lockstep bench RUN --kernel KERNEL.json --target ${id}.` }; // prettier-ignore
+  });
+}
+
 /** What the emulation is for, where this machine has what it needs. */
 async function emulationTarget(): Promise<MeasuringTarget> {
   const emulator = await findEmulator();
@@ -364,6 +387,7 @@ export async function targetsLike(
 ): Promise<readonly MeasuringTarget[]> {
   if (id.startsWith('cuda:')) return cudaTargets(programs, signal);
   if (id.startsWith('hip:')) return hipTargets(programs, signal);
+  if (isOpencl(id)) return openclTargets(programs, false, signal);
   if (id === 'webgpu') return [await webgpuTarget(programs, signal)];
   return id === 'cpu' ? [await cpuTarget(programs, signal)] : [];
 }
@@ -394,26 +418,29 @@ export function openTargets({
   };
   const cuda = once(() => cudaTargets(programs, closing));
   const hip = once(() => hipTargets(programs, closing));
+  const opencl = once(() => openclTargets(programs, host === 'cli', closing));
   const webgpu = once(() => webgpuTarget(programs, closing));
   const cpu = once(() => cpuTarget(programs, closing));
   const emulation = once(emulationTarget);
   return {
     async list(again) {
-      const [ofCuda, ofHip, ofWebgpu, ofCpu, ofAgents] = await Promise.all([
+      const [ofCuda, ofHip, ofOpencl, ofWebgpu, ofCpu, ofAgents] = await Promise.all([
         cuda(again),
         hip(again),
+        opencl(again),
         webgpu(again),
         cpu(again),
         agents.devices(),
       ]);
       const emulated = host === 'cli' ? [await emulation(again)] : [];
-      return [...ofCuda, ...ofHip, ofWebgpu, page, ofCpu, ...emulated, ...ofAgents];
+      return [...ofCuda, ...ofHip, ...ofOpencl, ofWebgpu, page, ofCpu, ...emulated, ...ofAgents];
     },
     async device(id) {
       if (remoteTarget(id)) return (await agents.devices()).find((target) => target.id === id)?.device ?? null;
       if (id === 'webgpu') return (await webgpu(false)).device;
       // Its width must be known before it is measured.
       if (id.startsWith('hip:')) return (await hip(false)).find((target) => target.id === id)?.device ?? null;
+      if (isOpencl(id)) return (await opencl(false)).find((target) => target.id === id)?.device ?? null;
       return id === 'cpu' ? (await cpu(false)).device : null;
     },
   };

@@ -225,7 +225,7 @@ export function listTargets(
   page: MeasuringTarget | null,
 ): readonly MeasuringTarget[] {
   const all = [...engine.filter(({ id }) => id !== PAGE_TARGET), ...(page ? [page] : [])];
-  const order: readonly BenchBackend[] = ['cuda', 'hip', 'webgpu', 'cpu'];
+  const order: readonly BenchBackend[] = ['cuda', 'hip', 'webgpu', 'cpu', 'program'];
   const place = ({ available, backend, id }: MeasuringTarget) =>
     (available ? 0 : 100) + order.indexOf(backend) * 10 + (id === PAGE_TARGET ? 0 : 1);
   return [...all].sort((a, b) => place(a) - place(b));

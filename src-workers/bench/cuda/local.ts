@@ -29,8 +29,13 @@ export async function listDevices(
   const { program } = compiled.value;
   const asked = await runTool(program, [], { timeLimitMs: ASK_LIMIT_MS, cwd: dirname(program), signal: place.signal });
   if (!asked.ok) return asked.error.code === 'cancelled' ? asked : fail('not-found', asked.error.message);
+  return readDevices(asked.value.stdout);
+}
+
+/** The devices that a program listed, one record each. Fails with `not-found` and the reason if there is none. */
+export function readDevices(stdout: string): Result<readonly MeasuringDevice[]> {
   const devices: MeasuringDevice[] = [];
-  for (const line of asked.value.stdout.split('\n')) {
+  for (const line of stdout.split('\n')) {
     if (!line.startsWith('{')) continue;
     const record = parseBenchRecord(JSON.parse(line));
     if (!record.ok) return record;

@@ -4,10 +4,7 @@ import { dirname, join } from 'node:path';
 import type { BenchPlan, ProgramTask } from '../../domain/benchmark.ts';
 import {
   elementType,
-  LENGTHS_FILE_NAME,
-  ORDER_FILE_NAME,
   VALUE_TYPES,
-  type KernelArgument,
   type KernelEntry,
   type KernelTask,
   type LaunchValue,
@@ -19,11 +16,10 @@ import { compileEmulated, findEmulator } from '../cuda/emulation.ts';
 import { findHipcc, hipArchitectures, HIP_GROUP_WIDTH } from '../cuda/hip.ts';
 import { listDevices, localToolkit } from '../cuda/local.ts';
 import { forSomeGpu } from '../cuda/toolkit.ts';
-import { LENGTHS_FILE } from '../plan-files.ts';
 import { openBuilder, type Build } from '../program/build.ts';
 import { quotedWord } from '../program/command-line.ts';
-import { readContents, sourcePath } from './files.ts';
-import { arithmeticOf, entryOf, launchValues, numberOf, outputCount } from './launches.ts';
+import { fileName, inputFile, readContents, sourcePath, writeContents } from './files.ts';
+import { arithmeticOf, entryOf, launchesOfStart, launchValues, numberOf, outputCount, takesOrder } from './launches.ts';
 
 /** A person's CUDA kernel as a program: its host is generated for each entry, and built for each set of constants. */
 
@@ -41,17 +37,12 @@ export interface KernelProgram {
   readonly build: Build;
 }
 
-/**
- * Starts of the program over which a design's launches are spread. A start takes a while, but designs should alternate.
- */
-const STARTS = 3;
-
 /** What differs between the launches of a mixed design. */
 const OF_A_LAUNCH: readonly LaunchValue[] = ['threadsPerUnit', 'gridBlocks', 'firstUnit', 'launchUnits'];
 
 /** Reads the kernel's files, writes those that its program reads, and says how it is built and started. */
 export async function kernelProgram(
-  { warmUps, repeats }: Pick<BenchPlan, 'warmUps' | 'repeats'>,
+  plan: Pick<BenchPlan, 'warmUps' | 'repeats'>,
   program: ProgramTask,
   kernel: KernelTask,
   folders: Folders,
@@ -66,15 +57,7 @@ export async function kernelProgram(
   if (!contents.ok) return contents;
   const hosts = new Map<KernelEntry, string>();
   try {
-    for (const at of manifest.arguments.keys()) {
-      const { initial, references } = contents.value;
-      for (const [what, array] of [
-        ['argument', initial[at]],
-        ['reference', references[at]],
-      ] as const)
-        // prettier-ignore
-        if (array) await writeFile(join(folders.folder, fileName(what, at)), array);
-    }
+    await writeContents(manifest, contents.value, folders.folder);
     const ours = await Promise.all(['host.cuh', 'own-kernel.cuh'].map((name) => readFile(join(folders.sources, name))));
     for (const entry of manifest.entries) {
       const host = hostSource(kernel, entry, source, join(folders.sources, 'own-kernel.cuh'));
@@ -138,11 +121,9 @@ export async function kernelProgram(
       );
     return builders.get(line)!(values, design);
   };
-  const perStart = Math.ceil((warmUps + repeats) / STARTS);
-  const ordered = manifest.arguments.some(({ file }) => file === ORDER_FILE_NAME);
   const exec =
     `{binary} --device ${kernel.device ?? 0} --units {units} --units-per-thread {unitsPerThread} --block {blockThreads} ` +
-    `--launches {launches} --repeats ${perStart}${ordered ? ' --order {orderFile}' : ''}`;
+    `--launches {launches} --repeats ${launchesOfStart(plan)}${takesOrder(manifest) ? ' --order {orderFile}' : ''}`;
   return ok({ task: { ...program, exec, folder: folders.folder }, build });
 
   function hostSource(
@@ -273,14 +254,4 @@ async function compilerFor(
   return ok({ words: [nvcc, '-std=c++17', '-O3', ...architectureFlags(architectures)] });
 }
 
-const fileName = (what: 'argument' | 'reference', at: number): string => `${what}-${at}.bin`;
 const quotedOrNull = (file: string | null): string => (file === null ? 'nullptr' : `"${file}"`);
-
-/** The file of an argument in the program's folder. */
-function inputFile({ file, value, output }: KernelArgument, at: number): string | null {
-  if (file === LENGTHS_FILE_NAME) return LENGTHS_FILE;
-  if (file === ORDER_FILE_NAME) return 'order';
-  return file === undefined && typeof value !== 'object' && output?.file === undefined
-    ? null
-    : fileName('argument', at);
-}

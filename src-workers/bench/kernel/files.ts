@@ -1,6 +1,6 @@
 import { createReadStream } from 'node:fs';
-import { readFile } from 'node:fs/promises';
-import { dirname, resolve } from 'node:path';
+import { readFile, writeFile } from 'node:fs/promises';
+import { dirname, join, resolve } from 'node:path';
 import {
   elementType,
   LENGTHS_FILE_NAME,
@@ -11,11 +11,12 @@ import {
 } from '../../domain/kernel-manifest.ts';
 import { fail, ok, systemReason, type Result } from '../../domain/result.ts';
 import { readCsr, type CsrMatrix } from '../../parse/csr.ts';
+import { LENGTHS_FILE } from '../plan-files.ts';
 import { outputCount, valueBytes, type KernelContents } from './launches.ts';
 
 /** The files that a manifest names. */
 
-export type SourceLanguage = 'cu' | 'hip' | 'wgsl';
+export type SourceLanguage = 'cu' | 'hip' | 'wgsl' | 'cl';
 
 /** Absolute path of the source in a language; HIP falls back to CUDA. `null` if the manifest has none. */
 export function sourcePath(
@@ -106,4 +107,29 @@ export async function readContents({ manifest, file, units }: KernelTask): Promi
     }
   }
   return ok({ initial, references });
+}
+
+/** Writes what `readContents` read for a host program. Throws if a file cannot be written. */
+export async function writeContents(
+  manifest: KernelManifest,
+  { initial, references }: KernelContents,
+  folder: string,
+): Promise<void> {
+  for (const at of manifest.arguments.keys())
+    for (const [what, array] of [
+      ['argument', initial[at]],
+      ['reference', references[at]],
+    ] as const)
+      if (array) await writeFile(join(folder, fileName(what, at)), array);
+}
+
+export const fileName = (what: 'argument' | 'reference', at: number): string => `${what}-${at}.bin`;
+
+/** The file of an argument in the folder of a host program; `order` is that of the design. */
+export function inputFile({ file, value, output }: KernelArgument, at: number): string | null {
+  if (file === LENGTHS_FILE_NAME) return LENGTHS_FILE;
+  if (file === ORDER_FILE_NAME) return 'order';
+  return file === undefined && typeof value !== 'object' && output?.file === undefined
+    ? null
+    : fileName('argument', at);
 }

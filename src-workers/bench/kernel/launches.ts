@@ -1,8 +1,10 @@
 import { parseArithmetic, type Arithmetic } from '../../domain/arithmetic.ts';
 import { parseBalancing } from '../../domain/balancing.ts';
+import type { BenchPlan } from '../../domain/benchmark.ts';
 import { isWholeUnit, type Design } from '../../domain/design.ts';
 import {
   LAUNCH_NAMES,
+  ORDER_FILE_NAME,
   type KernelArgument,
   type KernelEntry,
   type KernelManifest,
@@ -24,6 +26,20 @@ export interface UnitLaunch {
   readonly firstUnit: number;
   readonly units: number;
 }
+
+/**
+ * Starts of a host program over which a design's launches are spread. A start takes a while, but designs should
+ * alternate.
+ */
+const STARTS = 3;
+
+/** Launches of a design that one start of a host program times. */
+export const launchesOfStart = ({ warmUps, repeats }: Pick<BenchPlan, 'warmUps' | 'repeats'>): number =>
+  Math.ceil((warmUps + repeats) / STARTS);
+
+/** Whether an argument is the order of the units. */
+export const takesOrder = ({ arguments: all }: KernelManifest): boolean =>
+  all.some(({ file }) => file === ORDER_FILE_NAME);
 
 /** One launch, or of a mixed design one for each class that has units. */
 export function unitLaunches(
@@ -249,9 +265,9 @@ export function checkOutput(
   const { absolute, relative } = output!;
   let [maxError, wrong, first] = [0, 0, -1];
   for (let at = 0; at < reference.length; at++) {
-    const error = Math.abs(found[at] - reference[at]);
+    const error = found[at] === reference[at] ? 0 : Math.abs(found[at] - reference[at]);
     if (!(error <= maxError)) maxError = error;
-    if (error <= absolute + relative * Math.abs(reference[at])) continue;
+    if (error === 0 || error <= absolute + relative * Math.abs(reference[at])) continue;
     if (wrong === 0) first = at;
     wrong++;
   }

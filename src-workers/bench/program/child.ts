@@ -3,6 +3,7 @@ import { parseArgs } from 'node:util';
 import { endWithParent, printLine } from '../parent.ts';
 import { ok } from '../../domain/result.ts';
 import { kernelProgram } from '../kernel/cuda-program.ts';
+import { openclProgram } from '../kernel/opencl-program.ts';
 import { readPlanFolder } from '../plan-files.ts';
 import { openBuilder } from './build.ts';
 import { measureProgram } from './measure.ts';
@@ -10,12 +11,17 @@ import { openUnitFiles } from './unit-files.ts';
 
 /**
  * Measures the plan in a folder by running a person's own program: node child.ts FOLDER --cache FOLDER --build-limit MS
- * --cuda-sources FOLDER. Prints
- * records, one JSON line each, and ends with 0; 1 if the plan cannot be read, with one line on standard error.
+ * --cuda-sources FOLDER --opencl-host FILE. Prints records, one JSON line each, and ends with 0; 1 if the plan cannot
+ * be read, with one line on standard error.
  */
 async function main(): Promise<void> {
   const { values, positionals } = parseArgs({
-    options: { cache: { type: 'string' }, 'build-limit': { type: 'string' }, 'cuda-sources': { type: 'string' } },
+    options: {
+      cache: { type: 'string' },
+      'build-limit': { type: 'string' },
+      'cuda-sources': { type: 'string' },
+      'opencl-host': { type: 'string' },
+    },
     allowPositionals: true,
   });
   const [folder] = positionals;
@@ -30,9 +36,11 @@ async function main(): Promise<void> {
   const kept = { cache, run: join(folder, 'builds') };
   const limitMs = Number(values['build-limit']);
   const { kernel } = plan.value;
-  const own = kernel
-    ? await kernelProgram(plan.value, task, kernel, { sources: values['cuda-sources']!, folder, ...kept }, limitMs)
-    : ok(null);
+  const own = !kernel
+    ? ok(null)
+    : kernel.platform === 'opencl'
+      ? await openclProgram(plan.value, task, kernel, values['opencl-host']!, folder)
+      : await kernelProgram(plan.value, task, kernel, { sources: values['cuda-sources']!, folder, ...kept }, limitMs);
   if (!own.ok) {
     process.stderr.write(`${own.error.message}\n`);
     process.exitCode = 1;

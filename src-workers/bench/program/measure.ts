@@ -11,6 +11,7 @@ import { isCpuDesign, type Design } from '../../domain/design.ts';
 import { fail, unwrap, type Result } from '../../domain/result.ts';
 import { arbitraryOrder, mersenneTwister } from '../../numeric/random.ts';
 import { EMULATION_NOTE } from '../cuda/emulation.ts';
+import { lastLine } from '../../domain/text.ts';
 import { MAX_OUTPUT_CHARACTERS, runTool } from '../tool.ts';
 import type { Build } from './build.ts';
 import { splitCommand, substituted, valuesOf, type UnitTexts } from './command-line.ts';
@@ -53,7 +54,6 @@ export async function measureProgram(
 ): Promise<void> {
   const started = performance.now();
   const words = unwrap(splitCommand(task.exec));
-  const emulated = isEmulated(plan);
   const designs = plan.cases.flatMap((one): Measured[] =>
     one.benchmark === 'unit-loop'
       ? [{ one, launches: 0, spentMs: 0, digest: null, correct: null, maxError: null }]
@@ -75,7 +75,7 @@ export async function measureProgram(
     const ran = await runTool(program, args, { cwd: task.folder, timeLimitMs });
     design.spentMs += performance.now() - from;
     if (design.spentMs >= plan.caseTimeLimitMs) return recorder.failed(design, lateText(design, plan));
-    const output = ran.ok ? outputOf(ran.value, emulated) : ran;
+    const output = ran.ok ? outputOf(ran.value, plan) : ran;
     if (!output.ok) return recorder.failed(design, output.error.message);
     const name = recorder.device(output.value);
     const { device } = output.value;
@@ -110,13 +110,13 @@ export async function measureProgram(
       if (!output || recorder.report(design, output, reference)) left.splice(at, 1);
     }
   }
-  recorder.device({ device: null, multiprocessors: null });
+  recorder.device({ device: null, driver: null, multiprocessors: null });
   print({ type: 'done', elapsedMs: performance.now() - started });
 }
 
 interface Recorder {
   /** The name of the device that measures: what the first launch says that ended well. */
-  device(output: Pick<ProgramOutput, 'device' | 'multiprocessors'>): string;
+  device(output: Pick<ProgramOutput, 'device' | 'driver' | 'multiprocessors'>): string;
   failed(design: Measured, message: string): null;
   /** Records the result of a launch. Returns whether it was the last of its design. */
   report(design: Measured, output: ProgramOutput, reference: Reference): boolean;
@@ -201,8 +201,11 @@ const isEmulated = ({ kernel }: BenchPlan): boolean => kernel?.platform === 'emu
 
 function outputOf(
   { code, stdout, stderr }: { code: number; stdout: string; stderr: string },
-  emulated: boolean,
+  plan: BenchPlan,
 ): Result<ProgramOutput> {
+  const emulated = isEmulated(plan);
+  // This host is ours and ends with a sentence of its own.
+  if (code === 1 && plan.kernel?.platform === 'opencl') return fail('unsupported', lastLine(stderr));
   if (code !== 0) return fail('unsupported', exitText({ code, stdout, stderr }));
   if (stdout.length >= MAX_OUTPUT_CHARACTERS)
     return fail('unsupported', `The program printed more than ${MAX_OUTPUT_CHARACTERS} characters. Print less.`);
@@ -221,12 +224,12 @@ function lateText({ launches, spentMs }: Measured, { caseTimeLimitMs, warmUps, r
  * is unknown.
  */
 function deviceOf(
-  { device, multiprocessors }: Pick<ProgramOutput, 'device' | 'multiprocessors'>,
+  { device, driver: said, multiprocessors }: Pick<ProgramOutput, 'device' | 'driver' | 'multiprocessors'>,
   designs: readonly Measured[],
 ): MeasuringDevice {
   const ofCpu = designs.length > 0 && isCpuDesign(designs[0].one.parameters.design);
   const name = device ?? (ofCpu ? cpus()[0]?.model.trim() : undefined) ?? hostname();
-  const driver = `${type()} ${release()}`;
+  const driver = said ?? `${type()} ${release()}`;
   return {
     type: 'device',
     backend: 'program',

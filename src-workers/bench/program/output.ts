@@ -14,6 +14,8 @@ export interface ProgramOutput {
   readonly digest: string | null;
   /** The device that it ran on. */
   readonly device: string | null;
+  /** The driver of that. */
+  readonly driver: string | null;
   readonly multiprocessors: number | null;
 }
 
@@ -24,6 +26,7 @@ const MAX_WORDS = 300;
 
 const isText = (value: unknown): value is string | number =>
   (typeof value === 'string' && value !== '' && value.length <= MAX_TEXT) || typeof value === 'number';
+const isName = (value: unknown): boolean => typeof value === 'string' && isText(value);
 const isAmount = (value: unknown): value is number => typeof value === 'number' && Number.isFinite(value) && value >= 0;
 
 /** What each field must be, and how a message says it. */
@@ -32,7 +35,8 @@ const FIELDS = {
   correct: [(value: unknown) => typeof value === 'boolean', 'true or false'],
   maxError: [isAmount, 'a number, 0 or more'],
   digest: [isText, `text of 1 to ${MAX_TEXT} characters, or a number`],
-  device: [(value: unknown) => typeof value === 'string' && isText(value), `text of 1 to ${MAX_TEXT} characters`],
+  device: [isName, `text of 1 to ${MAX_TEXT} characters`],
+  driver: [isName, `text of 1 to ${MAX_TEXT} characters`],
   multiprocessors: [
     (value: unknown) => isAmount(value) && Number.isInteger(value) && value >= 1,
     'a whole number, 1 or more',
@@ -70,13 +74,14 @@ export function readOutput(stdout: string, stderr: string, timed = true): Result
   }
   if (timed && timesNs.length === 0)
     return fail('bad-input', `The program printed no time. ${EXPECTED}. ${lastWords(stderr, stdout)}`);
-  const { correct = null, maxError = null, digest = null, device = null, multiprocessors = null } = said;
+  const { correct = null, maxError = null, digest = null, device = null, driver = null, multiprocessors = null } = said;
   return ok({
     timesNs,
     correct: correct as boolean | null,
     maxError: maxError as number | null,
     digest: digest === null ? null : String(digest as string | number),
     device: device as string | null,
+    driver: driver as string | null,
     multiprocessors: multiprocessors as number | null,
   });
 }

@@ -58,7 +58,7 @@ export async function writeSpmvKernel(
 ): Promise<SpmvReference & { readonly file: string }> {
   mkdirSync(folder, { recursive: true });
   const reference = await spmvReference(matrix);
-  for (const source of ['spmv.cu', 'spmv.wgsl']) copyFileSync(join(SPMV, source), join(folder, source));
+  for (const source of ['spmv.cu', 'spmv.cl', 'spmv.wgsl']) copyFileSync(join(SPMV, source), join(folder, source));
   writeFileSync(join(folder, 'x.f32'), reference.x);
   writeFileSync(join(folder, 'y.f32'), reference.y);
   const file = join(folder, 'spmv.kernel.json');

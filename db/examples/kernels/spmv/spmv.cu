@@ -11,8 +11,8 @@ constexpr unsigned GROUP = 32;
 #define THREADS_PER_ROW 1
 #endif
 
-/// What every kernel is given: `order` has the rows in the order in which a launch takes them; a launch that takes a class of the rows finds
-/// them from `firstRow` on, `launchRows` of them, `launchThreadsPerRow` threads each.
+/// Parameters of every kernel. `order` has the rows in the order in which a launch takes them. A launch for one class
+/// of rows takes `launchRows` of them from `firstRow` on, with `launchThreadsPerRow` threads each.
 #define SPMV_PARAMETERS                                                                                                   \
   const uint32_t *__restrict__ rowStarts, const uint32_t *__restrict__ columns, const float *__restrict__ values,         \
       const float *__restrict__ x, const uint32_t *__restrict__ order, float *__restrict__ y, uint32_t rows,              \
@@ -28,7 +28,8 @@ __global__ void threadPerRow(SPMV_PARAMETERS) {
   }
 }
 
-/// Rounds of rows, `u` threads each. The whole block takes part in every round, since shuffles and barriers are for all of it.
+/// Processes rows in rounds, `u` threads each. The whole block takes part in every round, since shuffles and barriers
+/// need all its threads.
 template <bool ORDERED>
 __device__ void severalThreadsPerRow(const uint32_t *__restrict__ rowStarts, const uint32_t *__restrict__ columns,
                                      const float *__restrict__ values, const float *__restrict__ x,
@@ -72,8 +73,9 @@ __global__ void classOfRows(SPMV_PARAMETERS) {
   severalThreadsPerRow<true>(rowStarts, columns, values, x, order, y, gridBlocks, firstRow, launchRows, launchThreadsPerRow);
 }
 
-/// Equally many entries and ends of rows for each thread (Merrill and Garland, "Merge-based parallel sparse matrix-vector multiplication",
-/// SC 2016): a search finds where the share of a thread begins, and rows that are cut are added up. `y` is 0 before the launch.
+/// Gives each thread equally many entries and row ends (Merrill and Garland, "Merge-based parallel sparse matrix-vector
+/// multiplication", SC 2016). A search finds the start of a thread's share, and the parts of cut rows are added up. `y`
+/// is 0 before the launch.
 __global__ void mergePath(SPMV_PARAMETERS) {
   (void)order, (void)firstRow, (void)launchRows, (void)launchThreadsPerRow;
   const uint32_t entries = rowStarts[rows];

@@ -236,7 +236,7 @@ class KernelArrays {
         const double expected = argument.type.read(reference.data() + byte);
         const double error = argument.type.error(found.data() + byte, reference.data() + byte);
         if (!(error <= maxError)) maxError = error;
-        if (error <= argument.absolute + argument.relative * std::fabs(expected)) continue;
+        if (error == 0 || error <= argument.absolute + argument.relative * std::fabs(expected)) continue;
         if (correct)
           std::fprintf(stderr, "element %zu of %s is %.9g instead of %.9g\n", at / argument.values, argument.name,
                        argument.type.read(found.data() + byte), expected);
