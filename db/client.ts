@@ -14,7 +14,7 @@ export interface StoreClientOptions extends ThreadOptions {
 }
 
 /**
- * Opens the store in a thread of its own. Fails with `storage` if the file is refused, and leaves it untouched. The
+ * Opens the store in its own thread. Fails with `storage` if the file is refused, and leaves the file unchanged. The
  * thread keeps its process alive until `close`.
  */
 export async function openStoreClient(options: StoreClientOptions): Promise<Result<StoreClient>> {
@@ -24,7 +24,7 @@ export async function openStoreClient(options: StoreClientOptions): Promise<Resu
 
   const pending = new Map<number, (result: Result<unknown>) => void>();
   const listeners = new Set<() => void>();
-  /** Why there will be no more answers; set when the thread ends or is asked to. */
+  /** The reason for which there will be no more answers. It is set when the thread ends or is asked to end. */
   let ended: Result<never> | undefined;
   let lastId = 0;
 

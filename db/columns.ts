@@ -44,7 +44,7 @@ export function columnBytes(columns: PredictionColumns, name: ColumnName, first:
   return new Uint8Array(column.buffer, column.byteOffset + first * width, count * width);
 }
 
-/** Throws a `bad-input` failure where a chunk breaks its contract; returns its number of valid designs. */
+/** Returns the number of valid designs of a chunk. Throws a `bad-input` failure if the chunk breaks its contract. */
 export function checkChunk(chunk: PredictionChunk, enumeratedCount: number): number {
   const { firstDesign, count } = chunk;
   if (!Number.isSafeInteger(firstDesign) || !Number.isSafeInteger(count) || firstDesign < 0 || count < 1) {
@@ -109,8 +109,9 @@ function isCount(value: number): boolean {
 }
 
 /**
- * The same columns, ready to be posted to another thread, and the buffers to hand over with them. A column that fills
- * its buffer is handed over; a view into a larger one is copied first, since posting it would copy the whole buffer.
+ * The same columns in a form that can be posted to another thread, and the buffers to transfer with them. A column that
+ * fills its buffer is transferred. A view into a larger buffer is copied first, since posting it would copy the whole
+ * buffer.
  */
 export function handOver<T extends PredictionColumns>(
   columns: T,

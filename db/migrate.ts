@@ -60,8 +60,8 @@ function columnNames(db: Database): readonly string[] {
 }
 
 /**
- * Brings a database to the newest version in one transaction. A file that holds an older version is first copied to
- * `FILE.vN.backup`. Foreign keys must be off: a migration may rebuild a table that others refer to.
+ * Brings a database to the newest version in one transaction. A file of an older version is first copied to
+ * `FILE.vN.backup`. Foreign keys must be off, since a migration may rebuild a table that other tables refer to.
  */
 export function migrate(db: Database, file: string, migrations: readonly Migration[]): void {
   const newest = migrations.length;
@@ -84,7 +84,7 @@ export function migrate(db: Database, file: string, migrations: readonly Migrati
   }).immediate();
 }
 
-/** A copy of the database as SQLite sees it, log included; it appears under its name only when it is whole. */
+/** Copies the database as SQLite sees it, including the log. The copy gets its name only when it is complete. */
 function backUp(db: Database, target: string): void {
   const partial = `${target}.partial`;
   rmSync(partial, { force: true });

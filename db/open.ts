@@ -12,7 +12,10 @@ import { hasTablesOf, migrate, readMigrations, userVersion } from './migrate.ts'
 /** `LKST`: says in the header of a file that it is ours. */
 export const APPLICATION_ID = 0x4c4b5354;
 
-/** Files up to this size are read through when opened (tens of milliseconds); larger ones only at their ends. */
+/**
+ * Files up to this size are checked completely when they are opened (tens of milliseconds). Larger files are checked
+ * only at their ends.
+ */
 const QUICK_CHECK_BYTES = 16 * 2 ** 20;
 
 export interface OpenOptions {
@@ -23,8 +26,8 @@ export interface OpenOptions {
 }
 
 /**
- * Opens a database for writing, creates it if there is none, and brings it to the newest version. The only place
- * that opens one. Whatever is refused is left byte for byte as it was.
+ * Opens a database for writing, creates it if there is none, and brings it to the newest version. No other function
+ * opens a database for writing. A refused file is left unchanged, byte for byte.
  */
 export function openDatabase(options: OpenOptions): Result<Database.Database> {
   const { file } = options;
@@ -78,8 +81,8 @@ function untilUnlocked(timeoutMs: number, body: () => void): void {
 }
 
 /**
- * Says whether a database could be opened, without writing: its bytes, null if there is none yet; refused as by
- * `openDatabase`.
+ * Finds out whether a database could be opened, without writing. Returns its bytes, or null if it does not exist yet.
+ * Fails in the same cases as `openDatabase`.
  */
 export function inspectDatabase({ file, migrationsFolder }: OpenOptions): Result<{ readonly bytes: number | null }> {
   const migrations = readMigrations(migrationsFolder);
@@ -135,7 +138,7 @@ function inspectFile(file: string, migrations: readonly Migration[], undoTimeout
 }
 
 /**
- * SQLite uses its journal to undo what a process did that was killed while it switched to the log, or before. A
+ * SQLite uses its journal to undo the changes of a process that was killed before or while it switched to the log. A
  * connection that cannot write fails instead.
  */
 function undoUnfinished(file: string, timeout: number): void {

@@ -6,7 +6,7 @@ import type { Statements } from './statements.ts';
 import { now } from './statements.ts';
 
 /**
- * Interval of the heartbeat of a store with running runs, and the longest silence after which it counts as dead,
+ * Interval of the heartbeat of a store with running runs, and the longest silence before it counts as dead,
  * milliseconds.
  */
 export const HEARTBEAT_MS = 5_000;
@@ -77,7 +77,7 @@ export function ownershipOf(statements: Statements): Ownership {
       run('UPDATE owners SET heartbeat_at = ? WHERE token = ?', now(), token);
     },
     markInterrupted() {
-      // Looks before it takes the lock, because there is nearly always nothing to do.
+      // Looks before it takes the lock, because usually there is nothing to do.
       const others = (): OwnerRow[] => all<OwnerRow>('SELECT * FROM owners WHERE token <> ?', token).filter(isGone);
       if (others().length === 0) return 0;
       return write(() => {

@@ -22,13 +22,16 @@ const VALUES_PER_ROW = 11;
 export interface PredictionTable {
   /** Writes rows and packed columns. The chunk has been checked; a transaction is open. */
   insert(runId: number, chunk: PredictionChunk): void;
-  /** Replaces the rows of a run by those of its best designs. They have been checked; a transaction is open. */
+  /**
+   * Replaces the rows of a run by the rows of its best designs. The caller has checked them and has opened a
+   * transaction.
+   */
   replace(runId: number, best: BestDesigns): void;
   /** Reads the `count` best designs of a run. Refuses with `storage` if some are missing. */
   loadBest(runId: number, count: number): RunColumns;
   /**
-   * Reads all chunks of a run. Chunks whose packed columns are missing, of the wrong size or not those that were
-   * written are read from the rows. Refuses with `storage` if these are not all there.
+   * Reads all chunks of a run. If packed columns are missing, have the wrong size or a wrong digest, the chunk is read
+   * from the rows. Fails with `storage` if rows are missing too.
    */
   load(
     runId: number,
@@ -208,7 +211,7 @@ export function predictionTable(db: Database): PredictionTable {
   return { insert, replace, load, loadBest, pack };
 }
 
-/** CRC-32 of the packed columns of a chunk, one after the other. */
+/** CRC-32 over the packed columns of a chunk, in their order. */
 function digestOf(columns: PredictionColumns, first: number, count: number): Buffer {
   const digest = Buffer.alloc(4);
   const sum = COLUMN_NAMES.reduce((before, name) => crc32(columnBytes(columns, name, first, count), before), 0);

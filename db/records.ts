@@ -5,8 +5,8 @@ import type { AxisName } from '../src-workers/domain/space.ts';
 import type { LengthLaw } from '../src-workers/domain/workload.ts';
 
 /**
- * The types of what the store takes and gives. Everything here survives a structured clone, since the store lives in
- * its own thread. Values that were stored as JSON come back as `unknown`: the reader checks them with the schema of the
+ * The types that the store takes and returns. All of them survive a structured clone, since the store lives in its own
+ * thread. Values that were stored as JSON are returned as `unknown`: the reader checks them with the schema of the
  * version that wrote them. Times of day are ISO 8601 in UTC.
  */
 
@@ -42,19 +42,19 @@ export interface RunDraft {
   readonly appVersion: string;
   readonly modelVersions: Readonly<Record<string, string>>;
   readonly seed: number | null;
-  /** What the run executes on. Any JSON value. */
+  /** The machine that the run executes on. Any JSON value. */
   readonly machine: unknown;
-  /** The sweep whose designs the run simulates or measures, where there is one. */
+  /** The sweep whose designs the run simulates or measures, if there is one. */
   readonly sourceRunId?: number | null;
   /** Size of the enumerated space; for a run with axes, their product. */
   readonly enumeratedCount: number;
   /** Descriptions of the devices used, in order. */
   readonly devices: readonly Device[];
-  /** How many of its best designs a sweep keeps, ≥ 1. All are saved if this is left out. */
+  /** Number of best designs that a sweep keeps, ≥ 1. If left out, all designs are saved. */
   readonly bestWanted?: number | undefined;
-  /** How many implementations the study names; 1 if this is left out. */
+  /** Number of implementations that the study names. 1 if left out. */
   readonly implementations?: number;
-  /** How many widths of blocks the study names; 1 if this is left out. */
+  /** Number of block widths that the study names. 1 if left out. */
   readonly blockWidths?: number;
   /** `null` for a run whose designs do not come from a space of its own. */
   readonly axes: RunAxes | null;
@@ -72,12 +72,12 @@ export interface RunSummary {
   readonly startedAt: string;
   readonly finishedAt: string | null;
   readonly elapsedMs: number;
-  /** The sweep whose designs it simulates or measures, also after it was removed. */
+  /** The sweep whose designs the run simulates or measures. It stays set after that sweep was removed. */
   readonly sourceRunId: number | null;
   readonly enumeratedCount: number;
   readonly validCount: number;
   readonly invalidCount: number;
-  /** How many designs a sweep keeps; null if all are predicted and saved. */
+  /** Number of designs that a sweep keeps. Null if all designs are predicted and saved. */
   readonly kept: KeptDesigns | null;
   /** The fastest saved design when the execution ended; `null` before that, or if none was valid. */
   readonly best: BestDesign | null;
@@ -90,7 +90,9 @@ export interface KeptDesigns {
   readonly wanted: number;
   /** Designs that were predicted to find them; null until they are saved. */
   readonly predicted: number | null;
-  /** The recommended design where it is not sure to be kept: more designs are about as fast than are kept. */
+  /**
+   * The recommended design, if it might not be among the kept ones: more designs are about equally fast than are kept.
+   */
   readonly picked: number | null;
 }
 
@@ -102,7 +104,7 @@ export interface RunRecord extends RunSummary {
   readonly failure: Failure | null;
   readonly devices: readonly Device[];
   readonly axes: RunAxes | null;
-  /** The device that measured; `null` until it is known, and of runs that measure nothing. */
+  /** The device that measured. `null` until it is known, and for runs that measure nothing. */
   readonly measuringDevice: unknown;
 }
 
@@ -234,7 +236,7 @@ export interface WorkloadRecord {
   /** Digest of whatever determines the law: grammar, file content, cut. */
   readonly hash: string;
   readonly law: LengthLaw;
-  /** Where the lengths came from: any JSON value. */
+  /** The source of the lengths: any JSON value. */
   readonly provenance: unknown;
 }
 

@@ -37,7 +37,7 @@ export function statementsOf(db: Database): Statements {
   };
 }
 
-/** Text of a JSON value; a `bad-input` failure for what JSON cannot say. */
+/** Text of a JSON value. Fails with `bad-input` if JSON cannot express the value. */
 export function toJson(what: string, value: unknown): string {
   const text: string | undefined = JSON.stringify(value);
   if (text === undefined) refuse('bad-input', `${what} must be a value that JSON can hold, not ${typeof value}.`);

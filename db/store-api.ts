@@ -23,12 +23,12 @@ import type {
 } from './records.ts';
 
 /**
- * Everything the store can do, as one table. `Store` answers at once (its own thread, tests); `StoreClient` is the same
- * table with promises.
+ * All functions of the store, as one table. `Store` answers synchronously (in its own thread and in tests);
+ * `StoreClient` is the same table with promises.
  *
- * Any method may fail with `storage` (database full, locked, damaged). Ids that do not exist give `not-found`, values
- * that break their contract `bad-input`, requests that do not fit the state of a run `conflict`. A method that fails
- * has changed nothing.
+ * Any method may fail with `storage` (database full, locked or damaged). It fails with `not-found` for ids that do not
+ * exist, with `bad-input` for values that break their contract, and with `conflict` for requests that do not fit the
+ * state of a run. A method that fails has changed nothing.
  */
 export interface Store {
   createStudy(draft: StudyDraft): Result<StudyRecord>;
@@ -43,14 +43,15 @@ export interface Store {
   /** A new run in state `running`, owned by this store. */
   createRun(draft: RunDraft): Result<RunRecord>;
   /**
-   * Saves the predictions of a run of designs, in one transaction: they are all there or none is, and what was reported
-   * as saved survives a kill. `conflict` if any of the designs is already saved, or if the run is not running
-   * under this store. Through the client, arrays that fill their buffer are transferred: the caller no longer has them.
+   * Saves the predictions of a run of designs in one transaction, so that either all or none are saved. Predictions
+   * reported as saved survive a kill of the process. Fails with `conflict` if any of the designs is already saved, or
+   * if the run is not running under this store. Through the client, arrays that fill their buffer are transferred, so
+   * the caller can no longer use them.
    */
   savePredictionChunk(runId: number, chunk: PredictionChunk): Result<null>;
   /**
-   * Saves the best designs of a run that keeps them alone, in one transaction, in place of any that it saved before.
-   * `conflict` if they are more than it keeps.
+   * Saves the best designs of a run that keeps only these, in one transaction. They replace the designs that it saved
+   * before. Fails with `conflict` if there are more than the run keeps.
    */
   saveBestDesigns(runId: number, best: BestDesigns): Result<null>;
   /** Also counts the records, as valid, in a run that simulates. */
@@ -74,13 +75,16 @@ export interface Store {
   noteRun(runId: number, note: string): Result<RunRecord>;
   /** Replaces all tags. */
   tagRun(runId: number, tags: readonly string[]): Result<RunRecord>;
-  /** To the bin: all or none. `conflict` for a run that is running. */
+  /** Moves runs to the bin, all or none. Fails with `conflict` if one of them is running. */
   deleteRuns(runIds: readonly number[]): Result<null>;
   restoreRuns(runIds: readonly number[]): Result<null>;
-  /** Removes for good what was deleted before the given time (ISO 8601; default: now). Returns the number of runs. */
+  /**
+   * Removes permanently the runs that were deleted before the given time (ISO 8601; default: now). Returns the number
+   * of runs.
+   */
   purgeDeleted(before?: string): Result<number>;
 
-  /** All predictions of a run, from packed columns; they are rebuilt from the rows where missing or inconsistent. */
+  /** All predictions of a run, from packed columns. Missing or inconsistent columns are rebuilt from the rows. */
   loadRunColumns(runId: number): Result<RunColumns>;
   listSimulations(runId: number): Result<readonly SimulationRecord[]>;
   /** Whatever runs that are not deleted simulated of a run's designs, oldest first. */
@@ -101,7 +105,7 @@ export interface Store {
 
   /** Inserts or replaces. */
   saveWorkload(record: WorkloadRecord): Result<null>;
-  /** `null` if there is none: a workload is a cache, its absence is no failure. */
+  /** `null` if there is none. The table of workloads is a cache, so a missing one is no failure. */
   getWorkload(hash: string): Result<WorkloadRecord | null>;
 
   /** Any JSON value. */
@@ -109,9 +113,9 @@ export interface Store {
   listSettings(): Result<Readonly<Record<string, unknown>>>;
 
   diskUse(): Result<DiskUse>;
-  /** Gives unused space back to the file system; needs as much free space as the file is large. */
+  /** Returns unused space to the file system. It needs free space of the size of the file. */
   vacuum(): Result<null>;
-  /** Reads the whole file. Empty when it is sound. */
+  /** Reads the whole file and returns the errors found. The list is empty if the file is sound. */
   checkIntegrity(): Result<readonly string[]>;
 }
 

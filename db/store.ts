@@ -22,7 +22,7 @@ import type { Store } from './store-api.ts';
 /** Measured bytes of one row of `predictions`, for estimates. */
 const PREDICTION_ROW_BYTES = 63;
 
-/** An open store: what callers ask of it, and the upkeep that its thread does. */
+/** An open store: the functions for its callers, and the upkeep that its thread does. */
 export interface OpenStore {
   readonly store: Store;
   /** Writes the heartbeat, and marks runs of dead stores. To be called every `HEARTBEAT_MS`. */
@@ -269,7 +269,8 @@ export function storeOn(db: Database, file: string): OpenStore {
     }),
     dataVersion: () => db.pragma('data_version', { simple: true }) as number,
     close() {
-      // A database that cannot be written any more is closed all the same; the next opening finds this owner dead.
+      // A database that can no longer be written is closed nevertheless. The next process that opens it finds this
+      // owner dead.
       attempt(file, () => ownership.release());
       db.close();
     },

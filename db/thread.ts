@@ -9,7 +9,7 @@ import type { RunColumns } from './records.ts';
 import type { OpenStore } from './store.ts';
 import { openStore } from './store.ts';
 
-/** How soon a change by another process is noticed, milliseconds; looking costs microseconds. */
+/** Interval at which changes by other processes are looked for, milliseconds. A look costs microseconds. */
 const WATCH_MS = 400;
 
 const port = parentPort;

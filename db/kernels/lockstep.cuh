@@ -138,7 +138,7 @@ Host host;
   std::fflush(nullptr);
   std::fprintf(stderr, "lockstep.cuh: %s: %s\n", what, why);
   std::fflush(nullptr);
-  // Not exit: this runs at exit, too.
+  // This runs at exit too, so it must not call exit.
   std::_Exit(1);
 }
 
@@ -148,7 +148,7 @@ inline void check(LOCKSTEP_RUNTIME(Error_t) code, const char* what) {
 
 inline size_t bytesOf(uint64_t units) { return sizeof(Trace) + static_cast<size_t>(units) * sizeof(Record); }
 
-/// Writes the file, once; nothing where no trace was started, or it is written.
+/// Writes the file once. Does nothing if no trace was started or the file is already written.
 [[maybe_unused]] inline void write() {
   if (host.device == nullptr) return;
   const size_t bytes = bytesOf(host.units);
@@ -158,7 +158,7 @@ inline size_t bytesOf(uint64_t units) { return sizeof(Trace) + static_cast<size_
   check(LOCKSTEP_RUNTIME(DeviceSynchronize)(), "waiting for the traced kernels");
   const auto copied = LOCKSTEP_RUNTIME(Memcpy)(copy, host.device, bytes, LOCKSTEP_RUNTIME(MemcpyDeviceToHost));
   check(copied, "copying the trace (call LOCKSTEP_TRACE_WRITE() before the device is reset)");
-  // "x": a second source file with a trace of its own must not replace this one.
+  // Mode "x" keeps a second source file with its own trace from replacing this file.
   std::FILE* file = std::fopen(std::getenv("LOCKSTEP_TRACE_FILE"), "wbx");
   if (file == nullptr) stop("writing the trace", "the file exists or cannot be made; use LOCKSTEP_TRACE_UNITS in one source file");
   if (std::fwrite(copy, 1, bytes, file) != bytes || std::fclose(file) != 0) stop("writing the trace", "the disk may be full");

@@ -1,8 +1,8 @@
 import type { SimulatedTime } from './api.ts';
 
 /**
- * How far predictions are from the event simulation, for people who are to trust them. By `node
- * test/bench/composite.ts` (random designs, units unsorted) and `node test/bench/balancing.ts` (sorted and bucketed
+ * Differences between predictions and the event simulation, as a text for users. Measured by `node
+ * test/bench/composite.ts` (random designs, unsorted units) and `node test/bench/balancing.ts` (sorted and bucketed
  * units).
  */
 export const ACCURACY_TEXT =
@@ -15,8 +15,8 @@ export const CONTRADICTION_FRACTION = 0.1;
 type Simulated = Pick<SimulatedTime, 'meanMs' | 'lowMs' | 'highMs'>;
 
 /**
- * Whether a simulation contradicts the prediction: the prediction lies outside the interval of the mean by more than 10
- * % of the mean.
+ * Whether a simulation contradicts the prediction. It does if the prediction lies outside the interval of the mean by
+ * more than 10 % of the mean.
  */
 export function isContradicted(predictedMs: number, { meanMs, lowMs, highMs }: Simulated): boolean {
   const beyond = Math.max(lowMs - predictedMs, predictedMs - highMs);

@@ -7,7 +7,7 @@ import type { RankRow } from './api.ts';
 /** One small map: designs with the same threads per unit. */
 interface LandscapeMap {
   readonly threadsPerUnit: number;
-  /** Row-major: the best time over the other axes, ms; NaN if no design is valid. */
+  /** The best time over the other axes, ms, row-major. NaN if no design is valid. */
   readonly timeMs: Float32Array;
   /** NaN and null if no design is valid. */
   readonly bestMs: number;
@@ -18,14 +18,14 @@ interface LandscapeMap {
 export interface Recommendation {
   readonly device: { readonly id: string; readonly name: string; readonly evidence: DeviceEvidence | null };
   /**
-   * All devices of the study, in its order. `bestMs` is null of those that this call did not predict, or that have no
+   * All devices of the study, in its order. `bestMs` is null for devices that this call did not predict or that have no
    * valid design.
    */
   readonly devices: readonly { readonly id: string; readonly name: string; readonly bestMs: number | null }[];
-  /** The picked design. Its `designIndex` is of the whole study: with all devices. */
+  /** The picked design. Its `designIndex` refers to the whole study with all devices. */
   readonly row: RankRow;
   readonly designIndex: number;
-  /** Predicted time and its interval, ms, with what the interval covers, in one or two sentences. */
+  /** Predicted time and its interval, ms. One or two sentences say what the interval covers. */
   readonly time: { readonly ms: number; readonly lowMs: number; readonly highMs: number; readonly basis: string };
   /**
    * Designs tied with the fastest (`count`), the band of those that differ from it in shape alone, the rule by which
@@ -41,8 +41,8 @@ export interface Recommendation {
     readonly designs: readonly number[];
   };
   /**
-   * The design that the picked one is compared with: the one asked for (`chosen`), else a plain one. `change` is −0.58
-   * if the picked one takes 58 % less time.
+   * The design that the picked one is compared with: the requested design (`chosen`), otherwise a plain one. `change`
+   * is −0.58 if the picked design takes 58 % less time.
    */
   readonly baseline: {
     readonly designIndex: number;
@@ -52,8 +52,8 @@ export interface Recommendation {
     readonly chosen: boolean;
   } | null;
   /**
-   * Differences of the parts of the time, picked less baseline, ms, the largest first; they add up to the whole
-   * difference.
+   * Differences between the parts of the two times, picked minus baseline, ms, the largest first. They add up to the
+   * whole difference.
    */
   readonly causes: readonly { readonly part: BreakdownPart; readonly label: string; readonly ms: number }[];
   readonly why: string;
@@ -71,26 +71,32 @@ export interface Recommendation {
     /** The place of the picked design. */
     readonly picked: { readonly map: number; readonly cell: number };
   };
-  /** Designs that were predicted, that were found too slow at best, or that were asked for. Exact answers have all. */
+  /**
+   * Number of designs that were predicted, were ruled out by a lower limit of their time, or were asked for. Exact
+   * answers contain all designs.
+   */
   readonly predicted: number;
   readonly of: number;
   /** How many of `predicted` cannot run. */
   readonly invalid: number;
   readonly elapsedMs: number;
-  /** Present if it was asked for. */
+  /** Present only if the call asks for it. */
   readonly uncertainty?: Uncertainty;
 }
 
 /**
- * What a design is expected to lose where some inputs are not known. Regrets are ln(its time / the best time of the
- * same draw).
+ * The expected loss of a design if some inputs are unknown. A regret is ln(time of the design / best time of the same
+ * draw).
  */
 export interface UncertainDesign {
   readonly designIndex: number;
   readonly design: Design;
   /** The design in one line. */
   readonly text: string;
-  /** Predicted with unknown inputs at the middle of their laws, ms; and 5 % and 95 % of its times over the draws. */
+  /**
+   * Predicted time with unknown inputs at the middle of their laws, and the 5 % and 95 % quantiles of the time over the
+   * draws, ms.
+   */
   readonly timeMs: number;
   readonly lowMs: number;
   readonly highMs: number;
@@ -106,7 +112,7 @@ export interface UncertainDesign {
 export interface UnknownInput {
   readonly input: InputFact;
   readonly range: readonly [number, number];
-  /** What the law rests on. */
+  /** The source of the law. */
   readonly source: string;
 }
 
@@ -114,7 +120,7 @@ export interface WorthKnowing extends UnknownInput {
   /** The part of `expectedRegret` that knowing the input is expected to save. */
   readonly gain: number;
   readonly learn: 'inspect' | 'probe' | 'ask';
-  /** How to learn it, as an order: `Read the kernel's code: lockstep kernel inspect …`. */
+  /** An instruction for finding the value: `Read the kernel's code: lockstep kernel inspect …`. */
   readonly how: string;
   readonly sentence: string;
 }
@@ -124,19 +130,22 @@ export interface Uncertainty {
   readonly device: { readonly id: string; readonly name: string };
   /** Draws of the unknown inputs; 1 if all is given: then `robust` is the design that is recommended without. */
   readonly draws: number;
-  /** What counts as good as the best: 0.03. */
+  /** Designs within this fraction of the best count as equally good: 0.03. */
   readonly within: number;
   readonly unknown: readonly UnknownInput[];
   /** The design with the least expected regret, and the fastest with unknown inputs at the middle of their laws. */
   readonly robust: UncertainDesign;
   readonly point: UncertainDesign;
-  /** The robust design first, then the others by expected regret: at most 40, and those asked for. */
+  /** The robust design first, then the other designs by expected regret. At most 40, plus the requested designs. */
   readonly designs: readonly UncertainDesign[];
   /** The inputs worth knowing, by gain; none below 0.1 %. */
   readonly worthKnowing: readonly WorthKnowing[];
-  /** The designs that the model cannot tell from the robust one; null if it stands out. */
+  /** The designs that the model cannot tell from the robust one. Null if there are none. */
   readonly separation: {
-    /** Designs that it does not tell apart from the robust one, and what they differ in: `block sizes`. */
+    /**
+     * Number of designs that the model does not tell from the robust one, and the axes in which they differ: `block
+     * sizes`.
+     */
     readonly count: number;
     readonly what: string;
     /** Designs to measure, and the regret that is expected then. */
@@ -174,8 +183,8 @@ export interface InputSensitivity {
   readonly recommendedMs: readonly number[];
   readonly designs: readonly number[];
   /**
-   * Range of the input in which the recommended design stays within the tie band of the best; null at an end that lies
-   * beyond what was tried. A gap between two values tried is not seen.
+   * Range of the input in which the recommended design stays within the tie band of the best. An end is null if it lies
+   * beyond the values that were tried. A gap between two tried values is not detected.
    */
   readonly holds: readonly [number | null, number | null];
   /** The design that takes over just beyond each end; `null` if none does. */
@@ -205,7 +214,7 @@ export interface Sensitivity {
 /** Predicted times of designs that were asked for by their parameters, in that order. */
 export interface AskedTimes {
   readonly device: { readonly id: string; readonly name: string };
-  /** ms; null where a design cannot run, and then why. */
+  /** Times in ms. Null if a design cannot run; then the reason is given. */
   readonly timesMs: readonly (number | null)[];
   readonly reasons: readonly (string | null)[];
 }

@@ -44,7 +44,7 @@ export interface ResolvedWorkload {
   readonly probability: Float64Array;
   /** Made to have given figures, and otherwise assumed. */
   readonly fitted?: true;
-  /** How a file was read, where a person could expect otherwise. */
+  /** A note on how a file was read, if the reader might expect something else. */
   readonly note?: string;
   /** `null` if the workload has no order, or too many lengths for a preview. */
   readonly order: WorkloadOrder | null;
@@ -84,9 +84,9 @@ export interface RunSummary {
   readonly startedAt: string;
   readonly finishedAt: string | null;
   readonly elapsedMs: number;
-  /** The sweep whose designs a run simulates or measures; null if there is none. */
+  /** The sweep whose designs a run simulates or measures. Null if there is none. */
   readonly sourceRunId: number | null;
-  /** Designs or cases that a run of kind `simulate`, `bench` or `import` was asked for. */
+  /** Number of designs or cases that a run of kind `simulate`, `bench` or `import` was asked for. */
   readonly enumerated: number;
   /** Designs that a run of kind `simulate` has done, or cases of `bench` and `import` that have a result. */
   readonly valid: number;
@@ -140,7 +140,7 @@ export interface FieldChange {
 }
 
 /**
- * What the event simulator found of one design, ms. The interval is the 95 % confidence interval of the mean (Student).
+ * Result of the event simulator for one design, ms. The interval is the 95 % confidence interval of the mean (Student).
  * The prediction is a mean too, so compare it with the mean.
  */
 export interface SimulatedTime {
@@ -160,7 +160,7 @@ export interface SimulatedTime {
   readonly precise: boolean;
 }
 
-/** The measurement of one design on the very device that it was predicted for, ms. */
+/** The measurement of one design on the same device that it was predicted for, ms. */
 export interface MeasuredDesignTime {
   /** The newest run of kind `bench` or `import` that has it. */
   readonly runId: number;
@@ -187,9 +187,9 @@ export interface SimulatedDesign {
   readonly simulated: SimulatedTime;
   /** Prediction over simulated mean, less 1. */
   readonly difference: number;
-  /** How the prediction was computed; null if nothing explains it. */
+  /** The regime that computed the prediction. Null if the run does not explain it. */
   readonly regime: RegimeInfo | null;
-  /** Which units it is for; null on a CPU. */
+  /** The order of the units that the prediction assumes. Null on a CPU. */
   readonly order: UnitsOrder | null;
 }
 
@@ -212,18 +212,21 @@ export interface RankRow {
   readonly deviceId: string;
   readonly device: string;
   readonly design: Design;
-  /** Time at the best fidelity that has been run for it. Fidelities differ from row to row: compare `predictedMs`. */
+  /**
+   * Time at the best fidelity that was run for the design, ms. Fidelities differ from row to row: to compare rows, use
+   * `predictedMs`.
+   */
   readonly timeMs: number;
   readonly fidelity: 'predicted' | 'simulated' | 'measured';
   /** NaN if the design is invalid. */
   readonly predictedMs: number;
-  /** How the design takes its work, and whether public measurements of its device and this kind are known. */
+  /** The kind of implementation, and whether public measurements of the device exist for this kind. */
   readonly kind: ImplementationKind;
   readonly hasEvidence: boolean;
   readonly simulated: SimulatedTime | null;
   /**
-   * Measured on the device of this row, known by its name; what another device needed is in the comparison of its run
-   * alone.
+   * Time measured on the device of this row, which is identified by its name. Times on another device are only in the
+   * comparison of the run.
    */
   readonly measured: MeasuredDesignTime | null;
   readonly meanLoss: number;
@@ -242,7 +245,7 @@ export interface RankRow {
    * only where devices are compared.
    */
   readonly rangeMs?: readonly [low: number, high: number];
-  /** Predicted time along the block sizes of the space, everything else equal; NaN if invalid. */
+  /** Predicted time at each block size of the space with all other axes fixed, ms. NaN if invalid. */
   readonly alongBlock: Float64Array | null;
 }
 
@@ -257,9 +260,9 @@ export interface ExportRow extends RankRow {
 
 /** A row as the command line prints it. */
 export interface BestRow extends ExportRow {
-  /** How the prediction was computed; null if nothing explains it. */
+  /** The regime that computed the prediction. Null if the run does not explain it. */
   readonly regime: RegimeInfo | null;
-  /** Which units it is for; null on a CPU. */
+  /** The order of the units that the prediction assumes. Null on a CPU. */
   readonly order: UnitsOrder | null;
 }
 
@@ -273,9 +276,9 @@ export interface BestDesigns {
   readonly tieFraction: number;
   readonly tieBand: TieBand;
   readonly rows: readonly BestRow[];
-  /** How many designs each row stands for; null if equal designs are not grouped. */
+  /** Number of designs that each row represents. Null if equal designs are not grouped. */
   readonly equal: readonly number[] | null;
-  /** The best design of every device that has a valid one: fastest first, ranked among the designs of all. */
+  /** The best design of every device that has a valid one, the fastest first. Ranks are among all designs. */
   readonly ofDevices: readonly BestRow[];
   /** The best design of every implementation that has a valid one, within the filter; empty if there is none. */
   readonly ofImplementations: readonly BestRow[];
@@ -298,9 +301,9 @@ export interface BestDesigns {
 }
 
 /**
- * `timeMs` and ranges of it use the prediction, the one number that every design has. `simulatedMs` lists the simulated
- * designs first, by their simulated mean, and then all others by their prediction; a descending list reverses both
- * parts. `measuredMs` does so with designs measured on their device, by their median.
+ * `timeMs` and ranges of it use the prediction, which every design has. `simulatedMs` lists the simulated designs
+ * first, by their simulated mean, and then all other designs by their prediction; a descending list reverses both
+ * parts. `measuredMs` does the same with the measured designs, by their median.
  */
 export const RANK_COLUMNS = [
   'timeMs',
@@ -324,10 +327,10 @@ export const RANK_COLUMNS = [
 export type RankColumn = (typeof RANK_COLUMNS)[number];
 
 export interface RankPage {
-  /** Designs that pass the filter, and of the run. */
+  /** Number of designs that pass the filter, and number of designs of the run. */
   readonly matching: number;
   readonly total: number;
-  /** Rows of the list: fewer than `matching` where equal designs are grouped. */
+  /** Number of rows of the list. It is below `matching` if equal designs are grouped. */
   readonly listed: number;
   /** Designs of the filter that were simulated. */
   readonly simulated: number;
@@ -342,17 +345,19 @@ export interface RankPage {
   readonly outdated: boolean;
   readonly offset: number;
   readonly rows: readonly RankRow[];
-  /** How many designs each row stands for; 0 for a row that is listed because another was opened. */
+  /** Number of designs that each row represents. 0 for a row that is listed because another row was opened. */
   readonly equal: readonly number[];
   /**
-   * Number of designs (whatever the filter) that cannot be distinguished from the fastest, and the band of those that
-   * differ from it in shape alone.
+   * Number of designs (ignoring the filter) that cannot be distinguished from the fastest, and the tie band of designs
+   * that differ from it in shape alone.
    */
   readonly ties: number;
   readonly tieFraction: number;
   readonly tieBand: TieBand;
   readonly baseline: RankRow | null;
-  /** Place of the design asked for in the sorted list, from 0; null if it is not in it or none was asked for. */
+  /**
+   * Position of the requested design in the sorted list, from 0. Null if it is not in the list or none was requested.
+   */
   readonly foundAt: number | null;
 }
 
@@ -371,21 +376,24 @@ export interface Histogram {
 export interface LandscapeGrid {
   readonly xAxis: string;
   readonly yAxis: string;
-  /** Launches that the device has (grids or cores), if devices of one kind are looked at. */
+  /** The launches of the device (grids or cores), if all devices are of the same kind. */
   readonly xValues: readonly string[];
   readonly yValues: readonly string[];
   /** Row-major (y, x): time ms, NaN if no valid design. */
   readonly timeMs: Float64Array;
   /** The best design of a cell, the first of all if none is valid. */
   readonly designIndex: Uint32Array;
-  /** Row-major invalidReason codes; 0 if valid, `NOT_SAVED` where the run has no time of any design of the cell. */
+  /** Invalid-reason codes, row-major. 0 if valid; `NOT_SAVED` if the run has no time for any design of the cell. */
   readonly invalidReason: Uint8Array;
   readonly waves: Float32Array;
   /** 1 if a valid design of the cell passes the filter; null if all do. */
   readonly passing: Uint8Array | null;
   readonly best: number;
   readonly bestDesign: number;
-  /** Cells whose design is tied with the best one (1), and the band of those that differ from it in shape alone. */
+  /**
+   * 1 for cells whose design is tied with the best one. The tie band of designs that differ from it in shape alone
+   * follows.
+   */
   readonly tied: Uint8Array;
   readonly tieFraction: number;
   readonly tieBand: TieBand;
@@ -396,7 +404,9 @@ export interface LandscapeFacets {
   readonly columns: number;
   readonly rows: number;
   readonly facets: readonly {
-    /** Row-major (y, x): the best time of the cells a pixel covers, ms, to colour it by; NaN if none is valid. */
+    /**
+     * The best time of the cells that a pixel covers, ms, row-major (y, x), for its colour. NaN if no cell is valid.
+     */
     readonly timeMs: Float32Array;
     /** 1 if a valid design of the pixel passes the filter; null if all do. */
     readonly passing: Uint8Array | null;
@@ -433,12 +443,15 @@ export interface Roofline {
 export interface DeviceBest {
   readonly device: Device;
   /**
-   * The device's best design by prediction, or the one design that was asked for; `null` if it is invalid there. Its
-   * time is the predicted one, which all devices have; `simulated` is given besides.
+   * The device's best predicted design, or the requested design. `null` if it is invalid there. Its time is the
+   * predicted one, which all devices have; `simulated` is given in addition.
    */
   readonly best: RankRow | null;
   readonly valid: number;
-  /** Designs of this device tied with its best, and the band of those that differ from it in shape alone. */
+  /**
+   * Number of designs of this device that are tied with its best, and the tie band of designs that differ from it in
+   * shape alone.
+   */
   readonly ties: number;
   readonly tieBand: TieBand;
   /** The measurements of the device; `null` if there are none. */
@@ -461,7 +474,7 @@ export interface DeviceComparisonResult {
   readonly cross: readonly (readonly number[])[];
   /** Sentences that say why the fastest device wins, largest cause first. */
   readonly reasons: readonly string[];
-  /** Which implementation to write, in sentences; empty if the study names none. */
+  /** Sentences that say which implementation to write. Empty if the study names none. */
   readonly choice: readonly string[];
 }
 
@@ -477,8 +490,8 @@ export interface RunDiff {
     readonly rightDesign: string;
   }[];
   /**
-   * Spearman's rank correlation over designs valid in both runs: NaN if these are fewer than two, or all alike in
-   * one of the runs; null if the runs have different spaces.
+   * Spearman's rank correlation over designs that are valid in both runs. NaN if there are fewer than two, or if all
+   * have the same time in one of the runs. Null if the runs have different spaces.
    */
   readonly spearman: number | null;
 }
@@ -510,16 +523,16 @@ export interface ExportDocument {
   readonly mediaType: string;
   /** The text, or its first part. */
   readonly text: string;
-  /** Where the text is longer: its next part, for `export.next`. */
+  /** If the text is longer: its next part, for `export.next`. */
   readonly next?: number;
   /** For a table of designs: how many it lists, the best first, and how many are valid. */
   readonly designs?: {
     readonly listed: number;
     readonly of: number;
-    /** The most rows that such a file lists; without it there is no limit. */
+    /** The largest number of rows that such a file lists. Without it there is no limit. */
     readonly most?: number;
   };
-  /** For code: says that the design asked for is faster but cannot be expressed in this form. */
+  /** For code: a note that the requested design is faster but cannot be expressed in this form. */
   readonly note?: string;
 }
 
@@ -531,7 +544,7 @@ export interface DoctorCheck {
   readonly label: string;
   readonly state: 'ok' | 'absent' | 'problem';
   readonly found: string;
-  /** What to do where something is absent or wrong. */
+  /** Instruction for what to do if something is absent or wrong. */
   readonly advice: string;
 }
 

@@ -1,11 +1,11 @@
 import type { ExportDocument } from './api.ts';
 
 /**
- * What the desktop window finds as `window.lockstep`. Absent in a browser: there, files come and go through the page.
- * Types only, so that the renderer and the preload script agree without sharing code.
+ * The object that the desktop window has as `window.lockstep`. A browser does not have it: there, files are exchanged
+ * through the page. This file has types only, so that the renderer and the preload script agree without sharing code.
  */
 
-/** What the application menu may ask of the page: ids of the page's own commands. */
+/** Commands that the application menu may send to the page: ids of the page's own commands. */
 export type MenuCommand =
   | 'study.new'
   | 'study.open'

@@ -1,13 +1,13 @@
 import type { RunSummary } from './api.ts';
 import { MAX_DESIGNS } from './study.ts';
 
-/** How many designs a sweep for the answer alone keeps, if none is named. */
+/** Number of designs that a sweep keeps if only the answer is wanted and no number is named. */
 export const BEST_DESIGNS = 10_000;
 
-/** Why a space cannot be predicted whole, and what can be done. */
+/** The reason for which a space cannot be predicted as a whole, and the remedy. */
 export const TOO_MANY_TEXT = `All designs of a space are predicted where they are at most ${MAX_DESIGNS.toLocaleString('en')}. Keep only the best ones, or use fewer values.`;
 
-/** What a sweep kept of its designs, in words. */
+/** Text for the number of designs that a sweep kept. */
 export function countsText({ enumerated, valid, kept }: Pick<RunSummary, 'enumerated' | 'valid' | 'kept'>): string {
   const number = (count: number): string => count.toLocaleString('en');
   if (!kept) return `${number(enumerated)} designs, ${number(valid)} valid`;

@@ -6,7 +6,10 @@ const TOKEN = /[{}[\],:]|-?(?:0|[1-9]\d*)(?:\.\d+)?(?:[eE][+-]?\d+)?|true|false|
 const PLAIN = /[^"\\\u0000-\u001f]*/y; // eslint-disable-line no-control-regex -- JSON forbids them in strings
 const ESCAPE = /\\(?:["\\/bfnrt]|u[0-9a-fA-F]{4})/y;
 
-/** Our files have at most a tenth of these levels. The reader of values is recursive, and needs a limit. */
+/**
+ * Limit of nesting. Our files have at most a tenth of these levels, but the reader of values is recursive and needs a
+ * limit.
+ */
 const MAX_LEVELS = 100;
 
 /** The token that begins at `offset`; '' if none does. */
@@ -30,14 +33,17 @@ function matchAt(expression: RegExp, text: string, offset: number): string {
 interface Fault {
   readonly offset: number;
   readonly expected: string;
-  /** A field that stands there a second time: JSON, but engines keep one of them without a word. */
+  /** A field that occurs a second time. JSON allows it, but engines keep one of the two silently. */
   readonly again?: string;
 }
 
-/** Finds where a text stops being JSON, and what should stand there. Engines word this differently, or not at all. */
+/**
+ * Finds the place where a text stops being JSON, and says what is expected there. The messages of engines differ or do
+ * not say it.
+ */
 function firstFault(text: string): Fault | null {
   const open: ('{' | '[')[] = [];
-  /** Fields so far of each open object; a list has none. */
+  /** The fields so far of each open object. A list has no fields. */
   const fields: Set<string>[] = [];
   let offset = 0;
   let state: 'value' | 'first' | 'key' | 'firstKey' | 'colon' | 'after' = 'value';

@@ -18,16 +18,16 @@ import type { RunnableDesigns } from './runnable.ts';
 /** Somewhere that benchmarks can run, or why they cannot. */
 export interface MeasuringTarget {
   /**
-   * `cuda:0`, `webgpu`, `cpu`, … as `bench.start` takes it. The page's own GPU is `webgpu-page`, which only a page can
-   * answer for.
+   * Target as `bench.start` takes it: `cuda:0`, `webgpu`, `cpu`, …. The page's own GPU is `webgpu-page`; only a page
+   * can measure on it.
    */
   readonly id: string;
   readonly backend: BenchBackend;
   readonly available: boolean;
-  /** Name of the device, marked if it is software; without a device, what is missing. */
+  /** Name of the device, marked if it is software. Without a device, the name of the missing part. */
   readonly label: string;
   readonly device: MeasuringDevice | null;
-  /** What to do to make it available; empty if it is. */
+  /** Instruction for making it available. Empty if it is available. */
   readonly advice: string;
 }
 
@@ -38,7 +38,7 @@ export interface Bundle {
   readonly cases: number;
   /** What the cache held before each launch, on a CUDA device. */
   readonly cache?: CacheState;
-  /** What the designs were chosen among, where no CUDA device can run all of the sweep. */
+  /** The designs that the choice was made from, if no CUDA device can run all designs of the sweep. */
   readonly leftOut: RunnableDesigns | null;
   /** Paths of the files that were packed, and their size together, bytes. */
   readonly packed: readonly string[];
@@ -49,13 +49,13 @@ export interface Bundle {
 
 /** The request of a `bench` run. */
 export interface MeasuringRequest {
-  /** Where it was measured; the file's name for an import. */
+  /** The target that measured. For an import, the name of the file. */
   readonly target: string;
-  /** `external`: another program measured, and its file does not say with what. */
+  /** `external`: another program measured, and its file does not name the backend. */
   readonly backend: BenchBackend | 'external';
-  /** `external`: kernels of someone else's, from an imported file. */
+  /** `external`: kernels of other authors, from an imported file. */
   readonly suite: BenchSuite | 'external';
-  /** The sweep whose designs are measured; null for suites that need none. */
+  /** The sweep whose designs are measured. Null for suites that need no sweep. */
   readonly sourceRunId: number | null;
   /** The device of the sweep whose predictions the measurements are held against. */
   readonly deviceId: string | null;
@@ -64,7 +64,7 @@ export interface MeasuringRequest {
   readonly cases: number;
   /** What the cache held before each launch, on a CUDA device. */
   readonly cache?: CacheState;
-  /** What the designs were chosen among, where the target cannot run all of the sweep. */
+  /** The designs that the choice was made from, if the target cannot run all designs of the sweep. */
   readonly leftOut?: RunnableDesigns;
   /**
    * Present if fewer units were measured than the sweep has. Predictions compared with these times are for this number
@@ -88,9 +88,9 @@ export interface MeasuredPart {
 
 /** What a few launches before a run let expect of it. */
 export interface MeasuringProbe {
-  /** Repeats that were asked for. */
+  /** Number of repeats that were asked for. */
   readonly ofRepeats: number;
-  /** What the run was expected to take, and what everything that was asked for would take, ms. */
+  /** The expected time of the run, and the expected time of everything that was asked for, ms. */
   readonly estimateMs: number;
   readonly fullMs: number;
 }
@@ -106,7 +106,7 @@ export interface MeasuringProposal extends MeasuringProbe {
 export type ProbeAnswer =
   /** `proposal`: null if no launch of the probe gave a time, so that nothing is known. */
   | { readonly kind: 'done'; readonly proposal: MeasuringProposal | null }
-  /** The page runs this plan, and asks again with the times of this round and those before. */
+  /** The page runs this plan. It then asks again and sends the times of this round and of all earlier ones. */
   | { readonly kind: 'round'; readonly plan: BenchPlan };
 
 /** `designs`: the unit loop over designs of a sweep. The others measure the device itself. */
@@ -146,8 +146,8 @@ export interface TuningStep {
   /** Designs that could not be measured, or gave a wrong result. */
   readonly failed: number;
   /**
-   * The measured design with the least expected time; null if nothing is measured. Times include what ordering the
-   * units takes, as predicted.
+   * The measured design with the least expected time. Null if nothing is measured. Times include the predicted time of
+   * ordering the units.
    */
   readonly best: {
     readonly designIndex: number;
@@ -164,8 +164,8 @@ export interface TuningStep {
    */
   readonly expectedRegret: number | null;
   /**
-   * Spearman's rank correlation of predicted and measured times, −1…1; null with fewer than 12 measured, or all
-   * predicted alike.
+   * Spearman's rank correlation of predicted and measured times, −1…1. Null if fewer than 12 designs are measured or
+   * all predictions are equal.
    */
   readonly skill: number | null;
   /** The measured designs, in order. */
@@ -192,7 +192,7 @@ export interface MeasuredTime {
   readonly timesMs: readonly number[];
   readonly warmUpMs: readonly number[];
   readonly outliers: number;
-  /** Relative change from the first repeats to the last if the trend is significant; else null. */
+  /** Relative change from the first repeats to the last, if the trend is significant. Otherwise null. */
   readonly driftFraction: number | null;
   readonly clockMhz: number | null;
 }
@@ -239,7 +239,9 @@ export interface ComparedDesign {
   readonly predictedRank: number;
   readonly measuredRank: number;
   readonly predictedMs: number;
-  /** Predicted time of the balancing pass, ms. It is left out of `predictedMs`; the ranking of a sweep counts it in. */
+  /**
+   * Predicted time of the balancing pass, ms. It is not part of `predictedMs`, but the ranking of a sweep includes it.
+   */
   readonly balancingMs?: number;
   readonly medianMs: number;
   readonly lowMs: number | null;
@@ -263,14 +265,14 @@ export interface MeasuringComparison {
   /** `prediction`: as the sweep saved it. Otherwise the id of the calibration profile that predicted anew. */
   readonly basis: 'prediction' | { readonly profileId: number; readonly name: string };
   /**
-   * The clock at which it was measured, where the predictions are for that one rather than for the device's own; else
+   * The clock of the measurement, MHz, if the predictions are for that clock instead of the device's own. Otherwise
    * null.
    */
   readonly clockMhz: number | null;
   /**
-   * Fastest measured first. Predicted times are of what was measured: a launch and its kernel, without the time of
-   * putting the units in order beforehand, which a sweep counts in. Failed designs and those with wrong results are
-   * left out.
+   * The fastest measured design first. Predicted times are for the measured part: a launch and its kernel. They leave
+   * out the time of ordering the units beforehand, which a sweep includes. Failed designs and designs with wrong
+   * results are left out.
    */
   readonly designs: readonly ComparedDesign[];
   /** Median of measured / predicted; errors below are after dividing it out, and `unscaled` before. */
@@ -281,7 +283,7 @@ export interface MeasuringComparison {
   /** NaN if all predictions or all measurements are equal. */
   readonly spearman: number;
   readonly kendall: number;
-  /** 95 % intervals by resampling the designs; null with too few of them. */
+  /** 95 % intervals from resampling the designs. Null if there are too few designs. */
   readonly intervals: {
     readonly scale: Bounds | null;
     readonly medianError: Bounds | null;
@@ -336,12 +338,15 @@ export interface RunsComparison {
   readonly designs: readonly {
     readonly label: string;
     readonly times: readonly (Pick<MeasuredTime, 'medianMs' | 'lowMs' | 'highMs' | 'repeats'> | null)[];
-    /** Against the first run; null for that run, and where either did not measure the design. */
+    /** Ratio to the first run. Null for the first run itself, and if either run did not measure the design. */
     readonly against: readonly (TimeRatio | null)[];
   }[];
   /** cross[i][j]: the fastest design of run i as measured in run j, ms; null if it was not. */
   readonly cross: readonly (readonly (number | null)[])[];
-  /** The design that is at worst closest to the fastest of each run; null if none was measured in all. */
+  /**
+   * The design whose worst ratio to the fastest design of each run is smallest. Null if no design was measured in all
+   * runs.
+   */
   readonly oneForAll: {
     readonly design: number;
     /** Time over the fastest of the run, ≥ 1. */ readonly worst: number;

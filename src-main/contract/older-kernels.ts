@@ -12,9 +12,9 @@ import {
 
 interface OlderField {
   readonly phase: PhaseName;
-  /** The value that stood for "nothing is known". It stays so: the phase is left out. */
+  /** The value that meant "nothing is known". Its meaning is kept: the phase is left out. */
   readonly byDefault: number;
-  /** Iterations of the phase that one iteration of the field counts as. */
+  /** Number of iterations of the phase that one iteration of the field is converted to. */
   readonly scale: number;
 }
 
@@ -137,8 +137,8 @@ export function withPhases<Study>({ dataset: { value: study }, addIssue }: v.Raw
 }
 
 /**
- * Fields whose default is zero, though they usually are not. A zero that is written counts as given, one that is filled
- * in as assumed.
+ * Fields whose default is zero although they usually are not zero. A zero that the study states counts as given; a zero
+ * that is filled in counts as assumed.
  */
 const ZERO_BY_DEFAULT = [
   'serialFraction',

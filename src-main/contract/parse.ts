@@ -44,8 +44,8 @@ function jsonStart(value: unknown, most: number): string {
 type Issue = v.BaseIssue<unknown>;
 
 /**
- * The issue that a person can act on. In a union it is the issue of the option of the value's kind (a list, an object).
- * Issues of a union have paths that start at its value; here they start at the root.
+ * Picks the issue that a person can act on. In a union, this is the issue of the option of the same kind as the value
+ * (a list, an object). Paths of issues in a union start at its value; here they start at the root.
  */
 function meant(issue: Issue): Issue {
   if (issue.type !== 'union') return issue;
@@ -66,7 +66,7 @@ interface SchemaParts {
   readonly options?: readonly SchemaParts[];
 }
 
-/** The schema of a value as it is, without what makes it optional or reads its older versions. */
+/** The schema of a value, without the wrappers that make it optional or read its older versions. */
 function bare(schema: SchemaParts | undefined): SchemaParts | undefined {
   const last = schema?.pipe?.at(-1);
   const inner = schema?.wrapped ?? (last?.entries ? last : undefined);
@@ -88,7 +88,7 @@ function schemaAt(schema: unknown, path: readonly { readonly key: unknown }[]): 
 /** Longest misspelling that is still taken for a field. */
 const MAX_MISSPELLING = 3;
 
-/** What people call an iteration's measured cycles where they look for them among a kernel's fields. */
+/** Words for the measured cycles of an iteration that people look for among a kernel's fields. */
 const MEASURED_CYCLES = /cycles|latency/i;
 const PIPELINE_FORM = '"pipeline": {"DEVICE ID": {"latencyCycles": …, "issueCycles": …, "kneeSoftness": …}}';
 
@@ -135,7 +135,7 @@ function describe(schema: unknown, issue: Issue): string {
   if (issue.type === 'strict_object' && issue.expected === 'never') return unknownField(schema, issue);
   const path = fieldPath(issue) || 'the value';
   if (issue.input !== undefined) return `${path} ${requirement(issue)}, not ${shown(issue.input)}`;
-  // If a field is missing, the schema of the field says what it should be; that of the object does not.
+  // If a field is missing, the schema of the field describes the expected value. The schema of the object does not.
   const field = issue.type === 'strict_object' && issue.path ? schemaAt(schema, issue.path) : undefined;
   const inner = field ? v.safeParse(field as unknown as v.GenericSchema, undefined).issues?.[0] : undefined;
   const missing = inner && inner.type !== issue.type ? inner : issue;
@@ -145,8 +145,8 @@ function describe(schema: unknown, issue: Issue): string {
 }
 
 /**
- * Validates a value that crossed a boundary. On failure the message names the field, what it must be and what it is;
- * the context carries the path of the first wrong field.
+ * Validates a value that crossed a boundary. On failure the message names the field, the expected value and the actual
+ * value. The context contains the path of the first wrong field.
  */
 export function validate<Schema extends v.GenericSchema>(
   schema: Schema,

@@ -73,7 +73,7 @@ import { MAX_COMMAND_CHARACTERS } from '../../src-workers/domain/program.ts';
 import type { TableSummary } from '../../src-workers/domain/table.ts';
 import type { PlayedLaunch } from '../../src-workers/domain/timeline.ts';
 
-/** One call a renderer or a command may make: the schema of its argument, and the shape of its answer. */
+/** One call that a renderer or a command may make: the schema of its argument, and the type of its answer. */
 interface Procedure<Schema extends v.GenericSchema, Output> {
   readonly input: Schema;
   /** Type only. */
@@ -132,7 +132,7 @@ const compilerFlag = v.pipe(
 );
 const whole = (from: number, to: number) => v.pipe(v.number(), v.integer(), v.minValue(from), v.maxValue(to));
 
-/** Which designs of a run to look at. Every field narrows. Values of axes are written as in the study. */
+/** Selects designs of a run. Every field narrows the selection. Values of axes are written as in the study. */
 export const rankFilter = v.strictObject({
   deviceId: v.optional(shortText),
   /** Names of implementations, in a study with several. */
@@ -156,12 +156,15 @@ export type RankFilter = v.InferInput<typeof rankFilter>;
 
 const noFilter = { validity: 'valid' } as const;
 
-/** What to measure, where and how often. `bench.start` runs it; `bench.bundle` packs it for another machine. */
+/**
+ * The designs to measure, the target and the number of repeats. `bench.start` runs the measurement; `bench.bundle`
+ * packs it for another machine.
+ */
 const measuringInput = {
   suite: v.optional(v.picklist(BENCH_SUITES), 'designs'),
   /** The sweep; needed by the suite `designs` alone. */
   runId: v.optional(id),
-  /** Device of the sweep whose designs are chosen; needed if it has several. */
+  /** Device of the sweep whose designs are chosen. It is needed if the sweep has several devices. */
   deviceId: v.optional(shortText),
   /**
    * Which designs, among those that the target can run: the best by prediction; drawn at random over the valid ones
@@ -178,7 +181,7 @@ const measuringInput = {
   cache: v.exactOptional(v.picklist(CACHE_STATES)),
 };
 
-/** Time that a measurement may take where nothing else is said: a person waits so long. */
+/** Time limit of a measurement if none is given, ms. A person is willing to wait this long. */
 export const DEFAULT_TIME_LIMIT_MS = 120_000;
 const durationMs = v.pipe(v.number(), v.minValue(0), v.finite());
 const probeTimes = v.strictObject({
@@ -204,8 +207,8 @@ const ownProgram = v.optional(
 );
 
 /**
- * The person's own kernel, by its manifest (`contract/kernel-manifest.ts`), for the targets `cuda:0`, … and `webgpu`.
- * Only the command line may start one.
+ * The person's own kernel, by its manifest (`contract/kernel-manifest.ts`), for the targets `cuda:0`, `opencl:0`, … and
+ * `webgpu`. Only the command line may start one.
  */
 const ownKernel = v.optional(v.strictObject({ file: v.pipe(v.string(), v.minLength(1), v.maxLength(4096)) }));
 

@@ -12,7 +12,10 @@ export async function readStudyFile(file: string): Promise<Result<OpenedFile>> {
   return text.ok ? ok({ fileName: basename(file), text: text.value }) : text;
 }
 
-/** A name that can only be a name: no folders, nothing a file system or a shell takes for more. */
+/**
+ * Turns a suggestion into a plain file name: without folders, and without characters that a file system or a shell
+ * treats specially.
+ */
 export function safeFileName(suggested: string): string {
   const name = basename(suggested.replaceAll('\\', '/'))
     // eslint-disable-next-line no-control-regex -- control characters are exactly what must go

@@ -8,7 +8,7 @@ export interface EngineHostOptions {
   readonly open: OpenOptions;
   /** A Node executable to run the engine under, instead of a utility process. */
   readonly node: string | undefined;
-  /** Where Node keeps what it compiled of the engine, for the next start. */
+  /** Folder in which Node caches the compiled engine for the next start. */
   readonly compileCacheFolder: string;
   /** The engine ended by itself; it is started again unless it did so too often. */
   readonly onLost: (message: string, restarting: boolean) => void;
@@ -17,7 +17,7 @@ export interface EngineHostOptions {
 }
 
 export interface EngineHost {
-  /** A port for one page. It can be used at once: messages wait in it until the engine is ready. */
+  /** A port for one page. It can be used at once, since messages wait in it until the engine is ready. */
   connect(): MessagePortMain;
   /** Starts the engine again after it was given up. */
   restart(): void;

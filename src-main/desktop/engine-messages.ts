@@ -1,6 +1,6 @@
 import type { MeasuringPrograms } from '../services/measuring/programs.ts';
 
-/** What the desktop host and the engine's process say to each other, besides what pages and the engine say. */
+/** Messages between the desktop host and the engine's process, besides those between pages and the engine. */
 
 export interface OpenOptions {
   /** `null` for the default under the user's data folder. */
@@ -20,7 +20,7 @@ export type ToEngine =
   | { readonly kind: 'stop' };
 
 export type FromEngine =
-  /** The process listens; what is sent before may be lost, as its modules load asynchronously. */
+  /** The process listens. Earlier messages may be lost, since its modules load asynchronously. */
   | { readonly kind: 'listening' }
   | { readonly kind: 'ready' }
   | { readonly kind: 'failed'; readonly message: string }

@@ -58,7 +58,7 @@ export function openWindow(options: WindowOptions): BrowserWindow {
   return window;
 }
 
-/** A page that died or hangs: the engine and its runs continue, so reloading loses nothing but what was typed. */
+/** A page crashed or hangs. The engine and its runs continue, so reloading loses only unsaved input. */
 function offerReload(window: BrowserWindow): void {
   let asking: AbortController | null = null;
   const ask = async (message: string, detail: string, other: string) => {

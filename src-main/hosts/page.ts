@@ -1,7 +1,7 @@
 import { realpath, stat } from 'node:fs/promises';
 import { extname, join, sep } from 'node:path';
 
-/** What both hosts need to show the page: its files, and the headers that they are served with. */
+/** The parts that both hosts need to show the page: its files, and the headers that they are served with. */
 
 export const PAGE_HEADERS: Readonly<Record<string, string>> = {
   // Styles may stand in attributes (charts and formulas place their labels so), never in elements; scripts nowhere but

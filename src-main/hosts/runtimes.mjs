@@ -32,7 +32,7 @@ export function findElectron(root) {
 }
 
 /**
- * The Node that the engine needs: the locked one, or the present one where it is new enough.
+ * The Node that the engine needs: the locked one, or the present one if it is new enough.
  * @param {string} root
  * @returns {string | null}
  */

@@ -1,5 +1,5 @@
-// Makes what a fresh clone lacks: the build, and the Electron runtime. Plain JavaScript, because it must run on any
-// Node.
+// Prepares a fresh clone: builds the program and downloads the Electron runtime. Plain JavaScript, because it must run
+// on any Node.
 import { spawn } from 'node:child_process';
 import { existsSync, mkdtempSync, readdirSync, rmSync, statSync } from 'node:fs';
 import { tmpdir } from 'node:os';
@@ -63,7 +63,7 @@ function isBuilt(root) {
 }
 
 /**
- * Builds the program where the build is missing or older than its sources. An installed program without a bundler keeps
+ * Builds the program if the build is missing or older than its sources. An installed program without a bundler keeps
  * the build that it came with.
  * @param {string} root
  * @param {string} node

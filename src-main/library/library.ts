@@ -17,8 +17,7 @@ import { readStudyFile } from '../services/studies/studies.ts';
 
 /**
  * Lockstep as a library: the models as functions, and the engine (sweeps, rankings, the store) as an object to close.
- * What fails throws a `LockstepError`. Times are in milliseconds, sizes in bytes, and what a type calls a fraction is
- * from 0 to 1.
+ * Failed calls throw a `LockstepError`. Times are in milliseconds, sizes in bytes, and fractions are between 0 and 1.
  */
 
 export type {
@@ -44,18 +43,18 @@ export type {
 export { FailureError as LockstepError };
 
 /**
- * The law of a workload as written: `geometric(0.05)`, `file:lengths.csv`, `mtx:matrix.mtx`,
+ * The law of a workload from its text: `geometric(0.05)`, `file:lengths.csv`, `mtx:matrix.mtx`,
  * `summary(mean=20,sd=12,max=300)`, …
- * @param folder where its files are looked for; the current one without it
+ * @param folder folder in which its files are looked for; the current folder if left out
  */
 export async function lengthLaw(workload: string, folder: string = process.cwd()): Promise<LengthLaw> {
   return unwrap(await writtenLaw(workload, folder));
 }
 
 /**
- * The mean loss of groups of n independent units in lockstep (Swatman 2022, doi:10.1109/MASCOTS56607.2022.00026): time
- * in lockstep over time alone, from 1 to n.
- * @param lengths iterations of each unit, whole numbers ≥ 0; or their law
+ * The mean loss of groups of n independent units in lockstep (Swatman 2022, doi:10.1109/MASCOTS56607.2022.00026). It is
+ * the time in lockstep over the time of the units alone, between 1 and n.
+ * @param lengths iterations of each unit (whole numbers ≥ 0), or their law
  * @param n units per group, ≥ 1
  */
 export function meanLoss(lengths: ArrayLike<number> | LengthLaw, n: number): number {
@@ -101,11 +100,11 @@ export type StudySource = string | StudyFile;
 
 export interface EngineOptions {
   /**
-   * The database file; without it the one of the desktop app, in the data folder. `openEngine` makes it where it is
-   * missing.
+   * The database file. If left out, it is the file of the desktop app in the data folder. `openEngine` creates it if it
+   * is missing.
    */
   readonly database?: string;
-  /** Worker threads; by default as many as the machine runs at once. They start on demand. */
+  /** Number of worker threads. By default it is the number that the machine can run at once. They start on demand. */
   readonly workers?: number;
 }
 
@@ -114,7 +113,7 @@ export interface SweepOptions {
   readonly top?: number;
   /** Devices instead of those of the study; `ID:66` is 66 multiprocessors of one. */
   readonly devices?: readonly string[];
-  /** Cancels the sweep; what was saved is kept. */
+  /** Cancels the sweep. Predictions that are already saved are kept. */
   readonly signal?: AbortSignal;
 }
 
@@ -132,8 +131,8 @@ export interface Sweep extends BestDesigns {
 }
 
 /**
- * An open store with what predicts and measures. Several processes may have one open on the same database. Close it:
- * its workers keep a process alive.
+ * An open store with its services for predicting and measuring. Several processes may have the same database open.
+ * Close the engine, because its workers keep a process alive.
  */
 export interface Engine extends AsyncDisposable {
   /** Predicts every design of a study and saves the run. */
@@ -146,8 +145,8 @@ export interface Engine extends AsyncDisposable {
     options?: { readonly top?: number; readonly device?: string },
   ): Promise<readonly SimulatedDesign[]>;
   /**
-   * Recommends one design for a study (which is not saved) or a run (by number), with the reasons, its expected time,
-   * and what it assumes.
+   * Recommends one design for a study (which is not saved) or a run (by number). It gives the reasons, the expected
+   * time and the assumptions.
    */
   recommend(what: StudySource | number, options?: { readonly device?: string }): Promise<Recommendation>;
   /** Calls any procedure of the engine. */

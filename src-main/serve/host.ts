@@ -65,8 +65,8 @@ export async function runBrowserHost(options: BrowserHostOptions): Promise<Resul
 }
 
 /**
- * Resolves at the first request to stop; a later one ends the process at once. Under npm, Ctrl-C arrives twice within
- * moments, from the terminal and from the parent; this counts as one request.
+ * Resolves at the first request to stop. A later request ends the process at once. Under npm, Ctrl-C arrives twice
+ * within moments, from the terminal and from the parent process; this counts as one request.
  */
 function stopSignal(): Promise<void> {
   const SAME_REQUEST_MS = 1_000;

@@ -2,7 +2,7 @@ import { parseArgs } from 'node:util';
 import { runBrowserHost } from './host.ts';
 import { DEFAULT_PORT } from './serve.ts';
 
-// The browser host as a program of its own: what `npm start` runs if there is no desktop.
+// The browser host as a separate program. `npm start` runs it if there is no desktop.
 
 const usage = 'usage: serve [--port N] [--db FILE]';
 const print = (line: string) => void process.stdout.write(`${line}\n`);

@@ -32,28 +32,28 @@ export interface ServeOptions {
   readonly rendererFolder: string;
   /** 0 for any free port. Where the port is taken, a free one is used. */
   readonly port: number;
-  /** At least 16 characters of [A-Za-z0-9_-]; random if left out. */
+  /** At least 16 characters of [A-Za-z0-9_-]. Random if left out. */
   readonly token?: string;
   /** What all pages together may have sent of messages that are not complete; left out: two of the largest messages. */
   readonly maxIncompleteBytes?: number;
 }
 
 export interface BrowserHost {
-  /** What to open in a browser: it carries the token. */
+  /** The address to open in a browser. It contains the token. */
   readonly address: string;
   readonly port: number;
   close(): Promise<void>;
 }
 
 /**
- * Serves the page and the engine to browsers on this machine, or to those that reach its loopback interface through a
+ * Serves the page and the engine to browsers on this machine. Other browsers can reach its loopback interface through a
  * tunnel: `ssh -L ANY:127.0.0.1:PORT host` works with any local port, because loopback names are accepted with any
  * port.
  *
- * The page itself is public. Who may talk to the engine: a request must name a loopback host (or a hostile page could
- * reach the server by a DNS name of its own that resolves to it), come from a page of this very server, and carry the
- * token (or another user of this machine could). The page keeps the token in its own storage rather than in a cookie,
- * which the browser would send to the servers of all other ports as well.
+ * The page itself is public. A request to the engine must meet three conditions. It must name a loopback host;
+ * otherwise a hostile page could reach the server by a DNS name that resolves to it. It must come from a page of this
+ * server. It must carry the token; otherwise another user of this machine could use the engine. The page keeps the
+ * token in its own storage instead of a cookie, which the browser would also send to the servers on all other ports.
  */
 export async function serve(options: ServeOptions): Promise<Result<BrowserHost>> {
   const { maxIncompleteBytes = 2 * MAX_REQUEST_BYTES } = options;

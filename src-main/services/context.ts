@@ -8,7 +8,7 @@ import type { Pool } from './pool.ts';
 import type { RunViews } from './runs/run-view.ts';
 import type { RunningRuns } from './runs/running.ts';
 
-/** What every service is given. */
+/** Objects that every service receives. */
 export interface Context {
   readonly store: StoreClient;
   readonly pool: Pool;

@@ -71,13 +71,13 @@ export interface EngineOptions {
   /** Folder that holds `db/`: the project, or the packaged application. */
   readonly resourceFolder: string;
   readonly host: 'desktop' | 'serve' | 'cli';
-  /** Paths of the worker and of the store's thread, where a bundle moved them. */
+  /** Paths of the scripts of the worker and of the store's thread, if a bundle moved them. */
   readonly workerFile?: string;
   readonly storeThreadFile?: string;
   /** The programs that measure, where a bundle moved them. */
   readonly programs?: Partial<MeasuringPrograms>;
   readonly workers?: number;
-  /** Whether what is asked of the engine is predictions: then workers start while the database is opened. */
+  /** Whether the engine is mainly used for predictions. If so, workers start while the database is opened. */
   readonly predicts?: boolean;
   /** A page that measures and answers nothing for this long has gone away, ms. */
   readonly pageSilenceMs?: number;
@@ -195,8 +195,8 @@ export async function openEngine(options: EngineOptions): Promise<Result<OpenEng
     return result;
   };
 
-  // The first start shows results: the first example is predicted while the window opens. Its failure is no reason not
-  // to.
+  // The first start shows results: the first example is predicted while the window opens. If that fails, the window
+  // opens nevertheless.
   if (seeded.value !== null) void logged('runs.start', { studyId: seeded.value });
 
   return ok({

@@ -57,7 +57,7 @@ interface Task {
   readonly begin: () => void;
   /** Ends its worker. */
   readonly end: AbortController;
-  /** Its worker's thread, and what it shares. */
+  /** Id of its worker's thread, and the data that it shares. */
   threadId: number;
   cells: Int32Array | null;
   /** Steps at the last look, and whether there were more than at its start. */
@@ -130,7 +130,7 @@ export function openPool(workerFile: string, workers: number, ready: number, lim
   const shared = sharedSteps();
   const piscina = createThreads(workerFile, shared, workers, ready);
 
-  // Piscina is given no more tasks than there are workers: in its own queue they would wait for the worker of a task
+  // Piscina never gets more tasks than there are workers. In its own queue, a task would wait for the worker of a task
   // that was ended.
   const waiting: Task[] = [];
   const running = new Set<Task>();

@@ -18,9 +18,9 @@ interface BoxesInput {
   readonly hover?: string;
   /** Left free at the right and the lower end of each box, px. */
   readonly gapPx?: number;
-  /** Edges on whole pixels: neighbours then meet without a seam. */
+  /** Edges are on whole pixels, so that neighbours meet without a seam. */
   readonly crisp?: boolean;
-  /** Index of its axes, where several plots lie above each other. */
+  /** Index of its axes, if several plots lie one above the other. */
   readonly axisIndex?: number;
   readonly silent?: boolean;
 }

@@ -30,8 +30,9 @@ use([
 ]);
 
 /**
- * Canvas text takes the page's digit forms (tabular, slashed zero), and ECharts measures on a canvas outside the page,
- * where it does not: parts of a label would overlap. So text is measured on a canvas that is in the page.
+ * Text on canvas takes the page's digit forms (tabular, slashed zero). ECharts measures text on a canvas outside the
+ * page, which does not have these forms, so parts of a label would overlap. This ruler measures on a canvas inside the
+ * page.
  */
 let ruler: CanvasRenderingContext2D | null = null;
 if (typeof document !== 'undefined')

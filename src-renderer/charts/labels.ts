@@ -1,6 +1,6 @@
 import { shortened } from '../../src-workers/domain/text.ts';
 
-/** Where the labels of charts stand, and which of them are written. */
+/** Positions of the labels of charts, and the choice of labels that are written. */
 
 /** Every how many values of an axis a label is written so that they stay `apart` px from each other. */
 export function labelStride(count: number, lengthPx: number, apartPx: number): number {
@@ -18,8 +18,8 @@ export function fitTexts(texts: readonly string[], apartPx: number): readonly st
 }
 
 /**
- * Finds where along a horizontal line a label of `widthPx` hides least of a curve: `x` of its left end, and whether it
- * stands above the line. `curve` has the drawn points in order, px; NaN is a gap.
+ * Finds the place along a horizontal line where a label of `widthPx` hides least of a curve. Returns `x` of its left
+ * end, and whether it is above the line. `curve` has the drawn points in order, px; NaN is a gap.
  */
 export function freePlace(
   curve: readonly (readonly [x: number, y: number])[],
@@ -57,7 +57,9 @@ export function freePlace(
     .reduce((best, place) => (hidden(place.x, place.above) < hidden(best.x, best.above) ? place : best));
 }
 
-/** Values of an axis that get a label: `chosen`, and of the regular ones those at least `apart` values from it. */
+/**
+ * Values of an axis that get a label: `chosen`, and the regular values that are at least `apart` values away from it.
+ */
 export function labelled(count: number, stride: number, chosen: number | null, apart: number): readonly number[] {
   const out: number[] = [];
   for (let i = 0; i < count; i += 1)

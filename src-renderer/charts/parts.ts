@@ -2,7 +2,7 @@ import { niceStep, stepDecimals } from '../../src-workers/numeric/ticks.ts';
 import { fixed } from '../format/numbers.ts';
 import type { ChartTheme } from './theme.svelte.ts';
 
-/** Pieces of options that every chart uses: quiet axes, one kind of tooltip, labels in the right sizes. */
+/** Options that all charts share: quiet axes, one kind of tooltip, labels in the right sizes. */
 
 export { niceStep, stepDecimals };
 

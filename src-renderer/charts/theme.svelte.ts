@@ -26,9 +26,9 @@ export interface ChartTheme {
 }
 
 /**
- * Reads tokens as resolved colours. It asks a hidden element, because custom properties are not resolved by themselves.
- * The element has its own colour scheme: that of the root follows in an effect that may run later, and changing it
- * recomputes the styles of the whole page.
+ * Reads tokens as resolved colours. It reads them from a hidden element, because custom properties are not resolved by
+ * themselves. The element has its own colour scheme. The root's scheme is set in an effect that may run later, and
+ * changing it recomputes the styles of the whole page.
  */
 export function readColours(tokens: readonly string[], dark: boolean): string[] {
   const probe = document.createElement('span');

@@ -9,7 +9,10 @@ function within(from: number, width: number): Zoom {
   return [start, start + width];
 }
 
-/** Zoomed by a factor (below 1: closer) about a place of what is shown, 0…1; at least the part `closest` stays. */
+/**
+ * Zooms by a factor (below 1: closer) about a place of the visible part, 0…1. At least a part of size `closest` stays
+ * visible.
+ */
 export function zoomed([from, to]: Zoom, by: number, at = 0.5, closest = CLOSEST): Zoom {
   const width = Math.min(1, Math.max(closest, (to - from) * by));
   return within(from + at * (to - from - width), width);

@@ -10,7 +10,7 @@ import { kernelFields } from '../views/study/kernel-fields.ts';
 import { deviceOf, shortDeviceName } from './devices.ts';
 import { memorySize, plain } from './numbers.ts';
 
-/** What names and values are written with. */
+/** Words and formats for names and values. */
 export interface FieldWords {
   readonly say: Term;
   readonly devices: readonly Device[];

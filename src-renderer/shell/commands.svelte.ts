@@ -68,8 +68,8 @@ export class Commands {
   }
 
   /**
-   * Before the focused control sees the key: a button that opens a list would take the Enter of Ctrl Enter for its own.
-   * Fields come first, since Enter ends what is typed in them.
+   * Runs before the focused control sees the key: a button that opens a list would otherwise take the Enter of Ctrl
+   * Enter. Fields see the key first, since Enter ends the input in them.
    */
   handleFirst(event: KeyboardEvent): void {
     if (!keyOf(event).startsWith('Mod+') || isTyping(event.target)) return;

@@ -191,7 +191,7 @@ function designs(app: App, query: string): Command[] {
   ];
 }
 
-/** What the palette finds besides the present commands: other views' commands, devices, runs, designs. */
+/** Entries that the palette finds besides the present commands: other views' commands, devices, runs, designs. */
 export function paletteEntries(app: App, query: string): readonly Command[] {
   return [
     ...ofViews(app),

@@ -1,7 +1,7 @@
 import type { Component } from 'svelte';
 import type { ViewId } from './views.ts';
 
-/** The component of each view, in a file of its own. It takes no props: everything comes from `useApp()`. */
+/** The component of each view, in a separate file. It takes no props; all data comes from `useApp()`. */
 const LOADERS: Readonly<Record<ViewId, () => Promise<{ readonly default: Component }>>> = {
   study: () => import('../views/study/StudyView.svelte'),
   landscape: () => import('../views/landscape/LandscapeView.svelte'),

@@ -1,6 +1,6 @@
 import fuzzysort from 'fuzzysort';
 
-/** What can be searched: its label, and words that find it without being shown. */
+/** An item that can be searched: its label, and words that find it without being shown. */
 export interface Searchable {
   readonly label: string;
   readonly words?: string | undefined;
@@ -13,13 +13,13 @@ export interface Found<T> {
   readonly at: readonly number[];
 }
 
-/** How good a place in a label is. A place within hidden words counts less than any of them. */
+/** Score of a match at the start of a label. A match in hidden words scores less than any match in a label. */
 const AT_START = 1;
 const AT_WORD = 0.8;
 const WITHIN = 0.5;
 const HIDDEN = 0.25;
 const ABBREVIATED = 0.1;
-/** What a whole word adds: `sort` means Sort by the time, rather than the shorter Sorting. */
+/** Bonus for a whole word: `sort` finds Sort by the time before the shorter Sorting. */
 const WHOLE_WORD = 0.02;
 /** One letter in this many may be missing from a word. */
 const LETTERS_PER_SLIP = 4;

@@ -40,14 +40,17 @@ interface Kept {
   add(design: number): void;
 }
 
-/** Designs that are merged before the limit is updated, as a share of those wanted. Sorting for fewer saves nothing. */
+/**
+ * Number of designs that are merged before the limit is updated, as a share of the wanted number. Sorting for fewer
+ * designs saves no time.
+ */
 const MERGED_FRACTION = 0.05;
 
 /** Designs that there is room for at first. */
 const MIN_KEPT = 256;
 
 export interface BestKept extends Kept {
-  /** Adds what another search found: at most as many as are wanted. */
+  /** Adds the findings of another search, up to the wanted number. */
   merge(found: FoundDesigns): void;
   found(): FoundDesigns;
 }
@@ -63,7 +66,7 @@ export function keepBest(wanted: number, limitMs = Infinity, most = Infinity): B
   const columns = allocateChunk(0, capacity);
   const designs = new Float64Array(capacity);
   let size = 0;
-  /** How many of them the limit is found among. */
+  /** Number of kept designs that the limit is derived from. */
   let ranked = 0;
   let limit = limitMs;
   const lower = (): void => {
@@ -115,7 +118,7 @@ export interface PickedDesign {
   readonly gridBlocks: number;
 }
 
-/** Keeps the design that the rule of the pick chooses among all up to a time; null if there is none. */
+/** Keeps the design that the rule of the pick chooses among all designs up to a given time. Null if there is none. */
 export function keepPick(axes: SpaceAxes, limitMs: number): Kept & { picked(): PickedDesign | null } {
   const columns = allocateChunk(0, 2);
   let held = 0;
@@ -148,8 +151,8 @@ export interface SpaceParts {
 }
 
 /**
- * The approximate largest number of parts, and the fewest designs of one. Looking at a part has a cost, which some
- * milliseconds of work must outweigh.
+ * The approximate largest number of parts, and the smallest number of designs of a part. Looking at a part has a cost,
+ * so a part must contain some milliseconds of work.
  */
 const MAX_PARTS = 16_384;
 const MIN_PART_DESIGNS = 2048;
@@ -191,8 +194,8 @@ function* lawFamilies(counts: readonly number[], { first, count }: DesignRange):
 }
 
 /**
- * The shortest time that any design of each part can have, ms; Infinity if none can run.
- * @param parts in the order of the space: several may be of one law family, with the same block sizes and caps
+ * The shortest time that any design of each part can have, ms. Infinity if none can run.
+ * @param parts in the order of the space; several may belong to one law family, with the same block sizes and caps
  */
 export function shortestOfParts(predictor: Predictor, parts: readonly DesignRange[]): Float64Array {
   const perFamily = predictor.counts.slice(AXIS.launch).reduce((product, count) => product * count, 1);

@@ -21,10 +21,10 @@ import { AXIS } from '../domain/space.ts';
 import { decodeInto } from '../space/axes.ts';
 
 /**
- * Bounds are what a launch needs at the least. The models of launches are approximations, so a predicted time may be
- * below its bound by their error. It is not proven that this slack is enough. It is for the designs of 38 random
- * studies in all regimes (`test/unit/random-studies.ts`, some in each run of the tests): the shortest time was 3.5 %
- * below what its launch needs, in one loop over sorted windows with an expensive change of unit.
+ * Slack below a bound. A bound is the least time that a launch needs. The models of launches are approximations, so a
+ * predicted time may be below its bound by their error. It is not proven that this slack is enough. It is enough for
+ * the designs of 38 random studies in all regimes (`test/unit/random-studies.ts`, some in each run of the tests). In
+ * the worst case, a time was 3.5 % below its bound: one loop over sorted windows with an expensive change of unit.
  */
 const SLACK = 0.04;
 /** Slack for the counter. Where multiprocessors hold different numbers of fetching blocks, it was up to 13 %. */
@@ -33,15 +33,15 @@ const COUNTER_SLACK = 0.25;
 /** Designs that are predicted best first: each may need other laws than the one before. */
 const BEST_FIRST = 48;
 
-/** Bounds of the time of designs of one predictor. */
+/** Bounds of the times of designs, for one predictor. */
 interface Bounds {
   /**
-   * The shortest time that a design can have, ms. No lane waits for another, all multiprocessors do the same work, and
-   * each always holds as many work groups as it can; or the longest unit alone takes longer. It needs no law of depths.
-   * NaN if a design is invalid, 0 on a CPU.
+   * The shortest time that a design can have, ms. It assumes that no lane waits for another, that all multiprocessors
+   * do the same work, and that each always holds as many work groups as it can. If the longest unit alone takes longer,
+   * it is the time of that unit. No law of depths is needed. NaN if a design is invalid, 0 on a CPU.
    */
   shortest(design: number): number;
-  /** Why the design asked for last cannot run, as in columns; 0 if it can. */
+  /** The reason for which the last design cannot run, as a code of the columns. 0 if it can run. */
   invalidReason(): number;
   /** The shortest time of a valid design including what lanes lose by waiting, which takes the law of depths. */
   withLoss(design: number): number;

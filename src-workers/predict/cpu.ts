@@ -34,7 +34,7 @@ export function createCpuLoads(kernel: CpuLoads['kernel'], units: number, ordere
   return { kernel, units, ordered: bundledLengths(ordered), bytes: new Map() };
 }
 
-/** Bytes that each of `cores` cores moves. The ordered lengths stand for all units, in the same order. */
+/** Bytes that each of `cores` cores moves. The ordered lengths represent all units, in the same order. */
 export function coreLoads(loads: CpuLoads, partition: PartitionBalancing, cores: number): Float64Array {
   const key = `${partition.kind} ${cores}`;
   const known = loads.bytes.get(key);
@@ -67,8 +67,8 @@ export function predictCpu(
 }
 
 /**
- * Says where the time goes, each step closer to the design: all bytes at full bandwidth → + at the bandwidth of the
- * cores in use (latency: too few cores to keep the memory busy) → + uneven loads (imbalance).
+ * Explains the time of a CPU design in three steps, each closer to the design: all bytes at full bandwidth → + at the
+ * bandwidth of the cores in use (latency: too few cores to keep the memory busy) → + uneven loads (imbalance).
  */
 export function explainCpu(
   loads: CpuLoads,

@@ -91,31 +91,37 @@ function designClass({ units, candidate }: ClassCandidate): DesignClass {
   };
 }
 
-/** A valid design as the simulator plays it: its launch, and what its cycles cost. */
+/** A valid design in the form in which the simulator plays it: its launch and the cost of its cycles. */
 export interface PlayableDesign {
   readonly device: GpuDevice;
   readonly balancing: LockstepBalancing;
   readonly loop: LoopForm;
   readonly unitsPerGroup: number;
   readonly unitsPerThread: number;
-  /** Units in flight in one block; the last thread group of a block may be partly empty. */
+  /** Units in flight in one block. The last thread group of a block may be partly empty. */
   readonly slotsPerBlock: number;
   readonly groupsPerBlock: number;
-  /** More than one where the threads of a unit span several thread groups, which run in step. */
+  /** More than 1 if the threads of a unit span several thread groups, which then run in step. */
   readonly threadGroupsPerGroup: number;
   readonly residentBlocks: number;
   readonly gridBlocks: number;
-  /** Iterations before the first of each unit, including those that combine the results of several thread groups. */
+  /**
+   * Iterations of setup before the first iteration of each unit. They include the combination of the results of several
+   * thread groups.
+   */
   readonly setupIterations: number;
-  /** Iterations that every group runs besides its share of the items, where slots take even shares. */
+  /** Iterations that every group runs in addition to its share of the items, if slots take even shares. */
   readonly overheadIterations: number;
   /** t(w) for w = 0 … the most work groups of a multiprocessor. */
   readonly cyclesPerIteration: CycleTable;
-  /** Cycles before a launch that fetches, and t(w) while there is something to fetch; `null` for other launches. */
+  /**
+   * Cycles before the first iteration of a launch that fetches, and t(w) while units are left to fetch. `null` for
+   * other launches.
+   */
   readonly fetches: { readonly startCycles: number; readonly cyclesPerIteration: CycleTable } | null;
-  /** Milliseconds of one cycle of t(w), which contain the clock and the cost of an iteration that threads share. */
+  /** Milliseconds of one cycle of t(w). They include the clock and the cost of an iteration that threads share. */
   readonly msPerCycle: number;
-  /** Time before the launch, which is no part of the kernel's time. */
+  /** Time before the launch, ms. It is not part of the kernel's time. */
   readonly balancingMs: number;
 }
 
@@ -126,8 +132,9 @@ export interface PlayableLaunch {
 }
 
 /**
- * The launches of a design, one after another: one for each class of a mixed design, else a single one.
- * @returns none if the design is invalid or of a CPU
+ * The launches of a design, which run one after another. A mixed design has one for each class, any other design a
+ * single one.
+ * @returns an empty list if the design is invalid or runs on a CPU
  */
 export function playableLaunches(whole: Predictor, index: number): readonly PlayableLaunch[] {
   const { predictor, candidate } = candidateAt(whole, index);
@@ -141,7 +148,7 @@ export function playableLaunches(whole: Predictor, index: number): readonly Play
   });
 }
 
-/** Milliseconds of balancing before the launch of a valid design on a GPU; else 0. */
+/** Milliseconds of balancing before the launch of a valid design on a GPU; 0 for all other designs. */
 export function balancingTimeOf(whole: Predictor, index: number): number {
   return playableLaunches(whole, index)[0]?.design.balancingMs ?? 0;
 }

@@ -26,10 +26,10 @@ import { pipelineOf } from './predictor.ts';
 import type { Predictor } from './tables.ts';
 
 /**
- * Says where the predicted time of a valid design goes. The parts are differences between idealised machines, each one
- * step closer to the design, so they add up to the predicted time exactly:
- * all lanes busy and issue-bound → + cooperation → + lockstep → + spills → + real number of active groups (latency) → +
- * block tail → + last wave → + reconvergence stack → + balancing. For a CPU see `explainCpu`.
+ * Explains the predicted time of a valid design as a sum of parts. The parts are differences between idealised
+ * machines, each one step closer to the design, so they add up to the predicted time exactly: all lanes busy and
+ * issue-bound → + cooperation → + lockstep → + spills → + real number of active groups (latency) → + block tail → +
+ * last wave → + reconvergence stack → + balancing. For a CPU see `explainCpu`.
  */
 export function explainDesign(whole: Predictor, index: number): Breakdown | null {
   const positions = new Int32Array(whole.counts.length);
@@ -53,7 +53,7 @@ function explainClasses(predictor: Predictor, candidate: Candidate, classes: rea
   return longestUnit && longestUnit.timeMs >= LONGEST_SHARE * timeMs ? { ...whole, longestUnit } : whole;
 }
 
-/** What several launches achieve over the time of all. */
+/** Rates that several launches achieve over their total time. */
 function achievedTogether(each: readonly Breakdown[], timeMs: number): Achieved {
   const over = (of: (one: Achieved) => number | null): number | null => {
     const values = each.map((one) => of(one.achieved));
@@ -90,7 +90,7 @@ function explainCandidate(predictor: Predictor, candidate: Candidate): Breakdown
   const roundsMs = groupsPerMultiprocessor * rounds * shape.threadGroupsPerGroup * toMs;
   const { stepIssueCycles, transferCycles } = pace;
   const issueCycles = pace.roundIssueCycles ?? round.iterations * stepIssueCycles;
-  // Lanes that have ended move no data, but padding does.
+  // Lanes that have ended move no data, but padding moves data.
   const transfer = (iterations: number): number =>
     isPadded(balancingKind) ? (transferCycles * iterations) / round.iterations : transferCycles;
   const issue = (iterations: number): number => issueCycles - (round.iterations - iterations) * stepIssueCycles;
@@ -102,8 +102,7 @@ function explainCandidate(predictor: Predictor, candidate: Candidate): Breakdown
   const lockstep = spilledMs / spills;
   const useful = Math.min(iterations, isEvenShare(balancingKind) ? Infinity : predictor.meanLength);
   const cooperating = (roundsMs * throughput(useful)) / spills;
-  // With one thread for each unit all lanes are busy. The cooperating time is the limit where sharing a unit is
-  // cheaper.
+  // With one thread for each unit all lanes are busy. If sharing a unit is cheaper, the time with sharing is the limit.
   const alone = pipelineOf(plan, device, null, 0).issueCycles * predictor.elements;
   const ideal = Math.min(
     cooperating,
@@ -134,7 +133,7 @@ function explainCandidate(predictor: Predictor, candidate: Candidate): Breakdown
   const withStackMs = timed.timeMs - balancing;
   const wholeMs = withStackMs / stackFactor(predictor, candidate, device);
   const kernelMs = wholeMs * (1 - timed.searchShare);
-  // Whole waves in step wait less than this, so the remaining time is the limit.
+  // Whole waves in step wait less than this, so the remaining time is the upper limit.
   const blockTail = Math.min(refilled * (msWith(busy) - latencyMs), Math.max(0, kernelMs - latencyMs));
   const parts = {
     idealWork: ideal,
@@ -188,7 +187,9 @@ function roundIterations(
   return isDealt && isSingle ? predictor.meanLength * aggregateLoss : ofDraws;
 }
 
-/** The greatest length that at least half a unit is expected to reach. In a list of lengths it is the longest. */
+/**
+ * The greatest length that at least half a unit is expected to reach. In a list of lengths, it is the longest length.
+ */
 function longestLength({ law, units }: SweepPlan): number {
   let tail = 0;
   for (let at = law.support.length - 1; at > 0; at -= 1) {

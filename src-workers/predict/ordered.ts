@@ -7,9 +7,12 @@ import { MAX_ENTRIES } from './constants.ts';
 export interface OrderedLengths {
   /** Iterations of each unit. A workload with more units repeats them, and one with fewer has the first ones. */
   readonly iterations: Float64Array;
-  /** Units that the entries stand for: as many as entries, or more where an entry of a saved run has several. */
+  /**
+   * Number of units that the entries represent. It is the number of entries, or more in a saved run whose entries
+   * bundle several units.
+   */
   readonly units: number;
-  /** Whether a launch takes its units in this order. Otherwise they are draws, which only CPUs partition. */
+  /** Whether a launch takes its units in this order. If not, the lengths are draws that only CPUs partition. */
   readonly given: boolean;
 }
 
@@ -25,7 +28,10 @@ export function sharedValues(values: Float64Array): Float64Array {
   return copy;
 }
 
-/** Independent draws from a law, for a workload whose order is unknown: one for each unit, at most `MAX_ENTRIES`. */
+/**
+ * Independent draws from a law, for a workload whose order is unknown. There is one draw for each unit, but at most
+ * `MAX_ENTRIES`.
+ */
 export function drawnLengths(law: LengthLaw, units: number, seed: number): OrderedLengths {
   const draw = lengthSampler(law);
   const uniform = mersenneTwister(seed);
@@ -33,7 +39,9 @@ export function drawnLengths(law: LengthLaw, units: number, seed: number): Order
   return { units: iterations.length, iterations, given: false };
 }
 
-/** The same lengths in at most `MAX_ENTRIES` entries, each of which bundles neighbouring units where there are more. */
+/**
+ * The same lengths in at most `MAX_ENTRIES` entries. If there are more units, each entry bundles neighbouring units.
+ */
 export function bundledLengths({ units, iterations, given }: OrderedLengths): OrderedLengths {
   const bundle = Math.ceil(iterations.length / MAX_ENTRIES);
   if (bundle <= 1) return { units, iterations, given };
@@ -74,7 +82,10 @@ export function repeatedUnits(lengths: Float64Array, units: number): Float64Arra
   return all;
 }
 
-/** Units of a stretch that a part keeps together: neighbours in a file are alike, and a design runs them together. */
+/**
+ * Number of consecutive units that a part keeps together: neighbours in a file are alike, and a design runs them
+ * together.
+ */
 const STRETCH = 256;
 
 /**

@@ -5,12 +5,12 @@ import { paddedLaw } from './depth/padded.ts';
 import type { Candidate } from './design/candidate.ts';
 import type { Predictor } from './tables.ts';
 
-/** Whether the units of a candidate have the order of the workload, or one that a balancing makes of it. */
+/** Whether the units of a candidate have the order of the workload, or an order that a balancing derives from it. */
 export function isInGivenOrder({ plan, balancing }: Predictor, { balancingAt }: Candidate): boolean {
   return plan.ordered?.given === true && balancing[balancingAt].kind !== 'shuffle';
 }
 
-/** The order of a design's units where the workload gives one. */
+/** The order of a design's units, if the workload gives an order. */
 export function orderOf(
   { plan, givenOrders }: Predictor,
   balancing: GivenBalancing,

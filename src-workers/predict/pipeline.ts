@@ -79,15 +79,12 @@ export interface TimedDesign {
 
 export interface TimedOnGpu extends TimedDesign {
   depth: DepthMeans;
-  /** Mean units per slot, over those of the depth law. */
+  /** Mean units per slot over the number of units that the depth law is for. */
   scale: number;
-  /**
-   * Share of the cycles that slots spend on searching the start of their share and on carrying the unit that its end
-   * cuts.
-   */
+  /** Share of the cycles in which slots search the start of their share and pass on the unit that its end cuts, 0…1. */
   searchShare: number;
   launch: TimedLaunch;
-  /** Milliseconds of the time that fetching units costs. */
+  /** Part of the time that fetching units costs, ms. */
   fetchingMs: number;
 }
 
@@ -147,7 +144,7 @@ export function timeOnGpu(predictor: Predictor, candidate: Candidate, device: Gp
   const regime = regimeOf(launch);
   const cycles = regime.cycles(launch) * depths.timeScale;
   const alone = aloneCycles(predictor, candidate) / paceOf(predictor, candidate).iterationFactor;
-  // The blocks that stand for a launch of known units may hold too little of its work, so its busy time is a lower
+  // The blocks that represent a launch of known units may contain too little of its work, so its busy time is a lower
   // limit.
   const busy = depths.laws === null ? busyCycles(predictor, candidate, device) : 0;
   const fetching = fetchingCyclesOf(predictor, candidate, device, shared);
@@ -165,12 +162,12 @@ export function timeOnGpu(predictor: Predictor, candidate: Candidate, device: Gp
   out.launch = launch;
 }
 
-/** The shortest time of a launch, ms; 0 where the device's own launch time is known, since that is added. */
+/** The shortest time of a launch, ms. It is 0 if the device's own launch time is known, because that is added. */
 function launchFloorMs({ launchMicroseconds }: GpuDevice): number {
   return launchMicroseconds === undefined ? LAUNCH_FLOOR_MS : 0;
 }
 
-/** Reuses what the last design computed where the two differ in their register cap only. */
+/** Reuses the results of the last design if the two designs differ in their register cap only. */
 function sharedByCaps(predictor: Predictor, candidate: Candidate, device: GpuDevice): SharedByCaps {
   const { caches } = predictor;
   const { deviceAt, threadsPerUnit, loopAt, balancingAt, blockAt, gridBlocks, meanUnitsPerThread } = candidate;
@@ -207,8 +204,8 @@ function sharedByCaps(predictor: Predictor, candidate: Candidate, device: GpuDev
 }
 
 /**
- * Cycles of the longest unit with a multiprocessor to itself. Whole units can be dealt out in no faster way; even
- * shares cut it.
+ * Cycles of the longest unit on a multiprocessor of its own. A launch of whole units cannot be faster; even shares cut
+ * the unit.
  */
 export function aloneCycles(predictor: Predictor, candidate: Candidate): number {
   if (isEvenShare(lockstepBalancing(predictor, candidate))) return 0;
@@ -216,14 +213,14 @@ export function aloneCycles(predictor: Predictor, candidate: Candidate): number 
   return longestLengthOf(predictor, candidate) * step + start;
 }
 
-/** The longest unit, iterations: of the given units, or the expected longest of draws. */
+/** The longest unit, iterations: the longest given unit, or the expected longest draw. */
 function longestLengthOf(predictor: Predictor, candidate: Candidate): number {
   return isInGivenOrder(predictor, candidate) ? predictor.longestGiven : predictor.longestLength;
 }
 
 // -- Depth --
 
-/** Whether slots take even shares of units in a given order, whose setups make groups differ. */
+/** Whether slots take even shares of units in a given order. The setups of these units make groups differ. */
 function hasKnownShares(predictor: Predictor, candidate: Candidate): boolean {
   return (
     isEvenShare(lockstepBalancing(predictor, candidate)) &&
@@ -256,7 +253,7 @@ function depthsOf(predictor: Predictor, candidate: Candidate, device: GpuDevice)
       return one(tabulatedRounds(meanUnits));
     case 'window-sort':
     case 'full-sort':
-      // Sorted units lose as much as one round does. Their time follows the units themselves.
+      // Sorted units lose as much as one round does. Their time is computed from the units themselves.
       return { ...one({ units: 1, scale: meanUnits, key: 1 }), timeScale: 1 };
     case 'nonzero-split':
     case 'merge-path':
@@ -279,7 +276,7 @@ function depthsOf(predictor: Predictor, candidate: Candidate, device: GpuDevice)
 
 /**
  * Iterations of all work groups together, found without following the launch. Flattened loops over a given order and
- * sorted draws get a lower limit, which takes their lanes to lose nothing.
+ * sorted draws get a lower limit: their lanes are assumed to lose nothing.
  */
 function workIterations(predictor: Predictor, candidate: Candidate, device: GpuDevice): number {
   const { plan, meanLength } = predictor;
@@ -296,7 +293,7 @@ function workIterations(predictor: Predictor, candidate: Candidate, device: GpuD
     const least = candidate.itemsPerSlot + shareOverhead(predictor, candidate) + setupIterations(predictor, candidate);
     perUnit = least / meanUnitsPerThread;
   } else if (isSorted(balancing)) {
-    // The law of one round may lose more than the few blocks of a small launch do.
+    // The law of one round may have a larger loss than the few blocks of a small launch.
     perUnit = meanLength + setupIterations(predictor, candidate);
   } else {
     const { means, scale } = depthsOf(predictor, candidate, device);
@@ -307,8 +304,8 @@ function workIterations(predictor: Predictor, candidate: Candidate, device: GpuD
 
 /**
  * The fewest iterations of all work groups that any launch can have at the other positions of a candidate. Nested lanes
- * take their units in turns and lose as much as with one unit each. Other lanes may make up for a short unit by a long
- * one, so they are taken to lose nothing.
+ * take their units in turns and lose as much as with one unit each. Other lanes may balance a short unit by a long one,
+ * so they are assumed to lose nothing.
  */
 export function fewestIterations(predictor: Predictor, candidate: Candidate, device: GpuDevice): number {
   const { plan, meanLength } = predictor;
@@ -321,8 +318,8 @@ export function fewestIterations(predictor: Predictor, candidate: Candidate, dev
 }
 
 /**
- * Iterations of setup that each unit is certain to cost a lane. It is 0 for even shares, where lanes may set up at
- * once, and for fetched units in a given order, whose last starts are estimates.
+ * Iterations of setup that each unit is certain to cost a lane. It is 0 for even shares, whose lanes may set up at the
+ * same time, and for fetched units in a given order, whose last starts are estimates.
  */
 export function sureSetup(predictor: Predictor, candidate: Candidate): number {
   const balancing = lockstepBalancing(predictor, candidate);
@@ -331,8 +328,8 @@ export function sureSetup(predictor: Predictor, candidate: Candidate): number {
 }
 
 /**
- * Iterations that all work groups of a flattened loop over a given order almost surely exceed, with what lanes lose by
- * waiting; 0 for other loops.
+ * Iterations that all work groups of a flattened loop over a given order almost surely exceed, including losses from
+ * lanes that wait. 0 for other loops.
  */
 function flattenedIterations(predictor: Predictor, candidate: Candidate): number {
   const balancing = lockstepBalancing(predictor, candidate);
@@ -348,9 +345,9 @@ function takesTurns({ plan: { axes } }: Predictor, { loopAt, meanUnitsPerThread,
 }
 
 /**
- * The fewest cycles in which the work of a launch can be done: every working multiprocessor does as much as any other,
- * at its best rate. In one wave of draws some multiprocessor has one block more than others, with the fewest units that
- * a slot has.
+ * The fewest cycles in which the work of a launch can be done: all working multiprocessors do the same work, at their
+ * best rate. In one wave of draws, some multiprocessor has one block more than others, with the smallest number of
+ * units that a slot has.
  */
 function busyCycles(
   predictor: Predictor,
@@ -374,9 +371,9 @@ function busyCycles(
 }
 
 /**
- * Raises the limit of `busyCycles` by what lanes of a flattened loop surely lose by waiting, estimated on a sample of
- * groups. Sorted launches leave one block out: depths are interpolated in the block where the last round ends, which
- * may miss the longest.
+ * Raises the limit of `busyCycles` by the time that lanes of a flattened loop surely lose by waiting, estimated on a
+ * sample of groups. Sorted launches leave out the block in which the last round ends: its depths are interpolated,
+ * which may miss the longest one.
  */
 export function closeBusyCycles(predictor: Predictor, candidate: Candidate, device: GpuDevice): number {
   const sure = isSorted(lockstepBalancing(predictor, candidate)) ? 1 - 1 / candidate.gridBlocks : 1;
@@ -384,7 +381,7 @@ export function closeBusyCycles(predictor: Predictor, candidate: Candidate, devi
   return busyCycles(predictor, candidate, device, Math.max(surely, flattenedIterations(predictor, candidate)));
 }
 
-/** Whether only chance makes the blocks differ in the number and the lengths of their units. */
+/** Whether blocks differ in the number and the lengths of their units only by chance. */
 function isDealtAlike(predictor: Predictor, candidate: Candidate): boolean {
   const balancing = lockstepBalancing(predictor, candidate);
   return !isInGivenOrder(predictor, candidate) && !isSorted(balancing) && balancing.kind !== 'dynamic-fetch';
@@ -404,7 +401,7 @@ function depthLawsOf(predictor: Predictor, candidate: Candidate, { units, key: u
   const balancing = lockstepBalancing(predictor, candidate);
   if (isEvenShare(balancing)) throw new TypeError(`${balancing.kind} cuts units, so no depth follows from their law.`);
   const loop = plan.axes.loop[candidate.loopAt];
-  // Groups of fully sorted units are all alike. The loop matters only where independent lanes take more than one unit.
+  // Groups of fully sorted units are all alike. The loop matters only if independent lanes take more than one unit.
   const group = balancing.kind === 'full-sort' ? 0 : unitsPerGroup;
   const loopAt = isSorted(balancing) || balancing.kind === 'dynamic-fetch' || units === 1 ? 0 : candidate.loopAt;
   const key =
@@ -423,7 +420,7 @@ function depthLawsOf(predictor: Predictor, candidate: Candidate, { units, key: u
   });
 }
 
-/** The order in which groups fetch, where the units have a given order. */
+/** The order in which groups fetch, if the units have a given order. */
 function fetchedOrderOf(
   { plan, fetchedOrders }: Predictor,
   { fetch = 1 }: Extract<LockstepBalancing, { kind: 'dynamic-fetch' }>,
@@ -445,12 +442,15 @@ export function setupIterations(predictor: Predictor, candidate: Candidate): num
   return paceOf(predictor, candidate).setupIterations;
 }
 
-/** Iterations of a group for search and carry of its even share, and for what runs once a thread. */
+/** Iterations of a group for the search and carry of its even share, and for the phases that run once per thread. */
 export function shareOverhead(predictor: Predictor, candidate: Candidate): number {
   return paceOf(predictor, candidate).overheadIterations;
 }
 
-/** Time of an iteration of the launch, over that of its cycle table: phases and the reconvergence stack. */
+/**
+ * Time of an iteration of the launch over that of its cycle table. The phases and the reconvergence stack account for
+ * the difference.
+ */
 export function iterationFactor(predictor: Predictor, candidate: Candidate, device: GpuDevice): number {
   return paceOf(predictor, candidate).iterationFactor * stackFactor(predictor, candidate, device);
 }
@@ -530,7 +530,7 @@ function blocksOf(predictor: Predictor, candidate: Candidate, laws: DepthLaws): 
   const { deviceAt, capAt, shape, threadsPerUnit, unitsPerGroup, blockAt } = candidate;
   const { groupsPerBlock: W, residentBlocks } = shape;
   const slotsPerBlock = predictor.plan.axes.blockThreads[blockAt] / threadsPerUnit;
-  // Fetching lanes have units as long as there are any, and lanes with even shares are equally long: no group is partly
+  // Fetching lanes have units until these run out, and lanes with even shares are equally long. So no group is partly
   // empty.
   const balancing = lockstepBalancing(predictor, candidate);
   const isFull = balancing.kind === 'dynamic-fetch' || isEvenShare(balancing);
@@ -547,7 +547,7 @@ function blocksOf(predictor: Predictor, candidate: Candidate, laws: DepthLaws): 
   );
 }
 
-/** Blocks of known units: all of them where they are few and fit the device at once, else a sample. */
+/** Blocks of known units: all blocks if they are few and fit the device at once, otherwise a sample. */
 function timedKnownLaunch(predictor: Predictor, candidate: Candidate, device: GpuDevice): TimedLaunch {
   const { caches } = predictor;
   const launch = knownLaunchOf(predictor, candidate, device);
@@ -587,19 +587,19 @@ function knownLaunchOf(predictor: Predictor, candidate: Candidate, device: GpuDe
   // Blocks that start in order are all known, whatever the device.
   const everyBlock =
     !(isInOrder && !startsAtRandom(balancing)) && gridBlocks <= shape.residentBlocks * device.multiprocessors;
-  // A flattened loop without setup is as deep as a nested one where lanes keep their places. Single units and even
-  // shares are the same in both.
+  // If lanes keep their places, a flattened loop without setup is as deep as a nested one. With single units or even
+  // shares, both loops are the same.
   const isLoopAlike = isInOrder
     ? gridBlocks * dealing.slotsPerBlock >= plan.units || isEvenShare(balancing)
     : dealing.setupIterations === 0 && isSorted(balancing) && keepsLanes(windowUnits(balancing, plan.units), dealing);
   const dealt: Dealing = isLoopAlike ? { ...dealing, loop: 'nested' } : dealing;
-  // The groups per block follow from these numbers.
+  // The number of groups per block follows from these numbers.
   const key =
     ((((gridBlocks * 2048 + dealing.slotsPerBlock) * 128 + unitsPerGroup) * 2 + Number(everyBlock)) * axes.loop.length +
       (isLoopAlike ? 0 : loopAt)) *
       axes.balancing.length +
     balancingAt;
-  // Setups and the overhead of shares are all that a launch depends on besides its shape.
+  // Besides its shape, a launch depends only on setups and the overhead of shares.
   const { setupIterations: setup } = dealing;
   const overhead = isEvenShare(balancing) ? shareOverhead(predictor, candidate) : 0;
   return cachedLaunch(caches, setup > 0 || overhead > 0 ? `${key} ${setup} ${overhead}` : key, () => {
@@ -623,7 +623,7 @@ function knownLaunchOf(predictor: Predictor, candidate: Candidate, device: GpuDe
 
 // -- Fetching --
 
-/** What the fetches of a candidate cost; `null` where it fetches nothing. */
+/** Cost of the fetches of a candidate; `null` if it fetches nothing. */
 function fetchCostOf(
   predictor: Predictor,
   candidate: Candidate,
@@ -643,7 +643,7 @@ export function fetchingCycles(predictor: Predictor, candidate: Candidate, devic
   return fetchingCyclesOf(predictor, candidate, device, sharedByCaps(predictor, candidate, device));
 }
 
-/** Cycles in which the counter serves all fetches of a launch, for any grid; 0 where nothing is fetched. */
+/** Cycles in which the counter serves all fetches of a launch, for any grid. 0 if nothing is fetched. */
 export function counterCycles(predictor: Predictor, candidate: Candidate): number {
   const balancing = lockstepBalancing(predictor, candidate);
   if (balancing.kind !== 'dynamic-fetch') return 0;
@@ -660,7 +660,9 @@ function fetchingCyclesOf(predictor: Predictor, candidate: Candidate, device: Gp
   return fetchCycles(paceOf(predictor, candidate).pipeline, cost, groups);
 }
 
-/** What fetching costs a simulated launch: cycles before it, and cycles of an iteration until the units run out. */
+/**
+ * Cost of fetching in a simulated launch: the cycles before it, and the cycles of an iteration until the units run out.
+ */
 export function playedFetches(
   predictor: Predictor,
   candidate: Candidate,
@@ -681,8 +683,8 @@ const CLASSES: MixedBalancing = { kind: 'mixed', classes: 2 };
 /**
  * The factor ≥ 1 by which the reconvergence stack lengthens the life of a work group. A group whose lanes leave the
  * loop at different iterations pushes, pops and spills, at a published cost per event (`deviceStack`). The group stands
- * still meanwhile and others may run, so the cycles count against the latency of its iterations. It is 1 where there is
- * no stack.
+ * still meanwhile and other groups may run, so the cycles count as latency of its iterations. The factor is 1 if there
+ * is no stack.
  */
 export function stackFactor(predictor: Predictor, candidate: Candidate, device: GpuDevice): number {
   const { stackFactors } = predictor;
@@ -709,8 +711,8 @@ export function stackFactor(predictor: Predictor, candidate: Candidate, device: 
 }
 
 /**
- * Milliseconds of balancing before a candidate's launch, and of starting it and the launches after it. They depend on
- * strategy and device only.
+ * Milliseconds of balancing before a candidate's launch, plus the start of that launch and of later ones. They depend
+ * on strategy and device only.
  */
 export function balancingMs(predictor: Predictor, candidate: Candidate, device: GpuDevice): number {
   const { plan } = predictor;

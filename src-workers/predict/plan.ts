@@ -5,7 +5,7 @@ import { givenLengths, lawOfUnits, partOfUnits, repeatedUnits, type OrderedLengt
 
 /** Everything a worker needs to predict any design of a study: plain data, structured-cloneable. */
 export interface SweepPlan {
-  /** Tells plans apart, so that a worker keeps its tables from chunk to chunk of one sweep. */
+  /** Identifies the plan, so that a worker keeps its tables from chunk to chunk of one sweep. */
   readonly id: string;
   readonly axes: SpaceAxes;
   readonly law: LengthLaw;
@@ -16,11 +16,11 @@ export interface SweepPlan {
    * if the workload has none and no CPU is among the devices, or if designs are only classified.
    */
   readonly ordered: OrderedLengths | null;
-  /** Units of a row, where the units form an image or a grid. */
+  /** Units of a row, if the units form an image or a grid. */
   readonly width?: number | undefined;
   readonly kernel: KernelProfile;
   /**
-   * The kernel for each number of threads that share a unit, where its code depends on that number, as that of the
+   * The kernel for each number of threads that share a unit, if its code depends on that number. The code of the
    * stand-in loop does.
    */
   readonly kernelsByThreads?: Readonly<Record<number, KernelProfile>>;
@@ -45,7 +45,7 @@ export function planOfUnits(plan: SweepPlan, units: number): SweepPlan {
   return { ...plan, id: `${plan.id}-units-${units}`, units, law: own };
 }
 
-/** The plan with a GPU at another clock. Loads take the same time, so they take another number of cycles. */
+/** The plan with a GPU at another clock. Loads take the same time, hence a different number of cycles. */
 export function planAtClock(plan: SweepPlan, deviceId: string, clockMhz: number): SweepPlan {
   const devices = plan.axes.devices.map((device) =>
     device.kind === 'gpu' && device.id === deviceId
@@ -55,7 +55,7 @@ export function planAtClock(plan: SweepPlan, deviceId: string, clockMhz: number)
   return { ...plan, id: `${plan.id}-clock-${clockMhz}`, axes: { ...plan.axes, devices } };
 }
 
-/** The plan with a part of its units, as a measurement takes them. */
+/** The plan with a part of its units, for a measurement that takes only that part. */
 export function planOfPart(plan: SweepPlan, units: number): SweepPlan {
   const { ordered } = plan;
   if (!ordered?.given || units >= plan.units) return planOfUnits(plan, units);

@@ -19,14 +19,14 @@ import { givenOrderOf, type SweepPlan } from './plan.ts';
 import type { Allowed, Caches, Predictor } from './tables.ts';
 
 /**
- * Creates the predictor of a plan. What is cheap and needed by every design is computed at once; laws wait for a
- * design.
+ * Creates the predictor of a plan. Cheap values that every design needs are computed at once; laws are computed on
+ * demand.
  * @param caches of another predictor whose plan has the same laws, see `Predictor`
  */
 export function createPredictor(plan: SweepPlan, caches: Caches = createCaches(), isClass = false): Predictor {
   const { implementations } = plan.axes;
   if (!implementations) return predictorOf(plan, caches, null, isClass);
-  // A kernel changes laws through its setup alone, which is part of their keys.
+  // A kernel changes laws only through its setup, which is part of their keys.
   const own = implementations.map(({ name, kernel, allows }) =>
     predictorOf({ ...plan, id: `${plan.id}|${name}`, kernel }, caches, allowedIn(plan.axes, allows)),
   );
@@ -102,9 +102,9 @@ function predictorOf(plan: SweepPlan, caches: Caches, allowed: Allowed | null, i
 }
 
 /**
- * The predictor for designs with this number of threads per unit. Where threads are dealt the iterations of a unit,
- * each of u lanes has ⌈length / u⌉ of them, and all laws are those of lanes.
- * @param threadsAt the position of the threads per unit on their axis
+ * The predictor for designs with this number of threads per unit. If threads are dealt the iterations of a unit, each
+ * of u lanes has ⌈length / u⌉ of them, and all laws are laws of lanes.
+ * @param threadsAt position of the threads per unit on their axis
  */
 export function dealtPredictor(predictor: Predictor, threadsAt: number): Predictor {
   const { dealt } = predictor;
@@ -176,8 +176,9 @@ function spilled(plan: SweepPlan, cap: number | null): number {
 }
 
 /**
- * Pipeline parameters of the plan's kernel on a device: the measured ones where the study has them, else derived ones.
- * @param bytesPerIteration traffic of one lane
+ * Pipeline parameters of the plan's kernel on a device: the measured ones if the study has them, otherwise derived
+ * ones.
+ * @param bytesPerIteration traffic of one lane, bytes
  */
 export function pipelineOf(
   plan: SweepPlan,

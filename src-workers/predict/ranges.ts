@@ -11,14 +11,14 @@ interface Segment {
   readonly deviceAt: number;
   readonly from: number;
   readonly to: number;
-  /** Position in `columns` of the device's first design. */
+  /** Position of the device's first design in `columns`. */
   readonly offset: number;
 }
 
 /**
- * Predicts ranges of designs. Designs that need the same tables are predicted one after another, whichever range they
- * are in. It is fastest where all devices have the same designs in their ranges.
- * @returns one chunk per range, one entry per design; an invalid one has timeMs NaN and its reason
+ * Predicts ranges of designs. Designs that need the same tables are predicted one after another, in whichever range
+ * they are. It is fastest if all devices have the same designs in their ranges.
+ * @returns one chunk per range, one entry per design; an invalid design has timeMs NaN and its reason
  */
 export function predictRanges(
   predictor: Predictor,
@@ -45,8 +45,8 @@ export function predictRanges(
   const positions = new Int32Array(counts.length);
   const candidate = {} as Candidate;
   const timed = {} as TimedDesign;
-  // A family has one implementation, granularity, loop and balancing. In a family a block size keeps its laws over all
-  // launches, and a launch is nearly the same on every device and with every register cap.
+  // A family has one implementation, granularity, loop and balancing. Within a family, a block size has the same laws
+  // for all launches, and a launch is nearly the same on every device and with every register cap.
   for (let tile = Math.floor(from / perLaunch); tile * perLaunch < to;) {
     const firstLaunch = tile % launches;
     const lastTile = Math.min(tile - firstLaunch + launches, Math.ceil(to / perLaunch));

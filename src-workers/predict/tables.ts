@@ -18,19 +18,25 @@ import type { Residency } from './time/residency.ts';
 
 /* What a worker keeps while it predicts the designs of a plan. */
 
-/** Tables of one plan in one worker: filled as designs ask for them, shared by all that come later. */
+/** Tables of one plan in one worker. Designs fill them on demand, and all later designs share them. */
 export interface Predictor {
   readonly plan: SweepPlan;
-  /** One predictor for each implementation, over the same space. A kernel with one implementation has itself alone. */
+  /**
+   * One predictor for each implementation, over the same space. If the kernel has one implementation, the list contains
+   * only this predictor.
+   */
   readonly implementations: readonly Predictor[];
-  /** Whether the implementation has each value of the axes that it may narrow; `null` if it has all. */
+  /** Whether the implementation has each value of the axes that it may restrict; `null` if it has all values. */
   readonly allowed: Allowed | null;
   /** Values of each axis, in AXIS_ORDER. */
   readonly counts: readonly number[];
   readonly balancing: readonly Balancing[];
-  /** For each device its shapes: of a GPU by threads per unit, register cap, then block size; of a CPU by launch. */
+  /** The shapes of each device: of a GPU by threads per unit, register cap, then block size; of a CPU by launch. */
   readonly shapes: readonly (readonly Shape[])[];
-  /** Mean length, iterations: that of a lane where the iterations of a unit are dealt to lanes, else of a unit. */
+  /**
+   * Mean length, iterations. It is the mean of a lane if the iterations of a unit are dealt to lanes, otherwise of a
+   * unit.
+   */
   readonly meanLength: number;
   /** Mean length of the units as the workload has them, iterations. */
   readonly elements: number;
@@ -40,17 +46,17 @@ export interface Predictor {
   readonly tiled: Map<string, Predictor>;
   readonly paces: Paces;
   readonly meanRounds: Map<number, MeanRound>;
-  /** E[longest of all units], iterations, for independent units: no launch of whole units ends earlier. */
+  /** E[longest of all units] for independent units, iterations. No launch of whole units ends earlier. */
   readonly longestLength: number;
   /** The longest unit of the given lengths, iterations. */
   readonly longestGiven: number;
-  /** The widest gap between two lengths, iterations, where it is uncertain on which side the longest unit lies. */
+  /** The widest gap between two lengths for which it is uncertain on which side the longest unit lies, iterations. */
   readonly openStep: number;
   /** `null` if no CPU is predicted. */
   readonly cpuLoads: CpuLoads | null;
   /** Laws of padded units, by the number of units in a slice; see `depth/padded.ts`. */
   readonly paddedLaws: Map<number, LengthLaw>;
-  /** Whether its units are a class of a mixed design. */
+  /** Whether the units are one class of a mixed design. */
   readonly isClass: boolean;
   /** The classes of each mixed balancing, by device. */
   readonly classes: Map<MixedBalancing, (readonly UnitClass[] | undefined)[]>;
@@ -66,7 +72,7 @@ export interface Predictor {
   readonly caches: Caches;
 }
 
-/** A class of the units of a mixed design: those longer than `above` and at most as long as `upTo`, iterations. */
+/** A class of the units of a mixed design: units longer than `above` and at most as long as `upTo`, iterations. */
 export interface UnitClass {
   readonly threads: LengthClass['threads'];
   readonly above: number;
@@ -76,12 +82,12 @@ export interface UnitClass {
 }
 
 /**
- * A key is text where a law depends on more than fits a number: a setup that cooperation lengthens, or the items of a
+ * A key is text if a law depends on more than fits in a number: a setup that cooperation lengthens, or the items of a
  * share.
  */
 export type LawKey = number | string;
 
-/** Which positions of each axis an implementation has. */
+/** The positions of each axis that an implementation has. */
 export interface Allowed {
   readonly threadsPerUnit: readonly boolean[];
   readonly loop: readonly boolean[];
@@ -90,30 +96,30 @@ export interface Allowed {
   readonly blockThreads: readonly boolean[];
 }
 
-/** What the iterations of a launch cost. */
+/** The cost of the iterations of a launch. */
 export interface Pace {
   /** Cycles of an iteration by active work groups. `iterationFactor` scales them to the launch. */
   readonly cyclesPerIteration: CycleTable;
   readonly iterationFactor: number;
-  /** The same as pipeline parameters, for costs that the table leaves out. */
+  /** The same costs as pipeline parameters, for costs that are not in the table. */
   readonly pipeline: PipelineParameters;
-  /** Cycles of an iteration and of the start of a unit, for a group that has its multiprocessor to itself. */
+  /** Cycles of an iteration and of the start of a unit, for a group alone on its multiprocessor. */
   readonly aloneCycles: { readonly step: number; readonly start: number };
   /** Cycles to issue one iteration, for a thread group. */
   readonly stepIssueCycles: number;
-  /** Cycles to issue a mean round, for a thread group; `null` if a launch has iterations alone. */
+  /** Cycles to issue a mean round, for a thread group. `null` if a launch consists of iterations only. */
   readonly roundIssueCycles: number | null;
   /** Cycles to move the data of a mean round, for a thread group. */
   readonly transferCycles: number;
   /** Iterations that each start of a unit adds to a group. */
   readonly setupIterations: number;
-  /** Iterations that a group spends on search and carry, where slots take even shares. */
+  /** Iterations that a group spends on search and carry, if slots take even shares. */
   readonly overheadIterations: number;
 }
 
 /** The paces of one predictor. Designs without phases share tables. */
 export interface Paces {
-  /** Whether the kernel has iterations alone and no other phase. */
+  /** Whether the kernel consists of iterations only, without any other phase. */
   readonly hasNoPhases: boolean;
   /** Whether the kernel combines the results of threads that share a unit. */
   readonly combines: boolean;
@@ -126,11 +132,11 @@ export interface Paces {
   readonly tables: Map<string, CycleTable>;
 }
 
-/** What a work group does on average for one unit of each slot, or for an even share. */
+/** The mean work of a work group for one unit of each slot, or for an even share. */
 export interface MeanRound {
   /** Iterations, > 0. */
   readonly iterations: number;
-  /** Starts of units for which the group stands still, > 0: one where its lanes start together. */
+  /** Number of starts of units for which the group stands still, > 0. It is 1 if its lanes start together. */
   readonly starts: number;
   readonly lanes: number;
   /** Units of each lane. */
@@ -139,16 +145,16 @@ export interface MeanRound {
 
 export interface Caches {
   readonly limits: CacheLimits;
-  /** Depth laws in use, and the generation before them. When there are too many, the older generation is dropped. */
+  /** Depth laws in use, and the generation before them. If there are too many, the older generation is dropped. */
   depths: Map<LawKey, DepthLaws>;
   olderDepths: Map<LawKey, DepthLaws>;
-  /** Launches of known units, kept in the same two generations, and how many numbers the newer one holds. */
+  /** Launches of known units, kept in two generations as well, and the number of values in the newer one. */
   launches: Map<LawKey, KnownLaunch>;
   olderLaunches: Map<LawKey, KnownLaunch>;
   launchNumbers: number;
   /** The memory of the block laws. */
   readonly arena: Arena;
-  /** What the last design shares with designs that differ in their register cap only. */
+  /** Results of the last design that it shares with designs that differ in their register cap only. */
   shared: SharedByCaps | null;
   /** Caches of the lanes that are dealt the iterations of a unit, by threads per unit. */
   readonly dealt: Map<number, Caches>;
@@ -161,7 +167,7 @@ export interface DepthLaws {
   readonly means: DepthMeans;
   /** The table is made on demand, because the times of sorted launches do not need it. */
   readonly table: DepthTable;
-  /** Block laws by W_b, for blocks whose last group is as full as in the last design asked for. */
+  /** Block laws by W_b. In these blocks, the last group is as full as in the last design asked for. */
   blocks: (KnownBlock | undefined)[];
 }
 
@@ -180,7 +186,7 @@ export interface SharedByCaps {
   readonly balancingAt: number;
   readonly blockAt: number;
   readonly gridBlocks: number;
-  /** The register cap changes this where lanes fetch, and nowhere else. */
+  /** The register cap changes this only if lanes fetch. */
   readonly meanUnitsPerThread: number;
   readonly depths: DepthOfDesign;
   /** Iterations that each start of a unit adds. The cap changes them through the residency alone. */
@@ -196,11 +202,11 @@ export interface DepthOfDesign {
   readonly scale: number;
   /** The law of the blocks; `null` if the units are known in a given order. */
   readonly laws: DepthLaws | null;
-  /** The law of the blocks whose slots have one unit fewer; `null` if all blocks have as many. */
+  /** The law of the blocks whose slots have one unit fewer; `null` if all blocks have equally many units. */
   readonly shorter: DepthLaws | null;
   readonly fullerBlocks: number;
   /** Mean units per slot, over those that the time is computed for. */
   readonly timeScale: number;
-  /** Share of the depth that is search and carry, where slots take even shares. */
+  /** Share of the depth for search and carry, 0…1, if slots take even shares. */
   readonly searchShare?: number;
 }

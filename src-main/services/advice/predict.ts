@@ -28,8 +28,8 @@ type Row = Readonly<Record<string, unknown>>;
 type Place = Result<readonly number[] | string>;
 
 /**
- * Times of designs on one device, in the order asked for. A value that is on no axis of the study extends the axis for
- * this call. A parameter that is left out has the study's only value. Fails where the study has several.
+ * Times of designs on one device, in the order of the request. A value that is on no axis of the study extends the axis
+ * for this call. A parameter that is left out takes the study's only value. Fails if the study has several values.
  */
 export async function predictAsked(
   { pool }: Context,

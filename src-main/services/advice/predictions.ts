@@ -10,20 +10,20 @@ import type { Pool } from '../pool.ts';
 import type { RunView } from '../runs/run-view.ts';
 import type { AdvisedDevice } from './prepare.ts';
 
-/** Which designs of a device are predicted: a subset, those that can equal the fastest, or all. */
+/** The designs of a device that are predicted: a subset, those that can equal the fastest, or all. */
 export type Look = 'coarse' | 'fastest' | 'all';
 
-/** The best designs of one device. Nothing else is kept of it. */
+/** The best designs of one device. No other design of it is kept. */
 export interface DevicePrediction {
   /** Designs that were predicted, or are too slow at best. */
   readonly predicted: number;
-  /** How many of these cannot run. */
+  /** Number of these designs that cannot run. */
   readonly invalid: number;
-  /** The designs that the model gives the time of the fastest, ascending in time; empty if none is valid. */
+  /** The designs whose predicted time equals that of the fastest, ascending in time. Empty if none is valid. */
   readonly equal: Uint32Array;
   /** An entry for each of them. */
   readonly columns: PredictionColumns;
-  /** What the other designs tell besides the fastest; null if only the fastest were looked for. */
+  /** Results from designs other than the fastest. Null if only the fastest were looked for. */
   readonly others: {
     /** The best of every group in an exact prediction, see `Survey`. */
     readonly near: Uint32Array;
@@ -37,7 +37,7 @@ export interface DevicePrediction {
 export interface Predictions {
   /** The best of all designs of a device, where they were looked at before. */
   known(device: AdvisedDevice): DevicePrediction | null;
-  /** Looks at the designs of a device. Throws when the turn ends; the next call reuses the laws made until then. */
+  /** Predicts designs of a device. Throws when the turn ends; the next call reuses the laws made until then. */
   of(device: AdvisedDevice, look: Look, turn: AbortSignal): Promise<DevicePrediction>;
 }
 
@@ -65,7 +65,8 @@ export function createPredictions(pool: Pool): Predictions {
   ): Promise<readonly Survey[]> {
     const surveys: Survey[] = [];
     let knownMs = bestMs;
-    // A worker gets the parts that it got before the last edit, whose laws it has, and then what the others have left.
+    // A worker first gets the parts that it got before the last edit, because it still has their laws. Then it gets
+    // parts that other workers have not started.
     const lanes = Array.from({ length: pool.workers }, (_, worker) =>
       parts.filter((_part, at) => at % pool.workers === worker),
     );

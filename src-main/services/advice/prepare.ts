@@ -26,7 +26,7 @@ export interface AdvisedDevice {
   readonly size: number;
   /** Number of its first design in the space of the study, with all its devices. */
   readonly firstDesign: number;
-  /** What the plan's depth and block laws depend on: plans with the same key share them in a worker. */
+  /** Identifies the inputs of the plan's depth and block laws. Plans with the same key share these laws in a worker. */
   readonly key: string;
   /** Made when a design is to be described. */
   readonly predictor: () => Predictor;
@@ -38,7 +38,7 @@ export interface AdvisedStudy {
   readonly study: Study;
   readonly axes: SpaceAxes;
   readonly devices: readonly AdvisedDevice[];
-  /** Inputs of all its implementations, or of one. */
+  /** Inputs of all its implementations, or of one implementation. */
   facts(device: Device, implementation?: string): readonly InputFact[];
 }
 
@@ -137,7 +137,7 @@ const orderDigest = memo((order: OrderedLengths) => digestOf(order.iterations));
 const inShared = memo(sharedLaw);
 
 const orders = new WeakMap<LengthLaw, { readonly key: string; readonly order: OrderedLengths | null }>();
-/** The order of the units; made once where only other inputs change. */
+/** The order of the units. It is reused if only other inputs change. */
 function ordered(study: Study, axes: SpaceAxes, law: LengthLaw, known: OrderedLengths | null): OrderedLengths | null {
   if (known?.iterations.buffer instanceof SharedArrayBuffer) return known;
   const key = known ? 'known' : `${study.workload.units}|${study.seed}`;
@@ -148,7 +148,7 @@ function ordered(study: Study, axes: SpaceAxes, law: LengthLaw, known: OrderedLe
   return order;
 }
 
-/** The devices to advise on: the one asked for, or all. */
+/** The devices to advise on: the requested device, or all. */
 export function advisedDevices(
   { devices }: AdvisedStudy,
   deviceId: string | undefined,

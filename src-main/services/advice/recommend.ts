@@ -43,7 +43,7 @@ export interface Advised {
   readonly at: number;
 }
 
-/** The design that the rule picks of a device's prediction; undefined if none is valid. */
+/** The design that the rule picks from a device's prediction. Undefined if none is valid. */
 export function pickOf(
   { plan }: AdvisedDevice,
   { equal, columns }: DevicePrediction,
@@ -59,7 +59,7 @@ export function pickOf(
 
 /**
  * Finds a valid design by its number in the study's space: its device, and its number in that device's own space. Fails
- * if it belongs to another device than the one asked for.
+ * if it belongs to a device other than the requested one.
  */
 export function studyDesign(
   study: AdvisedStudy,
@@ -230,7 +230,7 @@ function landscapeOf(
 /** Differences below this share of the time are rounding. */
 const ROUNDING = 1e-12;
 
-/** Parts of the time, picked less baseline, ms: what differs, the largest first. */
+/** Parts of the time that differ, picked minus baseline, ms, the largest first. */
 function differences(picked: Breakdown, baseline: Breakdown): Recommendation['causes'] {
   return BREAKDOWN_PARTS.map(({ id, label }) => ({ part: id, label, ms: picked.parts[id] - baseline.parts[id] }))
     .filter((cause) => Math.abs(cause.ms) > ROUNDING * picked.timeMs)
@@ -269,9 +269,9 @@ function whySentence(
 const INTERVAL_DRAWS = 16;
 
 /**
- * The range in which the time is expected: between what times nine of ten measured launches of its kind took, over
- * what was predicted with or without the start of a launch, and 5 and 95 % of the times under draws of what is not
- * known. The two are taken as independent: the root of the sum of the squared logarithms.
+ * The range in which the time is expected, ms. It combines two ranges: how far nine of ten measured launches of its
+ * kind were from their predictions (with or without the start of a launch), and the 5 % and 95 % quantiles of the time
+ * over draws of unknown inputs. The two are taken as independent, so the squares of their logarithms are added.
  */
 async function timeInterval(
   pool: Context['pool'],

@@ -40,14 +40,17 @@ export interface SensitivityOptions {
 /** Processor time, ms, that is worth spending without being asked. */
 const BACKGROUND_MS = 300_000;
 
-/** Values that are tried of each input besides the present one. */
+/** Number of values that are tried for each input, besides the present value. */
 const VALUES = 4;
-/** Values tried of inputs that only scale times, which are cheap, and of registers, which change residency in steps. */
+/**
+ * Number of values that are tried for inputs that only scale times, which are cheap, and for registers, which change
+ * residency in steps.
+ */
 const MORE_VALUES = 7;
 /** Number of units and spread of the lengths: range as factors of the present value. */
 const UNITS_FACTOR = 8;
 const SPREAD_FACTOR = 2;
-/** Fields that are left out unless asked for: experts know them, and few studies depend on them. */
+/** Fields that are tried only on request: experts know them, and few studies depend on them. */
 const EXPERT: ReadonlySet<KernelNumber> = new Set([
   'kneeSoftness',
   'sharedMemoryBytesPerBlock',
@@ -106,7 +109,9 @@ export async function sensitivity(
   });
 }
 
-/** The design in its device's own space whose sensitivity is computed: the chosen one, else the recommended one. */
+/**
+ * The design in its device's own space whose sensitivity is computed: the chosen design, otherwise the recommended one.
+ */
 async function chosenDesign(
   predictions: Predictions,
   study: AdvisedStudy,
@@ -169,7 +174,7 @@ function variedInputs(
 
 type Present = Pick<TrialOptions, 'recommended' | 'near' | 'known' | 'ties'>;
 
-/** What all trials begin with: the study as it is. */
+/** The starting point of all trials: the study with its present values. */
 function presentOf(device: AdvisedDevice, prediction: DevicePrediction, recommended: number): Present {
   const { equal, columns, others } = prediction;
   const { near } = others!;

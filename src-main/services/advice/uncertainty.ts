@@ -25,9 +25,9 @@ export interface UncertaintyOptions {
   readonly designs?: readonly number[] | undefined;
 }
 
-/** How many draws choose the groups and variants that all draws are then tried on. */
+/** Number of draws that choose the groups and variants. All draws are then tried on these. */
 const FIRST_DRAWS = 6;
-/** Groups that are expected to lose more than this over the least under these draws, and lead in none, are left out. */
+/** A group is left out if it leads in none of these draws and its expected loss exceeds the least by more than this. */
 const FAR = Math.log(1.5);
 /** Groups for which more block sizes and launches are tried, with the inputs as they are. */
 const REFINED = 16;
@@ -57,7 +57,8 @@ export async function uncertainty(
   const isOpen = unknownPaths(unknown).length > 0;
   const times = timesUnder(pool, device, unknown, turn);
 
-  // A few block sizes and launches show which groups can lead, and more of these how well. All designs would take long.
+  // A few block sizes and launches show which groups can lead. More of them show how well these groups do. Trying all
+  // designs would take long.
   const { axes } = device.plan;
   const few = Uint32Array.from(new Set([...prediction.equal, ...coarseDesigns(axes)]));
   const [fewMs] = await times(few, [{}]);
@@ -69,7 +70,7 @@ export async function uncertainty(
   const promising = await promisingDesigns(device, groups, draws, times);
   const rivals = new Set([picked, ...prediction.equal.slice(0, MAX_EQUAL), ...promising]);
   const competing = rivals.size;
-  // What is asked for besides must not change what is said of the others.
+  // Designs that the request adds must not change the results for the other designs.
   const designs = Uint32Array.from(new Set([...rivals, ...asked])).filter(
     (design) => design >= 0 && design < device.size,
   );
@@ -120,7 +121,10 @@ export async function uncertainty(
 
 /** Samples of the errors, with those of the inputs. */
 const SAMPLES = 256;
-/** Deviation of ln(time) between launches of one block size: 80 % of the pairs of Hasan's Table 2 err by < 2.9 %. */
+/**
+ * Standard deviation of ln(time) between launches of one block size. For 80 % of the pairs of Hasan's Table 2 the error
+ * is below 2.9 %.
+ */
 const LAUNCH_WIDTH = Math.log1p(0.029) / normalQuantile(0.9) / Math.SQRT2;
 
 /** The parts of the errors of designs: how they take their work, their block size within a group, and their launch. */
@@ -146,7 +150,10 @@ const GOOD_ENOUGH = 0.02;
 /** Measuring ends after this many designs. */
 const MOST_MEASURED = 12;
 
-/** Says which designs the model cannot tell apart from the chosen one, and what to do; `null` if there are none. */
+/**
+ * The designs that the model cannot tell from the chosen one, and the measurement that would separate them. `null` if
+ * there are none.
+ */
 function separationOf(
   device: AdvisedDevice,
   designs: Uint32Array,
@@ -154,7 +161,7 @@ function separationOf(
   chosen: number,
 ): Uncertainty['separation'] {
   const alike = notToldApart(samples, chosen);
-  // Where little is lost at worst, there is nothing to measure.
+  // If little is lost in the worst case, a measurement is not worthwhile.
   const alone = designsToMeasure(samples, [chosen, ...alike.slice(1)], GOOD_ENOUGH, 1);
   if (alike.length === 1 || (alone.designs[0] === chosen && alone.regret <= GOOD_ENOUGH)) return null;
   const described = alike.map((at) => describeDesign(device.predictor(), designs[at]).design);
@@ -214,7 +221,7 @@ function timesUnder(pool: Pool, device: AdvisedDevice, unknown: Unknown, turn: A
   };
 }
 
-/** The groups that can lead under some draw, and other block sizes and launches of those that do. */
+/** The groups that can lead under some draw, with further block sizes and launches of these groups. */
 async function promisingDesigns(
   { plan }: AdvisedDevice,
   groups: readonly number[],

@@ -10,7 +10,7 @@ import { uncertainty } from './uncertainty.ts';
 /** All of them meet all draws, which takes some milliseconds each. */
 const MAX_WEIGHED = 1000;
 
-/** What designs of a run are expected to lose against their device's best; nothing for one that fails in a draw. */
+/** The expected loss of designs of a run against the best of their device. A design that fails in a draw has none. */
 export async function weighedDesigns(
   context: Context,
   view: RunView,

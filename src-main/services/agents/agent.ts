@@ -119,7 +119,7 @@ function refusals(connection: Connection, say: AgentOptions['say']) {
   };
 }
 
-/** Nobody waits for the work of a silent owner; an owner that comes back hands it out again. */
+/** Nobody needs the work of an owner that is silent. If the owner comes back, it hands the work out again. */
 const isOwned = async ({ redis, key }: Connection, owner: string): Promise<boolean> =>
   (await redis.exists(key('owner', owner))) === 1;
 
@@ -147,7 +147,7 @@ async function measureForOwner(
       return ok(null);
     });
     await Promise.all(written);
-    // Without a last word the owner hands out what is left of the measurement.
+    // If the last message is missing, the owner hands out the rest of the measurement again.
     if (!signal.aborted) await write({ end });
   } finally {
     watch.stop();

@@ -38,7 +38,7 @@ const settingsSchema = v.strictObject({
   passwordFile: v.optional(v.string()),
 });
 
-/** Reads the setting; null if none is set. */
+/** Reads the setting. Null if none is set. */
 export function agentsSetting(value: unknown): Result<RedisSettings | null> {
   return value === null || value === undefined ? ok(null) : validate(settingsSchema, value, AGENTS_SETTING);
 }

@@ -6,7 +6,7 @@ import { PASSWORD_VARIABLE } from '../../../src-workers/domain/program.ts';
 import { fail, ok, systemReason, type Result } from '../../../src-workers/domain/result.ts';
 import { APP_VERSION, MODEL_VERSION, SIMULATOR_VERSION } from '../app/version.ts';
 
-/** Settings by which owners of runs and agents find each other: a Redis, and the names of its keys. */
+/** Settings by which owners of runs and agents find each other: a Redis server, and the names of its keys. */
 export interface RedisSettings {
   /** `redis://[USER@]HOST[:PORT][/DATABASE]`, or `rediss://` for TLS. Without a password. */
   readonly url: string;
@@ -139,7 +139,7 @@ async function passwordIn(file: string): Promise<Result<string>> {
   }
 }
 
-/** Connects and opens what uses the connection; fails if the Redis does not answer, or refuses a request. */
+/** Connects and opens the object that uses the connection. Fails if Redis does not answer or refuses a request. */
 export async function connected<T>(
   settings: RedisSettings,
   open: (connection: Connection) => Promise<T>,
@@ -179,7 +179,7 @@ async function answers(redis: Redis, done: Promise<unknown>): Promise<boolean> {
   return true;
 }
 
-/** Connects; fails if there is no answer at first, and later waits for a Redis that went away. */
+/** Connects. Fails if there is no first answer. Later it waits for a Redis that has become unreachable. */
 export async function connect(settings: RedisSettings): Promise<Result<Connection>> {
   const read = await redisOptions(settings);
   if (!read.ok) return read;

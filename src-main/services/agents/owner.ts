@@ -30,7 +30,7 @@ import {
 
 /** Hands the tasks of runs to agents and waits for what they find. Whatever Redis forgets is handed out again. */
 export interface Owner {
-  /** Rejects as a pool does: with an AbortError if the signal fires, else with what went wrong. */
+  /** Rejects like a pool: with an AbortError if the signal fires, otherwise with the error. */
   run(name: RunTask, runId: number, input: RunTaskInput, signal?: AbortSignal): Promise<RunTaskOutput>;
   /** Measures a plan on a device of an agent; `lost` where the agent went away. */
   measure(

@@ -9,9 +9,9 @@ import type { ProgramEnd, ProgramLimits } from '../measuring/runner.ts';
 import { VERSIONS } from './connection.ts';
 
 /**
- * What owners of runs and agents leave for each other in Redis. Jobs are in BullMQ's queues. Large data is stored
+ * Data that owners of runs and agents exchange through Redis. Jobs are in BullMQ's queues. Large data is stored
  * separately, as bytes under a key that expires: plans by their digest, once for all tasks of a run, and results by the
- * job. Names contain the versions, so that work waits for an agent of its own version.
+ * job. Names contain the versions, so that a job waits for an agent of its own version.
  */
 
 /** Tasks of the pool that are parts of a run, and so large that agents take them. */
@@ -38,7 +38,7 @@ export interface MeasuringJob {
 /** An entry in the stream of a measurement. The end is the last entry; a broken measurement has none. */
 export type Said = { readonly record: BenchRecord; readonly atMs: number } | { readonly end: Result<ProgramEnd> };
 
-/** What an agent says about itself every few seconds, under a key that expires. */
+/** The record that an agent writes about itself every few seconds, under a key that expires. */
 export interface AgentRecord {
   readonly name: string;
   readonly host: string;

@@ -3,7 +3,7 @@ import { homedir } from 'node:os';
 import { dirname, isAbsolute, join } from 'node:path';
 import { fail, ok, systemReason, type Result } from '../../../src-workers/domain/result.ts';
 
-/** The database used if none is named: in the user's data folder, by the customs of the platform. */
+/** The database file if none is named. It is in the user's data folder, at the usual place of the platform. */
 export function defaultDatabaseFile(): string {
   const home = homedir();
   // The XDG base directory specification has relative paths ignored.

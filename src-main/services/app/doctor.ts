@@ -57,7 +57,9 @@ async function hipCompiler(): Promise<string | null> {
   return hipcc.ok && version.ok ? `HIP ${version.value} (${hipcc.value})` : null;
 }
 
-/** Sizes of one core's caches and of all together, as Linux states them; empty if the system does not say. */
+/**
+ * Cache sizes of one core and of all cores together, as Linux reports them. Empty if the system does not report them.
+ */
 async function cacheSizes(): Promise<string> {
   const found: string[] = [];
   for (let index = 0; index < 8; index += 1) {
@@ -90,7 +92,7 @@ function databaseCheck(file: string, resourceFolder: string): DoctorCheck {
   );
 }
 
-/** Parts that can be missing without harm to predicting: what this machine offers beyond that. */
+/** Checks optional parts of this machine. Predictions work without any of them. */
 export async function doctorChecks(
   databaseFile: string,
   resourceFolder: string,

@@ -2,9 +2,9 @@ import { randomUUID } from 'node:crypto';
 import { copyFile, lstat, open, realpath, rename, rm, stat, writeFile } from 'node:fs/promises';
 import { fail, FailureError, ok, systemReason, type Result } from '../../../src-workers/domain/result.ts';
 
-/** Files that a person names: a wrong path costs neither memory nor what stands there. */
+/** Reads and writes files that a person names. A wrong path must neither fill the memory nor destroy a file. */
 
-/** The largest file whose text is read whole: a study, a device, a table of launches. */
+/** The largest file that is read as a whole text: a study, a device, a table of launches. */
 const MAX_TEXT_BYTES = 64 * 2 ** 20;
 
 /**
@@ -47,9 +47,9 @@ export async function readText(path: string, expected?: string, maxBytes = MAX_T
 const ONLY_IN_PLACE = ['EACCES', 'EPERM', 'EROFS', 'EBUSY'];
 
 /**
- * Writes a temporary file in the same folder and moves it into place when it is whole, so that a failure keeps the old
- * content. Links stay, and so do the rights to read the file. A terminal, a pipe or a link to nothing is written
- * directly. Throws the system's error.
+ * Writes a temporary file in the same folder and moves it into place when it is complete, so that a failure keeps the
+ * old content. Links and read permissions are preserved. A terminal, a pipe or a dangling link is written directly.
+ * Throws the system's error.
  */
 export async function writeWhole(path: string, content: string | Uint8Array | AsyncIterable<string>): Promise<void> {
   const [entry, before] = await Promise.all([lstat, stat].map((ask) => ask(path).catch(() => null)));

@@ -10,8 +10,8 @@ import { inTemporaryFolder } from './temporary-folder.ts';
 const PRINT_LIMIT_MS = 60_000;
 
 /**
- * A page as a PDF, by a Chromium of this machine without a window: the one in LOCKSTEP_CHROMIUM, or in PATH. Fails with
- * `not-found` if there is none, and `unsupported` if it prints nothing.
+ * Prints a page to PDF with a headless Chromium of this machine: the one in LOCKSTEP_CHROMIUM, or one in PATH. Fails
+ * with `not-found` if there is none, and with `unsupported` if it prints nothing.
  */
 export async function printedPage(html: string): Promise<Result<Uint8Array>> {
   const browser = process.env.LOCKSTEP_CHROMIUM ?? (await findProgram(CHROMIUM_NAMES, pathFolders(process.env)));

@@ -17,8 +17,8 @@ export interface Catalogue {
 }
 
 /**
- * Up to three names similar to the given one: first those that contain it, then those with most of its words or a few
- * letters off. Hyphens and spaces do not count. Empty if no name is similar.
+ * Up to three names similar to the given one. Names that contain it come first, then names with most of its words or
+ * with a few different letters. Hyphens and spaces do not count. Empty if no name is similar.
  */
 export function nearestNames(wanted: string, names: readonly string[]): readonly string[] {
   const lower = wanted.toLowerCase();

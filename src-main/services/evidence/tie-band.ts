@@ -15,13 +15,14 @@ import type { ErrorWidths } from '../../../src-workers/tune/space.ts';
 import { percent } from '../export/text.ts';
 
 /**
- * What measurements say of two predicted times, from `db/evidence/tie-bands.json`. Designs that differ in shape alone
- * (block size, grid) have the band of shapes; the wider bands are for designs that take their work in different ways,
- * where other physics decides. Which tied design is recommended is another question: `advise/pick.ts`.
+ * The smallest difference of two predicted times that measurements confirm, from `db/evidence/tie-bands.json`. Designs
+ * that differ in shape alone (block size, grid) have the band of shapes. The wider bands are for designs that take
+ * their work in different ways, because their times depend on different effects. `advise/pick.ts` decides which tied
+ * design is recommended.
  *
- * What was not measured on a device has the upper quartile of the bands of the devices where it was: the median would
- * call an unknown device more certain than half of the known ones, and the narrowest bands are of a simple kernel
- * (Hasan's) and of an adapter calibrated on itself. The widest of all would let one data set decide.
+ * A device without measurements gets the upper quartile of the bands of the measured devices. The median would call an
+ * unknown device more certain than half of the known ones, and the narrowest bands come from a simple kernel (Hasan's)
+ * and from an adapter calibrated on itself. With the maximum, a single data set would decide.
  */
 const kept = data as KeptBands;
 const TAKEN_QUANTILE = 0.75;
@@ -99,13 +100,13 @@ const pairText = ([one, other]: readonly ImplementationKind[]): string =>
 const wider = (one: TieBand, other: TieBand): TieBand => (other.fraction > one.fraction ? other : one);
 
 /**
- * How far two predicted times of a device must differ before measurements order them alike.
+ * The fraction by which two predicted times of a device must differ before measurements order them in the same way.
  *
  * - `tieBand(device)`: designs that differ in shape alone.
  * - `tieBand(device, 'padded', 'even-share')`: designs that take their work in these ways.
  *
- * A band that was not measured on the device comes from others (`source` null). A band between kinds is at least the
- * device's band of shapes.
+ * If a band was not measured on the device, it comes from other devices (`source` null). A band between kinds is at
+ * least the device's band of shapes.
  */
 export function tieBand(
   device: Device,
@@ -119,7 +120,10 @@ export function tieBand(
   return (chip && measuredBand([chip.id], [], `shapes of a kernel on ${chip.name}`)) ?? TAKEN.shapes;
 }
 
-/** How far predicted times on two devices must differ before measurements order them alike; see `tieBand`. */
+/**
+ * The fraction by which predicted times on two devices must differ before measurements order them in the same way; see
+ * `tieBand`.
+ */
 export function tieBandOfDevices(one: Device, other: Device): TieBand {
   const [a, b] = [measuredChip(one), measuredChip(other)];
   const between = a && b && measuredBand([a.id, b.id], [], `${a.name} and ${b.name}`);

@@ -17,9 +17,10 @@ export interface ExpectedTimes {
 }
 
 /**
- * The interval of measured over predicted times in which nine of ten launches of a kind lie, measured on the chip of a
- * device; the widest of several data sets. A kind without measurements there has the interval of all kinds. A device
- * without measurements has that of three out of four measured GPUs, each predicted as if it had none.
+ * The interval of measured over predicted times that contains nine of ten launches of a kind, measured on the chip of a
+ * device. If there are several data sets, the widest interval counts. A kind without measurements has the interval of
+ * all kinds. A device without measurements has the interval of three out of four measured GPUs, each predicted as if it
+ * had no measurements.
  */
 export function expectedTimes(device: Device, kind: ImplementationKind): ExpectedTimes {
   const evidence = deviceEvidence(device);

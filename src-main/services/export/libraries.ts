@@ -36,10 +36,10 @@ function launchConstants(row: RankRow, type: string): string {
     const [own, mark] = name === 'up_to' ? ['unsigned launch_up_to', 'u'] : [`${type} ${name}`, ''];
     return `/// ${said}\nconstexpr ${own}[launch_count] = {${values.map((value) => `${value}${mark}`).join(', ')}};`;
   });
-  return `/// Launches of one design: one, or of a mixed design one for each class of lengths, the shortest first.
+  return `/// Number of launches. A mixed design has one for each class of lengths, the shortest class first.
 constexpr ${type} launch_count = ${numbers[0][1].length};
 ${lists.join('\n')}
-/// Units that each slot of so many threads processes, one after another; of several launches the most.
+/// Units that each slot processes, one after another. If there are several launches, the largest of their numbers.
 constexpr ${type} units_per_thread = ${row.design.unitsPerThread};`;
 }
 
@@ -72,12 +72,12 @@ export function kokkosHeader(source: CodeSource, row: RankRow, width: number): s
 namespace lockstep_${name} {
 
 ${launchConstants(row, 'int')}
-/// Threads of a team, vector lanes counted: a block of the prediction.
+/// Threads of a team including vector lanes. It is a block of the prediction.
 constexpr int block_threads = ${blockThreads};
-/// Vector lanes of each thread of a team, by launch: the threads of a unit, up to a thread group.
+/// Vector lanes of each thread of a team, by launch. It is the threads of a unit, but at most a thread group.
 constexpr int vector_length[launch_count] = {${threadsPerUnit.map((threads) => Math.min(threads, width)).join(', ')}};
 
-/// Threads of a team as Kokkos counts them.
+/// Threads of a team without vector lanes, as Kokkos counts them.
 constexpr int team_size(int which = 0) { return block_threads / vector_length[which]; }
 
 /// Slots of a team: units that it takes at once.
@@ -97,7 +97,7 @@ constexpr int league_for(long long units, int which = 0) {
 template <class Space = Kokkos::DefaultExecutionSpace>
 using policy = Kokkos::TeamPolicy<Space, Kokkos::LaunchBounds<block_threads, ${row.residentBlocks}>>;
 
-/// The policy of a launch of so many units. Kokkos::parallel_for(policy_for(units), KOKKOS_LAMBDA(const member& team) { ... });
+/// The policy of a launch of this number of units. Kokkos::parallel_for(policy_for(units), KOKKOS_LAMBDA(const member& team) { ... });
 /// On the host, whose teams are smaller than a block, Kokkos chooses the team.
 template <class Space = Kokkos::DefaultExecutionSpace>
 policy<Space> policy_for(long long units, int which = 0) {
@@ -109,14 +109,14 @@ policy<Space> policy_for(long long units, int which = 0) {
 ${
   isDealt(row)
     ? `
-/// Threads of a team that share a unit, each a vector long: of a smaller team than that of the design at most all.
+/// Threads of a team that share a unit, each with a vector. A smaller team has at most all its threads.
 template <class Member>
 KOKKOS_INLINE_FUNCTION int unit_threads(const Member& team, int which = 0) {
   const int per_unit = threads_per_unit[which] / vector_length[which];
   return per_unit < team.team_size() ? per_unit : team.team_size();
 }
 
-/// Calls body(position) for the units of this thread of a team, by their places in the order. Where a unit has more threads than a vector,
+/// Calls body(position) for the units of this thread of a team, by their positions in the order. If a unit has more threads than a vector,
 /// several threads of the team are called for it: thread team.team_rank() % unit_threads(team, which) of them. A team may have any size.
 template <class Member, class Body>
 KOKKOS_INLINE_FUNCTION void for_each_unit(const Member& team, long long units, int which, const Body& body) {
@@ -176,14 +176,15 @@ constexpr std::size_t groups_for(std::size_t units, std::size_t which = 0) {
 }`
 }
 
-/// The range of a launch of so many units.
+/// The range of a launch of this number of units.
 inline sycl::nd_range<1> range_for(std::size_t units, std::size_t which = 0) {
   return sycl::nd_range<1>(sycl::range<1>(groups_for(units, which) * work_group_size), sycl::range<1>(work_group_size));
 }
 ${
   isDealt(row)
     ? `
-/// Calls body(position, rank) for the units of this work-item, by their places in the order; rank: which of the work-items of a unit it is.
+/// Calls body(position, rank) for the units of this work-item, by their positions in the order.
+/// rank is its number among the work-items of the unit.
 template <class Body>
 void for_each_unit(const sycl::nd_item<1>& item, long long units, std::size_t which, const Body& body) {
   const std::size_t local = item.get_local_id(0);
@@ -244,14 +245,14 @@ constexpr unsigned launch_of(unsigned length) {
   return which;
 }
 
-/// Segments by launch, each in the order in which they come.
+/// Segments by launch. Within a launch they keep their order.
 struct partition {
   std::vector<unsigned> segments;
-  /// Where the segments of each launch begin, and where the last ends.
+  /// Start of the segments of each launch, and the end of the last.
   std::vector<unsigned> begins;
 };
 
-/// @param offsets where each segment begins, and where the last ends: one more than there are segments
+/// @param offsets start of each segment, and the end of the last: one more entry than there are segments
 template <class Offset>
 partition partition_segments(const Offset* offsets, std::size_t count) {
   partition out{std::vector<unsigned>(count), std::vector<unsigned>(launch_count + 1)};
@@ -305,7 +306,7 @@ __global__ void reduce_segments(Input in, Output out, const Offset* offsets, con
   }
 }
 
-/// Launches a class of the segments, if it has any. segments: on the device, those of partition_segments.
+/// Launches one class of the segments, unless it is empty. segments: the result of partition_segments, on the device.
 template <unsigned WHICH = 0, class T, class Input, class Output, class Offset, class Op>
 cudaError_t reduce(Input in, Output out, const Offset* offsets, const unsigned* segments, const std::vector<unsigned>& begins, Op op,
                    T initial, cudaStream_t stream = nullptr) {

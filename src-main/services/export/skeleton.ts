@@ -73,16 +73,16 @@ constexpr unsigned group_width = ${width}u;
 //   value step(unsigned unit, unsigned i) const;   what its iteration i adds; the threads of a unit take one each, side by side
 //   void end(unsigned unit, value sum) const;      ${several ? 'takes a part of the sum: several of a unit, so that it adds atomically to a result that is 0 before' : 'takes the sum, once for each unit'}
 
-/// What a launch reads besides the work; what a design does not need is null.
+/// Lists that a launch reads besides the work. Lists that a design does not need are null.
 template <class Numbers, class Sums>
 struct lists_of {
-  /// Position to unit.
+  /// Unit at each position.
   Numbers order;
-  /// Block of the launch to its place among the blocks.
+  /// Place of each block of the launch among the blocks.
   Numbers blocks;
   /// Iterations that units are padded to.
   Numbers padded;
-  /// Iterations of all units before each, and of all.
+  /// Sum of the iterations of all units before each unit; the last entry is the sum of all.
   Sums starts;
 };
 using host_lists = lists_of<std::vector<unsigned>, std::vector<unsigned long long>>;
@@ -97,7 +97,7 @@ __device__ unsigned long long lanes_of_unit() {
   return ((OWN < 64u ? 1ull << (OWN % 64u) : 0ull) - 1ull) << (lane - lane % OWN);
 }
 
-/// Adds up what the threads of a unit have, within a thread group.
+/// Adds up the values of the threads of a unit within a thread group.
 template <unsigned U, class T>
 __device__ T combined(T sum) {
   for (unsigned distance = (U < group_width ? U : group_width) / 2u; distance > 0u; distance /= 2u)
@@ -105,7 +105,8 @@ __device__ T combined(T sum) {
   return sum;
 }
 
-/// A whole unit: iterations go to its U threads in turn. \`padded\`: iterations that lanes run at least, idle ones too.
+/// Runs a whole unit, whose U threads take iterations in turn.
+/// \`padded\`: the least iterations of every lane, idle ones included.
 template <unsigned U, class Work>
 __device__ void run_unit(const Work& work, unsigned unit, unsigned padded) {
   const unsigned rank = threadIdx.x % U;
@@ -144,7 +145,7 @@ __device__ inline unsigned thread_of_block() { return threadIdx.y * blockDim.x +
 `;
 
 /** Units by tiles: the loops run over places of tiles, of which those beyond the edges of an image have no unit. */
-const IN_TILES = `/// Stands for the unit of a place beyond the edges of an image.
+const IN_TILES = `/// Marks a place beyond the edges of an image, which has no unit.
 constexpr unsigned no_unit = 0xffffffffu;
 
 /// The work of the places of tiles: row by row in a tile, tiles row by row over an image, one image after another.
@@ -172,7 +173,7 @@ struct in_tiles {
 
 `;
 
-const LAUNCH_TILES = `/// Launches all units, in as many blocks as the lists were prepared for: grid_blocks, or grid_for of another number of units.
+const LAUNCH_TILES = `/// Launches all units, in the number of blocks that the lists were prepared for: grid_blocks, or grid_for of another number of units.
 template <class Work>
 LOCKSTEP_ERROR launch(Work work, const unsigned*, unsigned units, device_lists lists, unsigned* counter = nullptr, LOCKSTEP_STREAM stream = nullptr,
                       unsigned grid = grid_blocks) {
@@ -195,7 +196,7 @@ function prepare(isMixed: boolean, balancing: Balancing, buckets: readonly numbe
   const order = '  lists.order.resize(units);\n  std::iota(lists.order.begin(), lists.order.end(), 0u);';
   const blocks =
     '  lists.blocks.resize(grid);\n  std::iota(lists.blocks.begin(), lists.blocks.end(), 0u);\n  std::shuffle(lists.blocks.begin(), lists.blocks.end(), std::mt19937(seed));';
-  const classes = (upTo: string): string => `/// The class of a length, the shortest first.
+  const classes = (upTo: string): string => `/// Index of the class of a length. Class 0 is the shortest.
 inline unsigned class_of(unsigned length) {
   return static_cast<unsigned>(std::lower_bound(${upTo}, ${upTo} + sizeof ${upTo} / sizeof *${upTo} - 1, length) - ${upTo});
 }
@@ -218,7 +219,7 @@ inline unsigned class_of(unsigned length) {
       case 'quantile-buckets':
       case 'best-buckets': {
         const ends = buckets!.map((to) => `${to}u`);
-        before = `/// Longest length of each bucket, iterations; the last has all that are longer.\nconstexpr unsigned bucket_up_to[] = {${ends.join(', ')}};\n\n${classes('bucket_up_to')}`;
+        before = `/// Longest length of each bucket, iterations. The last bucket has all longer units.\nconstexpr unsigned bucket_up_to[] = {${ends.join(', ')}};\n\n${classes('bucket_up_to')}`;
         made.push(order, sorted('class_of(lengths[#])', 'units'), blocks);
         break;
       }
@@ -364,7 +365,7 @@ function launch(isMixed: boolean, isGridFixed: boolean): string {
   ): string => `  void* arguments[] = {&work, &lists, &first, &units, &counter};
   return LOCKSTEP_LAUNCH(run_units<${threads}, Work>, dim3(${blocks}), dim3(block_threads), arguments, 0, stream);`;
   return isMixed
-    ? `/// Launches the units of class WHICH and of all after it. \`lengths\` are those that the lists were prepared from, on the host.
+    ? `/// Launches the units of class WHICH and of all later classes. \`lengths\`, on the host, are the lengths that the lists were prepared from.
 template <unsigned WHICH = 0, class Work>
 LOCKSTEP_ERROR launch(Work work, const unsigned* lengths, unsigned all, device_lists lists, unsigned* counter = nullptr, LOCKSTEP_STREAM stream = nullptr) {
   const auto longer = [&](unsigned which) {
@@ -383,7 +384,7 @@ LOCKSTEP_ERROR launch(Work work, const unsigned* lengths, unsigned all, device_l
     return LOCKSTEP_ERROR{};
 }
 `
-    : `/// Launches all units, in as many blocks as the lists were prepared for: grid_blocks, or grid_for of another number of units.
+    : `/// Launches all units, in the number of blocks that the lists were prepared for: grid_blocks, or grid_for of another number of units.
 template <class Work>
 LOCKSTEP_ERROR launch(Work work, const unsigned*, unsigned units, device_lists lists, unsigned* counter = nullptr, LOCKSTEP_STREAM stream = nullptr,
                       unsigned grid = grid_blocks) {

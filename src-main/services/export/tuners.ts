@@ -219,7 +219,8 @@ export function kernelTunerScript(
   return `${tunerHead(source).join('\n')}
 #
 # python3 THIS_FILE         writes the predictions as a cache file and tunes on it, in Kernel Tuner's simulation mode
-# import THIS_FILE; THIS_FILE.tune("kernel.cu", arguments, cache="measured.json")     measures the designs with a kernel of your own
+# import THIS_FILE; THIS_FILE.tune("kernel.cu", arguments, cache="measured.json")     measures the designs with a kernel of your own,
+#     in CUDA, HIP or OpenCL
 # THIS_FILE.tune("kernel.cu", arguments, strategy="greedy_ils", whole=True)     searches the whole space from the best design on
 # lockstep import measured.json --run ${run.run}     compares these times with the predictions
 #
@@ -337,7 +338,7 @@ if __name__ == "__main__":
     file = sys.argv[1] if len(sys.argv) > 1 else ${text(`${kernel}-predicted.json`)}
     write_cache(file)
     print("Wrote the predictions to " + file)
-    tune("__global__ void " + KERNEL + "() {}", [], cache=file, simulation_mode=True, lang="CUDA")
+    tune("// not compiled: " + KERNEL, [], cache=file, simulation_mode=True, lang="CUDA")
 `;
 }
 

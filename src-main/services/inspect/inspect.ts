@@ -66,8 +66,8 @@ class Tools {
   }
 
   /**
-   * Runs a program and returns its output; if it refuses, fails with its first error.
-   * @param source the file that stands for the inspected one
+   * Runs a program and returns its output. If the program fails, the result is a failure with its first error.
+   * @param source the file that error messages name in place of the inspected one
    */
   async run(program: string, args: readonly string[], source = ''): Promise<Result<string>> {
     const ended = await runTool(program, args, { cwd: this.folder, timeLimitMs: TIME_LIMIT_MS, signal: this.signal });
@@ -82,7 +82,7 @@ class Tools {
     );
   }
 
-  /** The machine code of a cubin, by the disassembler that is there; null: none is. */
+  /** The machine code of a cubin, from an installed disassembler. Null if none is installed. */
   async disassembled(cubin: string): Promise<Result<string> | null> {
     for (const [name, ...args] of [
       ['nvdisasm', '-c', '-g', cubin],
@@ -152,8 +152,9 @@ async function compiledSource(
   const nvcc = await findNvcc(process.env, arch);
   if (!nvcc.ok) return fail(nvcc.error.code, `${fileName} must be compiled: ${nvcc.error.message}. ${NO_COMPILER}`);
   if (arch === undefined) return fail('bad-input', `Specify what ${fileName} is compiled for, as in --arch sm_90.`);
-  // The file is compiled where it is, under its own name: it may include its neighbours, and one of them may be called
-  // kernel.cu. nvcc passes its arguments to a shell, which must not read the names of a person's folders.
+  // The file is compiled in its own folder and under its own name, because it may include its neighbours, one of which
+  // may be called kernel.cu. nvcc passes its arguments to a shell, which must not interpret the names of a person's
+  // folders.
   if (folder !== undefined) await symlink(folder, join(tools.folder, OWN), 'junction');
   const there = folder === undefined ? null : await readFile(join(folder, fileName)).catch(() => null);
   const inPlace = there !== null && there.equals(bytes) && PLAIN_NAME.test(fileName);

@@ -95,8 +95,8 @@ export async function openMeasuredSweep({ store, views }: Context, runId: number
 }
 
 /**
- * The loop that a run measured in place of the kernel, as its plan has it; `null` if no GPU ran it, or its file does
- * not say.
+ * The loop that a run measured in place of the kernel, according to its plan. `null` if no GPU ran it, or if its file
+ * does not say.
  */
 function standInProfile({ study }: RunRecord): UnitLoopWorkload['profile'] | null {
   const { bench, file } = study as { bench?: PlanLine; file?: { head?: Pick<PlanLine['plan'], 'workload'> | null } };
@@ -110,7 +110,7 @@ export interface ComparableDesign extends MeasuredDesign {
   readonly highMs: number | null;
 }
 
-/** The designs that have a time and no wrong result; the newest one where a design was measured twice. */
+/** The designs that have a time and no wrong result. If a design was measured twice, the newest measurement counts. */
 export function comparableDesigns({ records }: MeasuredSweep): readonly ComparableDesign[] {
   const designs = new Map<number, ComparableDesign>();
   for (const record of records) {
@@ -228,9 +228,9 @@ function hasDevice(study: Study, deviceId: string): Result<null> {
 }
 
 /**
- * A study that predicts a device with a profile of its own kernel. What the measurement found of the kernel itself (its
- * serial part, the cost of cooperation, its setup) becomes the kernel's, for all devices of the study. `unsupported`
- * for a profile of the loop that stands in for a kernel, and for a study of several kernels.
+ * A study that predicts a device with a profile of its own kernel. The properties of the kernel itself that the
+ * measurement found (its serial part, the cost of cooperation, its setup) apply to all devices of the study. Fails with
+ * `unsupported` for a profile of the loop that stands in for a kernel, and for a study of several kernels.
  */
 export function studyWithProfile(study: Study, deviceId: string, profile: CalibrationProfile): Result<Study> {
   const known = hasDevice(study, deviceId);
@@ -270,10 +270,10 @@ export function studyWithProfile(study: Study, deviceId: string, profile: Calibr
 }
 
 /**
- * A study that predicts a device as its data sheet says. Where no other device has calibrated figures, the calibrated
- * fields of the kernel have the values before again, and where these are not known are marked as assumed.
+ * A study that predicts a device from its data sheet. If no other device has calibrated figures, the calibrated fields
+ * of the kernel get their values from before the calibration; unknown ones are marked as assumed.
  *
- * @param before the study as it was when the sweep was predicted whose designs the calibration measured
+ * @param before the study at the time of the sweep whose designs the calibration measured
  */
 export function studyWithoutProfile(study: Study, deviceId: string, before: Study | null): Result<Study> {
   const known = hasDevice(study, deviceId);

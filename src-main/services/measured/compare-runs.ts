@@ -36,7 +36,7 @@ export async function compareRuns(
   const key = await keyOf(context, measured);
   if (!key.ok) return key;
 
-  // If a run has several cases of one design, the fastest counts.
+  // If a run has several cases of one design, the fastest case counts.
   const rows = new Map<string, (TimedCase | null)[]>();
   for (const [at, { cases }] of measured.entries())
     for (const one of cases) {
@@ -134,8 +134,8 @@ function deviceName({ measuringDevice }: RunRecord): string {
 }
 
 /**
- * The key by which cases of different runs are the same. For designs of one sweep it is the place on all axes but the
- * device, though launches that fill the device differ. Otherwise it is the design, the parameters of another program,
+ * The key that identifies the same case in different runs. For designs of one sweep it is the position on all axes but
+ * the device; launches that fill the device may differ. Otherwise it is the design, the parameters of another program,
  * or the case.
  */
 async function keyOf(context: Context, measured: readonly Measured[]): Promise<Result<(one: MeasuredCase) => string>> {

@@ -34,7 +34,7 @@ export async function compareMeasured(
       `Run ${run.id} has ${measured.length} designs with a time and a correct result; a comparison needs at least 2.`,
     );
   const indices = measured.map(({ designIndex }) => designIndex);
-  // A calibration is of the clock that it was measured at.
+  // A calibration applies to the clock at which it was measured.
   const clockMhz = profile ? null : measuredClockMhz(sweep);
   const plan = clockMhz === null ? view.predictor.plan : planAtClock(view.predictor.plan, deviceId, clockMhz);
   const predicted = profile
@@ -133,7 +133,7 @@ function measuredClockMhz({ view, deviceAt, measuring, records }: MeasuredSweep)
   return Math.abs(clockMhz / device.clockMhz - 1) > SAME_CLOCK ? clockMhz : null;
 }
 
-/** Rank of each time from 1, equal ones in the order given. */
+/** Rank of each time, from 1. Equal times are ranked in the given order. */
 function ranks(timesMs: Float64Array): readonly number[] {
   const out = new Array<number>(timesMs.length);
   const order = Array.from(timesMs, (_, at) => at).sort((a, b) => timesMs[a] - timesMs[b] || a - b);

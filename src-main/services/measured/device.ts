@@ -9,7 +9,7 @@ const NOISE =
   /\((?:r|tm|c|[^)]*)\)|\b(?:nvidia|amd|advanced micro devices|intel|google|apple|ati|tesla|corporation|inc|cpu|gpu|device|processor|graphics|nv|\d+-core|one|hbm\d?e?|@.*|\d+(?:\.\d+)?\s*(?:gb|gib|ghz))\b|[®™,]/gi;
 
 /**
- * Words that the catalogue adds and a driver leaves out: the usual form of a model, or the whole card of a partitioned
+ * Words that the catalogue has and a driver leaves out: the usual form of a model, or the whole card of a partitioned
  * one.
  */
 const USUAL = /^(?:sxm\d?|gcd|stack)$/;
@@ -27,17 +27,17 @@ function modelWords(name: string): readonly string[] {
 
 /** Words in a name that distinguish the boards of one model: memory and form. */
 function variant(board: string): readonly (string | undefined)[] {
-  // The memory in the name of a Grace Hopper is that of its CPU.
+  // The memory in the name of a Grace Hopper is the memory of its CPU.
   const name = board.replaceAll('_', ' ').replace(/\b480 ?GB/, '');
   return [/(\d+)\s*gi?b\b/i.exec(name)?.[1], /sxm|pcie|nvl/i.exec(name)?.[0].toLowerCase()];
 }
 
 /**
- * Whether measurements of a device are measurements of one of the catalogue, judged by what both say of themselves. Its
- * name decides: the same words, makers and capacities aside. A maker's shorter name (`NVIDIA H100 80GB HBM3` for the
- * SXM5 board) counts too where the model's own word is in both and the multiprocessors, which most variants differ in,
- * are as many, or nothing is said of them and only what drivers leave out is missing.
- * Boards of different memory or form are different devices where both names say which.
+ * Whether a measuring device is a given device of the catalogue. The names decide: they must have the same words,
+ * except for makers and capacities. A driver's shorter name (`NVIDIA H100 80GB HBM3` for the SXM5 board) also counts if
+ * two conditions hold. Both names contain the model's own word. The numbers of multiprocessors, in which most variants
+ * differ, are equal; if a number is missing, the shorter name may lack only words that drivers leave out. Boards of
+ * different memory or form are different devices if both names state it.
  */
 export function isSameDevice(device: Device, measuring: Pick<MeasuringDevice, 'name' | 'multiprocessors'>): boolean {
   // A part of a device has its name.
@@ -56,8 +56,8 @@ export function isSameDevice(device: Device, measuring: Pick<MeasuringDevice, 'n
 }
 
 /**
- * The id of the device of the catalogue that has this id (`ID:66` is a part) or this name, as a driver says it. Fails
- * as the catalogue does if there is none, with `bad-input` if several may be meant.
+ * The id of the device of the catalogue that has this id (`ID:66` is a part) or this name, as a driver writes it. If
+ * there is none, it fails like the catalogue. If several devices fit, it fails with `bad-input`.
  */
 export async function namedDevice(
   catalogue: Pick<Catalogue, 'list' | 'devices'>,

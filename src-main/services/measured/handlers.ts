@@ -19,7 +19,7 @@ import { compareRuns } from './compare-runs.ts';
 import { contentionFindings } from './contention.ts';
 import { measuringDetail } from './measured.ts';
 
-/** Reading what was measured, and calibrating with it. */
+/** Procedures that read measurements and calibrate with them. */
 export function measuredHandlers(
   context: Context,
 ): Handlers<ProceduresOf<'calibration'> | 'bench.detail' | 'bench.compare' | 'bench.compareRuns' | 'bench.contention'> {

@@ -19,7 +19,7 @@ import { isSameDevice } from './device.ts';
 import { measuredRunStudy, type MeasuredCaseDetail } from './records.ts';
 import { measuredTime, repeatsOf, summariseAll } from './times.ts';
 
-/** Reading what was measured: the same for a run of this machine and for an imported file. */
+/** Reads measurements. Runs of this machine and imported files are read in the same way. */
 
 /** A case in a few words. */
 export function caseLabel(measured: BenchCase): string {
@@ -115,7 +115,7 @@ function counted(cases: readonly string[]): string {
   return cases.length === 1 ? cases[0] : `${cases.length} cases`;
 }
 
-/** Says what was measured less often than asked for, so that it fits its time. */
+/** Sentences that say which parts of a measurement were reduced so that it fits its time limit. */
 function reducedTexts({ part, probe, repeats }: MeasuringRequest): readonly string[] {
   const texts: string[] = [];
   const instead = probe ? `, since all would take about ${roughDuration(probe.fullMs)}` : '';

@@ -5,11 +5,11 @@ import type { MeasuringRequest } from '../../contract/measuring.ts';
 import { kindText } from '../runs/runs.ts';
 
 /**
- * How a measured run is stored, from either source: a `bench` run of this machine or an `import` of a file. One
- * place writes and reads it, so that both come back through the same procedures.
+ * The stored form of a measured run: a `bench` run of this machine or an `import` of a file. One place writes and reads
+ * both, so that the same procedures return them.
  */
 
-/** What a measured run's `study` column holds besides the study of its sweep. */
+/** Content of a measured run's `study` column in addition to the study of its sweep. */
 export interface MeasuredRunStudy {
   readonly measuring: {
     readonly request: MeasuringRequest;
@@ -21,7 +21,7 @@ export interface MeasuredRunStudy {
 /** The data of one measured case that has no column of its own in the store. */
 export type MeasuredCaseDetail = Omit<CaseResult, 'timesMs' | 'correct' | 'failure'>;
 
-/** Where the designs of a measured run came from, and who measured them. */
+/** The source of the designs of a measured run, and the program that measured them. */
 export interface MeasuredOrigin {
   readonly sourceRunId: number | null;
   /** Name of the sweep that the designs come from; without one, the device that measured. */
@@ -37,7 +37,7 @@ export function measurementRecord(measured: CaseResult, origin: MeasuredOrigin):
     benchmark === 'unit-loop' ? parameters : benchmark === 'external' ? (parameters.linked ?? null) : null;
   return {
     sourceRunId: ofSweep && origin.sourceRunId,
-    // An index has a meaning only with the sweep that it counts in.
+    // An index has a meaning only together with its sweep.
     designIndex: ofSweep && origin.sourceRunId !== null ? ofSweep.designIndex : null,
     predictedMs: ofSweep && ofSweep.predictedMs,
     deviceId: origin.deviceId,

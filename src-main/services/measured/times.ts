@@ -15,11 +15,11 @@ interface Repeats {
 
 type Times = Pick<MeasurementRecord, 'timesMs' | 'detail'>;
 
-/** Trends of many repeats take a while, and a saved case is read again and again: whenever its run is looked at. */
+/** Computing trends of many repeats takes a while, and a saved case is read each time its run is shown. */
 const summaries = new Map<string, { readonly of: readonly number[]; readonly found: Repeats | null }>();
 /** The most numbers that are kept of all cases of all runs: about 64 MB with the times themselves. */
 const MAX_REMEMBERED = 2 ** 22;
-/** What a case takes besides its times, in numbers. */
+/** Size of a case besides its times, in numbers. */
 const NUMBERS_PER_CASE = 64;
 let remembered = 0;
 

@@ -15,8 +15,8 @@ import type { RunView } from '../runs/run-view.ts';
 import { ALL_VALID, bestOfAxis, checkDesign, deviceFilter, predictedMs, rankRow, tiesIn } from './rows.ts';
 
 /**
- * Each device of a run at its best design (or every device at the design `designIndex`), what each device's best costs
- * on the others, and in sentences why the fastest device wins.
+ * Each device of a run with its best design (or every device with the design `designIndex`), the time of each device's
+ * best on the other devices, and sentences that say why the fastest device wins.
  */
 export function compareDevices(view: RunView, designIndex?: number): Result<DeviceComparisonResult> {
   const { ranking } = view;
@@ -116,7 +116,7 @@ export function contradictions(devices: readonly DeviceBest[]): readonly string[
 const percent = (fraction: number): string => `${Math.round(fraction * 100)} %`;
 const times = (ratio: number): string => `${ratio.toFixed(2)} times`;
 
-/** What a part of the breakdown means when the faster device spends less on it, where both are GPUs. */
+/** Sentence parts for each part of the breakdown that takes less time on the faster device. Both devices are GPUs. */
 const GPU_PART_WORDS: Readonly<Record<BreakdownPart, string>> = {
   idealWork: 'issuing the work itself',
   cooperation: 'threads that share a unit',

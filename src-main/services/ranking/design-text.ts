@@ -30,7 +30,7 @@ export function designWords(design: Design): string {
   ].join(', ')}`;
 }
 
-/** A design in one line, with its launch as in the study, so that the text is the same on every device. */
+/** A design in one line. Its launch is written as in the study, so that the text is the same on every device. */
 export function launchedText(design: Design, axes: SpaceAxes, index: number): string {
   const counts = axisCounts(axes);
   const positions = new Int32Array(counts.length);

@@ -17,7 +17,7 @@ export interface SimulatedDesigns {
   readonly order: readonly number[];
 }
 
-/** What a saved simulation keeps besides its times. */
+/** Fields that a saved simulation has besides its times. */
 export interface SimulationDetail {
   readonly lowMs: number;
   readonly highMs: number;
@@ -46,7 +46,7 @@ export function simulatedTime(record: SimulationOfRun): SimulatedTime {
   };
 }
 
-/** @param records oldest first; the newest counts where a design was simulated twice */
+/** @param records oldest first; the newest counts if a design was simulated twice */
 export function simulatedDesigns(records: readonly SimulationOfRun[]): SimulatedDesigns {
   const times = new Map<number, SimulatedTime>();
   for (const record of records) if (record.designIndex !== null) times.set(record.designIndex, simulatedTime(record));
@@ -67,10 +67,10 @@ export interface MeasuredDesigns {
 }
 
 /**
- * What a ranking may show of measurements. A row is about one device, and only a measurement on that device says how
- * long it takes there. Devices count as the same by their names (`isSameDevice`). All other measurements stay in the
+ * Measured times that a ranking may show. A row is about one device, and only a measurement on that device gives its
+ * time there. Devices count as the same by their names (`isSameDevice`). All other measurements are shown only in the
  * comparison of their run, which names both devices. Designs with a wrong result have no time.
- * @param records oldest first; the newest counts where a design was measured twice
+ * @param records oldest first; the newest counts if a design was measured twice
  */
 export function measuredDesigns(
   records: readonly MeasurementOfRun[],
@@ -145,8 +145,8 @@ export function fastestFound({ simulated, measured }: Findings, isListed: (desig
 }
 
 /**
- * A predicted row with what was simulated and measured of its design. Fidelities meet only here.
- * @param tiesBy decides ties in a list by simulated times, even where a design was measured too
+ * A predicted row with the simulated and measured times of its design. Fidelities are combined only here.
+ * @param tiesBy decides ties in a list by simulated times, even if a design was measured too
  */
 export function atBestFidelity(
   row: RankRow,
@@ -189,10 +189,13 @@ export interface FoundOrders {
   at(number: number): FoundOrder | undefined;
 }
 
-/** Orders that are kept, more than there are windows with a list. The one that was asked for longest ago goes first. */
+/**
+ * Number of orders that are kept; more than there are windows with a list. The least recently used order is dropped
+ * first.
+ */
 const MAX_ORDERS = 8;
 
-/** Keeps the orders of one run. */
+/** Creates the cache of the orders of one run. */
 export function createFoundOrders(): { readonly add: (findings: Findings) => FoundOrders } {
   const orders = new Map<number, FoundOrder>();
   let last = 0;

@@ -34,7 +34,7 @@ const AXIS_LABELS: Readonly<Record<AxisName, string>> = {
   blockThreads: 'Block size',
 };
 
-/** Positions of the launches that a kind of device has, those of CPUs last; `null` for the whole axis. */
+/** Positions of the launches that devices of one kind have; launches of CPUs come last. `null` for the whole axis. */
 export function launchesOf(
   { ranking: { axes } }: RunView,
   kind: Device['kind'] | null,
@@ -45,7 +45,7 @@ export function launchesOf(
   return kind === 'cpu' ? { from: cores, to } : { from: 0, to: cores };
 }
 
-/** The kind of the device at a position, else of all devices in the run; `null` if there are both kinds. */
+/** The kind of the device at a position, otherwise of all devices in the run. `null` if there are both kinds. */
 function kindShown({ devices }: RunView, position: number | undefined): Device['kind'] | null {
   const kinds = new Set(
     (position === undefined ? devices : devices.slice(position, position + 1)).map(({ kind }) => kind),
@@ -70,7 +70,7 @@ export function landscapeAxes(view: RunView): readonly {
 interface MapFrame {
   readonly x: number;
   readonly y: number;
-  /** Values of each axis. Launches are only those that the devices on the map have. */
+  /** Number of values of each axis. Only launches of the devices on the map are counted. */
   readonly counts: readonly number[];
   readonly texts: (axis: number) => readonly string[];
   readonly first: number;
@@ -135,7 +135,10 @@ function passingCells(
   return ok(Uint8Array.from(designIndex, (design) => (design === NO_DESIGN ? 0 : 1)));
 }
 
-/** Best time for every pair of values of two axes. The others are held where the input says, else minimised over. */
+/**
+ * Best time for every pair of values of two axes. Each other axis is fixed if the input fixes it, otherwise it takes
+ * its best value.
+ */
 export function landscapeGrid(view: RunView, input: ProcedureArguments<'landscape.grid'>): Result<LandscapeGrid> {
   const { ranking } = view;
   const { strides, columns } = ranking;
@@ -160,7 +163,7 @@ export function landscapeGrid(view: RunView, input: ProcedureArguments<'landscap
   for (let i = 0; i < outer.count; i += 1)
     for (let j = 0; j < inner.count; j += 1) {
       const at = i * outer.cells + j * inner.cells;
-      // Where none is valid, the cell is of its first design, which says why.
+      // If no design is valid, the cell shows the first design, which has the reason.
       if (designIndex[at] === NO_DESIGN) designIndex[at] = first + i * outer.stride + j * inner.stride;
       const design = designIndex[at];
       const entry = entryOf(ranking, design);

@@ -51,7 +51,7 @@ export function groupedList(
   return groupedDesigns(list, equalsOf(view), view.ranking.columns.timeMs.length, fromEnd, groups);
 }
 
-/** Grouped lists, kept as long as the lists themselves, because pages of one list are read one after another. */
+/** Grouped lists, kept as long as the lists themselves. Pages of one list are usually read one after another. */
 const grouped = new WeakMap<Uint32Array, { readonly key: string; readonly value: GroupedList }>();
 
 function grouping(view: RunView, list: Uint32Array, fromEnd: boolean, opened: readonly number[]): GroupedList {
@@ -135,7 +135,7 @@ export function rankPage(view: RunView, input: ProcedureArguments<'ranking.page'
   });
 }
 
-/** Place in a list of a design, or of the row that represents it; −1 if there is none. */
+/** Position in a list of a design, or of the row that represents it; −1 if there is none. */
 function placeIn(view: RunView, list: Uint32Array, groups: GroupedList | null, design: number): number {
   const own = list.indexOf(design);
   if (own >= 0 || !groups || entryOf(view.ranking, design) < 0) return own;

@@ -16,7 +16,7 @@ import type { RunView } from '../runs/run-view.ts';
 import { predictionInputs } from '../studies/plan.ts';
 import { tiesIn } from './rows.ts';
 
-/** The design that cards, reports and headers name if none is asked for. */
+/** The design that cards, reports and headers name if no design is requested. */
 export interface RecommendedDesign {
   readonly designIndex: number;
   /** Designs of its device tied with the fastest. */

@@ -193,8 +193,8 @@ export function* bestRows(view: RunView, filter: RankingFilter, limit: number, f
 }
 
 /**
- * The best design of every value of an axis within a filter, as rows: fastest first, ranked among the designs of the
- * filter. Values without a valid design are left out.
+ * The best design of every value of an axis within a filter, as rows, the fastest first. Ranks are among the designs of
+ * the filter. Values without a valid design are left out.
  */
 export function bestOfAxis(view: RunView, axis: AxisName, filter: RankingFilter): readonly RankRow[] {
   const list = rankedDesigns(view.ranking, filter, 'timeMs');
@@ -229,7 +229,7 @@ export function predictedMs({ predictor, ranking, run }: RunView, design: number
     : timeOf(ranking, design);
 }
 
-/** Times along one axis of the space, everything else as in `design`. Also NaN if the run did not keep a design. */
+/** Times along one axis of the space, with all other axes as in `design`. NaN also if the run did not keep a design. */
 export function alongAxis(
   view: RunView,
   design: number,

@@ -48,7 +48,7 @@ export function differences(
     return [...new Set([...Object.keys(left), ...Object.keys(right)])].flatMap((key) =>
       differences(left[key], right[key], path ? `${path}.${key}` : key),
     );
-  // Things with names are compared one by one, as far as they are as many.
+  // Items with names are compared one by one if both lists have the same length.
   const areNamed = (value: unknown): value is readonly unknown[] =>
     Array.isArray(value) && value.every((each) => isObject(each) && 'name' in each);
   if (areNamed(left) && areNamed(right) && left.length === right.length)

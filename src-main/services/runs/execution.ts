@@ -8,7 +8,7 @@ import { runSummary } from './runs.ts';
 /** Shortest time between two reports of a run with many small tasks, ms. */
 const REPORT_INTERVAL_MS = 50;
 
-/** The reports of a run of any kind while it executes, and the ways to end it. */
+/** Reports the progress of a run of any kind while it executes, and ends the run. */
 export interface Execution {
   /** Designs or cases that have a result. */
   done(): number;

@@ -11,7 +11,7 @@ import { runStudy } from './run-view.ts';
 import type { RunHandle } from './running.ts';
 import { runSummary } from './runs.ts';
 
-/** How runs of each kind are resumed. */
+/** The function that resumes a run, for each kind of run. */
 export type Resumers = Readonly<Record<Exclude<RunKind, 'import'>, (run: RunRecord) => Promise<Result<RunHandle>>>>;
 
 export function runHandlers(
@@ -128,7 +128,7 @@ function belongsToStudy({ study }: RunRecord): boolean {
   return typeof study === 'object' && study !== null && 'study' in study;
 }
 
-/** Sweeps whose inputs are compared; their studies are read one by one. */
+/** Largest number of sweeps whose inputs are compared. Their studies are read one by one. */
 const MAX_CHANGES = 200;
 
 async function runChanges({ store }: Context, studyId: number | undefined): Promise<Result<readonly RunChange[]>> {

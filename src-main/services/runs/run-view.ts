@@ -23,7 +23,8 @@ import { isOrderAware } from '../app/version.ts';
 import { planLengths, unpackLengths } from '../studies/workloads.ts';
 
 /**
- * A finished (or stopped) sweep, opened for reading: its columns in memory, its plan for what is computed on demand.
+ * A finished (or stopped) sweep, opened for reading. Its columns are in memory, and its plan computes further values on
+ * demand.
  */
 export interface RunView extends Found {
   readonly run: RunRecord;

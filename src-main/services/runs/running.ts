@@ -16,7 +16,8 @@ export interface RunningRuns {
   start(begin: Promise<Result<RunHandle>>): Promise<Result<{ readonly runId: number }>>;
   get(runId: number): RunHandle | undefined;
   /**
-   * Removes a run whose end is saved. This happens before `run.finished` is sent, so that a listener finds it ended.
+   * Removes a run whose end is saved. This happens before `run.finished` is sent, so that a listener no longer finds it
+   * running.
    */
   leave(runId: number): void;
   /** How fast this machine predicts, by the sweeps that ended here. */

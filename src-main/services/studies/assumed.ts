@@ -61,7 +61,7 @@ export function wrongLaw({ assumed = {} }: Pick<AdvisedInputs, 'assumed'>): Resu
   return null;
 }
 
-/** The laws of a study: its own, else those of `db/assumed.json`. */
+/** The laws of a study: its own laws, otherwise those of `db/assumed.json`. */
 function lawsOf(assumed: AdvisedInputs['assumed'] = {}): Laws {
   const laws: Record<string, readonly number[]> = {};
   for (const [path, { quantiles, dependentLoads, bytes }] of Object.entries(ASSUMED_LAWS)) {
@@ -140,8 +140,8 @@ function isStated(kernel: KernelWithOrigins, field: KernelField, laws: Laws): bo
 }
 
 /**
- * The study with the middles of their laws as the inputs of its kernel that nobody gave, marked as assumed: what is
- * predicted. The part of a gather that misses is left to the model, which knows its footprint.
+ * The study that is predicted: inputs of its kernel that nobody gave have the middles of their laws and are marked as
+ * assumed. The share of a gather that misses the cache is left to the model, which knows the footprint.
  */
 export function atMiddle<Inputs extends AdvisedInputs>(study: Inputs, devices: readonly Device[]): Inputs {
   const { kernel, implementations } = study;

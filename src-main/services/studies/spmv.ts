@@ -10,7 +10,7 @@ import { STORED } from './workloads.ts';
 /** Bytes of an element of the vector, as in the example. */
 const ELEMENT_BYTES = 8;
 
-/** A sparse matrix: where its row lengths come from, its rows, its columns and its name. */
+/** A sparse matrix: the source of its row lengths, its number of rows and columns, and its name. */
 interface Matrix {
   readonly name: string;
   readonly lengths: string;
@@ -35,7 +35,7 @@ export async function spmvStudy({ store, resourceFolder }: Context, lengths: str
 /** The file of the example that compares the kernels. */
 const SPMV_EXAMPLE = 'spmv-implementations.json';
 
-/** The example with another matrix: its rows in order, and a vector with as many elements as it has columns. */
+/** The example with another matrix: its rows in order, and a vector with one element per column. */
 export async function spmvOf(resourceFolder: string, { name, lengths, rows, columns }: Matrix): Promise<Result<Study>> {
   const example = await readStudyFile(join(resourceFolder, EXAMPLES_FOLDER, SPMV_EXAMPLE));
   if (!example.ok) return example;

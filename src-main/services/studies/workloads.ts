@@ -22,7 +22,7 @@ export const sha256 = (bytes: Uint8Array | string): string => createHash('sha256
 
 const DIGEST_STEP_BYTES = 4 * 2 ** 20;
 
-/** SHA-256 of all parts one after the other, hexadecimal. Other calls are answered between its steps. */
+/** SHA-256 of all parts in sequence, hexadecimal. Other calls can run between its steps. */
 export async function digestOf(...parts: readonly Uint8Array[]): Promise<string> {
   const hash = createHash('sha256');
   for (const part of parts)
@@ -43,8 +43,8 @@ export function sharedLaw(law: LengthLaw): LengthLaw {
 }
 
 /**
- * The order of a study's units, over shared memory: the workload's own, or, where a CPU is to partition them, draws
- * from the law by the seed of the study; else `null`.
+ * The order of a study's units, in shared memory: the workload's own order. If there is none and a CPU must partition
+ * the units, draws from the law with the study's seed. Otherwise `null`.
  */
 export function planLengths(
   study: Study,
@@ -59,13 +59,13 @@ export function planLengths(
   return { ...drawn, iterations: sharedValues(drawn.iterations) };
 }
 
-/** Has the law of a study's units computed in the pool where that takes long; the plan then finds it. */
+/** Computes the law of a study's units in the pool if that takes long. The plan then finds the law. */
 export async function prepareLaw(pool: Pool, label: string, ordered: OrderedLengths, units: number): Promise<void> {
   if (!ordered.given || ordered.iterations.length < LENGTHS_STEP) return;
   keepLawOfUnits(ordered, units, await pool.run('unitsLaw', { label, ordered, units }));
 }
 
-/** Ordered lengths as text for a stored workload's provenance: compressed, since neighbours are alike. */
+/** Ordered lengths as text for a stored workload's provenance. They are compressed, since neighbours are alike. */
 export async function packLengths({ units, iterations }: OrderedLengths): Promise<{
   readonly units: number;
   readonly bytesPerLength: number;
@@ -103,7 +103,7 @@ export async function unpackLengths(provenance: unknown): Promise<OrderedLengths
       iterations.set(values.subarray(from, from + LENGTHS_STEP), from);
       await setImmediate();
     }
-    // Entries of earlier versions may be of several units each, which a GPU does not take in one.
+    // In earlier versions, an entry may contain several units. A GPU takes units one at a time.
     return { units, iterations, given: iterations.length === units };
   } catch {
     return null;
@@ -113,15 +113,15 @@ export async function unpackLengths(provenance: unknown): Promise<OrderedLengths
 /** `stored:HASH:name`, as a workload names a file that was imported. */
 export const STORED = /^stored:([0-9a-f]{64})(?::(.*))?$/;
 
-/** A law, and the order of its lengths if the workload has one. */
+/** A law, and the order of its lengths if the workload has an order. */
 export interface OrderedLaw {
   readonly law: LengthLaw;
   readonly order: OrderedLengths | null;
-  /** How a file was read, where a person could expect otherwise. */
+  /** A note on how a file was read, if the reader might expect something else. */
   readonly note?: string;
 }
 
-/** What takes long to read is read in the pool: a file may have gigabytes, an example millions of points. */
+/** Sources that take long to read are read in the pool: a file may have gigabytes, an example millions of points. */
 const TAKES_LONG = /\b(file|mtx|example)\s*:/;
 
 /** Resolves a workload text, also `stored:HASH:name` of a file that was imported earlier. */

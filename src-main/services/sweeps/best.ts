@@ -13,7 +13,7 @@ import { designText } from '../../../src-workers/domain/design.ts';
 import { openExecution, triedTwice } from '../runs/execution.ts';
 import type { RunHandle } from '../runs/running.ts';
 
-/** Parts of the space whose bounds one task computes. */
+/** Number of parts of the space whose bounds one task computes. */
 const BOUND_PARTS = 64;
 
 /**
@@ -94,7 +94,7 @@ export function runBest(context: Context, run: RunRecord, plan: SweepPlan, wante
     const kept = keepBest(wanted);
     let predicted = 0;
     let at = 0;
-    /** The next part with a design that can be as fast; what is left in the order cannot be either. */
+    /** The next part with a design that can be fast enough. All later parts of the order have no such design. */
     const nextWithin = (limitMs: number): number | undefined =>
       at < order.length && bounds[order[at]] <= limitMs && bounds[order[at]] < Infinity ? order[at++] : undefined;
     await inParts(

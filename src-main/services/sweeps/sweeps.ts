@@ -27,11 +27,11 @@ import { digestOf, packLengths, planLengths, prepareLaw, resolveLengths } from '
 import type { OrderedLengths } from '../../../src-workers/predict/ordered.ts';
 
 /**
- * A sweep: resolve the study, open a run, predict in the pool, save each chunk as it comes, finish.
+ * Runs a sweep: resolve the study, open a run, predict in the pool, save each chunk as it comes, finish.
  *
- * A task is the same stretch of every device: those designs need the same depth laws, so no two workers make one twice.
- * Tasks are small enough for smooth progress and for all workers to end together. One that fails is tried once more,
- * then the run fails and names its designs.
+ * A task is the same stretch of every device. These designs need the same depth laws, so no two workers compute the
+ * same law. Tasks are small enough for smooth progress and for all workers to end together. A task that fails is tried
+ * once more. If it fails again, the run fails and names the designs.
  */
 const TASKS_PER_WORKER = 8;
 const TASK_DESIGNS = 32_768;
@@ -41,13 +41,13 @@ const MANY_DEVICES_CHUNK_DESIGNS = 4096;
 /** Chunks that wait to be saved beyond this many hold the workers back, so that memory stays bounded. */
 const MAX_UNSAVED_CHUNKS = 8;
 
-/** Everything a run needs, resolved from a study: also what reads a finished run's designs again. */
+/** Everything that a run needs, resolved from a study. It also serves to read the designs of a finished run. */
 export interface PreparedStudy {
   readonly study: Study;
   readonly devices: readonly Device[];
   readonly axes: SpaceAxes;
   readonly law: LengthLaw;
-  /** Where the workload has one: stored with the law, which a resumed run reads. */
+  /** The order of the units, if the workload has one. It is stored with the law, and a resumed run reads it. */
   readonly order: OrderedLengths | null;
   readonly plan: SweepPlan;
 }
@@ -140,7 +140,7 @@ export async function startSweep(
   );
 }
 
-/** Resumes a run that stopped: the plan is rebuilt from what the run itself recorded. */
+/** Resumes a run that stopped. The plan is rebuilt from the data that the run recorded. */
 export async function resumeSweep(context: Context, run: RunRecord): Promise<Result<RunHandle>> {
   const planned = await runPlan(context.store, run);
   if (!planned.ok) return planned;
@@ -275,7 +275,7 @@ export function missingTasks(
   const perDevice = total / devices;
   const most = Math.max(MANY_DEVICES_CHUNK_DESIGNS, Math.floor(TASK_DESIGNS / devices));
   const wanted = Math.min(most, Math.max(MIN_CHUNK_DESIGNS, Math.ceil(perDevice / (TASKS_PER_WORKER * workers))));
-  // Launches, caps and block sizes share depth laws, so they stay together where there are enough families of them.
+  // Launches, caps and block sizes share depth laws, so they stay in one task if there are enough families.
   const perLaunch = counts[AXIS.registerCap] * counts[AXIS.blockThreads];
   const family = counts[AXIS.launch] * perLaunch;
   const sharing = family <= most && perDevice >= TASKS_PER_WORKER * workers * family ? family : perLaunch;

@@ -26,7 +26,7 @@ export interface TableChoice {
 /** The limit of the study's field. */
 const MAX_UNITS = 2 ** 40;
 
-/** What a column is likely to be, by its name, the likeliest first. */
+/** Words in the name of a column that suggest its content, the most likely first. */
 const LENGTH_WORDS = [
   /^(n|lengths?|iterations|steps|depth|degree|work)$/i,
   /iter|steps?\b|length|\blen\b|nnz|trip|loop|degree|depth/i,
@@ -82,7 +82,7 @@ export function columnName({ columns }: TableSummary, at: number): string {
   return columns[at].name || `Column ${at + 1}`;
 }
 
-/** What a column holds: `whole numbers 1 to 512, 229 distinct`. */
+/** The content of a column in words: `whole numbers 1 to 512, 229 distinct`. */
 export function columnText({ kind, distinct, min, max }: TableColumn): string {
   switch (kind) {
     case 'whole':
@@ -96,7 +96,7 @@ export function columnText({ kind, distinct, min, max }: TableColumn): string {
   }
 }
 
-/** What a choice gives: `20,000 units, 229 distinct lengths`, or what is wrong with it and what to do. */
+/** The result of a choice: `20,000 units, 229 distinct lengths`, or the error and what to do. */
 export type TableReading =
   | { readonly ok: true; readonly text: string; readonly units: number | null }
   | { readonly ok: false; readonly problem: string };

@@ -4,27 +4,30 @@ import type { Predictor } from '../tables.ts';
 
 /** How many lanes of a work group work while it runs. */
 export interface ActiveLanes {
-  /** Mean share of the lanes that are active when one of them reads, 0…1. */
+  /** Mean share of the lanes that are still active when a lane reads, 0…1. */
   readonly ofReads: number;
   /**
-   * Share of the iterations of a group of n units in which any active lane needs something that each needs with this
-   * probability p: ∫ 1 − (1 − p·S(v))ⁿ dv over the same integral with p = 1, S being the survival function of the
-   * lengths.
+   * Mean share of the iterations in which an active lane needs something, in a group of n units. Each lane needs it
+   * with probability p. The share is ∫ 1 − (1 − p·S(v))ⁿ dv, divided by the same integral with p = 1. S is the survival
+   * function of the lengths.
    */
   any(units: number, probability: number): number;
 }
 
-/** Lanes that all end together. */
+/** The lanes of a group all end together. */
 const ALL: ActiveLanes = { ofReads: 1, any: (units, probability) => 1 - (1 - probability) ** units };
 
-/** Steps that the survival function is reduced to. What follows from it is known to a few per cent at best. */
+/**
+ * Number of steps that the survival function is reduced to. The results are accurate to a few per cent at best, so more
+ * steps would not help.
+ */
 const STEPS = 48;
 
 const known = new WeakMap<LengthLaw, ActiveLanes>();
 
 /**
- * Active lanes for a balancing. Independent units start together; a balancing that makes neighbours alike keeps all
- * lanes active.
+ * Active lanes of a balancing. Independent units start together. A balancing that makes neighbours equally long keeps
+ * all lanes active.
  */
 export function activeLanes({ plan: { law } }: Predictor, balancing: LockstepBalancing): ActiveLanes {
   const areAlike = isEvenShare(balancing) || isPadded(balancing) || !['none', 'shuffle'].includes(balancing.kind);
@@ -53,7 +56,10 @@ function ofLaw({ support, probability }: LengthLaw): ActiveLanes {
   };
 }
 
-/** Spans and mean values of the survival function on few steps, which are closer together where it is small. */
+/**
+ * Reduces the survival function to a few steps (span and mean value of each). The steps are narrower where survival is
+ * small.
+ */
 function coarseSurvival(support: Float64Array, probability: Float64Array): readonly [number[], number[]] {
   const spans = [support[0]];
   const shares = [1];

@@ -3,34 +3,40 @@ import type { GpuDevice } from '../../domain/device.ts';
 import type { KernelProfile } from '../../domain/kernel.ts';
 
 /**
- * What ordering the units costs before the launch. It is a lower bound, because passes are taken to use the full
- * bandwidth of the device memory. For what fetching costs during the launch see `fetch-cost.ts`.
+ * Cost of ordering the units before the launch. It is a lower bound: each pass is assumed to use the full bandwidth of
+ * the device memory. For the cost of fetching during the launch see `fetch-cost.ts`.
  */
 export interface BalancingCost {
   /** Device-memory traffic, bytes read and written. */
   readonly bytes: number;
-  /** Kernel launches, one after another. */
+  /** Number of kernel launches, which run one after another. */
   readonly passes: number;
 }
 
-/** Bytes of a sorting key, the length of a unit. */
+/** Bytes of a sorting key. The key is the length of a unit. */
 const KEY_BYTES = 4;
-/** Bytes of the number of a unit. */
+/** Bytes of the index of a unit. */
 const INDEX_BYTES = 4;
 
 /**
- * Digit passes of a radix sort of 32-bit keys by 8 bits: each reads and writes every key and index once, after one
- * reading of the keys for all histograms (Adinets, Merrill, "Onesweep", 2022, arXiv:2206.01784).
+ * Digit passes of a radix sort of 32-bit keys by 8 bits. The sort first reads the keys once for all histograms. Each
+ * pass then reads and writes every key and index once (Adinets, Merrill, "Onesweep", 2022, arXiv:2206.01784).
  */
 const RADIX_PASSES = 4;
 
-/** Keys and indices of a window must fit the 48 KiB of shared memory that every CUDA device grants a block. */
+/**
+ * Units of the largest window whose keys and indices fit in 48 KiB of shared memory. Every CUDA device grants a block
+ * that much.
+ */
 const SHARED_WINDOW_UNITS = (48 * 1024) / (KEY_BYTES + INDEX_BYTES);
 
-/** Smallest piece of device memory that a random read moves, bytes (CUDA: a 32-byte sector). */
+/** Smallest piece of device memory that a random read moves, bytes (a 32-byte sector on CUDA). */
 const SECTOR_BYTES = 32;
 
-/** Time to start a dependent kernel in a stream, ms. Assumed; current devices have this order of magnitude. */
+/**
+ * Time to start a dependent kernel in a stream, ms. This is an assumption; current devices have this order of
+ * magnitude.
+ */
 export const PASS_OVERHEAD_MS = 0.003;
 
 const NO_COST: BalancingCost = { bytes: 0, passes: 0 };
@@ -84,7 +90,7 @@ export function balancingCost(
   }
 }
 
-/** Time of that cost on a device, ms: traffic at peak bandwidth, and the starts of the passes. */
+/** Time of that cost on a device, ms. It is the traffic at peak bandwidth plus the time to start the passes. */
 export function balancingMilliseconds(device: GpuDevice, cost: BalancingCost): number {
   const trafficMs = cost.bytes / (device.memoryBandwidthGbS * 1e6);
   return trafficMs + cost.passes * PASS_OVERHEAD_MS;

@@ -5,35 +5,36 @@ import { cyclesPerIteration } from '../../models/pipeline/soft-saturation.ts';
 import type { CycleTable } from '../time/cycles.ts';
 
 /**
- * Additions per cycle that the whole device makes to one address: "one operation per clock" (NVIDIA, "Kepler GK110
- * architecture" whitepaper, 2012; Fermi had a ninth of it). Assumed for every device.
+ * Atomic additions per cycle that the whole device makes to one address: "one operation per clock" (NVIDIA, "Kepler
+ * GK110 architecture" whitepaper, 2012; Fermi made a ninth of that). Assumed for every device.
  */
 export const ADDITIONS_PER_CYCLE = 1;
 
 /**
- * Latency of an addition, over that of a load from device memory. The counter stays in the L2. A load that hits it
- * takes 193 of 434 cycles on a V100 and 200 of 552 on an A100 (Jia et al., 2018, arXiv:1804.06826; Abdelkhalik et al.,
- * 2022, arXiv:2208.11174), and the addition comes on top. Assumed for every device.
+ * Latency of an atomic addition, divided by the latency of a load from device memory. The counter stays in the L2
+ * cache. A load that hits L2 takes 193 of 434 cycles on a V100 and 200 of 552 on an A100 (Jia et al., 2018,
+ * arXiv:1804.06826; Abdelkhalik et al., 2022, arXiv:2208.11174). The addition itself takes some cycles more. Assumed
+ * for every device.
  */
 const LATENCY_SHARE = 0.5;
 
 /**
- * What fetching from one counter costs a launch. Cycles are those of the pipeline, divided by the launch's iteration
+ * Cost of fetching from one counter, for a whole launch. Cycles are pipeline cycles divided by the launch's iteration
  * factor.
  */
 export interface FetchCost {
-  /** Cycles before the first iteration, when every fetcher of the device asks at once. */
+  /** Cycles before the first iteration, when all fetchers of the device access the counter at once. */
   readonly startCycles: number;
-  /** Iterations of a group until the units run out, each of which costs more by the following. */
+  /** Iterations of a group until the units run out. Each of them costs the extra cycles below. */
   readonly iterations: number;
-  /** Latency that fetching adds to an iteration. Other groups run meanwhile, as with any latency. */
+  /** Latency that fetching adds to an iteration, cycles. Other groups run meanwhile, as with any latency. */
   readonly latencyCycles: number;
-  /** Cycles in which the counter serves one iteration of all groups of the device. */
+  /** Cycles that the counter needs to serve one iteration of all groups of the device. */
   readonly counterCycles: number;
 }
 
 /**
- * @param groups of the device that fetch
+ * @param groups number of groups of the device that fetch
  * @param iterationFactor time of an iteration of the launch over that of the pipeline; it does not lengthen fetches
  */
 export function fetchCost(
@@ -53,8 +54,8 @@ export function fetchCost(
 }
 
 /**
- * Cycles of an iteration of w active thread groups while there is something to fetch. The counter is one more resource,
- * and the scarcest resource sets the throughput.
+ * Cycles of an iteration of w active thread groups while units are left to fetch. The counter is one more resource, and
+ * the scarcest resource sets the throughput.
  */
 function fetchingCyclesAt(pipeline: PipelineParameters, cost: FetchCost, groups: number): number {
   const turns = pipeline.schedulers * Math.ceil(groups / pipeline.schedulers);
@@ -84,8 +85,8 @@ export function fetchingTable(
 
 /**
  * Cycles that fetching adds to a launch whose groups are all active until the units run out. The last fetch of each
- * fetcher finds nothing and is not counted, because others still run.
- * @param groups thread groups of a multiprocessor, on average
+ * fetcher finds no unit. It is not counted, because other groups still run meanwhile.
+ * @param groups mean number of thread groups of a multiprocessor
  */
 export function fetchCycles(pipeline: PipelineParameters, cost: FetchCost, groups: number): number {
   const below = Math.max(1, Math.floor(groups));

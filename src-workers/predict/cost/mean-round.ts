@@ -9,18 +9,18 @@ import type { MeanRound, Predictor } from '../tables.ts';
 import { moments } from '../../models/workload/laws.ts';
 
 /**
- * The mean round of a candidate, which weighs its phases. Flattened loops over a given order count as independent
- * draws.
+ * The mean round of a candidate, which gives its phases their weights. A flattened loop over a given order counts as
+ * independent draws.
  * @param rounds units of a slot
  */
 export function meanRound(predictor: Predictor, candidate: Candidate, rounds: number): MeanRound {
   const balancing = lockstepBalancing(predictor, candidate);
   const { unitsPerGroup: n, loopAt, balancingAt } = candidate;
   if (isEvenShare(balancing)) {
-    // A share is one round. A family's shares are still open, so one of its units is.
+    // A share counts as one round. The shares of a family are still open, so it gets a round of one unit.
     const { itemsPerSlot, meanUnitsPerThread } = candidate;
     const [items, units] = itemsPerSlot > 0 ? [itemsPerSlot, meanUnitsPerThread] : [predictor.meanLength, 1];
-    // The probability that a lane starts a unit at an item. A group starts one whenever any lane does.
+    // The probability that a lane starts a unit at an item. A group starts a unit whenever any of its lanes does.
     const each = Math.min(1, 1 / Math.max(1, predictor.meanLength));
     return { iterations: items, starts: Math.max(1e-9, items * (1 - (1 - each) ** n)), lanes: n, units };
   }
@@ -66,7 +66,8 @@ function makeRound(
 
 /** Whether the kernel is one loop over the iterations of all its units, whatever loop the design names. */
 export function isOneLoop(balancing: LockstepBalancing, loop: 'nested' | 'flattened'): boolean {
-  // Units that a group fetches together end together. That is one loop inside another, whatever the axis says.
+  // The units that a group fetches together also end together. That makes a loop inside a loop, whatever loop the
+  // design names.
   if (balancing.kind === 'dynamic-fetch') return balancing.fetch !== 'group';
   return loop === 'flattened' || isEvenShare(balancing);
 }

@@ -17,19 +17,22 @@ import { isOneLoop, meanRound } from './mean-round.ts';
 import { added, phaseDemands, stepFactor, times } from './phases.ts';
 
 /**
- * What an iteration of a launch costs, and how many iterations the other phases of the kernel are worth.
+ * Cost of one iteration of a launch, and the number of iterations that each other phase of the kernel is worth.
  *
- * Time is counted in iterations (README.md), but a kernel also has phases that run once a thread or once a unit. How
- * many iterations such a phase is worth depends on the launch. Where few groups are active it depends on the ratio of
- * latencies, and where the multiprocessor is full on the ratio of issue. All groups of a multiprocessor are in
- * different phases, so latency, issue and traffic of a mean round add up first, and the soft knee (3.6) takes the sums.
- * The knee is homogeneous of degree one, so its derivatives divide its cycles among the phases without a remainder.
+ * Time is counted in iterations (README.md), but a kernel also has phases that run once per thread or once per unit.
+ * The number of iterations that such a phase is worth depends on the launch. With few active groups it is a ratio of
+ * latencies. On a full multiprocessor it is a ratio of issue cycles. The groups of a multiprocessor are in different
+ * phases at any time. So latency, issue and traffic of a mean round are added first, and the soft knee (3.6) takes the
+ * sums. The knee is homogeneous of degree one, so its derivatives divide its cycles among the phases without a
+ * remainder.
  */
 
-/** Beyond this number of rounds a phase that runs once a thread has no weight. */
+/** Beyond this number of rounds, a phase that runs once per thread has no weight. */
 const MOST_ROUNDS = 64;
 
-/** Rounds of a slot, rounded to four steps between powers of two, so that more launches share laws and tables. */
+/**
+ * Rounds the number of rounds of a slot to four steps per power of two, so that more launches share laws and tables.
+ */
 function scaledRounds(rounds: number): number {
   if (!(rounds > 1)) return 1;
   if (rounds >= MOST_ROUNDS) return MOST_ROUNDS;
@@ -38,8 +41,8 @@ function scaledRounds(rounds: number): number {
 }
 
 /**
- * The pace of a candidate. A family has no launch yet. It gets the pace of full multiprocessors and slots with many
- * units, and no launch of it is faster.
+ * The pace of a candidate. A family has no launch yet, so it gets a lower bound: full multiprocessors, and slots with
+ * many units.
  */
 export function paceOf(predictor: Predictor, candidate: Candidate): Pace {
   if (candidate.pace) return candidate.pace;
@@ -61,13 +64,14 @@ export function paceOf(predictor: Predictor, candidate: Candidate): Pace {
     : Math.min(shape.residentBlocks, Math.ceil(workingBlocks / device.multiprocessors));
   const activeGroups = blocks * shape.groupsPerBlock;
   const { residentThreads, sharedMemoryBytes } = shape.accessing;
-  // Blocks of different sizes are alike where they activate as many groups and threads, unless they have shared memory.
+  // Blocks of different sizes have the same pace if they activate the same number of groups and threads and use no
+  // shared memory.
   let key = (deviceAt * axes.threadsPerUnit.length + threadsAt) * axes.registerCap.length + capAt;
   key = (key * axes.loop.length + loopAt) * axes.balancing.length + balancingAt;
   key = key * (axes.blockThreads.length + 1) + (sharedMemoryBytes > 0 ? blockAt + 1 : 0);
   key = (key * (MOST_ROUNDS + 1) + rounds) * 2 + Number(isFamily);
   key = (key * 4096 + residentThreads) * 256 + activeGroups;
-  // Even shares have other items in every launch.
+  // Even shares have a different number of items in every launch.
   let pace = isShare ? undefined : paces.known.get(key);
   if (!pace) {
     pace = makePace(predictor, candidate, device, rounds, activeGroups, isFamily);
@@ -76,13 +80,13 @@ export function paceOf(predictor: Predictor, candidate: Candidate): Pace {
   return (candidate.pace = pace);
 }
 
-/** Whether a launch is nothing but iterations, which move no data. */
+/** Whether a launch consists of iterations only, and these move no data. */
 function isPlain({ paces, balancing }: Predictor, { shape, balancingAt, threadsPerUnit }: Candidate): boolean {
   if (!paces.hasNoPhases || shape.bytesPerIteration > 0 || shape.threadGroupsPerGroup > 1) return false;
   return !isEvenShare(balancing[balancingAt]) && (threadsPerUnit === 1 || !paces.combines);
 }
 
-/** The pace of a launch with iterations alone: that of the pipeline. */
+/** The pace of a launch that consists of iterations only. It is the pace of the pipeline. */
 function plainPace(predictor: Predictor, candidate: Candidate, isSingle: boolean): Pace {
   const { plan, paces } = predictor;
   const { kernel, axes } = plan;
@@ -138,10 +142,10 @@ function makePace(
   const most = Math.floor(device.limits.maxThreadGroupsPerMultiprocessor / threadGroupsPerGroup);
   const mean = meanRound(predictor, candidate, rounds);
   const { lanes, units } = mean;
-  // A family with a single loop gets a lower limit: its lanes lose nothing and start together.
+  // A family with a single loop gets a lower bound: its lanes lose no time and start together.
   const { iterations, starts } = isFamily && isSingle ? { iterations: predictor.meanLength, starts: 1 } : mean;
   const active = activeLanes(predictor, balancing);
-  // While most reads happen, caches hold the data of the lanes that have not ended.
+  // Most reads happen while some lanes have ended, so the caches hold only the data of the lanes that are still active.
   const threads = isFamily
     ? width
     : Math.min(shape.accessing.residentThreads, activeGroups * threadGroupsPerGroup * width);
@@ -156,7 +160,7 @@ function makePace(
     latencyCycles: (step.latencyCycles + waits) * cost,
     issueCycles: step.issueCycles * cost,
   };
-  // A measurement also corrects the derived figures of the other phases.
+  // A measurement also corrects the derived figures of the other phases by the same factors.
   const derived = measured ? pipelineParameters(device, kernel, { spilledRegisters: 0 }) : step;
   const off: Demand = {
     latencyCycles: measured ? plan.pipeline[device.id].latencyCycles / derived.latencyCycles : 1,
@@ -164,17 +168,17 @@ function makePace(
   };
   const phases = phaseDemands(kernel, device, u, {
     missShare: missShare(kernel, device, isSingle, balancing, lanes, isFamily ? lanes : starts, rounds),
-    // `fetch-cost.ts` prices the addition to the counter.
+    // `fetch-cost.ts` adds the price of the addition to the counter.
     loadsElsewhere: balancing.kind === 'dynamic-fetch' ? 1 : 0,
     off,
   });
   const perStart = isSingle ? phases.refill : phases.unit;
-  // A flattened loop takes its first unit before the loop and hands over its last one after it.
+  // A flattened loop takes its first unit before the loop and finishes its last unit after it.
   const perGroup = isSingle && kernel.refill ? added(phases.prologue, phases.unit) : phases.prologue;
   const share = isEvenShare(balancing)
     ? added(perGroup, times(phases.search, searchSteps(plan.units)), phases.carry)
     : perGroup;
-  // Bytes that a cycle can move for the thread groups of a work group.
+  // Bytes that memory can move per cycle for the thread groups of one work group.
   const achieved = device.achievedBandwidthFraction ?? ACHIEVED_BANDWIDTH;
   const perCycle = achieved * bytesPerMultiprocessorCycle(device) * threadGroupsPerGroup;
   const stepBytes =
@@ -218,7 +222,7 @@ function makePace(
   };
 }
 
-/** The cycle table by active work groups, each of several thread groups in step. */
+/** The cycle table by number of active work groups. Each work group consists of several thread groups in step. */
 function groupTable(
   pipeline: PipelineParameters,
   transferCycles: number,
@@ -232,9 +236,10 @@ function groupTable(
 }
 
 /**
- * Share of a unit's loads that wait for device memory, 0…1. Data of neighbouring units share sectors. In nested loops,
- * groups that start together wait for their sectors, and in later rounds a neighbour has mostly fetched them. Lanes
- * that start units one by one find what the first of them fetched. Half of a unit's bytes are taken to be read.
+ * Share of a unit's loads that wait for device memory, 0…1. The data of neighbouring units share sectors. In nested
+ * loops, groups that start together all wait for their sectors; in later rounds a neighbour has mostly fetched them
+ * already. Lanes that start units one at a time find the sectors that the first of them fetched. Half of a unit's bytes
+ * are assumed to be reads.
  */
 function missShare(
   { unit, refill }: KernelProfile,
@@ -246,7 +251,7 @@ function missShare(
   rounds: number,
 ): number {
   const read = ((isSingle ? (refill ?? unit) : unit)?.bytes ?? 0) / 2;
-  // Neighbours of a fetched unit go to other multiprocessors.
+  // The neighbours of a fetched unit run on other multiprocessors.
   if (read === 0 || balancing.kind === 'dynamic-fetch') return 1;
   const sectors = (lanes * read) / sectorBytes(device);
   const misses = Math.min(1, isSingle ? Math.max(1, sectors) / starts : sectors);

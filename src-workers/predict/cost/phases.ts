@@ -5,9 +5,9 @@ import { costFactor } from '../../models/granularity/granularity.ts';
 import { phaseDemand as derivedDemand, type Demand } from '../../models/pipeline/derive.ts';
 import { WIDE_COMBINE } from '../constants.ts';
 
-/** What the phases of a kernel need of a device. */
+/** Demands that the phases of a kernel make on a device. */
 
-/** Time of an iteration of a lane that shares its unit, over that of a thread with a unit of its own. */
+/** Time of an iteration of a lane that shares its unit, divided by that of a thread with a unit of its own. */
 export function stepFactor(
   { sharing, serialFraction, cooperationCost }: KernelProfile,
   threadsPerUnit: number,
@@ -15,7 +15,7 @@ export function stepFactor(
   return sharing === 'deal' ? 1 : costFactor(threadsPerUnit, serialFraction, cooperationCost);
 }
 
-/** The sum of several demands, one after another. */
+/** The sum of several demands that follow one another. */
 export const added = (...demands: readonly Demand[]): Demand => ({
   latencyCycles: demands.reduce((sum, { latencyCycles }) => sum + latencyCycles, 0),
   issueCycles: demands.reduce((sum, { issueCycles }) => sum + issueCycles, 0),
@@ -26,19 +26,19 @@ export const times = ({ latencyCycles, issueCycles }: Demand, count: number): De
   issueCycles: issueCycles * count,
 });
 
-/** What phases demand besides the kernel's own description. */
+/** Figures that the demands of phases depend on, besides the kernel's own description. */
 interface Circumstances {
   /** Share of a unit's loads that wait for device memory, 0…1. */
   readonly missShare: number;
-  /** Loads at the start of a unit whose price is added elsewhere. */
+  /** Number of loads at the start of a unit that another function prices. */
   readonly loadsElsewhere: number;
-  /** Factors that correct the derived figures. */
+  /** Factors between measured and derived figures. */
   readonly off: Demand;
 }
 const PLAIN: Circumstances = { missShare: 1, loadsElsewhere: 0, off: { latencyCycles: 1, issueCycles: 1 } };
 
 /**
- * Demands of the phases of a kernel whose units are shared by u threads. Results of a unit are combined in log₂ u
+ * Demands of the phases of a kernel whose units are shared by u threads. The results of a unit are combined in log₂ u
  * steps.
  */
 export function phaseDemands(
@@ -58,7 +58,9 @@ export function phaseDemands(
   return {
     prologue: phaseDemand(device, kernel.prologue),
     unit,
-    /** A kernel that does not say what changing its unit costs pays as much as for a unit. */
+    /**
+     * If a kernel does not say what changing its unit costs, the change costs as much as starting and ending a unit.
+     */
     refill: kernel.refill ? added(phaseDemand(device, kernel.refill, missShare), combine, wide) : unit,
     search: phaseDemand(device, kernelPhase(kernel, 'search')),
     carry: phaseDemand(device, kernelPhase(kernel, 'carry')),

@@ -6,9 +6,15 @@ import { bucketRanges } from '../depth/group-depth.ts';
 import { repeatedUnits } from '../ordered.ts';
 import type { GivenBalancing, GivenOrder } from './given.ts';
 
-/** Orders by the lengths of a workload, then by units and balancing. Devices, kernels and setups do not change them. */
+/**
+ * Given orders by the lengths of a workload, then by units and balancing. They do not depend on device, kernel or
+ * setup.
+ */
 const givenBefore = new WeakMap<Float64Array, Map<string, GivenOrder>>();
-/** Orders kept of a workload: those of the balancings of a study, for the last edits of its units. */
+/**
+ * Number of orders that are kept for a workload: enough for all balancings of a study, at the last few unit counts that
+ * a person tried.
+ */
 const MAX_ORDERS = 16;
 
 /** `givenOrder`, made once for each order; `law` is the law of the units. */
@@ -26,10 +32,10 @@ export function knownGivenOrder(
 }
 
 /**
- * @param lengths of the workload in its order; more units repeat them, fewer units are the first ones
- * @param law of the units, from which the ranges of buckets follow
- * @param unitsPerGroup n, on which the best buckets depend
- * @param most units that are sorted or put in buckets; they stand for the others
+ * @param lengths of the workload in its order; more units repeat them, fewer units use the first ones
+ * @param law of the units, which determines the ranges of buckets
+ * @param unitsPerGroup n, which the best buckets depend on
+ * @param most largest number of units that are sorted or put in buckets; they represent all units
  */
 export function givenOrder(
   lengths: Float64Array,
@@ -81,8 +87,9 @@ export function givenOrder(
 }
 
 /**
- * The units that windows are cut from: the lengths where they repeat in whole windows, else as many as are kept. These
- * are an odd number of windows, because slots of a power of two would meet the same windows every few rounds.
+ * The units that windows are cut from. If the lengths repeat in whole windows, these are the lengths; otherwise as many
+ * units as are kept. The number of windows is odd: the number of slots is a power of two, so with an even number slots
+ * would meet the same windows every few rounds.
  */
 function inWindows(own: Float64Array, units: number, window: number, most: number): Float64Array {
   const repeats = own.length % window === 0 && units % window === 0;
@@ -92,8 +99,8 @@ function inWindows(own: Float64Array, units: number, window: number, most: numbe
 }
 
 /**
- * Puts units in the buckets of their lengths, the shortest first, and keeps their given order inside each. Where a cut
- * falls on a length, its first units go to the lower bucket.
+ * Puts units into the buckets of their lengths, the shortest first, and keeps their given order inside each bucket. If
+ * a cut falls on a length, the first units of that length go to the lower bucket.
  */
 function bucketed(
   lengths: Float64Array,
@@ -109,7 +116,7 @@ function bucketed(
     ends.push(Math.round(passed * lengths.length));
   }
   ends[ends.length - 1] = lengths.length;
-  // Each bucket has room for this many units of the length that it ends with.
+  // Number of units of its longest length that each bucket has room for.
   const last = ends.map((end) => (end > 0 ? sorted[end - 1] : -1));
   const room = ends.map((end, b) => {
     let from = end;

@@ -1,7 +1,7 @@
 /** Blocks with the depths of their groups. */
 export interface KnownBlocks {
   readonly groupsPerBlock: number;
-  /** Depth of group g of block b at b·W_b + g, iterations. */
+  /** Depth of each group, iterations. Group g of block b is at b·W_b + g. */
   readonly depths: Float64Array;
   /** Mean depth of the groups of each block. */
   readonly means: Float64Array;
@@ -11,7 +11,7 @@ export interface KnownBlocks {
 
 /** The blocks of a launch of at most one wave, with their depths. */
 export interface PlacedBlocks extends KnownBlocks {
-  /** Blocks in the order of their dispatch. */
+  /** Block numbers in the order of dispatch. */
   readonly order: Int32Array;
 }
 
@@ -33,13 +33,13 @@ export function knownBlocks(depths: Float64Array, groupsPerBlock: number): Known
   return { groupsPerBlock: W, depths, means, lives };
 }
 
-/** @param order `null` if blocks are dispatched as they stand */
+/** @param order `null` if blocks are dispatched in the order of their numbers */
 export function placedBlocks(depths: Float64Array, groupsPerBlock: number, order: Int32Array | null): PlacedBlocks {
   const known = knownBlocks(depths, groupsPerBlock);
   return { ...known, order: order ?? Int32Array.from(known.means, (_, b) => b) };
 }
 
-/** Sorts a row by insertion: rows are short, and those of sorted units are nearly sorted. */
+/** Sorts a row by insertion. Rows are short, and rows of sorted units are nearly sorted already. */
 export function sortRow(values: Float64Array, from: number, count: number): void {
   for (let i = from + 1; i < from + count; i++) {
     const value = values[i];

@@ -1,21 +1,25 @@
 import type { LoopForm } from '../../domain/kernel.ts';
 
 /**
- * How a launch deals its units to its slots, for the prediction and the simulator alike. A slot is u threads that share
- * a unit; in round j slot s takes the unit at position j·slots + s of the order (a grid-stride loop).
+ * The way in which a launch deals its units to its slots, for both the prediction and the simulator. A slot is u
+ * threads that share a unit. In round j, slot s takes the unit at position j·slots + s of the order (a grid-stride
+ * loop).
  */
 export interface Dealing {
   /** Number of units, ≥ 1. Slots beyond the last unit are empty. */
   readonly units: number;
-  /** n: slots of a work group, which run in lockstep. */
+  /** n: slots of a work group. They run in lockstep. */
   readonly unitsPerGroup: number;
   /** W_b: work groups of a block. */
   readonly groupsPerBlock: number;
-  /** Slots of a block; fewer than n·W_b where its last group is not full. */
+  /** Slots of a block. Fewer than n·W_b if its last group is not full. */
   readonly slotsPerBlock: number;
   readonly gridBlocks: number;
   readonly loop: LoopForm;
-  /** Iterations before the first of each unit, ≥ 0; the whole group runs them whenever a lane of it starts a unit. */
+  /**
+   * Iterations of setup before the first iteration of each unit, ≥ 0. The whole group runs them whenever one of its
+   * lanes starts a unit.
+   */
   readonly setupIterations: number;
 }
 
@@ -26,15 +30,15 @@ export interface UnitOrder {
   /** `sumOfLongest` of this order, iterations. */
   longestSum(first: number, count: number, stride: number): number;
   /**
-   * Whether the last of `count` consecutive units is the longest of them at each of the positions first, first +
-   * stride, …. Then a flattened loop takes as long as a nested one, apart from setup.
+   * Whether the last of `count` consecutive units is the longest of them, at each of the positions first, first +
+   * stride, …. If so, a flattened loop takes as long as a nested one, apart from setup.
    */
   isLastLongest(first: number, count: number, stride: number): boolean;
 }
 
 /**
- * Sum over the positions first, first + stride, … below `units` of the longest of `count` consecutive units,
- * iterations. The last position may have fewer units.
+ * Adds up the longest of `count` consecutive units at each of the positions first, first + stride, … below `units`. The
+ * result is in iterations. The last position may have fewer units.
  */
 export function sumOfLongest(
   longestOf: (position: number, count: number) => number,
@@ -49,18 +53,18 @@ export function sumOfLongest(
   return sum;
 }
 
-/** Work space of `groupDepth`: the work of each lane so far, and the iterations at which lanes start a unit. */
+/** Work space of `groupDepth`. It holds the work of each lane so far and the iterations at which lanes start a unit. */
 export interface DealingScratch {
   readonly lanes: Float64Array;
   starts: Float64Array;
-  /** The group that each entry of `starts` belongs to. */
+  /** The number of the group that each entry of `starts` belongs to. */
   startsOf: Int32Array;
   group: number;
-  /** Entries of the present group. */
+  /** Number of entries of the present group. */
   count: number;
 }
 
-/** Entries of the set of starts at first: more than most groups need. */
+/** Initial size of the set of starts. Most groups need fewer entries. */
 const FIRST_STARTS = 256;
 
 export function dealingScratch({ unitsPerGroup }: Pick<Dealing, 'unitsPerGroup'>): DealingScratch {
@@ -81,18 +85,18 @@ export function nextGroup(scratch: DealingScratch): void {
 
 /**
  * Adds an iteration to the set of the present group.
- * @returns 1 if it is new there, else 0
+ * @returns 1 if the set did not contain it, otherwise 0
  */
 export function addStart(scratch: DealingScratch, iteration: number): number {
   const { starts, startsOf, group } = scratch;
   const mask = starts.length - 1;
-  // Fibonacci hashing; lengths that are not whole may share a bucket.
+  // Fibonacci hashing. Fractional lengths may share a bucket with others.
   let at = (Math.imul(iteration, 0x9e3779b1) >>> 12) & mask;
   for (; startsOf[at] === group; at = (at + 1) & mask) if (starts[at] === iteration) return 0;
   startsOf[at] = group;
   starts[at] = iteration;
   scratch.count += 1;
-  // A probe ends at an empty entry, so half of the entries stay empty.
+  // Half of the entries stay empty, since a probe ends at an empty entry.
   if (2 * scratch.count > starts.length) growStarts(scratch);
   return 1;
 }
@@ -106,7 +110,7 @@ function growStarts(scratch: DealingScratch): void {
 }
 
 /**
- * Whether lanes of a group start units at different iterations, so that the group runs the setup more than once a
+ * Whether lanes of a group start units at different iterations. If so, the group runs the setup more than once per
  * round.
  */
 export function hasDivergentSetup({ loop, setupIterations, unitsPerGroup }: Dealing): boolean {
@@ -116,8 +120,8 @@ export function hasDivergentSetup({ loop, setupIterations, unitsPerGroup }: Deal
 /**
  * Depth of one work group, iterations, setup included.
  *
- * A nested loop takes the sum over the rounds of the longest unit of each. A flattened loop takes as long as the lane
- * with the most work, and the group runs the setup at every iteration at which any lane starts a unit.
+ * A nested loop adds up the longest unit of each round. A flattened loop takes as long as the lane with the most work,
+ * and the group runs the setup at every iteration at which any lane starts a unit.
  * @param block 0 … gridBlocks − 1
  * @param group 0 … groupsPerBlock − 1 of the block
  */

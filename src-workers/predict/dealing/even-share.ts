@@ -4,18 +4,18 @@ import type { Dealing } from './deal.ts';
 import { repeatedSum } from './given.ts';
 
 /**
- * Even shares: a launch of S slots cuts its items into shares of ⌈items / S⌉, so that every slot but the last runs
- * equally many iterations, whatever the lengths. Items are the iterations of all units (non-zero split), or these and
- * the end of each unit (merge path: Merrill and Garland 2016, doi:10.1109/SC.2016.57). A slot searches the offsets of
- * the units for the start of its share, and hands on the unit that its end cuts. The kernel has the offsets already, as
- * those of a matrix in compressed rows.
+ * Even shares. A launch of S slots cuts its items into shares of ⌈items / S⌉, so that all slots but the last run
+ * equally many iterations for any lengths. In a non-zero split, items are the iterations of all units. In a merge path,
+ * the end of each unit is an item too (Merrill and Garland 2016, doi:10.1109/SC.2016.57). A slot searches the offsets
+ * of the units for the start of its share. It passes on the partial result of the unit that the end of its share cuts.
+ * The kernel already has the offsets, for example as the row offsets of a compressed matrix.
  */
 
-/** The shares of a launch. The prediction makes them from the mean length, the simulator from the sum of lengths. */
+/** The shares of a launch. The prediction derives them from the mean length, the simulator from the sum of lengths. */
 export interface EvenShares {
-  /** Items of every slot but the last, integer ≥ 1. */
+  /** Number of items of every slot but the last, integer ≥ 1. */
   readonly itemsPerSlot: number;
-  /** Slots that get any item. */
+  /** Number of slots that get at least one item. */
   readonly workingSlots: number;
 }
 
@@ -25,12 +25,12 @@ export function evenShares(items: number, slots: number): EvenShares {
   return { itemsPerSlot, workingSlots: Math.ceil(atLeastOne / itemsPerSlot - 1e-9) };
 }
 
-/** Items of a unit besides its iterations. */
+/** Number of items that a unit has in addition to its iterations. */
 function endsOfUnit({ kind }: EvenShareBalancing): number {
   return kind === 'merge-path' ? 1 : 0;
 }
 
-/** Items of all units, for a mean length. */
+/** Number of items of all units, derived from a mean length. */
 export function meanItems(balancing: EvenShareBalancing, units: number, meanLength: number): number {
   return units * (meanLength + endsOfUnit(balancing));
 }
@@ -40,9 +40,9 @@ export function searchSteps(units: number): number {
   return Math.ceil(Math.log2(units + 1));
 }
 
-/** The items of units of known lengths. */
+/** The items of units whose lengths are known. */
 export interface SharedUnits {
-  /** Items of each of the first units; they repeat. */
+  /** Items of each of the first units. The other units repeat them. */
   readonly each: Float64Array;
   /** Sum of the items up to and including each unit. */
   readonly ends: Float64Array;
@@ -61,20 +61,20 @@ export function sharedUnits(balancing: EvenShareBalancing, lengths: Float64Array
 }
 
 /**
- * Items of a share that have a mark of their own: 64 MB. In longer shares, which take minutes to walk, some starts
- * coincide.
+ * Largest number of items of a share that get a mark of their own (64 MB). In longer shares, which take minutes to walk
+ * through, some starts share a mark.
  */
 const MAX_MARKS = 2 ** 26;
 
-/** Work space of `shareDepth`: marks the items of a share at which some lane starts a unit. */
+/** Work space of `shareDepth`. It marks the items of a share at which some lane starts a unit. */
 export function shareScratch(itemsPerSlot: number): Uint8Array {
   return new Uint8Array(2 ** Math.ceil(Math.log2(Math.min(itemsPerSlot, MAX_MARKS))));
 }
 
 /**
- * Depth of a group of a launch of even shares, iterations; 0 for a group without items.
+ * Depth of a group of a launch of even shares, iterations. It is 0 for a group without items.
  * @param block,group as in `groupDepth`
- * @param overheadIterations of a group besides its items and setups: search and carry
+ * @param overheadIterations iterations of a group in addition to items and setups: search and carry
  */
 export function shareDepth(
   { each, ends, items }: SharedUnits,
@@ -95,7 +95,7 @@ export function shareDepth(
   let unit = firstIndex(0, last, (at) => ends[at] > inPeriod);
   // Items that are left of the present unit.
   let left = ends[unit] - inPeriod;
-  // Counting marks without a branch takes a third of the time of a hash table.
+  // Counting marks without a branch takes a third of the time of counting in a hash table.
   const mask = scratch.length - 1;
   scratch.fill(0);
   scratch[0] = 1;

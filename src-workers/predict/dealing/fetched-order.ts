@@ -6,13 +6,13 @@ import type { DiscreteLaw } from '../depth/discrete-law.ts';
 import type { FetchedOrder, FetchingGroup } from '../depth/fetched.ts';
 
 /**
- * Prepares to play the groups that fetch from an order.
- * @param fetch units that a lane fetches at once, one after another; `group` for one unit for each lane, which end
- * together
+ * Prepares to simulate groups that fetch from an order.
+ * @param fetch number of consecutive units that a lane fetches at once; `group` if a group fetches one unit for each
+ * lane, and these end together
  * @param unitsPerGroup n: lanes of a group
  */
 export function fetchedOrder(order: GivenOrder, fetch: number | 'group', unitsPerGroup: number): FetchedOrder {
-  // A group that fetches for its lanes is a single lane, whose units are the longest of n.
+  // A group that fetches for its lanes is simulated as a single lane, each of whose units is the longest of n.
   const isTogether = fetch === 'group';
   const lengths = isTogether ? longestOfGroups(order, unitsPerGroup) : order.lengths;
   const units = isTogether ? Math.ceil(order.units / unitsPerGroup) : order.units;
@@ -31,7 +31,7 @@ export function fetchedOrder(order: GivenOrder, fetch: number | 'group', unitsPe
 }
 
 interface Fetched {
-  /** Lengths of the first units, which repeat. */
+  /** Lengths of the first units. The other units repeat them. */
   readonly lengths: Float64Array;
   readonly units: number;
   readonly lanes: number;
@@ -41,13 +41,14 @@ interface Fetched {
 }
 
 /**
- * Plays some groups, because lanes that end together fetch neighbours, which are alike and often end together again.
- * The played groups take turns at the units as all groups would: after each of their fetches, they skip what the groups
- * that they stand for fetch meanwhile. Where lanes have very many units, the played ones have fewer.
+ * Simulates some of the groups. Independent draws would not do: lanes that end together fetch neighbours, which have
+ * similar lengths and often end together again. The simulated ("played") groups take turns at the units as all groups
+ * would: after each of their fetches they skip the units that the groups which they represent fetch meanwhile. If lanes
+ * have very many units, the played lanes have fewer.
  *
- * When the units run out, at T, every lane still runs the rest of its last units. Units that were fetched together end
- * with the longest of them; the others of a group are independent. The play says when fetches began, and the lengths
- * how long each one takes. All work is done by T or still to do, which gives T.
+ * When the units run out, at time T, every lane still runs the rest of its last units. Units that were fetched together
+ * end with the longest of them; the other lanes of a group are independent. The simulation gives the times of fetches,
+ * and the lengths give the time of each fetch. All work is either done by T or left at T, which determines T.
  */
 function fetchingGroup(fetched: Fetched, unitsPerLane: number, setupIterations: number): FetchingGroup {
   const { units, lanes, mean } = fetched;
@@ -67,25 +68,25 @@ function fetchingGroup(fetched: Fetched, unitsPerLane: number, setupIterations: 
   };
 }
 
-/** Fetches of the played groups, in the order of their beginning. */
+/** Fetches of the played groups, in the order of their start. */
 interface PlayedFetches {
   readonly fetches: number;
-  /** Units that were taken before each fetch. */
+  /** Number of units that were taken before each fetch. */
   readonly before: Float64Array;
   /** Iterations from each fetch until the units run out. */
   readonly age: Float64Array;
-  /** Units that all fetches took. */
+  /** Number of units that all fetches took together. */
   readonly taken: number;
   readonly starts: number;
 }
 
-/** @param units that the groups take together, evenly spread over those of the launch */
+/** @param units number of units that the played groups take together, evenly spread over the units of the launch */
 function playGroups(fetched: Fetched, groups: number, units: number, setupIterations: number): PlayedFetches {
   const { lengths, lanes, perFetch } = fetched;
   const kept = lengths.length;
   const stride = fetched.units / units;
-  // For each group: the iteration at which it continues (`clock`), and the same without setups (`due`). For each lane,
-  // without setups: the end of its unit (`ends`), and the units that it has fetched but not begun (`held`).
+  // For each group: the iteration at which it continues, with setups (`clock`) and without (`due`). For each lane,
+  // without setups: the end of its unit (`ends`), and the number of units that it has fetched but not started (`held`).
   const clock = new Float64Array(groups);
   const due = new Float64Array(groups);
   const ends = new Float64Array(groups * lanes);
@@ -100,8 +101,8 @@ function playGroups(fetched: Fetched, groups: number, units: number, setupIterat
   let starts = 0;
   let end: Float64Array | null = null;
   /**
-   * Lets the lanes whose units have ended take others.
-   * @returns whether any lane of the group is active then
+   * Gives new units to the lanes whose units have ended.
+   * @returns whether any lane of the group is active afterwards
    */
   const step = (group: number): boolean => {
     const from = group * lanes;
@@ -111,7 +112,8 @@ function playGroups(fetched: Fetched, groups: number, units: number, setupIterat
     let soonest = Infinity;
     let idle = 0;
     for (let lane = from; lane < from + lanes; lane++) if (ends[lane] <= now && held[lane] === 0) idle += perFetch;
-    // The fetch takes any place in the stretch that it stands for, because an image repeats itself from row to row.
+    // A fetch represents a stretch of the order and takes a unit from an arbitrary place in it. A fixed place would
+    // meet the same columns of an image in every row.
     let at = Math.floor(taken * stride + goldenTurn(fetches) * idle * (stride - 1)) % kept;
     for (let lane = from; lane < from + lanes; lane++) {
       if (ends[lane] <= now) {
@@ -152,10 +154,10 @@ function playGroups(fetched: Fetched, groups: number, units: number, setupIterat
 }
 
 /**
- * Finds what is left of the units when they have run out.
- * @param each fetches that a played one stands for
- * @returns `lives`: iterations of the fetches that are under way then, ascending; `weight`: fetches of the launch that
- * each of them stands for; `workLeft`: iterations of all lanes together
+ * Finds the fetches that are not finished when the units run out.
+ * @param each number of fetches that a played fetch represents
+ * @returns `lives`: remaining iterations of the unfinished fetches, ascending; `weight`: number of fetches of the
+ * launch that each of them represents; `workLeft`: remaining iterations of all lanes together
  */
 function lastLives(
   { lengths, units, perFetch, longest }: Fetched,
@@ -169,7 +171,8 @@ function lastLives(
   const skip = Math.max(1, Math.ceil(underWay / LAST_LIVES));
   const lives: number[] = [];
   let workLeft = 0;
-  // Fetches under way before the present ones (`passed`), and the next one to look at (`next`), one of each `skip`.
+  // `passed` is the number of unfinished fetches before those that the present fetch represents. `next` is the next
+  // fetch to look at; one in `skip` is looked at.
   let passed = 0;
   let looked = 0;
   let next = 0;
@@ -196,9 +199,9 @@ function lastLives(
   return { lives: Float64Array.from(lives).sort(), weight: skip, workLeft: workLeft * skip };
 }
 
-/** Law of `from` plus the longest fetch that a group has under way then. */
+/** Law of the sum of `from` and the longest unfinished fetch of a group. */
 function depthAfter(from: number, lives: Float64Array, weight: number, groups: number): DiscreteLaw {
-  // Fetches that a group has under way.
+  // Number of unfinished fetches of a group.
   const alive = Math.max(1, (lives.length * weight) / groups);
   const values = [from];
   const survival: number[] = [];

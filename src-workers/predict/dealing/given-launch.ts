@@ -37,21 +37,21 @@ import {
 /** A launch of units in a given order. */
 export interface GivenLaunch {
   readonly blocks: KnownBlocks;
-  /** Blocks of the launch that each sampled block stands for; `null` where all weights are equal. */
+  /** Number of blocks of the launch that each sampled block represents. `null` if all weights are equal. */
   readonly weights: Float64Array | null;
-  /** Means of a group for one unit per slot; for even shares, of the whole launch. */
+  /** Means of a group. With even shares they are for the whole launch, otherwise for one unit per slot. */
   readonly means: DepthMeans;
 }
 
 /**
- * Deals units in a given order out to a launch. It computes all blocks, or evenly spread ones where there are too many
- * groups or where a sample is enough.
- * @param meanLength of the units, iterations
+ * Deals units in a given order out to a launch. It computes all blocks, or evenly spread ones if there are too many
+ * groups or a sample is enough.
+ * @param meanLength mean length of the units, iterations
  * @param isSample whether a sample is enough
  */
 export function givenLaunch(order: GivenOrder, dealing: Dealing, meanLength: number, isSample = false): GivenLaunch {
   const { units, unitsPerGroup: n, groupsPerBlock: W, slotsPerBlock, gridBlocks: G, setupIterations } = dealing;
-  // Single rounds and single lanes are the same in either loop.
+  // With a single round or a single lane, both loops take the same time.
   const isNested = dealing.loop === 'nested' || units <= slotsPerBlock * G || n === 1;
   const dealt: Dealing = isNested ? { ...dealing, loop: 'nested' } : dealing;
   const { blocks, weights } = chosenBlocks(order, dealt, isSample);
@@ -61,8 +61,8 @@ export function givenLaunch(order: GivenOrder, dealing: Dealing, meanLength: num
   const padding = isNested || order.work === order.lengths ? 1 : totalOf(order.lengths) / totalOf(order.work);
   const aggregateLoss = padding * loss.aggregateLoss;
   const meanDepth = meanLength * aggregateLoss + setupIterations;
-  // A sampling error must not favour a design, so depths are scaled to a known mean: that of nested groups, or else the
-  // work of lanes.
+  // A sampling error must not favour a design. So depths are scaled to a known mean: the mean depth of nested groups,
+  // or otherwise the mean work of lanes.
   if (isSample && blocks.length < G) {
     const unitsPerSlot = units / (slotsPerBlock * G);
     if (lanes)
@@ -81,7 +81,7 @@ export function givenLaunch(order: GivenOrder, dealing: Dealing, meanLength: num
   };
 }
 
-/** @param each number of values for each block and its weight */
+/** @param each number of values that belong to each block and share its weight */
 function weightedMean(values: Float64Array, weights: Float64Array | null, each: number): number {
   if (!weights) return totalOf(values) / values.length;
   let sum = 0;
@@ -97,9 +97,9 @@ interface ChosenBlocks {
 }
 
 /**
- * Chooses all blocks where they are few. A sample holds those with the longest units for certain. The others are spread
- * over each part of the launch with its own number of rounds, or over one repetition of the lengths, so that all
- * lengths are equally frequent.
+ * Chooses all blocks if they are few, otherwise a sample. The sample always contains the blocks with the longest units.
+ * The other blocks are spread over each part of the launch that has its own number of rounds, or over one repetition of
+ * the lengths, so that all lengths are equally frequent.
  */
 function chosenBlocks(order: GivenOrder, dealing: Dealing, isSample: boolean): ChosenBlocks {
   const { units, groupsPerBlock: W, slotsPerBlock, gridBlocks: G, loop } = dealing;
@@ -126,7 +126,8 @@ function chosenBlocks(order: GivenOrder, dealing: Dealing, isSample: boolean): C
     }
   }
   const certain = period > wanted ? longestBlocks(order, dealing).filter((block) => !blocks.includes(block)) : [];
-  // Each kept length recurs in this many slots. The blocks of the longest units must not outweigh the others.
+  // Each kept length recurs in this many slots. The weight of the blocks with the longest units must not exceed that
+  // number.
   const repeats = order.part === 1 ? units / kept : 1 / order.part;
   const times = Math.max(1, Math.min(repeats, slots / greatestCommonDivisor(slots, kept)));
   const left = 1 - (certain.length * times) / G;
@@ -138,7 +139,7 @@ function chosenBlocks(order: GivenOrder, dealing: Dealing, isSample: boolean): C
   };
 }
 
-/** The blocks that hold the longest groups of n units of an order. */
+/** The blocks that contain the longest groups of n units of an order. */
 function longestBlocks(order: GivenOrder, { unitsPerGroup: n, slotsPerBlock, gridBlocks }: Dealing): readonly number[] {
   const blocks = Array.from(longestGroups(order, n), (group) => {
     const position = Math.floor(group / order.part) * n;
@@ -148,10 +149,10 @@ function longestBlocks(order: GivenOrder, { unitsPerGroup: n, slotsPerBlock, gri
 }
 
 /**
- * Cuts units in a given order into even shares; otherwise like `givenLaunch`. Where there are too many starts of units
- * to count, some blocks are computed, and each stands for its neighbours.
- * @param overheadIterations of a group besides its items and setups
- * @param meanLength of the units, iterations
+ * Cuts units in a given order into even shares; otherwise like `givenLaunch`. If there are too many starts of units to
+ * count, only some blocks are computed, and each represents its neighbours.
+ * @param overheadIterations iterations of a group in addition to items and setups
+ * @param meanLength mean length of the units, iterations
  */
 export function shareLaunch(
   shared: SharedUnits,
@@ -184,7 +185,7 @@ export function shareLaunch(
   };
 }
 
-/** Spreads computed rows of depths over more blocks. Each row stands for its neighbours. */
+/** Spreads computed rows of depths over more blocks. Each row represents its neighbours. */
 function spreadOver(computed: Float64Array, W: number, rows: number, blocks: number): Float64Array {
   if (rows === blocks) return computed;
   const depths = new Float64Array(blocks * W);
@@ -199,14 +200,14 @@ function totalOf(values: Float64Array): number {
   return values.reduce((total, value) => total + value, 0);
 }
 
-/** How many rounds each looked-up round stands for: more than one where rounds are very many. */
+/** Number of rounds that each looked-up round represents. It is above 1 if there are very many rounds. */
 function roundsEach(rounds: number, lookups: number): number {
   return Math.max(1, Math.floor(Math.min(rounds / MIN_GIVEN_ROUNDS, lookups / MAX_GIVEN_LOOKUPS)));
 }
 
 /**
- * Depths of the groups of some blocks, block by block, for nested loops. Groups begin at multiples of a divisor of n,
- * mostly of n itself, so the longest of that many units are looked up.
+ * Depths of the groups of some blocks, block by block, for nested loops. Groups start at multiples of a divisor of n,
+ * mostly of n itself, so the longest unit of that many units is looked up.
  */
 function nestedDepths(order: GivenOrder, dealing: Dealing, blocks: Int32Array): Float64Array {
   const { units, unitsPerGroup: n, groupsPerBlock: W, slotsPerBlock, gridBlocks: G, setupIterations } = dealing;
@@ -245,7 +246,7 @@ function nestedDepths(order: GivenOrder, dealing: Dealing, blocks: Int32Array): 
           }
           depth += most + setupIterations;
         }
-      // The last group may have fewer units than in other repetitions.
+      // The last group may have fewer units than in other repetitions of the lengths.
       if (position < units) depth += longestUnit(order, position, units) + setupIterations;
       depths[to] = depth;
     }
@@ -253,7 +254,7 @@ function nestedDepths(order: GivenOrder, dealing: Dealing, blocks: Int32Array): 
   return depths;
 }
 
-/** The longest unit of the last group. */
+/** The longest unit of the last group, iterations. */
 function longestUnit({ lengths, part }: GivenOrder, from: number, to: number): number {
   let most = 0;
   const kept = lengths.length;
@@ -301,7 +302,7 @@ function deviates(parts: Float64Array, chance: number): boolean {
   return totalOf(parts.map((part) => (part - mean) ** 2)) / parts.length - chance > (TREND * mean) ** 2;
 }
 
-/** Whether known blocks live longer in some parts of the launch than chance explains. */
+/** Whether known blocks in some parts of the launch live longer than chance explains. */
 export function areLongerInParts({ means }: KnownBlocks): boolean {
   const each = Math.floor(means.length / TREND_PARTS);
   let within = 0;
@@ -314,7 +315,7 @@ export function areLongerInParts({ means }: KnownBlocks): boolean {
   return deviates(parts, within / each);
 }
 
-/** Evenly spread blocks that stand for the whole launch. */
+/** Evenly spread blocks that represent the whole launch. */
 function spreadBlocks(G: number, count: number): Int32Array {
   return Int32Array.from({ length: count }, (_, i) => {
     const from = Math.floor((i * G) / count);
@@ -324,9 +325,9 @@ function spreadBlocks(G: number, count: number): Int32Array {
 }
 
 /**
- * Picks rows of depths that stand for all blocks, and sorts each, the shortest depth first. One row comes from each
- * stretch of the launch, by turns a short and a long one, so that long blocks are as frequent as in the launch.
- * @param mostGroups in these rows together
+ * Picks rows of depths that represent all blocks, and sorts each row, the shortest depth first. It takes one row from
+ * each stretch of the launch, alternately a short and a long one, so that long blocks are as frequent as in the launch.
+ * @param mostGroups largest number of groups of all rows together
  */
 export function spreadRows({ depths, lives, groupsPerBlock: W }: KnownBlocks, mostGroups: number): Float64Array {
   const count = Math.min(lives.length, Math.max(MIN_GIVEN_BLOCKS, Math.ceil(mostGroups / W)));
@@ -344,8 +345,8 @@ export function spreadRows({ depths, lives, groupsPerBlock: W }: KnownBlocks, mo
 
 /**
  * Depths of the groups of chosen blocks in flattened loops, and the losses of all rounds together. Depths without setup
- * and the number of starts are kept apart, so that another setup can reuse them.
- * @param blocks follow from the dealing and from `isSample`
+ * and the numbers of starts are kept apart, so that designs with another setup can reuse them.
+ * @param blocks chosen by the dealing and `isSample` alone, so the cache needs no other key
  */
 function laneDepths(
   order: GivenOrder,
@@ -383,14 +384,14 @@ function keptLanes({ lanes }: GivenOrder, key: string, make: () => LaneDepths): 
   return known;
 }
 
-/** The blocks that are computed, and how many rounds each of their rounds stands for. */
+/** The blocks that are computed, and the number of rounds that each of their rounds represents. */
 interface ChosenLanes {
   readonly blocks: Int32Array;
   readonly rounds: number;
   readonly each: number;
 }
 
-/** Chooses fewer blocks where there are too many units; each stands for its neighbours. */
+/** Chooses fewer blocks if there are too many units. Each chosen block represents its neighbours. */
 function chosenLanes({ units, slotsPerBlock, gridBlocks: G }: Dealing, blocks: Int32Array): ChosenLanes {
   const rounds = Math.ceil(units / (slotsPerBlock * G));
   const count = blocks.length;
@@ -400,7 +401,7 @@ function chosenLanes({ units, slotsPerBlock, gridBlocks: G }: Dealing, blocks: I
   return { blocks: wanted < count ? spreadBlocks(count, wanted).map((at) => blocks[at]) : blocks, rounds, each };
 }
 
-/** The lane with the most work in each group of some blocks. */
+/** The work of the longest lane of each group of some blocks. */
 function longestLanes(reader: GivenReader, dealing: Dealing, { blocks, rounds, each }: ChosenLanes): LaneDepths {
   const { units, unitsPerGroup: n, groupsPerBlock: W, slotsPerBlock, gridBlocks: G } = dealing;
   const depths = new Float64Array(blocks.length * W);
@@ -441,8 +442,8 @@ function longestLanes(reader: GivenReader, dealing: Dealing, { blocks, rounds, e
 }
 
 /**
- * Counts the starts of lanes out of step. That takes longer than adding lanes up, so one group of each stretch is
- * counted.
+ * Counts the starts of lanes that are out of step. Counting takes longer than adding up lanes, so only one group of
+ * each stretch is counted.
  */
 function countedStarts(
   reader: GivenReader,
@@ -462,8 +463,8 @@ function countedStarts(
 }
 
 /**
- * Counts in how many iterations any lane of a group starts a unit, for flattened loops, and finds its depth without
- * setup.
+ * Counts the iterations in which any lane of a group starts a unit, for flattened loops. It also finds the group's
+ * depth without setup.
  */
 function startCounter(
   reader: GivenReader,
@@ -479,8 +480,8 @@ function startCounter(
 }
 
 /**
- * Iterations that all work groups of a flattened loop together almost surely exceed: the mean of a sample of groups,
- * less its error.
+ * A number of iterations that all work groups of a flattened loop together almost surely exceed. It is the mean of a
+ * sample of groups minus its sampling error.
  */
 export function fewestLaneIterations(order: GivenOrder, dealing: Dealing): number {
   const { units, unitsPerGroup: n, groupsPerBlock: W, slotsPerBlock, gridBlocks: G, setupIterations } = dealing;
@@ -505,7 +506,7 @@ export function fewestLaneIterations(order: GivenOrder, dealing: Dealing): numbe
   return groups * Math.max(0, mean - (BOUND_ERRORS * deviation) / Math.sqrt(all.length));
 }
 
-/** Adds up the work of consecutive lanes, each with its units at first, first + stride, …, iterations. */
+/** Adds up the work of consecutive lanes, iterations. Each lane has the units at first, first + stride, …. */
 function laneWork(
   { lengths, part }: GivenReader,
   { units, unitsPerGroup: n }: Dealing,

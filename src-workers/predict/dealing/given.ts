@@ -10,14 +10,14 @@ import { LONGEST_GROUPS } from '../constants.ts';
 import { sumOfLongest, type Dealing, type UnitOrder } from './deal.ts';
 
 /**
- * Balancings that keep the given order of the units, or part of it. A window keeps its set of units, a bucket the order
- * of its own.
+ * Balancings that keep the given order of the units, or part of it. A window keeps its set of units. A bucket keeps the
+ * order of its units.
  */
 export type GivenBalancing =
   | Exclude<WholeUnitBalancing, { kind: 'shuffle' | 'full-sort' | 'dynamic-fetch' }>
   | PaddedBalancing;
 
-/** Whether a balancing leaves units near the neighbours that their given order gives them. */
+/** Whether units keep their given neighbours under a balancing, at least roughly. */
 export function keepsOrder(balancing: LockstepBalancing): balancing is GivenBalancing {
   return (
     balancing.kind !== 'shuffle' &&
@@ -27,7 +27,7 @@ export function keepsOrder(balancing: LockstepBalancing): balancing is GivenBala
   );
 }
 
-/** Whether blocks start in random order, which is assumed where units are fully sorted or in buckets. */
+/** Whether blocks start in random order. This is assumed for units that are fully sorted or in buckets. */
 export function startsAtRandom({ kind }: LockstepBalancing): boolean {
   return kind === 'full-sort' || kind === 'quantile-buckets' || kind === 'best-buckets';
 }
@@ -35,52 +35,52 @@ export function startsAtRandom({ kind }: LockstepBalancing): boolean {
 /** The order in which a balancing hands the units of a workload to a launch. */
 export interface GivenOrder {
   readonly units: number;
-  /** Lengths of the first units, including padding; they repeat. */
+  /** Lengths of the first units, including padding. The other units repeat them. */
   readonly lengths: Float64Array;
   /** The same lengths without padding. */
   readonly work: Float64Array;
   /**
-   * Kept units over all units. It is below 1 if buckets hold more units than are kept; then evenly spaced groups
-   * stand for all.
+   * Kept units over all units, 0…1. It is below 1 if buckets contain more units than are kept; then evenly spaced
+   * groups represent all groups.
    */
   readonly part: number;
-  /** The longest of each n consecutive units, by n, up to where the groups repeat. */
+  /** By n, the longest of each n consecutive units, up to the point where the groups repeat. */
   readonly longest: Map<number, Float64Array>;
   /** `longestGroups` by n. */
   readonly longestAt: Map<number, Int32Array>;
-  /** Sums of the first 0, 1, 2 … lengths, iterations; `null` until asked for. */
+  /** Sums of the first 0, 1, 2 … lengths, iterations. `null` until they are needed. */
   ends: Float64Array | null;
   /** `lossOfGroups` by n. */
   readonly losses: Map<number, GivenLoss>;
-  /** Flattened loops of the last launches; see `dealing/given-launch.ts`. */
+  /** Flattened loops of the most recent launches; see `dealing/given-launch.ts`. */
   readonly lanes: KeptLanes;
 }
 
 export interface KeptLanes {
   readonly known: Map<string, LaneDepths>;
-  /** How many depths are kept. */
+  /** Number of depths that are kept. */
   depths: number;
 }
 
-/** Groups of a flattened loop, without setup. */
+/** Groups of a flattened loop, setup excluded. */
 export interface LaneDepths {
   /** Work of the longest lane of each group, iterations. */
   readonly depths: Float64Array;
-  /** Work of the lanes of each block, iterations. */
+  /** Work of all lanes of each block, iterations. */
   readonly work: Float64Array;
   /** `null` until a setup needs it. */
   starts: CountedStarts | null;
-  /** Loss of all their rounds together. */
+  /** Loss over all their rounds together. */
   readonly loss: GivenLoss;
 }
 
-/** The number of iterations in which any lane of a group starts a unit, counted for one group of each `stretch`. */
+/** Number of iterations in which any lane of a group starts a unit. One group of each `stretch` is counted. */
 export interface CountedStarts {
   readonly counts: Float64Array;
   readonly stretch: number;
 }
 
-/** A given order as a launch reads it. */
+/** A given order in the form in which a launch reads it. */
 export interface GivenReader extends UnitOrder {
   /** Lengths of the order. */
   readonly lengths: Float64Array;
@@ -131,7 +131,7 @@ export function readGiven(order: GivenOrder, { unitsPerGroup: n }: Dealing): Giv
   };
 }
 
-/** Sum of the first `count` numbers of a sequence that repeats `values`. */
+/** Adds up the first `count` numbers of a sequence that repeats `values`. */
 export function repeatedSum(values: Float64Array, count: number): number {
   const rest = count % values.length;
   let sum = 0;
@@ -143,7 +143,7 @@ export function repeatedSum(values: Float64Array, count: number): number {
   return ((count - rest) / values.length) * sum + first;
 }
 
-/** The longest of each n consecutive units from the first, up to where the groups repeat. */
+/** The longest of each n consecutive units, starting with the first unit, up to the point where the groups repeat. */
 export function longestOfGroups(order: GivenOrder, n: number): Float64Array {
   const { units, lengths, part } = order;
   if (n === 1) return lengths;
@@ -167,7 +167,7 @@ export function longestOfGroups(order: GivenOrder, n: number): Float64Array {
   return longest;
 }
 
-/** Indices of the longest of `longestOfGroups`, at most `LONGEST_GROUPS`. */
+/** Indices of the longest values of `longestOfGroups`; at most `LONGEST_GROUPS` indices. */
 export function longestGroups(order: GivenOrder, n: number): Int32Array {
   let at = order.longestAt.get(n);
   if (!at) {
@@ -197,13 +197,13 @@ export function lossOfGroups(order: GivenOrder, n: number): GivenLoss {
 
 /**
  * Losses of groups of n consecutive units in their order, exact to rounding. A last group with fewer units has only the
- * lanes of these.
+ * lanes of these units.
  * @param unpadded lengths that count as work
  */
 export function lossInOrder(lengths: Float64Array, units: number, n: number, unpadded = lengths): GivenLoss {
   const kept = lengths.length;
   const groups = Math.ceil(units / n);
-  // Groups repeat after this many, so each counts as often as it occurs.
+  // Groups repeat after this many, so each result is weighted by its number of occurrences.
   const period = Math.min(groups, kept / greatestCommonDivisor(kept, n));
   const tail = groups % period;
   const whole = Math.floor(groups / period);

@@ -6,63 +6,68 @@ import { sumOfLongest, type Dealing, type UnitOrder } from './deal.ts';
 
 /**
  * Units sorted by length, the shortest first, within windows of M consecutive units. The lengths are an even sample of
- * the law: the k-th of N is its (k + ½)/N quantile. Where there are more units than are kept, as many windows as fit
- * stand for all; in a window with more units, evenly spaced ranks stand for all.
+ * the law: the k-th of N is its (k + ½)/N quantile. If there are more units than are kept, as many windows as fit
+ * represent all windows. If a window has more units than are kept, evenly spaced ranks represent all its ranks.
  */
 export interface SortedOrder {
   readonly law: LengthLaw;
   /** M */
   readonly window: number;
   readonly units: number;
-  /** Ranks that are kept of a window: M or fewer. */
+  /** Number of ranks that are kept of a window, ≤ M. */
   readonly ranks: number;
-  /** Length of rank r of window w at w·ranks + r. */
+  /** Lengths of the kept units, iterations. Rank r of window w is at w·ranks + r. */
   readonly lengths: Float64Array;
-  /** Lengths of the longest units one by one, where one window holds all units and not all are kept; else empty. */
+  /**
+   * Lengths of each of the longest units, if one window contains all units and not all units are kept. Otherwise empty.
+   */
   readonly longest: Float64Array;
   /** `meanLongest` by units per group. */
   readonly longestMeans: Map<number, number>;
   readonly samples: KeptSamples;
 }
 
-/** Samples of the last launches; see `dealing/sample.ts`. */
+/** Samples of the most recent launches; see `dealing/sample.ts`. */
 export interface KeptSamples {
   readonly known: Map<string, PlainSample>;
-  /** How many depths are kept. */
+  /** Number of depths that are kept. */
   depths: number;
 }
 
-/** Blocks of a launch, without setup. */
+/** Blocks of a launch, setup excluded. */
 export interface PlainSample {
   readonly blocks: Int32Array;
-  /** Blocks of the launch that each block stands for; `null` if these are all blocks, in their order. */
+  /** Number of blocks of the launch that each block represents. `null` if these are all blocks, in their order. */
   readonly weights: Float64Array | null;
-  /** Depth without setup by block, then group, iterations; 0 for groups that are not computed. */
+  /** Depth without setup by block, then by group, iterations. 0 for groups that are not computed. */
   readonly depths: Float64Array;
-  /** In how many iterations any lane of each group starts a unit; `null` until a setup needs it. */
+  /** Number of iterations in which any lane of each group starts a unit. `null` until a setup needs it. */
   starts: Float64Array | null;
 }
 
-/** A sorted order as a launch with a certain dealing reads it. */
+/** A sorted order in the form in which a launch with a given dealing reads it. */
 export interface SortedReader extends UnitOrder {
   /** M */
   readonly window: number;
   /**
-   * Mean depth of the groups of the launch, iterations, with one setup a round; NaN if groups cross the ends of
-   * windows, since it is not known then.
+   * Mean depth of the groups of the launch, iterations, with one setup per round. NaN if groups cross the ends of
+   * windows, because the mean is not known then.
    */
   meanDepth(dealing: Dealing): number;
-  /** Whether one window holds all units. Then depths rise steadily from slot to slot. */
+  /** Whether one window contains all units. If so, depths rise steadily from slot to slot. */
   readonly steady: boolean;
   readonly samples: KeptSamples;
 }
 
-/** Orders by law, then by units and window. Devices, kernels and setups do not change them. */
+/** Sorted orders by law, then by units and window. They do not depend on device, kernel or setup. */
 const sortedBefore = new WeakMap<LengthLaw, Map<string, SortedOrder>>();
-/** Orders kept of a law: those of the windows of a study, for the last edits of its units. */
+/**
+ * Number of orders that are kept for a law: enough for all windows of a study, at the last few unit counts that a
+ * person tried.
+ */
 const MAX_ORDERS = 8;
 
-/** @param window M, from 1 to all units */
+/** @param window M, between 1 and the number of units */
 export function sortedOrder(law: LengthLaw, units: number, window: number): SortedOrder {
   const orders = sortedBefore.get(law) ?? new Map<string, SortedOrder>();
   sortedBefore.set(law, orders);
@@ -125,7 +130,7 @@ function evenSample({ support, probability }: LengthLaw, count: number, first = 
   return sample;
 }
 
-/** Whether no group crosses the end of a window. Then its last lane has the longest unit in every round. */
+/** Whether no group crosses the end of a window. If none does, its last lane has the longest unit in every round. */
 export function keepsLanes(window: number, { units, unitsPerGroup, slotsPerBlock }: Dealing): boolean {
   return (
     window === units ||
@@ -134,10 +139,10 @@ export function keepsLanes(window: number, { units, unitsPerGroup, slotsPerBlock
   );
 }
 
-/** Reads a sorted order as a launch with this dealing does. */
+/** Reads a sorted order in the way a launch with this dealing does. */
 export function readSorted(order: SortedOrder, dealing: Dealing): SortedReader {
   const { window: M, units, ranks, lengths, longest } = order;
-  // Lengths repeat after the kept windows. Where a window has fewer ranks than units, only one window is kept.
+  // Lengths repeat after the kept windows. If a window has fewer ranks than units, only one window is kept.
   const period = ranks === M ? lengths.length : M;
   const perUnit = ranks / M;
   const steady = M === units;
@@ -145,13 +150,13 @@ export function readSorted(order: SortedOrder, dealing: Dealing): SortedReader {
   const lengthAt = (position: number): number =>
     position < shorter ? lengths[Math.floor((position % period) * perUnit)] : longest[position - shorter];
   const longestOf = (position: number, count: number): number => {
-    // The last unit of a window is its longest. A group may continue in the next windows.
+    // The last unit of a window is its longest. A group may continue in later windows.
     const last = position + count - 1;
     let most = lengthAt(last);
     for (let end = position - (position % M) + M - 1; end < last; end += M) most = Math.max(most, lengthAt(end));
     return most;
   };
-  /** Whether windows end only where a stretch of `count` units ends. */
+  /** Whether windows end only at the end of a stretch of `count` units. */
   const isAligned = (first: number, count: number, stride: number): boolean =>
     steady || (M % count === 0 && first % count === 0 && stride % count === 0);
   return {
@@ -191,7 +196,7 @@ export function readSorted(order: SortedOrder, dealing: Dealing): SortedReader {
   };
 }
 
-/** Mean over all groups of n consecutive units of their longest unit, iterations. */
+/** Longest unit of n consecutive units, iterations, averaged over all groups of n. */
 function meanLongest({ lengths, longestMeans }: SortedOrder, n: number): number {
   let mean = longestMeans.get(n);
   if (mean === undefined) {

@@ -21,9 +21,9 @@ import { keepsLanes, type PlainSample, type SortedReader } from './order.ts';
 /** Depths of the groups of sampled blocks, iterations. */
 export interface SampledBlocks {
   readonly groupsPerBlock: number;
-  /** A row of W_b depths for each block, shortest first. */
+  /** A row of W_b depths for each block, the shortest depth first. */
   readonly depths: Float64Array;
-  /** Blocks of the launch that each row stands for; `null` if these are all blocks, in their order. */
+  /** Number of blocks of the launch that each row represents. `null` if these are all blocks, in their order. */
   readonly weights: Float64Array | null;
 }
 
@@ -44,9 +44,9 @@ function everyBlock(_order: SortedReader, { gridBlocks }: Dealing): ChosenBlocks
 type ChosenBlocks = Pick<PlainSample, 'blocks' | 'weights'>;
 
 /**
- * A sample of the blocks of a launch. Blocks with the longest units of their windows are certain to be in it. The
- * longest units of any other block bound its life and are quick to look up: blocks with the greatest bounds are kept
- * one by one, and one of each even step of the rest.
+ * A sample of the blocks of a launch. It always contains the blocks with the longest units of their windows. The
+ * longest units of any other block give an upper bound on its life and are quick to look up. The blocks with the
+ * highest bounds are all kept; from the rest, one block per even step is kept.
  */
 export function sampleBlocks(order: SortedReader, dealing: Dealing): SampledBlocks {
   return withSetup(order, dealing, plainSample(order, dealing, 'some', chosenBlocks));
@@ -56,7 +56,7 @@ function chosenBlocks(order: SortedReader, dealing: Dealing): ChosenBlocks {
   const { units, slotsPerBlock, groupsPerBlock: W, gridBlocks: G } = dealing;
   const slots = slotsPerBlock * G;
   const rounds = Math.ceil(units / slots);
-  // Blocks of many rounds are more alike, so fewer are enough.
+  // Blocks with many rounds differ less, so a smaller sample is enough.
   const groups = Math.max(MIN_SAMPLED_GROUPS, Math.min(MAX_SAMPLED_GROUPS, SAMPLED_LOOKUPS / rounds));
   const wanted = Math.min(MAX_SAMPLED_BLOCKS, Math.max(MIN_SAMPLED_BLOCKS, Math.ceil(groups / W)));
   if (wanted >= G) return everyBlock(order, dealing);
@@ -89,8 +89,8 @@ function chosenBlocks(order: SortedReader, dealing: Dealing): ChosenBlocks {
 }
 
 /**
- * Blocks that hold the longest unit of any window; none if they are more than a sample keeps. Windows and rounds
- * repeat together, so that one slot may have the longest unit of many windows.
+ * Blocks that contain the longest unit of any window, or no blocks if a sample cannot keep them all. Windows and rounds
+ * can repeat in step, and then one slot has the longest unit of many windows.
  */
 function endBlocks(window: number, { units, slotsPerBlock, gridBlocks }: Dealing): readonly number[] {
   const slots = slotsPerBlock * gridBlocks;
@@ -101,8 +101,9 @@ function endBlocks(window: number, { units, slotsPerBlock, gridBlocks }: Dealing
 }
 
 /**
- * Blocks of fully sorted units, closer and closer together towards the longest ones, which alone are active at the end.
- * Blocks whose slots have one unit more come first, so that lives rise among these, and again among the others.
+ * Picks blocks of fully sorted units. They get closer together towards the longest blocks, which alone are active at
+ * the end. Blocks whose slots have one unit more come first, so lives rise among them, and again among the other
+ * blocks.
  * @param wanted number of blocks of a sample in even steps
  */
 function steadyBlocks({ units, slotsPerBlock, gridBlocks: G }: Dealing, wanted: number): ChosenBlocks {
@@ -123,15 +124,15 @@ function steadyBlocks({ units, slotsPerBlock, gridBlocks: G }: Dealing, wanted: 
 }
 
 /**
- * Blocks whose first slots are at evenly spread places of their windows, in windows spread over the launch: the place
- * decides what a block gets in every round. Where there are fewer blocks than places, blocks are spread over the
- * launch.
+ * Picks blocks whose first slots are at evenly spread places of their windows, in windows spread over the launch. The
+ * place decides the units of a block in every round. If there are fewer blocks than places, the blocks are spread over
+ * the launch.
  */
 function evenBlocks(window: number, { slotsPerBlock, gridBlocks: G }: Dealing, count: number): Int32Array {
   const blocks = new Int32Array(count);
   const common = greatestCommonDivisor(window, slotsPerBlock);
   const places = window / common;
-  // `next` blocks further on, a block's place in its window is `common` further on.
+  // A block that is `next` blocks later is `common` places later in its window.
   const next = places <= G ? modularInverse(slotsPerBlock / common, places) : 0;
   const uniform = quickGenerator(0);
   for (let i = 0; i < count; i++) {
@@ -146,7 +147,7 @@ function evenBlocks(window: number, { slotsPerBlock, gridBlocks: G }: Dealing, c
   return blocks;
 }
 
-/** x with a·x ≡ 1 (mod m), for a and m without a common divisor. Source: Euclid's algorithm. */
+/** Finds x with a·x ≡ 1 (mod m), for a and m without a common divisor, by Euclid's algorithm. */
 function modularInverse(a: number, m: number): number {
   let [before, now] = [0, 1];
   for (let [high, low] = [m, a % m]; low > 1;) {
@@ -157,10 +158,10 @@ function modularInverse(a: number, m: number): number {
   return ((now % m) + m) % m;
 }
 
-/** Depths that are kept of an order's samples. */
+/** Largest number of depths that are kept of an order's samples. */
 const MAX_KEPT_DEPTHS = 2 ** 19;
 
-/** Blocks of a launch without setup. They are kept, since loops and setups mostly share them. */
+/** Blocks of a launch, setup excluded. They are kept, because most loops and setups share them. */
 function plainSample(
   order: SortedReader,
   dealing: Dealing,
@@ -193,7 +194,7 @@ function plainSample(
   return sample;
 }
 
-/** In how many iterations any lane of each group starts a unit, where lanes are out of step. */
+/** Counts the iterations in which any lane of each group starts a unit, for lanes that are out of step. */
 function countStarts(order: SortedReader, dealing: Dealing, blocks: Int32Array): Float64Array {
   const { groupsPerBlock: W } = dealing;
   const counts = new Float64Array(blocks.length * W);
@@ -212,8 +213,8 @@ function countStarts(order: SortedReader, dealing: Dealing, blocks: Int32Array):
 }
 
 /**
- * The step between computed groups of a block. In a steady order the others lie on a line between them, except in the
- * block where the last round ends.
+ * The step between computed groups of a block. In a steady order the depths of the other groups lie on a line between
+ * them, except in the block in which the last round ends.
  */
 function computedStrides(
   { steady }: SortedReader,
@@ -248,7 +249,7 @@ function withSetup(order: SortedReader, dealing: Dealing, sample: PlainSample): 
     total += weight * W;
     for (let g = 0; g < W; g++) sum += weight * depths[at + g];
   }
-  // The mean over all groups of the launch is known, and the sample is scaled to it, so that its error favours no
+  // The mean over all groups of the launch is known. The sample is scaled to it, so that a sampling error favours no
   // design.
   const known = weights ? order.meanDepth({ ...dealing, setupIterations: perRound }) : NaN;
   const scale = known > 0 && sum > 0 ? (known * total) / sum : 1;
@@ -259,7 +260,7 @@ function withSetup(order: SortedReader, dealing: Dealing, sample: PlainSample): 
   return { groupsPerBlock: W, depths, weights };
 }
 
-/** Fills a row by straight lines between every `stride`-th value and the last one. */
+/** Fills a row by linear interpolation between every `stride`-th value and the last value. */
 function fillBetween(values: Float64Array, from: number, count: number, stride: number): void {
   for (let g = 0; g < count - 1; g += stride) {
     const to = Math.min(g + stride, count - 1);

@@ -2,12 +2,12 @@ import type { LengthLaw } from '../../domain/workload.ts';
 import { kept } from '../../numeric/kept.ts';
 
 /**
- * Units in the rows of an image or a grid, taken by blocks of width × height slots. A block takes a tile. Its slots lie
- * row by row in the tile (x fastest), and the tiles row by row in the image. Slots beyond the right and lower edges
- * have units of length 0. After this reordering all else is a launch of one row.
+ * Units in the rows of an image or a grid, taken by blocks of width × height slots. Each block takes one tile. Slots
+ * lie row by row in the tile (x fastest), and tiles lie row by row in the image. Slots beyond the right and lower edges
+ * have units of length 0. After this reordering, the launch is treated like a launch of one row.
  */
 
-/** The slots of a block, side by side (`width`) and above one another (`height`), both ≥ 1. */
+/** The slots of a block: `width` side by side, `height` above one another. Both are ≥ 1. */
 export interface Tile {
   readonly width: number;
   readonly height: number;
@@ -17,33 +17,33 @@ export interface Tile {
 export interface TiledUnits {
   /** Iterations at each place of an image; 0 if it has no unit. */
   readonly lengths: Float64Array;
-  /** Places of all images, including those without a unit. */
+  /** Number of places of all images, including places without a unit. */
   readonly units: number;
   /** Law of the lengths at all places. */
   readonly law: LengthLaw;
 }
 
-/** Rows of one image. More units repeat the image, fewer are its first ones. */
+/** Number of rows of one image. More units repeat the image, fewer units use its first rows. */
 export function rowsOf(lengths: number, units: number, width: number): number {
   return Math.ceil(Math.min(lengths, units) / width);
 }
 
 /**
- * Orders by the lengths of a workload, then by its units, rows and tiles. Devices, kernels and setups do not change
- * them.
+ * Tiled orders by the lengths of a workload, then by units, rows and tiles. They do not depend on device, kernel or
+ * setup.
  */
 const tiledBefore = new WeakMap<Float64Array, Map<string, TiledUnits>>();
-/** Numbers that are kept of a workload's tiles: 64 MB. */
+/** Largest number of values that are kept for the tiles of a workload (64 MB). */
 const MAX_NUMBERS = 2 ** 23;
 
-/** How many tiled orders of a workload are kept. */
+/** Number of tiled orders that are kept for a workload. */
 export function mostTiles(lengths: number): number {
   return Math.max(2, Math.min(64, Math.floor(MAX_NUMBERS / lengths)));
 }
 
 /**
- * The units of `lengths` by tiles, made once. Where the units end in the middle of an image, its first tiles with that
- * many units are taken.
+ * The units of `lengths` in the order of tiles, computed once. If the units end inside an image, its first tiles with
+ * that many units are taken.
  * @param law of `units` units
  * @param width units of a row, ≥ 1
  */
@@ -85,7 +85,7 @@ function byTiles(image: Float64Array, width: number, tile: Tile): Float64Array {
   return out;
 }
 
-/** The first tiles of an image that hold at least `wanted` units: their places and units. */
+/** The first tiles of an image that contain at least `wanted` units: their places and units. */
 function placesOf(wanted: number, length: number, width: number, tile: Tile): { places: number; units: number } {
   let places = 0;
   let units = 0;
@@ -99,7 +99,7 @@ function placesOf(wanted: number, length: number, width: number, tile: Tile): { 
   return { places, units };
 }
 
-/** The law of places, a share of which has a unit. */
+/** The law of the lengths at all places, if only a share of the places has a unit. */
 function withoutUnits(law: LengthLaw, share: number): LengthLaw {
   const probability = law.probability.map((part) => part * share);
   if (law.support[0] === 0) {

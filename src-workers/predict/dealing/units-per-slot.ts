@@ -8,32 +8,35 @@ import {
 
 /**
  * Units per slot for which depth laws are tabulated. A grid may leave any mean number of units per slot. A law for each
- * would cost much and add little, because one more term barely changes the shape of a sum.
+ * number would cost much and add little: one more term barely changes the shape of a sum.
  */
 export interface TabulatedUnits {
-  /** Units of a slot; whole where they are dealt out. */
+  /** Units of a slot. A whole number if the launch deals units out. */
   readonly units: number;
-  /** Mean units per slot over the tabulated ones, about 1. */
+  /** Mean units per slot over the tabulated number, about 1. */
   readonly scale: number;
   readonly key: number;
 }
 
 /** Units per slot of one or two kinds of block. */
 export interface DealtUnits extends TabulatedUnits {
-  /** The first blocks, whose slots have one unit more. Below 1 it is the share of the first block's slots that have. */
+  /**
+   * Number of blocks, from the first on, whose slots have one unit more. A value below 1 is the share of the first
+   * block's slots.
+   */
   readonly fullerBlocks: number;
-  /** Mean units per slot over those that the time is computed for; 1 if blocks differ in their units. */
+  /** Mean units per slot over the units that the time is computed for. 1 if blocks differ in their units. */
   readonly timeScale: number;
 }
 
-/** Units per slot where they are dealt out round by round. The first slots get the units of the last round. */
+/** Units per slot of a launch that deals units out round by round. The first slots get the units of the last round. */
 export function tabulatedUnits(meanUnits: number, gridBlocks: number): DealtUnits {
   if (meanUnits > COUNTED_UNITS) {
     const units = Math.round(2 ** (Math.round(Math.log2(meanUnits) * DEALT_STEPS_PER_OCTAVE) / DEALT_STEPS_PER_OCTAVE));
     const scale = meanUnits / units;
     return { units, fullerBlocks: 0, scale, timeScale: scale, key: units };
   }
-  // Without a second round only the last block is not full.
+  // If there is no second round, only the last block is not full.
   const fewer = Math.max(1, Math.floor(meanUnits));
   const part = (meanUnits - fewer) * gridBlocks;
   const fullerBlocks = part > 1e-6 && part < 1 ? part : Math.max(0, Math.ceil(part - 1e-6));
@@ -44,8 +47,8 @@ export function tabulatedUnits(meanUnits: number, gridBlocks: number): DealtUnit
 }
 
 /**
- * Rounded units per slot where sorted units are dealt out. Slots with one unit more than others get one of the longest,
- * so the result is never fewer than there are.
+ * Rounded units per slot of a launch that deals sorted units out. A slot with one unit more than others gets one of the
+ * longest units, so the result is rounded up.
  */
 export function tabulatedRounds(meanUnits: number): TabulatedUnits {
   const octave = Math.max(0, Math.floor(Math.log2(meanUnits)));
@@ -55,9 +58,9 @@ export function tabulatedRounds(meanUnits: number): TabulatedUnits {
   return { units, scale: meanUnits / units, key: Math.round(units * BUCKET_STEPS_PER_OCTAVE) };
 }
 
-/** Units per slot where slots fetch them, not necessarily whole. */
+/** Units per slot of a launch whose slots fetch units; not necessarily a whole number. */
 export function tabulatedFetches(meanUnits: number): TabulatedUnits {
-  // A slot with less than one unit on average still holds one at times.
+  // Even a slot with less than one unit on average has one at times.
   const key = Math.max(0, Math.round(Math.log2(meanUnits) * FETCHED_STEPS_PER_OCTAVE));
   const units = 2 ** (key / FETCHED_STEPS_PER_OCTAVE);
   return { units, scale: meanUnits / units, key };

@@ -1,6 +1,6 @@
 import { massesOf, type DiscreteLaw } from './discrete-law.ts';
 
-/** Units of similar length that are handed out together. */
+/** Units of similar length that are dealt out together. */
 export interface Bucket {
   /** Share of all units, 0…1; the shares of all buckets add up to 1. */
   readonly share: number;
@@ -9,8 +9,8 @@ export interface Bucket {
 }
 
 /**
- * Makes k buckets of equal share: lengths in order, cut where the cumulative probability passes i/k. Units of one
- * length may fall on both sides of a cut.
+ * Makes k buckets of equal share. It cuts the sorted lengths where the cumulative probability passes i/k. Units of the
+ * same length may fall on both sides of a cut.
  */
 export function quantileBuckets(law: DiscreteLaw, k: number): Bucket[] {
   const masses = massesOf(law);
@@ -46,11 +46,12 @@ export function quantileBuckets(law: DiscreteLaw, k: number): Bucket[] {
 }
 
 /**
- * Makes at most k buckets of contiguous lengths with the least Σ share·E[longest of n within the bucket]. The result is
+ * Makes at most k buckets of contiguous lengths that minimise Σ share·E[longest of n within the bucket]. The result is
  * exact, by dynamic programming over the support (O(k·points²) time, O(points²) memory).
  *
- * Cutting between lengths is enough. The cost is concave in the share of one length's units that goes to the lower
- * bucket: −(P+t)^(1−n) in the lower bucket and −(F+t)ⁿ·(P+t)^(1−n) in the upper one. So it is least at an end.
+ * Cuts between two lengths are enough. As a function of the share of one length's units that goes to the lower bucket,
+ * the cost is concave: −(P+t)^(1−n) in the lower bucket and −(F+t)ⁿ·(P+t)^(1−n) in the upper one. So its minimum is at
+ * an end.
  */
 export function bestBuckets(law: DiscreteLaw, n: number, k: number): Bucket[] {
   const { values } = law;
@@ -58,7 +59,7 @@ export function bestBuckets(law: DiscreteLaw, n: number, k: number): Bucket[] {
   const points = values.length;
   const cost = bucketCosts(values, masses, n);
   const wanted = Math.min(k, points);
-  // best[j]: least cost of the first j lengths in the buckets so far.
+  // best[j] is the least cost of the first j lengths in the buckets so far.
   let best = new Float64Array(points + 1).fill(Infinity);
   best[0] = 0;
   const cuts: Int32Array[] = [];
@@ -94,9 +95,9 @@ export function bestBuckets(law: DiscreteLaw, n: number, k: number): Bucket[] {
 }
 
 /**
- * Computes share·E[longest of n] of every bucket i…j, row-major: P·(v_j − R_j) with R_j = Σ_x (v_{x+1} −
- * v_x)·(P_ix/P_ij)ⁿ. R_j grows from point to point as (R_{j−1} + v_j − v_{j−1})·(P_{i,j−1}/P_ij)ⁿ, without cancellation
- * or overflow.
+ * Computes share·E[longest of n] of every bucket i…j, row-major. It is P·(v_j − R_j) with R_j = Σ_x (v_{x+1} −
+ * v_x)·(P_ix/P_ij)ⁿ. Each R_j follows from the previous one as (R_{j−1} + v_j − v_{j−1})·(P_{i,j−1}/P_ij)ⁿ, without
+ * cancellation or overflow.
  */
 function bucketCosts(values: Float64Array, masses: Float64Array, n: number): Float64Array {
   const points = values.length;
@@ -137,19 +138,19 @@ function normalised(buckets: readonly Bucket[]): Bucket[] {
   return buckets.map(({ share, law }) => ({ share: share / total, law }));
 }
 
-/** What a stretch of slots meets over its rounds: a number of units from each bucket. */
+/** The units that a stretch of slots takes over its rounds: a number of units from each bucket. */
 export interface RoundPattern {
   /** Share of the slots, 0…1. */
   readonly weight: number;
-  /** Units from each bucket; their sum is the number of rounds of these slots. */
+  /** Number of units from each bucket. Their sum is the number of rounds of these slots. */
   readonly counts: readonly number[];
 }
 
 /**
- * Units of each bucket that a slot processes when the ordered units are dealt out round by round. In its round j the
+ * Counts the units of each bucket that a slot processes when ordered units are dealt out round by round. In round j the
  * slot at fraction θ of the launch takes the unit at fraction (j + θ)/m of the order, while that is below 1. The counts
  * change only where θ passes the fractional part of m times a cumulative share. So there are at most as many patterns
- * as buckets, and one more where m is not whole: the odd round is one of the longest units.
+ * as buckets, plus one if m is not whole. The last, incomplete round takes the longest units.
  *
  * @param rounds m > 0, units over slots
  */
@@ -159,7 +160,7 @@ export function roundPatterns(shares: readonly number[], rounds: number): RoundP
   let cumulative = 0;
   shares.forEach((share, b) => {
     cumulative += share;
-    // Sums of equal shares that should be whole are off by rounding.
+    // Rounding moves sums of equal shares slightly away from the whole numbers that they should be.
     const end = rounds * (b === shares.length - 1 ? 1 : cumulative);
     ends.push(Math.abs(end - Math.round(end)) < 1e-9 ? Math.round(end) : end);
   });

@@ -3,17 +3,17 @@ import { notAll } from '../../numeric/exponential.ts';
 import { DEPTH_ROWS, HIGHEST_LOG, LARGE_BLOCK, LOWEST_LOG, NEGLIGIBLE_DEPTH } from '../constants.ts';
 
 /**
- * A depth law on so few steps that every block size can be tabulated in a microsecond. Row i covers virtual times
- * `edges[i]` to `edges[i+1]`. Survival is 1 before `edges[0]` and 0 after the last edge.
+ * A depth law reduced to few steps, so that any block size can be tabulated in a microsecond. Row i covers virtual
+ * times `edges[i]` to `edges[i+1]`. Survival is 1 before `edges[0]` and 0 after the last edge.
  */
 export interface DepthTable {
   readonly edges: Float64Array;
   /**
-   * Rows of P(longest of 2ʲ consecutive groups > v), each the mean over its row's times. Rows beyond `LARGE_BLOCK` are
-   * made on demand.
+   * P(longest of 2ʲ consecutive groups > v), a row for each j. Each entry is the mean over its step's times. Rows
+   * beyond `LARGE_BLOCK` are computed on demand.
    */
   readonly doublings: Float64Array[];
-  /** ln(−ln(1 − P)) of these rows, made on demand. */
+  /** ln(−ln(1 − P)) of these rows, computed on demand. */
   readonly logs: (Float64Array | undefined)[];
   /** Index of every edge in the source's values. */
   readonly valueAt: Int32Array;
@@ -24,7 +24,7 @@ export interface DepthTable {
 
 const tables = new WeakMap<StepLaw, DepthTable>();
 
-/** The table of a depth law, made once. Setup only moves its edges. */
+/** The table of a depth law, computed once. A setup only moves its edges. */
 export function depthTable(depth: GroupDepth): DepthTable {
   let table = tables.get(depth);
   if (!table) {
@@ -47,7 +47,7 @@ function plainTable(law: StepLaw): DepthTable {
 
 export const isLattice = (edges: Float64Array): boolean => edges.every((edge) => Number.isInteger(edge));
 
-/** Scratch: survival of 1, 2, 4 … LARGE_BLOCK groups at every value. */
+/** Scratch space for the survival of 1, 2, 4 … LARGE_BLOCK groups at every value. */
 const survivals: Float64Array[] = [];
 
 function makeTable(source: StepLaw): DepthTable {
@@ -64,8 +64,8 @@ function makeTable(source: StepLaw): DepthTable {
 }
 
 /**
- * Picks the ends of rows of equal change in the laws of one and of many groups, in the logarithm of the tail, and a
- * little in the value.
+ * Picks the ends of the steps. Every step has the same change in a sum of three terms: the laws of one and of many
+ * groups, the logarithm of the tail, and to a small extent the value.
  */
 function pickedValues(values: Float64Array): Int32Array {
   const n = values.length;
@@ -130,10 +130,10 @@ function logsOf(table: DepthTable, j: number): Float64Array {
 }
 
 /**
- * P(longest of `groups` consecutive groups > v) of every row. It is exact for powers of two. In between, the logarithm
- * of P(all ended) is interpolated, which is exact for independent groups.
- * @param groups ≥ 1, not whole where the last is partly empty
- * @param scratch receives the rows unless the table has them already
+ * P(longest of `groups` consecutive groups > v) in every step. It is exact for powers of two. Between these, the
+ * logarithm of P(all ended) is interpolated, which is exact for independent groups.
+ * @param groups ≥ 1; a fraction if the last group is partly empty
+ * @param scratch receives the result unless the table already has it
  */
 export function rowSurvival(table: DepthTable, groups: number, scratch: Float64Array): Float64Array {
   const below = 31 - Math.clz32(groups);
@@ -146,8 +146,8 @@ export function rowSurvival(table: DepthTable, groups: number, scratch: Float64A
 }
 
 /**
- * Probabilities that hold from each step to the next: that a block is active, a group is, and at least one of two
- * groups is.
+ * Probabilities that hold from each step to the next: that a block is active, that a group is active, and that at least
+ * one of two groups is active.
  */
 export interface StepLaws {
   readonly steps: Float64Array;

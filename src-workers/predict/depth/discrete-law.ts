@@ -14,8 +14,8 @@ import {
 } from '../constants.ts';
 
 /**
- * A law on a few atoms, on which depths are computed: `values` strictly increasing, `survival[i]` = P(X > values[i]),
- * so the last entry is 0.
+ * A law with few atoms, which depths are computed from. `values` are strictly increasing and `survival[i]` = P(X >
+ * values[i]), so the last entry is 0.
  */
 export interface DiscreteLaw {
   readonly values: Float64Array;
@@ -36,7 +36,7 @@ export function fromMasses(values: Float64Array, masses: Float64Array): Discrete
 
 /** Turns P(X = values[i]) into P(X > values[i]), in place. */
 function survivalFrom(masses: Float64Array): Float64Array {
-  // Adding from the top lets small tails keep their digits.
+  // Adding from the top keeps the digits of small tails.
   for (let i = masses.length - 1, above = 0; i >= 0; i--) {
     const mass = masses[i];
     masses[i] = above;
@@ -56,13 +56,13 @@ export function massesOf({ survival }: DiscreteLaw): Float64Array {
   return masses;
 }
 
-/** The values of positive probability. A far tail may have none left. */
+/** The values with a positive probability. A far tail may have no such value left. */
 export function atomsOf(law: DiscreteLaw) {
   const masses = massesOf(law);
   return { support: law.values.filter((_, i) => masses[i] > 0), probability: masses.filter((mass) => mass > 0) };
 }
 
-/** Law of the largest of `count` independent draws; `count` > 0, not necessarily whole. */
+/** Law of the largest of `count` independent draws. `count` > 0 may be a fraction. */
 export function maximumOf(law: DiscreteLaw, count: number): DiscreteLaw {
   if (count === 1) return law;
   const survival = new Float64Array(law.survival.length);
@@ -71,8 +71,8 @@ export function maximumOf(law: DiscreteLaw, count: number): DiscreteLaw {
 }
 
 /**
- * Writes 1 − (1 − s)^count for every s of `survival` into the front of `out`. Whole powers are built from
- * P(either) = s + t − s·t, which keeps the digits of small tails.
+ * Writes 1 − (1 − s)^count for every s of `survival` to the start of `out`. Whole powers are built from P(either) = s +
+ * t − s·t, which keeps the digits of small tails.
  */
 export function maximumInto(out: Float64Array, survival: Float64Array, count: number): void {
   const points = survival.length;
@@ -124,9 +124,10 @@ export function meanOf(values: Float64Array, survival: Float64Array): number {
 }
 
 /**
- * Moves the law onto `grid`. Every atom is divided between the two grid points around it so that the mean stays.
+ * Moves the law onto `grid`. Every atom is divided between the two grid points around it, so that the mean stays the
+ * same.
  *
- * @param grid strictly increasing; atoms outside it go to its nearest end
+ * @param grid strictly increasing; atoms outside it move to its nearest end
  */
 export function onGrid(law: DiscreteLaw, grid: Float64Array): DiscreteLaw {
   const { values, survival } = law;
@@ -157,9 +158,9 @@ export function onGrid(law: DiscreteLaw, grid: Float64Array): DiscreteLaw {
 }
 
 /**
- * Picks at most `maxPoints` of the law's own values, both ends included. They are evenly spaced in a blend of the
- * value, the probability and the logarithm of the tail. So the bulk, the range and the far tail, which the maximum of
- * many depends on, are all resolved.
+ * Picks at most `maxPoints` of the law's own values, including both ends. They are evenly spaced in a weighted sum of
+ * the value, the probability and the logarithm of the tail. This resolves the bulk, the range and the far tail; the
+ * maximum of many draws depends on the tail.
  */
 export function coarseGrid(law: DiscreteLaw, maxPoints = MAX_POINTS): Float64Array {
   const { values, survival } = law;
@@ -187,7 +188,7 @@ export function coarseGrid(law: DiscreteLaw, maxPoints = MAX_POINTS): Float64Arr
   return picked.slice(0, kept);
 }
 
-/** The values of both, each once; all strictly increasing. */
+/** The values of both lists, each value once. All three lists are strictly increasing. */
 export function mergedValues(a: Float64Array, b: Float64Array): Float64Array {
   const merged = new Float64Array(a.length + b.length);
   let count = 0;
@@ -205,7 +206,10 @@ export function mergedValues(a: Float64Array, b: Float64Array): Float64Array {
   return merged.slice(0, count);
 }
 
-/** The values of all laws, at most `maxPoints` of them. A mixture with equal weights decides which to keep. */
+/**
+ * The values of all laws, but at most `maxPoints`. A mixture of the laws with equal weights decides which values to
+ * keep.
+ */
 export function commonGrid(laws: readonly DiscreteLaw[], maxPoints = MAX_POINTS): Float64Array {
   if (laws.length === 1) return coarseGrid(laws[0], maxPoints);
   const candidates = candidateValues(laws, maxPoints);
@@ -222,7 +226,7 @@ export function commonGrid(laws: readonly DiscreteLaw[], maxPoints = MAX_POINTS)
   return coarseGrid({ values: candidates, survival }, maxPoints);
 }
 
-/** The values of all laws. Where they are many and the laws share few, 2·`maxPoints` evenly spaced values. */
+/** The values of all laws. If there are many and the laws share few of them: 2·`maxPoints` evenly spaced values. */
 function candidateValues(laws: readonly DiscreteLaw[], maxPoints: number): Float64Array {
   let union = laws[0].values;
   for (let i = 1; i < laws.length && union.length <= 4 * maxPoints; i++) union = mergedValues(union, laws[i].values);
@@ -238,11 +242,11 @@ function candidateValues(laws: readonly DiscreteLaw[], maxPoints: number): Float
   return even;
 }
 
-/** A law that terms of a sum are drawn from, with its cumulants. */
+/** A law from which terms of a sum are drawn, with its cumulants. */
 export interface SumTerm {
   readonly law: DiscreteLaw;
   readonly cumulants: Cumulants;
-  /** Logarithms of its moments that `tailReach` has computed. */
+  /** Logarithms of the moments that `tailReach` has computed so far. */
   readonly logMoments: Map<number, number>;
 }
 
@@ -253,9 +257,9 @@ export function sumTerm(law: DiscreteLaw): SumTerm {
 /**
  * Law of the sum of independent draws, `counts[i]` from `terms[i]`.
  *
- * Sums of many terms are Pearson III laws with the right mean, variance and skewness, by the Wilson–Hilferty cube
+ * A sum of many terms is a Pearson III law with the right mean, variance and skewness, by the Wilson–Hilferty cube
  * (Wilson, Hilferty 1931, doi:10.1073/pnas.17.12.684). Other sums are products of discrete Fourier transforms over
- * 1,024 lattice points, exact to rounding where the sum's lattice fits and with the right mean where it does not.
+ * 1,024 lattice points. They are exact to rounding if the sum's lattice fits; otherwise only the mean is exact.
  */
 export function sumOf(terms: readonly SumTerm[], counts: readonly number[]): DiscreteLaw {
   return sumsOf(terms, [counts])[0];
@@ -269,7 +273,7 @@ export function sumsOf(terms: readonly SumTerm[], countLists: readonly (readonly
   return laws.map((law) => law ?? transformed.shift()!);
 }
 
-/** The sum where it is a single draw, a constant, or smooth; `null` if it must be computed in full. */
+/** The sum if it is a single draw, a constant, or smooth. `null` if it must be computed in full. */
 function simpleSum(terms: readonly SumTerm[], counts: readonly number[]): DiscreteLaw | null {
   const total = { mean: 0, variance: 0, third: 0, squaredVariance: 0, count: 0, lowest: 0 };
   terms.forEach(({ law, cumulants }, i) => {
@@ -282,7 +286,7 @@ function simpleSum(terms: readonly SumTerm[], counts: readonly number[]): Discre
     total.squaredVariance += count * cumulants.variance * cumulants.variance;
   });
   if (total.count === 1) return terms[counts.indexOf(1)].law;
-  // A spread below 1e-9 of the mean counts as constant, because the grids would no longer increase.
+  // A spread below 1e-9 of the mean counts as constant: the values of a grid would no longer increase.
   if (total.variance <= 1e-18 * total.mean * total.mean) {
     return { values: Float64Array.of(total.mean), survival: Float64Array.of(0) };
   }
@@ -294,7 +298,9 @@ function simpleSum(terms: readonly SumTerm[], counts: readonly number[]): Discre
     : null;
 }
 
-/** The law with everything below `lowest` moved there, and the rest drawn in towards it so that the mean stays. */
+/**
+ * Moves all mass below `lowest` to `lowest`, and draws the other values in towards it so that the mean stays the same.
+ */
 function raisedTo(lowest: number, law: DiscreteLaw): DiscreteLaw {
   if (law.values[0] >= lowest) return law;
   const first = Math.max(0, law.values.findIndex((value) => value > lowest) - 1);
@@ -305,7 +311,7 @@ function raisedTo(lowest: number, law: DiscreteLaw): DiscreteLaw {
   return { values: values.map((value) => lowest + (value - lowest) * scale), survival };
 }
 
-/** Standard normal quantiles on an even grid, with the mass around each and the tail beyond it. */
+/** Standard normal quantiles on an even grid. Each has the mass around it and the tail beyond it. */
 const NORMAL_GRID = (() => {
   const points = 321;
   const reach = 6.4;
@@ -315,13 +321,13 @@ const NORMAL_GRID = (() => {
   return { z, survival, masses: massesOf({ values: z, survival }) };
 })();
 
-/** Pearson III law by its first three moments, on the normal grid. */
+/** The Pearson III law with these three moments, on the normal grid. */
 export function smoothLaw(mean: number, standardDeviation: number, skewness: number): DiscreteLaw {
   const { z, survival, masses } = NORMAL_GRID;
   const points = z.length;
   const bounded = Math.min(LARGEST_SKEWNESS, Math.abs(skewness));
   const standard = new Float64Array(points);
-  // For a vanishing skewness the limit of the cube is the normal quantile itself.
+  // As the skewness goes to 0, the cube tends to the normal quantile itself.
   const cubed = bounded >= 1e-6;
   let first = 0;
   let sum = 0;
@@ -329,8 +335,8 @@ export function smoothLaw(mean: number, standardDeviation: number, skewness: num
   for (let i = 0; i < points; i++) {
     let value = z[i];
     if (cubed) {
-      // The law ends 2/skewness below its mean, where the cube is 0. Grid points beyond that end, or closer to it than
-      // the sum's rounding, become one atom there.
+      // The law ends 2/skewness below its mean, where the cube is 0. Grid points beyond that end, or within the
+      // rounding error of the sum, become one atom at the end.
       let base = 1 + (bounded * value) / 6 - (bounded * bounded) / 36;
       if (base < LOWEST_CUBE_BASE) {
         base = 0;
@@ -342,14 +348,14 @@ export function smoothLaw(mean: number, standardDeviation: number, skewness: num
     sum += masses[i] * value;
     squares += masses[i] * value * value;
   }
-  // The cube is an approximation, so its mean and deviation are corrected.
+  // The cube is an approximation, so mean and deviation are corrected afterwards.
   const scale = standardDeviation / Math.sqrt(squares - sum * sum);
   const values = new Float64Array(points - first);
   if (skewness >= 0) {
     for (let i = 0; i < values.length; i++) values[i] = mean + (standard[first + i] - sum) * scale;
     return { values, survival: first === 0 ? survival : survival.subarray(first) };
   }
-  // A negative skewness mirrors the law: what lay above a value lies below it.
+  // A negative skewness mirrors the law: a tail above a value becomes a tail below it.
   const mirrored = new Float64Array(values.length);
   for (let i = 0; i < values.length; i++) {
     const at = points - 1 - i;
@@ -377,11 +383,11 @@ function transformedSums(terms: readonly SumTerm[], countLists: readonly (readon
     for (const sum of sums) {
       sum.high = Math.min(sum.high, sum.mean + tailReach(terms, sum.counts, 1));
       sum.low = Math.max(sum.low, sum.mean - tailReach(terms, sum.counts, -1));
-      // A draw that falls between two cells moves to one of them, by half a cell in the root mean square at worst.
+      // A draw between two cells moves to one of them. The root mean square of the shift is at most half a cell.
       sum.margin = Math.ceil(Math.min(sum.draws, 3.5 * Math.sqrt(sum.draws)) + 1);
       step = Math.max(step, (sum.high - sum.low) / (TRANSFORM_POINTS - 2 - 2 * sum.margin));
     }
-    // Both ends of the widest law must lie on the lattice: where units often run to a limit, so do sums.
+    // Both ends of the widest law must lie on the lattice. If units often run to a limit, sums often reach these ends.
     const widest = Math.max(...terms.map(({ law }) => law.values[law.values.length - 1] - law.values[0]));
     step = Math.max(step, widest / Math.max(1, Math.floor(widest / step)));
   }
@@ -394,7 +400,7 @@ function transformedSums(terms: readonly SumTerm[], countLists: readonly (readon
     transform.realTransform(spectrum, latticeMasses(law, step));
     return spectrum;
   });
-  // The lists differ in few draws, so the product of the common draws is computed once.
+  // The lists differ in few draws, so the product over the common draws is computed once.
   const base = nextScratch();
   const inAll = terms.map((_, i) => countLists.reduce((least, counts) => Math.min(least, counts[i]), Infinity));
   productInto(base, spectra, inAll);
@@ -407,7 +413,7 @@ function transformedSums(terms: readonly SumTerm[], countLists: readonly (readon
     multiplyInto(product, base);
   };
 
-  // Masses are real, so one transform yields two sums, as its real and imaginary parts.
+  // Masses are real, so one transform yields two sums: one as its real part, one as its imaginary part.
   const one = nextScratch();
   const other = nextScratch();
   const both = nextScratch();
@@ -421,7 +427,7 @@ function transformedSums(terms: readonly SumTerm[], countLists: readonly (readon
     transform.inverseTransform(masses, both);
     for (let part = 0; part < 2 && at + part < sums.length; part++) {
       const { origin, low, margin } = sums[at + part];
-      // Sums are known modulo the size. Cell j of the window starts at the lowest sum that is kept.
+      // Sums are known modulo the size. Cell j of the window starts at the lowest kept sum.
       const start = Math.max(0, Math.floor((low - origin) / step + 1e-9) - margin);
       laws.push(latticeLaw(masses, part, origin, start, step));
     }
@@ -429,14 +435,15 @@ function transformedSums(terms: readonly SumTerm[], countLists: readonly (readon
   return laws;
 }
 
-/** Kept between calls, because each call would otherwise leave hundreds of kilobytes of garbage. */
+/** The scratch arrays are kept between calls; each call would otherwise leave hundreds of kilobytes of garbage. */
 const spectrumScratch: Float64Array[] = [];
 const cellScratch = new Int32Array(TRANSFORM_POINTS);
 const massScratch = new Float64Array(TRANSFORM_POINTS);
 
 /**
- * Law of origin + (start + j)·step, j = 0, 1, ….
- * @param masses interleaved with those of another law, `part` 0 or 1 of them, by start + j modulo the size
+ * Law of the values origin + (start + j)·step, j = 0, 1, ….
+ * @param masses masses by start + j modulo the size, interleaved with those of another law; `part` (0 or 1) chooses one
+ * of the two
  */
 function latticeLaw(masses: Float64Array, part: number, origin: number, start: number, step: number): DiscreteLaw {
   let kept = 0;
@@ -459,7 +466,10 @@ function latticeLaw(masses: Float64Array, part: number, origin: number, start: n
   return { values, survival: survivalFrom(scaled) };
 }
 
-/** Scratch: masses on the lattice from the law's first value on, wrapped to the transform's size. The mean stays. */
+/**
+ * Scratch space. Masses on the lattice, counted from the law's first value and wrapped to the transform's size. The
+ * mean stays the same.
+ */
 function latticeMasses({ values, survival }: DiscreteLaw, step: number): Float64Array {
   const cells = massScratch.fill(0);
   let above = 1;
@@ -481,13 +491,13 @@ function latticeMasses({ values, survival }: DiscreteLaw, step: number): Float64
 
 const HALF = TRANSFORM_POINTS / 2;
 
-/** Multiplies powers of the spectra. They belong to real sequences, so only the first half + 1 bins are used. */
+/** Multiplies powers of the spectra. These are spectra of real sequences, so only the first half + 1 bins are used. */
 function productInto(product: Float64Array, spectra: readonly Float64Array[], exponents: readonly number[]): void {
   product.fill(0);
   for (let k = 0; k <= 2 * HALF; k += 2) product[k] = 1;
   const largest = exponents.reduce((a, b) => Math.max(a, b), 0);
   if (largest === 0) return;
-  // All powers share their squarings.
+  // All powers share the same squarings.
   for (let bit = 2 ** Math.floor(Math.log2(largest)); bit >= 1; bit /= 2) {
     if (2 * bit <= largest) multiplyInto(product, product);
     for (let i = 0; i < spectra.length; i++) if (exponents[i] & bit) multiplyInto(product, spectra[i]);
@@ -506,7 +516,7 @@ function multiplyInto(target: Float64Array, factor: Float64Array): void {
   }
 }
 
-/** Writes the full spectrum of one sequence + i times the other. */
+/** Writes the full spectrum of `one` + i·`other`. */
 function joinInto(both: Float64Array, one: Float64Array, other: Float64Array): void {
   for (let k = 0; k <= 2 * HALF; k += 2) {
     both[k] = one[k] - other[k + 1];
@@ -519,9 +529,9 @@ function joinInto(both: Float64Array, one: Float64Array, other: Float64Array): v
 }
 
 /**
- * Distance from its mean that the sum passes upwards (`sign` 1) or downwards (−1) with negligible probability:
- * Chernoff's bound at a power of √2. Every exponent gives a valid bound, and the bound has one minimum as a function of
- * it.
+ * Distance above its mean (`sign` 1) or below it (−1) that the sum exceeds with negligible probability. It is
+ * Chernoff's bound, with exponents that are powers of √2. Every exponent gives a valid bound, and the bound has a
+ * single minimum over the exponents.
  */
 function tailReach(terms: readonly SumTerm[], counts: readonly number[], sign: 1 | -1): number {
   let longest = 0;
@@ -541,7 +551,7 @@ function tailReach(terms: readonly SumTerm[], counts: readonly number[], sign: 1
     }
     return information / 2 ** (halves / 2);
   };
-  // This exponent is the best for a normal law. Far beyond the longest step, the bound is that step's alone.
+  // This exponent is optimal for a normal law. Far beyond the longest step, only that step determines the bound.
   const normal = Math.min(Math.sqrt((2 * WINDOW_INFORMATION) / variance), 32 / longest);
   let halves = Math.round(2 * Math.log2(normal));
   let reach = reachAt(halves);
@@ -575,7 +585,7 @@ function logMoment({ law, cumulants, logMoments }: SumTerm, sign: 1 | -1, halves
   return log;
 }
 
-/** The largest step that divides every value of every set, counted from the first of the set; 0 if there is none. */
+/** The largest step that divides every value of every set, counted from the set's first value. 0 if there is none. */
 function commonStep(sets: readonly Float64Array[]): number {
   let step = 0;
   for (const values of sets) {

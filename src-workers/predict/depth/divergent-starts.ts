@@ -14,24 +14,25 @@ import {
 } from '../constants.ts';
 
 /**
- * Number of iterations of a work group in which any lane starts a unit, when every lane starts its next unit as soon as
+ * Number of iterations of a work group in which any lane starts a unit, if every lane starts its next unit as soon as
  * its last one ends (flattened loops, dynamic fetch).
  *
- * What a lane does before the first iteration of a unit, the other lanes wait for. Lockstep issues it once for each
- * such iteration, not once for each round. All lanes start their first unit together, and round j + 1 of a lane starts
- * after the sum S_j of j lengths. So with a(t) = Σ_{j<m} P(S_j = t), none of the n lanes starts a unit at iteration t
- * with probability (1 − a(t))ⁿ. This is exact for lanes that take m units each of independent lengths. Short units that
- * many lanes take at once, and limits that many units run to, fall on the same iterations.
+ * While a lane prepares the first iteration of a unit, the other lanes wait. Lockstep issues this setup once for each
+ * iteration at which a unit starts, not once per round. All lanes start their first unit together, and a lane starts
+ * round j + 1 after the sum S_j of j lengths. With a(t) = Σ_{j<m} P(S_j = t), none of the n lanes starts a unit at
+ * iteration t with probability (1 − a(t))ⁿ. This is exact if each lane takes m units of independent lengths. Starts
+ * coincide if many lanes take short units at once, or if many units run to the same limit.
  *
  * @param sizes n ≥ 1 of each wanted result, ascending
  * @param rounds m ≥ 1, whole: units per lane
- * @returns for each n a number between 1 and n·m, and how many of them the last round adds
+ * @returns for each n, a number between 1 and n·m, and the part of it that the last round adds
  */
 export function independentStarts(law: LengthLaw, sizes: readonly number[], rounds: number): RoundStarts[] {
   const { mean, standardDeviation } = moments(law);
   if (rounds === 1 || mean <= 1 || standardDeviation < IN_STEP_DEVIATION)
     return sizes.map(() => ({ starts: rounds, perRound: 1 }));
-  // Each round soon adds as much as the one before, so the last rounds followed stand for the rest.
+  // After some rounds, each round adds as much as the one before. The last rounds that were followed then represent the
+  // rest.
   let followed = Math.min(rounds, FOLLOWED_ROUNDS);
   while (followed > MIN_FOLLOWED_ROUNDS && reachOf([law], [followed]) > START_POINTS) followed -= 1;
   const [untilLast, all] = orderedStarts([law], sizes, [[followed - 1], [followed]]);
@@ -47,12 +48,12 @@ interface RoundStarts {
 }
 
 /**
- * Counts starts where every lane takes `counts[b]` units of `laws[b]`, one law after another, as from buckets. The
- * starts a(t) of a lane are those of its partial sums, as in `independentStarts`.
+ * Counts starts if every lane takes `counts[b]` units of `laws[b]`, one law after another, for example from buckets.
+ * The starts a(t) of a lane are those of its partial sums, as in `independentStarts`.
  *
  * @param sizes n ≥ 1 of each wanted result, ascending
  * @param patterns counts of each pattern of lanes
- * @returns for each pattern and n a number between 1 and n·m
+ * @returns for each pattern and n, a number between 1 and n·m
  */
 export function orderedStarts(
   laws: readonly LengthLaw[],
@@ -60,7 +61,7 @@ export function orderedStarts(
   patterns: readonly (readonly number[])[],
 ): number[][] {
   const reach = Math.max(...patterns.map((counts) => reachOf(laws, counts)));
-  // Lengths that do not fit the points are rounded to coarser steps.
+  // Lengths that do not fit the number of points are rounded to coarser steps.
   const step = Math.max(1, Math.ceil(reach / START_POINTS));
   const size = powerOfTwoAtLeast(reach / step);
   const transform = fourier(size);
@@ -94,7 +95,7 @@ export function orderedStarts(
           squareIm = 2 * squareRe * squareIm;
           squareRe = next;
         }
-        // 1 + φ + … + φᵏ⁻¹ = (1 − φᵏ)/(1 − φ); where φ is 1, all terms are 1.
+        // 1 + φ + … + φᵏ⁻¹ = (1 − φᵏ)/(1 − φ). If φ is 1, all terms are 1.
         const norm = (1 - unitRe) * (1 - unitRe) + unitIm * unitIm;
         let seriesRe = counts[b];
         let seriesIm = 0;
@@ -108,7 +109,7 @@ export function orderedStarts(
         im = re * powerIm + im * powerRe;
         re = next;
       }
-      // The first start is at 0, for certain.
+      // The first start is at iteration 0 with certainty.
       sums[k] = sumRe - 1;
       sums[k + 1] = sumIm;
     }
@@ -118,7 +119,9 @@ export function orderedStarts(
   });
 }
 
-/** The latest start of a lane that takes `counts[b]` units of `laws[b]`, almost surely. */
+/**
+ * An upper limit for the latest start of a lane that takes `counts[b]` units of `laws[b]`; it is almost never exceeded.
+ */
 function reachOf(laws: readonly LengthLaw[], counts: readonly number[]): number {
   let mean = 0;
   let variance = 0;
@@ -132,7 +135,7 @@ function reachOf(laws: readonly LengthLaw[], counts: readonly number[]): number 
   return Math.min(longest, mean + SUM_REACH * Math.sqrt(variance)) + 1;
 }
 
-/** 1 plus the sum of 1 − (1 − a(t))ⁿ over all t > 0, for the expected starts a(t) of a lane (the even entries). */
+/** 1 + Σ over all t > 0 of 1 − (1 − a(t))ⁿ, for the expected starts a(t) of a lane (the even entries). */
 function startsIn(starts: Float64Array, sizes: readonly number[], step: number): number[] {
   const sums = sizes.map(() => 1);
   for (let t = 2; t < starts.length; t += 2) {
@@ -144,12 +147,12 @@ function startsIn(starts: Float64Array, sizes: readonly number[], step: number):
 }
 
 /**
- * Counts starts where lanes fetch their units and all stop together, after m units each on average. The iterations t
- * run until a lane is expected to have started m units, and u(t) = Σ_j P(S_j = t) over all j is the renewal of the
+ * Counts starts if lanes fetch their units and all stop together, after m units each on average. The iterations t run
+ * until a lane is expected to have started m units. u(t) = Σ_j P(S_j = t) over all j is the renewal density of the
  * lengths.
  *
  * @param sizes n ≥ 1 of each wanted result, ascending
- * @returns for m ≥ 1 the number of starts for each n, and the iterations
+ * @returns the number of starts for each n and the number of iterations, as functions of m ≥ 1
  */
 export function fetchedStarts(law: LengthLaw, sizes: readonly number[]): (rounds: number) => FetchedStarts {
   const { mean, standardDeviation } = moments(law);
@@ -157,7 +160,7 @@ export function fetchedStarts(law: LengthLaw, sizes: readonly number[]): (rounds
     return (rounds) => ({ starts: sizes.map(() => rounds), iterations: (rounds - 1) * mean });
   const step = Math.max(1, Math.ceil((MIN_FETCHED_ROUNDS * mean) / START_POINTS));
   const size = powerOfTwoAtLeast(Math.min(START_POINTS, (FETCHED_ROUNDS * mean) / step));
-  // Damping makes what lies beyond the last point negligible where it wraps around to the first.
+  // Mass beyond the last point wraps around to the first. The damping makes it negligible there.
   const damping = DAMPED_SPECTRUM ** (1 / size);
   const transform = fourier(size);
   const spectrum = new Float64Array(2 * size);
@@ -184,7 +187,7 @@ export function fetchedStarts(law: LengthLaw, sizes: readonly number[]): (rounds
   }
   return (rounds) => {
     const high = firstIndex(1, size - 1, (t) => taken[t] >= rounds);
-    // Each later round adds as much as the rounds of the second half do.
+    // Each later round adds as much as a round in the second half does.
     const low = taken[high] < rounds ? size >> 1 : high - 1;
     const part = (rounds - taken[low]) / (taken[high] - taken[low]);
     return {
@@ -199,7 +202,7 @@ interface FetchedStarts {
   readonly iterations: number;
 }
 
-/** P(X = t) times damping^t at t = 0, step, 2·step, …, wrapped from the last point to the first. The mean stays. */
+/** P(X = t)·damping^t at t = 0, step, 2·step, …, wrapped from the last point to the first. The mean stays the same. */
 function massesOf({ support, probability }: LengthLaw, step: number, size: number, damping: number): Float64Array {
   const masses = new Float64Array(size);
   for (let i = 0; i < support.length; i += 1) {
@@ -211,9 +214,9 @@ function massesOf({ support, probability }: LengthLaw, step: number, size: numbe
   return masses;
 }
 
-/** Passes P(any of n lanes starts) for each n, for lanes that start with probability `a`. */
+/** Passes on P(any of n lanes starts) for each n. Each lane starts with probability `a`. */
 function forAnyStart(a: number, sizes: readonly number[], use: (i: number, any: number) => void): void {
-  // Any of twice as many lanes starts with probability s + s − s².
+  // Doubling the lanes turns the probability s that any lane starts into s + s − s².
   let any = a;
   let lanes = 1;
   for (let i = 0; i < sizes.length; i += 1) {

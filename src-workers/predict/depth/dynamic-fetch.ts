@@ -21,10 +21,13 @@ import {
   TIME_REACH,
 } from '../constants.ts';
 
-/** How often a lane that fetches unit after unit starts one, and what its units are. Lengths are in steps of `step`. */
+/**
+ * The renewal process of a lane that fetches one unit after another: its rate of starts and the law of its units.
+ * Lengths are in steps of `step`.
+ */
 export interface Renewals {
   readonly step: number;
-  /** P(a unit is empty). It is fetched and done at once. */
+  /** P(a unit is empty). A lane fetches an empty unit and is done at once. */
   readonly emptyProbability: number;
   /** Mean and variance of the non-empty lengths, steps. */
   readonly mean: number;
@@ -33,7 +36,7 @@ export interface Renewals {
   readonly survival: Float64Array;
   /** These x in iterations. */
   readonly lengths: Float64Array;
-  /** Expected starts of non-empty units at step t, until they settle at 1/mean. */
+  /** Expected starts of non-empty units at step t, up to the step where the rate settles at 1/mean. */
   readonly starts: Float64Array;
   /** Mean number of non-empty units that a lane has started by step t, for the same t as `starts`. */
   readonly startedMean: Float64Array;
@@ -42,8 +45,8 @@ export interface Renewals {
 }
 
 /**
- * Prepares the renewal process of one lane. It is costly compared with `dynamicGroupDepth`, so callers keep it for each
- * law.
+ * Prepares the renewal process of one lane. This takes much longer than `dynamicGroupDepth`, so callers keep the result
+ * for each law.
  */
 export function prepareRenewals(law: DiscreteLaw): Renewals | null {
   const { values } = law;
@@ -68,8 +71,8 @@ export function prepareRenewals(law: DiscreteLaw): Renewals | null {
     lengths[count] = j;
     masses[count++] = mass;
   }
-  // `starts` is the rate of starts, u = f∗u plus the first start at step 0; `pairs` is that of their pairs, u∗u = u +
-  // f∗(u∗u).
+  // `starts` is the rate of starts, u = f∗u plus the first start at step 0. `pairs` is the rate of pairs of starts, u∗u
+  // = u + f∗(u∗u).
   const starts = new Float64Array(LONGEST_TRANSIENT);
   const pairs = new Float64Array(LONGEST_TRANSIENT);
   // E[N] = Σ u and E[N(N+1)/2] = Σ u∗u.
@@ -109,16 +112,16 @@ export function prepareRenewals(law: DiscreteLaw): Renewals | null {
 }
 
 /**
- * Law of the time, in iterations, that n lanes need for n·m units when each lane takes its next unit as soon as it is
+ * Law of the time, in iterations, that n lanes need for n·m units, if each lane takes its next unit as soon as it is
  * done.
  *
- * Until the units run out, at T, the lanes are n independent renewal processes. P(T ≤ t) is the probability that
- * together they have started n·m units by t, taken as normal with the processes' own mean and variance. One lane then
- * starts the last unit, and the others finish what they hold. Their residual life follows from the renewal rate, and
- * the depth is T plus the longest of all. This is exact for constant lengths, else an approximation (the tests give its
- * error against a simulation).
+ * Until the units run out, at time T, the lanes are n independent renewal processes. P(T ≤ t) is the probability that
+ * together they have started n·m units by t. It is taken as normal, with the mean and variance of the processes. At T,
+ * one lane starts the last unit, and the other lanes finish their present units. Their residual lives follow from the
+ * renewal rate. The depth is T plus the longest of these lives. The law is exact for constant lengths and otherwise an
+ * approximation (the tests give its error against a simulation).
  *
- * @param poolGroups groups that fetch from one pool, with n·m units each on average. T varies less the more they are.
+ * @param poolGroups groups that fetch from one pool, with n·m units each on average. With more groups, T varies less.
  */
 export function dynamicGroupDepth(
   renewals: Renewals,
@@ -127,7 +130,7 @@ export function dynamicGroupDepth(
   poolGroups: number,
 ): DiscreteLaw {
   const { step, emptyProbability, mean, variance, survival, lengths, starts } = renewals;
-  // Empty units cost a lane nothing. They only reduce the number of the others, to a binomial share of n·m.
+  // Empty units take a lane no time. They only reduce the number of other units, to a binomial share of n·m.
   const units = unitsPerThread * (1 - emptyProbability);
   if (units <= 1) {
     // Each lane has at most one unit on average, so the depth is the longest of all units.
@@ -139,12 +142,12 @@ export function dynamicGroupDepth(
   const times = exhaustionTimes(renewals, lanes, units, units * emptyProbability);
   if (times === null) {
     const residual = settledLives(renewals);
-    // All work is done by then or still to do: n·units·mean = n·T + mean + (n − 1)·E[residual].
+    // All work is either done by T or left at T: n·units·mean = n·T + mean + (n − 1)·E[residual].
     const meanResidual = residual.reduce((total, s) => total + s, 0);
     const end = (units * mean - meanResidual - (mean - meanResidual) / lanes) * step;
     const last = shifted({ values: lengths, survival: lastLane(renewals, residual, n, poolGroups) }, end);
     const deviation = Math.sqrt((units * (variance + emptyProbability * mean * mean)) / lanes);
-    // The deviation is below the grid of the lives.
+    // The deviation is smaller than a cell of the grid of lives.
     if (deviation < 0.5) return last;
     const noise = smoothLaw(0, deviation * step, 0);
     return sumOf([sumTerm(last), sumTerm(noise)], [1, 1]);
@@ -173,7 +176,7 @@ export function dynamicGroupDepth(
       if (time < starts.length) {
         advanceLives(alive, renewals, aliveAt, time);
         aliveAt = time;
-        // Where all lanes start together, at the beginning or in step, some of them may get no unit.
+        // If all lanes start together, at the beginning or in step, some of them may get no unit.
         const before = time === 0 ? 0 : renewals.startedMean[time - 1];
         const share =
           to === from + 1 && starts[time] > 0 ? Math.min(1, Math.max(0, (units - before) / starts[time])) : 1;
@@ -200,8 +203,8 @@ export function dynamicGroupDepth(
 }
 
 /**
- * The longest of a unit that has just started and n − 1 residual lives, because the last unit is fetched at T itself.
- * Where groups share a pool, almost none of them has that unit.
+ * Law of the longest remaining life at T: one unit has just started, and n − 1 lanes have residual lives. If groups
+ * share a pool, almost no group has the unit that has just started.
  * @returns P(longest > x steps), x = 0, 1, …
  */
 function lastLane(renewals: Renewals, residual: Float64Array, n: number, poolGroups: number): Float64Array {
@@ -214,21 +217,21 @@ function lastLane(renewals: Renewals, residual: Float64Array, n: number, poolGro
 }
 
 /**
- * Law of the step T at which n lanes have started n·units units, from step `first` on; `null` if all of it lies
- * beyond the settling of the renewal rate.
+ * Law of the step T at which n lanes have started n·units units, from step `first` on. `null` if all of it lies beyond
+ * the step where the renewal rate settles.
  *
  * @param extraVariance variance, per lane, of the number of units itself
  */
 function exhaustionTimes(renewals: Renewals, n: number, units: number, extraVariance: number) {
   const { mean, variance, startedMean, startedVariance } = renewals;
   const known = startedMean.length;
-  // By how many deviations the number started exceeds the number that there is.
+  // The expected number of started units minus the number of all units, in standard deviations.
   const excess = (t: number): number => {
     const beyond = Math.max(0, t - known + 1);
     const at = Math.min(t, known - 1);
     const started = startedMean[at] + beyond / mean;
     const spread = startedVariance[at] + (beyond * variance) / mean ** 3 + extraVariance;
-    // The count is whole and must reach n·units, so half a unit is added.
+    // The count is whole and must reach n·units, so half a unit is added as a continuity correction.
     return (n * (started - units) + 0.5) / Math.sqrt(Math.max(n * spread, 1e-9));
   };
   if (excess(known - 1) < -TIME_REACH) return null;
@@ -238,7 +241,7 @@ function exhaustionTimes(renewals: Renewals, n: number, units: number, extraVari
   let reached = 0;
   for (let t = first; reached < 1; t++) {
     const z = excess(t);
-    // Normal laws of different spread may cross, but a count never falls.
+    // Normal laws of different spread may cross, but the probability of a growing count must not fall.
     const next = z > TIME_REACH ? 1 : Math.max(reached, 1 - normalUpperTail(z));
     masses.push(next - reached);
     reached = next;
@@ -247,8 +250,8 @@ function exhaustionTimes(renewals: Renewals, n: number, units: number, extraVari
 }
 
 /**
- * P(a lane has more than x steps to go), x = 0, 1, …, moved from step `from` to a later step while the rate of starts
- * is known: it counts every unit that started `age` steps ago and is longer than age + x. No unit is active at step −1.
+ * P(a lane has more than x steps left), x = 0, 1, …, moved from step `from` to a later step while the rate of starts is
+ * known. It counts every unit that started `age` steps ago and is longer than age + x. No unit is active at step −1.
  */
 function advanceLives(alive: Float64Array, { survival, starts }: Renewals, from: number, to: number): void {
   const passed = to - from;
@@ -261,7 +264,7 @@ function advanceLives(alive: Float64Array, { survival, starts }: Renewals, from:
   }
 }
 
-/** P(a lane has more than x steps to go) once the rate of starts has settled at 1/mean. */
+/** P(a lane has more than x steps left) after the rate of starts has settled at 1/mean. */
 function settledLives({ survival, mean }: Renewals): Float64Array {
   const residual = new Float64Array(survival.length);
   let sum = 0;
@@ -272,7 +275,7 @@ function settledLives({ survival, mean }: Renewals): Float64Array {
   return residual;
 }
 
-/** Greatest common divisor of whole values; 0 if one is not whole. */
+/** Greatest common divisor of whole values. 0 if a value is not whole. */
 function wholeStep(values: Float64Array): number {
   let step = 0;
   for (const value of values) {

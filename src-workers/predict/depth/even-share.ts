@@ -6,18 +6,18 @@ import { fromMasses, maximumInto, shifted, smoothLaw } from './discrete-law.ts';
 import { prepareRenewals } from './dynamic-fetch.ts';
 
 /**
- * Starts of units on the lanes of a group whose slots take even shares. Each lane sets up its own units, and the others
- * wait.
+ * Starts of units on the lanes of a group whose slots take even shares. Each lane sets up its own units, and the other
+ * lanes wait.
  *
  * A share starts anywhere in a unit, so a lane is a stationary renewal process. An item is the first of a unit with
- * probability ρ, and the one k items later then with probability u(k). None of n independent lanes starts at an item
- * with probability (1 − ρ)ⁿ, and none at either of two items with (1 − 2ρ + ρ·u(k))ⁿ. So mean and variance of the
- * number of items with a start are exact; its law is taken as normal.
+ * probability ρ; given that, the item k later is also a first item with probability u(k). None of n independent lanes
+ * starts a unit at a given item with probability (1 − ρ)ⁿ. None starts a unit at either of two items with probability
+ * (1 − 2ρ + ρ·u(k))ⁿ. So mean and variance of the number of items with a start are exact. Its law is taken as normal.
  */
 export interface ShareStarts {
   /** ρ */
   readonly rate: number;
-  /** u(k) at multiples of `step` items, k ≥ 1; beyond them it is ρ. */
+  /** u(k) at multiples of `step` items, k ≥ 1. Beyond the last entry u(k) is ρ. */
   readonly step: number;
   readonly again: Float64Array;
   /** `CovarianceSums` by n. */
@@ -25,15 +25,15 @@ export interface ShareStarts {
 }
 
 /**
- * Sums of the covariances of two items up to k items apart, and of k times these covariances. Entry i is for k = i
- * steps.
+ * Sums over distances of up to k items: of the covariances of two items, and of the distance times the covariance.
+ * Entry i is for k = i steps.
  */
 interface CovarianceSums {
   readonly plain: Float64Array;
   readonly weighted: Float64Array;
 }
 
-/** A non-zero split passes over empty units. On the merge path the end of a unit is an item of its own. */
+/** A non-zero split skips empty units. On a merge path the end of a unit is an item too. */
 export function shareStarts(law: LengthLaw, { kind }: EvenShareBalancing): ShareStarts {
   const whole = fromMasses(law.support, law.probability);
   const renewals = prepareRenewals(kind === 'merge-path' ? shifted(whole, 1) : whole);
@@ -55,8 +55,8 @@ function covarianceSums({ rate, step, again }: ShareStarts, n: number): Covarian
 }
 
 /**
- * Mean and standard deviation of the number of items of a share at which any of n lanes starts a unit, without the
- * first item.
+ * Mean and standard deviation of the number of items of a share at which any of n lanes starts a unit. The first item
+ * is not counted.
  */
 function startMoments(starts: ShareStarts, items: number, n: number): { mean: number; deviation: number } {
   const { rate, step, again, sums } = starts;
@@ -72,7 +72,7 @@ function startMoments(starts: ShareStarts, items: number, n: number): { mean: nu
 
 /**
  * Law of the depth of a group whose slots take even shares.
- * @param overhead iterations besides items and setups: search and carry
+ * @param overhead iterations in addition to items and setups: search and carry
  */
 export function evenShareDepth(
   law: LengthLaw,
@@ -96,7 +96,7 @@ export function evenShareDepth(
       survivalInto: (out) => out.fill(0),
     };
   const { values, survival } = smoothLaw(mean, deviation, 0);
-  // The number of starts is at least none, and at most the number of items.
+  // The number of starts lies between 0 and the number of items.
   const kept = values.findIndex((value) => value > 0);
   const counts = values.subarray(kept).filter((value) => value < items - 1);
   const above = survival.slice(kept, kept + counts.length);

@@ -110,7 +110,7 @@ export function groupDepthLaw(
     setup === 0
       ? 0
       : setup * (played?.starts ?? (plain.unitStarts ??= unitStarts(law, n, balancing, loop, unitsPerThread)));
-  // Only rounding can go below 1: no order of units makes a group shorter than its mean unit.
+  // Rounding alone could make it less than 1: a group is never shorter than its mean unit.
   const aggregateLoss = pureWork > 0 ? Math.max(1, pureDepth / pureWork) : 1;
   let meanLoss: number | undefined;
   return {
@@ -140,7 +140,7 @@ export function groupDepthLaw(
 type DynamicFetch = Extract<WholeUnitBalancing, { kind: 'dynamic-fetch' }>;
 
 /**
- * How often the counter is asked until the units run out. A group that fetches for its lanes counts as one lane with
+ * Number of accesses to the counter until the units run out. A group that fetches for its lanes counts as one lane with
  * the longest units.
  */
 function groupFetches(
@@ -170,7 +170,7 @@ function groupFetches(
         : [n, rounds / fetch, `chunks of ${fetch}`, () => lawOf(chunkSum(prepared, fetch))];
   const once = Math.max(1, fetches);
   const { starts, iterations } = fetchedStartsOf(prepared, between, fetchers, name)(once);
-  // The setup runs at every start of a unit: at each fetch, and again inside a chunk.
+  // The setup runs at every start of a unit: at each fetch, and again for each further unit of a chunk.
   const unitStarts =
     typeof fetch === 'number' && fetch > 1
       ? fetchedStartsOf(prepared, () => law, n, 'units')(Math.max(1, rounds)).starts
@@ -192,7 +192,7 @@ function chunkSum(prepared: PreparedLaw, units: number): DiscreteLaw {
   return shared(prepared, `chunk ${units}`, () => sumOf([sumTerm(prepared.law)], [units]));
 }
 
-/** `fetchedStarts` for groups of n lanes, computed together with the other common sizes; `name` names the law. */
+/** `fetchedStarts` for groups of n lanes, computed together with the other common sizes. `name` identifies the law. */
 function fetchedStartsOf(
   prepared: PreparedLaw,
   law: () => LengthLaw,
@@ -208,8 +208,8 @@ function fetchedStartsOf(
 }
 
 /**
- * How often a group runs the setup of a unit: once a round where all lanes start together, and otherwise whenever any
- * lane starts one. Sorted lanes end together, so they stay in step.
+ * Number of times that a group runs the setup of a unit. It is once per round if all lanes start together, and
+ * otherwise once for every iteration at which a lane starts a unit. Sorted lanes end together, so they stay in step.
  */
 function unitStarts(law: LengthLaw, n: number, balancing: WholeUnitBalancing, loop: LoopForm, rounds: number): number {
   const prepared = preparedLaw(law);
@@ -252,7 +252,7 @@ function bucketStarts(prepared: PreparedLaw, n: number, balancing: BucketBalanci
   return starts[sizes.indexOf(n)];
 }
 
-/** Starts in groups of n lanes that take `rounds` units each. One pass yields those of all common sizes. */
+/** Starts in groups of n lanes that take `rounds` units each. One pass computes all common sizes. */
 function dealtStarts(prepared: PreparedLaw, law: LengthLaw, n: number, rounds: number): number {
   if (n === 1) return rounds;
   const sizes = groupSizes(n);
@@ -269,9 +269,9 @@ function groupSizes(n: number): readonly number[] {
 
 /** Depths without setup. */
 interface DepthModel extends StepLaw {
-  /** Numbers that it keeps besides those shared with other models. */
+  /** Number of values that it keeps besides those that it shares with other models. */
   readonly numbers: number;
-  /** Laws of the lanes' sums, one for each kind of lane, of a flattened loop over several rounds. */
+  /** Laws of the sums of lanes of a flattened loop over several rounds, one for each kind of lane. */
   readonly laneSums?: LaneLaws;
 }
 
@@ -280,12 +280,12 @@ interface WeightedLaw {
   readonly law: DiscreteLaw;
 }
 
-/** A model with what follows from its design, apart from the setup. */
+/** A model and the results that follow from its design, setup excluded. */
 interface PlainDepth {
   readonly model: DepthModel;
   /** E[depth] of one group, iterations. */
   readonly meanDepth: number;
-  /** How often a group runs the setup of a unit; computed on demand. */
+  /** Number of times that a group runs the setup of a unit; computed on demand. */
   unitStarts?: number;
 }
 
@@ -295,7 +295,9 @@ function plainDepth(model: DepthModel): PlainDepth {
   return { model, meanDepth: meanOf(model.values, survival) };
 }
 
-/** The depths of a design without setup. They are kept, because a design with another setup mostly has the same. */
+/**
+ * The depths of a design without setup. They are kept, because a design with another setup usually has the same depths.
+ */
 function keptDepth(
   prepared: PreparedLaw,
   n: number,
@@ -321,13 +323,13 @@ function keptDepth(
   return known;
 }
 
-/** What is computed once per law and shared by all its designs. */
+/** Results that are computed once per law and shared by all its designs. */
 interface PreparedLaw {
-  /** At most MAX_POINTS atoms; the law itself if it has no more. */
+  /** The law reduced to at most MAX_POINTS atoms. */
   readonly law: DiscreteLaw;
   readonly cumulants: Cumulants;
   readonly shared: Map<string, unknown>;
-  /** Lane laws of flattened loops, by buckets and rounds: the last ones used. */
+  /** Lane laws of flattened loops, by buckets and rounds. Only the last used ones are kept. */
   readonly lanes: Map<string, LaneLaws>;
   /** The depths used last. */
   readonly depths: Map<string, PlainDepth>;
@@ -360,7 +362,7 @@ function preparedLaw(source: LengthLaw): PreparedLaw {
   return entry;
 }
 
-/** Keeps a value for this law under `key`, which names everything else that the value depends on. */
+/** Keeps a value for this law under `key`. The key names everything else that the value depends on. */
 function shared<T>(law: PreparedLaw, key: string, make: () => T): T {
   if (!law.shared.has(key)) law.shared.set(key, make());
   return law.shared.get(key) as T;
@@ -392,7 +394,8 @@ function depthModel(
       return sortedModel(prepared);
     case 'dynamic-fetch': {
       const { fetch = 1 } = balancing;
-      // What a fetcher runs between two fetches, and the fetchers of a group: its lanes, or the group as a whole.
+      // The units that a fetcher runs between two fetches, and the fetchers of a group: its lanes, or the group as a
+      // whole.
       const [fetched, lanes, fetches] =
         fetch === 'group'
           ? [maximumOf(prepared.law, n), 1, rounds]
@@ -432,9 +435,9 @@ function lengthBuckets(prepared: PreparedLaw, n: number, balancing: BucketBalanc
 }
 
 /**
- * The buckets that `balancing` cuts the lengths into, shortest first, to show where the thresholds lie.
+ * The buckets that `balancing` cuts the lengths into, shortest first. The interface shows the thresholds.
  *
- * @returns share of the units, shortest and longest length of each
+ * @returns share of the units, and shortest and longest length, of each bucket
  */
 export function bucketRanges(
   law: LengthLaw,
@@ -448,7 +451,7 @@ export function bucketRanges(
   }));
 }
 
-/** @param cutForWidth whether the buckets depend on n; else they are the same for groups of any width */
+/** @param cutForWidth whether the buckets depend on n; otherwise they are the same for groups of any width */
 function bucketModel(
   prepared: PreparedLaw,
   buckets: readonly Bucket[],
@@ -468,14 +471,14 @@ function bucketModel(
   return { ...independentGroups(laneSums, n), laneSums };
 }
 
-/** Sums of the lanes of a flattened loop. Its buckets, and so the sums, are the same in groups of any width. */
+/** Sums of the lanes of a flattened loop. The buckets are the same for groups of any width, and so are the sums. */
 function laneSumsOf(prepared: PreparedLaw, buckets: readonly Bucket[], key: string, rounds: number): LaneLaws {
   return kept(prepared.lanes, KEPT_LANE_LAWS, `${key} ${rounds}`, () =>
     laneLaws(roundSums(prepared, buckets, key, 1, rounds), COMMON_SIZES),
   );
 }
 
-/** Sums over the rounds, one for each pattern of buckets. Each round is as long as the longest of n units. */
+/** Sums over the rounds, one for each pattern of buckets. Each round takes as long as the longest of n units. */
 function roundSums(
   prepared: PreparedLaw,
   buckets: readonly Bucket[],
@@ -495,13 +498,16 @@ function roundSums(
   return patterns.map(({ weight }, i) => ({ weight, law: laws[i] }));
 }
 
-/** Laws that whole blocks share, on common values. Each block has the law of one of the `parts`. */
+/** Laws for whole blocks, on common values. The groups of a block all have the law of one of the `parts`. */
 interface LaneLaws {
   readonly parts: readonly WeightedLaw[];
   readonly values: Float64Array;
-  /** Mean losses of groups of such lanes by units per group, as far as they are computed. */
+  /** Mean losses of groups of such lanes, by units per group; only those computed so far. */
   readonly losses: Map<number, number>;
-  /** Common numbers of units per group. Their losses together cost little more time than that of the largest. */
+  /**
+   * Common numbers of units per group. Computing all their losses takes little longer than computing that of the
+   * largest.
+   */
   readonly sizes: readonly number[];
 }
 
@@ -517,7 +523,7 @@ function laneLaws(parts: readonly WeightedLaw[], sizes: readonly number[] = []):
 
 const COMMON_SIZES = [2, 4, 8, 16, 32, 64];
 
-/** Groups whose depth is the longest of `draws` independent draws, from a law that all groups of a block share. */
+/** Groups whose depth is the longest of `draws` independent draws. All groups of a block draw from the same law. */
 function independentGroups({ parts, values }: LaneLaws, draws: number): DepthModel {
   const points = values.length;
   const model: DepthModel = {
@@ -531,7 +537,7 @@ function independentGroups({ parts, values }: LaneLaws, draws: number): DepthMod
         if (of !== model || (groupsPerBlock !== groups && groupsPerBlock !== 2 * groups)) {
           maximumInto(part, law.survival, draws * groupsPerBlock);
         } else if (groupsPerBlock !== groups) {
-          // This doubles the number of groups.
+          // This step doubles the number of groups.
           for (let i = 0; i < points; i++) part[i] *= 2 - part[i];
         }
         if (p === 0) for (let i = 0; i < points; i++) out[i] = weight * part[i];
@@ -544,7 +550,7 @@ function independentGroups({ parts, values }: LaneLaws, draws: number): DepthMod
   return model;
 }
 
-/** The last result of `independentGroups`: tables ask for twice as many groups each time. */
+/** The last result of `independentGroups`, kept because a table asks for twice as many groups each time. */
 const lastSurvival: { of: unknown; groups: number; readonly parts: Float64Array[] } = {
   of: null,
   groups: 0,
@@ -555,7 +561,7 @@ function windowOf(units: number, n: number): SortedWindow {
   return { n, units: n * Math.max(1, Math.ceil(units / n)) };
 }
 
-/** The law is exact for one round, because the groups of a block are neighbours in their window. */
+/** The law is exact for one round, since the groups of a block are neighbours in their window. */
 function windowModel(prepared: PreparedLaw, window: SortedWindow): DepthModel {
   const { law } = prepared;
   return {
@@ -568,7 +574,9 @@ function windowModel(prepared: PreparedLaw, window: SortedWindow): DepthModel {
   };
 }
 
-/** The law is exact for one round of all units: all lanes of a group are equally long, and so are its neighbours. */
+/**
+ * The law is exact for one round of all units: all lanes of a group are equally long, and so are neighbouring groups.
+ */
 function sortedModel({ law }: PreparedLaw): DepthModel {
   return { values: law.values, numbers: 0, survivalInto: (out) => out.set(law.survival) };
 }
@@ -608,7 +616,7 @@ function meanLossOf(
     case 'dynamic-fetch': {
       if (rounds === 1 || n === 1 || prepared.cumulants.mean === 0 || balancing.fetch === 'group')
         return lossOf(prepared, prepared.law, 'all', n);
-      // Fetching is taken to lower the mean loss by the same factor as the aggregate loss.
+      // Fetching is assumed to reduce the mean loss by the same factor as the aggregate loss.
       const sums = laneSumsOf(prepared, [{ share: 1, law: prepared.law }], 'all', Math.round(rounds));
       const unfetched = aggregateOf(sums.parts[0].law, n) - 1;
       if (unfetched <= 0) return 1;
@@ -617,12 +625,12 @@ function meanLossOf(
   }
 }
 
-/** Swatman's mean loss of n draws from `law`; `key` names the law among those of `prepared`. */
+/** Swatman's mean loss of n draws from `law`. `key` identifies the law among the laws of `prepared`. */
 function lossOf(prepared: PreparedLaw, law: DiscreteLaw, key: string, n: number): number {
   return shared(prepared, `loss ${key} ${n}`, () => lossMoments(atomsOf(law), [n])[0].meanLoss);
 }
 
-/** Mean losses for each n, of n lanes whose summed lengths are independent draws from `sum`. */
+/** Mean losses for each n. The summed lengths of the n lanes are independent draws from `sum`. */
 function laneSumLosses(sum: DiscreteLaw, sizes: readonly number[]): number[] {
   const cumulants = cumulantsOf(sum);
   const losses = sizes.map((n) => momentLoss(sum, cumulants, n));
@@ -638,7 +646,10 @@ function aggregateOf(law: DiscreteLaw, n: number): number {
   return meanOf(longest.values, longest.survival) / meanOf(law.values, law.survival);
 }
 
-/** The mean loss. Slots with the same counts from every bucket share a mean work, so it is taken in each pattern. */
+/**
+ * The mean loss. Slots with the same counts from every bucket have the same mean work, so it is computed for each
+ * pattern.
+ */
 function laneSumsLoss({ parts, losses, sizes }: LaneLaws, n: number): number {
   let loss = losses.get(n);
   if (loss === undefined) {
@@ -656,9 +667,9 @@ function laneSumsLoss({ parts, losses, sizes }: LaneLaws, n: number): number {
 }
 
 /**
- * E[D/A] of a group's depth D and the mean A of its lanes, to second order in A's variance v: (E[D]/E[A])·(1 + v/E[A]²)
- * − cov(D, A)/E[A]². The covariance is that of D and any one lane. `null` if A's third and fourth moments, which are
- * left out, matter.
+ * E[D/A] for a group's depth D and the mean A of its lanes, to second order in A's variance v: (E[D]/E[A])·(1 +
+ * v/E[A]²) − cov(D, A)/E[A]². The covariance equals that of D and any one lane. `null` if A's third and fourth moments,
+ * which are left out here, matter.
  */
 function momentLoss(law: DiscreteLaw, { mean, variance, third }: Cumulants, n: number): number | null {
   if (mean === 0 || n === 1) return 1;
@@ -668,7 +679,7 @@ function momentLoss(law: DiscreteLaw, { mean, variance, third }: Cumulants, n: n
   const leftOut = (Math.abs(third) / (squared * mean) + 3 * spread * spread) / (n * n);
   if (leftOut > LARGEST_MOMENT_TERM) return null;
   const others = maximumOf(law, n - 1).survival;
-  // E[longest of n], and E[longest of the others and x] for each x, from the top.
+  // Computes E[longest of n], and for each x E[longest of x and the other lanes], from the top.
   let longest = values[0];
   let beyond = 0;
   let covariance = 0;

@@ -1,13 +1,13 @@
 import type { GroupDepth } from '../../domain/depth.ts';
 
-/** What a work group costs and loses on average. */
+/** Mean cost and mean losses of a work group. */
 export type DepthMeans = Pick<GroupDepth, 'meanDepth' | 'meanWork' | 'aggregateLoss' | 'meanLoss' | 'fetches'>;
 
 /**
- * Means over groups, a share of which has one unit per slot more than the rest, as where a grid does not divide the
+ * Means over two kinds of group, one of which has one more unit per slot. This occurs if the grid does not divide the
  * units.
  * @param fewer,more means of the two kinds of group
- * @param share of the groups with more units, 0…1
+ * @param share share of the groups with more units, 0…1
  */
 export function mixedMeans(fewer: DepthMeans, more: DepthMeans, share: number): DepthMeans {
   const blend = (of: (depth: DepthMeans) => number): number => (1 - share) * of(fewer) + share * of(more);
@@ -15,7 +15,7 @@ export function mixedMeans(fewer: DepthMeans, more: DepthMeans, share: number): 
   return {
     meanDepth: blend((depth) => depth.meanDepth),
     meanWork,
-    // Losses are weighted by work, since they are total lockstep time over total work.
+    // Losses are weighted by work, because a loss is total lockstep time over total work.
     aggregateLoss: blend((depth) => depth.aggregateLoss * depth.meanWork) / meanWork,
     meanLoss: blend((depth) => depth.meanLoss * depth.meanWork) / meanWork,
   };

@@ -6,14 +6,14 @@ import { moments } from '../../models/workload/laws.ts';
 import { atomsOf, fromMasses, maximumOf } from './discrete-law.ts';
 import { groupDepthLaw } from './group-depth.ts';
 
-/** Units of a slice: all units, or S units in a row. */
+/** Number of units of a slice: all units, or S consecutive units. */
 export function sliceUnits(balancing: PaddedBalancing, units: number): number {
   return balancing.kind === 'padded' ? units : Math.min(balancing.units, units);
 }
 
 /**
- * Law of a padded unit: the longest of its slice of `slice` units. A slice of all units is one draw that all blocks
- * share, so its mean stands for it.
+ * Law of a padded unit, which is the longest of its slice of `slice` units. If the slice contains all units, it is one
+ * draw that all blocks share, so its mean represents it.
  * @param longest E[longest of all units], iterations
  */
 export function paddedLaw(law: LengthLaw, slice: number, units: number, longest: number): LengthLaw {
@@ -23,9 +23,9 @@ export function paddedLaw(law: LengthLaw, slice: number, units: number, longest:
 }
 
 /**
- * Law of the depth of work groups of `n` units that are padded to their slices. The lanes of a slice are equally long,
- * so a group takes as long as the slices that it meets. A slice that is longer than a group spans its neighbours. The
- * law is exact where slices, groups and blocks are multiples of one another.
+ * Law of the depth of work groups of `n` units that are padded to their slices. All lanes of a slice are equally long,
+ * so a group takes as long as the longest slice that it overlaps. A slice that is longer than a group also covers
+ * neighbouring groups. The law is exact if slices, groups and blocks are multiples of one another.
  *
  * @param padded `paddedLaw` of `law` and `slice`
  * @param unitsPerThread m, integer ≥ 1
@@ -43,7 +43,7 @@ export function paddedDepth(
   const depth = groupDepthLaw(padded, slices, { kind: 'none' }, loop, unitsPerThread, { setupIterations });
   const work = moments(law).mean * unitsPerThread;
   const paddedWork = moments(padded).mean * unitsPerThread;
-  // Iterations on padding are no work.
+  // Iterations on padding do not count as work.
   const loss = work > 0 ? paddedWork / work : 1;
   return {
     values: depth.values,

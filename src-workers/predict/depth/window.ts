@@ -5,8 +5,8 @@ import { isLattice } from './depth-table.ts';
 import type { DiscreteLaw } from './discrete-law.ts';
 
 /**
- * Sorted windows of M units, cut into G = M/n groups of n. Rank r of a window is at most x exactly when at least r of
- * its M units are, so P(X_(r) ≤ x) = P(Bin(M, F(x)) ≥ r).
+ * Sorted windows of M units, cut into G = M/n groups of n. Rank r of a window is at most x exactly if at least r of its
+ * M units are at most x. So P(X_(r) ≤ x) = P(Bin(M, F(x)) ≥ r).
  */
 export interface SortedWindow {
   /** M, a multiple of n. */
@@ -15,7 +15,7 @@ export interface SortedWindow {
 }
 
 /**
- * Activity of blocks of `groups` consecutive groups with one unit per slot, averaged over a block's places in its
+ * Activity of blocks of `groups` consecutive groups with one unit per slot, averaged over all places of a block in its
  * window.
  */
 export interface WindowActivity {
@@ -23,28 +23,27 @@ export interface WindowActivity {
   block: number;
   /** Mean share of the groups that are active. */
   group: number;
-  /** P(two given groups of a block are both active). */
+  /** P(two different groups of a block are both active). */
   pair: number;
 }
 
 /**
  * Computes the activity of blocks at x iterations from P(X > x) of a unit. Blocks start at multiples of `groups`, so
  * they start equally often at every multiple of gcd(groups, G). A block that reaches the end of its window continues in
- * the next one, which is independent. Within a window a group is active if one before it is.
+ * the next window, which is independent. Within a window, a group is active if any group before it is active.
  * @param groups W_b, integer ≥ 1
  */
 export function windowActivity({ units, n }: SortedWindow, groups: number) {
   const perWindow = units / n;
   const stride = greatestCommonDivisor(groups, perWindow);
   const binomial = binomialWindow(units);
-  // Σ P(active) and Σ r·P(active) up to the r-th group, for groups that are neither certainly active nor certainly
-  // ended.
+  // Σ P(active) and Σ r·P(active) up to the r-th group. They cover only groups whose state is not yet certain.
   const sums = new Float64Array(perWindow + 1);
   const moments = new Float64Array(perWindow + 1);
   return (survival: number, out: WindowActivity): void => {
     const { first, masses } = binomial(1 - survival);
-    // Group r has ended if at least r·n units are at most x. Groups up to `ended` surely have; groups beyond `open`
-    // have not.
+    // Group r has ended if at least r·n units are at most x. Groups up to `ended` have certainly ended. Groups beyond
+    // `open` have certainly not.
     const ended = Math.min(perWindow, Math.floor(first / n));
     const open = Math.min(perWindow, Math.floor((first + masses.length - 1) / n));
     let probability = 0;
@@ -59,13 +58,13 @@ export function windowActivity({ units, n }: SortedWindow, groups: number) {
     const momentTo = (r: number): number =>
       r <= ended ? 0 : r <= open ? moments[r] : moments[open] + (r * (r + 1) - open * (open + 1)) / 2;
     const chance = (r: number): number => sumTo(r) - sumTo(r - 1);
-    // Expected pairs among groups from + 1 … to that are both active.
+    // Expected number of pairs of active groups among the groups from + 1 … to.
     const pairsIn = (from: number, to: number): number =>
       to * (sumTo(to) - sumTo(from)) - (momentTo(to) - momentTo(from));
     const all = sumTo(perWindow);
     let blocks = 0;
     let pairs = 0;
-    // Blocks inside a window are idle up to `ended`, and all their groups are active from `open` on.
+    // For blocks inside a window: all their groups have ended up to `ended`, and all are active from `open` on.
     const inside = perWindow - groups;
     const from = Math.max(0, Math.ceil((ended + 1 - groups) / stride) * stride);
     let start = from;
@@ -98,7 +97,7 @@ export function windowActivity({ units, n }: SortedWindow, groups: number) {
   };
 }
 
-/** P(longest of `groups` consecutive groups > x) for every x of the law. See `windowActivity`. */
+/** P(longest of `groups` consecutive groups > x) for every x of the law; see `windowActivity`. */
 export function windowSurvival(law: DiscreteLaw, window: SortedWindow, groups: number): Float64Array {
   const activity = windowActivity(window, groups);
   const out: WindowActivity = { block: 0, group: 0, pair: 0 };
@@ -110,15 +109,15 @@ export function windowSurvival(law: DiscreteLaw, window: SortedWindow, groups: n
 }
 
 /**
- * The lives of blocks of a sorted window with one unit per slot. They are exact at the ends of each row, which has
+ * The lives of blocks of a sorted window with one unit per slot. They are exact at the ends of each step; a step has
  * their logarithmic mean.
  * @param groups W_b, integer ≥ 1
- * @param setupIterations of each unit
+ * @param setupIterations setup of each unit, iterations
  */
 export function windowSteps(law: DiscreteLaw, window: SortedWindow, groups: number, setupIterations: number): StepLaws {
   const { values, survival } = law;
   const perBlock = groups * window.n;
-  // Rows have the same change in the laws of groups and of blocks, and in the logarithm of the tail.
+  // All steps have the same change in the laws of groups and of blocks, and in the logarithm of the tail.
   const monitor = (i: number): number =>
     GROUP_EDGES * (2 - survival[i] - Math.min(1, survival[i] + perBlock / window.units)) -
     TAIL_EDGES * Math.log(Math.max(survival[i], NEGLIGIBLE_LIFE));
@@ -150,8 +149,8 @@ function logarithmicMean(a: number, b: number): number {
 }
 
 /**
- * Mean over the groups of a window of E[longest]/E[mean length]. It is the mean loss, except for the spread of the
- * lengths at one place of the window, which vanishes as the window grows (it is largest at M = 4n: see the test).
+ * Mean over the groups of a window of E[longest]/E[mean length]. It equals the mean loss, except for the spread of the
+ * lengths at one place of the window. That spread vanishes as the window grows (it is largest at M = 4n: see the test).
  */
 export function windowMeanLoss(law: DiscreteLaw, window: SortedWindow): number {
   const { units, n } = window;
@@ -159,7 +158,7 @@ export function windowMeanLoss(law: DiscreteLaw, window: SortedWindow): number {
   const longest = new Float64Array(perWindow).fill(law.values[0]);
   const mean = new Float64Array(perWindow).fill(law.values[0]);
   const empty = new Float64Array(perWindow).fill(law.values[0] === 0 ? 1 : 0);
-  // Gaps of x that all groups from some index on exceed fully, as differences over the index.
+  // Gaps of x that all groups from some index on exceed completely, stored as differences over the index.
   const full = new Float64Array(perWindow + 1);
   const binomial = binomialWindow(units);
   for (let x = 0; x < law.values.length - 1; x++) {
@@ -194,13 +193,16 @@ export function windowMeanLoss(law: DiscreteLaw, window: SortedWindow): number {
   let sum = 0;
   for (let i = 0; i < perWindow; i++) {
     above += full[i];
-    // A group of empty units has loss 1. The quotient of the means is that of all other groups.
+    // A group of empty units has loss 1. For all other groups, the loss is the quotient of the means.
     sum += mean[i] + above > 0 ? empty[i] + ((1 - empty[i]) * (longest[i] + above)) / (mean[i] + above) : 1;
   }
   return sum / perWindow;
 }
 
-/** Binomial probabilities of M trials around their mode: those above 1e-18 of it, scaled to sum to 1. */
+/**
+ * Binomial probabilities of M trials around their mode. Values below 1e-18 of the mode's are dropped; the rest is
+ * scaled to sum to 1.
+ */
 export function binomialWindow(trials: number) {
   const buffer = new Float64Array(trials + 1);
   return (p: number): { readonly first: number; readonly masses: Float64Array } => {

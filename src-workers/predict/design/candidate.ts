@@ -21,7 +21,7 @@ import type { SweepPlan } from '../plan.ts';
 import { REASON, type Shape } from './shapes.ts';
 import type { Pace, Predictor, UnitClass } from '../tables.ts';
 
-/** One design taken apart, or the reason it is invalid (a code of INVALID_REASONS, > 0). */
+/** One design split into its parts, or the reason for which it is invalid (a code of INVALID_REASONS, > 0). */
 export interface Candidate {
   invalid: number;
   device: Device;
@@ -37,11 +37,11 @@ export interface Candidate {
   gridBlocks: number;
   /** The largest number of units that a slot of the launch takes. */
   unitsPerThread: number;
-  /** Blocks that have any work. */
+  /** Number of blocks that have any work. */
   workingBlocks: number;
   /** Mean units of each slot in a working block. */
   meanUnitsPerThread: number;
-  /** Items of each slot, where slots take even shares. */
+  /** Number of items of each slot, if slots take even shares. */
   itemsPerSlot: number;
   /** The launch of each class of a mixed design; `null` for any other design. */
   classes: readonly ClassCandidate[] | null;
@@ -105,7 +105,7 @@ function violates(
   return false;
 }
 
-/** Units that a slot holds after one fetch. */
+/** Number of units that a slot has after one fetch. */
 export function unitsPerFetch({ fetch }: Extract<LockstepBalancing, { kind: 'dynamic-fetch' }>): number {
   return typeof fetch === 'number' ? fetch : 1;
 }
@@ -123,9 +123,9 @@ function allows({ allowed }: Predictor, positions: Int32Array): boolean {
 }
 
 /**
- * Picks the predictor that knows the units of a design. It starts from the predictor of the implementation. Where
- * blocks take units by tiles it predicts that order, and where threads are dealt the iterations of a unit it predicts
- * the lanes.
+ * Picks the predictor that knows the units of a design, starting from the predictor of the implementation. If blocks
+ * take units by tiles, the result predicts that order. If threads are dealt the iterations of a unit, it predicts the
+ * lanes.
  */
 function ownPredictor(whole: Predictor, positions: Int32Array): Predictor {
   const implementation = whole.implementations[positions[AXIS.implementation]];
@@ -143,7 +143,7 @@ function ownPredictor(whole: Predictor, positions: Int32Array): Predictor {
 function tileOf({ plan, balancing }: Predictor, positions: Int32Array): Tile | null {
   const { axes, width, units, ordered } = plan;
   const blockWidth = blockWidthAt(axes, positions[AXIS.blockWidth]);
-  // Only balancing `none` keeps units in their places: other orders move them, and a slot that fetches takes any next
+  // Only balancing `none` keeps units in their places. Other orders move units, and a slot that fetches takes the next
   // one.
   if (blockWidth === null || width === undefined || balancing[positions[AXIS.balancing]].kind !== 'none') return null;
   const tile = {
@@ -168,8 +168,9 @@ export function examine(whole: Predictor, positions: Int32Array, candidate: Cand
 }
 
 /**
- * Examines all launches at the other positions at once. It finds reasons that make all of them invalid, and leaves out
- * what depends on the launch. `positions` must have the first launch, and that of a GPU where there is one.
+ * Examines all launches at the other positions together. It finds the reasons that make all of them invalid, and skips
+ * all reasons that depend on the launch. `positions` must have the first launch; if there is a GPU, the first launch of
+ * a GPU.
  */
 export function examineFamily(whole: Predictor, positions: Int32Array, candidate: Candidate): Predictor {
   countStep();
@@ -184,7 +185,9 @@ export function examineFamily(whole: Predictor, positions: Int32Array, candidate
   return predictor;
 }
 
-/** Fills in what does not depend on the launch of a design, with the reasons to be invalid that do not either. */
+/**
+ * Fills in the fields of a design that do not depend on its launch, and the reasons for which every launch is invalid.
+ */
 function examineShape(predictor: Predictor, positions: Int32Array, candidate: Candidate): void {
   const { plan } = predictor;
   const { axes, kernel } = plan;
@@ -272,7 +275,8 @@ function examineOwn(predictor: Predictor, positions: Int32Array, candidate: Cand
     launch = resolveLaunch(ONE_EACH, plan.units, blockThreads / threadsPerUnit, device.multiprocessors);
   candidate.gridBlocks = launch.gridBlocks;
   candidate.unitsPerThread = launch.unitsPerThread;
-  // Fetching slots of the first wave empty the counter, and whole items do not divide evenly: later blocks end at once.
+  // Blocks after the first wave end at once: the fetching slots of the first wave have emptied the counter, or whole
+  // items do not divide evenly.
   candidate.workingBlocks = launch.gridBlocks;
   const fetching = balancing.kind === 'dynamic-fetch';
   if (fetching) candidate.workingBlocks = Math.min(launch.gridBlocks, device.multiprocessors * shape.residentBlocks);
@@ -348,7 +352,7 @@ function examineClasses(
     candidate.invalid = REASON.constraint;
 }
 
-/** Settings of a GPU mean nothing on a CPU, so the plain value of each stands for all of them. */
+/** Settings of a GPU have no meaning on a CPU, so the plain value of each represents all its values. */
 function isPlain({ plan: { axes }, balancing }: Predictor, positions: Int32Array): boolean {
   return (
     axes.threadsPerUnit[positions[AXIS.threadsPerUnit]] === 1 &&

@@ -1,13 +1,13 @@
 import type { GridLaunch, Launch } from '../../domain/space.ts';
 
-/** What a value of the launch axis means for one design. */
+/** The resolved value of the launch axis for one design. */
 export interface ResolvedLaunch {
   readonly gridBlocks: number;
   /** The largest number of units that a slot of u threads processes. */
   readonly unitsPerThread: number;
   /** Mean units per slot over the grid, at most `unitsPerThread`. */
   readonly meanUnitsPerThread: number;
-  /** False if some blocks would have no unit at all. */
+  /** False if any block would have no unit. */
   readonly everyBlockWorks: boolean;
 }
 

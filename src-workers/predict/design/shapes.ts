@@ -11,13 +11,19 @@ export const REASON = Object.fromEntries(INVALID_REASONS.map((reason, code) => [
   Record<InvalidReason, number>
 >;
 
-/** What a block size and register cap need of one GPU, or a number of cores of one CPU, for any workload. */
+/**
+ * Resources that a block of this size and register cap needs on one GPU, or a number of cores of one CPU, for any
+ * workload.
+ */
 export interface Shape {
   readonly invalid: number;
   readonly residentBlocks: number;
   /** W_b: work groups of a block. */
   readonly groupsPerBlock: number;
-  /** Thread groups of a work group: 1, or more where the threads of a unit span several, which then run together. */
+  /**
+   * Number of thread groups of a work group. It is more than 1 if the threads of a unit span several thread groups,
+   * which then run together.
+   */
   readonly threadGroupsPerGroup: number;
   readonly occupancyFraction: number;
   readonly limitedBy: number;

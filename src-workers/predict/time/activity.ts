@@ -1,9 +1,9 @@
 import { take, type Arena } from './arena.ts';
 
 /**
- * How many of a set of identical block slots, and of their groups, are still active as virtual time passes, when ended
- * blocks are not replaced. Each cell of virtual time has one record of `CELL_FIELDS` numbers, and every probability is
- * the mean over its cell.
+ * Number of identical block slots, and of their groups, that are still active as virtual time passes, if ended blocks
+ * are not replaced. Each cell of virtual time has one record of `CELL_FIELDS` numbers, and every probability is the
+ * mean over its cell.
  */
 export interface ActivityProfile {
   readonly cells: number;
@@ -14,11 +14,11 @@ export interface ActivityProfile {
 export const CELL_FIELDS = 10;
 /** Width of the cell, iterations. */
 export const WIDTH = 0;
-/** P(a slot's block is active), which it is while any of its groups has iterations left. */
+/** P(a slot's block is active). A block is active while any of its groups has iterations left. */
 export const BLOCK = 1;
 /** E[active groups] of a slot, over W_b. */
 export const GROUP = 2;
-/** P(two given groups of a block are both active). */
+/** P(two different groups of a block are both active). */
 export const PAIR = 3;
 /** Mean number of active groups of a slot. */
 export const ACTIVE = 4;
@@ -40,7 +40,7 @@ export function allocateProfile(arena: Arena, cells: number): ActivityProfile {
   return { cells, data: take(arena, cells * CELL_FIELDS) };
 }
 
-/** Fills in what follows from the first four numbers of every cell, for slots with blocks of W groups. */
+/** Computes the derived fields of every cell from its first four numbers, for slots with blocks of W groups. */
 export function completeCells({ cells, data }: ActivityProfile, W: number): void {
   for (let at = 0, end = cells * CELL_FIELDS; at < end; at += CELL_FIELDS) {
     const block = data[at + BLOCK];

@@ -1,6 +1,6 @@
 /**
- * Small arrays that are cut from large ones. A sweep makes tens of thousands of laws a second, and allocating a buffer
- * for each costs more than filling it. All arrays of an arena are given up together, and their memory is used again.
+ * Small arrays that are cut from large ones. A sweep makes tens of thousands of laws per second, and allocating a
+ * buffer for each costs more than filling it. All arrays of an arena are released together, and their memory is reused.
  */
 export interface Arena {
   readonly slabLength: number;
@@ -16,7 +16,7 @@ export function createArena(slabLength: number): Arena {
   return { slabLength, slabs: [], at: 0, used: 0 };
 }
 
-/** Gives up every array of the arena. An array still in use elsewhere will change. */
+/** Releases every array of the arena. Arrays that are still in use elsewhere will change. */
 export function clearArena(arena: Arena): void {
   arena.at = 0;
   arena.used = 0;
@@ -24,7 +24,7 @@ export function clearArena(arena: Arena): void {
 
 /** An array of `length` numbers with arbitrary contents. */
 export function take(arena: Arena, length: number): Float64Array {
-  // Laws that fit no slab are rare enough to have memory of their own.
+  // Laws that are too large for a slab are rare, so they have memory of their own.
   if (length > arena.slabLength) return new Float64Array(length);
   if (arena.used + length > arena.slabLength) {
     arena.at += 1;

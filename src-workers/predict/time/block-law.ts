@@ -82,10 +82,10 @@ let integrals = new Float64Array(3 * 256);
 let records = new Float64Array(3 * 128);
 
 /**
- * The life of a block of `groupsPerBlock` consecutive work groups.
+ * The law of the life of a block of `groupsPerBlock` consecutive work groups.
  * @param table depth law of the groups
  * @param groupsPerBlock W_b, integer ≥ 1
- * @param arena where the law lives; clearing it makes the law void
+ * @param arena holds the law; clearing it makes the law invalid
  * @param lastFilled share of the lanes of the last group that have units, 0 < … ≤ 1
  */
 export function blockLawOf(table: DepthTable, groupsPerBlock: number, arena: Arena, lastFilled = 1): BlockLaw {
@@ -149,7 +149,7 @@ function tabulated(laws: StepLaws, W: number, lastFilled: number, arena: Arena):
     secondMoment += width * (to + from) * b;
     from = to;
   }
-  // A remainder that transforms leave beyond the end of a sum's law is no life.
+  // Transforms leave a small remainder beyond the end of a sum's law. It is not part of the law.
   let top = n - 1;
   while (top > 1 && group[top - 1] < NEGLIGIBLE_LIFE) top--;
   const meanBlock = sumBlock;
@@ -183,7 +183,7 @@ function tabulated(laws: StepLaws, W: number, lastFilled: number, arena: Arena):
 const MAX_EDGES = GROUP_EDGES + BLOCK_EDGES + 2;
 const edgesOfSample = new Float64Array(MAX_EDGES);
 
-/** The life of blocks whose steps are known. Clearing the arena makes it void. */
+/** The law of the life of blocks whose steps are known. Clearing the arena makes it invalid. */
 export function steppedBlockLaw(laws: StepLaws, groupsPerBlock: number, arena: Arena): BlockLaw {
   return tabulated(laws, groupsPerBlock, 1, arena);
 }
@@ -213,7 +213,7 @@ export function sampledSteps({ depths, weights, groupsPerBlock: W }: SampledBloc
         from = edges[row];
         perIteration = weight / (edges[row + 1] - from);
       }
-      // The share of its last row that the group lives. The rows before are added up below.
+      // The share of its last row during which the group lives. The earlier rows are added up below.
       const part = (depth - from) * perIteration;
       // Pairs that end with this group: one with each group that lives longer.
       const pairs = (W - 1 - i) * perPair;
@@ -242,8 +242,8 @@ export function sampledSteps({ depths, weights, groupsPerBlock: W }: SampledBloc
 }
 
 /**
- * Writes quantiles of the depths of a sample's groups and blocks, from the shortest to the longest. Those of the blocks
- * get closer and closer together, because a few long blocks decide when a launch ends.
+ * Writes quantiles of the depths of a sample's groups and blocks, from the shortest to the longest. The quantiles of
+ * blocks get closer together towards the end, because a few long blocks decide when a launch ends.
  * @returns the number of quantiles
  */
 function sampledEdges(edges: Float64Array, depths: Float64Array, W: number): number {
@@ -331,7 +331,7 @@ function freshProfile(arena: Arena, rows: Float64Array, edges: Float64Array, W: 
   return profile;
 }
 
-/** Records of the ages: those with about the same share of active groups share one. */
+/** Records of the ages. Ages with about the same share of active groups share a record. */
 function agesOf(arena: Arena, { cells, data }: ActivityProfile, meanBlock: number): Float64Array {
   if (records.length < 3 * cells) records = new Float64Array(6 * cells);
   let count = 0;
@@ -365,7 +365,7 @@ function agesOf(arena: Arena, { cells, data }: ActivityProfile, meanBlock: numbe
   return ages;
 }
 
-/** The coming activity of a slot that has been refilled for ever, if its present block is not replaced. */
+/** The coming activity of a slot that has been refilled for a very long time, if its present block is not replaced. */
 export function stationaryProfile(law: BlockLaw): ActivityProfile {
   return (law.stationary ??= makeStationary(law));
 }

@@ -25,16 +25,16 @@ export interface KnownLives {
 }
 
 /**
- * Expected time, cycles, in which the slowest of some multiprocessors finishes the blocks it holds, when ended blocks
- * are not replaced.
+ * Expected time in which the slowest of some multiprocessors finishes its blocks, if ended blocks are not replaced,
+ * cycles.
  *
- * On average a multiprocessor takes ∫ E[t(w(v))] dv over the virtual time v in which it has anything active. The
- * slowest is late for two independent reasons, which add as squares: it holds the longest block of all, or more work in
- * total (the variance of the integral, times the expected maximum of as many normal variables).
+ * On average a multiprocessor takes ∫ E[t(w(v))] dv over the virtual time v in which any of its blocks is active. The
+ * slowest one is late for two independent reasons, which add as squares. It has the longest block of all, or more work
+ * in total (the variance of the integral, times the expected maximum of as many normal variables).
  * @param profile activity of a slot
  * @param slots block slots in use per multiprocessor
  * @param cap most groups that can be active on a multiprocessor
- * @param lives of the launch, where these are known; `null` if blocks are draws
+ * @param lives of the launch, if they are known; `null` if blocks are draws
  */
 export function drainCycles(
   profile: ActivityProfile,
@@ -51,8 +51,8 @@ export function drainCycles(
   const variance = slowest[VARIANCE_OF_TIME];
   const longest = Math.max(0, slowest[LONGEST_TIME] - meanTime);
   const apart = Math.sqrt(longest * longest + top * top * variance);
-  // A multiprocessor that always has the most active groups would be the latest possible. Where the ranking of the
-  // multiprocessors never changes (a few very long units), one is exactly that late.
+  // A multiprocessor that always has the most active groups would be the latest possible. If the ranking of the
+  // multiprocessors never changes (a few very long units), one of them is exactly that late.
   const bound = slowest[TOP_TIME] - meanTime;
   if (apart >= bound) return meanTime + bound;
   const aligned = slowest[ALIGNED];
@@ -105,7 +105,8 @@ function meanDrain(
       meanTime += h * slots * b * cyclesAt(cyclesPerIteration, data[c + OWN], cap);
       continue;
     }
-    // Mean and deviation of the active groups of all slots. Where none may be active, they hold if some are.
+    // Mean and deviation of the active groups of all slots. If possibly no group is active, they are conditional on
+    // some being active.
     let mean = slots * data[c + ACTIVE];
     let deviation = rootSlots * data[c + DEVIATION];
     let alive = 1;

@@ -20,7 +20,7 @@ export function isSorted(balancing: LockstepBalancing): balancing is SortedBalan
   return balancing.kind === 'window-sort' || balancing.kind === 'full-sort';
 }
 
-/** M of the windows in which the units are sorted. */
+/** M, the number of units in each sorted window. */
 export function windowUnits(balancing: SortedBalancing, units: number): number {
   return balancing.kind === 'window-sort' ? Math.min(balancing.units, units) : units;
 }
@@ -28,9 +28,9 @@ export function windowUnits(balancing: SortedBalancing, units: number): number {
 /** A launch whose units are known, sorted or in a given order. It does not depend on the device. */
 export interface KnownLaunch {
   readonly groupsPerBlock: number;
-  /** Every block in the order of its start, for several such orders; empty where only a sample is known. */
+  /** Every block in the order of its start, for several such orders. Empty if only a sample is known. */
   readonly placed: readonly PlacedBlocks[];
-  /** Blocks of units in a given order that start in it; `null` where they start in random order. */
+  /** Blocks of units in a given order that start in that order; `null` if they start in random order. */
   readonly inOrder: KnownBlocks | null;
   /** Means for one unit per slot of a given order; `null` for sorted units, whose law has the means. */
   readonly means: DepthMeans | null;
@@ -38,13 +38,14 @@ export interface KnownLaunch {
   steps: StepLaws | null;
   /** Law of a block's life, in the memory of an arena; made on demand by `knownBlockLaw`. */
   law: BlockLaw | null;
-  /** How many numbers it keeps. */
+  /** Number of values that it keeps. */
   readonly size: number;
 }
 
 /**
  * Deals sorted units out to a launch.
- * @param everyBlock whether the launch fits the device at once, so that each block counts; else a sample is enough
+ * @param everyBlock whether the launch fits the device at once, so that each block matters; otherwise a sample is
+ * enough
  */
 export function sortedLaunch(
   order: SortedOrder,
@@ -74,8 +75,9 @@ export function sortedLaunch(
 }
 
 /**
- * Whether the law of the units gives the lives of the blocks: each slot has at most one unit, and no group crosses the
- * end of a window. A sample of the blocks would miss most of the longest, which decide when the launch ends.
+ * Whether the law of the units gives the lives of the blocks. It does if each slot has at most one unit and no group
+ * crosses the end of a window. A sample of the blocks would miss most of the longest blocks, which decide when the
+ * launch ends.
  */
 function hasWindowLaw(
   { window, units }: SortedOrder,
@@ -86,7 +88,7 @@ function hasWindowLaw(
 
 const UNORDERED = { inOrder: null, means: null, steps: null, law: null };
 
-/** Puts blocks in random order, in which those of sorted or bucketed units start. */
+/** Puts blocks in random order. Blocks of sorted or bucketed units start in such an order. */
 function randomlyPlaced(depths: Float64Array, groupsPerBlock: number, gridBlocks: number): readonly PlacedBlocks[] {
   return Array.from({ length: BLOCK_ORDERS }, (_, v) => {
     const random = arbitraryOrder(gridBlocks, 0);
@@ -97,7 +99,7 @@ function randomlyPlaced(depths: Float64Array, groupsPerBlock: number, gridBlocks
 /**
  * Deals units in a given order out to a launch; see `sortedLaunch`.
  * @param launchOf makes its blocks, or a sample of them
- * @param startsInOrder whether the blocks start in order; else they start in random order
+ * @param startsInOrder whether the blocks start in order; otherwise they start in random order
  * @param hasTrend whether blocks live longer in some parts of the launch
  */
 export function orderedLaunch(
@@ -136,7 +138,7 @@ function sortedRows({ depths, groupsPerBlock: W }: KnownBlocks): Float64Array {
   return depths;
 }
 
-/** @param arena where the law lives; clearing it makes `launch.law` void */
+/** @param arena holds the law; clearing it makes `launch.law` invalid */
 export function knownBlockLaw(launch: KnownLaunch, arena: Arena): BlockLaw {
   if (!launch.steps) {
     const known = launch.inOrder ?? launch.placed[0];

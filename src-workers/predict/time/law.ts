@@ -2,17 +2,17 @@ import type { ActivityProfile } from './activity.ts';
 import type { Arena } from './arena.ts';
 
 /**
- * Law of a block's life B in virtual time (iterations): how long it holds its slot, and how many of its groups are
- * active meanwhile. It depends on (workload, work-group width, balancing, W_b) alone, on neither the device nor the
- * grid.
+ * Law of a block's life B in virtual time (iterations): the time for which it occupies its slot, and the number of its
+ * active groups meanwhile. It depends only on the workload, the work-group width, the balancing and W_b, and neither on
+ * the device nor on the grid.
  */
 export interface BlockLaw {
   readonly groupsPerBlock: number;
   /** Share of the lanes of a block's last group that have units, 0 < … ≤ 1. */
   readonly lastFilled: number;
   /**
-   * Whether the blocks of a launch have exactly these lives, as often as the law says. Otherwise they are draws from
-   * it.
+   * Whether the blocks of a launch have exactly these lives, with the frequencies of the law. If not, they are draws
+   * from the law.
    */
   readonly isKnown: boolean;
   /** Holds its arrays, including those that are made later. */
@@ -23,13 +23,16 @@ export interface BlockLaw {
   readonly edges: Float64Array;
   /** Activity of a block from its start. */
   readonly fresh: ActivityProfile;
-  /** Ages of the block in a slot that is busy for ever: records of weight, E[active groups] and their variance. */
+  /**
+   * Ages of the block in a slot that has been busy for a very long time: records of weight, E[active groups] and their
+   * variance.
+   */
   readonly ages: Float64Array;
   /** E[D] of a group, iterations. */
   readonly meanGroup: number;
   /** E[B], iterations. */
   readonly meanBlock: number;
-  /** ∫ P(two given groups of a block are both active) dv, iterations. */
+  /** ∫ P(two different groups of a block are both active) dv, iterations. */
   readonly meanPair: number;
   /** E[B²] / 2E[B]: mean residual life in a slot that has been busy for ever, iterations. */
   readonly meanResidual: number;
@@ -52,8 +55,8 @@ export interface BlockLaw {
 }
 
 /**
- * The renewal process of a block slot that is refilled the moment its block ends: how many blocks start in a slot at
- * each point of a grid of virtual time. It grows on demand, and no result depends on the order of the questions.
+ * The renewal process of a block slot that is refilled when its block ends: the expected number of blocks that start in
+ * a slot, at each point of a grid of virtual time. It grows on demand, and no result depends on the order of the calls.
  */
 export interface Renewal {
   readonly law: BlockLaw;
@@ -86,7 +89,7 @@ export interface Renewal {
   readonly dispatches: Map<number, Dispatch>;
 }
 
-/** The launch up to its last dispatch, and what is left of the blocks then. */
+/** The launch up to its last dispatch, and the remaining blocks at that time. */
 export interface Dispatch {
   /** Stretches of time up to the dispatch: `PHASE_FIELDS` numbers each. */
   readonly phases: Float64Array;

@@ -20,11 +20,11 @@ export function placedCycles(blocks: PlacedBlocks, multiprocessors: number, cycl
 }
 
 /**
- * Time in which multiprocessors run the blocks that they hold to their ends, cycles. The k-th held block is on
- * multiprocessor k mod M, and each multiprocessor takes ∫ t(w(v)) dv. It is computed in full only for those that an
+ * Time in which multiprocessors finish the blocks that they hold, cycles. The k-th held block is on multiprocessor k
+ * mod M, and each multiprocessor takes ∫ t(w(v)) dv. It is computed in full only for the multiprocessors that an
  * estimate finds slowest.
- * @param held which of the blocks, at least one
- * @param elapsed iterations that each held block has already run; `null` if all of them start now
+ * @param held indices of the held blocks, at least one
+ * @param elapsed iterations that each held block has already run; `null` if all blocks start now
  * @param multiprocessors M
  * @param clocks cycles that each multiprocessor has already run; `null` for 0
  */

@@ -21,22 +21,28 @@ export interface TimedLaunch {
   readonly gridBlocks: number;
   /** M, integer ≥ 1. */
   readonly multiprocessors: number;
-  /** Every block with its depths, in equally likely orders, where they are known and all fit the device at once. */
+  /**
+   * Every block with its depths, in equally likely orders, if the depths are known and all blocks fit the device at
+   * once.
+   */
   readonly placed: readonly PlacedBlocks[];
-  /** Blocks of units in a given order, which start in it; else `null`. */
+  /** Blocks of units in a given order that start in that order; otherwise `null`. */
   readonly inOrder: KnownBlocks | null;
-  /** The blocks with one unit per slot fewer, where the grid does not divide the units; else `null`. */
+  /** The blocks with one unit per slot fewer, if the grid does not divide the units; otherwise `null`. */
   readonly shorter: Residency | null;
-  /** Blocks with more units, which come first. Below 1 it is the share of one block's slots that have more. */
+  /**
+   * Number of blocks with more units, which come first. A value below 1 is the share of one block's slots that have
+   * more.
+   */
   readonly fullerBlocks: number;
-  /** Mean units that a lane fetches, where lanes fetch from one counter; else 0. */
+  /** Mean number of units that a lane fetches, if lanes fetch from one counter; otherwise 0. */
   readonly fetchedUnits: number;
 }
 
 /** One way to compute the time of a launch. */
 export interface Regime {
   readonly id: RegimeId;
-  /** Whether this is the way for the launch, given that none before it in the table is. */
+  /** Whether this is the way for the launch, provided that no earlier one in the table is. */
   when(launch: TimedLaunch): boolean;
   /** Expected time, cycles. */
   cycles(launch: TimedLaunch): number;
@@ -107,8 +113,9 @@ function isUnevenFetch({ fetchedUnits, gridBlocks, multiprocessors, residency }:
 }
 
 /**
- * Groups on multiprocessors with fewer blocks are faster and fetch more of the units. So all run out together, after
- * the iterations of a group at the mean speed of all. The first unit of every lane is its own at any speed.
+ * Groups on multiprocessors with fewer blocks are faster and fetch more of the units. So the units run out for all
+ * groups together, after the iterations of a group at the mean speed. The first unit of every lane does not depend on
+ * the speed.
  */
 function unevenFetchCycles({ residency, gridBlocks, multiprocessors, fetchedUnits }: TimedLaunch): number {
   const { cyclesPerIteration, block } = residency;
@@ -125,8 +132,8 @@ function unevenFetchCycles({ residency, gridBlocks, multiprocessors, fetchedUnit
 }
 
 /**
- * The first blocks have one unit per slot more. The time lies between the launches of either kind alone, by their
- * shares.
+ * The first blocks have one unit per slot more. The time is interpolated between the launches of one kind of block
+ * alone, by the shares of the two kinds.
  */
 function unevenGridCycles(launch: TimedLaunch): number {
   const { residency, shorter, fullerBlocks, gridBlocks, multiprocessors } = launch;

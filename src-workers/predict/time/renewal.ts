@@ -104,7 +104,7 @@ export function extendRenewal(renewal: Renewal, waves: number): number {
   const { masses, points, firstMass, lastMass } = renewal;
   let { starts, started, known: k } = renewal;
   if (k > 0 && started[k - 1] >= waves) return k - 1;
-  // A life that rounds to nothing is followed by another start at once.
+  // If a life is rounded to 0, the next start follows at once.
   const again = 1 / (1 - masses[0]);
   let sum = k === 0 ? 0 : started[k - 1];
   while (k < points && sum < waves) {
@@ -190,7 +190,7 @@ function phasesBefore(renewal: Renewal, k: number): Float64Array {
 function leftAfter(renewal: Renewal, k: number): Float64Array {
   const { law, starts, step, alive } = renewal;
   const left = take(law.arena, 3 * (law.edges.length - 1)).fill(0);
-  // Blocks of nearly the same age are added together.
+  // Blocks of nearly equal age are added together.
   let weight = 0;
   let moment = 0;
   let activity = 0;

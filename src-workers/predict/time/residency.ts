@@ -10,9 +10,14 @@ export interface Residency {
   /** R */
   readonly residentBlocks: number;
   readonly cyclesPerIteration: CycleTable;
-  /** E[t(w)] of a multiprocessor that has been busy for ever, cycles per iteration; NaN until asked for. */
+  /**
+   * E[t(w)] of a multiprocessor that has been busy for a very long time, cycles per iteration. NaN until it is needed.
+   */
   stationaryCyclesPerIteration: number;
-  /** Cycles in which `stationaryMultiprocessors` that have been busy for ever drain; NaN until asked for. */
+  /**
+   * Cycles in which `stationaryMultiprocessors` drain that have been busy for a very long time. NaN until they are
+   * needed.
+   */
   stationaryDrain: number;
   stationaryMultiprocessors: number;
 }

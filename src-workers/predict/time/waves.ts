@@ -16,7 +16,7 @@ export interface Wave {
   readonly multiprocessors: number;
 }
 
-/** Whether all groups end with their block, and all blocks at the same time. */
+/** Whether all groups end with their block, and all blocks end at the same time. */
 export function hasEqualBlocks({ residency: { block } }: Wave): boolean {
   return block.blockDeviation <= 1e-7 * block.meanBlock && block.meanGroup >= (1 - 1e-9) * block.meanBlock;
 }
@@ -35,7 +35,7 @@ export function isFewWaves({ residency, gridBlocks, multiprocessors }: Wave): bo
   return started[last] >= nearly;
 }
 
-/** Cycles of a launch without any imbalance: whole waves in step, exactly as the simulator plays them. */
+/** Cycles of a launch without any imbalance. Whole waves run in step, exactly as in the simulator. */
 export function equalBlocksCycles({ residency, gridBlocks, multiprocessors }: Wave): number {
   const { block, residentBlocks, cyclesPerIteration } = residency;
   const perMultiprocessor = Math.ceil(gridBlocks / multiprocessors);
@@ -51,8 +51,8 @@ function knownLives({ fresh, isKnown }: BlockLaw, gridBlocks: number): KnownLive
 }
 
 /**
- * Cycles of a launch whose blocks all start at once: the drain is everything, and some multiprocessors hold one block
- * more.
+ * Cycles of a launch whose blocks all start at once. The whole launch is a drain, and some multiprocessors hold one
+ * block more.
  */
 export function oneWaveCycles({ residency, gridBlocks, multiprocessors }: Wave): number {
   const { block, cyclesPerIteration } = residency;
@@ -64,7 +64,7 @@ export function oneWaveCycles({ residency, gridBlocks, multiprocessors }: Wave):
   return few > 0 ? Math.max(full, drainCycles(fresh, few, multiprocessors, cyclesPerIteration, few * W, lives)) : full;
 }
 
-/** Cycles of a launch whose blocks start as the renewal equation says until all have started, and which then drains. */
+/** Cycles of a launch whose blocks start according to the renewal equation and which then drains. */
 export function fewWavesCycles(wave: Wave): number {
   const untied = untiedCycles(wave);
   const tied = tiedShare(wave);
@@ -81,7 +81,7 @@ export function fewWavesCycles(wave: Wave): number {
 /** The renewal process up to the start of the last block. */
 function renewalUpTo(block: BlockLaw, waves: number, slots: number) {
   const renewal = renewalOf(block);
-  // All but half a block have started then, because whole waves of even blocks must not wait for rounding.
+  // All but half a block have started then. Whole waves of equal blocks must not wait because of rounding.
   const nearly = waves - 0.5 / slots;
   const last = extendRenewal(renewal, nearly);
   return { renewal, nearly, last, started: renewal.started };
@@ -105,15 +105,15 @@ function untiedCycles({ residency, gridBlocks, multiprocessors }: Wave): number 
     cycles += phases[i] * meanCycles(cyclesPerIteration, R * phases[i + 1], Math.sqrt(R * phases[i + 2]), R * W);
   const drain = drainCycles(profile, R, multiprocessors, cyclesPerIteration, R * W, knownLives(block, gridBlocks));
   if (drain >= block.meanBlock * cyclesPerIteration[R * W]) return cycles + drain;
-  // Some block surely starts last, though any given slot has it with a small probability.
+  // Some block surely starts last, although any given slot has it with a small probability only.
   return cycles + Math.max(drain, lastBlockCycles(block.fresh, profile, R, cyclesPerIteration, R * W));
 }
 
 /**
- * Probability that all multiprocessors end the waves before the last one at the same instant, because all their groups
- * have the longest life there is, except for so few that t(w) stays the same. Then the blocks of the last wave are
- * dealt out evenly. Otherwise the first multiprocessors to be free take all they can hold. It is at most the
- * probability that no block ends early, since its slot would be filled again at once.
+ * Probability that all multiprocessors end the waves before the last one at the same instant: all their groups have the
+ * longest life, or so few do not that t(w) is the same. In that case the blocks of the last wave are dealt out evenly.
+ * Otherwise, the multiprocessors that are free first take all the blocks that they can hold. The result is at most the
+ * probability that no block ends early, because the slot of such a block would be refilled at once.
  */
 function tiedShare({ residency, gridBlocks, multiprocessors }: Wave): number {
   const { block, residentBlocks: R, cyclesPerIteration } = residency;
@@ -163,8 +163,8 @@ export function manyWavesCycles({ residency, gridBlocks, multiprocessors }: Wave
 }
 
 /**
- * E[t(w)] of a multiprocessor whose slots are of all ages. The age of one slot is exact and the others are a normal
- * sum, since a single slot's activity is far from normal.
+ * E[t(w)] of a multiprocessor whose slots have blocks of all ages. The age of one slot is exact. The other slots are a
+ * normal sum, since the activity of a single slot is far from normal.
  */
 function stationaryCyclesPerIteration({ block, residentBlocks: R, cyclesPerIteration }: Residency): number {
   const { ages, meanBlock, meanGroup, meanPair, groupsPerBlock: W } = block;
