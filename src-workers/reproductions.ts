@@ -13,7 +13,10 @@ export const REPRODUCTIONS: Readonly<Record<string, () => readonly ReproductionT
   bialas: reproduceBialas,
 };
 
-/** The tables of one paper, or of all. @throws on a name that is not in `REPRODUCTIONS`: callers check it. */
+/**
+ * The tables of one paper, or of all papers.
+ * @throws on a name that is not in `REPRODUCTIONS`; callers check it
+ */
 export function reproduce(paper?: string): readonly ReproductionTable[] {
   const names = paper === undefined ? Object.keys(REPRODUCTIONS) : [paper];
   return names.flatMap((name) => REPRODUCTIONS[name]());

@@ -69,11 +69,14 @@ import {
   type SimulationOptions,
 } from './simulate/simulate-design.ts';
 
-/** The tasks of the pool: the only file that knows Piscina's worker side. */
+/** The tasks of the pool. No other file knows the worker side of Piscina. */
 
 if (workerData instanceof Int32Array) shareSteps(stepsOf(workerData, threadId));
 
-/** Predictors of the plans seen last: chunks of one sweep, and explanations of a run being looked at, share tables. */
+/**
+ * Number of recent plans whose predictors are kept: the chunks of one sweep, and the explanations of a run, share
+ * tables.
+ */
 const MAX_PREDICTORS = 3;
 const predictors = new Map<string, Predictor>();
 
@@ -81,18 +84,18 @@ function predictorOf(plan: SweepPlan): Predictor {
   return kept(predictors, MAX_PREDICTORS, plan.id, () => createPredictor(plan));
 }
 
-/** What plans with the same laws share, for advice: plans that differ in cheap inputs alone. */
+/** What plans with the same laws share, for advice. These plans differ in inputs that are cheap to change. */
 interface SharedLaws {
   readonly caches: Caches;
   readonly predictors: Map<string, Predictor>;
 }
-/** The laws on screen, and those before the last edit. */
+/** One for the laws on screen, one for the laws before the last edit. */
 const MAX_LAWS = 2;
-/** Devices of a study, and edits of it. */
+/** Enough for the devices of a study and some edits of it. */
 const MAX_ADVISORS = 6;
 const laws = new Map<string, SharedLaws>();
 
-/** @param key names the workload, set-up, loops and balancing of the plan: what its laws depend on */
+/** @param key identifies what the laws of the plan depend on: workload, set-up, loops and balancing */
 function advisorOf(plan: SweepPlan, key: string): Predictor {
   const { caches, predictors } = kept(laws, MAX_LAWS, key, () => ({
     caches: createCaches(ADVICE_LIMITS),
@@ -101,14 +104,14 @@ function advisorOf(plan: SweepPlan, key: string): Predictor {
   return kept(predictors, MAX_ADVISORS, plan.id, () => createPredictor(withKnownLengths(plan), caches));
 }
 
-/** Laws and orders of the lengths seen last. */
+/** Number of recent laws and orders that are kept. */
 const MAX_LENGTHS = 4;
 const lengthLaws: LengthLaw[] = [];
 const lengthOrders: OrderedLengths[] = [];
 
 /**
- * The plan with the objects that stood for its law and for its order before. Every task brings a copy of them, while
- * what is computed of them once for all devices and edits is kept with the object.
+ * Replaces the law and the order of a plan by equal objects that were seen before. Each task brings its own copy, but
+ * what was computed from them is cached with the object.
  */
 function withKnownLengths(plan: SweepPlan): SweepPlan {
   return {
@@ -118,7 +121,7 @@ function withKnownLengths(plan: SweepPlan): SweepPlan {
   };
 }
 
-/** The equal one of those seen last, or this one, which is seen from now on. */
+/** The equal object among those seen last, or this one, which is remembered from now on. */
 function knownOf<T>(seen: T[], one: T, isSame: (a: T, b: T) => boolean): T {
   const at = seen.findIndex((other) => isSame(other, one));
   const [known] = at < 0 ? [one] : seen.splice(at, 1);
@@ -139,21 +142,21 @@ function isSameOrder(one: OrderedLengths, other: OrderedLengths): boolean {
 
 function isEqual(one: Float64Array, other: Float64Array): boolean {
   if (one.length !== other.length) return false;
-  // An order has millions of lengths.
+  // A loop is faster than a callback here: an order has millions of lengths.
   for (let at = 0; at < one.length; at++) if (one[at] !== other[at]) return false;
   return true;
 }
 
 interface PredictInput {
   readonly plan: SweepPlan;
-  /** Stretches of designs to predict: best those that need the same tables. */
+  /** Ranges of designs to predict. A call is fastest if they need the same tables. */
   readonly ranges: readonly { readonly first: number; readonly count: number }[];
 }
 
 interface PredictOutput {
   /** One chunk per range. */
   readonly chunks: readonly PredictionChunk[];
-  /** The fastest valid design among them; the first of equals. */
+  /** The fastest valid design of all ranges, the first among equals. */
   readonly best: { readonly timeMs: number; readonly designIndex: number } | null;
 }
 
@@ -212,7 +215,7 @@ export function searchBest({
   return handedOver({ ...found, predicted }, [found.designs, ...columnArrays(found.columns)]);
 }
 
-/** The design that the rule picks among those of a part up to a time limit; `null` if there is none. */
+/** The design that the rule picks from a part, among those up to a time limit; `null` if there is none. */
 export function searchPick({
   plan,
   part,
@@ -227,7 +230,10 @@ export function searchPick({
   return kept.picked();
 }
 
-/** The best of some designs of one device: all in a range, or those listed. With a known time see `surveyFastest`. */
+/**
+ * The best of some designs of one device: all in a range, or those listed. Where the best time is known, see
+ * `surveyFastest`.
+ */
 export function survey({
   plan,
   key,
@@ -245,7 +251,10 @@ export function survey({
   return bestMs === undefined ? surveyDesigns(predictor, part, ties) : surveyFastest(predictor, part, bestMs);
 }
 
-/** Times of the same designs with inputs changed, and as they are where the change is null; by change, then design. */
+/**
+ * Times of the same designs under several changes of inputs, by change, then design. A null change gives the times as
+ * they are.
+ */
 export function vary({
   plan,
   key,
@@ -263,15 +272,14 @@ export function vary({
 }
 
 /**
- * Used once and then forgotten: only what it shares with the plan as it is stays, and laws of its own are few at a
- * time.
+ * A predictor that is used once. What it shares with the unchanged plan is cached; its own laws are dropped with it.
  */
 function changedPredictor(plan: SweepPlan, key: string, change: InputChange): Predictor {
   const own = advisorOf(plan, key);
   return createPredictor(changedPlan(own.plan, change), changesLengths(change) ? createCaches() : own.caches);
 }
 
-/** Times of the same designs under draws of what is not known; by draw, then design. */
+/** Times of the same designs under draws of the unknown inputs, by draw, then design. */
 export function draw({
   plan,
   key,
@@ -285,7 +293,7 @@ export function draw({
   readonly unknown: Unknown;
   readonly draws: readonly Draw[];
 }): readonly Float64Array[] {
-  // What a draw computes of setups is of no use to the next edit.
+  // The set-ups of a draw are of no use after it, so they get caches of their own.
   const caches = createCaches();
   const own = advisorOf(plan, key).plan;
   return draws.map((one, at) => timesOf(createPredictor(drawnPlan(own, unknown, one, `draw ${at}`), caches), designs));
@@ -301,14 +309,14 @@ export function tryInputs({
   readonly key: string;
   readonly trial: TrialOptions;
 }): InputTrial {
-  // The ends of a bisection are looked at again.
+  // A bisection asks for its end points again.
   const made = new Map<number, Predictor>();
   const predictorAt = (value: number): Predictor =>
     kept(made, 3, value, () => changedPredictor(plan, key, { input: trial.input, value }));
   return tryInput(predictorAt, trial);
 }
 
-/** Which designs are equal, see `firstEquals`. */
+/** Finds equal designs (see `firstEquals`). */
 export function equals({
   designs,
   registersPerThread,
@@ -325,7 +333,7 @@ export function explain({
   designs,
 }: {
   readonly plan: SweepPlan;
-  /** Key of a plan that was made for advice. */
+  /** The key of a plan that was made for advice. */
   readonly key?: string;
   readonly designs: readonly number[];
 }): readonly (Breakdown | null)[] {
@@ -400,7 +408,7 @@ export function calibrate({
   return calibrateFromDesigns(plan, deviceAt, measured, { ...options, uniform: mersenneTwister(seed) });
 }
 
-/** Holds predictions against measurements; intervals by resampling. */
+/** Compares predictions with measurements; intervals by resampling. */
 export function agree({
   designs,
   seed,
@@ -411,15 +419,15 @@ export function agree({
   return agreement(designs, { uniform: mersenneTwister(seed) });
 }
 
-/** Workloads of suites are laws by name: none of them is a file. */
+/** The workloads of a suite are laws by name, never files. */
 const LAWS_ALONE = {
   openFile: async (path: string): Promise<Result<never>> =>
     fail('unsupported', `a workload of a suite names the file "${path}". Use a law`),
 };
 
 /**
- * Lengths of the units of a measurement: as they stand where their order is known, otherwise drawn from the law. The
- * digest is SHA-256 of them as little-endian 32-bit integers, hexadecimal.
+ * Lengths of the units of a measurement, in their order where it is known, otherwise drawn from the law. The digest is
+ * SHA-256 of the lengths as little-endian 32-bit integers, hexadecimal.
  */
 export function unitLengths({
   law,
@@ -429,10 +437,10 @@ export function unitLengths({
   seed,
 }: {
   readonly law: LengthLaw;
-  /** Repeated where there are more units. */
+  /** Repeated if there are more units. */
   readonly order: Float64Array | null;
   readonly units: number;
-  /** So many of the units alone. */
+  /** Number of units of the part that is measured. */
   readonly part: number;
   readonly seed: number;
 }): { readonly lengths: Uint32Array; readonly digest: string } {
@@ -448,10 +456,7 @@ export function unitLengths({
   return handedOver({ lengths, digest }, [lengths]);
 }
 
-/**
- * A workload as its text says: its files are read here, its examples computed. Lengths in their order come in shared
- * memory.
- */
+/** Resolves the text of a workload: reads its files and computes its examples. Ordered lengths are in shared memory. */
 export async function workload(asked: Parameters<typeof workloadWithFiles>[0]): ReturnType<typeof workloadWithFiles> {
   const resolved = await workloadWithFiles(asked);
   if (!resolved.ok) return resolved;
@@ -480,7 +485,7 @@ interface LengthFile {
   readonly columns?: CsvColumns | undefined;
 }
 
-/** Lengths of a file, with the SHA-256 of its bytes. */
+/** Reads the lengths of a file, and the SHA-256 of its bytes. */
 export async function lengthFile({
   bytes,
   name,
@@ -492,7 +497,7 @@ export async function lengthFile({
   return handedOver(ok({ ...read.value, sha256 }), arraysOf(read.value));
 }
 
-/** What a file has to choose lengths from. */
+/** What lengths a file offers to choose from. */
 export function tableOfFile({
   bytes,
   name,
@@ -505,13 +510,13 @@ function arraysOf({ law, lengths }: { readonly law: LengthLaw; readonly lengths:
   return [law.support, law.probability, ...(lengths ? [lengths] : [])];
 }
 
-/** A value whose arrays go to the caller's thread instead of a copy; Piscina unwraps it. */
+/** Moves the arrays of a value to the caller's thread instead of a copy; Piscina unwraps it. */
 function handedOver<T>(value: T, arrays: readonly ArrayBufferView[]): T {
   const buffers = new Set(arrays.map(({ buffer }) => buffer));
   return move({ [Piscina.transferableSymbol]: [...buffers], [Piscina.valueSymbol]: value } as never) as unknown as T;
 }
 
-/** Writes a plan as the CUDA program reads it; the expected results are worked out here. */
+/** Writes a plan as the CUDA program reads it, with the expected results. */
 export async function cudaFiles({
   plan,
   folder,
@@ -543,7 +548,7 @@ export function reproduce({ paper }: { readonly paper?: string | undefined }): r
   return reproducePapers(paper);
 }
 
-/** Public measurements and predictions; `folder` holds the data. */
+/** Public measurements and their predictions; `folder` holds the data. */
 interface EvidenceRequest {
   readonly folder: string;
   readonly devices: readonly GpuDevice[];
@@ -572,7 +577,7 @@ export function evidenceOfGpu({
   return judgeGpuOf(folder, devices, asked);
 }
 
-/** What the texts of a kernel say of it. */
+/** What the files of a kernel say about it. */
 export function inspect({
   label,
   texts,
@@ -585,12 +590,13 @@ export function inspect({
   return inspectKernel(label, texts, asked);
 }
 
-/** Random search is shown for at least this many measurements, or twice those that were made. */
+/** Random search is shown for at least this many measurements, or twice the number that were made. */
 const MIN_RANDOM_DRAWS = 100;
 
 /**
- * So many designs to measure next, by all that is known, and what is expected of the best. `randomMs`: expected best
- * time of 1, 2, … designs drawn at random, by the corrected predictions; empty if nothing is measured.
+ * The next `count` designs to measure, by all that is known, and what is expected of the best. `randomMs` has the
+ * expected best time of 1, 2, … designs drawn at random, by the corrected predictions; it is empty if nothing was
+ * measured.
  */
 export function tune({
   space,

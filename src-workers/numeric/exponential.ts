@@ -1,4 +1,4 @@
-/** Exponentials by table, for sums over tens of thousands of cells a millisecond. */
+/** Exponentials by table, fast enough for sums over tens of thousands of cells in a millisecond. */
 
 const STEPS = 64;
 const LOWEST = -40;
@@ -31,8 +31,8 @@ const NOT_ALL = Float64Array.from(
 );
 
 /**
- * 1 − e^(−e^z): the probability that not all of many have ended, z the logarithm of −ln P(all ended). Relative error
- * below 5e-5; what lies below z = −40 counts as 0.
+ * 1 − e^(−e^z): the probability that at least one of many has not ended, where z is ln(−ln P(all ended)). The relative
+ * error is below 5e-5; the result is 0 for z < −40.
  */
 export function notAll(z: number): number {
   if (z >= HIGHEST_LOG) return 1;

@@ -1,4 +1,4 @@
-/** Puts a value under a key as the newest; the oldest leaves where there would be more than `max`. */
+/** Stores a value as the newest entry of a cache, and drops the oldest entry if there would be more than `max`. */
 export function keep<Key, T>(cache: Map<Key, T>, max: number, key: Key, value: T): T {
   cache.delete(key);
   if (cache.size >= max) cache.delete(cache.keys().next().value!);
@@ -6,7 +6,10 @@ export function keep<Key, T>(cache: Map<Key, T>, max: number, key: Key, value: T
   return value;
 }
 
-/** What is under a key, or is made; what was asked for longest ago leaves where there are too many. */
+/**
+ * Returns the cached value of a key, or makes it. Where there are more than `max`, the least recently used one is
+ * dropped.
+ */
 export function kept<Key, T>(cache: Map<Key, T>, max: number, key: Key, make: () => T): T {
   return keep(cache, max, key, cache.get(key) ?? make());
 }

@@ -3,13 +3,13 @@ import type { LengthLaw } from '../domain/workload.ts';
 /** Points and masses on integers; the masses need not sum to 1. */
 export type Masses = Pick<LengthLaw, 'support' | 'probability'>;
 
-/** @param a,b whole, ≥ 0; the divisor of 0 and another is the other */
+/** @param a,b whole numbers ≥ 0; the divisor of 0 and b is b */
 export function greatestCommonDivisor(a: number, b: number): number {
   while (b > 0) [a, b] = [b, a % b];
   return a;
 }
 
-/** Largest step such that every support point is support[0] plus a multiple of it; 1 for a single point. */
+/** The largest step for which every support point is support[0] plus a multiple of it; 1 for a single point. */
 export function latticeStep(support: Float64Array): number {
   let step = 0;
   for (let i = 1; i < support.length && step !== 1; i++) {
@@ -19,11 +19,10 @@ export function latticeStep(support: Float64Array): number {
 }
 
 /**
- * Moves masses onto the lattice origin, origin + step, …: each point is shared between its two neighbours so that its
- * mean stays. The mean is kept exactly; the variance grows by at most step²/4. Masses stay non-negative.
- *
- * @param origin at most masses.support[0].
- * @returns masses on every lattice point up to the last one reached, empty ones (probability 0) included.
+ * Moves masses onto the lattice origin, origin + step, …: each point is shared between its two neighbours. The mean is
+ * kept exactly; the variance grows by at most step²/4. Masses stay non-negative.
+ * @param origin at most masses.support[0]
+ * @returns masses on every lattice point up to the last one reached, points of probability 0 included
  */
 export function spreadOnLattice(masses: Masses, origin: number, step: number): Masses {
   const { support, probability } = masses;
@@ -40,8 +39,8 @@ export function spreadOnLattice(masses: Masses, origin: number, step: number): M
 }
 
 /**
- * An interval that holds the sum of `count` independent draws, except for at most `excluded` probability at either end:
- * Chernoff's bound at its best exponent, clipped to what sums can reach.
+ * An interval outside which the sum of `count` independent draws lies with at most `excluded` probability at either
+ * end: Chernoff's bound at its best exponent, clipped to the range of the sums.
  */
 export function sumWindow(
   law: Masses,
@@ -54,7 +53,7 @@ export function sumWindow(
   if (first === last) return { low: count * first, high: count * last };
   const information = -Math.log(excluded);
 
-  // Bound for sums of distances from one end; `sign` −1 mirrors the law.
+  // Bounds the sum of distances from one end; `sign` −1 mirrors the law.
   const reach = (sign: 1 | -1): number => {
     const bound = (exponent: number): number => {
       let moment = 0;
@@ -64,7 +63,7 @@ export function sumWindow(
       }
       return count * sign * end + (count * Math.log(moment) + information) / exponent;
     };
-    // The bound has one minimum in the exponent: golden section on its logarithm.
+    // The bound has one minimum in the exponent, which golden section finds on a logarithmic scale.
     const golden = (Math.sqrt(5) - 1) / 2;
     let low = Math.log(1e-9 / (last - first));
     let high = Math.log(1e3 / Math.min(1, last - first));
@@ -72,7 +71,7 @@ export function sumWindow(
     let b = low + golden * (high - low);
     let atA = bound(Math.exp(a));
     let atB = bound(Math.exp(b));
-    // Any exponent gives a valid bound: a few per cent from the best is close enough.
+    // Any exponent gives a valid bound, so a few per cent from the best is close enough.
     while (high - low > 0.05) {
       if (atA < atB) {
         high = b;
@@ -96,7 +95,7 @@ export function sumWindow(
   };
 }
 
-/** The i-th multiple of the golden ratio modulo 1: however many are taken, they fall evenly between 0 and 1. */
+/** The i-th multiple of the golden ratio modulo 1. Any number of these points fill 0…1 evenly. */
 export function goldenTurn(i: number): number {
   return (i * 0.6180339887498949) % 1;
 }

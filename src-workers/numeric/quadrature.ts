@@ -67,8 +67,8 @@ export function gaussRule(alpha: Float64Array, beta: Float64Array): QuadratureRu
 }
 
 /**
- * Recurrence coefficients of a discrete measure (positive masses at points), by the Stieltjes procedure: stable as long
- * as `count` is far below the number of points.
+ * Gauss rule of a discrete measure (positive masses at points), with recurrence coefficients by the Stieltjes
+ * procedure. It is stable as long as `count` is far below the number of points.
  * Source: Gautschi, SIAM J. Sci. Stat. Comput. 3 (1982), doi:10.1137/0903018.
  */
 export function discreteGaussRule(points: Float64Array, masses: Float64Array, count: number): QuadratureRule {

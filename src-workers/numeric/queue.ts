@@ -1,11 +1,14 @@
-/** A priority queue of small integers, first by `key[i]`, then by i; keys may change only while outside the queue. */
+/**
+ * A priority queue of small integers, ordered by `key[i]`, then by i. A key may change only while its integer is
+ * outside the queue.
+ */
 export interface IndexedQueue {
   push(index: number): void;
-  /** Removes and returns the first. */
+  /** Removes and returns the first entry. */
   pop(): number;
-  /** Moves the first to its place after its key has grown. */
+  /** Moves the first entry to its place after its key has grown. */
   settle(): void;
-  /** The first, or undefined behaviour where empty. */
+  /** The first entry; undefined behaviour if the queue is empty. */
   first(): number;
   size(): number;
   clear(): void;
@@ -16,7 +19,7 @@ export function indexedQueue(key: Float64Array): IndexedQueue {
   const heap = new Int32Array(key.length);
   let size = 0;
   const before = (a: number, b: number): boolean => key[a] < key[b] || (key[a] === key[b] && a < b);
-  /** Moves an entry down from the top to its place. */
+  /** Puts an entry in at the top and moves it down to its place. */
   const sink = (moved: number): void => {
     const own = key[moved];
     let i = 0;

@@ -1,7 +1,10 @@
 import { mersenne } from 'pure-rand/generator/mersenne';
 import type { LengthLaw } from '../domain/workload.ts';
 
-/** A source of independent uniform doubles in [0, 1). Every random function takes one: same seed, same result. */
+/**
+ * A source of independent uniform doubles in [0, 1). Every random function takes one, so that the same seed gives the
+ * same result.
+ */
 export type UniformSource = () => number;
 
 /**
@@ -20,10 +23,10 @@ export function mersenneTwister(seed: number): UniformSource {
 }
 
 /**
- * Draws an index of a discrete law in constant time, by an alias table built in linear time; one double per draw.
+ * Draws an index of a discrete law in constant time, by an alias table that is built in linear time. Each draw takes
+ * one double.
  * Source: Vose, IEEE Trans. Softw. Eng. 17 (1991), doi:10.1109/32.92917.
- *
- * @param keep the probabilities times their number, so that their mean is 1; owned by the sampler from then on
+ * @param keep each probability times their number, so that the mean is 1; the sampler overwrites it
  */
 export function aliasSampler(keep: Float64Array): (uniform: UniformSource) => number {
   const count = keep.length;
@@ -38,7 +41,7 @@ export function aliasSampler(keep: Float64Array): (uniform: UniformSource) => nu
     keep[rich] -= 1 - keep[poor];
     (keep[rich] < 1 ? small : large).push(rich);
   }
-  // What is left differs from 1 by rounding only.
+  // These entries differ from 1 by rounding only.
   for (const i of small) keep[i] = 1;
   for (const i of large) keep[i] = 1;
   return (uniform) => {
@@ -48,15 +51,15 @@ export function aliasSampler(keep: Float64Array): (uniform: UniformSource) => nu
   };
 }
 
-/** Draws lengths from a law in constant time; one double per draw. */
+/** Draws lengths from a law in constant time. Each draw takes one double. */
 export function lengthSampler({ support, probability }: LengthLaw): (uniform: UniformSource) => number {
   const draw = aliasSampler(probability.map((p) => p * probability.length));
   return (uniform) => support[draw(uniform)];
 }
 
 /**
- * Uniform numbers for spreading a sample, not for simulating, at almost no cost. Source: Numerical Recipes' quick
- * generator, state·1664525 + 1013904223 modulo 2³².
+ * Cheap uniform numbers that spread a sample; too weak for a simulation.
+ * Source: Numerical Recipes' quick generator, state·1664525 + 1013904223 modulo 2³².
  */
 export function quickGenerator(seed: number): UniformSource {
   let state = seed + 1;
@@ -66,7 +69,7 @@ export function quickGenerator(seed: number): UniformSource {
   };
 }
 
-/** A number of the standard normal law. Source: Box and Muller, Ann. Math. Stat. 29 (1958). */
+/** Draws a number of the standard normal law. Source: Box and Muller, Ann. Math. Stat. 29 (1958). */
 export function standardNormal(uniform: UniformSource): number {
   return Math.sqrt(-2 * Math.log(1 - uniform())) * Math.cos(2 * Math.PI * uniform());
 }
@@ -84,7 +87,7 @@ export function shuffle(values: number[] | Float64Array | Uint32Array, uniform: 
   }
 }
 
-/** 0 … count − 1 in an order without pattern: Fisher and Yates, by the quick generator. */
+/** The numbers 0 … count − 1 in an order without pattern: Fisher and Yates, by the quick generator. */
 export function arbitraryOrder(count: number, seed: number): Int32Array {
   const order = new Int32Array(count);
   const uniform = quickGenerator(seed);

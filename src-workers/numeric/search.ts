@@ -1,7 +1,6 @@
 /**
- * The cell that holds a value, by bisection: that of the last edge that is at most the value, or the first or last
- * cell.
- * @param edges ascending, one more than cells
+ * Finds the cell that holds a value, by bisection. A value outside all cells belongs to the first or last one.
+ * @param edges ascending; cell i is from edges[i] to edges[i + 1]
  */
 export function cellOf(edges: Float64Array | Int32Array, value: number): number {
   let low = 0;
@@ -15,8 +14,8 @@ export function cellOf(edges: Float64Array | Int32Array, value: number): number 
 }
 
 /**
- * The first integer in low … high for which `holds`, by bisection; `high` where it holds for none before.
- * @param holds once true, true for all larger integers
+ * The first integer in low … high for which `holds`, by bisection; `high` if it holds for none before.
+ * @param holds if true for an integer, true for all larger ones
  */
 export function firstIndex(low: number, high: number, holds: (index: number) => boolean): number {
   while (low < high) {

@@ -3,7 +3,7 @@ function ascendingOrder(values: Float64Array): Uint32Array {
   return Uint32Array.from(values, (_, i) => i).sort((a, b) => values[a] - values[b]);
 }
 
-/** Ranks from 1, equal values sharing the mean of theirs. */
+/** Ranks from 1. Equal values get the mean of their ranks. */
 function fractionalRanks(values: Float64Array): Float64Array {
   const order = ascendingOrder(values);
   const ranks = new Float64Array(values.length);
@@ -38,7 +38,7 @@ export function pearson(a: Float64Array, b: Float64Array): number {
 }
 
 /**
- * Spearman's rank correlation, −1…1: Pearson's correlation of the ranks, ties sharing theirs.
+ * Spearman's rank correlation, −1…1: Pearson's correlation of the ranks, where ties share their mean rank.
  * @param a,b same length ≥ 2, no NaN
  * @returns NaN if all values of one side are equal
  */
@@ -48,18 +48,19 @@ export function spearman(a: Float64Array, b: Float64Array): number {
 
 /** Counts of the pairs (i, j), i < j, of two columns. */
 export interface PairCounts {
-  /** Pairs in the same order in both, less those in opposite order. */
+  /** Pairs in the same order in both columns, minus pairs in opposite order. */
   readonly score: number;
   /** n(n − 1)/2. */
   readonly pairs: number;
-  /** Pairs equal in `a`, in `b`. */
+  /** Pairs of equal values in `a`, and in `b`. */
   readonly tiedA: number;
   readonly tiedB: number;
 }
 
 /**
- * Concordant less discordant pairs in O(n log n): sorted by a then b, every swap that a merge sort by b makes is a
- * discordant pair. Source: Knight, J. Amer. Statist. Assoc. 61 (1966), doi:10.1080/01621459.1966.10480879.
+ * Counts concordant minus discordant pairs in O(n log n). After a sort by a, then b, every swap of a merge sort by b is
+ * a discordant pair.
+ * Source: Knight, J. Amer. Statist. Assoc. 61 (1966), doi:10.1080/01621459.1966.10480879.
  * @param a,b same length, no NaN
  */
 export function concordance(a: Float64Array, b: Float64Array): PairCounts {
@@ -94,7 +95,7 @@ export function concordance(a: Float64Array, b: Float64Array): PairCounts {
   return { score: pairs - tiedA - tiedB + tiedBoth - 2 * swaps, pairs, tiedA, tiedB };
 }
 
-/** Pairs within runs of equal neighbours. */
+/** Number of pairs within runs of equal neighbours. */
 function tiedPairs(order: Uint32Array, equal: (i: number, j: number) => boolean): number {
   let pairs = 0;
   for (let start = 0; start < order.length;) {
@@ -107,7 +108,7 @@ function tiedPairs(order: Uint32Array, equal: (i: number, j: number) => boolean)
 }
 
 /**
- * Kendall's τ-b, −1…1: with ties, so that only columns of the same order and the same ties reach 1.
+ * Kendall's τ-b, −1…1. It counts ties, so that only columns of the same order and the same ties reach 1.
  * Source: Kendall, Biometrika 33 (1945), doi:10.1093/biomet/33.3.239.
  * @param a,b same length ≥ 2, no NaN
  * @returns NaN if all values of one side are equal
@@ -125,9 +126,9 @@ export function mean(values: Float64Array): number {
 }
 
 /**
- * Quantile by linear interpolation between order statistics (Hyndman and Fan's type 7,
- * Amer. Statist. 50 (1996), doi:10.1080/00031305.1996.10473566).
- * @param sorted ascending, at least one
+ * Quantile by linear interpolation between order statistics (Hyndman and Fan's type 7, Amer. Statist. 50 (1996),
+ * doi:10.1080/00031305.1996.10473566).
+ * @param sorted ascending, at least one value
  * @param fraction 0…1
  */
 export function sortedQuantile(sorted: ArrayLike<number>, fraction: number): number {
@@ -139,7 +140,7 @@ export function sortedQuantile(sorted: ArrayLike<number>, fraction: number): num
 
 /**
  * The smallest value whose cumulative weight reaches `target`, or the last one.
- * @param values ascending, at least one, as many as weights
+ * @param values ascending, at least one; one weight for each
  */
 export function weightedQuantile(values: Float64Array, weights: Float64Array, target: number): number {
   let sum = 0;
@@ -147,12 +148,12 @@ export function weightedQuantile(values: Float64Array, weights: Float64Array, ta
   return values[position < 0 ? values.length - 1 : position];
 }
 
-/** @param values at least one, no NaN; not changed */
+/** @param values at least one, no NaN; the array is not changed */
 export function median(values: Float64Array): number {
   return sortedQuantile(values.slice().sort(), 0.5);
 }
 
-/** Median of |x − centre|: times `MAD_TO_DEVIATION` it estimates a normal law's standard deviation. */
+/** Median of |x − centre|. Multiplied by `MAD_TO_DEVIATION`, it estimates the standard deviation of a normal law. */
 export function medianAbsoluteDeviation(values: Float64Array, centre: number): number {
   return median(values.map((value) => Math.abs(value - centre)));
 }
@@ -164,20 +165,19 @@ export const MAD_TO_DEVIATION = 1.482602218505602;
 export interface MedianInterval {
   readonly low: number;
   readonly high: number;
-  /** Probability that they do, at least what was asked for, 0…1. */
+  /** The probability that they enclose the median, 0…1; at least the confidence that was asked for. */
   readonly coverageFraction: number;
 }
 
 /**
- * The narrowest symmetric pair of order statistics that encloses the median of the law with at least the given
- * confidence, for any law: the number of draws below the median is Bin(n, ½).
+ * The narrowest symmetric pair of order statistics that encloses the median with at least the given confidence. It
+ * holds for any law, because the number of draws below the median is Bin(n, ½).
  * Source: David and Nagaraja, Order Statistics, 3rd ed. (2003), section 7.1, doi:10.1002/0471722162.
- *
  * @param confidenceFraction 0…1
- * @returns `null` if even the least and the largest do not (fewer than 6 at 95 %)
+ * @returns `null` if the least and the largest value do not enclose it (fewer than 6 values at 95 %)
  */
 export function medianInterval(count: number, confidenceFraction: number): MedianInterval | null {
-  // P(Bin(n, ½) = k) = C(n, k)/2ⁿ by logarithms: 2⁻ⁿ is below the smallest double for long series.
+  // P(Bin(n, ½) = k) = C(n, k)/2ⁿ is computed by logarithms, because 2⁻ⁿ underflows for long series.
   let logTerm = -count * Math.LN2;
   let below = 0;
   let found: MedianInterval | null = null;
@@ -192,9 +192,10 @@ export function medianInterval(count: number, confidenceFraction: number): Media
 }
 
 /**
- * Theil–Sen: the median slope over all pairs; a quarter of the points may be anything.
- * Source: Sen, J. Amer. Statist. Assoc. 63 (1968), doi:10.1080/01621459.1968.10480934. Takes n²/2 of time and memory.
- * @param y at least two, at x = 0, 1, 2, …
+ * Theil–Sen estimator: the median slope over all pairs of points. It tolerates a quarter of arbitrary points. It takes
+ * n²/2 steps and numbers of memory.
+ * Source: Sen, J. Amer. Statist. Assoc. 63 (1968), doi:10.1080/01621459.1968.10480934.
+ * @param y at least two values, at x = 0, 1, 2, …
  */
 export function theilSenSlope(y: Float64Array): number {
   const slopes = new Float64Array((y.length * (y.length - 1)) / 2);

@@ -1,9 +1,9 @@
 /**
- * The progress of a thread's present task, for the thread that waits for it: a task whose steps stand still hangs. A
- * task that nobody waits for ends between two steps, so that the tables of its thread stay.
+ * A thread counts the steps of its task in shared memory. The thread that waits for the task can see whether it hangs,
+ * and can ask it to stop. A stopped task ends between two steps, so that the tables of its thread stay valid.
  */
 
-/** Steps that a thread has done, and whether its task shall end. */
+/** Cells of a thread: its number of steps, and whether its task must stop. */
 const CELLS = 2;
 const THREADS = 512;
 
@@ -11,7 +11,7 @@ export function sharedSteps(): Int32Array {
   return new Int32Array(new SharedArrayBuffer(THREADS * CELLS * Int32Array.BYTES_PER_ELEMENT));
 }
 
-/** What a thread shares. Numbers of threads rise; no two of a pool are so far apart. */
+/** The shared cells of a thread. Thread numbers only rise, and those of one pool are less than THREADS apart. */
 export function stepsOf(shared: Int32Array, threadId: number): Int32Array {
   const from = (threadId % THREADS) * CELLS;
   return shared.subarray(from, from + CELLS);
@@ -19,14 +19,14 @@ export function stepsOf(shared: Int32Array, threadId: number): Int32Array {
 
 let own: Int32Array = new Int32Array(CELLS);
 
-/** Makes this thread count its steps in `cells`, for `stepsOf`. */
+/** Makes this thread count its steps in `cells` (see `stepsOf`). */
 export function shareSteps(cells: Int32Array): void {
   own = cells;
 }
 
 /**
- * Counts a step: a design that is examined, or a replication.
- * @throws if nobody waits for the task any more
+ * Counts a step: one design or one replication.
+ * @throws if the task was stopped
  */
 export function countStep(): void {
   own[0] += 1;

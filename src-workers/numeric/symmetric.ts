@@ -1,6 +1,6 @@
 /**
- * Lower factor L of a positive definite A = L·Lᵀ, in place of the lower triangle of a copy. Source: Golub and Van Loan,
- * Matrix Computations, §4.2 (Cholesky).
+ * Lower factor L of a positive definite A = L·Lᵀ; A is not changed.
+ * Source: Golub and Van Loan, Matrix Computations, §4.2 (Cholesky).
  */
 export function choleskyFactor(a: readonly ArrayLike<number>[]): readonly Float64Array[] {
   const n = a.length;
@@ -9,14 +9,14 @@ export function choleskyFactor(a: readonly ArrayLike<number>[]): readonly Float6
     for (let j = 0; j <= i; j += 1) {
       let sum = a[i][j];
       for (let k = 0; k < j; k += 1) sum -= lower[i][k] * lower[j][k];
-      // Rounding can leave a pivot of a nearly singular system at 0 or below.
+      // Rounding can make a pivot of a nearly singular system zero or negative.
       lower[i][j] = i === j ? Math.sqrt(Math.max(sum, 1e-14 * a[i][i])) : sum / lower[j][j];
     }
   }
   return lower;
 }
 
-/** Solution of A·x = b for a positive definite A. */
+/** The solution of A·x = b for a positive definite A. */
 export function solveSymmetric(a: readonly ArrayLike<number>[], b: readonly number[]): number[] {
   const n = b.length;
   const lower = choleskyFactor(a);

@@ -1,4 +1,4 @@
-/** Round numbers for the ticks of an axis, and labels that keep apart. */
+/** Round numbers for the ticks of an axis, and labels that do not overlap. */
 
 /** A round step that gives about `target` ticks over a span. */
 export function niceStep(span: number, target = 4): number {
@@ -8,7 +8,7 @@ export function niceStep(span: number, target = 4): number {
   return Number((step * size).toPrecision(3));
 }
 
-/** Decimals that all multiples of a step need: one number of them for the whole axis. */
+/** The decimals that all multiples of a step need, so that all labels of an axis have the same number. */
 export function stepDecimals(step: number): number {
   let decimals = 0;
   while (
@@ -50,7 +50,7 @@ const FACTORS = [[1, 1.5, 2, 3, 4, 5, 6, 8], [1, 2, 3, 5], [1, 2, 5], [1, 3], [1
 interface LogTickLimits {
   /** Maximum number of ticks; none are given where even the powers of ten exceed it. */
   readonly max?: number;
-  /** Distance between neighbours, as a fraction of the axis. */
+  /** Least distance between neighbours, as a fraction of the axis. */
   readonly apartFraction?: number;
 }
 
@@ -75,20 +75,23 @@ export function logTicks(low: number, high: number, { max = Infinity, apartFract
   return ticks.length <= max ? ticks : [];
 }
 
-/** Powers of two between two values, every second one where they would be more than `max`. */
+/** The powers of two between two values; every second one if there would be more than `max`. */
 export function powersOfTwo(low: number, high: number, max = 8): number[] {
   const ticks: number[] = [];
   for (let x = 1; x <= high; x *= 2) if (x >= low) ticks.push(x);
   return ticks.length > max ? ticks.filter((_, i) => i % 2 === 0) : ticks;
 }
 
-/** Moves labels apart until none is closer than `gap` to the one above; NaN stays. Input order is kept. */
+/**
+ * Moves labels apart until none is closer than `gap` to the one above. The order of the input is kept, and NaN stays
+ * NaN.
+ */
 export function spreadLabels(at: readonly number[], gap: number): readonly number[] {
   const out = [...at];
   const order = at.map((_, i) => i).filter((i) => !Number.isNaN(at[i]));
   order.sort((a, b) => at[a] - at[b]);
   let moved = true;
-  // Neighbours push each other apart by equal parts, so that a pair stays centred on its lines.
+  // Neighbours move by equal parts, so that a pair stays centred on its lines.
   for (let round = 0; moved && round < 50; round += 1) {
     moved = false;
     for (let k = 1; k < order.length; k += 1) {

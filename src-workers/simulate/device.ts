@@ -3,7 +3,7 @@ import { indexedQueue, type IndexedQueue } from '../numeric/queue.ts';
 import type { Random } from './random.ts';
 import type { BlockSource } from './samplers.ts';
 
-/** One launch on one device, in the simulator's terms. See README.md for the exact semantics. */
+/** One launch on one device, in the terms of the simulator. README.md has the exact semantics. */
 export interface Launch {
   /** M: multiprocessors, integer ≥ 1. */
   readonly multiprocessors: number;
@@ -13,27 +13,27 @@ export interface Launch {
   readonly groupsPerBlock: number;
   /** G: blocks launched, integer ≥ 0. */
   readonly gridBlocks: number;
-  /** t(w): cycles of one iteration of every active thread group; index w = 0 … R·W_b, t(0) unused. */
+  /** t(w): cycles that one iteration of every active thread group takes together; index w = 0 … R·W_b, t(0) unused. */
   readonly cyclesPerIteration: Float64Array;
 }
 
-/** What happened on the device, for a Gantt chart. Struct of arrays. */
+/** What happened on the device, for a Gantt chart; a struct of arrays. */
 export interface Timeline {
   /** One entry per block, index = block. */
   readonly blockMultiprocessor: Int32Array;
   readonly blockStartCycles: Float64Array;
   readonly blockEndCycles: Float64Array;
-  /** Changes of the number of active thread groups, in order of time within each multiprocessor. */
+  /** Changes of the number of active thread groups, by time within each multiprocessor. */
   readonly stepMultiprocessor: number[];
   readonly stepCycles: number[];
   readonly stepActiveGroups: number[];
 }
 
-/** A device that can be run again and again without allocating. */
+/** A launch that can be simulated again and again without allocation. */
 export interface DeviceRun {
-  /** Simulates one launch with a fresh stream of blocks; returns its time in cycles, NaN if cancelled. */
+  /** Simulates the launch with a fresh stream of blocks. Returns its time in cycles, NaN if cancelled. */
   run(random: Random, timeline?: Timeline): number;
-  /** Cycles at which the last block was dispatched in the latest run. */
+  /** Time at which the last block was dispatched in the latest run. */
   readonly lastDispatchCycles: number;
 }
 
@@ -48,7 +48,7 @@ export function allocateTimeline(gridBlocks: number): Timeline {
   };
 }
 
-/** Refuses a launch that means nothing. */
+/** Fails with `bad-input` if a number of the launch is out of range. */
 export function checkLaunch(launch: Launch): Result<Launch> {
   for (const field of ['multiprocessors', 'residentBlocks', 'groupsPerBlock'] as const) {
     if (!(Number.isSafeInteger(launch[field]) && launch[field] >= 1)) {
@@ -68,21 +68,18 @@ export function checkLaunch(launch: Launch): Result<Launch> {
   return ok(launch);
 }
 
-/** Blocks between two looks at `cancelled`. */
+/** `cancelled` is asked once per this many blocks. */
 const CANCEL_CHECK_BLOCKS = 4096;
 
-/**
- * Times that differ by no more than this fraction are one instant: sums of the same iterations, rounded on different
- * ways.
- */
+/** Two times that differ by at most this fraction are equal: sums of the same iterations are rounded differently. */
 const SAME_INSTANT = 1e-12;
 
 /**
- * The active groups of every multiprocessor, each a heap by virtual end.
+ * Keeps the active groups of every multiprocessor in a heap, by virtual end.
  * @param capacity groups that a multiprocessor holds
  */
 function groupHeaps(multiprocessors: number, capacity: number) {
-  /** The first entry of a multiprocessor is its earliest end. */
+  /** The first entry of each multiprocessor is its earliest end. */
   const heapEnd = new Float64Array(multiprocessors * capacity);
   const heapSlot = new Int32Array(multiprocessors * capacity);
   const active = new Int32Array(multiprocessors);
@@ -128,7 +125,9 @@ function groupHeaps(multiprocessors: number, capacity: number) {
   return { heapEnd, active, pushGroup, popGroup };
 }
 
-/** Takes the multiprocessors whose next end is not after `until` into `ended`, in their order. Returns their number. */
+/**
+ * Moves the multiprocessors whose next end is at most `until` into `ended`, in ascending order. Returns their number.
+ */
 function takeEnded(queue: IndexedQueue, time: Float64Array, until: number, ended: Int32Array): number {
   let count = 0;
   while (queue.size() > 0 && time[queue.first()] <= until) ended[count++] = queue.pop();
@@ -139,10 +138,10 @@ function takeEnded(queue: IndexedQueue, time: Float64Array, until: number, ended
 /**
  * Prepares the discrete-event simulation of one launch.
  *
- * All resident active groups of a multiprocessor advance at the same rate, so each multiprocessor counts time in
- * iterations (its virtual time): a group of depth D that starts at v ends at v + D whatever else happens. Between two
- * ends of blocks a multiprocessor is on its own, so the device-wide queue holds one entry per multiprocessor: the time
- * of its next block end.
+ * All active groups of a multiprocessor advance at the same rate, so each multiprocessor counts time in iterations (its
+ * virtual time). A group of depth D that starts at v ends at v + D, whatever else happens. Between two ends of blocks,
+ * multiprocessors do not affect each other. The queue of the device therefore holds one entry per multiprocessor: the
+ * time of its next block end.
  */
 export function prepareDevice(launch: Launch, source: BlockSource, cancelled?: () => boolean): Result<DeviceRun> {
   const checked = checkLaunch(launch);
@@ -157,7 +156,7 @@ export function prepareDevice(launch: Launch, source: BlockSource, cancelled?: (
   const slotBlock = new Int32Array(M * R);
   const freeSlots = new Int32Array(M * R);
   const freeCount = new Int32Array(M);
-  // Multiprocessors by the time of their next block end.
+  // The multiprocessors by the time of their next block end.
   const queue = indexedQueue(time);
   const depths = new Float64Array(W);
   const freed = new Int32Array(M);
@@ -203,7 +202,7 @@ export function prepareDevice(launch: Launch, source: BlockSource, cancelled?: (
         startBlock(s, slot);
       }
 
-      /** Runs a multiprocessor to its next block end; false if nothing is left on it. */
+      /** Advances a multiprocessor to its next block end; returns false if it has no active group. */
       function advance(s: number): boolean {
         if (active[s] === 0) return false;
         const base = s * heapCapacity;
@@ -227,7 +226,7 @@ export function prepareDevice(launch: Launch, source: BlockSource, cancelled?: (
         }
       }
 
-      // The first wave: one block per multiprocessor at a time.
+      // In the first wave, each multiprocessor gets one block at a time.
       let block = 0;
       for (let round = 0; round < R && block < G; round++) {
         for (let s = 0; s < M && block < G; s++) dispatch(s, block++);
@@ -240,7 +239,7 @@ export function prepareDevice(launch: Launch, source: BlockSource, cancelled?: (
           if (cancelled?.()) return NaN;
           nextCheck = block + CANCEL_CHECK_BLOCKS;
         }
-        // Everything that ends at this instant ends before anything is dispatched, so that ties are dealt out evenly.
+        // All blocks that end at one instant end before any is dispatched, so that ties are dealt out evenly.
         const now = time[queue.first()];
         const freedCount = takeEnded(queue, time, now * (1 + SAME_INSTANT), freed);
         lastDispatchCycles = now;

@@ -4,54 +4,54 @@ import { checkLaunch, type DeviceRun, type Launch } from './device.ts';
 import { indexedQueue } from '../numeric/queue.ts';
 import { indexSampler } from './samplers.ts';
 
-/** Work that lanes fetch for themselves from one queue of the whole device. */
+/** Work whose units the lanes fetch from one queue of the whole device. */
 export interface FetchedWork {
   readonly law: LengthLaw;
-  /** Lengths in the order in which they are fetched, repeated; without them they are independent draws from the law. */
+  /** Lengths in the order in which they are fetched, repeated; if omitted, they are independent draws from the law. */
   readonly given?: Float64Array | null;
   /** Units in the queue, integer ≥ 0. */
   readonly units: number;
-  /** n: lanes of a thread group that fetch, integer ≥ 1. */
+  /** n: lanes of a thread group that fetch units, integer ≥ 1. */
   readonly lanesPerGroup: number;
-  /** Lanes of a block where its last group is not full; lanesPerGroup·groupsPerBlock if left out. */
+  /** Lanes of a block, if its last group is not full; lanesPerGroup·groupsPerBlock if omitted. */
   readonly lanesPerBlock?: number;
-  /** Iterations before the first of each unit, ≥ 0. The group's other lanes wait for it. */
+  /** Iterations before the first one of each unit, ≥ 0. The other lanes of the group wait during them. */
   readonly setupIterations: number;
   /**
-   * Units in a row that a lane takes at once, integer ≥ 1, or one for every lane of the group, which then end together;
-   * 1 if left out.
+   * Consecutive units that a lane takes at once, integer ≥ 1; 1 if omitted. With `group`, one fetch takes a unit for
+   * every lane of the group, and these units end together.
    */
   readonly fetch?: number | 'group';
-  /** Cycles before the first iteration, ≥ 0; 0 if left out. */
+  /** Cycles before the first iteration, ≥ 0; 0 if omitted. */
   readonly startCycles?: number;
-  /** t(w) while the queue holds units; that of the launch if left out. */
+  /** t(w) while the queue holds units; the launch's own t(w) if omitted. */
   readonly fetchingCyclesPerIteration?: Float64Array;
 }
 
-/** Units between two looks at `cancelled`. */
+/** `cancelled` is asked once per this many units. */
 const CANCEL_CHECK_UNITS = 65536;
 
 /**
- * When a multiprocessor may run ahead of the others: while the queue holds FAR_UNITS for each lane, after KNOWN_UNITS
- * have shown how fast it empties, and until it would have lost AHEAD_SHARE. So no other one finds the queue empty.
+ * A multiprocessor may run ahead of the others while the queue holds FAR_UNITS for each lane, once KNOWN_UNITS per lane
+ * have shown how fast the queue empties. It stops before the queue can have lost AHEAD_SHARE of its units. So no other
+ * multiprocessor finds the queue empty.
  */
 const FAR_UNITS = 8;
 const KNOWN_UNITS = 4;
 const AHEAD_SHARE = 0.25;
 
 /**
- * Prepares a launch whose lanes fetch the next units of a common queue the moment they have done theirs (dynamic fetch,
- * persistent blocks); at the same instant the lowest lane fetches first. What a fetch costs is spread over the
- * iterations until the queue is dry. A group is active while any of its lanes is; a block ends with its last group;
- * blocks that start after the queue has run dry end at once. Fails with `bad-input` on a launch or work that means
- * nothing.
+ * Prepares a launch with dynamic fetch: a lane whose units are done fetches the next ones from the common queue. At one
+ * instant, the lowest lane fetches first. The cost of a fetch is spread over the iterations until the queue is empty. A
+ * group is active while any of its lanes is. A block ends with its last group; a block that starts after the queue is
+ * empty ends at once. Fails with `bad-input` if a number of the launch or the work is out of range.
  */
 export function prepareFetchingDevice(launch: Launch, work: FetchedWork, cancelled?: () => boolean): Result<DeviceRun> {
   const checked = checkLaunch(launch);
   if (!checked.ok) return checked;
   const { multiprocessors: M, residentBlocks: R, groupsPerBlock: W, gridBlocks: G, cyclesPerIteration } = launch;
   const { units, setupIterations, fetch = 1, fetchingCyclesPerIteration = cyclesPerIteration, given = null } = work;
-  // A group that fetches for all its lanes is one lane whose units are the longest of as many.
+  // A group that fetches for all its lanes is modelled as one lane, whose units are the longest of each fetch.
   const byGroup = fetch === 'group';
   const chunk = byGroup ? 1 : fetch;
   const n = byGroup ? 1 : work.lanesPerGroup;
@@ -69,17 +69,17 @@ export function prepareFetchingDevice(launch: Launch, work: FetchedWork, cancell
   const { support } = work.law;
 
   const groupsEach = R * W;
-  /** Slots of a block's group: the last may have fewer. */
+  /** Slots of group g of a block; the last group may have fewer. */
   const slotsOf = (g: number): number => Math.min(work.lanesPerGroup, slotsPerBlock - g * work.lanesPerGroup);
   const time = new Float64Array(M);
   const virtual = new Float64Array(M);
   const nextEnd = new Float64Array(M);
-  // Heap of groups per multiprocessor, keyed by the virtual end of their next unit.
+  // One heap of groups per multiprocessor, by the virtual end of their next unit.
   const heapEnd = new Float64Array(M * groupsEach);
   const heapGroup = new Int32Array(M * groupsEach);
   const activeGroups = new Int32Array(M);
-  // Heap of lanes per group, keyed by the end of their unit on the group's own clock, which stands still during setup:
-  // the group's clock reads virtual time less its offset.
+  // One heap of lanes per group, by the end of their unit on the group's own clock. The clock is virtual time minus the
+  // group's offset, and it stands still during setup.
   const laneEnd = new Float64Array(M * groupsEach * n);
   const laneIndex = new Int32Array(M * groupsEach * n);
   const groupLanes = new Int32Array(M * groupsEach);
@@ -120,8 +120,8 @@ export function prepareFetchingDevice(launch: Launch, work: FetchedWork, cancell
       const lengthOf = (unit: number): number => (given === null ? support[draw(random)] : given[unit % given.length]);
 
       /**
-       * A lane of a group takes its next unit when the group's clock reads `clock`: one that it has fetched, or that it
-       * fetches.
+       * A lane of a group begins its next unit when the group's clock reads `clock`. It fetches first if it holds no
+       * unit.
        */
       function beginUnit(s: number, group: number, lane: number, clock: number): void {
         const at = s * groupsEach + group;
@@ -171,7 +171,7 @@ export function prepareFetchingDevice(launch: Launch, work: FetchedWork, cancell
           activeGroups[s] === 0 ? Infinity : time[s] + (heapEnd[s * groupsEach] - virtual[s]) * rate[activeGroups[s]];
       }
 
-      /** The queue has run dry at a multiprocessor's time: from now on nothing fetches. */
+      /** Switches to the rate without fetching: the queue is empty at the present time of multiprocessor `at`. */
       function stopFetching(at: number): void {
         const now = time[at];
         queue.clear();
@@ -184,12 +184,12 @@ export function prepareFetchingDevice(launch: Launch, work: FetchedWork, cancell
         rate = cyclesPerIteration;
         for (let s = 0; s < M; s++) {
           plan(s);
-          // That one is pushed when its step is over.
+          // Multiprocessor `at` is pushed when its step ends.
           if (s !== at && activeGroups[s] > 0) queue.push(s);
         }
       }
 
-      /** Runs a multiprocessor to its next end of units. */
+      /** Advances a multiprocessor to its next end of units. */
       function step(s: number): void {
         const base = s * groupsEach;
         const group = heapGroup[base];
@@ -219,7 +219,7 @@ export function prepareFetchingDevice(launch: Launch, work: FetchedWork, cancell
           if (timeline) recordActive(s);
           if (--blockGroups[s * R + slot] === 0) {
             if (timeline) timeline.blockEndCycles[slotBlock[s * R + slot]] = time[s];
-            // Nothing is left to fetch, so a block that starts now ends now.
+            // No unit is left to fetch, so a block that starts now ends now.
             if (block < G) start(s, slot);
           }
         }
@@ -231,7 +231,7 @@ export function prepareFetchingDevice(launch: Launch, work: FetchedWork, cancell
         for (let s = 0; s < M && block < G; s++) start(s, slot);
       }
       if (left === 0) rate = cyclesPerIteration;
-      // Units that go with one fetch of every fetcher.
+      // Units of one fetch by every lane.
       const lanes = units - left;
       for (let s = 0; s < M; s++) {
         plan(s);
@@ -245,8 +245,8 @@ export function prepareFetchingDevice(launch: Launch, work: FetchedWork, cancell
           nextCheck = done + CANCEL_CHECK_UNITS;
         }
         if (given === null && left > FAR_UNITS * lanes && done >= KNOWN_UNITS * lanes) {
-          // The queue is far from dry, units are all alike, and so multiprocessors do not meet: each goes ahead on its
-          // own.
+          // The queue is far from empty and all units are drawn from one law, so the order between multiprocessors has
+          // no effect. Each runs ahead on its own, which is faster.
           const now = nextEnd[queue.first()];
           const horizon = now * (1 + (AHEAD_SHARE * left) / done);
           queue.clear();
@@ -265,7 +265,7 @@ export function prepareFetchingDevice(launch: Launch, work: FetchedWork, cancell
   });
 }
 
-/** Whether an entry comes before that at a heap's position: by its key, then by its index. */
+/** Whether an entry comes before the one at position `at` of a heap: by key, then by index. */
 function comesBefore(key: number, index: number, keys: Float64Array, indices: Int32Array, at: number): boolean {
   return key < keys[at] || (key === keys[at] && index < indices[at]);
 }
@@ -291,7 +291,7 @@ function pushEntry(
   indices[base + i] = index;
 }
 
-/** Replaces the first entry. */
+/** Replaces the first entry of a heap and restores the order. */
 function settleEntry(
   keys: Float64Array,
   indices: Int32Array,
@@ -315,7 +315,7 @@ function settleEntry(
   indices[base + i] = index;
 }
 
-/** Removes the first entry; `size` entries are left. */
+/** Removes the first entry of a heap; `size` entries remain. */
 function popEntry(keys: Float64Array, indices: Int32Array, base: number, size: number): void {
   if (size > 0) settleEntry(keys, indices, base, size, keys[base + size], indices[base + size]);
 }

@@ -8,7 +8,7 @@ import { allocateTimeline, prepareDevice } from './device.ts';
 import { replicate, replicationRandom } from './replicate.ts';
 import { independentGroups } from './samplers.ts';
 
-/** A launch on an imagined device, small enough to be watched block by block. */
+/** A launch on an invented device that is small enough to watch block by block. */
 export interface PlayRequest {
   /** n: units of one thread group, drawn from the law. */
   readonly unitsPerGroup: number;
@@ -23,8 +23,8 @@ export interface PlayRequest {
 export const PLAY_REPLICATIONS = 30;
 
 /**
- * Plays a launch of unbalanced work (see the README of this folder). Fails with `bad-input` on a launch that means
- * nothing.
+ * Simulates a launch of unbalanced work (see the README of this folder). Fails with `bad-input` if a number of the
+ * launch is out of range.
  */
 export function playLaunch(law: LengthLaw, request: PlayRequest): Result<PlayedLaunch> {
   const { unitsPerGroup, groupsPerBlock, residentBlocks, multiprocessors, gridBlocks, pipeline, seed } = request;
@@ -65,7 +65,9 @@ export function playLaunch(law: LengthLaw, request: PlayRequest): Result<PlayedL
   });
 }
 
-/** Blocks are dispatched in order, each into a slot that is free: the first such one of its multiprocessor. */
+/**
+ * Finds the slot of each block. Blocks are dispatched in order, each into the first free slot of its multiprocessor.
+ */
 function slotsOf(
   timeline: ReturnType<typeof allocateTimeline>,
   { multiprocessors, residentBlocks }: { readonly multiprocessors: number; readonly residentBlocks: number },

@@ -2,7 +2,7 @@
 export type Random = () => number;
 
 /**
- * xoshiro128** with a 53-bit output, seeded by splitmix32: fast enough to be invisible beside the event heap, and the
+ * xoshiro128** with a 53-bit output, seeded by splitmix32. It takes little time beside the event heap, and gives the
  * same numbers on every platform (32-bit integer arithmetic only).
  * Source: Blackman and Vigna 2021, Scrambled linear pseudorandom number generators, doi:10.1145/3460772.
  * @param seed any integer; only its low 32 bits count
@@ -32,6 +32,6 @@ export function seededRandom(seed: number): Random {
     d = (d << 11) | (d >>> 21);
     return result >>> 0;
   };
-  // 27 high bits of one output and 26 of the next: a double's full 53-bit fraction.
+  // The 27 high bits of one output and 26 of the next make the 53-bit fraction of a double.
   return () => ((next() >>> 5) * 67108864 + (next() >>> 6)) / 9007199254740992;
 }

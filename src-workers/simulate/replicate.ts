@@ -5,17 +5,17 @@ import { seededRandom, type Random } from './random.ts';
 
 export interface ReplicationOptions {
   readonly seed: number;
-  /** Fewest replications before an early stop, ≥ 2. */
+  /** Minimum number of replications before an early stop, ≥ 2. */
   readonly atLeast: number;
-  /** Most replications, ≥ atLeast. */
+  /** Maximum number of replications, ≥ atLeast. */
   readonly atMost: number;
   /** Stops once the standard error of the mean is at most this fraction of the mean. */
   readonly relativeStandardError: number;
-  /** Stops, too, once the confidence interval reaches at most this fraction of the mean to either side. */
+  /** Also stops once the confidence interval reaches at most this fraction of the mean to either side. */
   readonly relativeHalfWidth?: number;
   /**
-   * Minimum before an early stop while all times are equal to the bit, since then their spread is unknown; `atLeast` if
-   * omitted.
+   * Minimum number of replications while all times are equal to the bit, since their spread is then unknown; `atLeast`
+   * if omitted.
    */
   readonly identicalAtLeast?: number;
   readonly cancelled?: () => boolean;
@@ -23,7 +23,7 @@ export interface ReplicationOptions {
 
 /** Distribution of a launch's time over replications. */
 export interface TimeDistribution {
-  /** Time of every replication, cycles, in order of simulation. */
+  /** Time of every replication, cycles, in the order of simulation. */
   readonly cycles: Float64Array;
   readonly meanCycles: number;
   readonly standardDeviationCycles: number;
@@ -33,15 +33,15 @@ export interface TimeDistribution {
   readonly confidenceHighCycles: number;
 }
 
-/** The stream of one replication, from 0. */
+/** The random stream of one replication, counted from 0. */
 export function replicationRandom(seed: number, replication: number): Random {
   return seededRandom(Math.imul(seed, 0x9e3779b1) ^ Math.imul(replication + 1, 0x85ebca77));
 }
 
 /**
- * Simulates a launch again and again until its mean is known well enough. Replication i uses the seed's i-th stream, so
- * a longer run extends a shorter one.
- * Fails with `bad-input` on options that mean nothing and with `cancelled` when `cancelled` says so.
+ * Simulates a launch until its mean time is known well enough. Replication i uses stream i of the seed, so a longer run
+ * extends a shorter one.
+ * Fails with `bad-input` if an option is out of range, and with `cancelled` when `cancelled()` is true.
  */
 export function replicate(device: DeviceRun, options: ReplicationOptions): Result<TimeDistribution> {
   const { atLeast, atMost, relativeStandardError, relativeHalfWidth = 0, cancelled } = options;
@@ -84,8 +84,8 @@ export function replicate(device: DeviceRun, options: ReplicationOptions): Resul
 }
 
 /**
- * 0.975 quantile of Student's t with `freedom` degrees of freedom, by the Cornish–Fisher expansion (Abramowitz and
- * Stegun 26.7.5); the first two degrees, where the expansion is poor, in closed form.
+ * The 0.975 quantile of Student's t with `freedom` degrees of freedom, by the Cornish–Fisher expansion (Abramowitz and
+ * Stegun 26.7.5). The expansion is poor for one and two degrees, which have a closed form.
  */
 function studentQuantile975(freedom: number): number {
   if (freedom === 1) return Math.tan(0.475 * Math.PI);

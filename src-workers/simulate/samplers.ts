@@ -5,13 +5,16 @@ import type { Random } from './random.ts';
 /** Writes the depths (iterations) of the thread groups of the next block, in launch order. */
 export type BlockSampler = (out: Float64Array) => void;
 
-/** Starts a fresh stream of blocks; called once per replication. */
+/** Starts a fresh stream of blocks. It is called once per replication. */
 export type BlockSource = (random: Random) => BlockSampler;
 
 /** Draws an index of a discrete law in constant time. */
 export type IndexSampler = (random: Random) => number;
 
-/** Draws an index of a law given by its probabilities, which are normalised. A law of one index draws no number. */
+/**
+ * Draws an index of a law given by its probabilities, which need not sum to 1. A law of one index takes no random
+ * number.
+ */
 export function indexSampler(probability: Float64Array): IndexSampler {
   const n = probability.length;
   if (n === 1) return () => 0;
@@ -20,7 +23,7 @@ export function indexSampler(probability: Float64Array): IndexSampler {
   return aliasSampler(probability.map((p) => (p * n) / total));
 }
 
-/** Blocks whose thread groups all draw their depths independently from the law of one work group. */
+/** Blocks whose thread groups draw their depths independently from the law of one work group. */
 export function independentGroups(depth: GroupDepth): BlockSource {
   const { values } = depth;
   const survival = new Float64Array(values.length);

@@ -10,24 +10,26 @@ import { givenOrderOf } from '../predict/plan.ts';
 import { predictChunk } from '../predict/ranges.ts';
 import type { Predictor } from '../predict/tables.ts';
 
-/** Fewest replications before an early stop: fewer do not determine their own spread. */
+/** Minimum number of replications before an early stop: fewer do not determine their own spread. */
 export const MIN_REPLICATIONS = 5;
 /**
- * The least number of replications while all are alike, or where a rare length alone would change the time. With it,
- * one design in twenty misses what occurs in one of ten replications.
+ * Minimum number of replications while all times are equal, or where a rare length alone would change the time. With
+ * it, one design in twenty misses an event that occurs in one of ten replications.
  */
 const MIN_IDENTICAL = 30;
 
 export interface SimulationOptions {
   /** Seed of the study. */
   readonly seed: number;
-  /** Half width of the 95 % confidence interval of the mean that is enough, as a fraction of the mean. */
+  /**
+   * Half width of the 95 % confidence interval of the mean at which the simulation stops, as a fraction of the mean.
+   */
   readonly halfWidth: number;
-  /** Most replications, ≥ MIN_REPLICATIONS. */
+  /** Maximum number of replications, ≥ MIN_REPLICATIONS. */
   readonly maxReplications: number;
 }
 
-/** Distribution of a design's time, balancing included, ms. */
+/** Distribution of a design's time, ms, balancing included. */
 export interface SimulatedDistribution {
   readonly timesMs: readonly number[];
   readonly meanMs: number;
@@ -38,11 +40,11 @@ export interface SimulatedDistribution {
   /** 95 % confidence interval of the mean (Student). */
   readonly lowMs: number;
   readonly highMs: number;
-  /** Whether the interval is as narrow as asked for. */
+  /** Whether the interval is as narrow as requested. */
   readonly precise: boolean;
 }
 
-/** A launch that leaves nothing to chance. */
+/** The distribution of a launch without randomness. */
 function playedOnce(cycles: number): TimeDistribution {
   return {
     cycles: Float64Array.of(cycles),
@@ -54,7 +56,7 @@ function playedOnce(cycles: number): TimeDistribution {
   };
 }
 
-/** Seed of one design: its own, whichever worker plays it and whatever else is played. */
+/** The seed of one design. It does not depend on the worker or on the other simulated designs. */
 function designSeed(studySeed: number, design: number): number {
   const high = Math.floor(design / 2 ** 32);
   return (
@@ -66,16 +68,16 @@ function designSeed(studySeed: number, design: number): number {
 interface PreparedDesign {
   readonly design: PlayableDesign;
   readonly run: DeviceRun;
-  /** Whether its units are those of the workload rather than draws, and nothing else is left to chance either. */
+  /** Whether the units are the workload's own rather than draws, and whether nothing else is random either. */
   readonly isGiven: boolean;
   readonly isFixed: boolean;
 }
 
-/** The launches of a design, which follow one another. */
+/** Prepares the launches of a design, which follow one another. */
 function prepareAll(predictor: Predictor, index: number): Result<readonly PreparedDesign[]> {
   const launches = playableLaunches(predictor, index);
   if (launches.length === 0 && describeDesign(predictor, index).device.kind === 'cpu')
-    return fail('unsupported', `design ${index} is of a CPU, whose time is not simulated. Choose a design of a GPU`);
+    return fail('unsupported', `design ${index} runs on a CPU, and only GPUs are simulated. Choose a design of a GPU`);
   if (launches.length === 0) return fail('conflict', `design ${index} is invalid. Choose a valid design`);
   const prepared: PreparedDesign[] = [];
   for (const launch of launches) {
@@ -86,7 +88,7 @@ function prepareAll(predictor: Predictor, index: number): Result<readonly Prepar
   return ok(prepared);
 }
 
-/** Launches of a mixed design as one, in milliseconds. */
+/** Joins the launches of a mixed design into one, in milliseconds. */
 function inARow(launches: readonly PreparedDesign[]): DeviceRun {
   return {
     run: (random) => launches.reduce((ms, { run, design }) => ms + run.run(random) * design.msPerCycle, 0),
@@ -143,9 +145,9 @@ function prepare({ predictor: { plan }, design }: PlayableLaunch): Result<Prepar
 }
 
 /**
- * Plays a design again and again on the real workload, until its mean time is known well enough.
- * Fails with `conflict` on an invalid design, `unsupported` if it has more units than can be put in order,
- * `bad-input` on options that mean nothing.
+ * Simulates a design on the real workload until its mean time is known well enough.
+ * Fails with `conflict` on an invalid design, with `unsupported` if too many units would have to be sorted, and with
+ * `bad-input` if an option is out of range.
  */
 export function simulateDesign(
   predictor: Predictor,
@@ -166,7 +168,7 @@ export function simulateDesign(
         seed,
         atLeast:
           openMs > options.halfWidth * timeMs[0] ? Math.min(MIN_IDENTICAL, options.maxReplications) : MIN_REPLICATIONS,
-        // Units of one length leave nothing to chance.
+        // If all units have one length, nothing is random.
         identicalAtLeast: predictor.plan.law.support.length > 1 ? MIN_IDENTICAL : MIN_REPLICATIONS,
         atMost: options.maxReplications,
         relativeStandardError: 0,
@@ -194,17 +196,17 @@ export function simulateDesign(
   });
 }
 
-/** Bars that a chart can draw at once, and points along its time axis. */
+/** Maximum number of bars that a chart draws, and the number of points along its time axis. */
 const MAX_BARS = 20_000;
 const BINS = 240;
-/** Thread groups of a launch whose timeline fits in memory: two numbers and an index for each. */
+/** Maximum number of thread groups of a timeline: each takes two numbers and an index of memory. */
 const MAX_TIMELINE_GROUPS = 8_000_000;
-/** Units of a launch whose timeline is drawn: a few seconds of one worker, which nobody can cancel. */
+/** Maximum number of units of a timeline. They take one worker a few seconds, which nobody can cancel. */
 const MAX_TIMELINE_UNITS = 100_000_000;
 
 /**
- * Plays one replication and records it.
- * Fails as `simulateDesign` does, and with `unsupported` if the launch is too large to be recorded.
+ * Simulates one replication and records it.
+ * Fails as `simulateDesign` does, and with `unsupported` if the launch is too large to record.
  */
 export function simulateTimeline(
   predictor: Predictor,
@@ -255,14 +257,14 @@ export function simulateTimeline(
   });
 }
 
-/** A launch of a design that was played, after those before it. */
+/** One simulated launch of a design, and when it starts. */
 interface PlayedPart {
   readonly design: PlayableDesign;
   readonly timeline: Timeline;
   readonly startMs: number;
 }
 
-/** As many multiprocessors, evenly spaced, as have few enough blocks to be drawn one by one. */
+/** Multiprocessors to draw, evenly spaced; few enough that each of their blocks gets a bar. */
 function shownRows(multiprocessors: number, gridBlocks: number): readonly number[] {
   const rows = Math.max(
     1,
@@ -282,7 +284,7 @@ function bars(played: readonly PlayedPart[], shown: readonly number[], residentB
     timeline.blockMultiprocessor.forEach((multiprocessor, block) => {
       blockStartMs[at] = startMs + timeline.blockStartCycles[block] * design.msPerCycle;
       blockEndMs[at] = startMs + timeline.blockEndCycles[block] * design.msPerCycle;
-      // Blocks that found nothing left to fetch ran for no time, or never started.
+      // A block that found no unit to fetch took no time or never started, so it has no bar.
       const row = rowOf.get(multiprocessor);
       if (row !== undefined && blockEndMs[at] > blockStartMs[at]) perRow[row].push(at);
       at++;
@@ -322,7 +324,7 @@ function bars(played: readonly PlayedPart[], shown: readonly number[], residentB
   };
 }
 
-/** Mean number of active thread groups of every multiprocessor in every bin, and over the device. */
+/** Mean number of active thread groups in every bin, per multiprocessor and over the device. */
 function activity(played: readonly PlayedPart[], shown: readonly number[], multiprocessors: number, kernelMs: number) {
   const width = kernelMs / BINS;
   const perMultiprocessor = new Float64Array(multiprocessors * BINS);

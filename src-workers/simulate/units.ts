@@ -11,27 +11,27 @@ import { sliceUnits } from '../predict/depth/padded.ts';
 import type { Random } from './random.ts';
 import { indexSampler, type BlockSource } from './samplers.ts';
 
-/** A launch of a workload, whose units a balancing puts in order. */
+/** A launch of a workload whose units are ordered by a balancing. */
 export interface WorkloadLaunch extends Dealing {
   readonly law: LengthLaw;
-  /** The lengths of the workload in its order, repeated; without them units are independent draws from the law. */
+  /** The lengths of the workload in its order, repeated; if omitted, units are independent draws from the law. */
   readonly given?: Float64Array | null;
-  /** Any but `dynamic-fetch`, whose units are not dealt out: see `prepareFetchingDevice`. */
+  /** Any balancing but `dynamic-fetch`, whose units are not dealt out (see `prepareFetchingDevice`). */
   readonly balancing: Exclude<LockstepBalancing, { kind: 'dynamic-fetch' }>;
-  /** Iterations that each group spends on search and carry, where slots take even shares. */
+  /** Iterations that each group spends on search and carry, if slots take even shares. */
   readonly overheadIterations?: number;
 }
 
-/** Most units that are put in order at once: 160 MB. */
+/** Maximum number of units that are sorted at once; they take 160 MB. */
 const MAX_ORDERED_UNITS = 20_000_000;
 
-/** Cumulative shares that differ by less are the same apart from rounding. */
+/** Cumulative shares that differ by less than this are equal apart from rounding. */
 const SAME_SHARE = 1e-9;
 
 /**
- * Blocks whose groups get real units (`predict/dealing/deal.ts`): the given ones in their order or what a balancing
- * makes of it, else draws. Blocks of sorted or bucketed units are launched in random order, as the predictions assume;
- * others keep theirs. Fails with `unsupported` if too many units would have to be put in order.
+ * Blocks whose groups get real units (`predict/dealing/deal.ts`): the given units as the balancing orders them, or
+ * draws. Blocks of sorted or bucketed units are launched in random order, as the predictions assume; other blocks keep
+ * their order. Fails with `unsupported` if too many units would have to be sorted.
  */
 export function dealtUnits(launch: WorkloadLaunch): Result<BlockSource> {
   const { law, units, balancing, groupsPerBlock: W, gridBlocks, given = null } = launch;
@@ -67,7 +67,7 @@ export function dealtUnits(launch: WorkloadLaunch): Result<BlockSource> {
   const scratch = dealingScratch(launch);
   const fixed = given === null || balancing.kind === 'shuffle' ? null : givenUnits(launch, given, balancing);
   return ok((random) => {
-    // Independent draws need not be kept: a launch asks for every unit once.
+    // Independent draws need not be kept, since a launch asks for every unit once.
     const ordered = areDraws ? null : (fixed ?? orderedUnits(launch, () => draw(random), random));
     const order = plainOrder(
       ordered ? (position) => ordered[position % ordered.length] : () => law.support[draw(random)],
@@ -83,18 +83,18 @@ export function dealtUnits(launch: WorkloadLaunch): Result<BlockSource> {
   });
 }
 
-/** The units that a balancing hands out, the first ones where they repeat. */
+/** The given units in the order of a balancing; only the first ones where they repeat. */
 function givenUnits(
   { units, law, unitsPerGroup }: WorkloadLaunch,
   given: Float64Array,
   balancing: GivenBalancing | { readonly kind: 'full-sort' },
 ): Float64Array {
-  // A window of all units.
+  // A full sort is a window sort whose window holds all units.
   const kept = balancing.kind === 'full-sort' ? ({ kind: 'window-sort', units } as const) : balancing;
   return givenOrder(given, units, law, kept, unitsPerGroup, units).lengths;
 }
 
-/** Units in any order. */
+/** An order of units that reads the lengths one by one. */
 function plainOrder(lengthAt: (position: number) => number, units: number): UnitOrder {
   const longestOf = (position: number, count: number): number => {
     let longest = 0;
@@ -111,7 +111,7 @@ function plainOrder(lengthAt: (position: number) => number, units: number): Unit
   };
 }
 
-/** Draws in the order that a balancing makes of them. */
+/** Draws units and puts them in the order of a balancing. */
 function orderedUnits(launch: WorkloadLaunch, draw: () => number, random: Random): Float64Array {
   const { balancing } = launch;
   const { law, units, unitsPerGroup } = launch;
@@ -130,7 +130,7 @@ function orderedUnits(launch: WorkloadLaunch, draw: () => number, random: Random
     }
     return lengths;
   }
-  // Counting sort: the support is sorted already.
+  // This is a counting sort, because the support is sorted already.
   const counts = new Float64Array(law.support.length);
   for (let i = 0; i < units; i++) counts[draw()]++;
   let at = 0;
@@ -139,8 +139,8 @@ function orderedUnits(launch: WorkloadLaunch, draw: () => number, random: Random
     at += count;
   });
   if (balancing.kind === 'quantile-buckets' || balancing.kind === 'best-buckets') {
-    // Shares of the units drawn, but cut between the lengths where the law is: units more than expected of one must not
-    // spill.
+    // The cuts are at the shares of the law, and between its lengths. A bucket must not take units of another bucket's
+    // length just because more of them were drawn than expected.
     let passed = 0;
     let from = 0;
     let i = 0;

@@ -15,14 +15,14 @@ export function axisCounts(axes: SpaceAxes): readonly number[] {
   ];
 }
 
-/** The width of the blocks at a position of their axis; `null`: the threads of a block are one row. */
+/** The width of the blocks at a position of the axis; `null` where the threads of a block form one row. */
 export function blockWidthAt({ blockWidth }: SpaceAxes, position: number): number | null {
   return blockWidth?.[position] ?? null;
 }
 
 /**
- * The position of blocks of one row, which represent all widths where widths mean nothing; the first where no block is
- * one row.
+ * The position on the axis of widths at which a block is one row, or the first position if there is none. Where the
+ * width of a block has no meaning, this position stands for all of them.
  */
 export function rowPosition({ blockWidth }: SpaceAxes): number {
   return Math.max(0, blockWidth?.indexOf(null) ?? 0);
@@ -32,7 +32,7 @@ export function spaceSize(axes: SpaceAxes): number {
   return axisCounts(axes).reduce((product, count) => product * count, 1);
 }
 
-/** Positions on each axis (AXIS_ORDER) of a design index. */
+/** Writes the position on each axis (AXIS_ORDER) of the design with this index. */
 export function decodeInto(out: Int32Array, counts: readonly number[], index: number): void {
   for (let axis = counts.length - 1; axis >= 0; axis -= 1) {
     const count = counts[axis];
@@ -42,7 +42,7 @@ export function decodeInto(out: Int32Array, counts: readonly number[], index: nu
   }
 }
 
-/** Design index of positions on each axis; inverse of `decodeInto`. */
+/** The index of the design at these positions; the inverse of `decodeInto`. */
 export function encode(counts: readonly number[], positions: ArrayLike<number>): number {
   let index = 0;
   for (let axis = 0; axis < counts.length; axis += 1) index = index * counts[axis] + positions[axis];

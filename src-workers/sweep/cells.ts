@@ -1,27 +1,27 @@
-/** Designs gathered into the cells of a map: the best of each. */
+/** Finds the best design of each cell of a map. */
 
-/** An axis of the designs to gather. */
+/** One axis of the design space, as the map uses it. */
 export interface CellAxis {
-  /** Designs from one position to the next. */
+  /** Distance in design numbers between two neighbouring positions. */
   readonly stride: number;
   readonly count: number;
-  /** Cells that each position adds to a design's cell; null if the axis is minimised over. */
+  /** What each position adds to the number of the cell; null if the cell is the best over this axis. */
   readonly cells: ArrayLike<number> | null;
 }
 
 export interface BestOfCells {
-  /** Best time of each cell, ms; NaN if no design is valid. */
+  /** Best time of each cell, ms; NaN if the cell has no valid design. */
   readonly timeMs: Float64Array;
-  /** The first of the fastest, in the order of the designs; NO_DESIGN if none is valid. */
+  /** The fastest design of each cell, the first among equals; NO_DESIGN if the cell has no valid design. */
   readonly designIndex: Uint32Array;
 }
 
 export const NO_DESIGN = 2 ** 32 - 1;
 
 /**
- * The best design of each of `cells` cells, among the designs from `first` on along the axes.
- * @param timeMs of each design, or of those of `designs`; NaN: an invalid one
- * @param designs ascending; null if all have a time
+ * Finds the best design of each of `cells` cells, among the designs along the axes that begin at `first`.
+ * @param timeMs the time of each design, or of each entry of `designs`; NaN if invalid
+ * @param designs ascending; null if every design has a time
  */
 export function bestOfCells(
   timeMs: Float64Array,
@@ -32,7 +32,7 @@ export function bestOfCells(
 ): BestOfCells {
   const best = new Float64Array(cells).fill(Infinity);
   const designIndex = new Uint32Array(cells).fill(NO_DESIGN);
-  // In the order of the columns: maps over far strides would wait for memory at every design.
+  // The loops follow the order of the columns: a loop over a large stride would miss the cache at every design.
   const outer = axes.filter(({ count }) => count !== 1).sort((a, b) => b.stride - a.stride);
   if (designs)
     for (const [entry, design] of designs.entries()) {
@@ -47,8 +47,8 @@ export function bestOfCells(
 }
 
 /**
- * The cell of the design `after` places after the first one; −1 if the axes do not lead to it. `axes`: by stride,
- * descending.
+ * The cell of the design whose number is `after` above the first one; −1 if the axes do not lead to it.
+ * @param axes by stride, descending
  */
 function cellOfDesign(after: number, axes: readonly CellAxis[]): number {
   let rest = after;
@@ -90,7 +90,7 @@ function walkDesigns(
   walk(0, first, 0);
 }
 
-/** The best of some cells, from `from` up to `to`: its time, ms, and design; NaN and −1 if none is valid. */
+/** The best of the cells from `from` to `to` (excluded): its time, ms, and its design; NaN and −1 if none is valid. */
 export function bestCell(
   { timeMs, designIndex }: BestOfCells,
   from = 0,

@@ -2,21 +2,21 @@ import type { PredictionColumns } from '../domain/columns.ts';
 import { AXIS } from '../domain/space.ts';
 import type { Ranking } from './ranking.ts';
 
-/** What of a ranking says which designs are equal: plain data, for a worker. */
+/** The part of a ranking that decides which designs are equal; plain data, for a worker. */
 export interface ComparedDesigns extends Pick<Ranking, 'axes' | 'strides' | 'counts' | 'waves' | 'designs'> {
   readonly columns: Pick<PredictionColumns, 'timeMs' | 'gridBlocks'>;
 }
 
-/** Times of one launch agree to rounding: the same work is added up in another order. */
+/** Two times of one launch agree to rounding only, because the same work is added in another order. */
 const SAME_TIME = 1e-9;
 
 /**
- * Groups designs that differ in nothing that matters. They have the same device, implementation, threads per unit,
- * balancing, block size, blocks, register cap in effect, and the same time to 1e-9 (then the form of the loop makes no
- * difference either). A cap at or above what the compiler wants caps nothing. Blocks that start when a fetching launch
- * has no unit left do nothing.
+ * Groups designs whose differences have no effect. Equal designs agree in device, implementation, threads per unit,
+ * balancing, block size, blocks, effective register cap and, to 1e-9, time. The form of the loop then makes no
+ * difference. A cap has no effect if the compiler uses no more registers without it. In a fetching launch, blocks that
+ * start when no unit is left have no effect.
  * @param registersPerThread what the compiler uses without a cap, if there are no implementations
- * @returns for each entry the first of its equals, which stands for them; an invalid design stands for itself
+ * @returns for each entry, the first entry that is equal to it; an invalid design has only itself
  */
 export function firstEquals(ranking: ComparedDesigns, registersPerThread: number): Uint32Array {
   const { axes, strides, counts, columns, waves, designs } = ranking;
@@ -25,7 +25,7 @@ export function firstEquals(ranking: ComparedDesigns, registersPerThread: number
   const wanted = axes.implementations?.map(({ kernel }) => kernel.registersPerThread) ?? [registersPerThread];
   const caps = wanted.map((registers) => axes.registerCap.map((cap) => Math.min(cap ?? Infinity, registers)));
   const fetches = axes.balancing.map((balancing) => balancing.startsWith('dynamic-fetch'));
-  // What may differ among equals: loop, launch and cap. All else is walked through, one set of candidates at a time.
+  // Equal designs may differ in loop, launch and cap. We only have to compare the designs that agree on the other axes.
   const loose: readonly number[] = [AXIS.loop, AXIS.launch, AXIS.registerCap];
   const sorted = Uint32Array.from(
     loose.reduce<readonly number[]>(
@@ -34,11 +34,11 @@ export function firstEquals(ranking: ComparedDesigns, registersPerThread: number
       [0],
     ),
   ).sort();
-  /** The newest entry that stands for others, for each number of blocks. */
+  /** The newest entry that represents a group, for each number of blocks. */
   const newest = new Map<number, number>();
   const most = Math.min(sorted.length, timeMs.length);
   const standing = new Uint32Array(most);
-  /** The entry before each of them. */
+  /** The representing entry before each of them. */
   const earlier = new Int32Array(most);
   const capOf = (entry: number): number => {
     const design = designs ? designs[entry] : entry;
@@ -50,7 +50,10 @@ export function firstEquals(ranking: ComparedDesigns, registersPerThread: number
     fetches[Math.floor(design / strides[AXIS.balancing]) % counts[AXIS.balancing]];
   const blocksOf = (design: number, fetching: boolean): number =>
     fetching && waves[design] > 1 ? Math.round(gridBlocks[design] / waves[design]) : gridBlocks[design];
-  /** @param offsets of the entries from `base`; those of one set */
+  /**
+   * Groups the entries of one set.
+   * @param offsets of the entries from `base`
+   */
   const gather = (base: number, offsets: Iterable<number>, fetching: boolean): void => {
     newest.clear();
     let many = 0;
@@ -98,18 +101,18 @@ export function firstEquals(ranking: ComparedDesigns, registersPerThread: number
   return first;
 }
 
-/** A list of designs in which equal ones are one row, and how many each row stands for. */
+/** A list of designs in which equal designs share one row. */
 export interface GroupedList {
   readonly list: Uint32Array;
-  /** How many designs of the original list each row stands for; 0 for a row that another, opened, shows. */
+  /** How many designs of the original list each row represents; 0 for a row that belongs to an opened row. */
   readonly counts: Uint32Array;
 }
 
 /**
- * Keeps of equal designs the one that is read first, at its place; behind it the others, where it is opened.
- * @param firstOf gives of a design the entry of the first of its equals
- * @param entries how many there are
- * @param fromEnd the list is read from its end
+ * Replaces equal designs by the one that is read first. Where a group is opened, its other designs follow.
+ * @param firstOf gives the entry of the first design that is equal to a design
+ * @param entries number of entries
+ * @param fromEnd whether the list is read from its end
  * @param opened first equals whose designs are all listed
  */
 export function groupedDesigns(

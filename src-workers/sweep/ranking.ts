@@ -24,7 +24,7 @@ export type SortColumn =
   | 'registerCap'
   | 'blockThreads';
 
-/** Which designs to keep. Positions are positions on an axis; ranges include both ends. */
+/** Which designs to keep. Positions are on an axis; ranges include both ends. */
 export interface RankingFilter {
   readonly positions: Readonly<Partial<Record<number, ReadonlySet<number>>>>;
   readonly ranges: readonly {
@@ -33,33 +33,34 @@ export interface RankingFilter {
     readonly to: number;
   }[];
   readonly validity: 'valid' | 'invalid' | 'all';
-  /** Only designs invalid for this reason (a code); implies invalid ones. */
+  /** Keeps only designs that are invalid for this reason (a code). */
   readonly invalidReason?: number | undefined;
 }
 
 /**
- * A run's predictions with the permutations that have been asked for. A design is its number in the space. Columns have
- * an entry for each design, or, where a run keeps the best alone, one for each of them (`entryOf`, `designAt`).
+ * The predictions of a run, with the permutations that were computed so far. A design is its number in the space. The
+ * columns have one entry per design, or, for a run that keeps only the best designs, one per kept design (`entryOf`,
+ * `designAt`).
  */
 export interface Ranking {
   readonly axes: SpaceAxes;
   readonly columns: PredictionColumns;
-  /** The designs of the entries, ascending; null if every design has the entry of its number. */
+  /** The designs of the entries, ascending; null if entry n is design n. */
   readonly designs: Uint32Array | null;
   /** Strides of the axes in a design index (AXIS_ORDER). */
   readonly strides: readonly number[];
   readonly counts: readonly number[];
-  /** By entry, waves of blocks each design takes: gridBlocks / (multiprocessors × residentBlocks). */
+  /** Waves of blocks of each entry: gridBlocks / (multiprocessors × residentBlocks). */
   readonly waves: Float64Array;
   readonly sorted: Map<string, Uint32Array>;
   readonly lists: Map<string, Uint32Array>;
-  /** Which entries pass a filter's positions and ranges (1), by the filter's identity. */
+  /** By the identity of a filter: which entries pass its positions and ranges (1). */
   readonly masks: Map<string, Uint8Array>;
-  /** For each entry, the first that differs from it in nothing that matters, once they have been found. */
+  /** For each entry, the first entry that equals it (`firstEquals` in equal.ts); null until it is computed. */
   firstEquals: Uint32Array | null;
 }
 
-/** Lists and masks kept: a megabyte or four per million designs each. */
+/** Maximum number of cached lists and masks; each takes 1 to 4 MB per million designs. */
 const MAX_LISTS = 12;
 const MAX_MASKS = 6;
 
@@ -92,7 +93,7 @@ export function createRanking(
   };
 }
 
-/** The first entry of a design from `design` on; `entries` if there is none. */
+/** The first entry whose design is at least `design`; `entries` if there is none. */
 function firstEntry(designs: Uint32Array | null, entries: number, design: number): number {
   return designs ? firstIndex(0, entries, (entry) => designs[entry] >= design) : Math.min(design, entries);
 }
@@ -104,12 +105,11 @@ export function entryOf({ designs, columns: { timeMs } }: Ranking, design: numbe
   return designs[entry] === design ? entry : -1;
 }
 
-/** The design of an entry. */
 export function designAt({ designs }: Ranking, entry: number): number {
   return designs ? designs[entry] : entry;
 }
 
-/** Predicted time of a design, ms; NaN if it is invalid, and where the ranking does not have it. */
+/** Predicted time of a design, ms; NaN if it is invalid or the ranking does not have it. */
 export function timeOf(ranking: Ranking, design: number): number {
   const { designs, columns } = ranking;
   if (!designs) return columns.timeMs[design];
@@ -122,9 +122,9 @@ export function sizeOf({ counts }: Ranking): number {
   return counts.reduce((product, count) => product * count, 1);
 }
 
-/** Waves of blocks that a launch takes on a device; 0 if none is resident. */
+/** Waves of blocks that a launch takes on a device; 0 if no block fits on a multiprocessor. */
 export function wavesOn(device: Device, gridBlocks: number, residentBlocks: number): number {
-  // On a CPU all shares start at once.
+  // A CPU starts all shares at once.
   const slots = device.kind === 'cpu' ? gridBlocks : device.multiprocessors * residentBlocks;
   return slots > 0 ? gridBlocks / slots : 0;
 }
@@ -137,7 +137,10 @@ export function axisPosition(ranking: Ranking, axis: number, design: number): nu
 type AxisColumn = Extract<SortColumn, AxisName>;
 const isAxis = (column: SortColumn): column is AxisColumn => Object.hasOwn(AXIS, column);
 
-/** Rank of each position of an axis in the order a person expects: numbers by size, words by alphabet, no cap last. */
+/**
+ * The rank of each position of an axis in the order that a person expects: numbers by size, words by alphabet, no cap
+ * last.
+ */
 function axisOrder({ axes }: Ranking, axis: AxisColumn): Uint32Array {
   const values: readonly (number | string)[] =
     axis === 'device'
@@ -155,7 +158,7 @@ function axisOrder({ axes }: Ranking, axis: AxisColumn): Uint32Array {
   return ranks;
 }
 
-/** The position on an axis of every entry, as ranks. */
+/** The rank of every entry's position on an axis. */
 function axisKeys(ranking: Ranking, axis: AxisColumn): Uint16Array {
   const ranks = axisOrder(ranking, axis);
   const stride = ranking.strides[AXIS[axis]];
@@ -190,7 +193,7 @@ function valueColumn(ranking: Ranking, column: SortColumn): SortValues | null {
   }
 }
 
-/** All valid entries by time: the order every other sort falls back to. Equal times keep the order of the designs. */
+/** All valid entries by time, then by design number. Every other order falls back to this one. */
 function byTime(ranking: Ranking): Uint32Array {
   const known = ranking.sorted.get('timeMs');
   if (known) return known;
@@ -252,7 +255,7 @@ function findPassing(ranking: Ranking, filter: RankingFilter): Uint8Array {
   }
   for (const { column, from, to } of filter.ranges) {
     const values = ranking.columns[column];
-    // Float32 columns are compared as they were written: 0.4375 holds, 0.3 is the float32 nearest to it.
+    // A Float32 column holds the nearest float32 of each value, so its bounds are rounded in the same way.
     const low = values instanceof Float32Array ? Math.fround(from) : from;
     const high = values instanceof Float32Array ? Math.fround(to) : to;
     for (let design = 0; design < mask.length; design += 1) {
@@ -264,7 +267,7 @@ function findPassing(ranking: Ranking, filter: RankingFilter): Uint8Array {
 }
 
 /**
- * 1 for every entry that passes the positions and ranges of a filter, whatever its validity; null if it has none.
+ * The mask of a filter: 1 for every entry, valid or not, that passes its positions and ranges; null if it has none.
  * Cached.
  */
 export function passingDesigns(ranking: Ranking, { positions, ranges }: RankingFilter): Uint8Array | null {
@@ -274,7 +277,7 @@ export function passingDesigns(ranking: Ranking, { positions, ranges }: RankingF
   return kept(ranking.masks, MAX_MASKS, key, () => findPassing(ranking, filter));
 }
 
-/** The entries of a list whose mask is 1, in their order. */
+/** The entries of a list whose mask is 1, in the order of the list. */
 function masked(list: Uint32Array, mask: Uint8Array): Uint32Array {
   const out = new Uint32Array(list.length);
   let size = 0;
@@ -286,7 +289,7 @@ function masked(list: Uint32Array, mask: Uint8Array): Uint32Array {
   return out.slice(0, size);
 }
 
-/** A filter's identity, for caching. */
+/** A text that identifies a filter in the caches. */
 function filterKey(filter: RankingFilter): string {
   const positions = Object.entries(filter.positions).map(
     ([axis, set]) => `${axis}:${[...(set ?? [])].sort((a, b) => a - b).join('.')}`,
@@ -296,8 +299,8 @@ function filterKey(filter: RankingFilter): string {
 }
 
 /**
- * Designs that pass the filter, ascending in the column (invalid ones last, in design order). The list is cached;
- * callers must not write to it. A descending page is read from its end.
+ * Designs that pass the filter, ascending in the column; invalid ones follow in the order of design numbers. The list
+ * is cached, so callers must not write to it. For a descending page, read the list from its end.
  */
 export function rankedDesigns(ranking: Ranking, filter: RankingFilter, column: SortColumn): Uint32Array {
   return kept(ranking.lists, MAX_LISTS, `${column}|${filterKey(filter)}`, () => rank(ranking, filter, column));
@@ -321,7 +324,7 @@ function rank(ranking: Ranking, filter: RankingFilter, column: SortColumn): Uint
   return designs ? list.map((entry) => designs[entry]) : list;
 }
 
-/** Number of leading entries of a list ascending in time that lie within `fraction` of its first. */
+/** Number of leading entries within `fraction` of the first, in a list that ascends in time. */
 export function tieCount(ranking: Ranking, byTimeList: Uint32Array, fraction: number): number {
   if (byTimeList.length === 0) return 0;
   const limit = timeOf(ranking, byTimeList[0]) * (1 + fraction);

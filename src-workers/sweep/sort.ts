@@ -1,17 +1,17 @@
-/** Sorting of designs by a column: permutations over typed arrays, for millions of rows. */
+/** Sorts designs by a column. The results are permutations in typed arrays, for millions of rows. */
 
 const BITS = 11;
 const BUCKETS = 1 << BITS;
 const MASK = BUCKETS - 1;
 
-/** Columns that can be sorted by: any typed array of numbers without NaN. */
+/** The values of a column. None of them may be NaN. */
 export type SortValues = Float64Array | Float32Array | Uint16Array;
 
 /**
- * `items` in ascending order of `values[item]`, equal values in the order they came (stable). No value may be NaN.
- * Radix passes over the float32 image of the keys (mapped so that unsigned order is numeric order), then an exact pass
- * over neighbours float32 cannot separate. A pass in which all keys agree is skipped: columns with few distinct values
- * are common.
+ * Sorts `items` by ascending `values[item]`; stable. No value may be NaN.
+ * Radix passes sort by the float32 image of the keys, mapped so that unsigned order is numeric order. An exact pass
+ * then separates neighbours that are equal as float32. A pass in which all keys agree is skipped, because columns with
+ * few distinct values are common.
  */
 export function sortByValue(items: Uint32Array, values: SortValues): Uint32Array {
   const size = items.length;
@@ -29,7 +29,7 @@ export function sortByValue(items: Uint32Array, values: SortValues): Uint32Array
   const [low, middle, high] = counts;
   for (let i = 0; i < size; i += 1) {
     let word = keys[i];
-    // Minus zero is zero; otherwise negative numbers sort by their inverted bits.
+    // Minus zero is mapped to zero; other negative numbers sort by their inverted bits.
     word = word & 0x80000000 ? (word === 0x80000000 ? word : ~word) : word | 0x80000000;
     keys[i] = word;
     low[word & MASK] += 1;
@@ -66,7 +66,7 @@ export function sortByValue(items: Uint32Array, values: SortValues): Uint32Array
   return order;
 }
 
-/** Puts items whose keys agree into the order of their values. */
+/** Sorts items with equal keys by their values. */
 function separateNeighbours(order: Uint32Array, keys: Uint32Array, values: SortValues): void {
   const size = order.length;
   for (let start = 0; start < size;) {
@@ -77,7 +77,7 @@ function separateNeighbours(order: Uint32Array, keys: Uint32Array, values: SortV
       end += 1;
     }
     if (!sorted) {
-      // Stable, as the radix passes were: Array sorts are stable, and a run is short unless its values are equal.
+      // An Array sort is stable, as the radix passes are, and a run is short unless its values are equal.
       const run = Array.from(order.subarray(start, end)).sort((a, b) => values[a] - values[b]);
       order.set(run, start);
     }
@@ -85,7 +85,7 @@ function separateNeighbours(order: Uint32Array, keys: Uint32Array, values: SortV
   }
 }
 
-/** `items` in ascending order of a small whole-number key of each item, stable. Keys are 0 … keyCount − 1. */
+/** Sorts `items` by a small whole-number key of each item, 0 … keyCount − 1; stable. */
 export function sortByKey(items: Uint32Array, keys: Uint16Array, keyCount: number): Uint32Array {
   const starts = new Uint32Array(keyCount + 1);
   const size = items.length;

@@ -6,13 +6,13 @@ import { axisCounts } from '../space/axes.ts';
 import { timeOf, type Ranking } from './ranking.ts';
 
 /**
- * Agreement with the event simulator. Among the best of a study, predictions differ from simulations by a median of 0.3
- * to 1.5 % where units come unsorted (npm run bench simulations; the random designs of npm run bench composite differ
- * by less). Designs closer than this are equal to the model; a tie band is never narrower.
+ * The tie band is never narrower than this: designs that are closer are equal to the model. Among the best designs of a
+ * study with unsorted units, predictions differ from the event simulator by a median of 0.3 to 1.5 % (`npm run bench
+ * simulations`). The random designs of `npm run bench composite` differ by less.
  */
 export const AGREEMENT_FRACTION = 0.015;
 
-/** What decides how far the errors of two predictions can differ: designs of one place differ in their shape alone. */
+/** What decides how far the errors of two predictions can differ. Designs of one place differ in their shape alone. */
 export interface TiePlace {
   readonly device: Device;
   /** Position on the axis of implementations. */
@@ -20,23 +20,25 @@ export interface TiePlace {
   readonly kind: ImplementationKind;
 }
 
-/** By how much two designs of a space may differ and still be tied. Plain data, for workers too. */
+/** By how much two designs of a space may differ and still be tied; plain data, for workers. */
 export interface TieTable {
-  /** Designs that follow each other with the same device, implementation, threads per unit, loop and balancing. */
+  /**
+   * Number of consecutive designs that share device, implementation, threads per unit, loop and balancing: a family.
+   */
   readonly perFamily: number;
-  /** By family: its place. */
+  /** The place of each family. */
   readonly placeOf: Uint16Array;
-  /** By place: position of its device, and how it takes its work. */
+  /** By place: the position of its device, and the kind of implementation. */
   readonly kinds: readonly { readonly device: number; readonly kind: ImplementationKind }[];
   /**
-   * By place of the faster design and of the other one, places × places: the largest tied time over the fastest, less
+   * By place of the faster design and of the other one, places × places: the largest tied time over the fastest, minus
    * 1.
    */
   readonly fractions: Float64Array;
   readonly places: number;
 }
 
-/** @param fraction of the faster design's place and the other one's */
+/** @param fraction the largest tied time over the fastest, minus 1, for a faster design at `best` */
 export function tieTable(axes: SpaceAxes, fraction: (best: TiePlace, other: TiePlace) => number): TieTable {
   const counts = axisCounts(axes);
   const families = counts.slice(0, AXIS.launch).reduce((product, count) => product * count, 1);
@@ -72,7 +74,7 @@ export function tieTable(axes: SpaceAxes, fraction: (best: TiePlace, other: TieP
   return { perFamily, placeOf, kinds, fractions, places: places.length };
 }
 
-/** By device of a space: the kinds of implementations that have a predicted time. */
+/** For each device of a space, the kinds of implementations that have a predicted time. */
 export function timedKinds(
   { perFamily, placeOf, kinds }: TieTable,
   { axes, designs, columns: { timeMs } }: Ranking,
@@ -102,7 +104,7 @@ function placeOfDesign({ perFamily, placeOf }: TieTable, design: number): number
   return placeOf[Math.floor(design / perFamily)];
 }
 
-/** The largest time of `other` over that of `best`, less 1, at which they are tied. */
+/** The largest time of `other` over the time of `best`, minus 1, at which the two are tied. */
 export function tieFraction(table: TieTable, best: number, other: number): number {
   return table.fractions[placeOfDesign(table, best) * table.places + placeOfDesign(table, other)];
 }
@@ -110,7 +112,7 @@ export function tieFraction(table: TieTable, best: number, other: number): numbe
 /** Which designs cannot be distinguished from the fastest of a list. */
 export interface Ties {
   readonly count: number;
-  /** Whether a design with a predicted time is among them, or would be if the list had it. */
+  /** Whether a design with a predicted time is tied, even if the list does not have it. */
   isTied(design: number): boolean;
 }
 
@@ -118,8 +120,8 @@ const NO_TIES: Ties = { count: 0, isTied: () => false };
 const found = new WeakMap<Uint32Array, Ties>();
 
 /**
- * The ties of a list ascending in time. They need not be its first: other implementations have wider bands. Kept with
- * the list.
+ * Finds the ties of a list that ascends in time. They need not be its first entries, because other implementations have
+ * wider bands. The result is cached for each list.
  */
 export function tiesOf(ranking: Ranking, table: TieTable, byTimeList: Uint32Array): Ties {
   if (byTimeList.length === 0) return NO_TIES;

@@ -4,20 +4,20 @@ import { choleskyFactor } from '../numeric/symmetric.ts';
  * A Gaussian process over the designs of a space (Rasmussen and Williams, Gaussian Processes for Machine Learning,
  * 2006):
  *
- *     z(x) = c + b·line(x) + g(x) + e(x)
+ * z(x) = c + b·line(x) + g(x) + e(x)
  *
- * c is one for all designs; b·line is in proportion to one given value of each design; g is smooth along the axes,
+ * c is the same for all designs. b·line is proportional to a given value of each design. g is smooth along the axes,
  * with the covariance s²·Πₐ (1 − w + w·kₐ), the sum over all sets of axes (Duvenaud, Nickisch and Rasmussen, Additive
- * Gaussian Processes, NIPS 2011); e is of each design alone. kₐ is Matérn's with ν = 5/2 over the length of axis a
- * (§4.2.1 of the book): a long length switches an axis off. The widths (of g, e, b, and the lengths) are the most
- * probable ones (§5.4.1 there), with priors for values z of a spread of about 1.
+ * Gaussian Processes, NIPS 2011). e is independent for each design. kₐ is Matérn's with ν = 5/2 over the length of axis
+ * a (§4.2.1 of the book), so that a long length switches an axis off. The widths (of g, e, b, and the lengths) are the
+ * most probable ones (§5.4.1 there); their priors expect values z with a spread of about 1.
  */
 
-/** The values of designs along one axis, as numbers of its distinct values. */
+/** The position of each design on one axis, as numbers of its distinct values. */
 export interface Axis {
   readonly codes: Uint16Array;
   readonly size: number;
-  /** Distance of each two values, 0…1; a matrix, row after row. */
+  /** Distance between each two values, 0…1; a matrix, row after row. */
   readonly apart: Float64Array;
 }
 
@@ -25,20 +25,20 @@ export interface Field {
   readonly axes: readonly Axis[];
   readonly line: Float64Array;
   /**
-   * w, above 0, at most 1: how much of the covariance goes by each axis. With 1, designs that differ along one axis
-   * alone can have nothing in common.
+   * w, above 0, at most 1: the weight of each axis in the covariance. With 1, designs that differ along one axis alone
+   * can be uncorrelated.
    */
   readonly interaction: number;
 }
 
-/** Values of designs that were measured, with the variance of each measurement. */
+/** Values of the measured designs, with the variance of each measurement. */
 export interface Measured {
   readonly designs: readonly number[];
   readonly z: Float64Array;
   readonly noise: Float64Array;
 }
 
-/** @param isNamed whether values are names, so that none is near another */
+/** @param isNamed whether the values are names, which have no distances */
 export function axisOf(values: Float64Array, isNamed: boolean): Axis {
   const distinct = Float64Array.from(new Set(values)).sort();
   const number = new Map(Array.from(distinct, (value, at) => [value, at]));
@@ -52,11 +52,11 @@ export function axisOf(values: Float64Array, isNamed: boolean): Axis {
   };
 }
 
-/** Variance of c. */
+/** The prior variance of c. */
 const COMMON = 1;
-/** Keeps the factor of designs that are all but equal from failing. */
+/** Added to the diagonal: without it, the factorisation fails for designs that are nearly equal. */
 const JITTER = 1e-6;
-/** Natural logarithms of widths: means and deviations of their priors. The order is that of `Widths`. */
+/** Priors of the natural logarithms of the widths: mean and standard deviation, in the order of `Widths`. */
 const PRIOR = {
   smooth: [0, 0.7],
   own: [Math.log(0.03), 1],
@@ -67,13 +67,9 @@ const PRIOR = {
 export type Widths = Float64Array;
 const [SMOOTH, OWN, LINE, LENGTHS] = [0, 1, 2, 3];
 
-/** How many widths a field has. */
 export const widthsOf = ({ axes }: Field): number => LENGTHS + axes.length;
 
-/**
- * Correlation along an axis by the codes of two designs, and the derivative of its logarithm with respect to the
- * length.
- */
+/** Correlation along an axis for each two values, and the derivative of its logarithm with respect to the length. */
 function correlations(
   { apart }: Axis,
   logLength: number,
@@ -91,7 +87,7 @@ function correlations(
   return { table, slope };
 }
 
-/** Negative logarithm of the probability of widths, up to a constant; writes its gradient. */
+/** Negative log probability of widths, up to a constant; also writes its gradient. */
 function improbability(
   { axes, line, interaction }: Field,
   { designs, z, noise }: Measured,
@@ -114,7 +110,7 @@ function improbability(
       ),
     ),
   );
-  // The inverse of the factor, then that of the covariance, and the covariance's inverse times z.
+  // Computes the inverse of the factor, the inverse of the covariance, and this inverse times z.
   const inverse: Float64Array[] = [];
   const solved = new Float64Array(n);
   let value = 0;
@@ -159,8 +155,8 @@ const priorOf = (at: number): readonly [number, number] =>
 const FIT_STEPS = 40;
 
 /**
- * The most probable widths, by steps along the sign of the gradient (Riedmiller and Braun, Rprop, 1993), which need no
- * scale.
+ * The most probable widths. Each step follows the sign of the gradient and needs no scale (Riedmiller and Braun, Rprop,
+ * 1993).
  */
 export function fitWidths(field: Field, measured: Measured): Widths {
   const widths = Float64Array.from({ length: widthsOf(field) }, (_, at) => priorOf(at)[0]);
@@ -183,25 +179,25 @@ export function fitWidths(field: Field, measured: Measured): Widths {
   return best;
 }
 
-/** What measurements say of all designs of a field. */
+/** What the measurements say about all designs of a field. */
 export interface Process {
-  /** Variance of e. */
+  /** The variance of e. */
   readonly own: number;
-  /** Variances of z less e at all designs. */
+  /** The variance of z − e at every design. */
   readonly spread: Float64Array;
-  /** Adds a design to those that are known, with the variance of its measurement. Its value is not needed yet. */
+  /** Adds a measured design with the variance of its measurement. Its value is not needed yet. */
   add: (design: number, noise: number) => void;
-  /** Forgets all but the first designs. */
+  /** Removes all but the first `count` measured designs. */
   keep: (count: number) => void;
   expect: (z: Float64Array) => {
-    /** Expected values of all designs, given the values of the known ones. */
+    /** Expected values of all designs, given the values of the measured ones. */
     readonly mean: Float64Array;
-    /** Errors of the known designs, each predicted from those before it, in standard deviations. */
+    /** Errors of the measured designs, each predicted from those before it, in standard deviations. */
     readonly errors: Float64Array;
-    /** Errors of the measurements of the known designs, divided by the variances of their noise. */
+    /** Errors of the measurements, each divided by the variance of its noise. */
     readonly pulls: Float64Array;
   };
-  /** Covariances of z less e at some designs: the lower triangle. */
+  /** Covariances of z − e between some designs: the lower triangle. */
   covariances: (designs: readonly number[]) => readonly Float64Array[];
 }
 
@@ -213,7 +209,7 @@ export function createProcess({ axes, line, interaction }: Field, widths: Widths
   }));
   const [smooth, own, slope] = [SMOOTH, OWN, LINE].map((at) => Math.exp(2 * widths[at]));
   const known: number[] = [];
-  /** Rows of the Cholesky factor, continued to all designs; its diagonal, with noise and e. */
+  /** Rows of the Cholesky factor, extended to all designs. Its diagonal includes noise and e. */
   const rows: Float64Array[] = [];
   const pivots: number[] = [];
   const spread = line.map((value) => smooth + COMMON + slope * value * value);

@@ -3,7 +3,7 @@ import type { Design } from '../domain/design.ts';
 import type { Device } from '../domain/device.ts';
 import type { Coordinate, TuningSpace } from './tuner.ts';
 
-/** A design of a space that is tuned, as it was predicted. */
+/** A design of a tuned space, with its prediction. */
 export interface PredictedDesign {
   readonly design: Design;
   readonly timeMs: number;
@@ -12,7 +12,7 @@ export interface PredictedDesign {
 
 /** Standard deviations of the errors of predictions, in ln(time). */
 export interface ErrorWidths {
-  /** Between designs that differ in shape alone. */
+  /** The deviation between designs that differ in shape alone. */
   readonly shapes: number;
 }
 

@@ -6,46 +6,46 @@ import { choleskyFactor } from '../numeric/symmetric.ts';
 import { axisOf, createProcess, fitWidths, widthsOf, type Field, type Process } from './process.ts';
 
 /**
- * Which designs to measure next, and when to stop.
+ * Decides which designs to measure next, and when to stop.
  *
- * The first designs are spread over the space, those of the best predictions among them: a search that begins in one
- * place stays there. Then a Gaussian process over the measured times (`process.ts`) has the prediction as one input of
- * several, with a weight that the measurements decide: where they contradict it, it counts for little. Times become
- * values of a spread of 1 that resolve the fast half and say no more than the order of the slow one (half-rank
- * warping: Song et al., The Vizier Gaussian Process Bandit Algorithm, 2024, doi:10.48550/arXiv.2408.11527): otherwise
- * designs that are 30 times too slow decide the widths.
+ * The first designs are spread over the space, and some of them over the best predictions: a search that begins in one
+ * place stays there. Then a Gaussian process models the measured times (`process.ts`). The prediction is one of its
+ * inputs, and the measurements decide its weight, so a prediction that they contradict counts for little. Times are
+ * mapped to values with a spread of 1. The map resolves the fast half and keeps only the order of the slow one
+ * (half-rank warping: Song et al., The Vizier Gaussian Process Bandit Algorithm, 2024, doi:10.48550/arXiv.2408.11527).
+ * Otherwise designs that are 30 times too slow would decide the widths.
  *
  * The next design has the greatest expected improvement over the best measured one (Jones, Schonlau and Welch, J.
- * Global Optim. 13 (1998), doi:10.1023/A:1008306431147). The designs of one batch are chosen as if each of those
- * before had been measured as expected (kriging believer: Ginsbourg, Le Riche and Carraro, 2010,
- * doi:10.1007/978-3-642-10701-6_6), the fourth of four as if the process were less certain than it says, since nothing
- * else finds where it is wrong.
+ * Global Optim. 13 (1998), doi:10.1023/A:1008306431147). Within a batch, each design is chosen as if the ones before it
+ * had been measured as expected (kriging believer: Ginsbourg, Le Riche and Carraro, 2010,
+ * doi:10.1007/978-3-642-10701-6_6). Every fourth design is chosen with a wider process, because nothing else shows
+ * where the process is wrong.
  *
- * The expected regret is the greater of two: by the process, and by the record of the search. A process knows nothing
- * of designs unlike all that it has seen; what the last two thirds of the measurements have gained, those to come may
- * gain as well. `npm run bench -- tuning` reports how often it is right.
+ * The expected regret is the larger of two estimates. One comes from the process, which knows nothing of designs that
+ * differ from all measured ones. The other comes from the search so far: the next measurements may gain what the last
+ * two thirds gained. `npm run bench -- tuning` reports how often the estimate is right.
  */
 
-/** What designs are told apart by: an axis, or something that follows from several. */
+/** A property that distinguishes designs: an axis, or a value that follows from several axes. */
 export interface Coordinate {
-  /** One per design. */
+  /** The value of each design. */
   readonly values: Float64Array;
-  /** 0 if values are names, and none is near another. */
+  /** The range of the values; 0 if they are names, which have no distances. */
   readonly range: number;
 }
 
 export interface TuningSpace {
-  /** All positive. */
+  /** Predicted times of all designs, ms; all positive. */
   readonly predictedMs: Float64Array;
   readonly coordinates: readonly Coordinate[];
   /**
-   * Standard deviation of a prediction's error in ln(time), as the evidence says: the least spread of times that is
-   * expected.
+   * Standard deviation of a prediction's error in ln(time), from the evidence. The spread of times is expected to be at
+   * least this.
    */
   readonly deviation: number;
 }
 
-/** A design that was measured, or could not be. */
+/** A design that was measured, or that could not be measured. */
 export interface KnownDesign {
   readonly design: number;
   /** Null if it could not be measured. */
@@ -58,74 +58,73 @@ export interface KnownDesign {
 export interface TuningEstimate {
   /** The measured design with the least expected time. */
   readonly design: number;
-  /** Expected time of it, ms, by its own measurement and those of others. */
+  /** Expected time of this design, ms, by its own measurement and the others. */
   readonly timeMs: number;
   /**
-   * By how much it is slower than the fastest design of the space, as a fraction: the expectation, or what is not
-   * exceeded with nine chances in ten where that is more; no less than what the last two thirds of the measurements
-   * gained.
+   * By how much this design is slower than the fastest of the space, as a fraction: the larger of the expectation and
+   * the 90 % quantile. It is at least what the last two thirds of the measurements gained.
    */
   readonly expectedRegret: number;
 }
 
 export interface Tuner {
   /**
-   * Takes a measurement of a design that has none.
+   * Adds the measurement of a design that has none.
    * @param noise standard deviation of ln(time) of the measurement
    */
   observe(design: number, timeMs: number, noise: number): void;
-  /** Leaves out a design that cannot be measured. */
+  /** Excludes a design that cannot be measured. */
   reject(design: number): void;
-  /** So many designs to measure next; fewer where no more are left. None of them is measured or rejected. */
-  propose(count: number): readonly number[];
-  /** `null` if nothing is measured. */
-  estimate(): TuningEstimate | null;
   /**
-   * Expected times of all designs that were not rejected, ms, by predictions and measurements, in no order; empty if
-   * nothing is measured.
+   * Returns `count` designs to measure next, or fewer if fewer are left. None of them was measured or rejected before.
    */
+  propose(count: number): readonly number[];
+  /** The estimate; `null` if nothing was measured. */
+  estimate(): TuningEstimate | null;
+  /** Expected times of all designs that were not rejected, ms, in no order; empty if nothing was measured. */
   expectedTimes(): Float64Array;
 }
 
-/** Designs that are spread over the space before the process chooses. */
+/** Number of designs that are spread over the space before the process chooses. */
 const SPREAD = 12;
-/** The first of these designs, which are spread over the best predictions. */
+/** How many of them come first and are spread over the best predictions. */
 const SPREAD_BY_PREDICTION = 4;
 /** One design in this many counts as a best prediction. */
 const BEST_SHARE = 50;
-/** The fewest best predictions. */
+/** Minimum number of best predictions. */
 const LEAST_BEST = 8;
 /**
- * Designs drawn at random for each that is spread over them: the farthest of all would be corners of the space alone.
+ * For each spread design, this many are drawn at random, and the farthest of them is taken. Among all designs, the
+ * farthest would always be in a corner of the space.
  */
 const DRAWN = 20;
-/** The widths are fitted again when there are this many times as many measurements. */
+/** The widths are fitted again when the number of measurements has grown by this factor. */
 const GROWTH = 1.2;
-/** Widths are fitted to at most this many measurements: half of them the fastest, the others evenly among the rest. */
+/** Maximum number of measurements in a fit: half of them the fastest, the others evenly among the rest. */
 const MAX_FITTED = 160;
 /**
- * Between 0.5 and 0.7 it makes no difference; with 1, as in most tuners, the convolutions need many times the
- * measurements.
+ * The weight of each axis. Between 0.5 and 0.7 it makes no difference; with 1, as in most tuners, the measured
+ * convolutions need many times the measurements.
  */
 const INTERACTION = 0.6;
-/** Values of the prediction that are told apart as a coordinate. */
+/** Number of distinct values of the prediction as a coordinate. */
 const LEVELS = 48;
 /** One design in this many of a batch is chosen with a wider process. */
 const WIDE_EVERY = 4;
-/** How many times as wide that process is. */
+/** The factor on the width of this process. */
 const WIDER = 2;
 /**
- * The expected regret takes the process to be at least this many times as wide as it says, since its widths are only
- * the most probable ones. Chosen on five of the nine measured spaces that the bench replays.
+ * The expected regret widens the process by at least this factor, since its widths are only the most probable ones. The
+ * factor was chosen on five of the nine measured spaces that the bench replays.
  */
 const LEAST_WIDENING = 1.5;
-/** The most promising designs that the expected regret looks at, and as many draws of all their times. */
+/** Number of the most promising designs that the expected regret considers, and of draws of all their times. */
 const JUDGED_DESIGNS = 128;
 const DRAWS = 128;
-/** The regret is said so that it is not exceeded with this chance. */
+/** The regret is at most the stated value with this probability. */
 const SURE = 0.9;
 
-/** @param seed decides between designs that are equally promising, and draws the times behind the expected regret */
+/** @param seed decides between equally promising designs, and draws the times behind the expected regret */
 export function createTuner(space: TuningSpace, seed: number): Tuner {
   const { predictedMs, deviation } = space;
   const count = predictedMs.length;
@@ -143,7 +142,7 @@ export function createTuner(space: TuningSpace, seed: number): Tuner {
     null;
   let added = 0;
 
-  /** The process with all measurements so far, with their widths. */
+  /** The process with all measurements so far, and with widths fitted to them. */
   function processNow() {
     let fittedTo = 1;
     while (Math.ceil(GROWTH * fittedTo) <= known.length) fittedTo = Math.ceil(GROWTH * fittedTo);
@@ -163,7 +162,7 @@ export function createTuner(space: TuningSpace, seed: number): Tuner {
     return current;
   }
 
-  /** All that the measurements say: values of designs, and how they become times. */
+  /** What the measurements say: the value of each design, and how values become times. */
   function posterior() {
     const { process, noise } = processNow();
     const scale = halfRanks(Float64Array.from(logMs), deviation);
@@ -174,7 +173,7 @@ export function createTuner(space: TuningSpace, seed: number): Tuner {
     return { process, scale, mean, errors, expected, least };
   }
 
-  /** Designs that the process chooses. */
+  /** Adds the designs that the process chooses to `taken`. */
   function chosen(wanted: number, taken: Set<number>): void {
     const { process, mean, expected, least } = posterior();
     let bound = expected[least];
@@ -192,8 +191,8 @@ export function createTuner(space: TuningSpace, seed: number): Tuner {
   }
 
   /**
-   * ln(best measured over the least of all), by the process: its mean, or its 90 % quantile where that is more. From
-   * draws of the designs that are the most promising.
+   * ln(best measured time over the fastest time of all designs), by the process: the larger of its mean and its 90 %
+   * quantile, over draws of the most promising designs.
    */
   function processRegret({ process, scale, mean, errors, expected, least }: ReturnType<typeof posterior>): number {
     const wider = widening(field, logMs, errors);
@@ -218,7 +217,7 @@ export function createTuner(space: TuningSpace, seed: number): Tuner {
     propose(wanted) {
       const taken = new Set(tried);
       const until = tried.size + wanted;
-      // Designs that failed say nothing, so that as many others are spread.
+      // A failed design gives no information, so another one is spread in its place.
       while (taken.size < until && (known.length === 0 || taken.size - rejected.size < SPREAD)) {
         const next = nextSpread(taken);
         if (next === null) break;
@@ -247,7 +246,7 @@ export function createTuner(space: TuningSpace, seed: number): Tuner {
   };
 }
 
-/** The designs as the process sees them: their coordinates, and the prediction as one more where there is one. */
+/** The designs as the process sees them: their coordinates, and the prediction as one more if there is one. */
 function predictedField(
   { predictedMs, coordinates, deviation }: TuningSpace,
   byPrediction: Int32Array,
@@ -271,8 +270,8 @@ function predictedField(
 }
 
 /**
- * Gives the next of the designs that are spread, before the process chooses; null if none is free.
- * @param byPrediction in the order of the predicted times; null if there are none
+ * Returns a function that gives the next spread design, or null if none is left.
+ * @param byPrediction designs by predicted time; null if there are no predictions
  */
 function spreadOver(field: Field, order: Int32Array, byPrediction: Int32Array | null) {
   const pool = order.subarray(0, SPREAD * DRAWN);
@@ -286,7 +285,7 @@ function spreadOver(field: Field, order: Int32Array, byPrediction: Int32Array | 
 const distance = ({ axes }: Field, one: number, other: number): number =>
   axes.reduce((sum, { codes, size, apart }) => sum + apart[codes[one] * size + codes[other]], 0);
 
-/** The design farthest from all that were taken before, the first among equals; null if none is free. */
+/** The design farthest from all taken ones, the first among equals; null if none is left. */
 function farthest(field: Field, among: ArrayLike<number>, taken: ReadonlySet<number>): number | null {
   let [found, most]: [number | null, number] = [null, -1];
   for (const design of Array.from(among)) {
@@ -318,7 +317,7 @@ function mostImproving(
   return next;
 }
 
-/** The designs that may be the fastest, by what each may be within two deviations. */
+/** The designs that may be the fastest, by their expected value minus two deviations. */
 function mostPromising(designs: Int32Array, process: Process, mean: Float64Array, wider: number): readonly number[] {
   const promise = mean.map((value, at) => value - 2 * wider * Math.sqrt(Math.max(0, process.spread[at]) + process.own));
   return Array.from(designs)
@@ -353,10 +352,10 @@ function drawnRegrets(
 }
 
 /**
- * By how much the process is too narrow for what was not seen, a factor: the more widths are fitted to few
- * measurements (Akaike, Ann. Inst. Stat. Math. 21, 1969), and the more it was wrong about the designs that became
- * the best, which are like those that still could.
- * @param errors of the measurements, each expected by those before it
+ * The factor by which the process is too narrow for unmeasured designs. It grows with the number of widths per
+ * measurement (Akaike, Ann. Inst. Stat. Math. 21, 1969), and with the errors at designs that became the best, since the
+ * designs that could still become the best are like them.
+ * @param errors of the measurements, each expected from the ones before it
  */
 function widening(field: Field, logMs: readonly number[], errors: Float64Array): number {
   let [best, squares, records] = [Infinity, 1, 1];
@@ -367,22 +366,22 @@ function widening(field: Field, logMs: readonly number[], errors: Float64Array):
   return Math.max(LEAST_WIDENING, Math.sqrt(squares / records)) * Math.sqrt(1 + widthsOf(field) / logMs.length);
 }
 
-/** ln(best of the first third of the measurements over the best of all). */
+/** ln(best time of the first third of the measurements over the best of all). */
 function recentGain(logMs: readonly number[]): number {
   const least = (times: readonly number[]): number => times.reduce((one, other) => Math.min(one, other), Infinity);
   return least(logMs.slice(0, Math.ceil(logMs.length / 3))) - least(logMs);
 }
 
 /**
- * Spearman's rank correlation of predicted and measured times, −1…1; null if too few are measured, or predicted
- * alike.
+ * Spearman's rank correlation of predicted and measured times, −1…1; null if too few are measured, or if all
+ * predictions are equal.
  */
 export function shownSkill(predicted: readonly number[], measured: readonly number[]): number | null {
   const skill = measured.length < SPREAD ? NaN : spearman(Float64Array.from(predicted), Float64Array.from(measured));
   return Number.isNaN(skill) ? null : skill;
 }
 
-/** Positions of the times to which widths are fitted. */
+/** Positions of the times to which the widths are fitted. */
 function fittedAmong(logMs: readonly number[]): readonly number[] {
   const byTime = [...logMs.keys()].sort((one, other) => logMs[one] - logMs[other]);
   const half = MAX_FITTED / 2;
@@ -395,8 +394,8 @@ function fittedAmong(logMs: readonly number[]): readonly number[] {
 }
 
 /**
- * ln(E[max(0, gain + width·N(0, 1))]); far from any gain by its asymptote, where the difference of two equal numbers
- * is left.
+ * ln(E[max(0, gain + width·N(0, 1))]). Far below any gain it uses the asymptote, because the exact form subtracts two
+ * nearly equal numbers.
  */
 export function logImprovement(gain: number, width: number): number {
   const z = gain / width;
@@ -405,9 +404,9 @@ export function logImprovement(gain: number, width: number): number {
 }
 
 /**
- * Values of logarithms of times: 0 at their median, linear below it with a spread of 1; above it, normal quantiles of
- * their ranks.
- * @param least the spread of the faster half counts as this if nothing is known of it
+ * Maps logarithms of times to values: 0 at the median, linear below it with a spread of 1, and normal quantiles of the
+ * ranks above it.
+ * @param least spread of the faster half if nothing is known of it
  */
 function halfRanks(logs: Float64Array, least: number) {
   const sorted = logs.toSorted();
@@ -422,7 +421,7 @@ function halfRanks(logs: Float64Array, least: number) {
     return Math.min((log - middle) / unit, normalQuantile(Math.min(1 - 0.5 / count, (rank + 0.5) / count)));
   };
   const values = sorted.map(toValue);
-  /** Linear between the values. */
+  /** The inverse of `toValue`, linear between the values. */
   const toLog = (value: number): number => {
     if (value <= 0) return middle + unit * value;
     const above = firstIndex(0, count, (at) => values[at] >= value);
