@@ -1,15 +1,15 @@
-// `npm start`: builds what is missing or out of date. On a machine with a screen it then opens the desktop app, with an
-// Electron runtime that the first start downloads; elsewhere it starts the browser host and prints its address. Plain
+// `npm start` builds what is missing or out of date. On a machine with a screen it opens the desktop app, whose
+// Electron runtime the first start downloads. Elsewhere it starts the browser host and prints its address. It is plain
 // JavaScript, because the system's Node may be old.
 import { dirname, join, resolve as resolvePath } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { findElectron, findNode, hostsEngine, NODE_NEEDED } from './hosts/runtimes.mjs';
 import { ensureBuilt, fetchElectron, runChild } from './hosts/setup.mjs';
 
-/** Where the person is: npm changes to the project's folder first. */
+/** Resolves a path from the user's folder, because npm changes to the project's folder first. */
 const from = (path) => resolvePath(process.env.INIT_CWD ?? process.cwd(), path);
 const root = join(dirname(fileURLToPath(import.meta.url)), '..');
-/** An Electron that ends with an error this soon never showed a window. */
+/** An Electron that ends with an error within this time has never shown a window. */
 const FAILED_START_MS = 5_000;
 
 const say = (line) => process.stdout.write(`${line}\n`);

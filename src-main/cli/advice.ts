@@ -26,13 +26,13 @@ import { EXIT_OK, percent, printJson, printTable, reportFailure, say, timeCells,
 interface Options {
   readonly json?: boolean;
   readonly device?: string;
-  /** Also says what the answer rests on. */
+  /** Also prints the basis of the answer. */
   readonly verbose?: boolean;
 }
 
 /**
- * The advice for a run (by number) or for a study (by file); with a part of a device, for that part instead of the
- * study's devices.
+ * Returns the advice for a run (a number) or for a study (a file). A given part of a device replaces the devices of the
+ * study.
  */
 async function advised(
   what: string,
@@ -48,7 +48,7 @@ async function advised(
   return ok({ study, ...(baseFolder === null ? {} : { folder: baseFolder }) });
 }
 
-/** Prints one design, and why. Nothing is saved. */
+/** Prints one design and the reasons for it. Nothing is saved. */
 export async function recommendCommand(
   engine: Engine,
   terminal: Terminal,
@@ -82,7 +82,9 @@ export async function recommendCommand(
 
 const listedDesign = (one: UncertainDesign) => ({ ...one, design: designFields(one.design) });
 
-/** Prints the answer, how sure it is and what would make it surer; with `verbose` also everything that it rests on. */
+/**
+ * Prints the answer, its certainty, and the inputs that would improve it. With `verbose`, prints its whole basis too.
+ */
 function sayRecommendation(
   terminal: Terminal,
   advice: Recommendation,
@@ -104,7 +106,7 @@ function sayRecommendation(
     if (robust.designIndex !== designIndex)
       say(
         terminal,
-        `${robust.text} (design ${robust.designIndex}) loses less: ${percent(robust.expectedRegret)} on average.`,
+        `${robust.text} (design ${robust.designIndex}) loses less on average: ${percent(robust.expectedRegret)}.`,
       );
     for (const { sentence } of worthKnowing.slice(0, verbose ? Infinity : MAX_WORTH)) say(terminal, sentence);
   }
@@ -117,7 +119,7 @@ function sayRecommendation(
     if (point.designIndex !== designIndex)
       say(
         terminal,
-        `With what is not known at its middle, the fastest is ${point.text}, which loses ${percent(point.expectedRegret)}.`,
+        `If every unknown input has its middle value, the fastest is ${point.text}, which loses ${percent(point.expectedRegret)}.`,
       );
   }
   const pick = pickText(ties.count ?? 0, ties.band, ties.rule);
@@ -126,10 +128,9 @@ function sayRecommendation(
   say(terminal, `Assumed: ${assumedPhrase(inputs)}.`);
 }
 
-/** Inputs worth knowing that are printed. */
+/** At most this many of the inputs worth knowing are printed. */
 const MAX_WORTH = 3;
 
-/** Prints what would change the recommendation. */
 export async function sensitivityCommand(
   engine: Engine,
   terminal: Terminal,
@@ -150,7 +151,7 @@ export async function sensitivityCommand(
   return EXIT_OK;
 }
 
-/** Whole numbers are counts, and exact. */
+/** Whole numbers are counts and are printed exactly. */
 const figure = (value: number): string =>
   value.toLocaleString('en', Number.isInteger(value) ? {} : { maximumSignificantDigits: 3 });
 
@@ -178,7 +179,6 @@ function saySensitivity(terminal: Terminal, { device, design, timeMs, tieBand, i
   for (const { sentence } of inputs) if (sentence !== '') say(terminal, sentence);
 }
 
-/** Prints the designs with the least worst-case regret. */
 export async function robustCommand(
   engine: Engine,
   terminal: Terminal,
@@ -225,7 +225,7 @@ export async function robustCommand(
   return EXIT_OK;
 }
 
-/** Reads `kernel.serialFraction=0.01,0.05`. */
+/** Parses `kernel.serialFraction=0.01,0.05`. */
 function variations(texts: readonly string[]): Result<NonNullable<ProcedureInput<'advice.robust'>['vary']>> {
   const out: { input: VariedInput; values: number[] }[] = [];
   for (const text of texts) {

@@ -13,9 +13,9 @@ import { targetsLike } from '../services/measuring/targets.ts';
 import { openPool } from '../services/pool.ts';
 import { EXIT_OK, printJson, reportFailure, say, type Terminal } from './output.ts';
 
-/** Work on other machines: running this one as an agent, and the lines that a command prints about agents. */
+/** Runs this machine as an agent, and prints lines about the agents of a run. */
 
-/** Options of every command whose work agents can do. */
+/** The options of every command whose work agents can do. */
 export interface RedisOptions {
   readonly redis?: string;
   readonly redisPrefix?: string;
@@ -35,7 +35,7 @@ export interface AgentCommandOptions extends RedisOptions {
   readonly silence: number;
 }
 
-/** Does work of other machines' runs until it is stopped. */
+/** Works on the runs of other machines until it is stopped. */
 export async function agentCommand(
   terminal: Terminal,
   places: ReturnType<typeof programPlaces>,
@@ -78,7 +78,7 @@ export async function agentCommand(
   }
 }
 
-/** The devices that an agent offers: those named, which must be there. */
+/** Returns the devices that the agent offers. Fails if a named device does not exist here. */
 async function offeredDevices(
   programs: MeasuringPrograms,
   wanted: readonly string[],
@@ -90,7 +90,7 @@ async function offeredDevices(
     if (!device)
       return fail(
         'not-found',
-        `This machine has no device ${id.slice(0, 80)}. lockstep bench --list names those that it has.`,
+        `This machine has no device ${id.slice(0, 80)}. lockstep bench --list prints its devices.`,
       );
     if (!device.available)
       return fail('not-found', `The device ${id} cannot measure: ${device.label}. ${device.advice}`);
@@ -99,14 +99,14 @@ async function offeredDevices(
   return ok(offered);
 }
 
-/** The target of a measurement on agents, where it does not name the agent: the one device of that name. */
+/** Completes a target that does not name its agent, if exactly one agent has a device of this name. */
 export async function agentTarget<
   Options extends RedisOptions & { readonly target?: string; readonly bundle?: string },
 >(engine: Engine, options: Options): Promise<Result<Options>> {
   const { redis, target, bundle } = options;
   if (redis === undefined || bundle !== undefined) return ok(options);
   if (target === undefined)
-    return fail('bad-input', 'Agents measure on their own devices alone. Specify --target, as in cuda:0.');
+    return fail('bad-input', 'Agents measure on their own devices only. Specify --target, as in cuda:0.');
   if (remoteTarget(target)) return ok(options);
   const state = await engine.call('agents.state', {});
   if (!state.ok) return state;
@@ -120,11 +120,11 @@ export async function agentTarget<
     ? fail('bad-input', `Several agents have ${target}. Specify one: --target ${found.join(' or ')}.`)
     : fail(
         'not-found',
-        `No agent that is connected measures on ${target}${known.length > 0 ? ` (they have ${known.join(', ')})` : ''}. Start one: lockstep agent --redis ${redis} --devices ${target}`,
+        `No connected agent measures on ${target}${known.length > 0 ? ` (they have ${known.join(', ')})` : ''}. Start one: lockstep agent --redis ${redis} --devices ${target}`,
       );
 }
 
-/** Says who does the work, and what is missing if nobody can; `null` if this machine does it. */
+/** Says who does the work, and what is missing if nobody can. Returns `null` if this machine does it. */
 export function agentsText(state: AgentsState): string | null {
   if (state.kind !== 'connected') return null;
   const able = state.agents.filter(({ fits }) => fits);

@@ -47,7 +47,7 @@ import {
 } from './output.ts';
 import { changeStudyFile, type WrittenStudy } from './study-file.ts';
 
-/** Measuring from the command line: run, list, compare, pack, calibrate. */
+/** The commands that measure: run, list, compare, pack and calibrate. */
 
 export interface BenchOptions extends RedisOptions {
   readonly json?: boolean;
@@ -74,10 +74,10 @@ export interface BenchOptions extends RedisOptions {
   readonly slurm?: number | true;
 }
 
-/** Tasks of a job array where nothing else is said. */
+/** The default number of tasks in a Slurm job array. */
 const SLURM_TASKS = 8;
 
-/** What the options ask of the launches of a case. */
+/** Reads from the options how often each case is launched, and for how long at most. */
 export function launchInput({ repeats, warmUps, caseLimit }: Pick<BenchOptions, 'repeats' | 'warmUps' | 'caseLimit'>) {
   return {
     ...(repeats !== undefined && { repeats }),
@@ -86,7 +86,7 @@ export function launchInput({ repeats, warmUps, caseLimit }: Pick<BenchOptions, 
   };
 }
 
-/** What the options ask to be measured, except for the target. */
+/** Reads from the options which cases are measured. The target is read elsewhere. */
 function measuringInput(run: string | undefined, options: BenchOptions): Result<object> {
   const chosen = (['top', 'random', 'spread', 'design'] as const).filter((name) => options[name] !== undefined);
   if (chosen.length > 1)
@@ -99,7 +99,7 @@ function measuringInput(run: string | undefined, options: BenchOptions): Result<
     ...(options.cache === undefined ? {} : { cache: options.cache }),
   };
   if (options.suite !== undefined) return ok({ suite: options.suite, ...more });
-  if (run === undefined) return fail('bad-input', 'Specify a run or --suite.');
+  if (run === undefined) return fail('bad-input', 'Specify the number of a run, or --suite.');
   const id = runId(run);
   if (!id.ok) return id;
   const { top, random, spread, design } = options;
@@ -113,7 +113,7 @@ function measuringInput(run: string | undefined, options: BenchOptions): Result<
   });
 }
 
-/** The target and the place of a measurement: a kernel of the person's own, or a program in the present folder. */
+/** Returns where to measure: on a target, with the user's own kernel, or with a program in the current folder. */
 export function measuringTarget({
   target,
   exec,
@@ -124,10 +124,11 @@ export function measuringTarget({
   if (kernel !== undefined && (exec !== undefined || bundle !== undefined))
     return fail(
       'bad-input',
-      `--kernel measures your own kernel on this machine. Leave --${exec === undefined ? 'bundle' : 'exec'} out.`,
+      `--kernel measures your own kernel on this machine. Remove --${exec === undefined ? 'bundle' : 'exec'}.`,
     );
   if (exec === undefined) {
-    if (build !== undefined) return fail('bad-input', '--build makes the program of --exec. Specify --exec too.');
+    if (build !== undefined)
+      return fail('bad-input', '--build compiles the program that --exec starts. Specify --exec too.');
     if (bundle !== undefined) {
       if (target !== undefined && !/^(cuda|hip):/.test(target))
         return fail(
@@ -151,7 +152,7 @@ export function measuringTarget({
   if (target !== undefined || bundle !== undefined)
     return fail(
       'bad-input',
-      `--exec measures your own program on this machine. Leave --${bundle === undefined ? 'target' : 'bundle'} out.`,
+      `--exec measures your own program on this machine. Remove --${bundle === undefined ? 'target' : 'bundle'}.`,
     );
   return ok({ target: PROGRAM_TARGET, program: { exec, build: build ?? null, folder: process.cwd() } });
 }
@@ -198,8 +199,8 @@ export async function benchCommand(
 }
 
 /**
- * Runs a probe and reduces the request so that it fits the time; prints what was reduced. A suite stays as it is,
- * because it has no units.
+ * Runs a probe, reduces the request so that it fits the time limit, and prints the reduction. A suite has no units and
+ * is not reduced.
  */
 async function fittedToTime(
   engine: Engine,
@@ -207,7 +208,7 @@ async function fittedToTime(
   asked: ProcedureInput<'bench.start'>,
   { time }: BenchOptions,
 ): Promise<Result<Partial<ProcedureInput<'bench.start'>>>> {
-  // An emulation measures no times, so nothing shows what fits.
+  // An emulation measures no times, so a probe could not tell what fits.
   if (asked.target === EMULATION_TARGET || (asked.suite !== undefined && asked.suite !== 'designs')) return ok({});
   const { units: _all, probe: _none, ...input } = asked;
   const probed = await engine.call('bench.probe', {
@@ -227,8 +228,8 @@ function leftOutLine(leftOut: RunnableDesigns | null | undefined): string {
 }
 
 /**
- * A run that a page measures cannot be resumed without a page. Prints the commands and the kernel that a resumed run
- * will start: they come from the database, and not from who types.
+ * Checks that a run can be resumed here: only a page can resume a run that a page measures. Prints the commands and the
+ * kernel that will be started, because they come from the database and the user has not typed them.
  */
 export async function checkResumable(engine: Engine, terminal: Terminal, id: number): Promise<Result<null>> {
   const run = await engine.call('runs.get', { id });
@@ -236,7 +237,7 @@ export async function checkResumable(engine: Engine, terminal: Terminal, id: num
   const detail = await engine.call('bench.detail', { id });
   if (!detail.ok) return ok(null);
   const { target, program, kernel } = detail.value.request;
-  if (kernel) terminal.err(`lockstep: measures the kernel ${kernel.file}\n`);
+  if (kernel) terminal.err(`lockstep: this run measures the kernel ${kernel.file}\n`);
   if (program)
     terminal.err(`lockstep: runs ${[program.build, program.exec].filter((line) => line !== null).join(' and ')}\n`);
   return target === PAGE_TARGET
@@ -278,7 +279,7 @@ function plainCase(measuredCase: MeasuredCase) {
   };
 }
 
-/** Prints what a run measured. Exit status 1 if nothing in it can be used. */
+/** Prints what a run measured. The exit status is 1 if no measurement is usable. */
 export async function reportMeasurement(
   engine: Engine,
   terminal: Terminal,
@@ -344,7 +345,7 @@ function printMeasurement(
   for (const warning of warnings) say(terminal, warning);
 }
 
-/** Values that are one number each; lists are in the JSON. */
+/** Shows the values that are single numbers; lists are only in the JSON. */
 function valuesText(values: MeasuredCase['values']): string {
   return Object.entries(values)
     .flatMap(([name, value]) => (typeof value === 'number' ? [`${name} ${Number(value.toPrecision(5))}`] : []))
@@ -491,7 +492,7 @@ async function packBundle(
       if (await stat(join(path, 'plan.jsonl')).catch(() => null))
         return reportFailure(terminal, {
           code: 'conflict',
-          message: `${path}: holds a bundle already. Specify a new folder.`,
+          message: `${path} already holds a bundle. Specify a new folder.`,
         });
       for (const file of files) {
         await mkdir(dirname(join(path, file.path)), { recursive: true });
@@ -520,7 +521,7 @@ interface CalibrateOptions {
   readonly undo?: string;
 }
 
-/** Fits a device's parameters to the designs that a run measured. */
+/** Fits the parameters of a device to the designs that a run measured. */
 export async function calibrateCommand(
   engine: Engine,
   terminal: Terminal,
@@ -533,7 +534,7 @@ export async function calibrateCommand(
     const undone = await undoInStudy(engine, options.undo, id.value);
     if (!undone.ok) return reportFailure(terminal, undone.error);
     if (options.json) printJson(terminal, { study: options.undo, deviceId: undone.value });
-    else say(terminal, `Took the calibration of ${undone.value} out of ${options.undo}.`);
+    else say(terminal, `Removed the calibration of ${undone.value} from ${options.undo}.`);
     return EXIT_OK;
   }
   let saved: SavedProfile | null = null;
@@ -568,15 +569,15 @@ function writeIntoStudy(file: string, profile: CalibrationProfile): Promise<Resu
   });
 }
 
-/** A study file with what calibrating changes. */
+/** Returns the study file with the calibrated kernel and pipeline. */
 function withCalibrated(written: WrittenStudy, { kernel, pipeline }: Study): WrittenStudy {
   const { serialFraction, cooperationCost, unit, origins } = kernel;
-  // An older study's cost of a unit is in the phase.
+  // In older studies, the cost of a unit was a field of its own; it is now in the phase.
   const { setupIterationsPerUnit: _older, ...before } = written.kernel as Readonly<Record<string, unknown>>;
   return { ...written, kernel: { ...before, serialFraction, cooperationCost, unit, origins }, pipeline };
 }
 
-/** Removes from a study file what was fitted to a run's measurements. Returns the device of these measurements. */
+/** Removes from a study file the values that were fitted to a run. Returns the device of the run. */
 async function undoInStudy(engine: Engine, file: string, id: number): Promise<Result<string>> {
   const detail = await engine.call('bench.detail', { id });
   if (!detail.ok) return detail;
@@ -628,7 +629,7 @@ function printProfile(
     terminal,
     heldOut
       ? `On designs held out of the fit (${heldOut.folds} folds): ${error(heldOut)}.`
-      : 'Too few designs to hold any out of the fit: how well it predicts others is not known.',
+      : 'There are too few designs to hold some out of the fit, so its error on other designs is unknown.',
   );
   if (saved) say(terminal, `Kept as calibration ${saved.id}, "${saved.name}".`);
   if (into !== null) {

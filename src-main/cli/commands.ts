@@ -39,21 +39,21 @@ import {
 
 interface Options {
   readonly json?: boolean;
-  /** Also says what the answer rests on. */
+  /** Also prints the basis of the answer. */
   readonly verbose?: boolean;
 }
 
-/** A row of `--json`. */
+/** Returns one row of the `--json` output. */
 function jsonRow(row: BestRow) {
   return { ...plainRow(row), regime: regimeFields(row.regime), order: row.order };
 }
 
-/** Rows of one page of a list. */
+/** The number of rows that are read at a time. */
 const PAGE_ROWS = 10_000;
 
-/** The best designs. Only one page of rows is in memory at a time. */
+/** The best designs, read page by page so that memory holds only one page. */
 interface BestPages extends BestDesigns {
-  /** All rows, each with the number of its equal designs where these are grouped. */
+  /** Yields all rows, each with the number of its equal designs if equal designs are grouped. */
   allRows(): AsyncGenerator<{ readonly row: BestRow; readonly equal?: number }, void>;
 }
 
@@ -82,7 +82,7 @@ async function* jsonRows(pages: BestPages): AsyncGenerator<object, void> {
   for await (const { row, ...equal } of pages.allRows()) yield { ...jsonRow(row), ...equal };
 }
 
-/** All rows at once, for a table whose columns are as wide as their widest cell. */
+/** Reads all rows at once, because a column of a table is as wide as its widest cell. */
 async function allOf(pages: BestPages): Promise<Pick<BestDesigns, 'rows' | 'equal'>> {
   const rows: BestRow[] = [];
   const equal: number[] = [];
@@ -93,19 +93,21 @@ async function allOf(pages: BestPages): Promise<Pick<BestDesigns, 'rows' | 'equa
   return { rows, equal: pages.equal && equal };
 }
 
-/** How near times are tied, whether designs are missing, and what was measured of each device, as JSON. */
+/**
+ * Returns the JSON fields about certainty: the tie band, the evidence for each device, and whether designs are missing.
+ */
 function evidenceFields({ tieBand, devices, partial }: BestDesigns) {
   return { tieBand, partial, evidence: Object.fromEntries(devices.map(({ id, evidence }) => [id, evidence])) };
 }
 
-/** Says that designs are missing, and which devices and kinds of implementations have no public measurements. */
+/** Says whether designs are missing, and which devices and kinds of implementations have no public measurements. */
 function sayUnmeasured(terminal: Terminal, { devices, partial }: BestDesigns, deviceId?: string): void {
   if (partial !== null) say(terminal, partial);
   const gaps = evidenceGaps(devices.filter(({ id }) => (deviceId ?? id) === id));
   if (gaps) say(terminal, gaps.text);
 }
 
-/** The lines under a table: none, the meaning of its marks, or also how far its times can be trusted. */
+/** The lines under a table: none, the meaning of its marks, or also the accuracy of its times. */
 type Legend = 'none' | 'marks' | 'whole';
 const legendFor = ({ verbose }: Options): Legend => (verbose ? 'whole' : 'marks');
 
@@ -117,7 +119,7 @@ function printDesigns(
 ): void {
   const simulated = rows.some((row) => row.simulated);
   const measured = rows.some((row) => row.measured);
-  // Measurements time the kernel alone, predictions count balancing in.
+  // Only predictions include the time of balancing, so a note explains the difference.
   const balanced = rows.some((row) => row.orderingMs > 0);
   const contradicted = rows.some((row) => contradictedCell(row) !== '');
   const several = rows.some((row) => row.design.implementation !== undefined);
@@ -173,7 +175,7 @@ function printDesigns(
   sayContradicted(terminal, rows);
 }
 
-/** Prints a finished sweep: counts and its best designs. `elapsedMs` is the time of this execution. */
+/** Prints a finished sweep: its counts and its best designs. `elapsedMs` is the time of this execution. */
 async function reportSweep(
   engine: Engine,
   terminal: Terminal,
@@ -248,7 +250,7 @@ async function reportSweep(
   return EXIT_OK;
 }
 
-/** Prints the answer in one line, before everything that it rests on. */
+/** Prints the answer in one line, before its basis. */
 function sayRecommended(terminal: Terminal, row: BestRow): void {
   say(
     terminal,
@@ -256,7 +258,6 @@ function sayRecommended(terminal: Terminal, row: BestRow): void {
   );
 }
 
-/** Predicts a study from a file. */
 export async function sweepCommand(
   engine: Engine,
   terminal: Terminal,
@@ -280,7 +281,6 @@ export async function sweepCommand(
     : reportFailure(terminal, run.error);
 }
 
-/** Resumes a run that stopped before its end. */
 export async function resumeCommand(
   engine: Engine,
   terminal: Terminal,
@@ -453,7 +453,7 @@ export async function devicesList(engine: Engine, terminal: Terminal, options: O
   return EXIT_OK;
 }
 
-/** Devices side by side: GPUs, or CPUs. */
+/** Compares devices side by side, either GPUs or CPUs. */
 export async function compareCommand(
   engine: Engine,
   terminal: Terminal,
@@ -478,14 +478,14 @@ export async function compareCommand(
   return EXIT_OK;
 }
 
-/** How many designs a document lists, and why no more. */
+/** Says how many designs a document lists, and why it lists no more. */
 export function listedText(
   { listed, of, most = Infinity }: NonNullable<ExportDocument['designs']>,
   top: number,
 ): string {
   const known = `${listed.toLocaleString('en')} of ${of.toLocaleString('en')} designs, the best`;
-  if (top >= most && listed === most) return `${known}: the most that such a file lists`;
-  return listed < top ? `${known}; the others launch the same` : `${known}; --top lists more`;
+  if (top >= most && listed === most) return `${known}, which is the limit of this format`;
+  return listed < top ? `${known}; the other designs have the same launches` : `${known}; --top lists more`;
 }
 
 export async function exportCommand(
@@ -506,7 +506,7 @@ export async function exportCommand(
   if (options.format === 'pdf' && options.output === undefined)
     return reportFailure(
       terminal,
-      { code: 'bad-input', message: 'A PDF is no text. Specify a file: -o report.pdf' },
+      { code: 'bad-input', message: 'A PDF is not text. Specify a file: -o report.pdf' },
       true,
     );
   if (options.design !== undefined && ['csv', 'json', 't4'].includes(options.format))
@@ -514,7 +514,7 @@ export async function exportCommand(
       terminal,
       {
         code: 'bad-input',
-        message: `${options.format} is a table of the best designs, so that --design changes nothing in it. Specify --top and --device instead, or another format for one design.`,
+        message: `${options.format} is a table of the best designs, so --design does not change it. Specify --top and --device instead, or another format for one design.`,
       },
       true,
     );
@@ -576,26 +576,24 @@ export async function exportCommand(
   if (!written.ok) return reportFailure(terminal, written.error);
   if (options.json) printJson(terminal, { ...about, bytes, replaced: replaced.value });
   else {
-    const instead = replaced.value ? ', in place of the file that was there' : '';
+    const instead = replaced.value ? ', which replaced the existing file' : '';
     terminal.err(`Wrote ${output}${instead}${listed === null ? '' : `: ${listed}`}.\n`);
     if (note !== undefined) terminal.err(`${plain(note)}\n`);
   }
   return EXIT_OK;
 }
 
-/** The largest file that can be a study or a device. */
+/** A larger file is neither a study nor a device. */
 const MAX_OWN_BYTES = 4_000_000;
 
-/**
- * Whether a file stands where a document is to be written. Fails on a study or a device, which no document is worth.
- */
+/** Returns whether an existing file would be replaced. Fails if that file is a study or a device. */
 async function replaceable(path: string): Promise<Result<boolean>> {
   const info = await stat(path).catch(() => null);
   if (!info?.isFile()) return ok(false);
   const bytes = info.size <= MAX_OWN_BYTES ? await readImportFile(path) : null;
   const kind = bytes?.ok ? fileKind(bytes.value).kind : null;
   return kind === 'study' || kind === 'device'
-    ? fail('conflict', `${path} holds a ${kind}, which the document would replace. Specify another file.`)
+    ? fail('conflict', `${path} holds a ${kind}, which the document would overwrite. Specify another file.`)
     : ok(true);
 }
 

@@ -15,7 +15,7 @@ import {
   type Terminal,
 } from './output.ts';
 
-/** Designs printed, the fastest first; `--json` has all. */
+/** The number of printed designs, fastest first. `--json` prints all of them. */
 const MAX_ROWS = 40;
 
 const VERDICT_TEXT: Readonly<Record<Verdict, string>> = {
@@ -32,8 +32,8 @@ interface CompareOptions {
 }
 
 /**
- * Compares measured runs with the first. Exits 1 if a design is slower or lost, so that a build can hold a kernel to
- * its record.
+ * Compares measured runs with the first run. The exit status is 1 if a design is slower or lost, so that a build can
+ * detect a slower kernel.
  */
 export async function compareRunsCommand(
   engine: Engine,
@@ -59,7 +59,7 @@ export async function compareRunsCommand(
   return slower || lost ? EXIT_FAILED : EXIT_OK;
 }
 
-/** Compares every design and the fastest of each run, or the latter alone. */
+/** Returns the verdicts on all designs and on the fastest design of each run, or only the latter. */
 function verdictsOf({ runs, designs }: RunsComparison, best: boolean): readonly Verdict[] {
   const all = [...runs.map((run) => run.againstFirst), ...(best ? [] : designs.flatMap(({ against }) => against))];
   return all.flatMap((one) => (one ? [one.verdict] : []));
@@ -125,7 +125,10 @@ function print(
     if (shown.length > MAX_ROWS) say(terminal, `The fastest ${MAX_ROWS} of ${shown.length} designs; --json has all.`);
   }
   say(terminal, '');
-  say(terminal, 'The fastest design of a row, measured in the run of a column, over the fastest of that run:');
+  say(
+    terminal,
+    'Time of the fastest design of the row run in the column run, over the fastest time of the column run:',
+  );
   printTable(
     terminal,
     ['', ...runs.map((run) => `run ${run.runId}`)],
@@ -137,12 +140,12 @@ function print(
   if (oneForAll)
     say(
       terminal,
-      `One design for all: ${designs[oneForAll.design].label}, at worst ${percent(oneForAll.worst - 1)} slower than the fastest.`,
+      `One design for all runs: ${designs[oneForAll.design].label}, at worst ${percent(oneForAll.worst - 1)} slower than the fastest.`,
     );
   const count = (verdict: Verdict): number => verdicts.filter((one) => one === verdict).length;
   const counts = (Object.keys(VERDICT_TEXT) as Verdict[]).map(
     (verdict) => `${count(verdict)} ${VERDICT_TEXT[verdict]}`,
   );
-  say(terminal, `${counts.join(', ')}; differences within ${percent(threshold)} do not count.`);
+  say(terminal, `${counts.join(', ')}; differences up to ${percent(threshold)} are ignored.`);
   for (const warning of warnings) say(terminal, warning);
 }

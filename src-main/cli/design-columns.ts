@@ -5,10 +5,10 @@ import { contradictionText, isContradicted } from '../contract/accuracy.ts';
 import type { SimulatedTime } from '../contract/api.ts';
 import { say, type Terminal } from './output.ts';
 
-/** Columns that every table of designs has, and a design's cells in them. */
+/** The columns for a design that every table of designs has. */
 export const DESIGN_HEAD = ['threads/unit', 'units/thread', 'balancing', 'block', 'grid'] as const;
 
-/** A CPU's design shows its partition and cores: it has no blocks. */
+/** A CPU has no blocks, so the cells of a CPU's design are its partition and its cores. */
 export function designCells(design: Design): readonly (string | number)[] {
   const { threadsPerUnit, unitsPerThread, balancing, loop, gridBlocks } = design;
   if (isCpuDesign(design)) return ['–', '–', balancing, '–', coresText(gridBlocks)];
@@ -16,7 +16,7 @@ export function designCells(design: Design): readonly (string | number)[] {
   return [threadsPerUnit, unitsPerThread, order, blockText(design), gridBlocks];
 }
 
-/** How a prediction was computed, as `--json` prints it. */
+/** Says how a prediction was computed, in the fields of `--json`. */
 export function regimeFields(regime: RegimeInfo | null): Omit<RegimeInfo, 'method'> | null {
   return regime && { id: regime.id, label: regime.label, accuracy: regime.accuracy };
 }
@@ -26,19 +26,19 @@ interface Found {
   readonly simulated: SimulatedTime | null;
 }
 
-/** The simulated time if it contradicts the prediction; else empty. */
+/** Returns the simulated time if it contradicts the prediction, otherwise an empty text. */
 export function contradictedCell({ predictedMs, simulated }: Found): string {
   if (!simulated || !isContradicted(predictedMs, simulated)) return '';
   return `simulated ${contradictionText(predictedMs, simulated)}`;
 }
 
-/** Says how many predictions their simulations contradict, where any does. */
+/** Says how many predictions are contradicted by their simulations. */
 export function sayContradicted(terminal: Terminal, rows: readonly Found[]): void {
   const simulated = rows.filter((row) => row.simulated).length;
   const contradicted = rows.filter((row) => contradictedCell(row) !== '').length;
   if (contradicted === 0) return;
   say(
     terminal,
-    `The simulation contradicts ${contradicted} of ${simulated} predictions, by more than 10 % beyond its own interval: trust the simulation more, or measure.`,
+    `The simulation contradicts ${contradicted} of ${simulated} predictions: they are more than 10 % outside its interval. Trust the simulation more, or measure.`,
   );
 }

@@ -9,19 +9,19 @@ export interface EmulateOptions {
   readonly define: readonly string[];
 }
 
-/** Compiles a CUDA program for the CPU, as nvcc would for a GPU. */
+/** Compiles a CUDA program for the CPU, as nvcc compiles it for a GPU. */
 export async function emulateCommand(
   terminal: Terminal,
   places: { readonly root: string; readonly programs: { readonly cudaFolder: string } },
   files: readonly string[],
   { json, output, include, define }: EmulateOptions,
 ): Promise<number> {
-  // The header of traces comes with Lockstep.
+  // Lockstep supplies the header of traces.
   const folders = [...include, join(places.root, 'db', 'kernels')];
   const flags = [...folders.map((folder) => `-I${resolve(folder)}`), ...define.map((definition) => `-D${definition}`)];
   const made = await emulateProgram(places.programs.cudaFolder, files, flags, output);
   if (!made.ok) return reportFailure(terminal, made.error);
   if (json) printJson(terminal, { file: output });
-  else say(terminal, `${output}: runs on this CPU, a thread after another. Its results and traces are right, its times mean nothing.`); // prettier-ignore
+  else say(terminal, `${output} runs on this CPU, one thread after another. Its results and traces are correct; its times mean nothing.`); // prettier-ignore
   return EXIT_OK;
 }

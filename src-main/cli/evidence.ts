@@ -10,8 +10,8 @@ import { readImportFile } from '../services/imports/imports.ts';
 import { EXIT_OK, percent, printJson, printTable, reportFailure, say, type Terminal } from './output.ts';
 
 /**
- * Says which devices and kinds of some designs have no public measurements. `null` if all have some, or if no
- * sweep is left.
+ * Says which devices and kinds of the given designs have no public measurements. Returns `null` if all have some, or if
+ * the sweep no longer exists.
  */
 export async function evidenceGapsOf(
   engine: Engine,
@@ -24,7 +24,7 @@ export async function evidenceGapsOf(
   return evidenceGaps(shown)?.text ?? null;
 }
 
-/** Predictions beside public measurements, or beside another file of the same columns. Nothing is fitted. */
+/** Compares predictions with public measurements, or with another file that has the same columns. Nothing is fitted. */
 export async function evidenceCommand(
   engine: Engine,
   terminal: Terminal,
@@ -54,13 +54,16 @@ function sayDataset(terminal: Terminal, dataset: DatasetEvidence, heldOut: boole
       terminal,
       heldOut
         ? 'Each matrix is predicted with parameters fitted without it (five folds).'
-        : 'Parameters are those fitted on all matrices of the shipped data.',
+        : 'The parameters were fitted on all matrices of the shipped data.',
     );
   for (const note of notes) say(terminal, note);
   for (const gpu of gpus) sayGpu(terminal, gpu);
   if (unseen.length > 0) {
     say(terminal, '');
-    say(terminal, 'GPUs whose own measurements were left out: parameters of the others, scaled by the data sheet.');
+    say(
+      terminal,
+      'For these GPUs, the parameters come from the other GPUs, scaled by the data sheet; their own measurements are left out.',
+    );
     printTable(
       terminal,
       ['device', 'times', 'median error', 'regret', 'median error, large', 'regret, large'],

@@ -5,7 +5,7 @@ import type { Engine } from '../services/engine.ts';
 import { agentsText } from './agent.ts';
 import { plain, progressBar, type Terminal } from './output.ts';
 
-/** Reads the number of a run as typed. */
+/** Parses the number of a run. */
 export function runId(text: string | undefined): Result<number> {
   if (text !== undefined && /^[1-9]\d{0,14}$/.test(text)) return { ok: true, value: Number(text) };
   return fail(
@@ -14,14 +14,14 @@ export function runId(text: string | undefined): Result<number> {
   );
 }
 
-/** Between two looks at the agents. */
+/** The time between two requests for the state of the agents. */
 const AGENTS_MS = 3000;
 const RESUME = 'lockstep runs resume';
 
 /**
- * Shows the progress of a run until it ends; Ctrl-C cancels it and keeps what was saved.
+ * Shows the progress of a run until it ends. Ctrl-C cancels the run and keeps what was saved.
  * @param start calls the procedure that starts or resumes the run
- * @param begun what there is to say of a run that has just begun, line by line
+ * @param begun returns the lines to print when the run has begun
  */
 export async function followRun(
   engine: Engine,
@@ -32,7 +32,7 @@ export async function followRun(
 ): Promise<Result<RunSummary>> {
   const bar = progressBar(terminal, label);
   let said: string | null = null;
-  /** Says who does the work when that changes. */
+  /** Prints who does the work each time this changes. */
   const sayAgents = async (): Promise<void> => {
     const state = await engine.call('agents.state', {});
     const text = state.ok ? agentsText(state.value) : null;

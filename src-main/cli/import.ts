@@ -19,15 +19,15 @@ export interface ImportOptions {
   readonly json?: boolean;
   readonly device?: string;
   readonly run?: string;
-  /** Fields of a design by the name of a parameter. */
+  /** Maps the name of a parameter to a field of a design. */
   readonly map?: NamedParameters;
   readonly timeUnit?: 's' | 'ms' | 'us' | 'ns';
   readonly study?: string;
 }
 
 /**
- * Imports a file according to its content: measurements become a run, a study is saved next to its folder so that it
- * finds its files, and a device goes into the person's catalogue.
+ * Imports a file according to its content. Measurements become a run, and a device is added to the user's catalogue. A
+ * study keeps the path of its folder so that it finds its files.
  */
 export async function importCommand(
   engine: Engine,
@@ -44,7 +44,7 @@ export async function importCommand(
     if (of.value !== undefined)
       return reportFailure(terminal, {
         code: 'bad-input',
-        message: `${basename(file)}: A ${kind} holds no measured designs of run ${of.value}. Import it without --run.`,
+        message: `${basename(file)}: A ${kind} cannot hold measured designs of run ${of.value}. Import it without --run.`,
       });
     const saved = await (kind === 'study' ? importStudy(engine, file) : importDevice(engine, file, bytes.value));
     if (!saved.ok) return reportFailure(terminal, saved.error);
@@ -80,13 +80,13 @@ export async function importCommand(
   if (linked)
     say(
       terminal,
-      `Designs of run ${linked.runId} on ${linked.deviceId}: ${linked.designs.toLocaleString('en')}. bench --compare ${imported.value.runId} sets them beside their predictions.`,
+      `Designs of run ${linked.runId} on ${linked.deviceId}: ${linked.designs.toLocaleString('en')}. bench --compare ${imported.value.runId} compares them with their predictions.`,
     );
   for (const warning of warnings) say(terminal, warning);
   return EXIT_OK;
 }
 
-/** Adds `BLOCK=block_threads` to the meanings of parameters; returns a message if it cannot be read. */
+/** Adds `BLOCK=block_threads` to the known parameters. Returns a message if the text cannot be parsed. */
 export function namedParameter(text: string, known: NamedParameters = {}): NamedParameters | string {
   const [name, ...rest] = text.split('=');
   const axis = rest.join('=');
@@ -118,7 +118,7 @@ async function importDevice(engine: Engine, file: string, bytes: Uint8Array): Pr
   if (!saved.ok) return saved;
   const { device, replaced } = saved.value;
   const { id, name } = device;
-  const before = replaced === null ? '' : `, in place of ${replaced}`;
+  const before = replaced === null ? '' : `, which replaces ${replaced}`;
   return ok({
     json: { kind: 'device', deviceId: id, name, replaced: replaced !== null },
     text: `Device ${id}: ${name}${before}.`,
@@ -126,8 +126,8 @@ async function importDevice(engine: Engine, file: string, bytes: Uint8Array): Pr
 }
 
 /**
- * What `devices show` adds to a device: whether it is the user's own, which fields are estimates, and which
- * measurements exist.
+ * Removes the fields that `devices show` adds to a device: whether it is the user's own, which values are estimates,
+ * and which measurements exist.
  */
 function withoutNotes(device: unknown): unknown {
   if (typeof device !== 'object' || device === null || !('own' in device)) return device;
@@ -137,11 +137,11 @@ function withoutNotes(device: unknown): unknown {
 
 interface SavedDevice {
   readonly device: Device;
-  /** The device that had this id before, in words; `null` if none had. */
+  /** Names the device that had this id before; `null` if there was none. */
   readonly replaced: string | null;
 }
 
-/** Takes a device into the person's catalogue, from the text of its file. */
+/** Adds the device in the text of a file to the user's catalogue. */
 export async function saveDevice(engine: Engine, text: string, file: string): Promise<Result<SavedDevice>> {
   const json = parseJson(text, file);
   if (!json.ok) return json;

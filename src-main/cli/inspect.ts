@@ -39,7 +39,7 @@ export interface InspectOptions {
   readonly into?: string;
 }
 
-/** Prints what a kernel's source, machine code or profile says about it, or puts it into a study. */
+/** Prints the properties of a kernel that its source, machine code or profile shows, or writes them into a study. */
 export async function inspectCommand(
   engine: Engine,
   terminal: Terminal,
@@ -84,7 +84,7 @@ export async function inspectCommand(
   if (loss)
     say(
       terminal,
-      `The active lanes show a loss of ${loss.measured.toFixed(2)}; the lengths of ${into} have ${loss.computed.toFixed(2)} where ${LANES} consecutive units run in step. They differ where other units run together, or where lanes do not meet again behind the loop.`,
+      `The active lanes show a loss of ${loss.measured.toFixed(2)}; the lengths of ${into} have ${loss.computed.toFixed(2)} if ${LANES} consecutive units run in lockstep. The two differ if other units run together, or if the lanes do not reconverge after the loop.`,
     );
   const texts = (Object.entries(fields) as [InspectedField, InspectedFields[InspectedField]][]).map(
     ([field, value]) => `${inspectedLabel(field)} ${inspectedText(value!)}`,
@@ -95,10 +95,13 @@ export async function inspectCommand(
   return EXIT_OK;
 }
 
-/** Lanes of NVIDIA's thread groups, which Nsight Compute counts. */
+/** The number of lanes that Nsight Compute assumes: the width of NVIDIA's thread groups. */
 const LANES = 32;
 
-/** The loss that a profile's active lanes show, beside that of the study's lengths; null if one of them is not known. */
+/**
+ * Returns the loss that a profile's active lanes show, and the loss of the study's lengths. Returns null if one of them
+ * is unknown.
+ */
 async function lossOfStudy(
   engine: Engine,
   file: string,
@@ -122,7 +125,7 @@ async function lossOfStudy(
   return { measured: LANES / lanes, computed: givenOrder?.aggregateLoss ?? aggregateLoss };
 }
 
-/** Flags with their values: `-I include` and `-include common.h` are two words. */
+/** Joins flags with their values, because `-I include` and `-include common.h` are two words each. */
 function joinedFlags(words: readonly string[]): readonly string[] {
   const flags: string[] = [];
   for (const word of words) {
@@ -134,13 +137,13 @@ function joinedFlags(words: readonly string[]): readonly string[] {
   return flags;
 }
 
-/** A header and a folder of headers are meant as seen from where the command is given. */
+/** Makes the path of a header or of an include folder absolute, because the compiler runs in another folder. */
 function fromHere(flag: string): string {
   const [, name, path] = /^(-I|-include=)(.*)$/.exec(flag) ?? [];
   return name === undefined ? flag : name + resolve(path).replaceAll('\\', '/');
 }
 
-/** All known devices of a study file, in its order. */
+/** Returns the known devices of a study file, in its order. */
 async function devicesOf(engine: Engine, file: string): Promise<readonly Device[]> {
   const text = await readText(file, 'a study file (JSON)');
   const written = text.ok ? parseJson(text.value, file) : text;
@@ -150,7 +153,7 @@ async function devicesOf(engine: Engine, file: string): Promise<readonly Device[
   return known.flatMap((one) => (one.ok ? one.value : []));
 }
 
-/** The architecture to compile for if nobody states it: that of the first NVIDIA GPU of the study. */
+/** Returns the default architecture to compile for: that of the first NVIDIA GPU of the study. */
 function archOf(devices: readonly Device[]): string | undefined {
   for (const device of devices)
     if (device.kind === 'gpu' && device.occupancy.family === 'nvidia')
@@ -244,7 +247,7 @@ const PHASE_TEXT = {
   refill: 'change of the unit',
 } as const;
 
-/** A line for each phase and one for the iteration, then its accesses. */
+/** Prints a line for each phase, a line for the iteration, and then the accesses. */
 function printPhases(terminal: Terminal, inspection: Inspection): void {
   const { phases, sharing, accesses } = inspection;
   const fields = inspectedFields(inspection);
@@ -274,9 +277,9 @@ function printPhases(terminal: Terminal, inspection: Inspection): void {
     say(
       terminal,
       sharing === 'deal'
-        ? 'Threads that share a unit take iterations in turn: none waits for another within one.'
+        ? 'Threads that share a unit divide its iterations: within an iteration, no thread waits for another.'
         : inspection.serialFraction === 1
-          ? 'Threads that share a unit all do every iteration: each needs what the one before it made.'
-          : 'Threads that share a unit share every iteration: they exchange values within it.',
+          ? 'Threads that share a unit all execute every iteration: each iteration needs the result of the one before it.'
+          : 'Threads that share a unit divide every iteration: they exchange values within it.',
     );
 }

@@ -1,5 +1,5 @@
 #!/usr/bin/env node
-// The command's entry: says what it needs on a Node that cannot run the sources, and prefers the built program.
+// The entry of the command. It says what is needed if this Node cannot run the sources, and prefers the built program.
 import { existsSync } from 'node:fs';
 import module from 'node:module';
 import { fileURLToPath } from 'node:url';
@@ -7,13 +7,14 @@ import { isNodeNewEnough, NODE_NEEDED } from '../hosts/runtimes.mjs';
 
 const built = new URL('../../out/main/cli.js', import.meta.url);
 const sources = new URL('./main.ts', import.meta.url);
-// Node strips types from sources everywhere but inside node_modules.
+// Node does not strip types from files inside node_modules.
 const installed = fileURLToPath(import.meta.url).includes('node_modules');
 if (!isNodeNewEnough()) {
   process.stderr.write(`lockstep: ${NODE_NEEDED} This is ${process.version}.\n`);
   process.exitCode = 1;
 } else {
-  // Node keeps what it parsed, so that the next start takes half the time. Workers read only the variable.
+  // Node keeps compiled code, which halves the time of the next start. The cache is set by the variable, because
+  // workers read nothing else.
   if (!installed)
     process.env.NODE_COMPILE_CACHE ??= fileURLToPath(new URL('../../node_modules/.cache/compile', import.meta.url));
   module.enableCompileCache();

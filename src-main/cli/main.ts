@@ -81,14 +81,14 @@ const positiveNumber = (text: string): number => {
   if (!(value > 0 && value < Infinity)) throw new InvalidArgumentError('It must be a number > 0.');
   return value;
 };
-/** Inputs to vary, by their present or older names. */
+/** Accepts the inputs to vary by their current or older names. */
 function inputOption(): Option {
   const option = new Option('--input <fields...>', 'only these inputs, as in kernel.serialFraction');
   const known = option.choices(VARIED_INPUTS).parseArg!;
   return option.argParser((name: string, before: readonly VariedInput[]) => known(newerInput(name), before));
 }
 
-/** What a parser makes of an option; its failure names the option. */
+/** Makes a parser for an option. On failure, the message names the option. */
 const parsedBy =
   <T>(parse: (text: string) => Result<T>) =>
   (text: string): T => {
@@ -110,7 +110,8 @@ const sizes = (text: string): readonly number[] => {
 
 const databaseOption = (): Option =>
   new Option('--db <file>', 'database to use instead of the one in your data folder').argParser((file) => {
-    if (file === ':memory:') throw new InvalidArgumentError('Runs are kept in a file. Name one, such as /tmp/runs.db.');
+    if (file === ':memory:')
+      throw new InvalidArgumentError('Runs are saved in a file. Specify one, such as /tmp/runs.db.');
     return resolve(file);
   });
 
@@ -118,29 +119,31 @@ const command = (parent: Command, signature: string, summary: string): Command =
   parent
     .command(signature)
     .description(summary)
-    .option('--json', 'print one JSON document on standard output, nothing else there')
+    .option('--json', 'print one JSON document, and nothing else, on standard output')
     .addOption(databaseOption());
 
-/** Options of a command whose work agents can do. */
+/** Adds the options of a command whose work agents can do. */
 const byAgents = (command: Command): Command =>
   command
     .option('--redis <url>', 'give the work to agents that use this Redis: redis://HOST:PORT, or rediss:// for TLS')
-    .option('--redis-prefix <name>', 'what the names of its keys begin with (default: lockstep)')
+    .option('--redis-prefix <name>', 'the prefix of its keys (default: lockstep)')
     .option('--redis-password-file <file>', `its password; otherwise ${PASSWORD_VARIABLE} in the environment`);
 
-/** The tools of every command: where it writes, its exit status, and an engine while it needs one. */
+/**
+ * The shared tools of the commands: the terminal, the exit status, and an engine that is open while a command needs it.
+ */
 interface CommandLine {
   readonly terminal: Terminal;
   readonly places: ReturnType<typeof programPlaces>;
   status: number;
-  /** Shows a result: JSON or text, or the failure. */
+  /** Prints a result as JSON or as text, or prints the failure. */
   readonly show: <T>(result: Result<T>, options: GlobalOptions, print: (value: T) => void) => void;
   readonly withEngine: (
     options: GlobalOptions,
     body: (engine: Engine) => Promise<number>,
     uses?: { readonly predicts?: boolean },
   ) => Promise<void>;
-  /** The same for a command that needs saved runs: makes no database. */
+  /** Like `withEngine`, but fails if there is no database yet, instead of creating one. */
   readonly withRuns: CommandLine['withEngine'];
 }
 
@@ -185,7 +188,7 @@ function openCommandLine(terminal: Terminal): CommandLine {
   return cli;
 }
 
-/** Losses of a workload, without an engine. */
+/** The command that computes losses of a workload. It needs no engine. */
 function lossCommand(program: Command, cli: CommandLine): void {
   const { terminal, show } = cli;
   command(program, 'loss', 'performance loss of lockstep execution over group sizes')
@@ -221,7 +224,7 @@ function lossCommand(program: Command, cli: CommandLine): void {
         if (ordered)
           say(
             terminal,
-            'In order: groups of n consecutive units, as they stand. The other losses are of n units drawn at random, as after a shuffle.',
+            '"In order" is the loss of groups of n consecutive units. The other losses are for n units drawn at random, as after a shuffle.',
           );
         printTable(
           terminal,
@@ -247,14 +250,14 @@ function lossCommand(program: Command, cli: CommandLine): void {
     });
 }
 
-/** Lengths of units from the kernel itself, without an engine. */
+/** The command that records the lengths of units from a kernel. It needs no engine. */
 function traceCommands(program: Command, cli: CommandLine): void {
   command(program, 'trace [program...]', 'lengths of the units of your own kernel, and its loss, from a run of it')
     .option('--header', 'print lockstep.cuh, to include in the kernel (CUDA, HIP)')
-    .option('--wgsl', 'print its twin for WGSL')
-    .option('--units <count>', 'how many units the program must run', positive)
-    .option('-o, --output <file>', 'where the lengths are written (CSV), in the order of the units', 'lengths.csv')
-    .option('--time-limit <seconds>', 'when the program is stopped', positive, 600)
+    .option('--wgsl', 'print the same functions for WGSL')
+    .option('--units <count>', 'number of units that the program must run', positive)
+    .option('-o, --output <file>', 'file for the lengths (CSV), in the order of the units', 'lengths.csv')
+    .option('--time-limit <seconds>', 'time limit of the program', positive, 600)
     .action(async (words: string[], options: TraceOptions) => {
       cli.status = await traceCommand(cli.terminal, join(cli.places.root, 'db', 'kernels'), words, options);
     })
@@ -265,22 +268,23 @@ function traceCommands(program: Command, cli: CommandLine): void {
   nvcc -DLOCKSTEP_TRACE app.cu -o app
   lockstep trace -o lengths.csv -- ./app --its-own-options
 
-In the kernel: LOCKSTEP_UNIT(i); where unit i begins, LOCKSTEP_STEP(); in its loop, LOCKSTEP_END(); where it ends. On the host,
-before the first launch: LOCKSTEP_TRACE_UNITS(units);. Where the loop is in another __device__ function, the header
-says how to hand the unit over. Without -DLOCKSTEP_TRACE these are empty. What stands behind -- is run
-without a shell, in a process group of its own; what it prints goes to standard error. A study names the lengths, as file:lengths.csv.
+In the kernel, put LOCKSTEP_UNIT(i); at the start of unit i, LOCKSTEP_STEP(); in its loop, and LOCKSTEP_END(); at its end.
+On the host, put LOCKSTEP_TRACE_UNITS(units); before the first launch. If the loop is in another __device__ function, the
+header explains how to pass the unit to it. Without -DLOCKSTEP_TRACE these macros are empty. The program behind -- runs
+without a shell, in a process group of its own, and its output goes to standard error. A study refers to the lengths as
+file:lengths.csv.
 With --json: {file, units, meanLength, maxLength, computed: {unitsPerGroup, aggregateLoss, meanLoss},
   measured: {threadGroupWidth, threadGroups, meanActiveLanes, aggregateLoss, meanLoss}}; measured is null for WGSL.`,
     );
 }
 
-/** A CUDA program without a GPU, without an engine. */
+/** The command that compiles a CUDA program for the CPU. It needs no engine. */
 function emulateCommands(program: Command, cli: CommandLine): void {
   const collect = (value: string, before: readonly string[]): readonly string[] => [...before, value];
   command(program, 'emulate <files...>', 'compiles a CUDA program to run on this CPU: results and traces, no times')
     .option('-o, --output <file>', 'the program', 'a.out')
-    .option('-I, --include <folder>', 'where headers are', collect, [])
-    .option('-D, --define <definition>', 'as in -DBLOCK=128', collect, [])
+    .option('-I, --include <folder>', 'folder of headers', collect, [])
+    .option('-D, --define <definition>', 'a macro, as in -DBLOCK=128', collect, [])
     .action(async (files: string[], options: EmulateOptions) => {
       cli.status = await emulateCommand(cli.terminal, cli.places, files, options);
     })
@@ -290,15 +294,16 @@ function emulateCommands(program: Command, cli: CommandLine): void {
   lockstep emulate -DLOCKSTEP_TRACE app.cu -o app      needs Linux and g++, and neither nvcc nor a GPU
   lockstep trace -- ./app                              the lengths of its units
 
-Your sources are compiled as they are, with <<<…>>>, shared memory, barriers, shuffles, votes, atomics, vector types and cooperative groups of
-blocks and tiles. A block runs after another, and a lane until it waits for others, at some microseconds for each thread: use small inputs. Not
-there: textures, half precision, tensor cores, inline PTX, graphs, launches from kernels, barriers of a whole grid, CUDA's libraries. Races
-between threads go unseen. Event times are 0, and what a program measures by a clock of the CPU is no time of a GPU: bench refuses it.
+Your sources are compiled unchanged, with <<<…>>>, shared memory, barriers, shuffles, votes, atomics, vector types and
+cooperative groups of blocks and tiles. Blocks run one after another, and a lane runs until it waits for other lanes. Each
+thread takes some microseconds, so use small inputs. Not supported: textures, half precision, tensor cores, inline PTX,
+graphs, launches from kernels, barriers of a whole grid, CUDA's libraries. Races between threads are not detected. Event
+times are 0. A time that the program measures with a clock of the CPU is not the time of a GPU, so bench refuses it.
 With --json: {file}.`,
     );
 }
 
-/** Occupancy of one launch, or of a table of them. */
+/** The command that computes the occupancy of one launch, or of a table of launches. */
 function occupancyCommand(program: Command, cli: CommandLine): void {
   const { terminal, show, withEngine } = cli;
   command(program, 'occupancy', 'resident blocks of a launch, and what limits them')
@@ -359,7 +364,7 @@ function occupancyCommand(program: Command, cli: CommandLine): void {
             say(
               terminal,
               value.refused !== null
-                ? `No such block can run: ${value.refused}.`
+                ? `This block cannot run: ${value.refused}.`
                 : `${counted(value.blocksPerSm, 'block')}, ${counted(value.warpsPerSm, 'thread group')} per multiprocessor, ${(value.occupancyFraction * 100).toFixed(1)} % occupied, limited by ${value.limitedBy.join(', ')}`,
             ),
           );
@@ -374,19 +379,19 @@ function occupancyCommand(program: Command, cli: CommandLine): void {
     );
 }
 
-const VERBOSE = 'also say what the answer rests on';
+const VERBOSE = 'also print the basis of the answer';
 
-/** From a study to a ranking: predict, rank, simulate. */
+/** The commands that predict, rank and simulate the designs of a study. */
 function sweepCommands(program: Command, cli: CommandLine): void {
   const { terminal, places, withEngine, withRuns } = cli;
   command(program, 'new <study>', 'write a study file for your lengths')
-    .requiredOption('--lengths <W>', 'a file (CSV, Matrix Market, NPY, Parquet, …), or a workload as of loss')
+    .requiredOption('--lengths <W>', 'a file (CSV, Matrix Market, NPY, Parquet, …), or a workload as for loss')
     .option('--device <ids...>', 'devices by their identifiers, as devices list prints them')
-    .option('--spmv', 'of a sparse matrix: compare eight kernels for its product with a vector', false)
+    .option('--spmv', 'for a sparse matrix: compare eight kernels that multiply it by a vector', false)
     .addHelpText(
       'after',
       `
-What is not known of the kernel has usual values, marked assumed. FILE.csv#COLUMN names a column of a table.
+Unknown properties of the kernel get usual values, marked as assumed. FILE.csv#COLUMN names a column of a table.
 With --json: {study, units, mean, max}.`,
     )
     .action((file: string, options: GlobalOptions & NewOptions) =>
@@ -397,7 +402,7 @@ With --json: {study, units, mean, max}.`,
     .option('--top <count>', 'best designs to print', positive, 10)
     .option(
       '--best <count>',
-      `keep only so many designs, the fastest of all devices together (at most ${MAX_BEST})`,
+      `keep only this many designs, the fastest of all devices together (at most ${MAX_BEST})`,
       (text: string) => wholeFrom(1, text, MAX_BEST),
     )
     .option('--device <ids...>', 'these devices instead of those of the study; ID:66 for 66 multiprocessors of one')
@@ -408,21 +413,21 @@ With --json: {study, units, mean, max}.`,
     .addHelpText(
       'after',
       `
-A study is JSON: lengths of the units, kernel, devices and axes. Its schema, with what every field means, and examples:
+A study is JSON: lengths of the units, kernel, devices and axes. Its schema explains every field; there are examples too:
   ${join(places.root, 'db', 'study.schema.json')}
   ${join(places.root, 'db', 'examples')}
-How much of a GPU the work needs: several parts of one, as in
+To see how much of a GPU the work needs, compare several parts of it:
   lockstep sweep study.json --device nvidia-h100-sxm5-80gb:33 nvidia-h100-sxm5-80gb:66 nvidia-h100-sxm5-80gb
 ID:66 is 66 multiprocessors with the whole memory and L2; ID:66:slice has a proportional share of both.
 
---best 10000 is for the answer alone, and for spaces of up to ${MAX_SPACE.toLocaleString('en')} designs: designs whose shortest possible time is above that of
-the last one kept are not predicted. What is kept is exactly the first of the ranking of all designs.`,
+--best 10000 keeps exactly the first designs of the whole ranking, and allows spaces of up to ${MAX_SPACE.toLocaleString('en')}
+designs. It is fast because a design is not predicted if even its lower bound is slower than the last kept design.`,
     );
 
   command(program, 'rank <run>', 'the best designs of a run')
     .option('--top <count>', 'designs to print', positive, 10)
     .option('--device <id>', 'only this device')
-    .option('--groups', 'one row for designs that differ in nothing that matters', false)
+    .option('--groups', 'one row for designs without a relevant difference', false)
     .addOption(
       new Option('--best-of <axis>', 'the best design of every device, or of every implementation').choices([
         'device',
@@ -435,7 +440,7 @@ the last one kept are not predicted. What is kept is exactly the first of the ra
     );
 
   command(program, 'recommend <study-or-run>', 'one design for a study (a file) or a run (its number), and why')
-    .option('--device <id>', 'only this device; ID:66 for 66 multiprocessors of one, where a study is given')
+    .option('--device <id>', 'only this device; for a study also ID:66, which is 66 multiprocessors of it')
     .option('--verbose', VERBOSE, false)
     .action((what: string, options: GlobalOptions & { device?: string }) =>
       (runId(what).ok ? withRuns : withEngine)(options, (engine) => recommendCommand(engine, terminal, what, options)),
@@ -448,8 +453,8 @@ With --json: {device, devices, designIndex, design, rank, implementationKind, ha
   baseline, causes: [{part, label, ms}], why, inputs: [{field, label, value, unit, origin, note, usual}], predicted, of, elapsedMs,
   robust: {designIndex, text, expectedRegret, chance, worst90, draws, lowMs, highMs}, point, designs: [{designIndex, text, timeMs,
   expectedRegret, chanceBest, worst90}], unknown: [{input, range, source}], worthKnowing: [{input, label, gain, how, sentence}], separation}
-Of a study the design is the one with the least expected regret under draws of the inputs that nobody gave (robust), of a run the one that its
-  ranking names (point).`,
+For a study, the design has the least expected regret over draws of the assumed inputs (robust).
+For a run, it is the recommended design of the ranking (point).`,
     );
 
   command(
@@ -458,7 +463,7 @@ Of a study the design is the one with the least expected regret under draws of t
     'what would change the recommendation: every input over its usual range',
   )
     .option('--device <id>', 'only this device')
-    .option('--design <number>', 'of this design instead of the recommended one', whole)
+    .option('--design <number>', 'examine this design instead of the recommended one', whole)
     .addOption(inputOption())
     .action(
       (what: string, options: GlobalOptions & { device?: string; design?: number; input?: readonly VariedInput[] }) =>
@@ -473,11 +478,11 @@ With --json: {device, designIndex, design, timeMs, tieFraction, tieBand, inputs:
   holds: [from, to], below, above: {at, designIndex, text, gain}, sentence}], elapsedMs}`,
     );
 
-  command(program, 'robust <runs...>', 'one design for all: the least worst-case regret over runs, devices and inputs')
+  command(program, 'robust <runs...>', 'the one design with the least worst-case regret over runs, devices and inputs')
     .option('--device <ids...>', 'only these devices')
     .option(
       '--vary <field=values...>',
-      'each with these values of an input instead, as in kernel.serialFraction=0.01,0.05,0.2',
+      'replace an input by each of these values, as in kernel.serialFraction=0.01,0.05,0.2',
     )
     .action((runs: string[], options: GlobalOptions & { device?: string[]; vary?: string[] }) =>
       withRuns(options, (engine) => robustCommand(engine, terminal, runs, options)),
@@ -485,12 +490,12 @@ With --json: {device, designIndex, design, timeMs, tieFraction, tieBand, inputs:
     .addHelpText(
       'after',
       `
-Designs of different runs and devices are the same where the values of all axes are.
+Designs of different runs and devices are the same if they have the same values of all axes.
 With --json: {scenarios: [{id, label, bestMs, best, tieBand, device, evidence}], designs: [{design, text, worst, mean, regret, timeMs}], ownBest, common};
-  regret is the time over the best of the scenario, less 1.`,
+  regret is the time divided by the best time of the scenario, minus 1.`,
     );
 
-  byAgents(command(program, 'simulate <run>', 'play the best designs of a run, event by event'))
+  byAgents(command(program, 'simulate <run>', 'simulate the best designs of a run, event by event'))
     .option('--top <count>', 'designs to simulate', positive, 20)
     .option('--device <id>', 'only this device')
     .action((run: string, options: GlobalOptions & { top: number; device?: string }) =>
@@ -504,7 +509,7 @@ function placeholderLines(): string {
     .join('\n');
 }
 
-/** `2%` as 0.02. */
+/** Parses `2%` as 0.02. */
 function percentage(text: string): number {
   const number = /^(\d+(?:\.\d+)?) ?%$/.exec(text)?.[1];
   const fraction = Number(number) / 100;
@@ -512,7 +517,7 @@ function percentage(text: string): number {
   throw new InvalidArgumentError('It must be a percentage from 0% to 100%, such as 2%.');
 }
 
-/** Measuring and calibrating. */
+/** The commands that measure and calibrate. */
 function measuringCommands(program: Command, cli: CommandLine): void {
   addBench(program, cli);
   addCompare(program, cli);
@@ -520,61 +525,63 @@ function measuringCommands(program: Command, cli: CommandLine): void {
   addCalibrate(program, cli);
 }
 
-/** What `bench --help` says after the options. */
+/** Returns the text that `bench --help` prints after the options. */
 const benchHelp = (): string => `
 With --json:
   measuring    {runId, sourceRunId, target, device, cases: [{id, label, designIndex, predictedMs, medianMs, lowMs, highMs,
                repeats, timesMs, clockMhz, conditions, correct, failure, values}], failed, leftOut, part, probe, program, cache, kernel,
-               warnings}; leftOut is null, or
-               {designs, runnable, limits: [{quantity, atMost}]} where the target cannot run all of the sweep; part is null, or {units,
-               ofUnits, designsLeftOut} where fewer units were measured; probe is null, or {ofRepeats, estimateMs, fullMs}; program is
-               null, or {exec, build}, and then cases have the digest, and the implementation, where there is one; kernel is null, or
-               {file, name}
+               warnings}. These fields may be null:
+               leftOut  {designs, runnable, limits: [{quantity, atMost}]} if the target cannot run the whole sweep
+               part     {units, ofUnits, designsLeftOut} if fewer units were measured
+               probe    {ofRepeats, estimateMs, fullMs}
+               program  {exec, build}; cases then also have the digest and the implementation
+               kernel   {file, name}
   --list       {targets: [{id, backend, available, label, device, advice}]}
   --compare    {runId, sourceRunId, deviceId, device, measuredOn, basis, clockMhz, designs: […], scale, medianError, p95Error,
-               unscaledMedianError, spearman, kendall, intervals, regret, randomEquivalent, axes, warnings}; of a run of the
-               suite contention {cores, bandwidthGbS, lowGbS, highGbS, singleCoreGbS, fullGbS, kneeCores, device,
+               unscaledMedianError, spearman, kendall, intervals, regret, randomEquivalent, axes, warnings}; for a
+               run of the suite contention {cores, bandwidthGbS, lowGbS, highGbS, singleCoreGbS, fullGbS, kneeCores, device,
                workloads, warnings}
   --bundle     {path, cases, leftOut, files, bytes}
-Ctrl-C stops and keeps every case that is done; lockstep runs resume measures the others.
+Ctrl-C stops and keeps every finished case; lockstep runs resume measures the others.
 
 Your own program, in any language (examples: db/examples/kernels):
   lockstep bench 1 --build 'gcc -O3 -DBLOCK={blockThreads} spmv.c -o {binary}' --exec '{binary} --grid {gridBlocks}'
-It runs in the present folder, without a shell: spaces separate arguments, quotes keep them together, and ; | * $ are text. It prints one
-JSON object a line, and may print other lines:
-  {"timeNs": 1234}                      one launch; at least one in every run, several count as several launches
-  {"digest": "1f3a"}                    of its result: designs whose digest is not that of most designs are wrong
-  {"correct": true, "maxError": 1e-6}   its own judgement of its result
+It runs in the current folder, without a shell: spaces separate arguments, quotes keep them together, and ; | * $ are
+ordinary text. It prints one JSON object a line, and may print other lines:
+  {"timeNs": 1234}                      the time of a launch; every run prints at least one
+  {"digest": "1f3a"}                    a hash of the result; a design is wrong if most designs have another digest
+  {"correct": true, "maxError": 1e-6}   the program's own check of its result
   {"device": "NVIDIA H100 PCIe", "multiprocessors": 114, "driver": "580.65"}
-                                        where it ran: the ranking shows the times in the rows of that device
-In both commands these names stand for values of the design ({{name}} is the text {name}):
+                                        its device; the ranking shows the times in the rows of that device
+In both commands, these names are replaced by values of the design ({{name}} is the text {name}):
 ${placeholderLines()}
-Builds are kept, and made again where a file changes that the command names, or any file in the present folder or in one that it names.
-The launches of several designs alternate in random order. A run that ends with an error, prints no time, or takes a design beyond
---case-limit fails that design alone.
+A build is reused until a file changes that the command names, or any file in the current folder or in a folder that the
+command names. The launches of several designs alternate in random order. A design fails if a run ends with an error,
+prints no time, or exceeds --case-limit; the other designs continue.
 
 Your own kernel, in CUDA, HIP, OpenCL or WGSL, without a program (example and format: db/examples/kernels):
   lockstep bench 1 --kernel spmv.kernel.json --target webgpu
-The manifest names sources, arguments, the right result, and the designs that each function implements. A sweep with other designs is refused.
---target emulation checks its results on this CPU (Linux, g++) and measures no times; see lockstep emulate --help for what it lacks.
+The manifest names sources, arguments, the correct result, and the designs that each function implements. A sweep with
+other designs is refused. --target emulation checks the results on this CPU (Linux, g++) and measures no times; its limits
+are in lockstep emulate --help.
 --target opencl:0 measures it on any OpenCL device, through Python with PyOpenCL.`;
 
 function addBench(program: Command, { terminal, withEngine, withRuns }: CommandLine): void {
   byAgents(
-    command(program, 'bench [run]', 'measure designs of a sweep, or a device; compare, or pack for another machine'),
+    command(program, 'bench [run]', 'measure designs of a sweep, or a device; compare; pack for another machine'),
   )
     .option(
       '--target <target>',
-      'where: cuda:0, hip:0, webgpu or cpu; opencl:0 and emulation for --kernel (bench --list says what is there)',
+      'where: cuda:0, hip:0, webgpu or cpu; opencl:0 and emulation for --kernel (bench --list prints the available ones)',
     )
     .option('--exec <command>', 'measure with your own program instead: runs it for every launch (see below)')
-    .option('--build <command>', 'builds that program first, once for all designs of which the command is the same')
+    .option('--build <command>', 'compiles that program first, once for all designs with the same command')
     .option(
       '--kernel <file>',
       'measure your own kernel on the target instead: the manifest that describes it (see below)',
     )
-    .option('--top <count>', 'the best designs by prediction (20 where nothing else is chosen)', positive)
-    .option('--random <count>', 'designs drawn at random instead, by the seed of the study', positive)
+    .option('--top <count>', 'the best designs by prediction (default: 20)', positive)
+    .option('--random <count>', 'designs drawn at random instead, with the seed of the study', positive)
     .option('--spread <count>', 'designs spread evenly over the ranking instead', positive)
     .option(
       '--design <numbers...>',
@@ -596,17 +603,17 @@ function addBench(program: Command, { terminal, withEngine, withRuns }: CommandL
     )
     .option(
       '--time <seconds>',
-      'max time for all; a probe reduces repeats, then units to keep it (default: 120)',
+      'max time for all; a probe reduces repeats, then units, to stay within it (default: 120)',
       positive,
     )
-    .option('--units <count>', 'measure so many of the units, without a probe; "all" for all of them', unitCount)
+    .option('--units <count>', 'measure this many units, without a probe; "all" for all of them', unitCount)
     .option('--list', 'list the targets of this machine')
-    .option('--compare', 'predictions beside the measurements of the run named, which is one that measured')
+    .option('--compare', 'compare the measurements of the given run with their predictions')
     .option('--profile <number>', 'compare with the predictions of this calibration instead', positive)
     .option('--bundle <path>', 'pack the measurement for a machine with a CUDA device: a folder, or a .tar file')
     .option(
       '--slurm [tasks]',
-      'with --bundle: also a job array for a cluster with Slurm, of so many tasks (8); import FOLDER merges what they measured',
+      'with --bundle: also a Slurm job array with this many tasks (8); import FOLDER merges their measurements',
       positive,
     )
     .addHelpText('after', benchHelp())
@@ -616,22 +623,21 @@ function addBench(program: Command, { terminal, withEngine, withRuns }: CommandL
 }
 
 function addCompare(program: Command, { terminal, withRuns }: CommandLine): void {
-  command(program, 'compare <runs...>', 'measured runs beside the first: other devices, or versions of a kernel')
+  command(program, 'compare <runs...>', 'compare measured runs with the first: other devices, or versions of a kernel')
     .addOption(
-      new Option('--threshold <percentage>', 'difference that does not count')
-        .argParser(percentage)
-        .default(0.02, '2%'),
+      new Option('--threshold <percentage>', 'difference that is ignored').argParser(percentage).default(0.02, '2%'),
     )
-    .option('--best', 'only the fastest design of each run counts')
+    .option('--best', 'compare only the fastest design of each run')
     .addHelpText(
       'after',
       `
-RUN is a measurement: of this machine (bench), or imported (import). Each of its designs gets a verdict against the first run: same,
-faster, slower or cannot tell, by the 95 % interval of the ratio of the medians, which needs 7 repeats on both sides.
-Exit status: 0 where nothing is slower, 1 where a design (with --best: the fastest) is slower, or failed, or gave wrong results, 2 where a run cannot be compared.
+RUN is a measurement on this machine (bench) or an imported one (import). Each design gets a verdict against the first run:
+same, faster, slower or cannot tell. The verdict uses the 95 % interval of the ratio of the medians, which needs 7 repeats
+on both sides. Exit status: 0 if nothing is slower; 1 if a design (with --best: the fastest) is slower, failed, or gave
+wrong results; 2 if a run cannot be compared.
 With --json: {threshold, runs: [{runId, name, device, startedAt, designs, best, againstFirst, lost}], designs: [{label, times, against}], cross,
-oneForAll, common, warnings, slower}; best and oneForAll.design are places in designs, cross[i][j] is the time of the fastest design of run
-i in run j, and a comparison is {ratio, interval: {low, high}, verdict}.`,
+oneForAll, common, warnings, slower}; best and oneForAll.design are indexes into designs, cross[i][j] is the time of the fastest design
+of run i in run j, and a comparison is {ratio, interval: {low, high}, verdict}.`,
     )
     .action((runs: string[], options: GlobalOptions & { threshold: number; best?: boolean }) =>
       withRuns(options, (engine) => compareRunsCommand(engine, terminal, runs, options)),
@@ -640,7 +646,7 @@ i in run j, and a comparison is {ratio, interval: {low, high}, verdict}.`,
 
 function addTune(program: Command, { terminal, withRuns }: CommandLine): void {
   byAgents(command(program, 'tune <run>', 'find the fastest design of a sweep by measuring few of them'))
-    .option('--target <target>', 'where: cuda:0, hip:0, webgpu or cpu (bench --list says what is there)')
+    .option('--target <target>', 'where: cuda:0, hip:0, webgpu or cpu (bench --list prints the available ones)')
     .option('--exec <command>', 'measure with your own program instead (see bench --help)')
     .option('--build <command>', 'builds that program first')
     .option('--kernel <file>', 'measure your own kernel on the target instead (see bench --help)')
@@ -651,7 +657,7 @@ function addTune(program: Command, { terminal, withRuns }: CommandLine): void {
         .default({ designs: 40 }, '40'),
     )
     .addOption(
-      new Option('--within <percent>', 'expected regret at which it ends')
+      new Option('--within <percent>', 'end at this expected regret')
         .argParser(parsedBy(parseShare))
         .default(0.03, '3%'),
     )
@@ -661,12 +667,14 @@ function addTune(program: Command, { terminal, withRuns }: CommandLine): void {
     .addHelpText(
       'after',
       `
-Measures a few designs spread over the sweep, then those that promise most by all measurements and the prediction, until the design that it found is expected
-to be within --within of the fastest of the sweep, or the budget is spent. Each step is a measurement of the run. All measurements of the run
-on this target count, with this program: the same command continues after it was stopped.
+The first designs are spread over the sweep. Further designs are the most promising by all measurements and the prediction.
+Tuning ends when the best design is expected to be within --within of the fastest design of the sweep, or when the budget
+is spent. Each step is a measurement of the run. All measurements of the run on this target and with this program count,
+so the same command continues a stopped tuning.
 With --json: {runId, deviceId, considered, measured, failed, best: {designIndex, design, measuredMs, expectedMs, predictedMs}, expectedRegret,
-  skill (rank correlation of predicted and measured times), within, stopped, elapsedMs, steps: [{runId, designs, measured, failed, best, expectedRegret}]}; stopped is within, budget, all-measured or all-failed;
-  times include what ordering the units takes, as predicted.`,
+  skill (rank correlation of predicted and measured times), within, stopped, elapsedMs, steps: [{runId, designs, measured, failed,
+  best, expectedRegret}]}; stopped is within, budget, all-measured or all-failed;
+  times include the predicted time of ordering the units.`,
     )
     .action((run: string, options: GlobalOptions & TuneOptions) =>
       withRuns(options, (engine) => tuneCommand(engine, terminal, run, options)),
@@ -675,27 +683,27 @@ With --json: {runId, deviceId, considered, measured, failed, best: {designIndex,
 
 function addCalibrate(program: Command, { terminal, withRuns }: CommandLine): void {
   command(program, 'calibrate <run>', "fit a device's parameters to the designs that a run measured")
-    .option('--name <name>', 'keep them under this name')
+    .option('--name <name>', 'save them under this name')
     .option(
       '--into <study>',
-      'write them into this study file, which then predicts with them; of your own kernel alone',
+      'write them into this study file, which then predicts with them; only for your own kernel',
     )
     .option(
       '--undo <study>',
-      "take a calibration from this run out of a study file, and put the kernel's values before back",
+      "remove the calibration from this run from a study file, and restore the kernel's earlier values",
     )
     .addHelpText(
       'after',
       `
 With --json: {id, name, study, profile: {deviceId, deviceName, fingerprint, backend, parameters, identified, fit, heldOut, before,
-  sourceRunIds}}; id and name are null where nothing was kept. With --undo: {study, deviceId}.`,
+  sourceRunIds}}; id and name are null if nothing was saved. With --undo: {study, deviceId}.`,
     )
     .action((run: string, options: GlobalOptions & { name?: string; into?: string; undo?: string }) =>
       withRuns(options, (engine) => calibrateCommand(engine, terminal, run, options)),
     );
 }
 
-/** Commands that read what a kernel's compilation says about it. */
+/** The commands that read the results of a kernel's compilation. */
 function kernelCommands(program: Command, cli: CommandLine): void {
   const { terminal, withEngine } = cli;
   const kernel = program.command('kernel').description("a kernel's own code");
@@ -704,12 +712,12 @@ function kernelCommands(program: Command, cli: CommandLine): void {
     'inspect <file>',
     'registers, spills and instructions of a loop, from a source or what was compiled from it',
   )
-    .option('--entry <name>', 'kernel, where the file has several')
-    .option('--arch <name>', 'what a source is compiled for, as in sm_90; of a file for several architectures, which')
-    .option('--loop <number>', 'the loop that counts, as listed, instead of the one chosen', positive)
+    .option('--entry <name>', 'the kernel, if the file has several')
+    .option('--arch <name>', 'architecture to compile for, or to choose in a file with several, as in sm_90')
+    .option('--loop <number>', 'number of the main loop in the list, instead of the one chosen', positive)
     .option(
       '--iterations-per-loop <number>',
-      'iterations of a unit in one pass of that loop, where the code does not say how it is unrolled',
+      'iterations of a unit in one pass of that loop, if the code does not show how it is unrolled',
       positive,
     )
     .addOption(
@@ -723,27 +731,28 @@ function kernelCommands(program: Command, cli: CommandLine): void {
     .addHelpText(
       'after',
       `
-The kind of FILE is detected from its content: a CUDA source (.cu, compiled by nvcc), PTX, a cubin, a listing of nvdisasm -c -g or cuobjdump
--sass, a log of nvcc -Xptxas -v, or a table of Nsight Compute (ncu --csv). Loops are read from machine code where nvdisasm or cuobjdump is
-there, from PTX otherwise. The loop that counts is the one marked by asm volatile("// lockstep:loop"); in its body, else the innermost one
-whose end depends on data that differs between threads. Its figures are of one iteration: an unrolled loop is divided by the iterations in a
-pass, which the step of its counter and its addresses say. The next loop around it is taken to be the one over units; without one, what is
-before the first access to memory counts for the thread and the rest for the unit.
+The kind of FILE is detected from its content: a CUDA source (.cu, compiled by nvcc), PTX, a cubin, a listing of
+nvdisasm -c -g or cuobjdump -sass, a log of nvcc -Xptxas -v, or a table of Nsight Compute (ncu --csv). Loops are read from
+machine code if nvdisasm or cuobjdump is installed, otherwise from PTX. The main loop is the one marked by
+asm volatile("// lockstep:loop"); in its body, or else the innermost loop whose end depends on data that differs between
+threads. Its figures are for one iteration: an unrolled loop is divided by the iterations in a pass, which the steps of its
+counter and its addresses show. The next enclosing loop is assumed to be the loop over units. Without one, the code before
+the first memory access counts for the thread and the rest for the unit.
 With --json: {entry, name, arch, entries, registersPerThread, sharedMemoryBytesPerBlock, spillStoreBytes, spillLoadBytes, loops: [{line,
   instructionsPerIteration, byClass: {fp32, integer, fp64, special, memory, control}, dependentLoads,
   dependentExchanges, chainInstructions, shortestPath, unrolled, depth, divergent, marked}], chosen: {loop, why}, phases: {prologue, unit,
   combine, refill}, sharing, serialFraction, accesses: [{pattern, elementBytes}], from, caps: [{cap, registersPerThread, spillStoreBytes,
-  spillLoadBytes}], launch, lengths, notes, study, unknown, loss: {measured, computed}}; null is what the file does not say, and a loss
-  is there with --into alone. from is sass, ptx, ptxas, cubin or ncu; loop counts from 0. A phase is {instructions, integerShare,
-  fp64Share, specialShare, chainInstructions, dependentExchanges, dependentLoads, bytes}, without what is 0: of prologue for a thread, of
-  combine for a step of the tree, of unit and refill for a unit. sharing is deal or split.`,
+  spillLoadBytes}], launch, lengths, notes, study, unknown, loss: {measured, computed}}; a value is null if the file does not
+  show it, and loss exists only with --into. from is sass, ptx, ptxas, cubin or ncu; loop counts from 0. A phase is
+  {instructions, integerShare, fp64Share, specialShare, chainInstructions, dependentExchanges, dependentLoads, bytes},
+  without the values that are 0. The prologue is for a thread, combine for a step of the tree, unit and refill for a unit.
+  sharing is deal or split.`,
     )
     .action((file: string, options: GlobalOptions & InspectOptions) =>
       withEngine(options, (engine) => inspectCommand(engine, terminal, file, options)),
     );
 }
 
-/** Saved runs. */
 function runCommands(program: Command, cli: CommandLine): void {
   const { terminal, withEngine, withRuns } = cli;
   const runs = program.command('runs').description('saved runs');
@@ -776,7 +785,6 @@ function runCommands(program: Command, cli: CommandLine): void {
     );
 }
 
-/** The device catalogue. */
 function deviceCommands(program: Command, cli: CommandLine): void {
   const { terminal, places, show, withEngine } = cli;
   const devices = program.command('devices').description('the device catalogue');
@@ -792,7 +800,7 @@ function deviceCommands(program: Command, cli: CommandLine): void {
         if (!list.ok) return reportFailure(terminal, list.error);
         const measured = await engine.call('evidence.devices', {});
         if (!measured.ok) return reportFailure(terminal, measured.error);
-        // The list says which devices are one's own. It does not have the parts of devices.
+        // The list says which devices are the user's own. It does not contain the parts of devices.
         const device = list.value.find((entry) => entry.id === id) ?? known.value[0];
         const estimates = Object.keys(device).filter((field) => isEstimate(device, field));
         printJson(terminal, { ...device, estimates, evidence: measured.value[id] ?? null });
@@ -816,9 +824,10 @@ function deviceCommands(program: Command, cli: CommandLine): void {
     .addHelpText(
       'after',
       `
-FILE is one device as devices show prints it: begin with that of one like yours, give it another id and name, and change what
-differs. A GPU has kind "gpu", id, name, vendor, architecture, occupancy (the family of its allocation rules),
-multiprocessors, clockMhz, …, limits and sources; a CPU kind "cpu", cores and its bandwidths. What each field means:
+FILE is one device in the format of lockstep devices show: start from a similar device, give it another id and name, and
+change the values that differ. A GPU has kind "gpu", id, name, vendor, architecture, occupancy (the family of its allocation rules),
+multiprocessors, clockMhz, …, limits and sources; a CPU has kind "cpu", cores and its bandwidths. Each field is
+explained in
   ${join(places.root, 'db', 'devices', 'README.md')}`,
     );
   command(devices, 'delete <id>', 'delete one of your own devices').action((id: string, options: GlobalOptions) =>
@@ -831,26 +840,22 @@ multiprocessors, clockMhz, …, limits and sources; a CPU kind "cpu", cores and 
   );
 }
 
-/** Files in and out. */
 function fileCommands(program: Command, cli: CommandLine): void {
   const { terminal, withEngine, withRuns } = cli;
   command(program, 'import <file>', 'measurements made elsewhere as a run; also a study or a device (JSON)')
-    .option('--device <name>', 'device that measured, where the file does not say')
-    .option(
-      '--run <run>',
-      'sweep whose designs were measured: configurations are found by the names that exports give them',
-    )
+    .option('--device <name>', 'device of the measurements, if the file does not name it')
+    .option('--run <run>', 'sweep whose designs were measured: exported names identify the configurations')
     .option(
       '--map <parameter=axis...>',
-      'which axis a parameter of the file is, where its name does not say it, as in BLOCK=block_threads; kept for the study where designs are found',
+      'axis of a parameter whose name does not show it, as in BLOCK=block_threads; saved for the study if designs are found',
       (text: string, known?: NamedParameters) => {
         const named = namedParameter(text, known);
         if (typeof named === 'string') throw new InvalidArgumentError(named);
         return named;
       },
     )
-    .addOption(new Option('--time-unit <unit>', 'of times without one (Optuna)').choices(['s', 'ms', 'us', 'ns']))
-    .option('--study <name>', 'of a storage of Optuna with several studies')
+    .addOption(new Option('--time-unit <unit>', 'unit of times without one (Optuna)').choices(['s', 'ms', 'us', 'ns']))
+    .option('--study <name>', 'study, if an Optuna storage has several')
     .action((file: string, options: GlobalOptions & ImportOptions) =>
       withEngine(options, (engine) => importCommand(engine, terminal, file, options)),
     )
@@ -858,19 +863,20 @@ function fileCommands(program: Command, cli: CommandLine): void {
       'after',
       `
 The kind of FILE is detected from its content. It may be compressed (.gz):
-  results.jsonl of a bundle    JSON lines: the plan first, then a record per line; of a folder, those of all slices
-  Kernel Tuner                 a cache, results in the T4 format, or those of store_results (JSON)
-  Optuna                       a storage (SQLite or a journal): the complete and failed trials of a study that minimises a time
+  results.jsonl of a bundle    JSON lines: the plan first, then a record per line; a folder may hold several slices
+  Kernel Tuner                 a cache, results in the T4 format, or the output of store_results (JSON)
+  Optuna                       a storage (SQLite or a journal): complete and failed trials of a study that minimises a time
   measured loops               CSV: dataset,rows,cols,nnzs and a column of times, ms, per schedule
   mean losses of SMITE         CSV: distribution,n,groups,measured_mean_loss,…
-  a study                      JSON (lockstep sweep --help says where its schema is); kept among your studies
-  a device                     JSON (lockstep devices add --help); kept among your devices
-Lengths of units (CSV, NPY, Parquet, …) and matrices (.mtx) are no measurements: a study names them, as file:FILE or mtx:FILE.`,
+  a study                      JSON (lockstep sweep --help names its schema); saved among your studies
+  a device                     JSON (lockstep devices add --help); saved among your devices
+Lengths of units (CSV, NPY, Parquet, …) and matrices (.mtx) are not measurements: a study refers to them as file:FILE or
+mtx:FILE.`,
     );
 
   command(program, 'export <run>', 'a run as a document')
     .addOption(new Option('--format <format>', 'document format').choices([...EXPORT_FORMATS]).makeOptionMandatory())
-    .option('-o, --output <file>', 'where to write; standard output if left out')
+    .option('-o, --output <file>', 'file to write (default: standard output)')
     .option(
       '--design <number>',
       'the design to recommend instead of the best: its number in what sweep and rank print',
@@ -878,7 +884,7 @@ Lengths of units (CSV, NPY, Parquet, …) and matrices (.mtx) are no measurement
     )
     .option('--device <id>', 'only this device: the best of its designs, and no others listed')
     .option('--top <count>', 'designs to list', positive, 100)
-    .option('--weigh', 'in json and csv: also what each design is expected to lose, and its chance of being the best')
+    .option('--weigh', 'in json and csv: also the expected loss of each design, and its chance of being the best')
     .action(
       (
         run: string,
@@ -894,12 +900,12 @@ Lengths of units (CSV, NPY, Parquet, …) and matrices (.mtx) are no measurement
     );
 }
 
-/** Other programs that call Lockstep. */
+/** The commands for other programs that call Lockstep. */
 function embeddingCommands(program: Command, cli: CommandLine): void {
   program
     .command('rpc')
     .description(
-      'answer calls on standard input, one JSON object a line, until it ends: for programs in other languages',
+      'answer calls from programs in other languages: one JSON object a line on standard input, until it ends',
     )
     .option('--events', 'also print events, such as the progress of runs')
     .addOption(databaseOption())
@@ -912,20 +918,22 @@ function embeddingCommands(program: Command, cli: CommandLine): void {
     .addHelpText(
       'after',
       `
-  {"id": 1, "call": "models.loss", "arguments": {"workload": {"lengths": "geometric(0.05)"}, "n": [2, 4]}}     a line in
-  {"id": 1, "result": {"workload": …, "rows": […]}}                                                            its answer
-  {"id": 1, "error": {"code": "bad-input", "message": "…", "context": {"field": "…"}}}                         or its failure
-Calls are the procedures of src-main/contract/procedures.ts, with its arguments and results (of an installed package: out/main/library.d.ts). Answers come as calls end, in any order; id is a
-whole number of yours. Codes: bad-input, not-found, conflict, unsupported, storage, cancelled, internal. A line that is no call is answered
-too, with the id null where it has none. Bytes are {"base64": "…"}, other arrays of numbers are lists, and a number that is not finite is null.
-With --events: {"event": "run.progress", "payload": {…}}. A run goes on behind its answer; runs.wait answers at its end.
-Standard output has nothing else. When standard input ends, calls have 10 seconds to end; a run that has not ended can be resumed.`,
+  {"id": 1, "call": "models.loss", "arguments": {"workload": {"lengths": "geometric(0.05)"}, "n": [2, 4]}}     a request
+  {"id": 1, "result": {"workload": …, "rows": […]}}                                                            its reply
+  {"id": 1, "error": {"code": "bad-input", "message": "…", "context": {"field": "…"}}}                         or its error
+src-main/contract/procedures.ts lists the calls with their arguments and results (out/main/library.d.ts in an installed
+package). id is a whole number of your choice. Replies come when calls end, in any order. Error codes: bad-input, not-found,
+conflict, unsupported, storage, cancelled, internal. An invalid line gets an error too; its id is null if the line has none.
+Bytes are {"base64": "…"}, other arrays of numbers are lists, and a number that is not finite is null.
+With --events: {"event": "run.progress", "payload": {…}}. A run continues after the reply to its start; runs.wait replies at
+its end. Nothing else is written to standard output. When standard input ends, calls have 10 seconds to end; a run that has
+not ended can be resumed.`,
     );
 
   program
     .command('python')
-    .description('write lockstep.py: losses, sweeps, rankings, recommendations and tuning as functions of Python')
-    .option('-o, --output <file>', 'where to write; standard output if left out')
+    .description('write lockstep.py: losses, sweeps, rankings, recommendations and tuning as Python functions')
+    .option('-o, --output <file>', 'file to write (default: standard output)')
     .action(async ({ output }: { output?: string }) => {
       const text = await pythonModule(cli.places.root);
       if (output === undefined) cli.terminal.out(text);
@@ -938,19 +946,19 @@ Standard output has nothing else. When standard input ends, calls have 10 second
   lockstep.loss([3, 1, 40, 7], n=[2, 4])
   run = lockstep.sweep("study.json")
   lockstep.rank(run, top=5)
-Python 3.8 or newer and its standard library are enough; frame(…) makes DataFrames where pandas is installed, plot(…) draws where matplotlib
-is. It keeps one lockstep rpc: the command in the environment variable LOCKSTEP, else lockstep on the PATH, else the one that wrote it. An
-example: ${join(cli.places.root, 'db', 'examples', 'lockstep.ipynb')}`,
+Python 3.8 or newer and its standard library are enough. frame(…) makes DataFrames with pandas, and plot(…) draws with
+matplotlib. The module keeps one lockstep rpc open: the command in the environment variable LOCKSTEP, else lockstep on the
+PATH, else the program that wrote the module. An example: ${join(cli.places.root, 'db', 'examples', 'lockstep.ipynb')}`,
     );
 }
 
-/** Lockstep itself: the papers it reproduces, this machine, the browser host. */
+/** The commands about Lockstep itself: the papers that it reproduces, this machine, agents and the browser host. */
 function programCommands(program: Command, cli: CommandLine): void {
   const { terminal, places } = cli;
   command(
     program,
     'reproduce [paper]',
-    "the papers' tables against ours; fails where one is outside its tolerance",
+    "compare the papers' tables with ours; fail if one is outside its tolerance",
   ).action(async (paper: string | undefined, options: GlobalOptions) => {
     cli.status = await reproduceCommand(terminal, paper, options);
   });
@@ -958,9 +966,9 @@ function programCommands(program: Command, cli: CommandLine): void {
   command(
     program,
     'evidence [dataset]',
-    'predictions beside public measurements: ginkgo, loops, convolution, hasan, smite, swiftshader; nothing is fitted',
+    'compare predictions with public measurements: ginkgo, loops, convolution, hasan, smite, swiftshader; nothing is fitted',
   )
-    .option('--data <file>', 'another file of the same columns (CSV, also gzip)')
+    .option('--data <file>', 'another file with the same columns (CSV, also gzip)')
     .action((dataset: string | undefined, options: GlobalOptions & { data?: string }) =>
       cli.withEngine(options, (engine) => evidenceCommand(engine, terminal, dataset, options)),
     );
@@ -980,20 +988,21 @@ function programCommands(program: Command, cli: CommandLine): void {
     cli.status = checks.some((check) => check.state === 'problem') ? EXIT_FAILED : EXIT_OK;
   });
 
-  byAgents(program.command('agent').description("take work of other machines' runs: sweeps, simulations, measurements"))
+  byAgents(program.command('agent').description("work on other machines' runs: sweeps, simulations, measurements"))
     .option('--json', 'print one JSON document when it is connected')
-    .option('--name <name>', 'name of this agent (default: that of the machine); cuda:0@NAME is its device')
+    .option('--name <name>', 'name of this agent (default: the name of the machine); cuda:0@NAME is its device')
     .option('--devices <list>', 'devices that it measures on, as in cuda:0,cpu', (text: string) => text.split(','), [])
     .option('--workers <count>', 'tasks at once (default: one for each core)', positive, availableParallelism())
-    .option('--silence <seconds>', 'its work is given to others when it was silent for so long', positive, 30)
+    .option('--silence <seconds>', 'time without a sign of life after which others get its work', positive, 30)
     .addHelpText(
       'after',
       `
   lockstep agent --redis redis://HOST --devices cuda:0        on each machine that helps
-  lockstep sweep study.json --redis redis://HOST              on the machine that keeps the runs
+  lockstep sweep study.json --redis redis://HOST              on the machine that saves the runs
   lockstep bench 1 --redis redis://HOST --target cuda:0@NAME
-Every result is saved once, in the database of the machine that started the run. An agent that stops, crashes or hangs gives its work
-back. Agents take work of their own version alone. Everyone who can write to the Redis can give agents work: protect it by a password.
+Every result is saved once, in the database of the machine that started the run. Others
+continue the work of an agent that stops, crashes or hangs. Agents take work only from the same version. Everyone who can
+write to the Redis can give agents work, so protect it by a password.
 With --json: {name, place, versions, workers, devices}.`,
     )
     .action(async (options: AgentCommandOptions) => {
@@ -1004,7 +1013,7 @@ With --json: {name, place, versions, workers, devices}.`,
 
   command(program, 'serve', 'the same program in a browser, over loopback')
     .option('--port <number>', 'port to listen on; 0 for any free one', portNumber)
-    .addHelpText('after', '\nWith --json: {address, port}, as soon as it is served; the rest goes to standard error.')
+    .addHelpText('after', '\nWith --json: {address, port}, when the page is ready; other text goes to standard error.')
     .action(async (options: GlobalOptions & { port?: number }) => {
       const { ensureBuilt } = await import('../hosts/setup.mjs');
       const { runBrowserHost } = await import('../serve/host.ts');
@@ -1014,7 +1023,7 @@ With --json: {name, place, versions, workers, devices}.`,
       if (failed !== null || stopped) {
         cli.status = reportFailure(terminal, {
           code: 'not-found',
-          message: failed ?? 'stopped before the build was done',
+          message: failed ?? 'stopped before the build was complete',
         });
         return;
       }
@@ -1028,7 +1037,7 @@ With --json: {name, place, versions, workers, devices}.`,
     });
 }
 
-/** The command line. Resolves to the exit status: 0, 1 (failed) or 2 (bad usage). */
+/** Runs the command line. Resolves to the exit status: 0, 1 (failed) or 2 (wrong usage). */
 export async function main(args: readonly string[], terminal: Terminal = processTerminal): Promise<number> {
   const cli = openCommandLine(terminal);
   const program = new Command('lockstep')
@@ -1069,7 +1078,7 @@ export async function main(args: readonly string[], terminal: Terminal = process
   return cli.status;
 }
 
-/** The parser's message about wrong options, in one line, with what to do where the parser does not say it. */
+/** Returns the parser's message about wrong options in one line, with advice if the parser gives none. */
 function usageText(text: string): string {
   const line = text
     .replace(/^error: /, '')

@@ -7,7 +7,10 @@ export interface NewOptions extends StudyOfLengths {
   readonly json?: boolean;
 }
 
-/** Writes a study of lengths, with usual values for all that is not known of the kernel. Keeps a file that is there. */
+/**
+ * Writes a study for the given lengths, with usual values for the unknown properties of the kernel. An existing file is
+ * kept.
+ */
 export async function newCommand(
   engine: Engine,
   terminal: Terminal,

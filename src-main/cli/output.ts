@@ -3,13 +3,13 @@ import { procedures } from '../contract/procedures.ts';
 import { timeIn, timeUnit } from '../../src-workers/domain/times.ts';
 import { messageText } from '../../src-workers/domain/text.ts';
 
-/** Where a command writes: replaced by buffers in tests. */
+/** Where a command writes. Tests replace it by buffers. */
 export interface Terminal {
   out(text: string): void;
   err(text: string): void;
-  /** Resolves when what was written has left; absent if nothing waits. */
+  /** Resolves when the written text has left the process. It is absent if nothing waits. */
   drained?(): Promise<void>;
-  /** True if standard error is a terminal a person watches. */
+  /** True if standard error is a terminal. */
   readonly interactive: boolean;
   readonly columns: number;
 }
@@ -18,13 +18,13 @@ export const EXIT_OK = 0;
 export const EXIT_FAILED = 1;
 export const EXIT_USAGE = 2;
 
-// A reader may stop early (… | head). That ends the command quietly, as it does for any other program.
+// A reader may stop early (… | head). The command then ends quietly, as other programs do.
 process.stdout.on('error', (error: NodeJS.ErrnoException) => {
   if (error.code === 'EPIPE') process.exit(EXIT_OK);
   const message = `Standard output cannot be written (${systemReason(error)}).`;
   process.exit(reportFailure(processTerminal, { code: 'storage', message }));
 });
-// No stream is left for a message, and the run is worth more than its progress.
+// The failure cannot be reported here, and lost progress lines must not end the run.
 process.stderr.on('error', () => {});
 
 export const processTerminal: Terminal = {
@@ -35,16 +35,18 @@ export const processTerminal: Terminal = {
   columns: process.stderr.columns ?? 80,
 };
 
-/** Prints a failure as one line on standard error. The exit code is 2 for what a person typed wrong, else 1. */
+/** Prints a failure as one line on standard error. Returns exit code 2 for wrong usage, otherwise 1. */
 export function reportFailure(terminal: Terminal, failure: Failure, usage = false): number {
   const [, procedure, text] = /^([\w.]+): ([^]*)$/.exec(failure.message) ?? [];
-  // The names of procedures are for programs.
+  // The name of a procedure means nothing to a user of the command line, so the message leaves it out.
   const message = procedure && Object.hasOwn(procedures, procedure) ? text : failure.message;
   terminal.err(`lockstep: ${plain(messageText(message).replaceAll('\n', ' '))}\n`);
   return usage ? EXIT_USAGE : EXIT_FAILED;
 }
 
-/** Text that shows and does nothing: names may hold what moves a cursor, colours, or turns the direction of writing. */
+/**
+ * Removes control characters from a name: they could move the cursor, change colours, or reverse the direction of text.
+ */
 export function plain(text: string): string {
   return text.replace(
     // eslint-disable-next-line no-control-regex -- control characters are exactly what must not reach a terminal
@@ -53,7 +55,7 @@ export function plain(text: string): string {
   );
 }
 
-/** One line for a person. */
+/** Prints one line. */
 export function say(terminal: Terminal, line: string): void {
   terminal.out(`${plain(line)}\n`);
 }
@@ -62,7 +64,7 @@ export function printJson(terminal: Terminal, value: unknown): void {
   terminal.out(`${JSON.stringify(value, null, 2)}\n`);
 }
 
-/** Writes a text part by part, each after the reader took the one before. */
+/** Writes a text in parts, each after the reader has taken the one before. */
 export async function printParts(terminal: Terminal, parts: AsyncIterable<string>): Promise<void> {
   for await (const part of parts) {
     terminal.out(part);
@@ -70,14 +72,14 @@ export async function printParts(terminal: Terminal, parts: AsyncIterable<string
   }
 }
 
-/** `0.123` as `12.3 %`; a dash if there is no number. */
+/** Formats `0.123` as `12.3 %`, and a missing number as a dash. */
 export function percent(fraction: number, decimals = 1): string {
   return Number.isNaN(fraction) ? '–' : `${(100 * fraction).toFixed(decimals)} %`;
 }
 
 /**
- * Cells for the times of a table, ms: the unit of the smallest one, for the head, and a function that writes a time; a
- * missing one is an en dash.
+ * Returns the unit for a column of times (the unit of the smallest time), and a function that formats a time in ms. A
+ * missing time is an en dash.
  */
 export function timeCells(timesMs: Iterable<number | null | undefined>): {
   readonly unit: string;
@@ -88,7 +90,7 @@ export function timeCells(timesMs: Iterable<number | null | undefined>): {
   return { unit: unit.name, cell: (ms) => timeIn(unit, ms ?? NaN) };
 }
 
-/** A table with right-aligned numbers. */
+/** Prints a table with right-aligned numbers. */
 export function printTable(
   terminal: Terminal,
   head: readonly string[],
@@ -112,10 +114,10 @@ export interface ProgressBar {
   clear(): void;
 }
 
-/** A progress bar on a terminal, nothing when piped. */
+/** Shows a progress bar on a terminal, and nothing otherwise. */
 export function progressBar(terminal: Terminal, label: string): ProgressBar {
   if (!terminal.interactive) return { update: () => {}, clear: () => {} };
-  // The other columns take 56 characters, and a bar of a few characters says nothing.
+  // The other columns take 56 characters, and a very short bar shows nothing.
   const room = Math.min(32, terminal.columns - 56);
   const width = room < 10 ? 0 : room;
   return {
@@ -125,14 +127,14 @@ export function progressBar(terminal: Terminal, label: string): ProgressBar {
       const bar = width > 0 ? `${'█'.repeat(filled)}${'░'.repeat(width - filled)} ` : '';
       const left = remainingMs === null ? '' : ` ${(remainingMs / 1000).toFixed(1)} s left`;
       const line = `${label} ${bar}${done.toLocaleString('en')} of ${total.toLocaleString('en')}${left}${note ? `, ${note}` : ''}`;
-      // A line that wraps would stay where the next one is drawn.
+      // A longer line would wrap, and the next update would not overwrite all of it.
       terminal.err(`\r\x1b[2K${line.slice(0, terminal.columns - 1)}`);
     },
     clear: () => terminal.err('\r\x1b[2K'),
   };
 }
 
-/** Parses `2,4,8`: whole numbers ≥ 1, or null. */
+/** Parses `2,4,8`: whole numbers ≥ 1. Returns null if the text is not a list of them. */
 export function numberList(text: string): readonly number[] | null {
   const numbers = text.split(',').map((part) => (/^\s*\d+\s*$/.test(part) ? Number(part) : NaN));
   return numbers.every((value) => Number.isSafeInteger(value) && value >= 1) ? numbers : null;

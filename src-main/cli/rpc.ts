@@ -10,9 +10,10 @@ import { MAX_REQUEST_BYTES, serveConnection, type EngineDoor } from '../contract
 import { linesOf } from '../services/app/lines.ts';
 
 /**
- * The contract over standard streams, for programs in other languages: one JSON object a line, `{"id", "call",
- * "arguments"}` in and `{"id", "result"}` or `{"id", "error"}` out, in the order in which calls end. Bytes are
- * `{"base64": "…"}` both ways, other arrays of numbers are lists, and a number that is not finite is `null`.
+ * The contract over standard streams, for programs in other languages. Each line is one JSON object: a request is
+ * `{"id", "call", "arguments"}`, and a reply is `{"id", "result"}` or `{"id", "error"}`. Replies come in the order in
+ * which calls end. Bytes are `{"base64": "…"}` in both directions, other arrays of numbers are lists, and a number that
+ * is not finite is `null`.
  */
 
 const requestSchema = v.strictObject({
@@ -21,25 +22,25 @@ const requestSchema = v.strictObject({
   arguments: v.optional(v.unknown()),
 });
 
-/** The module for Python, which knows the program that wrote it. */
+/** Returns the Python module, which records the program that wrote it. */
 export async function pythonModule(root: string): Promise<string> {
   const program = [process.execPath, join(root, 'src-main', 'cli', 'lockstep.mjs')];
   const text = await readFile(join(root, 'db', 'python', 'lockstep.py'), 'utf8');
   return text.replace('_WRITTEN_BY: List[str] = []', () => `_WRITTEN_BY: List[str] = ${JSON.stringify(program)}`);
 }
 
-/** Time that calls have to end behind the last line, ms: what started this process may be gone. */
+/** Calls may end within this time (ms) after the last line, because the caller may no longer exist. */
 const LAST_CALLS_MS = 10_000;
 
 export interface RpcOptions {
   /** Whether events of the engine are sent too, as `{"event", "payload"}`. */
   readonly events: boolean;
-  /** Longest line that is read; left out: what any host accepts. */
+  /** The longest accepted line. The default is the limit of all hosts. */
   readonly maxLineBytes?: number;
 }
 
 /**
- * Answers the calls of `input` on `output`. Resolves once the input has ended and its calls are answered, or 10 seconds
+ * Answers the calls in `input` on `output`. Resolves when the input has ended and its calls are answered, or 10 seconds
  * after its end.
  */
 export async function serveLines(
@@ -54,7 +55,7 @@ export async function serveLines(
   const write = (message: object): void => void output.write(`${JSON.stringify(message, jsonValue)}\n`);
   const connection = serveConnection(engine, (message) => {
     if ('event' in message) {
-      // Progress is soon out of date: a reader that is behind does without it.
+      // Progress is soon out of date, so it is not sent to a slow reader.
       if (events && !(message.event === 'run.progress' && output.writableNeedDrain)) write(message);
       return;
     }
@@ -81,7 +82,7 @@ export async function serveLines(
 
 function parsed(line: string): Result<unknown> {
   try {
-    // Most lines have no bytes, and looking at every value takes longer than parsing.
+    // Most lines contain no bytes, and a reviver takes longer than parsing.
     return ok(line.includes('"base64"') ? JSON.parse(line, fromBase64) : JSON.parse(line));
   } catch (error) {
     return fail('bad-input', `The line is not JSON: ${error instanceof Error ? error.message : String(error)}.`);
@@ -99,7 +100,7 @@ function jsonValue(_key: string, value: unknown): unknown {
   return ArrayBuffer.isView(value) ? Array.from(value as Float64Array) : value;
 }
 
-/** The id of a line that is no request, where it has one: its sender waits for an answer. */
+/** Returns the id of an invalid request, if it has one, because its sender waits for a reply. */
 function idOf(value: unknown): number | null {
   const { id } = (value ?? {}) as { readonly id?: unknown };
   return Number.isSafeInteger(id) ? (id as number) : null;

@@ -36,7 +36,7 @@ export async function simulateCommand(
   return done.ok ? reportSimulations(engine, terminal, done.value, options) : reportFailure(terminal, done.error);
 }
 
-/** Prints what a `simulate` run found, beside the predictions it checks. */
+/** Prints the results of a `simulate` run beside the predictions that it checks. */
 export async function reportSimulations(
   engine: Engine,
   terminal: Terminal,
@@ -102,24 +102,24 @@ export async function reportSimulations(
   if (random.length < rows.length)
     say(
       terminal,
-      `Nothing is random in ${random.length === 0 ? (rows.length === 1 ? 'this design' : 'these designs') : 'the designs with 1 run'}: no difference then says that both compute the same, not that the time is right.`,
+      `Nothing is random in ${random.length === 0 ? (rows.length === 1 ? 'this design' : 'these designs') : 'the designs with 1 run'}: equal times then show that both compute the same, not that the time is right.`,
     );
   if (random.length > 0) {
     const { spearman, medianAbsoluteDifference } = predictionAgreement(random);
     const order = spearman === null ? '' : `, rank correlation ${spearman.toFixed(3)}`;
     say(terminal, `Prediction against simulation: median difference ${percent(medianAbsoluteDifference, 2)}${order}.`);
   }
-  if (ties > 1) say(terminal, 'Ranks with = have times whose intervals overlap with that of the first.');
+  if (ties > 1) say(terminal, 'The = marks ranks whose interval overlaps the interval of the first rank.');
   sayContradicted(terminal, rows);
   if (partial !== null) say(terminal, partial);
   if (gaps !== null) say(terminal, gaps);
   return EXIT_OK;
 }
 
-/** Whether repeating a simulated design can change its time: one that leaves nothing to chance is played once. */
+/** Whether the time is random: a design without randomness is simulated once. */
 const isRandom = ({ simulated }: SimulatedDesign): boolean => simulated.replications > 1;
 
-/** `+1.20 %`; no sign where it is rounded to nothing. */
+/** Formats `+1.20 %`. A value that rounds to zero has no sign. */
 function signedPercent(fraction: number): string {
   const text = percent(Math.abs(fraction), 2);
   return Number.parseFloat(text) === 0 ? text : `${fraction < 0 ? '-' : '+'}${text}`;

@@ -4,12 +4,12 @@ import { parseStudy } from '../contract/parse.ts';
 import type { Study } from '../contract/study.ts';
 import { readText, writeFor } from '../services/app/files.ts';
 
-/** A study as its file has it, without defaults. */
+/** The content of a study file, without defaults. */
 export type WrittenStudy = Readonly<Record<string, unknown>> & { readonly kernel: object };
 
 /**
- * Changes a study file and leaves the rest of it as the person wrote it. Fails if the file is no study, the change
- * fails, or its result is no study; the file is then as it was.
+ * Changes a study file and keeps the rest as the user wrote it. If the file is not a study, or the change fails, or the
+ * result is not a study, the file stays as it was.
  */
 export async function changeStudyFile(
   file: string,
@@ -21,7 +21,7 @@ export async function changeStudyFile(
   });
 }
 
-/** Changes a study file like `changeStudyFile`, where the file may lack what the change fills in. */
+/** Like `changeStudyFile`, but the file may lack the fields that the change adds. */
 export async function completeStudyFile(
   file: string,
   change: (written: Readonly<Record<string, unknown>>) => Result<WrittenStudy>,

@@ -12,7 +12,7 @@ export interface TraceOptions {
   readonly timeLimit: number;
 }
 
-/** Prints the header for a kernel, or runs a program compiled with it and writes the lengths of its units. */
+/** Prints the header for a kernel, or runs a program that was compiled with it and writes the lengths of its units. */
 export async function traceCommand(
   terminal: Terminal,
   kernelFolder: string,
@@ -71,8 +71,8 @@ export async function traceCommand(
   say(
     terminal,
     measured
-      ? `Of ${measured.threadGroupWidth} lanes, ${measured.meanActiveLanes.toFixed(1)} are active in a step on average. The losses differ where a thread group takes other units than consecutive ones, or its lanes do not meet again behind the loop.`
-      : 'The loss is not measured: WGSL does not say which lanes are active.',
+      ? `On average, ${measured.meanActiveLanes.toFixed(1)} of ${measured.threadGroupWidth} lanes are active in a step. The losses differ if a thread group does not take consecutive units, or if its lanes do not reconverge after the loop.`
+      : 'The loss is not measured, because WGSL does not show which lanes are active.',
   );
   return EXIT_OK;
 }

@@ -21,9 +21,9 @@ import {
   type Terminal,
 } from './output.ts';
 
-/** Measures a few designs at a time, chosen by all that was measured before, until little is left to gain. */
+/** Measures a few designs at a time and chooses them by all measurements so far, until little is left to gain. */
 
-/** When a tuning ends: after a number of measured or failed designs in all, or after a time of this command, ms. */
+/** The limit of a tuning: the number of measured and failed designs in all, or the time of this command in ms. */
 export type TuningBudget = { readonly designs: number } | { readonly timeMs: number };
 
 export interface TuneOptions extends Pick<
@@ -31,7 +31,7 @@ export interface TuneOptions extends Pick<
   'json' | 'redis' | 'target' | 'exec' | 'build' | 'kernel' | 'device' | 'repeats' | 'warmUps' | 'caseLimit'
 > {
   readonly budget: TuningBudget;
-  /** Expected regret at which it ends. */
+  /** The tuning ends at this expected regret. */
   readonly within: number;
 }
 
@@ -91,7 +91,7 @@ export async function tuneCommand(
     return reportFailure(terminal, {
       code: 'unsupported',
       message:
-        'A step added no measurement: its device is not the one that measured before. Predict a new run for this device.',
+        'A step added no measurement, because its device is not the device of the earlier measurements. Predict a new run for this device.',
     });
   const { next: _next, ...last } = step;
   if (options.json) printJson(terminal, { ...last, within, stopped, elapsedMs: performance.now() - began, steps });
@@ -142,13 +142,13 @@ function report(
   );
   say(
     terminal,
-    `Measured ${measured} of ${designs(considered)}. ${STOPPED[stopped](within)} By the measurements, with nine chances in ten this design is at most ${percent(expectedRegret)} slower than the fastest of all.`,
+    `Measured ${measured} of ${designs(considered)}. ${STOPPED[stopped](within)} With a probability of 90 %, this design is at most ${percent(expectedRegret)} slower than the fastest of all.`,
   );
   const note = skillText({ skill, measured });
   if (note) say(terminal, note);
 }
 
-/** `60s`, `5m`, or a number of designs. */
+/** Parses `60s`, `5m` or a number of designs. */
 export function parseBudget(text: string): Result<TuningBudget> {
   const [, number, unit] = /^(\d{1,9})(s|m|h|)$/.exec(text) ?? [];
   const value = Number(number);
@@ -158,7 +158,7 @@ export function parseBudget(text: string): Result<TuningBudget> {
   return ok(seconds === undefined ? { designs: value } : { timeMs: value * seconds * 1000 });
 }
 
-/** `3%`: a share above 0, below 1. */
+/** Parses `3%`, a percentage between 0 and 100. */
 export function parseShare(text: string): Result<number> {
   const [, number] = /^(\d+(?:\.\d+)?)%$/.exec(text) ?? [];
   const share = Number(number) / 100;

@@ -1,4 +1,4 @@
-/** Names of the messages between the desktop host and its preload script, which knows no other. */
+/** The names of all messages between the desktop host and its preload script. */
 export const CHANNELS = {
   connect: 'lockstep:connect',
   port: 'lockstep:port',

@@ -3,19 +3,16 @@ import type { OpenedFile } from '../contract/bridge.ts';
 import { ok, type Result } from '../../src-workers/domain/result.ts';
 import { readText } from '../services/app/files.ts';
 
-/** Largest study file that is read; the same limit as `studies.import`. */
+/** The largest study file that is read, the same limit as for `studies.import`. */
 const MAX_STUDY_BYTES = 4_000_000;
 
-/** Reads a study file's text. What it says is the engine's to judge. */
+/** Reads the text of a study file. The engine validates it. */
 export async function readStudyFile(file: string): Promise<Result<OpenedFile>> {
   const text = await readText(file, 'a study file', MAX_STUDY_BYTES);
   return text.ok ? ok({ fileName: basename(file), text: text.value }) : text;
 }
 
-/**
- * Turns a suggestion into a plain file name: without folders, and without characters that a file system or a shell
- * treats specially.
- */
+/** Turns a suggestion into a plain file name, without folders and special characters of file systems and shells. */
 export function safeFileName(suggested: string): string {
   const name = basename(suggested.replaceAll('\\', '/'))
     // eslint-disable-next-line no-control-regex -- control characters are exactly what must go
@@ -25,7 +22,7 @@ export function safeFileName(suggested: string): string {
   return name === '' ? 'lockstep.txt' : name;
 }
 
-/** Files of a command line that may be studies: an existing file is checked when it is read. */
+/** Returns the arguments that may be study files. A file is checked when it is read. */
 export function studyArguments(argv: readonly string[]): readonly string[] {
   return argv.slice(1).filter((argument) => !argument.startsWith('-') && extname(argument).toLowerCase() === '.json');
 }

@@ -3,28 +3,29 @@ import { fork } from 'node:child_process';
 import type { FromEngine, OpenOptions, ToEngine } from './engine-messages.ts';
 
 export interface EngineHostOptions {
-  /** The built engine-process.js. */
   readonly engineProcessFile: string;
   readonly open: OpenOptions;
-  /** A Node executable to run the engine under, instead of a utility process. */
+  /** A Node executable that runs the engine instead of a utility process. */
   readonly node: string | undefined;
-  /** Folder in which Node caches the compiled engine for the next start. */
+  /** The folder in which Node caches the compiled engine for the next start. */
   readonly compileCacheFolder: string;
-  /** The engine ended by itself; it is started again unless it did so too often. */
+  /** Called when the engine ends unexpectedly. The engine is started again unless it has ended too often. */
   readonly onLost: (message: string, restarting: boolean) => void;
-  /** The engine runs but could not open its database; the message says why. */
+  /** Called when the engine runs but cannot open its database. The message gives the reason. */
   readonly onFailed: (message: string) => void;
 }
 
 export interface EngineHost {
-  /** A port for one page. It can be used at once, since messages wait in it until the engine is ready. */
+  /**
+   * Returns a port for one page. Messages wait in the port until the engine is ready, so the page can use it at once.
+   */
   connect(): MessagePortMain;
-  /** Starts the engine again after it was given up. */
+  /** Starts the engine again after it has ended too often. */
   restart(): void;
   stop(): Promise<void>;
 }
 
-/** One running engine process, seen alike whichever kind it is. */
+/** A running engine process of either kind. */
 interface EngineProcess {
   send(message: ToEngine): void;
   addPage(page: number, port: MessagePortMain): void;
@@ -126,7 +127,7 @@ const startUtility: Launch = (options, onMessage, onExit) => {
   };
 };
 
-/** Starts the engine under its own Node. The pages' messages pass through this process. */
+/** Starts the engine under its own Node. This process forwards the messages of the pages. */
 const startNode: Launch = (options, onMessage, onExit) => {
   const ports = new Map<number, MessagePortMain>();
   const child = fork(options.engineProcessFile, [], {
@@ -144,7 +145,7 @@ const startNode: Launch = (options, onMessage, onExit) => {
     onExit(code);
   };
   child.on('exit', end);
-  child.on('error', () => end(child.exitCode)); // could not start, or a message could not be sent to it
+  child.on('error', () => end(child.exitCode)); // the process could not start, or a message could not be sent to it
   child.on('message', (received) => {
     const message = received as FromEngine;
     if (message.kind === 'message') ports.get(message.page)?.postMessage(message.message);

@@ -1,9 +1,9 @@
 import type { MeasuringPrograms } from '../services/measuring/programs.ts';
 
-/** Messages between the desktop host and the engine's process, besides those between pages and the engine. */
+/** The messages between the desktop host and the engine's process, except those of the pages. */
 
 export interface OpenOptions {
-  /** `null` for the default under the user's data folder. */
+  /** `null` means the default file in the user's data folder. */
   readonly databaseFile: string | null;
   readonly resourceFolder: string;
   readonly workerFile: string;
@@ -13,14 +13,17 @@ export interface OpenOptions {
 
 export type ToEngine =
   | { readonly kind: 'open'; readonly options: OpenOptions }
-  /** A new page. In a utility process its port comes along; in a Node process its messages come as 'message'. */
+  /**
+   * Announces a new page. A utility process receives its port with this message, a Node process its messages as
+   * 'message'.
+   */
   | { readonly kind: 'page'; readonly page: number }
   | { readonly kind: 'message'; readonly page: number; readonly message: unknown }
   | { readonly kind: 'page-closed'; readonly page: number }
   | { readonly kind: 'stop' };
 
 export type FromEngine =
-  /** The process listens. Earlier messages may be lost, since its modules load asynchronously. */
+  /** The process listens. Its modules load asynchronously, so earlier messages may be lost. */
   | { readonly kind: 'listening' }
   | { readonly kind: 'ready' }
   | { readonly kind: 'failed'; readonly message: string }

@@ -4,8 +4,9 @@ import { defaultDatabaseFile } from '../services/app/data-folder.ts';
 import { openEngine, type Engine } from '../services/engine.ts';
 import type { FromEngine, OpenOptions, ToEngine } from './engine-messages.ts';
 
-// The engine's own process: a utility process of Electron, where each page has a port, or a plain Node process
-// (LOCKSTEP_ENGINE_NODE), where the host relays each page's messages. Nothing here may import Electron's values.
+// The process of the engine. It is either a utility process of Electron, where each page has a port, or a plain Node
+// process (LOCKSTEP_ENGINE_NODE), where the host forwards the messages of each page. Importing values of Electron would
+// fail in the latter.
 
 const parent = process.parentPort as typeof process.parentPort | undefined;
 
@@ -72,8 +73,8 @@ if (parent) {
   parent.on('message', (event) => receive(event.data as ToEngine, event.ports[0]));
 } else {
   process.on('message', (message) => receive(message as ToEngine));
-  process.on('disconnect', () => void stop()); // the window is gone, however it went
+  process.on('disconnect', () => void stop()); // the host has ended
   process.on('SIGTERM', () => void stop());
-  process.on('SIGINT', () => {}); // Ctrl-C reaches the whole group; the host decides when the engine ends
+  process.on('SIGINT', () => {}); // Ctrl-C reaches the whole process group; the host decides when the engine ends
 }
 post({ kind: 'listening' });

@@ -21,8 +21,8 @@ import { confine, isPageUrl, registerPageScheme, servePage } from './page-protoc
 import { printedPage } from './print.ts';
 import { applyTheme, openWindow } from './window.ts';
 
-// The desktop host. Settings from outside: LOCKSTEP_DB (database file), LOCKSTEP_ENGINE_NODE (a Node for the engine),
-// and study files on the command line.
+// The desktop host. It reads LOCKSTEP_DB (the database file), LOCKSTEP_ENGINE_NODE (a Node for the engine), and study
+// files on the command line.
 
 const places = programPlaces();
 const colour = v.pipe(v.string(), v.regex(/^#[0-9a-f]{6}$/i, 'must be a colour as #rrggbb'));
@@ -38,11 +38,11 @@ const documentSchema = v.strictObject({
 
 let engine: EngineHost | null = null;
 let quitting: 'stopping engine' | 'engine stopped' | null = null;
-/** Files that arrived before any page asked for them. */
+/** Files that arrived before a page asked for them. */
 let unopened: OpenedFile[] = [];
 const wantingFiles = new Set<number>();
 
-if (!('lockstepPageScheme' in globalThis)) registerPageScheme(); // page-scheme.cjs may have done so
+if (!('lockstepPageScheme' in globalThis)) registerPageScheme(); // page-scheme.cjs may have registered it
 app.setName('Lockstep');
 app.setAppUserModelId('org.lockstep.app');
 
@@ -77,13 +77,13 @@ if (app.requestSingleInstanceLock()) {
   for (const file of studyArguments(process.argv)) void takeFile(resolve(file));
   void app.whenReady().then(start);
 } else {
-  app.quit(); // the first instance has received what to open
+  app.quit(); // the first instance has received the files to open
 }
 
 function start(): void {
   servePage(places.rendererFolder);
   listenToPages();
-  newWindow(); // first: its process takes longer to start than the engine's
+  newWindow(); // the window comes first, because its process takes longer to start than the engine
   engine = createEngineHost({
     engineProcessFile: places.engineProcessFile,
     node: process.env['LOCKSTEP_ENGINE_NODE'],
@@ -160,7 +160,10 @@ function deliverFiles(): void {
 
 // --- messages of the pages -----------------------------------------------------------------------------------------
 
-/** The window of a message's sender; null if it is no top frame of our pages. Such messages are not answered. */
+/**
+ * Returns the window that sent a message, or null if the sender is not a top frame of our pages. Such a message gets no
+ * reply.
+ */
 function senderWindow(event: IpcMainEvent | IpcMainInvokeEvent): BrowserWindow | null {
   const frame: WebFrameMain | null = event.senderFrame;
   if (!frame || frame !== event.sender.mainFrame || !isPageUrl(frame.url)) return null;
@@ -177,7 +180,7 @@ function listenToPages(): void {
     deliverFiles();
   });
   ipcMain.on(CHANNELS.showDatabase, (event, file: unknown) => {
-    // Shown, never opened.
+    // The file is shown in its folder and never opened.
     if (senderWindow(event) && typeof file === 'string' && isAbsolute(file)) shell.showItemInFolder(file);
   });
   ipcMain.on(CHANNELS.setTheme, (event, ...sent: unknown[]) => {
@@ -225,7 +228,7 @@ async function offerRestart(message: string): Promise<void> {
   const { response } = await dialog.showMessageBox({
     type: 'error',
     message: 'The engine keeps stopping.',
-    detail: `Last: ${message}. What was saved is safe.`,
+    detail: `The last error: ${message}. Saved work is safe.`,
     buttons: ['Start it again', 'Quit'],
     defaultId: 0,
     cancelId: 1,

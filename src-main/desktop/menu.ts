@@ -2,8 +2,8 @@ import { app, Menu, type MenuItemConstructorOptions } from 'electron';
 import type { MenuCommand } from '../contract/bridge.ts';
 
 /**
- * The application menu. A command of the page is sent to the page by its name. Only macOS shows this menu; elsewhere
- * the page draws its own in the title bar, and this one provides the keys that work before the page has the focus.
+ * Installs the application menu, which sends its commands to the page by name. Only macOS shows this menu. Elsewhere
+ * the page draws its own, and this menu provides the keys that work before the page has the focus.
  */
 export function installMenu(send: (command: MenuCommand) => void, newWindow: () => void): void {
   const mac = process.platform === 'darwin';

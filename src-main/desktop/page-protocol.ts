@@ -2,22 +2,22 @@ import { protocol, session, shell, type WebContents } from 'electron';
 import { readFile } from 'node:fs/promises';
 import { PAGE_HEADERS, pageFile } from '../hosts/page.ts';
 
-/** The page's own origin: a scheme of the application, so that no file and no server can claim to be it. */
+/** The page has a scheme of its own, so that no file and no server can claim its origin. */
 const SCHEME = 'app';
 const HOST = 'lockstep';
 export const PAGE_ORIGIN = `${SCHEME}://${HOST}`;
 
-/** Where links in the page may lead, in the person's own browser. */
+/** Links in the page may lead to these hosts, in the user's own browser. */
 const LINK_HOSTS = ['doi.org', 'arxiv.org', 'github.com', 'docs.nvidia.com', 'www.w3.org'];
 
-/** Must be called before the application is ready. */
+/** Registers the scheme; must be called before the application is ready. */
 export function registerPageScheme(): void {
   protocol.registerSchemesAsPrivileged([
     { scheme: SCHEME, privileges: { standard: true, secure: true, supportFetchAPI: true, codeCache: true } },
   ]);
 }
 
-/** Serves the page once the application is ready, and lets it reach nothing else. */
+/** Serves the page when the application is ready, and blocks all other requests. */
 export function servePage(rendererFolder: string): void {
   protocol.handle(SCHEME, async (request) => {
     const url = new URL(request.url);
@@ -29,7 +29,7 @@ export function servePage(rendererFolder: string): void {
   });
 
   const pages = session.defaultSession;
-  // "Copy" buttons write to the clipboard; nothing else that needs a permission is used.
+  // "Copy" buttons write to the clipboard. Nothing else needs a permission.
   const allowed = (permission: string, origin: string) =>
     permission === 'clipboard-sanitized-write' && originOf(origin) === PAGE_ORIGIN;
   pages.setPermissionRequestHandler((contents, permission, answer) => answer(allowed(permission, contents.getURL())));
@@ -44,7 +44,9 @@ export function servePage(rendererFolder: string): void {
   });
 }
 
-/** No page leaves its origin or opens another; links to the sources of the models open in the person's browser. */
+/**
+ * Keeps a page in its origin and prevents new windows. Links to the sources of the models open in the user's browser.
+ */
 export function confine(contents: WebContents): void {
   const stay = (event: { preventDefault(): void; readonly url: string }) => {
     if (originOf(event.url) !== PAGE_ORIGIN) event.preventDefault();
@@ -64,7 +66,7 @@ export function isPageUrl(url: string): boolean {
   return originOf(url) === PAGE_ORIGIN;
 }
 
-/** `URL.origin` is "null" for a scheme Node does not know. */
+/** `URL.origin` is "null" for a scheme that Node does not know. */
 function originOf(url: string): string | null {
   try {
     const { protocol: scheme, host } = new URL(url);

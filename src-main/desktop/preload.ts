@@ -2,7 +2,7 @@ import { contextBridge, ipcRenderer, type IpcRendererEvent } from 'electron';
 import type { DesktopBridge, MenuCommand, OpenedFile } from '../contract/bridge.ts';
 import { CHANNELS } from './channels.ts';
 
-// Runs sandboxed beside the page. It hands over narrow functions, never ipcRenderer or an event object.
+// Runs in a sandbox beside the page. It exposes only narrow functions, and never ipcRenderer or an event object.
 
 declare const window: { postMessage(message: unknown, targetOrigin: string, transfer: readonly unknown[]): void };
 declare const location: { readonly origin: string };
@@ -13,7 +13,7 @@ function listen<T>(channel: string, listener: (value: T) => void): () => void {
   return () => void ipcRenderer.off(channel, heard);
 }
 
-// A port cannot cross the context bridge; a message of the window to itself can carry it.
+// A port cannot cross the context bridge, but a message from the window to itself can carry it.
 ipcRenderer.on(CHANNELS.port, (event) => window.postMessage({ lockstep: 'port' }, location.origin, event.ports));
 
 const bridge: DesktopBridge = {
@@ -26,7 +26,7 @@ const bridge: DesktopBridge = {
   onMenu: (listener) => listen<MenuCommand>(CHANNELS.menu, listener),
   onOpenFile(listener) {
     const off = listen<OpenedFile>(CHANNELS.openFile, listener);
-    ipcRenderer.send(CHANNELS.filesWanted); // files that came before the page was ready wait for this
+    ipcRenderer.send(CHANNELS.filesWanted); // files that arrived before the page was ready wait for this message
     return off;
   },
   onEngineLost: (listener) => listen<string>(CHANNELS.engineLost, listener),

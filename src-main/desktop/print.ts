@@ -4,13 +4,10 @@ import { BrowserWindow, session } from 'electron';
 import { unwrap } from '../../src-workers/domain/result.ts';
 import { inTemporaryFolder } from '../services/app/temporary-folder.ts';
 
-/** Name of the session of printed pages; without `persist:` it is kept in memory. */
+/** The session of printed pages. Its name lacks `persist:`, so it stays in memory. */
 const PARTITION = 'print';
 
-/**
- * A page as a PDF, printed by a window that is never shown and reaches no other page. Throws if it cannot be
- * printed.
- */
+/** Prints a page as a PDF, in a hidden window without access to other pages. Throws if the page cannot be printed. */
 export async function printedPage(html: string): Promise<Uint8Array> {
   return unwrap(
     await inTemporaryFolder(async (folder) => {

@@ -1,7 +1,7 @@
 import { readFileSync, writeFileSync } from 'node:fs';
 import * as v from 'valibot';
 
-/** The place of the window, kept from one start to the next. */
+/** The position of the window, saved for the next start. */
 
 const coordinate = v.pipe(v.number(), v.integer(), v.minValue(-100_000), v.maxValue(100_000));
 const extent = v.pipe(v.number(), v.integer(), v.minValue(100), v.maxValue(100_000));
@@ -12,7 +12,7 @@ const windowStateSchema = v.object({
 export type WindowState = v.InferOutput<typeof windowStateSchema>;
 export type Rectangle = WindowState['bounds'];
 
-/** The state in the file, or null if it is missing or makes no sense. Losing it needs no message. */
+/** Returns the saved state, or null if the file is missing or invalid. A lost state needs no message. */
 export function readWindowState(file: string): WindowState | null {
   try {
     const parsed = v.safeParse(windowStateSchema, JSON.parse(readFileSync(file, 'utf8')));
@@ -30,7 +30,7 @@ export function writeWindowState(file: string, state: WindowState): void {
   }
 }
 
-/** Enough of the title bar must be on some display to take hold of the window by; displays come and go. */
+/** Whether enough of the title bar is on a display to drag the window, because displays come and go. */
 export function isReachable(bounds: Rectangle, workAreas: readonly Rectangle[]): boolean {
   const GRIP_PX = 80;
   return workAreas.some((area) => {

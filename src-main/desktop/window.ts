@@ -3,12 +3,12 @@ import type { ThemeChoice, TitleBarColours } from '../contract/bridge.ts';
 import { PAGE_ORIGIN } from './page-protocol.ts';
 import { isReachable, readWindowState, writeWindowState } from './window-state.ts';
 
-/** Height of the page's own title bar, which the window's buttons lie over. */
+/** The height of the page's own title bar, which the window's buttons overlay. */
 const TITLE_BAR_PX = 40;
-/** The least width of the page itself (`base.css`). */
+/** The least width of the page (`base.css`). */
 const MIN_WIDTH = 880;
 const MIN_HEIGHT = 600;
-/** Colours until the page has sent its own. */
+/** The colours until the page has sent its own. */
 const FIRST_COLOURS: Record<'light' | 'dark', TitleBarColours> = {
   light: { background: '#ffffff', symbol: '#1a1a1a' },
   dark: { background: '#16181d', symbol: '#e8e8e8' },
@@ -42,7 +42,7 @@ export function openWindow(options: WindowOptions): BrowserWindow {
       webSecurity: true,
       webviewTag: false,
       spellcheck: false,
-      v8CacheOptions: 'bypassHeatCheck', // compiled code is kept from the first start on, not from the third
+      v8CacheOptions: 'bypassHeatCheck', // cache compiled code from the first start on, instead of the third
       navigateOnDragDrop: false,
     },
   });
@@ -58,7 +58,7 @@ export function openWindow(options: WindowOptions): BrowserWindow {
   return window;
 }
 
-/** A page crashed or hangs. The engine and its runs continue, so reloading loses only unsaved input. */
+/** Offers to reload a page that crashed or hangs. The engine and its runs continue, so only unsaved input is lost. */
 function offerReload(window: BrowserWindow): void {
   let asking: AbortController | null = null;
   const ask = async (message: string, detail: string, other: string) => {
@@ -83,7 +83,7 @@ function offerReload(window: BrowserWindow): void {
     if (reason !== 'clean-exit')
       void ask(
         'The page stopped working.',
-        `${reason}, exit code ${exitCode}. Runs continue; nothing saved is lost.`,
+        `${reason}, exit code ${exitCode}. Runs continue, and saved work is safe.`,
         'Close',
       );
   });

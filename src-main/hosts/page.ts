@@ -1,11 +1,11 @@
 import { realpath, stat } from 'node:fs/promises';
 import { extname, join, sep } from 'node:path';
 
-/** The parts that both hosts need to show the page: its files, and the headers that they are served with. */
+/** The code that both hosts need to serve the page: its files and their headers. */
 
 export const PAGE_HEADERS: Readonly<Record<string, string>> = {
-  // Styles may stand in attributes (charts and formulas place their labels so), never in elements; scripts nowhere but
-  // in files.
+  // Charts and formulas position their labels by style attributes, so those are allowed. Style elements are not, and
+  // scripts are allowed only in files.
   'Content-Security-Policy': [
     "default-src 'none'",
     "script-src 'self'",
@@ -50,8 +50,8 @@ export interface PageFile {
 }
 
 /**
- * The file of a URL's path, or null if the renderer has none. Only regular files below the folder, of known types;
- * a link that leads out of the folder is no file.
+ * Returns the file for the path of a URL, or null. Only regular files of known types inside the folder are served. A
+ * link that leads out of the folder is refused.
  */
 export async function pageFile(rendererFolder: string, urlPath: string): Promise<PageFile | null> {
   let path: string;
@@ -79,6 +79,6 @@ export async function pageFile(rendererFolder: string, urlPath: string): Promise
       cacheControl: hashed ? 'public, max-age=31536000, immutable' : 'no-cache',
     };
   } catch {
-    return null; // no such file
+    return null; // the file does not exist
   }
 }

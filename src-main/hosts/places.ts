@@ -1,9 +1,11 @@
 import { join, sep } from 'node:path';
 import { fileURLToPath } from 'node:url';
 
-/** The locations of the parts of the program, run from the sources (Node's type stripping) or built (out/). */
+/**
+ * The locations of the parts of the program, whether it runs from sources (by type stripping) or from a build (out/).
+ */
 export interface Places {
-  /** Folder of package.json and db/. For an installed desktop app it is the folder of its archive. */
+  /** The folder of package.json and db/. For an installed desktop app it is the folder of its archive. */
   readonly root: string;
   readonly rendererFolder: string;
   readonly preloadFile: string;
@@ -25,8 +27,8 @@ export function programPlaces(): Places {
   const built = !here.endsWith('.ts');
   const marker = built ? `${sep}out${sep}main${sep}` : `${sep}src-main${sep}`;
   const shipped = here.slice(0, here.lastIndexOf(marker));
-  // Threads and programs cannot start inside an asar archive, nor can compilers read there, so the packager leaves the
-  // engine next to it.
+  // Threads and programs cannot start inside an asar archive, and compilers cannot read it. The packager therefore puts
+  // the engine next to it.
   const root = shipped.replace(/app\.asar$/, 'app.asar.unpacked');
   const main = (source: string, name: string) => join(root, built ? join('out/main', name) : source);
   return {

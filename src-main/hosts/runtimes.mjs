@@ -1,13 +1,13 @@
-// Finds the runtimes that Lockstep needs, without downloading anything. Plain JavaScript, because it must run on any
-// Node, before a build.
+// Finds the runtimes that Lockstep needs, without a download. It is plain JavaScript, because it must run on any Node,
+// before a build.
 import { execFileSync } from 'node:child_process';
 import { existsSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 
-/** better-sqlite3 needs this Node-API; Electron has it from 42 on, Node from 24. */
+/** better-sqlite3 needs this version of Node-API. Electron has it from 42 on, Node from 24. */
 const NODE_API = 10;
 
-/** The oldest Node that runs the sources and the engine; `engines` of package.json says the same. */
+/** The oldest Node that runs the sources and the engine, as in `engines` of package.json. */
 const NODE_MAJOR = 24;
 export const NODE_NEEDED = `Lockstep needs Node ${NODE_MAJOR} or newer. On 64-bit Linux "npm ci" installs one for "npm start", "npm test" and "npm run -s lockstep -- …".`;
 
@@ -15,7 +15,7 @@ export const NODE_NEEDED = `Lockstep needs Node ${NODE_MAJOR} or newer. On 64-bi
 export const isNodeNewEnough = () => Number(process.versions.node.split('.')[0]) >= NODE_MAJOR;
 
 /**
- * Finds an installed Electron: LOCKSTEP_ELECTRON, or the one that the first start downloaded.
+ * Finds an installed Electron: the one in LOCKSTEP_ELECTRON, or the one that the first start downloaded.
  * @param {string} root
  * @returns {{ file: string } | { missing: string }}
  */
@@ -32,7 +32,7 @@ export function findElectron(root) {
 }
 
 /**
- * The Node that the engine needs: the locked one, or the present one if it is new enough.
+ * Finds the Node for the engine: the locked one, or the current one if it is new enough.
  * @param {string} root
  * @returns {string | null}
  */
@@ -43,7 +43,7 @@ export function findNode(root) {
 }
 
 /**
- * Whether the engine can run inside this Electron. Asks it, by running it as a Node.
+ * Whether the engine can run inside this Electron. Runs it as a Node to find out.
  * @param {string} electron
  * @returns {boolean}
  */
@@ -57,6 +57,6 @@ export function hostsEngine(electron) {
     });
     return Number(answer.trim()) >= NODE_API;
   } catch {
-    return true; // it does not run as a Node: nothing is known against it
+    return true; // it does not run as a Node, so nothing is known against it
   }
 }

@@ -1,5 +1,5 @@
-// Prepares a fresh clone: builds the program and downloads the Electron runtime. Plain JavaScript, because it must run
-// on any Node.
+// Prepares a fresh clone: builds the program and downloads the Electron runtime. It is plain JavaScript, because it
+// must run on any Node.
 import { spawn } from 'node:child_process';
 import { existsSync, mkdtempSync, readdirSync, rmSync, statSync } from 'node:fs';
 import { tmpdir } from 'node:os';
@@ -8,17 +8,17 @@ import { findElectron } from './runtimes.mjs';
 
 const SOURCES = ['src-main', 'src-renderer', 'src-workers', 'db', 'electron.vite.config.ts', 'package-lock.json'];
 const BUILT = ['out/main/desktop.js', 'out/main/serve.js', 'out/preload/preload.cjs', 'out/renderer/index.html'];
-/** A download that brings nothing new for so long has failed. */
+/** A download has failed if no data arrives for this time. */
 const STALLED_MS = 30_000;
 const PROGRESS_MS = 500;
 
 /**
- * Runs a child to its end and passes on the signals that stop this process. Ctrl-C so reaches it twice; it expects
- * that.
+ * Runs a child to its end and forwards the signals that stop this process. The child receives Ctrl-C twice and can
+ * handle that.
  * @param {string} file
  * @param {readonly string[]} args
  * @param {import('node:child_process').SpawnOptions & { onStart?: (stop: () => void) => void }} [options]
- * @returns {Promise<{ code: number, stopped: boolean, output: string }>} `stopped`: a signal was passed on
+ * @returns {Promise<{ code: number, stopped: boolean, output: string }>} `stopped`: a signal was forwarded
  */
 export function runChild(file, args, { onStart, ...options } = {}) {
   return new Promise((resolve) => {
@@ -45,13 +45,13 @@ export function runChild(file, args, { onStart, ...options } = {}) {
   });
 }
 
-/** The files in a folder, or the file itself. */
+/** Returns the files in a folder, or the file itself. */
 function filesIn(path) {
   try {
     const found = statSync(path);
     return found.isDirectory() ? readdirSync(path).flatMap((name) => filesIn(join(path, name))) : [found];
   } catch {
-    return []; // gone meanwhile
+    return []; // it was deleted in the meantime
   }
 }
 
@@ -63,8 +63,8 @@ function isBuilt(root) {
 }
 
 /**
- * Builds the program if the build is missing or older than its sources. An installed program without a bundler keeps
- * the build that it came with.
+ * Builds the program if the build is missing or older than its sources. An installed program has no bundler and keeps
+ * its build.
  * @param {string} root
  * @param {string} node
  * @param {(line: string) => void} say
@@ -87,7 +87,7 @@ export async function ensureBuilt(root, node, say) {
 }
 
 /**
- * Downloads the Electron runtime by the installer of its package, which verifies the checksum.
+ * Downloads the Electron runtime with the installer of its package, which verifies the checksum.
  * @param {string} root
  * @param {string} node 22.12 or later
  * @param {{ write: (text: string) => unknown, isTTY?: boolean }} out
@@ -99,7 +99,7 @@ export async function fetchElectron(root, node, out, stalledMs = STALLED_MS) {
   const installer = join(folder, 'install.js');
   if (!existsSync(installer)) return { failed: 'the dependencies are not installed (run: npm ci)', stopped: false };
   out.write('Downloading the Electron runtime (first start; about 120 MB) …\n');
-  // Its temporary files in a folder of our own: their size is the progress.
+  // The size of the installer's temporary files is the progress, so they get a folder of their own.
   const temporary = mkdtempSync(join(tmpdir(), 'lockstep-electron-'));
   const bytes = () =>
     [temporary, join(folder, 'dist')].flatMap(filesIn).reduce((sum, { size }) => sum + Number(size), 0);
@@ -118,7 +118,7 @@ export async function fetchElectron(root, node, out, stalledMs = STALLED_MS) {
       kill();
     }
     const megabytes = Math.floor(most / 1e6);
-    // A log gets a line every 20 MB instead of one that changes.
+    // In a log, a new line every 20 MB replaces the changing line.
     if (out.isTTY ? megabytes > shown : megabytes >= shown + 20) {
       shown = megabytes;
       out.write(out.isTTY ? `\r  ${megabytes} MB` : `  ${megabytes} MB\n`);

@@ -16,7 +16,7 @@ import { lossOf, writtenLaw } from '../services/models/loss.ts';
 import { readStudyFile } from '../services/studies/studies.ts';
 
 /**
- * Lockstep as a library: the models as functions, and the engine (sweeps, rankings, the store) as an object to close.
+ * Lockstep as a library: the models are functions, and the engine (sweeps, rankings, the store) is an object to close.
  * Failed calls throw a `LockstepError`. Times are in milliseconds, sizes in bytes, and fractions are between 0 and 1.
  */
 
@@ -37,23 +37,22 @@ export type {
 };
 
 /**
- * The error of a failed call. `failure` has a code, a message in plain words, and in `context.field` the wrong field,
- * if there is one.
+ * The error of a failed call. `failure` has a code and a message; `context.field` is the wrong field, if there is one.
  */
 export { FailureError as LockstepError };
 
 /**
- * The law of a workload from its text: `geometric(0.05)`, `file:lengths.csv`, `mtx:matrix.mtx`,
+ * Parses the law of a workload: `geometric(0.05)`, `file:lengths.csv`, `mtx:matrix.mtx`,
  * `summary(mean=20,sd=12,max=300)`, …
- * @param folder folder in which its files are looked for; the current folder if left out
+ * @param folder where its files are; the default is the current folder
  */
 export async function lengthLaw(workload: string, folder: string = process.cwd()): Promise<LengthLaw> {
   return unwrap(await writtenLaw(workload, folder));
 }
 
 /**
- * The mean loss of groups of n independent units in lockstep (Swatman 2022, doi:10.1109/MASCOTS56607.2022.00026). It is
- * the time in lockstep over the time of the units alone, between 1 and n.
+ * Computes the mean loss of groups of n independent units in lockstep (Swatman 2022,
+ * doi:10.1109/MASCOTS56607.2022.00026): the time in lockstep over the time of the units alone, between 1 and n.
  * @param lengths iterations of each unit (whole numbers ≥ 0), or their law
  * @param n units per group, ≥ 1
  */
@@ -62,9 +61,9 @@ export function meanLoss(lengths: ArrayLike<number> | LengthLaw, n: number): num
 }
 
 /**
- * The losses for several n: mean, deviation, total time over total work and, for lengths in an array, that of groups of
- * consecutive units.
- * @param quantiles whether to find quantiles too, which takes up to half a second for each n
+ * Computes the losses for several n: mean, deviation and total time over total work. For lengths in an array, it adds
+ * the loss of groups of consecutive units.
+ * @param quantiles whether to compute quantiles too, which takes up to half a second for each n
  */
 export function losses(
   lengths: ArrayLike<number> | LengthLaw,
@@ -74,7 +73,7 @@ export function losses(
   return unwrap(lossOf(lengths, n, quantiles));
 }
 
-/** What a block needs. Without `sharedMemoryBytes`: none. */
+/** The resources of a block. The default of `sharedMemoryBytes` is 0. */
 export interface BlockNeeds {
   readonly blockThreads: number;
   readonly registersPerThread: number;
@@ -82,7 +81,7 @@ export interface BlockNeeds {
 }
 
 /**
- * Resident blocks of a multiprocessor, and what limits them.
+ * Computes the resident blocks of a multiprocessor, and their limits.
  * @param on an NVIDIA compute capability such as `9.0`, or a GPU of the catalogue (`call('devices.get', { ids })`)
  */
 export function occupancy(on: string | Device, { sharedMemoryBytes = 0, ...block }: BlockNeeds): OccupancyReport {
@@ -90,74 +89,70 @@ export function occupancy(on: string | Device, { sharedMemoryBytes = 0, ...block
   return unwrap(typeof on === 'string' ? nvidiaOccupancy(on, usage) : deviceOccupancy(on, usage));
 }
 
-/** Reads the text of a study file, with its defaults filled in. The error names the field that is wrong. */
+/** Parses the text of a study file and fills in the defaults. The error names the wrong field. */
 export function parseStudy(text: string): Study {
   return unwrap(readStudy(text));
 }
 
-/** A study, or the path of its file. Relative files of an object's study are looked for in the current folder. */
+/** A study, or the path of its file. Relative paths in a study object start in the current folder. */
 export type StudySource = string | StudyFile;
 
 export interface EngineOptions {
-  /**
-   * The database file. If left out, it is the file of the desktop app in the data folder. `openEngine` creates it if it
-   * is missing.
-   */
+  /** The database file. The default is the file of the desktop app. `openEngine` creates the file if it is missing. */
   readonly database?: string;
-  /** Number of worker threads. By default it is the number that the machine can run at once. They start on demand. */
+  /** The number of worker threads. The default is the number that the machine can run at once. They start on demand. */
   readonly workers?: number;
 }
 
 export interface SweepOptions {
-  /** Best designs to return; 10 without it. */
+  /** The number of best designs to return. The default is 10. */
   readonly top?: number;
-  /** Devices instead of those of the study; `ID:66` is 66 multiprocessors of one. */
+  /** Devices that replace those of the study. `ID:66` is 66 multiprocessors of a device. */
   readonly devices?: readonly string[];
-  /** Cancels the sweep. Predictions that are already saved are kept. */
+  /** Cancels the sweep. Saved predictions are kept. */
   readonly signal?: AbortSignal;
 }
 
 export interface RankOptions {
   readonly top?: number;
   readonly device?: string;
-  /** One row for designs that differ in nothing that matters. */
+  /** Returns one row for designs without a relevant difference. */
   readonly groups?: boolean;
 }
 
-/** A finished sweep: its best designs (`rows`), the best of each device, the recommended one. */
+/** A finished sweep: its best designs (`rows`), the best design of each device, and the recommended design. */
 export interface Sweep extends BestDesigns {
   readonly runId: number;
   readonly run: RunSummary;
 }
 
 /**
- * An open store with its services for predicting and measuring. Several processes may have the same database open.
- * Close the engine, because its workers keep a process alive.
+ * An open store with its services for predicting and measuring. Several processes may open the same database. Close the
+ * engine, because its workers keep a process alive.
  */
 export interface Engine extends AsyncDisposable {
   /** Predicts every design of a study and saves the run. */
   sweep(study: StudySource, options?: SweepOptions): Promise<Sweep>;
-  /** The best designs of a run, by predicted time. */
+  /** Returns the best designs of a run, by predicted time. */
   rank(runId: number, options?: RankOptions): Promise<readonly BestRow[]>;
-  /** Plays the best designs of a run event by event (20 without `top`), and returns them by simulated time. */
+  /** Simulates the best designs of a run event by event (default: 20). Returns them by simulated time. */
   simulate(
     runId: number,
     options?: { readonly top?: number; readonly device?: string },
   ): Promise<readonly SimulatedDesign[]>;
   /**
-   * Recommends one design for a study (which is not saved) or a run (by number). It gives the reasons, the expected
-   * time and the assumptions.
+   * Recommends one design for a run (by number) or for a study (which is not saved). The result has the reasons, the
+   * expected time and the assumptions.
    */
   recommend(what: StudySource | number, options?: { readonly device?: string }): Promise<Recommendation>;
   /** Calls any procedure of the engine. */
   call<Name extends ProcedureName>(name: Name, input: ProcedureInput<Name>): Promise<ProcedureOutput<Name>>;
   /** Listens to an event, such as `run.progress`, until the returned function is called. */
   on<Name extends EventName>(event: Name, listener: (payload: Events[Name]) => void): () => void;
-  /** Ends what runs, and closes the store. Runs that had not ended can be resumed (`runs.resume`). */
+  /** Stops the active runs and closes the store. `runs.resume` continues the stopped runs. */
   close(): Promise<void>;
 }
 
-/** Opens the store. */
 export async function openEngine({ database, workers }: EngineOptions = {}): Promise<Engine> {
   const places = programPlaces();
   const engine = unwrap(
@@ -218,7 +213,7 @@ export async function openEngine({ database, workers }: EngineOptions = {}): Pro
   };
 }
 
-/** Runs `Engine.sweep` with an engine that is opened for it. */
+/** Runs `Engine.sweep` with a temporary engine. */
 export async function sweep(
   study: StudySource,
   { database, workers, ...options }: SweepOptions & EngineOptions = {},

@@ -1,7 +1,7 @@
 /**
- * `manifest.ts strip|restore` changes the manifest of the npm package while `npm pack` packs it, and then restores the
- * project's own. Whoever installs the package has a Node, so the project's locked one (189 MB) is no dependency, and
- * tools are left out.
+ * `manifest.ts strip|restore` changes the manifest of the npm package while `npm pack` runs, and then restores it. A
+ * user of the package already has a Node, so the locked one (189 MB) is removed from its dependencies, and so are the
+ * tools.
  */
 import { existsSync, mkdirSync, readFileSync, renameSync, writeFileSync } from 'node:fs';
 import { dirname } from 'node:path';
@@ -15,7 +15,7 @@ const FILE = 'package.json';
 const KEPT = 'node_modules/.cache/packed/package.json';
 const TOOLS = ['devDependencies', 'allowScripts'];
 
-/** npm reads `postpack` from the stripped manifest, so that stays. */
+/** npm reads `postpack` from the stripped manifest, so this script remains. */
 function packed(manifest: Manifest): object {
   return {
     ...Object.fromEntries(Object.entries(manifest).filter(([field]) => !TOOLS.includes(field))),

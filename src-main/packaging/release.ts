@@ -1,8 +1,8 @@
 /**
- * `npm run release -- patch|minor|major|X.Y.Z [--tested]`: a release in the folder of the project. Refuses a tree with
- * changes; raises the version, dates the section "Unreleased" of the changelog, tests, makes what is released in
- * `dist/X.Y.Z`, commits and tags. Publishes nothing. What fails leaves the tree as it was. `--tested` leaves the tests
- * out: they have passed on this commit elsewhere.
+ * `npm run release -- patch|minor|major|X.Y.Z [--tested]` makes a release in the folder of the project. It refuses a
+ * tree with changes. It raises the version, dates the section "Unreleased" of the changelog, runs the tests, writes the
+ * files to `dist/X.Y.Z`, commits and tags. It publishes nothing. A failure leaves the tree as it was. `--tested` skips
+ * the tests if they have passed on this commit elsewhere.
  */
 import { execFileSync } from 'node:child_process';
 import { createHash } from 'node:crypto';
@@ -17,19 +17,19 @@ const run = (command: string, ...args: string[]) => void execFileSync(command, a
 const read = (command: string, ...args: string[]) => execFileSync(command, args, { encoding: 'utf8' }).trim();
 const say = (line: string) => void process.stdout.write(`${line}\n`);
 
-/** The folder of the official Electron runtime, downloaded where it is not there yet; `null` if that fails. */
+/** Returns the folder of the official Electron runtime and downloads it if needed. Returns `null` if this fails. */
 function electronRuntime(): string | null {
   const folder = resolve('node_modules/electron');
   if (existsSync(folder) && !existsSync(join(folder, 'path.txt')))
     try {
       run(process.execPath, join(folder, 'install.js'));
     } catch {
-      return null; // no network
+      return null; // there is no network
     }
   return existsSync(join(folder, 'path.txt')) ? join(folder, 'dist') : null;
 }
 
-/** The unpacked application for Linux as an archive in `folder`, of the build that the npm package has made. */
+/** Packs the application for Linux into an archive in `folder`, from the build of the npm package. */
 function packApplication(folder: string, name: string): void {
   const runtime = process.platform === 'linux' ? electronRuntime() : null;
   if (runtime === null) {
@@ -46,7 +46,7 @@ function packApplication(folder: string, name: string): void {
     if (other.isDirectory() || /^builder-/.test(other.name)) rmSync(join(folder, other.name), { recursive: true });
 }
 
-/** Makes what is released: the npm package, the application, the list of their parts, and the checksums of all. */
+/** Makes the files of the release: the npm package, the application, the list of their parts, and the checksums. */
 function makeFiles(folder: string, name: string): void {
   rmSync(folder, { recursive: true, force: true });
   mkdirSync(folder, { recursive: true });
@@ -98,7 +98,7 @@ const args = process.argv.slice(2);
 const [increment = ''] = args.filter((arg) => arg !== '--tested');
 try {
   if (!/^(patch|minor|major|\d+\.\d+\.\d+)$/.test(increment))
-    throw new Error(`"${increment}" is no release. Specify patch, minor, major or a version such as 1.2.3.`);
+    throw new Error(`"${increment}" is not a release. Specify patch, minor, major or a version such as 1.2.3.`);
   release(increment, args.includes('--tested'));
 } catch (error) {
   process.stderr.write(`${error instanceof Error ? error.message : String(error)}\n`);

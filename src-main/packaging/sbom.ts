@@ -1,6 +1,6 @@
 /**
- * The parts of a release in CycloneDX. `npm sbom` knows the packages that are installed with it; those in the built
- * program and its page are known by the licences that the build collects.
+ * Lists the parts of a release in CycloneDX. `npm sbom` knows the packages that npm installs. The packages in the built
+ * program and page are known from the licences that the build collects.
  */
 import { existsSync, readFileSync } from 'node:fs';
 
@@ -25,7 +25,7 @@ interface Lock {
 
 const LICENCES = ['out/main/licenses.md', 'out/renderer/licenses.md'];
 
-/** The list with the packages that the build has bundled. npm names the project by its folder: here it has its name. */
+/** Adds the packages that the build has bundled. npm names the project by its folder, so the name is corrected. */
 export function addBundled(sbom: Sbom): Sbom {
   const lock = JSON.parse(readFileSync('package-lock.json', 'utf8')) as Lock;
   const text = LICENCES.filter((file) => existsSync(file))

@@ -11,17 +11,17 @@ import { serve } from './serve.ts';
 export interface BrowserHostOptions {
   readonly databaseFile?: string;
   readonly port: number;
-  /** The token of the pages. If left out, it is LOCKSTEP_TOKEN, or else the token of the database. */
+  /** The token of the pages. The default is LOCKSTEP_TOKEN, or else the token of the database. */
   readonly token?: string;
-  /** Takes the lines meant for the person. */
+  /** Prints a line for the user. */
   readonly print: (line: string) => void;
-  /** Called with the address once the page is served. */
+  /** Called with the address when the page is served. */
   readonly ready?: (served: { readonly address: string; readonly port: number }) => void;
-  /** Folder of the page; left out: the built one. */
+  /** The folder of the page. The default is the built page. */
   readonly rendererFolder?: string;
 }
 
-/** Opens the engine and serves it until the process receives a signal to stop. Resolves once everything is closed. */
+/** Opens the engine and serves it until the process receives a signal to stop. Resolves when everything is closed. */
 export async function runBrowserHost(options: BrowserHostOptions): Promise<Result<null>> {
   const places = programPlaces();
   const { rendererFolder = places.rendererFolder } = options;
@@ -49,7 +49,8 @@ export async function runBrowserHost(options: BrowserHostOptions): Promise<Resul
     return host;
   }
   const { address, port, close } = host.value;
-  const stopped = stopSignal(); // before the address is out, or an early Ctrl-C would find no listener
+  // the listener must exist before the address is printed, or an early Ctrl-C would be missed
+  const stopped = stopSignal();
   if (options.port !== 0 && port !== options.port) options.print(`Port ${options.port} is taken; using ${port}.`);
   options.ready?.({ address, port });
   options.print(`Lockstep is at ${address}`);
@@ -66,7 +67,7 @@ export async function runBrowserHost(options: BrowserHostOptions): Promise<Resul
 
 /**
  * Resolves at the first request to stop. A later request ends the process at once. Under npm, Ctrl-C arrives twice
- * within moments, from the terminal and from the parent process; this counts as one request.
+ * within moments, from the terminal and from the parent process, and counts as one request.
  */
 function stopSignal(): Promise<void> {
   const SAME_REQUEST_MS = 1_000;

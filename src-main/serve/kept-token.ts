@@ -1,7 +1,7 @@
 import { randomBytes } from 'node:crypto';
 import { chmod, readFile, stat, writeFile } from 'node:fs/promises';
 
-/** The form of a token, which becomes part of an address and of a header. */
+/** The allowed form of a token, which becomes part of an address and of a header. */
 export const TOKEN_PATTERN = /^[\w-]{16,200}$/;
 
 export function randomToken(): string {
@@ -9,9 +9,9 @@ export function randomToken(): string {
 }
 
 /**
- * The token of a database. A file next to the database, which only its owner can read, keeps it, so that pages know a
- * server that was started again. A file that others could read, or without a token, is replaced. Where it cannot be
- * written, the token lasts for this start only.
+ * Returns the token of a database. It is saved in a file next to the database, so that pages recognize the server after
+ * a restart. Only the owner may read this file: a file that others could read, or without a token, is replaced. If the
+ * file cannot be written, the token is valid only for this start.
  */
 export async function keptToken(databaseFile: string): Promise<string> {
   const file = `${databaseFile}.token`;
@@ -20,17 +20,17 @@ export async function keptToken(databaseFile: string): Promise<string> {
   const token = randomToken();
   try {
     await writeFile(file, token, { mode: 0o600 });
-    // The mode is that of new files alone.
+    // `writeFile` applies the mode only to new files.
     await chmod(file, 0o600);
   } catch {
-    // A folder that cannot be written.
+    // The folder cannot be written.
   }
   return token;
 }
 
 async function readToken(file: string): Promise<string | null> {
   const { mode } = await stat(file);
-  // Windows has no such bits; there the folder of a person is their own.
+  // Windows has no permission bits, and other users cannot read a user's folder there.
   if (process.platform !== 'win32' && (mode & 0o077) !== 0) return null;
   const token = await readFile(file, 'utf8');
   return TOKEN_PATTERN.test(token) ? token : null;

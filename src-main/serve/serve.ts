@@ -23,18 +23,18 @@ export const DEFAULT_PORT = 7877;
 const LOOPBACK = '127.0.0.1';
 const PING_INTERVAL_MS = 30_000;
 const MAX_PAGES = 64;
-/** Above this much unsent data a page is slow: progress, soon out of date, is not sent to it. */
+/** A page with more unsent data is slow. It gets no progress, which is soon out of date. */
 const SLOW_PAGE_BYTES = 4 * 2 ** 20;
 
 export interface ServeOptions {
   readonly engine: EngineDoor;
-  /** Folder of the built page (index.html). */
+  /** The folder of the built page (index.html). */
   readonly rendererFolder: string;
-  /** 0 for any free port. Where the port is taken, a free one is used. */
+  /** 0 means any free port. If the port is taken, a free port is used. */
   readonly port: number;
-  /** At least 16 characters of [A-Za-z0-9_-]. Random if left out. */
+  /** At least 16 characters of [A-Za-z0-9_-]. The default is random. */
   readonly token?: string;
-  /** What all pages together may have sent of messages that are not complete; left out: two of the largest messages. */
+  /** The limit for incomplete messages of all pages together. The default is two messages of the largest size. */
   readonly maxIncompleteBytes?: number;
 }
 
@@ -46,14 +46,13 @@ export interface BrowserHost {
 }
 
 /**
- * Serves the page and the engine to browsers on this machine. Other browsers can reach its loopback interface through a
- * tunnel: `ssh -L ANY:127.0.0.1:PORT host` works with any local port, because loopback names are accepted with any
- * port.
+ * Serves the page and the engine to browsers on this machine. Other machines can use a tunnel: `ssh -L
+ * ANY:127.0.0.1:PORT host` works with any local port, because loopback names are accepted with any port.
  *
  * The page itself is public. A request to the engine must meet three conditions. It must name a loopback host;
  * otherwise a hostile page could reach the server by a DNS name that resolves to it. It must come from a page of this
- * server. It must carry the token; otherwise another user of this machine could use the engine. The page keeps the
- * token in its own storage instead of a cookie, which the browser would also send to the servers on all other ports.
+ * server. It must carry the token; otherwise another user of this machine could use the engine. The page stores the
+ * token itself, because browsers would send a cookie also to the servers on all other ports.
  */
 export async function serve(options: ServeOptions): Promise<Result<BrowserHost>> {
   const { maxIncompleteBytes = 2 * MAX_REQUEST_BYTES } = options;
@@ -67,7 +66,7 @@ export async function serve(options: ServeOptions): Promise<Result<BrowserHost>>
     noServer: true,
     maxPayload: MAX_REQUEST_BYTES,
     perMessageDeflate: false,
-    handleProtocols: () => ENGINE_PROTOCOL, // the other one offered is the token
+    handleProtocols: () => ENGINE_PROTOCOL, // the other offered protocol is the token
   });
   const hasToken = (request: IncomingMessage) =>
     (request.headers['sec-websocket-protocol'] ?? '').split(',').some((offered) => sameToken(offered.trim(), token));
@@ -84,7 +83,7 @@ export async function serve(options: ServeOptions): Promise<Result<BrowserHost>>
     const offered = url.searchParams.get('token');
     if (offered !== null && !sameToken(offered, token)) return plain(response, 403, WRONG_TOKEN);
     if (url.pathname === '/favicon.ico') {
-      // Browsers ask for it whatever the page says; the page names its own icon.
+      // Browsers ask for this icon in any case; the page names its own icon.
       response.writeHead(204, PAGE_HEADERS);
       response.end();
       return;
@@ -106,7 +105,7 @@ export async function serve(options: ServeOptions): Promise<Result<BrowserHost>>
 
   server.on('upgrade', (request: IncomingMessage, socket: Duplex, head: Buffer) => {
     const refuse = (status: string) =>
-      // Destroyed, or the other side could keep its half open for ever.
+      // The socket is destroyed, because the other side could otherwise keep its half open for ever.
       void socket.end(`HTTP/1.1 ${status}\r\nConnection: close\r\nContent-Length: 0\r\n\r\n`, () => socket.destroy());
     socket.on('error', () => socket.destroy());
     if (parseTarget(request.url)?.pathname !== ENGINE_PATH) return refuse('404 Not Found');
@@ -117,7 +116,7 @@ export async function serve(options: ServeOptions): Promise<Result<BrowserHost>>
   });
 
   const heard = new WeakSet<WebSocket>();
-  /** Bytes of a message of each page that is not complete. */
+  /** The bytes of the incomplete message of each page. */
   const incomplete = new Map<WebSocket, number>();
   function attach(page: WebSocket, socket: Duplex, engine: EngineDoor): void {
     heard.add(page);
@@ -131,7 +130,7 @@ export async function serve(options: ServeOptions): Promise<Result<BrowserHost>>
       incomplete.set(page, 0);
       const message = isBinary ? decodeMessage(data) : fail('bad-input', 'a text message');
       if (message.ok) connection.receive(message.value);
-      else page.close(1007, 'malformed message'); // our own page never sends one
+      else page.close(1007, 'malformed message'); // our own page never sends a malformed message
     });
     page.on('pong', () => heard.add(page));
     page.on('error', () => page.terminate());
@@ -181,13 +180,13 @@ function sendTo(page: WebSocket, message: ServerMessage, pages: ReadonlySet<WebS
   if (frame.length > MAX_REPLY_BYTES)
     throw new RangeError(`it has ${frame.length} bytes; one message may hold ${MAX_REPLY_BYTES}`);
   if ([...pages].reduce((sum, { bufferedAmount }) => sum + bufferedAmount, frame.length) > MAX_REPLY_BYTES) {
-    page.terminate(); // pages ask and never read
+    page.terminate(); // the page sends requests and never reads
     return;
   }
   page.send(frame);
 }
 
-/** Listens on the port, or on any free one where it is taken or not allowed. */
+/** Listens on the wanted port, or on a free port if the wanted one is taken or not allowed. */
 function listen(server: ReturnType<typeof createServer>, wanted: number): Promise<number> {
   return new Promise((resolve, reject) => {
     const onError = (error: NodeJS.ErrnoException) => {
@@ -228,7 +227,7 @@ function isSameOrigin(request: IncomingMessage): boolean {
   return request.headers.origin?.toLowerCase() === `http://${request.headers.host?.toLowerCase()}`;
 }
 
-/** Compares in a time that does not depend on how much of the token was right. */
+/** Compares in constant time, so that the time does not show how much of the token is right. */
 function sameToken(offered: string, token: string): boolean {
   const digest = (text: string) => createHash('sha256').update(text).digest();
   return timingSafeEqual(digest(offered), digest(token));

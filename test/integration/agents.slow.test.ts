@@ -366,7 +366,7 @@ describe.skipIf(lacks('redis-server'))('runs of which agents do the work', () =>
     const absent = await lockstep('bench', '1', '--target', 'cuda:0', ...where);
     expect(absent).toMatchObject({
       status: 2,
-      err: expect.stringContaining('No agent that is connected measures on cuda:0'),
+      err: expect.stringContaining('No connected agent measures on cuda:0'),
     });
   });
 });

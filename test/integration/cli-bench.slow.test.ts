@@ -160,7 +160,7 @@ it('says what failed, and shows such a run like any other', async () => {
 
 it('refuses what makes no sense in one line', async () => {
   for (const [args, status, words] of [
-    [['bench'], 2, /Specify a run or --suite/],
+    [['bench'], 2, /Specify the number of a run, or --suite/],
     [['bench', 'one', '--target', 'cpu'], 2, /Specify the number of a run, not "one"/],
     [['bench', '1'], 2, /Specify --target cuda:0, hip:0, webgpu or cpu, or --exec/],
     [['bench', '--compare'], 2, /Specify the number of a run/],
@@ -237,7 +237,7 @@ it('packs a measurement for a machine without Lockstep, as a folder or an archiv
   expect(JSON.parse(line)).toMatchObject({ type: 'plan', source: { runId: 1, study: 'Small', deviceId: DEVICE } });
   const again = await run('bench', '1', '--device', DEVICE, '--bundle', into);
   expect(again).toMatchObject({ status: 1 });
-  expect(again.err).toMatch(/holds a bundle already/);
+  expect(again.err).toMatch(/already holds a bundle/);
 
   // No AMD device answers here; nothing of nvcc is asked for.
   const ofHip = join(folder, 'hip-bundle');

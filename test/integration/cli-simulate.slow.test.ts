@@ -119,7 +119,7 @@ it('says in words which predictions the simulation contradicts', () => {
   sayContradicted(terminal, [row(1, 1.1), row(1, null)]);
   expect(said).toBe('');
   sayContradicted(terminal, [row(1, 1.1), row(1, 2), row(1, null)]);
-  expect(said).toMatch(/^The simulation contradicts 1 of 2 predictions, by more than 10 % /);
+  expect(said).toMatch(/^The simulation contradicts 1 of 2 predictions: they are more than 10 % outside /);
 });
 
 it('refuses what it cannot simulate in one line', async () => {

@@ -267,7 +267,7 @@ describe('occupancy', () => {
     const cc = ['occupancy', '--cc', '9.0'];
     const words = async (...args: readonly string[]) => (await run([...cc, ...args])).out;
     expect(await words('--block', '2000')).toBe(
-      'No such block can run: 2000 threads per block, more than the 1024 that the device allows.\n',
+      'This block cannot run: 2000 threads per block, more than the 1024 that the device allows.\n',
     );
     expect(await words('--block', '1024', '--registers', '64')).toMatch(
       /^1 block, 32 thread groups per multiprocessor, /,
@@ -391,7 +391,7 @@ describe('runs and ranks', () => {
     expect(again).toMatchObject({ replaced: true, designs: { listed: 2 } });
     expect(again.designs.of).toBeGreaterThan(100);
     const all = await run(['export', '1', '--format', 'csv', '-o', file, '--top', '100000', '--db', db]);
-    expect(all.err).toMatch(/^Wrote .*listed\.csv, in place of the file that was there\.\n$/);
+    expect(all.err).toMatch(/^Wrote .*listed\.csv, which replaced the existing file\.\n$/);
     expect(readFileSync(file, 'utf8').trimEnd().split('\n')).toHaveLength(again.designs.of + 1);
     expect((await run(['export', '1', '--format', 't4', '--top', '1', '--db', db])).err).toMatch(
       /^1 of [\d,]+ designs, the best; --top lists more\.\n$/,
@@ -407,7 +407,7 @@ describe('runs and ranks', () => {
       const before = JSON.stringify(value);
       writeFileSync(file, before);
       expect(await failure(1, 'export', '1', '--format', 'json', '-o', file, '--db', db)).toMatch(
-        new RegExp(`own-${kind}\\.json holds a ${kind}, which the document would replace`),
+        new RegExp(`own-${kind}\\.json holds a ${kind}, which the document would overwrite`),
       );
       expect(readFileSync(file, 'utf8')).toBe(before);
     }
@@ -649,7 +649,7 @@ describe('what is refused', () => {
     [2, 'rank 1 2', /argument/],
     [2, 'rank 1 --top -3', /'-3' is invalid.* whole number ≥ 1/],
     [1, 'runs show 99', /99/],
-    [2, 'runs list --db :memory:', /':memory:' is invalid.* kept in a file/],
+    [2, 'runs list --db :memory:', /':memory:' is invalid.* saved in a file/],
     [2, 'runs list x', /but got 1\. See lockstep --help/],
     [1, `export 1 --format csv -o ${at('no/such/folder.csv')}`, /cannot be written \(no such file or folder, ENOENT\)/],
     [2, 'export 1 --format docx', /docx/],
@@ -689,7 +689,7 @@ describe('usage', () => {
     const help = async (...args: readonly string[]) => (await run([...args, '--help'])).out;
     expect(await help('sweep')).toMatch(/db.study\.schema\.json$/m);
     expect(await help('import')).toMatch(/Kernel Tuner[^]*dataset,rows,cols,nnzs[^]*a study[^]*a device/);
-    expect(await help('devices', 'add')).toMatch(/one device as devices show prints it[^]*db.devices.README\.md$/m);
+    expect(await help('devices', 'add')).toMatch(/in the format of lockstep devices show[^]*db.devices.README\.md$/m);
   });
   it('exits 0 on help and version, 2 without a command', async () => {
     expect((await run(['--help'])).status).toBe(0);

@@ -56,7 +56,7 @@ beforeAll(() => {
 });
 
 it('refuses a word that is no release, and tests that fail, and leaves the tree as it was', () => {
-  expect(release('huge')).toMatchObject({ status: 1, stderr: expect.stringContaining('"huge" is no release') });
+  expect(release('huge')).toMatchObject({ status: 1, stderr: expect.stringContaining('"huge" is not a release') });
   expect(release('minor').status).toBe(1);
   expect([git('status', '--porcelain'), git('tag')]).toEqual(['', '']);
 });

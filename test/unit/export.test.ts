@@ -315,8 +315,12 @@ describe('how many designs a document lists', () => {
   it.each([
     [{ listed: 100, of: 2000 }, 100, '100 of 2,000 designs, the best; --top lists more'],
     [{ listed: 100, of: 2000, most: 1000 }, 100, '100 of 2,000 designs, the best; --top lists more'],
-    [{ listed: 1000, of: 2000, most: 1000 }, 5000, '1,000 of 2,000 designs, the best: the most that such a file lists'],
-    [{ listed: 45, of: 59, most: 1000 }, 100, '45 of 59 designs, the best; the others launch the same'],
+    [
+      { listed: 1000, of: 2000, most: 1000 },
+      5000,
+      '1,000 of 2,000 designs, the best, which is the limit of this format',
+    ],
+    [{ listed: 45, of: 59, most: 1000 }, 100, '45 of 59 designs, the best; the other designs have the same launches'],
   ])('%j of --top %d', (designs, top, text) => {
     expect(listedText(designs, top)).toBe(text);
   });

@@ -447,14 +447,16 @@ describe('the command line', () => {
     const own = fileOf('own.json', text);
     const { status, out, err } = await run('import', own, '--run', '1');
     expect({ status, err }).toEqual({ status: 0, err: '' });
-    expect(out).toContain(`Designs of run 1 on ${DEVICE}: 5. bench --compare 2 sets them beside their predictions.\n`);
+    expect(out).toContain(
+      `Designs of run 1 on ${DEVICE}: 5. bench --compare 2 compares them with their predictions.\n`,
+    );
     expect((await run('bench', '--compare', '2')).out).toMatch(/^Run 2: 5 designs of run 1, predicted for /);
 
     expect(await run('import', own, '--run', 'x')).toMatchObject({ status: 2 });
     const refused = await run('import', study, '--run', '1');
     expect(refused).toMatchObject({ status: 1, out: '' });
     expect(refused.err).toBe(
-      'lockstep: study.json: A study holds no measured designs of run 1. Import it without --run.\n',
+      'lockstep: study.json: A study cannot hold measured designs of run 1. Import it without --run.\n',
     );
   });
 
