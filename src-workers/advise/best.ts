@@ -12,12 +12,12 @@ import { columnsAt, copyColumns } from './survey.ts';
 
 /**
  * Finds the best designs of a space too large to predict, by branch and bound (Land & Doig 1960). A branch is a part of
- * the space, then a family: all launches of one device, kernel, balancing, block size and register cap. A branch is
- * skipped where its shortest possible time (`bound.ts`) is above the time of the last kept design. Single designs are
+ * the space, or a family: all launches of one device, kernel, balancing, block size and register cap. A branch is
+ * skipped if its shortest possible time (`bound.ts`) is above the time of the last kept design. Single designs are
  * skipped by their closer bounds. Memory holds only the kept designs.
  */
 
-/** Designs that follow one another in the space. */
+/** A range of design numbers. */
 export interface DesignRange {
   readonly first: number;
   readonly count: number;
@@ -29,14 +29,14 @@ export interface FoundDesigns {
   readonly columns: PredictionColumns;
 }
 
-/** What a search keeps of the designs that it predicts. */
+/** The designs that a search keeps. */
 interface Kept {
-  /** The limit, ms, beyond which no design is kept. */
+  /** The time above which no design is kept, ms. */
   limitMs(): number;
   readonly columns: PredictionColumns;
-  /** The entry of the columns into which the next design is to be predicted. */
+  /** The entry of the columns for the next prediction. */
   next(): number;
-  /** The next entry is that of a valid design. */
+  /** Keeps the prediction in that entry, which is valid. */
   add(design: number): void;
 }
 
@@ -46,27 +46,27 @@ interface Kept {
  */
 const MERGED_FRACTION = 0.05;
 
-/** Designs that there is room for at first. */
+/** Minimum capacity. */
 const MIN_KEPT = 256;
 
 export interface BestKept extends Kept {
-  /** Adds the findings of another search, up to the wanted number. */
+  /** Adds the result of another search, up to the wanted number. */
   merge(found: FoundDesigns): void;
   found(): FoundDesigns;
 }
 
 /**
- * Keeps the fastest of all designs that are added; of equally fast ones, the first in the space.
+ * Keeps the fastest of all added designs, the first in the space among equals.
  * @param limitMs a time that at least `wanted` designs are known not to exceed
- * @param most designs that can be added
+ * @param most maximum number of designs that can be added
  */
 export function keepBest(wanted: number, limitMs = Infinity, most = Infinity): BestKept {
-  // Twice those wanted, so that moving them is rare.
+  // Twice the wanted number, so that designs are rarely moved.
   const capacity = Math.min(2 * Math.max(wanted, MIN_KEPT), most) + 1;
   const columns = allocateChunk(0, capacity);
   const designs = new Float64Array(capacity);
   let size = 0;
-  /** Number of kept designs that the limit is derived from. */
+  /** Number of kept designs behind the limit. */
   let ranked = 0;
   let limit = limitMs;
   const lower = (): void => {
@@ -76,7 +76,7 @@ export function keepBest(wanted: number, limitMs = Infinity, most = Infinity): B
   const found = (): FoundDesigns => {
     lower();
     const entries = Uint32Array.from({ length: size }, (_, entry) => entry);
-    // Both sorts are stable, so the first designs of the space stay among those as slow as the last one.
+    // Both sorts are stable, so the first designs of the space stay among those with equal times.
     const best = sortByValue(sortByValue(entries, designs), columns.timeMs).subarray(0, wanted);
     const kept = sortByValue(best, designs);
     return { designs: kept.map((entry) => designs[entry]), columns: columnsAt(columns, kept) };
@@ -111,7 +111,7 @@ export function keepBest(wanted: number, limitMs = Infinity, most = Infinity): B
   };
 }
 
-/** What the rule of the pick asks of a design. */
+/** The properties of a design in the rule of the pick. */
 export interface PickedDesign {
   readonly design: number;
   readonly timeMs: number;
@@ -151,8 +151,8 @@ export interface SpaceParts {
 }
 
 /**
- * The approximate largest number of parts, and the smallest number of designs of a part. Looking at a part has a cost,
- * so a part must contain some milliseconds of work.
+ * The approximate maximum number of parts, and the minimum number of designs of a part. Each part has a cost, so it
+ * must contain some milliseconds of work.
  */
 const MAX_PARTS = 16_384;
 const MIN_PART_DESIGNS = 2048;
@@ -172,11 +172,11 @@ export function spaceParts(counts: readonly number[]): SpaceParts {
   };
 }
 
-/** Launches of a part that differ in nothing but the launch, register cap and block size: they share laws. */
+/** Launches of a part that differ only in launch, register cap and block size, so they share laws. */
 interface LawFamily {
   /** Positions of the first launch, with the first block size and cap. */
   readonly positions: Int32Array;
-  /** The first of the launches, counted over the whole space, and how many of them are in the part. */
+  /** The first launch, counted over the whole space, and the number of launches in the part. */
   readonly launch: number;
   readonly launches: number;
 }
@@ -226,8 +226,8 @@ function shortestOfPart(predictor: Predictor, part: DesignRange): number {
 }
 
 /**
- * Adds the designs of a part that can be kept.
- * @returns how many were predicted
+ * Predicts the designs of a part that can be kept, and adds them.
+ * @returns the number of predicted designs
  */
 export function searchPart(predictor: Predictor, part: DesignRange, kept: Kept): number {
   const { counts } = predictor;
@@ -236,13 +236,13 @@ export function searchPart(predictor: Predictor, part: DesignRange, kept: Kept):
   const candidate = {} as Candidate;
   const timed = {} as TimedDesign;
   const open: number[] = [];
-  /** Working blocks of the launch before, by cap. */
+  /** Working blocks of the previous launch, by cap. */
   const working = new Float64Array(caps);
   const bound = new Float64Array(caps);
   let predicted = 0;
   for (const { positions, launch, launches } of lawFamilies(counts, part)) {
     const firstLaunch = positions[AXIS.launch];
-    // Launches and caps of a block size follow one another, as in a sweep, because they share its laws.
+    // Launches and caps of one block size follow one another, as in a sweep, because they share laws.
     for (let block = 0; block < blocks; block += 1) {
       positions[AXIS.blockThreads] = block;
       open.length = 0;
@@ -259,7 +259,7 @@ export function searchPart(predictor: Predictor, part: DesignRange, kept: Kept):
           positions[AXIS.registerCap] = cap;
           const own = examine(predictor, positions, candidate);
           if (candidate.invalid !== 0) continue;
-          // Grids that do not fit the device all fetch alike.
+          // All grids of a fetching design that are larger than the device have the same bound.
           const isFetching = own.balancing[candidate.balancingAt].kind === 'dynamic-fetch';
           if (!isFetching || candidate.workingBlocks !== working[cap]) {
             bound[cap] = closestBound(own, candidate);

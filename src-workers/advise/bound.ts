@@ -21,29 +21,32 @@ import { AXIS } from '../domain/space.ts';
 import { decodeInto } from '../space/axes.ts';
 
 /**
- * Slack below a bound. A bound is the least time that a launch needs. The models of launches are approximations, so a
- * predicted time may be below its bound by their error. It is not proven that this slack is enough. It is enough for
- * the designs of 38 random studies in all regimes (`test/unit/random-studies.ts`, some in each run of the tests). In
- * the worst case, a time was 3.5 % below its bound: one loop over sorted windows with an expensive change of unit.
+ * Slack below a bound. A bound is the least time that a launch needs, but the models of launches are approximations, so
+ * a predicted time may be below its bound by their error. This slack is not proven to be enough. It is enough for the
+ * designs of 38 random studies in all regimes (`test/unit/random-studies.ts`, some in each run of the tests). The worst
+ * time was 3.5 % below its bound: one loop over sorted windows with an expensive change of unit.
  */
 const SLACK = 0.04;
-/** Slack for the counter. Where multiprocessors hold different numbers of fetching blocks, it was up to 13 %. */
+/**
+ * Additional slack for the counter. The error reached 13 % where multiprocessors hold different numbers of fetching
+ * blocks.
+ */
 const COUNTER_SLACK = 0.25;
 
-/** Designs that are predicted best first: each may need other laws than the one before. */
+/** Number of designs that are predicted best first. Each may need other laws than the one before. */
 const BEST_FIRST = 48;
 
 /** Bounds of the times of designs, for one predictor. */
 interface Bounds {
   /**
-   * The shortest time that a design can have, ms. It assumes that no lane waits for another, that all multiprocessors
-   * do the same work, and that each always holds as many work groups as it can. If the longest unit alone takes longer,
-   * it is the time of that unit. No law of depths is needed. NaN if a design is invalid, 0 on a CPU.
+   * A lower bound of a design's time, ms. It assumes that no lane waits for another, that all multiprocessors do the
+   * same work, and that each always holds as many work groups as it can. The time of the longest unit alone is also a
+   * lower bound, and the larger one counts. No law of depths is needed. NaN if a design is invalid, 0 on a CPU.
    */
   shortest(design: number): number;
-  /** The reason for which the last design cannot run, as a code of the columns. 0 if it can run. */
+  /** Why the last design cannot run, as a code of the columns; 0 if it can run. */
   invalidReason(): number;
-  /** The shortest time of a valid design including what lanes lose by waiting, which takes the law of depths. */
+  /** A closer lower bound of a valid design: it includes the time in which lanes wait, and needs the law of depths. */
   withLoss(design: number): number;
 }
 
@@ -69,9 +72,8 @@ export function boundsOf(predictor: Predictor): Bounds {
 type BusyCycles = (own: Predictor, candidate: Candidate, device: GpuDevice) => number;
 
 /**
- * The shortest time of all launches at the other positions, ms, as in `Bounds.shortest`; Infinity if none can run.
- * The position of the launch does not matter. It is 0 if launches have nothing in common: on a CPU, and for mixed
- * designs.
+ * A lower bound of all launches at the other positions, ms, as in `Bounds.shortest`; Infinity if none can run. The
+ * position of the launch does not matter. It is 0 if launches have nothing in common: on a CPU, and for mixed designs.
  */
 export function shortestOfFamily(predictor: Predictor, positions: Int32Array, candidate: Candidate): number {
   positions[AXIS.launch] = 0;
@@ -81,19 +83,19 @@ export function shortestOfFamily(predictor: Predictor, positions: Int32Array, ca
   return launchesMs(own, candidate, familyCycles);
 }
 
-/** All multiprocessors as full as they can be. */
+/** Busy cycles if all multiprocessors hold as many thread groups as possible. */
 function familyCycles(own: Predictor, candidate: Candidate, device: GpuDevice): number {
   const { shape } = candidate;
   const rate = bestRate(paceOf(own, candidate).cyclesPerIteration, shape.residentBlocks * shape.groupsPerBlock);
   return (fewestIterations(own, candidate, device) / device.multiprocessors) * rate;
 }
 
-/** What lanes lose by waiting is in it: the shortest time of a valid design, ms. See `Bounds.withLoss`. */
+/** A lower bound of a valid design, ms, that includes the time in which lanes wait (see `Bounds.withLoss`). */
 export function closestBound(own: Predictor, candidate: Candidate): number {
   return launchesMs(own, candidate, lossyCycles);
 }
 
-/** The launch of a design, or those of its classes, with what comes before them; 0 on a CPU. */
+/** The launch of a design, or of its classes, with what precedes it, ms; 0 on a CPU. */
 function launchesMs(own: Predictor, candidate: Candidate, busy: BusyCycles): number {
   const { device, classes } = candidate;
   if (device.kind === 'cpu') return 0;
@@ -120,18 +122,18 @@ function fullyBusyCycles(own: Predictor, candidate: Candidate, device: GpuDevice
   return groupIterations * bestRate(paceOf(own, candidate).cyclesPerIteration, groups);
 }
 
-/** Busy cycles with what lanes lose by waiting, and what fetches cost. */
+/** Busy cycles including the time in which lanes wait, and the cost of fetches. */
 function lossyCycles(own: Predictor, candidate: Candidate, device: GpuDevice): number {
   return closeBusyCycles(own, candidate, device) + fetchingCycles(own, candidate, device);
 }
 
 /**
  * Predicts the designs of a list that can be within `fraction` of its fastest, one entry per design. Every other design
- * gets the time NaN and only its reason to be invalid.
- * The search is best first (Hart, Nilsson & Raphael 1968): the smallest bound is looked at next, first for a closer
- * bound, then for its time. After some predictions the fastest hardly improves. The others then follow in the order in
- * which neighbours share most.
- * @param bestMs a time that some design is known to have, as if it were in the list
+ * gets the time NaN, and only the reason if it is invalid.
+ * The search is best first (Hart, Nilsson & Raphael 1968): the design with the smallest bound is next, first for a
+ * closer bound, then for its time. After some predictions the fastest time hardly improves. The other designs then
+ * follow in the order in which neighbours share the most laws.
+ * @param bestMs the known time of another design, as if it were in the list
  */
 export function predictPromising(
   predictor: Predictor,
@@ -188,7 +190,10 @@ export function predictPromising(
   return columns;
 }
 
-/** Designs with the same laws together: by block size, then by launch and register cap, as in `predictRanges`. */
+/**
+ * Orders designs so that equal laws are together: by block size, then by launch and register cap, as in
+ * `predictRanges`.
+ */
 function neighbourly(counts: readonly number[]): (design: number) => number {
   const [launches, caps, blocks] = [counts[AXIS.launch], counts[AXIS.registerCap], counts[AXIS.blockThreads]];
   return (design) => {

@@ -19,12 +19,12 @@ export interface InputChange {
   readonly value: number;
 }
 
-/** Whether a change alters the lengths. Laws are kept by what they depend on, so other changes need no new ones. */
+/** Whether a change alters the lengths. Laws are cached by what they depend on, so other changes need no new laws. */
 export function changesLengths({ input }: InputChange): boolean {
   return kernelInput(input) === null;
 }
 
-/** The plan with one input changed. It has the same designs; which of them are valid may differ. */
+/** The plan with one input changed. The designs stay the same, but other ones may be valid. */
 export function changedPlan(plan: SweepPlan, { input, value }: InputChange): SweepPlan {
   const id = `${plan.id}|${input}=${value}`;
   switch (input) {
@@ -35,20 +35,19 @@ export function changedPlan(plan: SweepPlan, { input, value }: InputChange): Swe
       const law = stretchedLaw(plan.law, value, moments(plan.law).mean);
       if (!plan.ordered) return { ...plan, id, law };
       const ordered = { ...plan.ordered, iterations: stretchedOrder(plan.ordered.iterations, value) };
-      // Models expect the law of a given order to be that of its units.
+      // Models expect that the law of a given order is the law of its units.
       return { ...plan, id, ordered, law: ordered.given ? lawOfUnits(law.label, ordered, plan.units) : law };
     }
     default: {
       const { field, implementation } = kernelInput(input)!;
       const number = field as KernelNumber;
-      // A kernel without a phase differs from one whose phase takes no time, so the value of a missing phase stays as
-      // it is.
+      // An absent phase differs from a phase without instructions, so an unchanged value leaves the phase absent.
       const changedKernel = (kernel: KernelProfile): KernelProfile =>
         kernelValue(kernel, number) === value ? kernel : withKernelValue(kernel, number, value);
       const changed = implementation === null ? { ...plan, id, kernel: changedKernel(plan.kernel) } : { ...plan, id };
       const { implementations } = plan.axes;
       if (!implementations) return changed;
-      // An input of the study is that of all implementations without a value of their own.
+      // An input of the study applies to all implementations without a value of their own.
       const follows = (one: Implementation, at: number): boolean =>
         implementation === null ? !one.own.includes(field) : at === implementation;
       const axes = {
@@ -63,9 +62,8 @@ export function changedPlan(plan: SweepPlan, { input, value }: InputChange): Swe
 }
 
 /**
- * A law whose lengths lie `factor` times as far from the mean. Lengths are whole, so the mass of one between two whole
- * lengths goes to both and the mean stays. Lengths that would be negative become 0, and all are then scaled to keep the
- * mean.
+ * A law whose lengths are `factor` times as far from the mean. Lengths are whole, so a length between two whole ones is
+ * split between both, which keeps the mean. Negative lengths become 0, and all are then scaled to keep the mean.
  */
 export function stretchedLaw(law: LengthLaw, factor: number, mean: number): LengthLaw {
   const moved = law.support.map((length) => Math.max(0, mean + (length - mean) * factor));
@@ -88,8 +86,8 @@ export function stretchedLaw(law: LengthLaw, factor: number, mean: number): Leng
 }
 
 /**
- * Stretches lengths in their order likewise. Kernels run whole iterations, so each length is rounded and the next ones
- * make up for it. A length between two whole ones becomes either as often as its law says.
+ * Stretches ordered lengths in the same way. Kernels run whole iterations, so each length is rounded, and the next
+ * lengths carry its rounding error. A length between two whole ones becomes each as often as the law says.
  */
 export function stretchedOrder(iterations: Float64Array, factor: number): Float64Array {
   let sum = 0;

@@ -1,9 +1,9 @@
 import { AXIS, type SpaceAxes } from '../domain/space.ts';
 import { axisCounts, decodeInto, encode } from '../space/axes.ts';
 
-/** About how many designs a first look predicts: they take some milliseconds once their laws are known. */
+/** The approximate number of designs in a first estimate. They take some milliseconds once their laws are known. */
 const COARSE_DESIGNS = 512;
-/** Block sizes and launches of each family, at least. */
+/** Minimum number of block sizes and of launches in each family. */
 const MIN_PER_AXIS = 2;
 
 /** Positions of the block sizes and launches that represent the others. */
@@ -28,8 +28,8 @@ export function coarseAxes(axes: SpaceAxes): {
 }
 
 /**
- * A subset of the designs of one device: all values of every axis, but only a few block sizes and launches, which stand
- * for the others. Their order puts designs that share most next to each other.
+ * A subset of the designs of one device: all values of every axis, but only a few block sizes and launches, which
+ * represent the others. Designs that share the most laws are neighbours.
  */
 export function coarseDesigns(axes: SpaceAxes): Uint32Array {
   const counts = axisCounts(axes);
@@ -52,7 +52,7 @@ export function coarseDesigns(axes: SpaceAxes): Uint32Array {
   return Uint32Array.from(designs);
 }
 
-/** Positions of about `count` ascending values that lie in the middle of as many equal parts of their range. */
+/** Positions of about `count` ascending values: those in the middle of equal parts of the range. */
 export function spread(values: readonly number[], count: number): readonly number[] {
   if (values.length <= count) return values.map((_, at) => at);
   const first = values[0];

@@ -1,13 +1,13 @@
 import { AXIS } from '../domain/space.ts';
 
-/** More values of an axis than these share rows or columns of a map: it is drawn small. */
+/** Maximum number of rows or columns of a small map. If an axis has more values, several share a row or column. */
 const MAX_LINES = 32;
 
 /** Small maps of one device, one for each value of threads per unit, in the order of the axis. */
 export interface BestMaps {
-  /** Launches, or groups of neighbouring ones. */
+  /** Launches, or groups of neighbouring launches. */
   readonly rows: number;
-  /** Block sizes, or groups of neighbouring ones. */
+  /** Block sizes, or groups of neighbouring block sizes. */
   readonly columns: number;
   readonly maps: readonly {
     /** Row-major: the best time over all other axes, ms; NaN if no design is valid. */
@@ -24,7 +24,10 @@ export interface CellBests {
   readonly timeMs: Float64Array;
 }
 
-/** Numbers of the maps, rows and columns of a space. `counts`: values of each axis, AXIS_ORDER. */
+/**
+ * The number of maps, rows and columns of a space.
+ * @param counts values of each axis, AXIS_ORDER
+ */
 export function mapShape(counts: readonly number[]): {
   readonly maps: number;
   readonly rows: number;
@@ -37,11 +40,11 @@ export function mapShape(counts: readonly number[]): {
   };
 }
 
-/** The row or column of a value. */
+/** The row or column of a position. */
 const lineOf = (position: number, lines: number, count: number): number => Math.floor((position * lines) / count);
 
 /**
- * Returns the function that gives the cell of a design of one device. All maps come one after another, each row-major.
+ * Returns the function that gives the cell of a design of one device. Cells are numbered map after map, each row-major.
  */
 export function cellsOf(counts: readonly number[]): (design: number) => number {
   const { maps, rows, columns } = mapShape(counts);
@@ -57,7 +60,7 @@ export function cellsOf(counts: readonly number[]): (design: number) => number {
 
 /**
  * Reduces designs to the fastest of each cell.
- * @param timeMs of each design; NaN if one is invalid
+ * @param timeMs the time of each entry; NaN if invalid
  */
 export function cellBests(
   counts: readonly number[],
@@ -81,9 +84,9 @@ export function cellBests(
 }
 
 /**
- * The maps of all parts together.
- * @param examined positions of the launches and block sizes that represent the others; `null` if all were predicted.
- * A cell without a predicted design gets the time of the nearest design.
+ * Joins the maps of all parts.
+ * @param examined positions of the launches and block sizes that represent the others; `null` if all were predicted. A
+ * cell without a predicted design gets the time of the nearest design.
  */
 export function bestMaps(
   counts: readonly number[],
@@ -125,7 +128,7 @@ export function bestMaps(
   return { rows, columns, maps: times.map((timeMs, map) => ({ timeMs, ...best[map] })) };
 }
 
-/** The nearest of the chosen lines for each of `count` lines. */
+/** For each of `count` lines, the nearest of the chosen lines. */
 function nearest(chosen: readonly number[], count: number): readonly number[] {
   return Array.from({ length: count }, (_, line) =>
     chosen.reduce((one, other) => (Math.abs(other - line) < Math.abs(one - line) ? other : one)),

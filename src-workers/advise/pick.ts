@@ -4,26 +4,29 @@ import { AXIS, type AxisName, type SpaceAxes } from '../domain/space.ts';
 import { axisCounts } from '../space/axes.ts';
 
 /**
- * The rule by which one design is recommended: among those that the model gives the same time (`AGREEMENT_FRACTION`),
- * the one that is the least work to write and to run. A tie band is wider: measurements may order two such designs
- * either way. But the predicted time is still the best guess, and giving up 20 % of it for a simpler design would cost
- * time on average. People write and tune for the usual block sizes, which also divide the threads of a multiprocessor
- * evenly. The number of blocks is left to the time.
+ * The rule that recommends one design: among designs with the same predicted time (`AGREEMENT_FRACTION`), the one that
+ * is the least work to write and to run. The rule does not use the wider tie band. Measurements may order two tied
+ * designs either way, but the predicted time is still the best guess, and a simpler design that is 20 % slower would
+ * cost time on average. The usual block sizes come first, because people write and tune for them, and they divide the
+ * threads of a multiprocessor evenly. The number of blocks has no preference, so the time decides it.
  */
 export const PICK_RULE =
   'Picks the simplest design within 1.5 % of the fastest: without a register cap, without balancing, nested loops, the fewest threads per unit, blocks of one row, then blocks of 128 or 256 threads, other powers of two, multiples of 64; the fastest among equals.';
-/** The same on a CPU. */
+/** The rule on a CPU. */
 export const CORES_RULE =
   'Picks the simplest design within 1.5 % of the fastest: even rows, then the fewest cores; the fastest among equals.';
 
-/** How usual a block size is: 0 for 128 and 256, 1 for other powers of two, 2 for multiples of 64, 3 for the others. */
+/**
+ * How unusual a block size is: 0 for 128 and 256, 1 for other powers of two, 2 for other multiples of 64, 3 for the
+ * rest.
+ */
 export function blockOddity(blockThreads: number): number {
   if (blockThreads === 128 || blockThreads === 256) return 0;
   if (Number.isInteger(Math.log2(blockThreads))) return 1;
   return blockThreads % 64 === 0 ? 2 : 3;
 }
 
-/** 0 if units stay as they are; 1 if lanes fetch, without a pass before the launch; 2 if units are ordered. */
+/** 0 if units stay in their order; 1 if lanes fetch, without a pass before the launch; 2 if units are ordered. */
 function balancingWork(text: string): number {
   switch (unwrap(parseBalancing(text)).kind) {
     case 'none':
@@ -36,10 +39,10 @@ function balancingWork(text: string): number {
   }
 }
 
-/** What the rule asks of a design beyond its place in the space. */
+/** The figures of a design in the rule, beyond its positions on the axes. */
 export interface DesignFigures {
   timeMs(design: number): number;
-  /** On a CPU: cores. */
+  /** The number of cores on a CPU. */
   gridBlocks(design: number): number;
 }
 
@@ -56,7 +59,7 @@ export function simplerFirst(axes: SpaceAxes, { timeMs, gridBlocks }: DesignFigu
     axes.devices.map(({ kind }) => Number(kind === 'cpu')),
   );
   const keys = [
-    // The looser of two caps wins: it spills less.
+    // The higher of two caps wins, since it spills less.
     on(
       'registerCap',
       axes.registerCap.map((value) => (value === null ? 0 : 1 / value)),
@@ -82,7 +85,7 @@ export function simplerFirst(axes: SpaceAxes, { timeMs, gridBlocks }: DesignFigu
   };
 }
 
-/** The design of several tied ones that comes first by the rule. */
+/** The first of several tied designs by the rule. */
 export function pickDesign(axes: SpaceAxes, figures: DesignFigures, tied: Iterable<number>): number | undefined {
   const compare = simplerFirst(axes, figures);
   let picked: number | undefined;

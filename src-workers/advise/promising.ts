@@ -3,15 +3,15 @@ import { axisCounts, decodeInto, encode } from '../space/axes.ts';
 import { spread } from './coarse.ts';
 
 /**
- * Designs that can be the best under some draw of the unknown inputs: the best of every group of one structure, then
- * other block sizes and launches of the leading groups.
+ * Finds designs that can be the best under some draw of the unknown inputs: the best of every group of one structure,
+ * then other block sizes and launches of the leading groups.
  */
 
-/** Groups slower than the best by more than this factor are skipped. */
+/** A group that is slower than the best by more than this factor is skipped. */
 const HOPELESS = 6;
-/** The most groups that are looked at. */
+/** Maximum number of groups that are considered. */
 const MAX_GROUPS = 64;
-/** Block sizes and launches that stand for those of a group that leads. */
+/** Number of block sizes and launches that represent a leading group. */
 const BLOCKS = 6;
 const LAUNCHES = 5;
 
@@ -21,7 +21,7 @@ export function groupOf({ counts }: { readonly counts: readonly number[] }): (de
   return (design) => Math.floor(design / perGroup);
 }
 
-/** The fastest of some designs of each group, the fastest group first. */
+/** The fastest of the given designs of each group, the fastest group first. */
 export function bestOfGroups(axes: SpaceAxes, designs: Uint32Array, timeMs: Float64Array): readonly number[] {
   const group = groupOf({ counts: axisCounts(axes) });
   const best = new Map<number, number>();
@@ -37,7 +37,9 @@ export function bestOfGroups(axes: SpaceAxes, designs: Uint32Array, timeMs: Floa
     .map((at) => designs[at]);
 }
 
-/** Variants of these designs: a few block sizes and launches of each, without a register cap or with its own. */
+/**
+ * Variants of the given designs: a few block sizes and launches each, without a register cap or with the design's own.
+ */
 export function variantsOf(axes: SpaceAxes, designs: readonly number[]): readonly number[] {
   const counts = axisCounts(axes);
   const usual = axes.blockThreads.flatMap((threads, at) => (Number.isInteger(Math.log2(threads)) ? [at] : []));
@@ -60,7 +62,7 @@ export function variantsOf(axes: SpaceAxes, designs: readonly number[]): readonl
   });
 }
 
-/** The designs that differ from one of these in the block size alone, or in the launch alone, and themselves. */
+/** The given designs, and those that differ from one of them in the block size alone or in the launch alone. */
 export function neighboursOf(axes: SpaceAxes, designs: readonly number[]): readonly number[] {
   const counts = axisCounts(axes);
   const strides = { [AXIS.blockThreads]: 1, [AXIS.launch]: counts[AXIS.registerCap] * counts[AXIS.blockThreads] };

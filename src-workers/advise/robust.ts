@@ -6,14 +6,14 @@ import { axisCounts, encode } from '../space/axes.ts';
 export interface Scenario {
   /** The axes of one device. */
   readonly axes: SpaceAxes;
-  /** Times by design of these axes, ms; NaN if one is invalid. */
+  /** Times of the designs of these axes, ms; NaN if invalid. */
   readonly timeMs: Float64Array;
 }
 
 export interface CommonDesign {
-  /** Its number in every scenario. */
+  /** The number of the design in every scenario. */
   readonly designs: readonly number[];
-  /** Time over the best of each scenario, less 1. */
+  /** Time over the best time of each scenario, minus 1. */
   readonly regret: readonly number[];
   readonly worst: number;
   readonly mean: number;
@@ -25,13 +25,13 @@ export interface LeastRegret {
   readonly best: readonly number[];
   /** The smallest worst-case regret first, then the smallest mean. */
   readonly designs: readonly CommonDesign[];
-  /** Worst regret of each scenario's best design in all; NaN if it is invalid or missing in one. */
+  /** Worst regret of each scenario's best design over all scenarios; NaN if it is invalid or missing in one. */
   readonly ownBest: readonly number[];
-  /** Designs valid in all scenarios. */
+  /** Number of designs that are valid in all scenarios. */
   readonly common: number;
 }
 
-/** Values of an axis as texts that mean the same in every study. */
+/** The values of an axis as texts that are comparable between studies. */
 function texts(axes: SpaceAxes, axis: AxisName): readonly string[] {
   switch (axis) {
     case 'device':
@@ -48,15 +48,15 @@ function texts(axes: SpaceAxes, axis: AxisName): readonly string[] {
 }
 
 /**
- * The designs with the least worst-case regret over the scenarios (Savage 1951, minimax regret). Designs of different
- * scenarios are the same where they have the same values on all axes; launches are compared by their text.
- * @param keep designs to return, at most
+ * The designs with the least worst-case regret over the scenarios (Savage 1951, minimax regret). Two designs are the
+ * same if they have the same values on all axes; launches are compared by their text.
+ * @param keep maximum number of designs
  */
 export function leastRegret(scenarios: readonly Scenario[], keep: number): LeastRegret {
   const best = scenarios.map(({ timeMs }) => fastest(timeMs));
   const bestMs = best.map((design, i) => (design < 0 ? NaN : scenarios[i].timeMs[design]));
   const counts = scenarios.map(({ axes }) => axisCounts(axes));
-  // For each axis the positions, in each scenario, of the values that all scenarios have.
+  // For each axis, the positions in each scenario of the values that all scenarios have.
   const shared = AXIS_ORDER.map((axis) => {
     const places = scenarios.map(({ axes }) => new Map(texts(axes, axis).map((text, at) => [text, at])));
     return [...places[0].keys()]
@@ -97,7 +97,7 @@ export function leastRegret(scenarios: readonly Scenario[], keep: number): Least
   function regretOf(scenario: number): number {
     return scenarios[scenario].timeMs[designIn(scenario)] / bestMs[scenario] - 1;
   }
-  /** Worst regret over all scenarios of a design of one. */
+  /** The worst regret over all scenarios of a design of scenario `own`. */
   function worstElsewhere(design: number, own: number): number {
     if (design < 0) return NaN;
     let rest = design;

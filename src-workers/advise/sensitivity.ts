@@ -10,17 +10,17 @@ import { pickDesign } from './pick.ts';
 import { AGREEMENT_FRACTION, tieFraction, type TieTable } from '../sweep/ties.ts';
 import { timesOf } from './survey.ts';
 
-/** What one input changes: times over its range, and how far the recommended design stays within the tie band. */
+/** The effect of one input: times over its range, and how far the recommended design stays within the tie band. */
 export interface InputTrial {
   /** The best time at each tried value. */
   readonly bestMs: readonly number[];
   /** NaN if the recommended design is invalid. */
   readonly recommendedMs: readonly number[];
-  /** The design that the rule picks there. */
+  /** The design that the rule picks at each tried value. */
   readonly picked: readonly number[];
-  /** The range in which the recommended design holds; null at an end beyond the values that were tried. */
+  /** The range in which the recommended design stays tied; an end is null if it is beyond the tried values. */
   readonly holds: readonly [number | null, number | null];
-  /** What is picked just below that interval, and the most that choosing it saves, over the recommended time. */
+  /** The design that is picked just below that interval, and the most that it saves, over the recommended time. */
   readonly below: TakenOver | null;
   /** The same just above that interval. */
   readonly above: TakenOver | null;
@@ -34,24 +34,24 @@ export interface TakenOver {
 
 export interface TrialOptions {
   readonly input: InputChange['input'];
-  /** Ascending values; `value`, the present one, is one of them. */
+  /** Ascending values, which include `value`, the present one. */
   readonly values: readonly number[];
   readonly value: number;
   readonly whole: boolean;
   readonly recommended: number;
   readonly ties: TieTable;
-  /** The best of every group at the present value (`Survey`). */
+  /** The best designs of every group at the present value (`Survey`). */
   readonly near: Uint32Array;
-  /** The answer at the present value; `null` if the recommended design is not among the tied ones there. */
+  /** The result at the present value; `null` if the recommended design is not tied there. */
   readonly known: Best | null;
 }
 
-/** Inputs of an iteration alone. */
+/** Inputs that affect iterations alone. */
 const OF_ITERATIONS: ReadonlySet<KernelField> = new Set(['serialFraction', 'cooperationCost', 'flattenedCost']);
 
 /**
  * Whether an input changes the times of all designs of a group by one factor, so that the best of the group stays the
- * best. That is so where a kernel has iterations alone, and moves nothing.
+ * best. This holds for a kernel that only has iterations and moves no data.
  */
 export function isScaling(
   input: InputChange['input'],
@@ -62,15 +62,17 @@ export function isScaling(
   return !prologue && !unit && !refill && !accesses && bytesPerIteration === 0;
 }
 
-/** Families whose coarse best is within this fraction of the best are predicted in full. */
+/** A family is predicted in full if its coarse best is within this fraction of the best. */
 const FAMILY_MARGIN = 0.06;
-/** The most families that are predicted in full. */
+/** Maximum number of families that are predicted in full, and of designs of each. */
 const MAX_FAMILIES = 3;
 const MAX_FAMILY_DESIGNS = 2048;
-/** Designs kept of each value as candidates for the values between. */
+/** Number of designs kept for each value as candidates for the values between. */
 export const CANDIDATES_PER_VALUE = 12;
 const BISECTIONS = 9;
-/** Times an end is looked for again where more designs turn out to be in its way. */
+/**
+ * Maximum number of searches for an end. A search is repeated if it finds more designs that beat the recommended one.
+ */
 const ROUNDS = 6;
 
 export interface Best {
@@ -83,10 +85,10 @@ export interface Best {
 }
 
 /**
- * Tries the values of one input. Where it scales the times of a family (designs that differ in block size and launch
- * alone), the best of every family compete. Elsewhere a coarse subset and those find the families that can hold the
- * best design at any value, and these are predicted in full. Between values only the designs that were best at one of
- * them compete.
+ * Tries the values of one input. If the input scales the times of a family (designs that differ in block size and
+ * launch alone), only the best of every family are compared. For other inputs, a coarse subset and these designs show
+ * which families can hold the best design at any value, and these families are predicted in full. Between the values,
+ * only the designs that were best at one of them are compared.
  * @param predictorAt predictor of the plan with the input at a value
  */
 export function tryInput(predictorAt: (value: number) => Predictor, options: TrialOptions): InputTrial {
@@ -116,7 +118,7 @@ export function tryInput(predictorAt: (value: number) => Predictor, options: Tri
         if (holdsAt({ recommendedMs: times[0], bestMs, best: list[Math.max(0, times.indexOf(bestMs))] })) good = middle;
         else bad = middle;
       }
-      // The whole space may have a faster design there than the candidates.
+      // The whole space may have a faster design at this value than the candidates.
       const found = bestOf(good);
       for (const design of found.candidates) candidates.add(design);
       if (holdsAt(found)) {
@@ -145,12 +147,12 @@ export function tryInput(predictorAt: (value: number) => Predictor, options: Tri
 
 const smaller = (least: number, time: number): number => (time < least ? time : least);
 
-/** 1 if the recommended design cannot run. */
+/** The fraction of its time by which the recommended design could be faster; 1 if it cannot run. */
 function gainOf({ bestMs, recommendedMs }: Best): number {
   return Number.isNaN(recommendedMs) ? 1 : 1 - bestMs / recommendedMs;
 }
 
-/** The designs that can be the best of a predictor's plan. */
+/** The designs that can be the best for a predictor's plan. */
 function competitors(predictor: Predictor, { input, near, recommended }: TrialOptions): Uint32Array {
   if (isScaling(input, predictor.plan.kernel)) return Uint32Array.from(new Set([...near, recommended]));
   const { axes } = predictor.plan;
@@ -184,7 +186,7 @@ function bestAt(predictor: Predictor, options: TrialOptions): Best {
   };
 }
 
-/** A family by its first design: that at the first block size and launch. */
+/** The families near the best time, each given by its design at the first block size and launch. */
 function familiesOf(axes: SpaceAxes, designs: Uint32Array, times: Float64Array): readonly number[] {
   const counts = axisCounts(axes);
   const positions = new Int32Array(counts.length);
@@ -205,7 +207,7 @@ function familiesOf(axes: SpaceAxes, designs: Uint32Array, times: Float64Array):
   return near.map(([family]) => family).sort((a, b) => a - b);
 }
 
-/** The designs of families; of a large family an evenly spread part. */
+/** The designs of families; only an evenly spread part of a large family. */
 function membersOf(axes: SpaceAxes, families: readonly number[]): readonly number[] {
   const counts = axisCounts(axes);
   const blocks = counts[AXIS.blockThreads];

@@ -1,12 +1,14 @@
 import { mersenneTwister } from '../numeric/random.ts';
 
 /**
- * What measured pairs of designs say about predicted times. How far the errors of two predictions differ depends on
- * what the designs differ in (`sweep/ties.ts`). Errors are drawn so that pairs differ as they did when measured, and
- * all designs meet the same draws.
+ * What measured pairs of designs show about predicted times. How far the errors of two predictions differ depends on
+ * the differences between the designs (`sweep/ties.ts`). Errors are drawn so that pairs differ as they did in
+ * measurements, and all designs get the same draws.
  */
 
-/** Parts of a design's error, each shared by designs of the same text, with its standard deviation (of ln time). */
+/**
+ * Parts of a design's error. Designs with the same text share a part; `widths` are the standard deviations of ln(time).
+ */
 export interface ErrorParts {
   readonly texts: readonly string[];
   readonly widths: readonly number[];
@@ -24,7 +26,7 @@ export function withErrors(
 ): readonly Float64Array[] {
   return timeMs.flatMap((times, draw) =>
     Array.from({ length: repeats }, (_, repeat) => {
-      // Each draw has its own seed, so that further designs leave earlier errors as they are.
+      // Each draw has its own seed, so that more designs do not change the earlier errors.
       const uniform = mersenneTwister(1 + draw * repeats + repeat);
       const normal = (): number => Math.sqrt(-2 * Math.log(1 - uniform())) * Math.cos(2 * Math.PI * uniform());
       const known = new Map<string, number>();
@@ -41,10 +43,10 @@ export function withErrors(
   );
 }
 
-/** Two designs can be told apart if one is faster in at least this share of the samples. */
+/** Two designs are distinguishable if one is faster in at least this share of the samples. */
 export const TOLD_APART = 0.9;
 
-/** Places of the designs that cannot be told apart from the chosen one, which comes first. */
+/** Positions of the designs that cannot be distinguished from the chosen one, which comes first. */
 export function notToldApart(samples: readonly Float64Array[], chosen: number): readonly number[] {
   const others = [...samples[0].keys()].filter((design) => {
     if (design === chosen || samples.some((times) => Number.isNaN(times[design]))) return false;
@@ -55,15 +57,15 @@ export function notToldApart(samples: readonly Float64Array[], chosen: number): 
 }
 
 export interface Measuring {
-  /** The designs to measure, in their order. */
+  /** The designs to measure, in order. */
   readonly designs: readonly number[];
-  /** Mean of ln(the best measured time / the best of all). */
+  /** Mean of ln(best measured time / best time of all). */
   readonly regret: number;
 }
 
 /**
- * The fewest designs of a list whose best is expected to be near the best of all. Each gains the most once those before
- * it are measured. Measurements count as exact.
+ * The fewest designs whose best is expected to be near the best of all. Each next design is the one that gains the most
+ * after those before it are measured. Measurements count as exact.
  */
 export function designsToMeasure(
   samples: readonly Float64Array[],

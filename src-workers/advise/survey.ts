@@ -10,34 +10,37 @@ import { AGREEMENT_FRACTION, widestFraction, type TieTable } from '../sweep/ties
 import { predictPromising } from './bound.ts';
 import { cellBests, type CellBests } from './maps.ts';
 
-/** Designs to look at: a stretch of them, or a list. */
+/** Designs to predict: a range, or a list. */
 export type DesignPart = { readonly first: number; readonly count: number } | Uint32Array;
 
-/** What remains of a part: the designs that can be among the best. */
+/** The result for a part: the designs that can be among the best. */
 export interface Survey {
-  /** Designs of the part, with those that are too slow at best to be predicted. */
+  /** Number of designs of the part, including designs that were skipped because their bound is too slow. */
   readonly predicted: number;
-  /** How many of these cannot run. */
+  /** Number of these designs that cannot run. */
   readonly invalid: number;
-  /** Designs with the time of the part's fastest (`AGREEMENT_FRACTION`), ascending, with their predictions. */
+  /** Designs with the same time as the part's fastest (`AGREEMENT_FRACTION`), ascending, with their predictions. */
   readonly designs: Uint32Array;
   readonly columns: PredictionColumns;
-  /** Designs that can be tied with the fastest of all, and their times. */
+  /** Designs that can be tied with the fastest design of the space, and their times. */
   readonly tied: Uint32Array;
   readonly tiedMs: Float64Array;
   /**
-   * The fastest design of each group in a stretch (designs of a group differ only in block size and launch), and those
-   * within the same fraction of it that have fewer blocks than any faster one. If all times of the group change by one
-   * factor, its best and its pick are still among them.
+   * For a range: the fastest design of each group (designs that differ only in block size and launch), and other
+   * designs with the same time and fewer blocks than any faster one. If one factor changes all times of the group, the
+   * group's best and its pick are still among them.
    */
   readonly near: Uint32Array;
   readonly cells: CellBests;
 }
 
-/** Fastest designs of a group that are kept. */
+/** Number of fastest designs that are kept for each group. */
 const FASTEST_KEPT = 4;
 
-/** Predicts a list of designs, one entry per design. As fast as in a sweep where neighbours stand together. */
+/**
+ * Predicts a list of designs, one entry per design. It is as fast as a sweep if neighbours in the list are neighbours
+ * in the space.
+ */
 function predictDesigns(predictor: Predictor, designs: Uint32Array): PredictionColumns {
   const columns = allocateChunk(0, designs.length);
   const positions = new Int32Array(predictor.counts.length);
@@ -60,12 +63,12 @@ export function wavesOf(predictor: Predictor, design: number): number {
   return invalid === 0 ? wavesOn(device, gridBlocks, shape.residentBlocks) : NaN;
 }
 
-/** Times of a list of designs, ms; NaN if one is invalid. */
+/** Times of a list of designs, ms; NaN if invalid. */
 export function timesOf(predictor: Predictor, designs: Uint32Array): Float64Array {
   return predictDesigns(predictor, designs).timeMs;
 }
 
-/** Predicts a part, and keeps the designs near its fastest, which may be as near to the fastest of the whole space. */
+/** Predicts a part, and keeps the designs near its fastest, since these may be near the fastest of the whole space. */
 export function surveyDesigns(predictor: Predictor, part: DesignPart, ties: TieTable): Survey {
   const list = part instanceof Uint32Array ? part : null;
   const columns = list
@@ -77,8 +80,8 @@ export function surveyDesigns(predictor: Predictor, part: DesignPart, ties: TieT
 }
 
 /**
- * Finds only the fastest of a part, unless it is slower than `bestMs`, a time that some design is known to have. Most
- * other designs are not predicted, so ties, groups and cells stay unknown.
+ * Finds only the fastest design of a part, if it is not slower than `bestMs`, the known time of some design. Most other
+ * designs are not predicted, so ties, groups and cells stay unknown.
  */
 export function surveyFastest(predictor: Predictor, part: DesignPart, bestMs: number): Survey {
   const designs =
@@ -100,7 +103,7 @@ export function surveyFastest(predictor: Predictor, part: DesignPart, bestMs: nu
 }
 
 /**
- * What remains of designs that were predicted before.
+ * The result for designs that were predicted before.
  * @param counts values of each axis, AXIS_ORDER
  * @param first the design of the first entry
  */
@@ -176,7 +179,7 @@ function nearOf(
   });
 }
 
-/** Some entries of columns, in the order given. */
+/** Some entries of columns, in the given order. */
 export function columnsAt(columns: PredictionColumns, entries: readonly number[] | Uint32Array): PredictionColumns {
   const out = allocateChunk(0, entries.length);
   for (const name of COLUMNS) gatherInto(out[name], columns[name], entries);
@@ -191,7 +194,7 @@ function gatherInto(
   for (let i = 0; i < entries.length; i += 1) out[i] = from[entries[i]];
 }
 
-/** Copies all of columns to others, from entry `at` on. */
+/** Copies all columns to others, starting at entry `at`. */
 export function copyColumns(from: PredictionColumns, to: PredictionColumns, at: number): void {
   for (const name of COLUMNS) to[name].set(from[name], at);
 }

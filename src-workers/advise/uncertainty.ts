@@ -1,26 +1,26 @@
 import { sortedQuantile } from '../numeric/statistics.ts';
 
-/** A design is as good as the best while it takes at most this much longer, as a fraction. */
+/** A design counts as good if it takes at most this much longer than the best, as a fraction. */
 export const GOOD_FRACTION = 0.03;
 
 /** What the draws of unknown inputs say about a design. A regret is ln(its time over the draw's best time). */
 export interface DesignRegret {
   /** Mean over the draws. */
   readonly expected: number;
-  /** Part of the draws in which it is within `GOOD_FRACTION` of the best, 0…1. */
+  /** Fraction of the draws in which the design is within `GOOD_FRACTION` of the best, 0…1. */
   readonly chance: number;
-  /** Nine of ten draws lose less. */
+  /** The 90 % quantile of the regret. */
   readonly worst90: number;
-  /** Geometric mean of its times, and 5 % and 95 % of them, ms. */
+  /** Geometric mean of the times, and their 5 % and 95 % quantiles, ms. */
   readonly meanMs: number;
   readonly lowMs: number;
   readonly highMs: number;
 }
 
 /**
- * Regret of each design over draws that all designs share. A design that cannot run in some draw has none.
+ * The regret of each design over draws that all designs share; null for a design that cannot run in some draw.
  * @param timeMs by draw, then design
- * @param competing how many of the first designs may be the best of a draw; the others only lose against these
+ * @param competing number of first designs that may be the best of a draw; later designs are only compared with them
  */
 export function regretsOf(
   timeMs: readonly Float64Array[],
@@ -50,15 +50,14 @@ export function regretsOf(
   });
 }
 
-/** Orders in which the ranks of an input mean nothing, to see what a fit to so few draws gains by chance. */
+/** Number of permuted orders of an input's ranks. They show what a fit to few draws gains by chance. */
 const SHUFFLES = 8;
 
 /**
- * Expected value of knowing one input (of partial perfect information): the regret that is saved, on average, where its
- * value decides the design. What a design saves over the chosen one is fitted by a parabola in the ranks of the input.
- * A fit to few draws always gains a little. The same fit to ranks in other orders shows how much, and that is
- * subtracted.
- * @param ranks of the input by draw, 0…1
+ * Expected value of knowing one input (of partial perfect information): the mean regret that is saved if its value
+ * decides the design. What a design saves over the chosen one is fitted by a parabola in the ranks of the input. A fit
+ * to few draws always gains something by chance. The same fit to permuted ranks shows how much, and this is subtracted.
+ * @param ranks the rank of the input in each draw, 0…1
  */
 export function gainOfKnowing(timeMs: readonly Float64Array[], chosen: number, ranks: readonly number[]): number {
   const designs = [...timeMs[0].keys()].filter((at) => timeMs.every((times) => !Number.isNaN(times[at])));
@@ -71,7 +70,7 @@ export function gainOfKnowing(timeMs: readonly Float64Array[], chosen: number, r
   const draws = ranks.length;
   let chance = 0;
   for (let shuffle = 1; shuffle <= SHUFFLES; shuffle += 1) {
-    // Draws in the order of their ranks, in steps that have no divisor in common with their number.
+    // Permutes the draws by a step that has no divisor in common with their number.
     const step = stepFor(draws, shuffle);
     chance += gainBy(ranks.map((_, draw) => ((draw * step + shuffle) % draws) / draws)) / SHUFFLES;
   }
@@ -85,9 +84,9 @@ function stepFor(draws: number, shuffle: number): number {
   return step;
 }
 
-/** Least squares of 1, x and x² at fixed points: from values to fitted values. */
+/** Least squares of 1, x and x² at fixed points: maps values to fitted values. */
 function parabolas(points: readonly number[]): (values: readonly number[]) => readonly number[] {
-  // An orthonormal basis, by Gram and Schmidt.
+  // This is an orthonormal basis, by Gram and Schmidt.
   const basis: number[][] = [];
   for (const power of [0, 1, 2]) {
     const column = points.map((point) => (point - 0.5) ** power);

@@ -5,19 +5,19 @@ import { mersenneTwister, shuffle } from '../numeric/random.ts';
 import { sortedQuantile } from '../numeric/statistics.ts';
 import type { SweepPlan } from '../predict/plan.ts';
 
-/** Unstated inputs have laws (`db/assumed.json`), and a plan is predicted under draws of them. */
+/** Inputs that nobody stated have laws (`db/assumed.json`). A plan is predicted under draws from them. */
 
-/** Values at even steps of probability, ascending: the first is the least value drawn, the last the largest. */
+/** Values at even steps of probability, ascending, from the minimum to the maximum of the draws. */
 export type Quantiles = readonly number[];
 
 /** Laws of inputs by their path in a study, such as `kernel.unit` or `device.achievedBandwidthFraction`. */
 export type Laws = Readonly<Record<string, Quantiles>>;
 
-/** A field that nobody gave, of the study's kernel (`of` −1) or of the implementation at place `of`. */
+/** A field that nobody gave: of the study's kernel (`of` is −1), or of the implementation at position `of`. */
 export interface UnknownField {
   readonly field: KernelField;
   readonly of: number;
-  /** Whether another value than the middle of the law stands in the study: the law is then about that value. */
+  /** Whether the study states another value than the middle of the law. The law is then shifted to that value. */
   readonly stated: boolean;
 }
 
@@ -29,7 +29,9 @@ export interface Unknown {
   readonly device: readonly string[];
 }
 
-/** A path's ranks in the order of draws, the middles of equal parts of 0…1 (Latin hypercube: McKay et al. 1979). */
+/**
+ * The ranks of a path, in the order of draws: the middles of equal parts of 0…1 (Latin hypercube: McKay et al. 1979).
+ */
 function ranksOf(path: string, draws: number): readonly number[] {
   let seed = 0;
   for (const character of path) seed = (Math.imul(seed, 31) + character.charCodeAt(0)) | 0;
@@ -39,20 +41,20 @@ function ranksOf(path: string, draws: number): readonly number[] {
 }
 
 /**
- * Ranks of the inputs by draw. They depend on the path of the input alone, so all designs meet the same draws, and an
- * input that becomes known leaves the others' draws as they are. All parts of a phase share a rank, because a long
- * phase loads more.
+ * The ranks of the inputs by draw. They depend on the path of the input alone. So all designs get the same draws, and
+ * an input that becomes known does not change the draws of the others. All parts of a phase share a rank, because a
+ * long phase loads more.
  */
 function drawRanks(paths: readonly string[], draws: number): ReadonlyMap<string, readonly number[]> {
   return new Map(paths.map((path) => [path, ranksOf(path, draws)]));
 }
 
-/** The paths of what is not known, each once. */
+/** The paths of the unknown inputs, each once. */
 export function unknownPaths({ kernel, device }: Unknown): readonly string[] {
   return [...new Set([...kernel.map(({ field }) => `kernel.${field}`), ...device])];
 }
 
-/** The plan of a draw. */
+/** The plan with the values of a draw. */
 export function drawnPlan(plan: SweepPlan, unknown: Unknown, draw: Draw, id: string): SweepPlan {
   const rankOf = (path: string): number => draw[path] ?? 0.5;
   const { implementations } = plan.axes;
@@ -73,7 +75,7 @@ export function drawnPlan(plan: SweepPlan, unknown: Unknown, draw: Draw, id: str
       devices,
       ...(implementations && {
         implementations: implementations.map((one, at) => {
-          // What an implementation does not say is the study's.
+          // Fields that an implementation does not state are the study's.
           const common = unknown.kernel.filter(({ field, of }) => of === -1 && !one.own.includes(field));
           const fields = [...common, ...unknown.kernel.filter(({ of }) => of === at)];
           return { ...one, kernel: drawnKernel(one.kernel, fields, unknown.laws, rankOf) };
@@ -88,15 +90,15 @@ function drawnDevice(device: Device, { device: paths, laws }: Unknown, rankOf: (
     const field = path.slice('device.'.length);
     const known = (device as unknown as Readonly<Record<string, number | undefined>>)[field];
     const value = sortedQuantile(laws[path], rankOf(path));
-    // An estimate of the catalogue has a law of what it really is, as a factor.
+    // The catalogue holds an estimate. Its law is that of the factor between the real value and the estimate.
     return [field, known === undefined ? value : known * value];
   });
   return { ...device, ...Object.fromEntries(values) };
 }
 
 /**
- * Factor on a stated value. The value was chosen for this kernel, so it is taken to be half as far off, by ratio, as
- * that of any kernel. Assumed.
+ * The factor on a stated value. The value was chosen for this kernel, so its error is assumed to be half that of an
+ * unstated one, by ratio.
  */
 function aboutStated(value: number, middle: number): number {
   return middle > 0 && value > 0 ? Math.sqrt(value / middle) : 1;
@@ -114,7 +116,7 @@ export function drawnKernel(
     const path = `kernel.${field}`;
     const rank = rankOf(path);
     if (field === 'accesses') {
-      // For listed accesses, the part of the gathers that miss is still unknown.
+      // If accesses are listed, the fraction of gathers that miss is still unknown.
       drawn = { ...drawn, accesses: kernel.accesses?.map((access) => drawnAccess(access, laws[path], rank)) };
       continue;
     }
@@ -135,7 +137,7 @@ export function drawnKernel(
       const chain = stated ? chainInstructions * aboutStated(value, middle) : instructionsPerIteration * value;
       drawn = { ...drawn, chainInstructions: Math.min(chain, instructionsPerIteration) };
     } else if (field === 'sharing') {
-      // The share of kernels that deal decides.
+      // The value is the share of kernels that deal.
       drawn = { ...drawn, sharing: rank < value ? 'deal' : 'split' };
     } else {
       const name = field as Exclude<KernelNumber, 'chainInstructions'>;
@@ -150,10 +152,10 @@ export function drawnKernel(
 
 const IS_SHARE: ReadonlySet<KernelField> = new Set(['serialFraction', 'integerShare', 'fp64Share', 'specialShare']);
 
-/** One draw: the rank of every unknown input, by its path. */
+/** One draw: the rank of every unknown input, by path. */
 export type Draw = Readonly<Record<string, number>>;
 
-/** `count` draws of the unknown inputs. */
+/** Makes `count` draws of the unknown inputs. */
 export function drawsOf(unknown: Unknown, count: number): readonly Draw[] {
   const paths = unknownPaths(unknown);
   const ranks = drawRanks(paths, count);

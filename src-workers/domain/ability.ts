@@ -1,29 +1,29 @@
 import type { BenchBackend, MeasuringDevice } from './benchmark.ts';
 
-/** Lanes of a CUDA thread group (a warp), on every device so far. */
+/** Lanes of a CUDA thread group (a warp); equal on every device so far. */
 export const CUDA_GROUP_WIDTH = 32;
 /**
- * Threads of a block, on every CUDA device since compute capability 2.0 (CUDA C++ Programming Guide, Compute
- * Capabilities).
+ * Maximum number of threads of a block on every CUDA device since compute capability 2.0 (CUDA C++ Programming Guide,
+ * Compute Capabilities).
  */
 const CUDA_BLOCK_THREADS = 1024;
 
-/** What a target can run at all: designs are predicted for another device, which may be wider. Null: no known bound. */
+/** What a target can run. Designs are predicted for another device, which may allow more. Null means no known bound. */
 export interface Ability {
   readonly cores: number | null;
   readonly threadsPerUnit: number | null;
   readonly blockThreads: number | null;
   /** Whether the compiler accepts a register cap. */
   readonly registerCaps: boolean;
-  /** Whether the width of its thread groups is known, which the best buckets depend on. */
+  /** Whether the width of the target's thread groups is known. The best buckets depend on it. */
   readonly bestBuckets: boolean;
-  /** Whether its stand-in loop runs whole units alone, each as long as it is: no padding and no even shares. */
+  /** Whether the target runs only whole units, without padding and without even shares. */
   readonly wholeUnits: boolean;
-  /** Whether its blocks can take tiles of the units: no stand-in loop does. */
+  /** Whether the blocks can take tiles of the units. No stand-in loop can. */
   readonly tiles: boolean;
 }
 
-/** @param device as it answered; null if it was not queried or did not answer */
+/** @param device the properties that the device reported; null if it was not queried or did not answer */
 export function abilityOf(backend: BenchBackend, device: MeasuringDevice | null): Ability {
   const stated = (name: string): number | null => {
     const value = device?.properties[name];
@@ -44,19 +44,19 @@ export function abilityOf(backend: BenchBackend, device: MeasuringDevice | null)
     case 'cuda':
       return { ...anything, threadsPerUnit: CUDA_GROUP_WIDTH, blockThreads: CUDA_BLOCK_THREADS };
     case 'hip':
-      // The loop is compiled for as many threads per unit as CUDA's groups have.
+      // The loop is compiled for the width of a CUDA thread group.
       return { ...anything, threadsPerUnit: CUDA_GROUP_WIDTH, blockThreads: CUDA_BLOCK_THREADS, registerCaps: false };
     case 'webgpu':
       return {
         ...anything,
-        // Threads that share a unit exchange through subgroup operations, and the narrowest subgroup bounds them.
+        // Threads that share a unit exchange values through subgroup operations, so the narrowest subgroup bounds them.
         threadsPerUnit: stated('subgroups') === 0 ? 1 : (device?.threadGroupWidth ?? stated('subgroupMinSize')),
         blockThreads: stated('maxComputeInvocationsPerWorkgroup'),
         registerCaps: false,
         bestBuckets: device === null || device.threadGroupWidth !== null,
       };
     case 'program':
-      // A device is known of OpenCL alone, which cannot cap registers.
+      // A program reports a device only if it uses OpenCL, which cannot cap registers.
       return { ...anything, blockThreads: stated('maxWorkGroupSize'), registerCaps: device === null };
   }
 }

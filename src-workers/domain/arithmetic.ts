@@ -2,15 +2,18 @@ import { fail, FailureError, ok, type Result } from './result.ts';
 
 /** Arithmetic as text, such as `4 * ceil({units} / {blockThreads}) + 1`: numbers, names, operators, brackets, calls. */
 export interface Arithmetic {
-  /** The names that it has. */
+  /** The names in the expression. */
   readonly names: ReadonlySet<string>;
-  /** In double precision, as C++ computes `cpp`. */
+  /** Evaluates in double precision, as the C++ expression `cpp` does. */
   value(of: (name: string) => number): number;
-  /** An expression of the type double. @param named a name in C++ */
+  /**
+   * An expression of the type double in C++.
+   * @param named gives the C++ name of a name
+   */
   cpp(named: (name: string) => string): string;
 }
 
-/** How many arguments each takes, what it does, and how C++ writes it. */
+/** For each function: its number of arguments, what it computes, and its name in C++. */
 const FUNCTIONS: Readonly<
   Record<string, { readonly takes: number; readonly apply: (...given: number[]) => number; readonly cpp: string }>
 > = {
@@ -34,8 +37,8 @@ const MAX_CHARACTERS = 200;
 const TOKEN = /\s*(?:(\d+(?:\.\d*)?(?:[eE][+-]?\d+)?)|\{(\w+)\}|([A-Za-z_]\w*)|([-+*/%(),]))/y;
 
 /**
- * Reads arithmetic, whose names may stand in braces. Fails with `bad-input` and says where it stops making sense.
- * @param known the names that it may have
+ * Parses arithmetic. Names may be in braces. Fails with `bad-input` and says at what place.
+ * @param known the names that are allowed
  */
 export function parseArithmetic(text: string, known: readonly string[]): Result<Arithmetic> {
   if (text.length > MAX_CHARACTERS) return fail('bad-input', `it has more than ${MAX_CHARACTERS} characters`);
@@ -61,7 +64,7 @@ function read(text: string, known: readonly string[]): Arithmetic {
   const expect = (what: string): never =>
     refuse(`${what} is missing ${at < tokens.length ? `before "${tokens[at]}"` : 'at the end'}`);
 
-  /** Operators of one rank, from the left. */
+  /** Parses operators of one rank, from the left. */
   const chain = (signs: readonly string[], operand: () => Arithmetic): Arithmetic => {
     let left = operand();
     for (let sign = taken(...signs); sign !== null; sign = taken(...signs)) left = combined(sign, left, operand());

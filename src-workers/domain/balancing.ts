@@ -5,20 +5,20 @@ const FORMS =
   'none, shuffle, quantile-buckets(K), best-buckets(K), window-sort(UNITS), full-sort, dynamic-fetch, dynamic-fetch(UNITS), ' +
   'dynamic-fetch(group), padded, padded-slice(UNITS), mixed(K) or mixed(THREADS:LENGTH,…,THREADS), with K 1 to 64; on a CPU row-split; nonzero-split or merge-path on both';
 
-/** More buckets than this pay more passes than they can ever save. */
+/** With more buckets, the passes cost more than the buckets can ever save. */
 const MAX_BUCKETS = 64;
 
-/** Units of one fetch: more leave the end of a launch to a few slots. */
+/** Maximum number of units of one fetch. With more, only a few slots work at the end of a launch. */
 const MAX_FETCHED_UNITS = 4096;
 
-/** Largest window, units: one that no device sorts in one pass. */
+/** Maximum window, units. No device sorts a larger one in one pass. */
 const MAX_WINDOW_UNITS = 2 ** 31;
 
 /**
- * Reads a balancing from its text form, as in `none` or `window-sort(4096)`; spaces around names and numbers are
+ * Parses the text form of a balancing, such as `none` or `window-sort(4096)`. Spaces around names and numbers are
  * allowed.
  *
- * @returns the balancing, or `bad-input` with a message that has the text and the accepted forms
+ * @returns the balancing, or `bad-input` with the text and the accepted forms
  */
 export function parseBalancing(text: string): Result<Balancing> {
   const match = /^\s*([a-z-]+)\s*(?:\(\s*([^()]*?)\s*\))?\s*$/.exec(text);
@@ -32,7 +32,8 @@ export function parseBalancing(text: string): Result<Balancing> {
     case 'row-split':
     case 'nonzero-split':
     case 'merge-path':
-      if (argument !== undefined) return fail('bad-input', `balancing "${text}"; ${kind} takes no argument`);
+      if (argument !== undefined)
+        return fail('bad-input', `balancing "${text}" is not valid: ${kind} takes no argument`);
       return ok({ kind });
     case 'dynamic-fetch': {
       if (argument === undefined) return ok({ kind });

@@ -3,15 +3,15 @@ import type { Design } from './design.ts';
 import type { KernelTask } from './kernel-manifest.ts';
 
 /**
- * What is measured and what comes back. A plan is a list of cases for one backend; the program that runs it (a CUDA
- * program, a WebGPU device in a page or under Node, threads of the CPU, a person's own program) answers with the same
- * records, one JSON line each. A file of such lines, the plan's line first, is a result file: it can be made on a
- * machine without Lockstep and imported.
+ * What is measured, and what comes back. A plan is a list of cases for one backend. The program that runs it (a CUDA
+ * program, a WebGPU device in a page or under Node, threads of the CPU, the user's own program) answers with the same
+ * records, one JSON line each. A result file has these lines after the line of the plan. It can be written on a machine
+ * without Lockstep, and imported.
  */
 export const BENCH_BACKENDS = ['cuda', 'hip', 'webgpu', 'cpu', 'program'] as const;
 export type BenchBackend = (typeof BENCH_BACKENDS)[number];
 
-/** Whether times of a backend are of the loop that stands in for a kernel, and not of a kernel of the person's own. */
+/** Whether a backend runs the stand-in loop rather than the user's own kernel. */
 export function isStandIn(backend: BenchBackend | 'external'): boolean {
   switch (backend) {
     case 'cuda':
@@ -26,29 +26,32 @@ export function isStandIn(backend: BenchBackend | 'external'): boolean {
 }
 
 /**
- * The unit loop that stands in for a kernel on a GPU: what it is to do, in the terms of a kernel profile. Where units
- * are dealt, u threads do ⌈length / u⌉ passes, and combine their results; where they are split, `length` passes of
- * I·φ(u) instructions, φ(u) = (1 − σ)/u + σ + κ·log₂u. Instructions are one chain of dependencies. A pass cannot have
- * fewer than it needs itself: what it has, and is predicted by, `unitLoopShape` of bench/stand-in.ts says. What it
- * computes on the way changes nothing: iteration k of a unit, from 1 on, adds k·f to a sum that begins with f =
- * mix(unit + 1) | 1 and stands in result[unit] at last, all in 32-bit integers. So every backend must find the same
- * bits for every design.
+ * The unit loop that stands in for a kernel on a GPU, in the terms of a kernel profile. Where units are dealt, u
+ * threads do ⌈length / u⌉ passes and combine their results. Where units are split, u threads do `length` passes of
+ * I·φ(u) instructions, φ(u) = (1 − σ)/u + σ + κ·log₂u. The instructions form one chain of dependencies. A pass needs a
+ * minimum of instructions itself; `unitLoopShape` of bench/stand-in.ts says how many it has, and the prediction uses
+ * that number.
+ * The result does not depend on the design: iteration k of a unit, from 1 on, adds k·f to a sum that begins with f =
+ * mix(unit + 1) | 1 and ends in result[unit], all in 32-bit integers. So every backend must compute the same bits for
+ * every design.
  */
 export interface UnitLoopProfile extends Omit<SecondUnitLoopProfile, 'version'> {
   readonly version: 3;
   readonly sharing: Sharing;
-  /** Instructions of the kernel's phases: once a unit, and in each step that combines the results of its threads. */
+  /**
+   * Instructions of two phases of the kernel: once per unit, and in each step that combines the results of its threads.
+   */
   readonly unitInstructions: number;
   readonly combineInstructions: number;
 }
 
 /**
- * The loop of version 2, whose passes did several iterations; all units were split. It is not run any more; its
+ * The loop of version 2, whose passes did several iterations, with all units split. It is no longer run, but its
  * measurements can be read.
  */
 export interface SecondUnitLoopProfile {
   readonly version: 2;
-  /** I: machine instructions of an iteration of one thread, with its loads and the turn of the loop. */
+  /** I: machine instructions of an iteration of one thread, including its loads and the loop's own instructions. */
   readonly instructionsPerIteration: number;
   readonly integerShare: number;
   readonly fp64Share: number;
@@ -58,18 +61,18 @@ export interface SecondUnitLoopProfile {
   readonly cooperationCost: number;
   readonly dependentLoadsPerIteration: number;
   readonly bytesPerIteration: number;
-  /** Registers that steps go round in, so that a lower cap has to spill them. */
+  /** Registers that the instructions use in turn, so that a lower cap forces spills. */
   readonly registersPerThread: number;
   /**
-   * Least size of the table that loads walk, 32-bit words, a power of two; a backend that knows the device's caches
-   * takes a larger one.
+   * Minimum size of the table that the loads walk, in 32-bit words, a power of two. A backend that knows the device's
+   * caches takes a larger one.
    */
   readonly tableWords: number;
 }
 
 /**
  * The loop of version 1, all in integers and logic: steps of 7 operations, some of them serial, and dependent loads. It
- * is not run any more; its measurements can be read.
+ * is no longer run, but its measurements can be read.
  */
 export interface FirstUnitLoopProfile {
   readonly version?: undefined;
@@ -81,23 +84,23 @@ export interface FirstUnitLoopProfile {
 
 export type AnyUnitLoopProfile = UnitLoopProfile | SecondUnitLoopProfile | FirstUnitLoopProfile;
 
-/** Memory traffic that the prediction of a CPU counts, bytes. */
+/** The memory traffic in a CPU's prediction, bytes. */
 export interface UnitTraffic {
   readonly bytesPerIteration: number;
   readonly bytesPerUnit: number;
 }
 
-/** The units of a plan's unit loops: drawn once, then the same for every design. */
+/** The units of a plan's unit loops. They are drawn once and are the same for every design. */
 export interface UnitLoopWorkload {
   readonly label: string;
   /** Iterations of unit 0, 1, 2, … */
   readonly lengths: Uint32Array;
-  /** Has no meaning where no GPU runs the loop. */
+  /** Has no meaning for a plan that no GPU runs. */
   readonly profile: AnyUnitLoopProfile;
   /**
-   * Bytes that a CPU moves instead of running the loop, since its prediction counts nothing else. Where a plan for a
-   * CPU has lengths of bundles of units, or of a part of them, they are those of one entry. `null` if unknown, as in
-   * a plan of an older version.
+   * Bytes that a CPU moves. It does so in place of the loop, since its prediction counts traffic alone. In a plan for a
+   * CPU, an entry of `lengths` may stand for a bundle or a part of the units; these bytes are then per entry. `null` if
+   * unknown, as in a plan of an older version.
    */
   readonly traffic: UnitTraffic | null;
 }
@@ -105,36 +108,36 @@ export interface UnitLoopWorkload {
 /** The parameters of one case, by kind of benchmark. */
 export interface BenchParameters {
   /**
-   * A design on the plan's workload: on a GPU slots of u threads, dealt out round by round as `simulate/units.ts` does;
-   * on a CPU a thread per core that moves the bytes of its share.
+   * A design on the plan's workload. A GPU runs slots of u threads, dealt out round by round as in `simulate/units.ts`.
+   * A CPU runs one thread per core, which moves the bytes of its share.
    */
   readonly 'unit-loop': {
     readonly design: Design;
-    /** The design's index in the sweep it was taken from. */
+    /** The design's index in its sweep. */
     readonly designIndex: number | null;
     readonly predictedMs: number | null;
     /**
      * Resident blocks of a multiprocessor in the prediction. The loop needs fewer registers than the kernel that it
-     * stands in for, so a backend limits its launch to this many where it can. `null`: as many as fit.
+     * replaces, so a backend limits its launch to this number if it can. `null`: no limit.
      */
     readonly residentBlocks: number | null;
   };
   /** Powers of a small matrix, one power per unit; cycles per work group (Swatman 2022, Algorithm 1). */
   readonly 'matrix-power': {
-    /** In the workload grammar. */
+    /** The lengths, in the workload grammar. */
     readonly lengths: string;
     /** n: units side by side in a work group. */
     readonly unitsPerGroup: number;
     readonly workGroups: number;
-    /** One unit per lane in lockstep, or each unit in a separate group, as a MIMD machine would run it. */
+    /** One unit per lane in lockstep, or each unit in a separate group, as on a MIMD machine. */
     readonly execution: 'lockstep' | 'independent';
-    /** An explicit synchronisation of the group in every iteration. */
+    /** Whether the group synchronises explicitly in every iteration. */
     readonly synchronised: boolean;
   };
-  /** Loops left one lane after another (Białas and Strzelecki 2015). */
+  /** Loops that the lanes leave one after another (Białas and Strzelecki 2015). */
   readonly 'divergent-loops': {
     readonly loops: 'single' | 'double';
-    /** 0 … group width − 1 lanes that leave on their own. */
+    /** Number of lanes that leave separately, 0 … group width − 1. */
     readonly divergentLanes: number;
     readonly iterations: number;
   };
@@ -144,39 +147,39 @@ export interface BenchParameters {
   readonly probe: { readonly probe: string; readonly arguments: Readonly<Record<string, number>> };
   /** STREAM triad on the first `cores` cores, each with a separate share. */
   readonly stream: { readonly cores: number; readonly bytesPerCore: number };
-  /** Lower triangular matrix times vector, even rows per core: core i of P has work ∝ 2i − 1 (Langguth). */
+  /**
+   * Lower triangular matrix times vector with the same number of rows per core: core i of P has work ∝ 2i − 1
+   * (Langguth).
+   */
   readonly triangular: { readonly cores: number; readonly rows: number };
   /** Triad in which core 1 has (P + 1) times the share of each other core (Langguth's Amdahl workload). */
   readonly 'imbalanced-stream': { readonly cores: number; readonly bytesPerShare: number };
-  /**
-   * A kernel of someone else's, measured by another program: it comes from an imported file, and nothing here can run
-   * it.
-   */
+  /** A kernel that another program measured. It comes from an imported file and cannot be run here. */
   readonly external: {
     readonly kernel: string;
     readonly configuration: Readonly<Record<string, number | string | boolean>>;
-    /** The design of a sweep that the configuration is, where it was found to be one. */
+    /** The design of the sweep with this configuration, if one was found. */
     readonly linked?: { readonly design: Design; readonly designIndex: number; readonly predictedMs: number };
   };
 }
 export type BenchmarkId = keyof BenchParameters;
 
-/** A program of the person's own, which the backend `program` runs for every launch of a design. */
+/** The user's own program, which the backend `program` runs for every launch of a design. */
 export interface ProgramTask {
   /** Command lines with placeholders (`bench/program/command-line.ts`). */
   readonly exec: string;
   readonly build: string | null;
-  /** Absolute path of the folder in which both run. */
+  /** Absolute path of the folder in which both commands run. */
   readonly folder: string;
   /** Units of the study. */
   readonly units: number;
-  /** Device of the sweep that the designs are of. */
+  /** Device of the sweep that has the designs. */
   readonly deviceId: string;
-  /** Digest of the right result, where a part of the run that was measured before found it. */
+  /** Digest of the right result, if an earlier part of the run found it. */
   readonly reference: string | null;
-  /** For a probe: designs one after another, and results are not compared. */
+  /** Whether this is a probe: designs run one after another, and results are not compared. */
   readonly probe: boolean;
-  /** Lanes of a thread group of the predicted device; orders of units by bucket depend on it. */
+  /** Lanes of a thread group of the predicted device, which the order of units by bucket depends on. */
   readonly threadGroupWidth?: number | null;
 }
 
@@ -191,11 +194,17 @@ export type BenchCase = {
 
 export type CaseOf<Id extends BenchmarkId> = Extract<BenchCase, { readonly benchmark: Id }>;
 
-/** Before each launch that counts: the data of the launch before it (`warm`), or none of it (`flush`). */
+/**
+ * The state of the cache before each counted launch: the data of the launch before it (`warm`), or none of it
+ * (`flush`).
+ */
 export const CACHE_STATES = ['warm', 'flush'] as const;
 export type CacheState = (typeof CACHE_STATES)[number];
 
-/** Cases whose launches alternate. More would be fairer, and leave fewer complete where a run is interrupted. */
+/**
+ * Number of cases whose launches alternate. More would be fairer, but would leave fewer complete cases in an
+ * interrupted run.
+ */
 export const ALTERNATING = 8;
 
 export interface BenchPlan {
@@ -203,39 +212,42 @@ export interface BenchPlan {
   readonly version: 1;
   readonly backend: BenchBackend;
   readonly cases: readonly BenchCase[];
-  /** Launches of each case before the first that counts. */
+  /** Launches of each case before the first counted one. */
   readonly warmUps: number;
-  /** Launches of each case that count. */
+  /** Counted launches of each case. */
   readonly repeats: number;
   readonly seed: number;
-  /** A case that takes longer than this altogether is given up, ms. */
+  /** A case is stopped if it takes longer than this in total, ms. */
   readonly caseTimeLimitMs: number;
-  /** Lanes of the thread groups of a HIP device, which its program is compiled for. */
+  /** Lanes of a thread group of a HIP device; the program is compiled for them. */
   readonly threadGroupWidth?: number;
-  /** Cases whose launches alternate in random order, on a CUDA or HIP device. One after another where absent. */
+  /**
+   * Number of cases whose launches alternate in random order, on a CUDA or HIP device. If absent, one case follows
+   * another.
+   */
   readonly alternating?: number;
-  /** What the cache of a CUDA or HIP device holds before a launch. `warm` where absent. */
+  /** The cache of a CUDA or HIP device before a launch; `warm` if absent. */
   readonly cache?: CacheState;
-  /** Present where there are unit loops, and for the backend `program` where it reads their lengths. */
+  /** Present for unit loops, and for a `program` that reads the lengths. */
   readonly workload: UnitLoopWorkload | null;
-  /** Present for the backend `program`. Where there is a kernel too, its commands are made from that. */
+  /** Present for the backend `program`. If there is also a kernel, the commands are made from it. */
   readonly program?: ProgramTask;
-  /** A kernel of the person's own, which is measured in place of the unit loop; in CUDA by the backend `program`. */
+  /** The user's own kernel, which is measured in place of the unit loop. In CUDA, the backend `program` measures it. */
   readonly kernel?: KernelTask;
 }
 
-/** The sweep whose designs a plan measures, with what identifies it in the database that it came from. */
+/** The sweep whose designs a plan measures, with what identifies it in its database. */
 export interface PlanSource {
   readonly runId: number;
   /** Name of the sweep's study. */
   readonly study: string;
   /** Seed of the sweep's study. */
   readonly seed: number;
-  /** Device of the sweep whose designs these are. */
+  /** Device of the sweep that has these designs. */
   readonly deviceId: string;
 }
 
-/** First line of a result file: the plan, with a digest in place of the lengths, and where its designs came from. */
+/** First line of a result file: the plan, with a digest in place of the lengths, and its sweep. */
 export interface PlanLine {
   readonly type: 'plan';
   readonly plan: Omit<BenchPlan, 'workload'> & {
@@ -246,13 +258,13 @@ export interface PlanLine {
   readonly source: PlanSource | null;
 }
 
-/** Who measured. Two results compare only where `fingerprint` is the same. */
+/** The device that measured. Two results are comparable only if their `fingerprint` is the same. */
 export interface MeasuringDevice {
   readonly type: 'device';
-  /** `external`: another program measured, and its file says no more than the device's name. */
+  /** `external`: another program measured, and its file gives only the device's name. */
   readonly backend: BenchBackend | 'external';
   readonly name: string;
-  /** Made of name, driver and versions: results of another device or driver are never mixed in silently. */
+  /** Made from name, driver and versions, so that results of another device or driver are never mixed in unnoticed. */
   readonly fingerprint: string;
   readonly driver: string;
   /** Compiler, runtime, browser, program: name → version. */
@@ -261,7 +273,7 @@ export interface MeasuringDevice {
   readonly multiprocessors: number | null;
   readonly clockMhz: number | null;
   /**
-   * Whether times come from the device's own clock, or from the host's around a launch; `null` if a file does not
+   * Whether times come from the device's clock, or from the host's clock around a launch; `null` if a file does not
    * say.
    */
   readonly timer: 'device' | 'host' | null;
@@ -269,7 +281,10 @@ export interface MeasuringDevice {
   readonly properties: Readonly<Record<string, number | string>>;
 }
 
-/** A software adapter's name begins so, wherever a target is named: its times are those of the machine's CPU. */
+/**
+ * The name of a software adapter begins with this wherever a target is named, because its times depend on the machine's
+ * CPU.
+ */
 export const SOFTWARE_GPU = 'Software GPU (runs anywhere)';
 
 export function isSoftware(device: Pick<MeasuringDevice, 'properties'>): boolean {
@@ -283,7 +298,7 @@ export function deviceTitle(device: Pick<MeasuringDevice, 'name' | 'properties'>
 
 export type BenchRecord =
   | MeasuringDevice
-  /** What the compiler says of a case's kernel. */
+  /** What the compiler reports about a case's kernel. */
   | {
       readonly type: 'compiled';
       readonly case: string;
@@ -292,12 +307,9 @@ export type BenchRecord =
       readonly spillBytes: number | null;
       readonly residentBlocks: number | null;
     }
-  /** The next launch is of this case: it is to blame where the program ends now. */
+  /** The next launch is of this case. If the program ends now, this case is the cause. */
   | { readonly type: 'turn'; readonly case: string }
-  /**
-   * One launch. Warm-ups come first and are marked, not dropped. The other values are readings at the launch, where
-   * they exist.
-   */
+  /** One launch. Warm-ups come first and are marked. The other values are readings at the launch, if available. */
   | {
       readonly type: 'sample';
       readonly case: string;
@@ -312,8 +324,8 @@ export type BenchRecord =
       readonly throttleReasons?: number;
     }
   /**
-   * The result against the CPU's, or against that of other designs, by its `digest`. `message` has both values where
-   * they differ.
+   * Compares the result with the CPU's, or by its `digest` with other designs. If they differ, `message` has both
+   * values.
    */
   | {
       readonly type: 'check';
@@ -322,30 +334,32 @@ export type BenchRecord =
       readonly message: string;
       readonly digest?: string;
     }
-  /** What a case found besides its time: bandwidths, cycles per group, a device's limit. */
+  /** What a case found besides its time: bandwidths, cycles per group, a limit of the device. */
   | {
       readonly type: 'values';
       readonly case: string;
       readonly values: Readonly<Record<string, number | readonly number[]>>;
     }
-  /** The case has no time, and why. Cases after it are still run while the device works. */
+  /** The case has no time; the message says why. Later cases still run while the device works. */
   | { readonly type: 'failed'; readonly case: string; readonly message: string }
-  /** The device itself is gone: nothing after this. */
+  /** The device was lost; no record follows. */
   | { readonly type: 'lost'; readonly message: string }
   /** The last line of a run that was not interrupted. */
   | { readonly type: 'done'; readonly elapsedMs: number };
 
-/** How the device was while a case was measured, over the launches that count; each where it was read. */
+/**
+ * The state of the device while a case was measured, over its counted launches. A value that was not read is absent.
+ */
 export interface Conditions {
   readonly minClockMhz?: number;
   readonly maxClockMhz?: number;
-  /** Median. */
+  /** Median over the launches. */
   readonly memoryClockMhz?: number;
-  /** Median. */
+  /** Median over the launches. */
   readonly powerW?: number;
-  /** Highest. */
+  /** Maximum over the launches. */
   readonly temperatureC?: number;
-  /** Why clocks were lowered during any launch, bits as NVML has them. Absent if they were not read. */
+  /** Why clocks were lowered during any launch; bits as in NVML. Absent if they were not read. */
   readonly throttleReasons?: number;
 }
 
@@ -358,22 +372,22 @@ export const THROTTLE_REASONS: readonly (readonly [bit: number, text: string])[]
   [0x80, 'the power brake'],
 ];
 
-/** What the records of one case say together. No time and no failure: the case has values alone. */
+/** All records of one case together. A case with neither time nor failure has values alone. */
 export interface CaseResult {
   readonly case: BenchCase;
-  /** Every launch that counts, in order; empty if the case failed. */
+  /** Every counted launch, in order; empty if the case failed. */
   readonly timesMs: readonly number[];
   readonly warmUpMs: readonly number[];
-  /** Median of the readings at the launches that count. */
+  /** Median over the counted launches. */
   readonly clockMhz: number | null;
   /** Absent if nothing was read. */
   readonly conditions?: Conditions;
   readonly compiled: Omit<Extract<BenchRecord, { readonly type: 'compiled' }>, 'type' | 'case'> | null;
-  /** Whether the result equals the CPU's, or that of other designs; `null` if it was not checked. */
+  /** Whether the result equals the CPU's, or the result of other designs; `null` if it was not checked. */
   readonly correct: boolean | null;
-  /** Digest of the result, where it was compared by one. */
+  /** Digest of the result, if it was compared by one. */
   readonly digest?: string;
-  /** What the check said where the result is wrong; empty otherwise. */
+  /** The message of the check if the result is wrong; empty otherwise. */
   readonly checkMessage: string;
   readonly failure: string | null;
   readonly values: Readonly<Record<string, number | readonly number[]>>;
@@ -391,13 +405,13 @@ export const NOTHING_MEASURED: Omit<CaseResult, 'case'> = {
   values: {},
 };
 
-/** On duplicates, the later one wins. */
+/** What a comparison of two measured times says about the later one. */
 export type Verdict = 'same' | 'faster' | 'slower' | 'cannot-tell';
 
 export interface TimeRatio {
-  /** Median of the later times over that of the earlier ones; below 1 is faster. */
+  /** Median of the later times over the median of the earlier ones; below 1 is faster. */
   readonly ratio: number;
-  /** Interval of the ratio of the medians, with a coverage of at least 95 %; `null` with too few repeats on a side. */
+  /** Interval of the ratio of the medians with a coverage of at least 95 %; `null` if a side has too few repeats. */
   readonly interval: { readonly low: number; readonly high: number } | null;
   readonly verdict: Verdict;
 }

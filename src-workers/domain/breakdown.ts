@@ -1,12 +1,12 @@
 import type { RegimeInfo } from './regime.ts';
 import { timeText } from './times.ts';
 
-/** Where the predicted time of a design goes, ms; the parts add up to `timeMs`. Fixed order, as drawn. */
+/** The parts of a design's predicted time, ms. They add up to `timeMs`, and are drawn in this order. */
 export const BREAKDOWN_PARTS = [
   {
     id: 'idealWork',
     label: 'Ideal work',
-    hint: 'issue time of all iterations, perfectly spread, no lockstep, or their memory traffic where that takes longer',
+    hint: 'issue time of all iterations without lockstep, evenly spread; or their memory traffic if longer',
   },
   {
     id: 'cooperation',
@@ -28,21 +28,21 @@ export const BREAKDOWN_PARTS = [
 export type BreakdownPart = (typeof BREAKDOWN_PARTS)[number]['id'];
 export interface Breakdown {
   readonly timeMs: number;
-  /** How the time was computed, and how well that agrees with the event simulation. */
+  /** How the time was computed, and how well this method agrees with the event simulation. */
   readonly regime: RegimeInfo;
   readonly parts: Readonly<Record<BreakdownPart, number>>;
-  /** The order of the units of a launch on a GPU; left out on a CPU. */
+  /** The order of the units of a launch on a GPU; absent on a CPU. */
   readonly order?: UnitsOrder;
-  /** What it achieves of the peaks of its device. */
+  /** How much of the device's peaks the design achieves. */
   readonly achieved: Achieved;
-  /** The longest unit, where it takes a large part of the time even alone on a multiprocessor; left out elsewhere. */
+  /** The longest unit, if it alone takes a large part of the time; otherwise absent. */
   readonly longestUnit?: LongestUnit;
 }
 
-/** The units of the workload in its order, or in one that the balancing makes of it; or draws from the law. */
+/** `given`: the units of the workload, as the balancing orders them. `independent`: draws from the law. */
 export type UnitsOrder = 'given' | 'independent';
 
-/** `Units in the order of the workload.`; empty on a CPU. */
+/** `The units are those of the workload in its order.`; empty on a CPU. */
 export function orderText({ order }: Pick<Breakdown, 'order'>): string {
   if (order === undefined) return '';
   return order === 'given'
@@ -50,17 +50,20 @@ export function orderText({ order }: Pick<Breakdown, 'order'>): string {
     : 'The units are independent draws from the law of lengths.';
 }
 
-/** What a launch achieves of the peaks of its device, as predicted, over its whole time. */
+/** How much of the device's peaks a launch achieves over its whole time, as predicted. */
 export interface Achieved {
-  /** Part of the peak of instruction issue that is taken, 0…1, also for lanes that wait; null on a CPU. */
+  /** Fraction of peak instruction issue, 0…1, waiting lanes included; null on a CPU. */
   readonly issueFraction: number | null;
   /**
-   * Traffic of device memory, GB/s, and its part of the peak bandwidth, 0…1. Where the level-2 cache runs out first,
-   * what memory would move in the time that the cache takes. Null if the kernel is not known to move anything.
+   * Traffic of device memory, GB/s, and its fraction of the peak bandwidth, 0…1. If the level-2 cache is the limit,
+   * this is what memory could move in the cache's time. Null if the kernel is not known to move data.
    */
   readonly bandwidthGbS: number | null;
   readonly bandwidthFraction: number | null;
-  /** What runs out first, if it is busy for half of the time or more; null if latency and uneven work take more. */
+  /**
+   * The resource that limits the launch, if it is busy for at least half of the time; null if latency and uneven work
+   * take more.
+   */
   readonly limit: 'issue' | 'bandwidth' | null;
 }
 
@@ -79,14 +82,14 @@ export function achievedText({ issueFraction, bandwidthGbS, bandwidthFraction, l
 }
 
 export interface LongestUnit {
-  /** Iterations; with a law rather than a list of lengths, about those of the expected longest. */
+  /** Iterations. For a law rather than a list of lengths, about the expected longest length. */
   readonly length: number;
   readonly timeMs: number;
 }
 
 /**
  * `Predicted as: A few waves. Differs from simulation by 0.5 % in the median, 5.3 % at the 95th percentile (775
- * designs).`; without the figures where no accuracy is known.
+ * designs).` The figures are absent if no accuracy is known.
  */
 export function regimeText({ label, accuracy }: Pick<RegimeInfo, 'label' | 'accuracy'>): string {
   const name = `Predicted as: ${label}.`;
@@ -96,14 +99,14 @@ export function regimeText({ label, accuracy }: Pick<RegimeInfo, 'label' | 'accu
   return `${name} Differs from simulation by ${figures} (${accuracy.designs.toLocaleString('en')} designs).`;
 }
 
-/** 0.0053 → `0.5 %`, with a no-break space. What would round to zero is not zero. */
+/** 0.0053 → `0.5 %`, with a no-break space. A small fraction is not rounded to zero. */
 function differenceText(fraction: number): string {
   return fraction < 0.0005 ? 'less than 0.1\u00a0%' : `${(100 * fraction).toFixed(1)}\u00a0%`;
 }
 
 /**
- * `The longest unit, 12,000 iterations, takes 3.1 ms even alone on its multiprocessor, 82 % of the time: …`; empty
- * without one.
+ * `The longest unit, 12,000 iterations, takes 3.1 ms even alone on its multiprocessor, 82 % of the time: …`; empty if
+ * the breakdown has no longest unit.
  */
 export function longestUnitText({ longestUnit, timeMs }: Breakdown): string {
   if (!longestUnit) return '';

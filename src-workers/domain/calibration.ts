@@ -1,7 +1,7 @@
 import type { MeasuringDevice } from './benchmark.ts';
 import { withSetupIterations, type KernelField, type KernelWithOrigins } from './provenance.ts';
 
-/** What a calibration can find, in this order. Each belongs to one kernel on one device. */
+/** What a calibration can find, in this order. Each value belongs to one kernel on one device. */
 export const CALIBRATION_PARAMETERS = [
   'latencyCycles',
   'issueCycles',
@@ -15,7 +15,7 @@ export const CALIBRATION_PARAMETERS = [
 ] as const;
 export type CalibrationParameter = (typeof CALIBRATION_PARAMETERS)[number];
 
-/** Values of the parameters; `null` if neither the measurement nor the plan says anything of one. */
+/** Values of the parameters; `null` if neither the measurement nor the plan determines one. */
 export interface CalibratedParameters {
   /** τ: latency floor of one iteration, cycles. */
   readonly latencyCycles: number;
@@ -23,23 +23,23 @@ export interface CalibratedParameters {
   readonly issueCycles: number;
   /** p ≥ 1: softness of the knee. */
   readonly kneeSoftness: number;
-  /** q: thread groups are served in whole rounds of q. */
+  /** q: thread groups are issued in whole rounds of q. */
   readonly schedulers: number;
-  /** σ, 0…1: the part of an iteration that does not speed up when threads share a unit. */
+  /** σ, 0…1: the part of an iteration that does not get faster when threads share a unit. */
   readonly serialFraction: number | null;
   /** κ ≥ 0: cost of one cooperation step, as a fraction of an iteration. */
   readonly cooperationCost: number | null;
   /** Work before the first iteration of each unit, in iterations. */
   readonly setupIterationsPerUnit: number | null;
-  /** Cycles of one divergent branch, spills aside. */
+  /** Cycles of one divergent branch, without spills. */
   readonly divergentBranchCycles: number | null;
-  /** Milliseconds of a launch that does nothing. */
+  /** Milliseconds of an empty launch. */
   readonly launchOverheadMs: number | null;
 }
 
 /**
- * What a calibration finds of a kernel itself, which all devices of a study share, with the fields of the kernel that
- * they are.
+ * Parameters that belong to the kernel itself, so that all devices of a study share them, with the kernel's field for
+ * each.
  */
 export const KERNEL_PARAMETERS = {
   serialFraction: 'serialFraction',
@@ -48,7 +48,7 @@ export const KERNEL_PARAMETERS = {
 } as const satisfies Partial<Record<CalibrationParameter, KernelField>>;
 type KernelParameter = keyof typeof KERNEL_PARAMETERS;
 
-/** Values of a kernel that a calibration found. */
+/** The values of a kernel that a calibration found. */
 export function calibratedValues({
   parameters,
   identified,
@@ -58,7 +58,7 @@ export function calibratedValues({
   return Object.fromEntries(found.map((name) => [name, parameters[name]]));
 }
 
-/** A kernel with what a calibration found of it, and where that comes from. */
+/** A kernel with the values that a calibration found, marked as calibrated. */
 export function calibratedKernel<Kernel extends KernelWithOrigins>(
   kernel: Kernel,
   profile: CalibrationProfile,
@@ -76,11 +76,11 @@ export function calibratedKernel<Kernel extends KernelWithOrigins>(
   };
 }
 
-/** How well the measurement knows one parameter. */
+/** How well the measurement determines one parameter. */
 export interface ParameterIdentification {
   /** Standard error, in the unit of the parameter; `null` if it was not fitted or has none. */
   readonly standardError: number | null;
-  /** Whether the parameter kept the value it had before, because it was not fitted or the data do not determine it. */
+  /** Whether the parameter kept its earlier value, because it was not fitted or the data do not determine it. */
   readonly held: boolean;
 }
 
@@ -94,27 +94,30 @@ export interface CalibrationFigures {
   readonly spearman: number | null;
 }
 
-/** Errors on designs that the fit which predicted them had not seen; pooled over the folds. */
+/** Errors on designs that were left out of the fit which predicts them; pooled over the folds. */
 export interface HeldOutFigures extends Omit<CalibrationFigures, 'designs'> {
   readonly folds: number;
 }
 
-/** What measured designs say of one kernel on one device: replaces the figures derived from the device's data sheet. */
+/**
+ * What the measured designs of one kernel on one device determine. It replaces the figures from the device's data
+ * sheet.
+ */
 export interface CalibrationProfile {
   readonly version: 1;
   readonly deviceId: string;
   readonly deviceName: string;
-  /** Fingerprint of the device that measured; see `MeasuringDevice`. */
+  /** Fingerprint of the device that measured (see `MeasuringDevice`). */
   readonly fingerprint: string;
   readonly backend: MeasuringDevice['backend'];
   readonly parameters: CalibratedParameters;
   readonly identified: Readonly<Record<CalibrationParameter, ParameterIdentification>>;
-  /** Figures on the fitted designs. */
+  /** Errors on the fitted designs. */
   readonly fit: CalibrationFigures;
-  /** `null` if there are too few designs to hold any out. */
+  /** `null` if there are too few designs to leave any out. */
   readonly heldOut: HeldOutFigures | null;
-  /** The uncalibrated model on the same designs. */
+  /** Errors of the uncalibrated model on the same designs. */
   readonly before: CalibrationFigures;
-  /** Runs whose measurements were fitted. */
+  /** Runs with the fitted measurements. */
   readonly sourceRunIds: readonly number[];
 }

@@ -1,6 +1,6 @@
-/** Predictions, one entry per design, struct of arrays, all of the same length. */
+/** Predictions, one entry per design, as a struct of arrays of the same length. */
 export interface PredictionColumns {
-  /** Milliseconds; NaN exactly where the design is invalid. */
+  /** Milliseconds; NaN if and only if the design is invalid. */
   readonly timeMs: Float64Array;
   readonly meanLoss: Float32Array;
   readonly aggregateLoss: Float32Array;
@@ -21,7 +21,7 @@ export interface PredictionChunk extends PredictionColumns {
   readonly count: number;
 }
 
-/** In place of the reason: the design of a run was not predicted, or not kept. */
+/** In the column of reasons: the design was not predicted, or not kept. */
 export const NOT_SAVED = 255;
 
 export function allocateChunk(firstDesign: number, count: number): PredictionChunk {

@@ -1,10 +1,10 @@
-/** Tables as text for other programs. Names in them may come from a file that someone else wrote. */
+/** Writes tables as text for other programs. Their names may come from a file that someone else wrote. */
 
 type Cell = string | number | null;
 
 /**
- * A cell: quoted where it would be read as several, and never read as a formula by a spreadsheet. Null is an empty
- * cell.
+ * A cell. It is quoted if it would be read as several, and prefixed if a spreadsheet would read a formula. Null is an
+ * empty cell.
  */
 export function csvCell(value: Cell, separator = ','): string {
   if (typeof value === 'number') return String(value);

@@ -1,22 +1,22 @@
 /**
- * Law of a work group's depth: the iterations for which it keeps its thread group busy, for one way of ordering the
- * units. A time prediction needs to know nothing else of a workload.
+ * Law of a work group's depth: the iterations for which it keeps its thread group busy, for one order of the units. A
+ * time prediction needs no other property of a workload.
  */
 export interface GroupDepth extends StepLaw {
   /**
-   * The same law `setupDepth` iterations earlier, where setups are as many for all depths: laws with other setups share
+   * The same law, earlier by `setupDepth` iterations, if all depths have the same setup. Laws with other setups share
    * it.
    */
   readonly withoutSetup?: { readonly law: StepLaw; readonly setupDepth: number };
   /** E[depth] of one work group, iterations. */
   readonly meanDepth: number;
-  /** Mean work of one unit slot, iterations: E[W]·m, what an ideal machine without lockstep would need per slot. */
+  /** Mean work of one slot, iterations: E[W]·m, the time of an ideal machine without lockstep. */
   readonly meanWork: number;
   /** aggregateLoss = meanDepth / meanWork ≥ 1 (balancing cost aside). */
   readonly aggregateLoss: number;
   /** E[H] of a group (Swatman's mean loss) ≥ 1. */
   readonly meanLoss: number;
-  /** What the lanes of a work group ask of the counter that they fetch units from; left out where none do. */
+  /** How often the lanes of a work group fetch from the common counter; absent if none do. */
   readonly fetches?: GroupFetches;
 }
 
@@ -28,19 +28,22 @@ export interface StepLaw {
   readonly values: Float64Array;
   /**
    * Writes P(max depth over `groupsPerBlock` consecutive groups > values[i]) into `out` (length of `values`).
-   * Consecutive groups share a bucket or window where the balancing has them.
+   * Consecutive groups share a bucket or window if the balancing makes them.
    */
   survivalInto(out: Float64Array, groupsPerBlock: number): void;
 }
 
-/** Means of one work group, from its first fetch on until the units run out. */
+/** Means over one work group, from its first fetch until the units run out. */
 export interface GroupFetches {
-  /** What fetches: the lanes, or the group as one. All do before the first iteration; that is not in what follows. */
+  /**
+   * Number of fetchers: the lanes, or the group as one. Each also fetches before the first iteration; the counts below
+   * exclude these fetches.
+   */
   readonly fetchers: number;
-  /** Iterations. */
+  /** Iterations of the group. */
   readonly iterations: number;
-  /** Iterations after which any fetches. */
+  /** Iterations after which at least one fetcher fetches. */
   readonly events: number;
-  /** Additions to the counter. */
+  /** Additions to the common counter. */
   readonly additions: number;
 }

@@ -1,4 +1,4 @@
-/** Names of a design's fields in files for measuring: Kernel Tuner's T4 files, and the CSV and JSON of a ranking. */
+/** Names of a design's fields in measurement files: Kernel Tuner's T4 files, and the CSV and JSON of a ranking. */
 export const DESIGN_NAMES = {
   designIndex: ['design', 'design_index', 'designIndex'],
   device: ['device'],
@@ -15,10 +15,10 @@ export const DESIGN_NAMES = {
 export type DesignField = keyof typeof DESIGN_NAMES;
 export const DESIGN_FIELDS = Object.keys(DESIGN_NAMES) as readonly DesignField[];
 
-/** The field of a design that has a name; the name itself where none has it. */
+/** The field of a design with this name, or the name itself if no field has it. */
 export function fieldNamed(name: string): string {
   return DESIGN_FIELDS.find((each) => (DESIGN_NAMES[each] as readonly string[]).includes(name)) ?? name;
 }
 
-/** The field of a design for each parameter of a file whose name does not tell it; `null` for none. */
+/** The field of a design for each parameter of a file whose name does not match one; `null` for none. */
 export type NamedParameters = Readonly<Record<string, DesignField | null>>;

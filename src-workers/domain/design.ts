@@ -2,10 +2,10 @@ import type { Device } from './device.ts';
 import type { LoopForm } from './kernel.ts';
 
 /**
- * How units are ordered or handed out where a slot takes whole units. `none`: as the workload gives them, or
- * independent draws if it has no order; `shuffle`: in random order. `k`: number of buckets; `units`: window size M.
- * `fetch`: what one addition to the common counter takes: this many units in a row for one slot (1 if left out), or one
- * unit for every slot of a thread group at once.
+ * How units are ordered or handed out if a slot takes whole units. `none`: in the order of the workload, or independent
+ * draws if it has none. `shuffle`: in random order. `k`: number of buckets. `units`: window size M. `fetch`: what one
+ * addition to the common counter takes, either this many consecutive units for one slot (1 if omitted) or one unit for
+ * every slot of a thread group.
  */
 export type WholeUnitBalancing =
   | { readonly kind: 'none' }
@@ -16,40 +16,41 @@ export type WholeUnitBalancing =
   | { readonly kind: 'full-sort' }
   | { readonly kind: 'dynamic-fetch'; readonly fetch?: number | 'group' };
 
-/** Lanes run idle iterations to the longest unit of all (ELL), or of their slice of `units` units in a row (SELL). */
+/**
+ * Lanes run idle iterations up to the longest unit of all (ELL), or of their slice of `units` consecutive units (SELL).
+ */
 export type PaddedBalancing = { readonly kind: 'padded' } | { readonly kind: 'padded-slice'; readonly units: number };
 
 /**
- * Every slot takes equally many iterations (non-zeros), or iterations and ends of units together (merge path), and cuts
- * units in two for that: a search finds where its share starts, and the part of a unit at its end is carried to the
- * next.
+ * Every slot takes the same number of iterations (non-zeros), or of iterations plus ends of units (merge path). Units
+ * are cut for this: a search finds where a share starts, and a carry hands the part of a cut unit to the next slot.
  */
 export interface EvenShareBalancing {
   readonly kind: 'nonzero-split' | 'merge-path';
 }
 
-/** Units of a class of lengths, and the threads that share each: a number, a thread group, or the whole block. */
+/** A class of lengths, and the threads that share each of its units: a number, a thread group, or the whole block. */
 export interface LengthClass {
   readonly threads: number | 'group' | 'block';
-  /** The longest length of the class, iterations; left out for the last class, which has all that are longer. */
+  /** The longest length of the class, iterations; omitted for the last class, which has all longer units. */
   readonly upTo?: number;
 }
 
 /**
- * Units in classes of length, the shortest first, each class with its own threads per unit and its own launch. A number
- * of classes stands for the best ones: see `predict/design/classes.ts`.
+ * Units in classes of length, the shortest first. Each class has its own threads per unit and its own launch. A number
+ * selects the best classes of that number (see `predict/design/classes.ts`).
  */
 export interface MixedBalancing {
   readonly kind: 'mixed';
   readonly classes: number | readonly LengthClass[];
 }
 
-/** How the slots of a device whose lanes run in lockstep take the units of one launch. */
+/** How slots take the units of one launch, on a device whose lanes run in lockstep. */
 export type LockstepBalancing = WholeUnitBalancing | PaddedBalancing | EvenShareBalancing;
 
 /**
- * How units, in their order, are cut into one contiguous share per core: even numbers of units (rows), even numbers of
- * iterations (non-zeros; a unit may be cut in two), or even sums of both.
+ * How ordered units are cut into one contiguous share per core: equal numbers of units (rows), of iterations
+ * (non-zeros; a unit may be cut in two), or of both together.
  */
 export const CPU_BALANCING = ['row-split', 'nonzero-split', 'merge-path'] as const;
 export interface PartitionBalancing {
@@ -68,17 +69,17 @@ export function isLockstep(balancing: Balancing): balancing is LockstepBalancing
   return balancing.kind !== 'row-split' && balancing.kind !== 'mixed';
 }
 
-/** Whether a balancing means something on a kind of device. */
+/** Whether a kind of device supports a balancing. */
 export function runsOn(balancing: Balancing, kind: Device['kind']): boolean {
   return kind === 'cpu' ? isPartition(balancing) : isLockstep(balancing) || balancing.kind === 'mixed';
 }
 
-/** Whether it can only be done where lengths are known before launch. */
+/** Whether a balancing needs lengths that are known before launch. */
 export function needsLengths({ kind }: Balancing): boolean {
   return kind !== 'none' && kind !== 'shuffle' && kind !== 'dynamic-fetch' && kind !== 'row-split';
 }
 
-/** Whether slots of a GPU take whole units, each as long as it is. */
+/** Whether slots of a GPU take whole units without padding. */
 export function isWholeUnit(balancing: Balancing): balancing is WholeUnitBalancing {
   return isLockstep(balancing) && !isEvenShare(balancing) && !isPadded(balancing);
 }
@@ -93,57 +94,54 @@ export function isPadded(balancing: Balancing): balancing is PaddedBalancing {
 
 /** Whether a balancing can cut units into one share for each core of a CPU. */
 export function isPartition(balancing: Balancing): balancing is PartitionBalancing {
-  // Every design of a sweep needs this, and comparisons cost less than a search.
+  // This is called for every design of a sweep, and comparisons are faster than a search.
   return balancing.kind === 'row-split' || balancing.kind === 'nonzero-split' || balancing.kind === 'merge-path';
 }
 
-/** Whether a design is a partition over the cores of a CPU: its shares of a block are one thread each. */
+/** Whether a design is a partition over the cores of a CPU. Its blocks have one thread. */
 export function isCpuDesign({ balancing, blockThreads }: Pick<Design, 'balancing' | 'blockThreads'>): boolean {
   return balancing === 'row-split' || (blockThreads === 1 && CPU_BALANCING.some((kind) => kind === balancing));
 }
 
-/**
- * One candidate mapping of a workload onto a device. On a CPU it is a partition over `gridBlocks` cores, one thread
- * each.
- */
+/** One mapping of a workload onto a device. On a CPU it is a partition over `gridBlocks` cores, one thread each. */
 export interface Design {
-  /** Name of its implementation, where the study has several. */
+  /** Name of the implementation, if the study has several. */
   readonly implementation?: string;
   /** u: threads that share one unit; a power of two up to the whole block. */
   readonly threadsPerUnit: number;
-  /** m: units each slot of u threads processes, one after another. */
+  /** m: units that each slot of u threads processes, one after another. */
   readonly unitsPerThread: number;
   readonly loop: LoopForm;
   /** Text form of a `Balancing`. */
   readonly balancing: string;
   readonly blockThreads: number;
   /**
-   * Threads of a block that lie side by side, where units lie in rows (an image, a grid). The others lie above them, so
-   * that a block takes a tile of the units. If left out, a block takes consecutive units.
+   * Threads of a block that lie side by side, if units are in rows (an image, a grid). The others lie above them, so
+   * that a block takes a tile of the units. If omitted, a block takes consecutive units.
    */
   readonly blockWidth?: number;
   readonly gridBlocks: number;
-  /** The register cap of the compiler; `null` for none. */
+  /** The compiler's register cap; `null` for none. */
   readonly registerCap: number | null;
-  /** Classes of a mixed design, the shortest first; each has a launch. */
+  /** Classes of a mixed design, the shortest first; each has its own launch. */
   readonly classes?: readonly DesignClass[];
 }
 
-/** Units of a class of lengths and the launch that takes them. */
+/** A class of lengths and its launch. */
 export interface DesignClass {
-  /** The longest length of the class, iterations; `null` for the last, which has all that are longer. */
+  /** The longest length of the class, iterations; `null` for the last class, which has all longer units. */
   readonly upTo: number | null;
   readonly threadsPerUnit: number;
   readonly units: number;
   readonly gridBlocks: number;
 }
 
-/** The threads of a block of a design: `256`, or side by side and above one another: `16 × 16`. */
+/** The threads of a block: `256`, or `16 × 16` for a tile. */
 export function blockText({ blockThreads, blockWidth }: Pick<Design, 'blockThreads' | 'blockWidth'>): string {
   return blockWidth === undefined ? String(blockThreads) : `${blockWidth} × ${blockThreads / blockWidth}`;
 }
 
-/** `csr: `, before what is said of a design; empty without an implementation. */
+/** `csr: `, the prefix of a text about a design; empty without an implementation. */
 export function implementationText({ implementation }: Pick<Design, 'implementation'>): string {
   return implementation === undefined ? '' : `${implementation}: `;
 }
@@ -152,7 +150,7 @@ export function implementationText({ implementation }: Pick<Design, 'implementat
 export const blockWord = (design: Pick<Design, 'blockThreads' | 'blockWidth'>): string =>
   blockText(design).replaceAll(' × ', 'x');
 
-/** A design in one line, as exports and lists write it. */
+/** A design in one line, for exports and lists. */
 export function designText(design: Design): string {
   const { threadsPerUnit, unitsPerThread, gridBlocks, loop, balancing, registerCap } = design;
   const named = implementationText(design);
@@ -163,7 +161,7 @@ export function designText(design: Design): string {
   return `${named}u=${threadsPerUnit} m=${unitsPerThread} block=${block} grid=${gridBlocks} order=${balancing}${flattened}${cap}`;
 }
 
-/** Why a design cannot run or makes no sense; 0 is a valid design. Stored as a number, so never renumber. */
+/** Why a design cannot run or has no effect; 0 is a valid design. The numbers are stored, so they never change. */
 export const INVALID_REASONS = [
   { code: 'valid', text: 'valid' },
   { code: 'block-threads', text: 'more threads per block than the device allows' },
@@ -175,8 +173,8 @@ export const INVALID_REASONS = [
   { code: 'group-width', text: 'threads per unit do not divide the thread-group width' },
   { code: 'constraint', text: 'removed by a constraint of the study' },
   { code: 'no-residency', text: 'no block fits on a multiprocessor' },
-  { code: 'idle-blocks', text: 'more blocks than units of work: some would have nothing to do' },
-  { code: 'not-on-device', text: 'this setting means nothing on this device' },
+  { code: 'idle-blocks', text: 'some blocks would get no unit of work' },
+  { code: 'not-on-device', text: 'this setting has no effect on this device' },
   { code: 'cores', text: 'more cores than the device has' },
   { code: 'implementation', text: 'the implementation does not allow this setting' },
   {
@@ -190,7 +188,7 @@ export const INVALID_REASONS = [
 ] as const;
 export type InvalidReason = (typeof INVALID_REASONS)[number]['code'];
 
-/** Bits of `limitedBy`, as NVIDIA's occupancy header numbers them. */
+/** Bits of `limitedBy`, numbered as in NVIDIA's occupancy header. */
 export const LIMITING_FACTORS = [
   { bit: 1, code: 'warps', text: 'thread-group slots' },
   { bit: 2, code: 'registers', text: 'registers' },
@@ -199,7 +197,7 @@ export const LIMITING_FACTORS = [
 ] as const;
 export type LimitingFactor = (typeof LIMITING_FACTORS)[number]['code'];
 
-/** Names of the factors set in a bit mask, in bit order. */
+/** Names of the factors in a bit mask, in bit order. */
 export function limitingFactors(mask: number): LimitingFactor[] {
   return LIMITING_FACTORS.filter((factor) => mask & factor.bit).map((factor) => factor.code);
 }

@@ -2,23 +2,24 @@ import type { Device, GpuDevice } from './device.ts';
 import { fail, ok, type Result } from './result.ts';
 
 /**
- * Most that one multiprocessor takes from the L2, bytes per cycle: 64 on a V100 (Jia et al., 2018, arXiv:1804.06826).
- * Assumed for every device: a part of few multiprocessors cannot use all of the memory's bandwidth.
+ * Maximum traffic of one multiprocessor from the L2, bytes per cycle: 64 on a V100 (Jia et al., 2018,
+ * arXiv:1804.06826). Every device is assumed to have it, so a part with few multiprocessors cannot use the full memory
+ * bandwidth.
  */
 const BYTES_PER_MULTIPROCESSOR_CYCLE = 64;
 
-/** `ID:66`: 66 multiprocessors of a device; `ID:66:slice`: with their share of its memory. */
+/** `ID:66` means 66 multiprocessors of a device; `ID:66:slice` also gives them only their share of its memory. */
 const PART = /^(.+?):([1-9]\d{0,5})(:slice)?$/;
 
-/** The id of the device that an id names a part of; null if it names no part. */
+/** The device whose part an id names; null if it names no part. */
 export function wholeOf(id: string): string | null {
   return PART.exec(id)?.[1] ?? null;
 }
 
 /**
- * The device of an id, or the part that the id asks for: this many of its multiprocessors, as a green context or a
- * partition has them. Memory, its bandwidth and the L2 are shared with other parts, which are taken to be idle.
- * `:slice` has its share of the three, as a slice of a multi-instance GPU.
+ * Finds a device, or the part of it that an id names: some of its multiprocessors, as in a green context or a
+ * partition. Memory, its bandwidth and the L2 are shared with other parts, which are assumed to be idle. With `:slice`
+ * the part has only its share of the three, as in a slice of a multi-instance GPU.
  *
  * @returns undefined if there is no such device; `bad-input` if it has no such part
  */
@@ -29,12 +30,12 @@ export function deviceById<D extends Device>(devices: readonly D[], id: string):
   const device = devices.find((each) => each.id === whole);
   if (!device) return undefined;
   if (device.kind === 'cpu')
-    return fail('bad-input', `"${id}": ${whole} is a CPU, of which axes.cores says how many cores are used.`);
+    return fail('bad-input', `"${id}": ${whole} is a CPU. Set axes.cores to the number of cores to use.`);
   const multiprocessors = Number(count);
   if (multiprocessors >= device.multiprocessors)
     return fail(
       'bad-input',
-      `"${id}": a part of this device has 1 to ${device.multiprocessors - 1} multiprocessors, not ${multiprocessors}. All of it is "${whole}".`,
+      `"${id}": a part of this device has 1 to ${device.multiprocessors - 1} multiprocessors, not ${multiprocessors}. The whole device is "${whole}".`,
     );
   return ok({ ...device, ...partOf(device, multiprocessors, slice !== undefined) });
 }

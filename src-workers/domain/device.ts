@@ -1,6 +1,6 @@
 export type GpuVendor = 'nvidia' | 'amd' | 'intel' | 'apple' | 'software' | 'other';
 
-/** Rules by which a device hands out registers, shared memory and slots; chosen by architecture. */
+/** The rules by which a device allocates registers, shared memory and slots; they depend on its architecture. */
 export type OccupancyRules =
   | { readonly family: 'nvidia'; readonly computeCapability: string }
   | { readonly family: 'amd'; readonly isa: string; readonly waveSize: 32 | 64 }
@@ -18,12 +18,12 @@ export interface DeviceLimits {
   readonly maxRegistersPerBlock: number;
   readonly maxRegistersPerThread: number;
   readonly sharedMemoryBytesPerMultiprocessor: number;
-  /** The largest a block may ask for, opt-in included. */
+  /** Maximum that a block may request, opt-in included. */
   readonly maxSharedMemoryBytesPerBlock: number;
 }
 
 /**
- * A GPU, as public data. Every value carries its source in `sources` (field name → citation or address; `*` for all
+ * A GPU, from public data. `sources` has the source of every value (field name → citation or address; `*` for all
  * others).
  */
 export interface GpuDevice {
@@ -44,19 +44,19 @@ export interface GpuDevice {
   /** ω: lanes that run in lockstep. */
   readonly threadGroupWidth: number;
   readonly schedulersPerMultiprocessor: number;
-  /** FP32 lanes of one multiprocessor: a thread-group instruction costs width/lanes cycles of it. */
+  /** FP32 lanes of one multiprocessor. A thread-group instruction takes width/lanes of its cycles. */
   readonly fp32LanesPerMultiprocessor: number;
   /** Cycles before a dependent arithmetic instruction of the same thread group can issue. */
   readonly dependentIssueLatencyCycles: number;
-  /** Latency of a load from device memory, nothing else running, at a random address in 1 GB; cycles of `clockMhz`. */
+  /** Latency of a load from device memory at a random address in 1 GB on an idle device; cycles of `clockMhz`. */
   readonly memoryLatencyCycles: number;
   /** Peak device-memory bandwidth, GB/s (10⁹ bytes). */
   readonly memoryBandwidthGbS: number;
   readonly memoryGib: number;
   readonly l2Bytes: number;
-  /** Achieved over peak bandwidth of memory-bound kernels, 0…1. Assumed where it was not measured and left out. */
+  /** Achieved over peak bandwidth of memory-bound kernels, 0…1. Omitted if nobody measured it, and then assumed. */
   readonly achievedBandwidthFraction?: number | undefined;
-  /** Time of a launch besides its work, µs, as timed around it; left out if nobody measured it. */
+  /** Time of an empty launch, µs, measured around the launch; omitted if nobody measured it. */
   readonly launchMicroseconds?: number | undefined;
   readonly limits: DeviceLimits;
   readonly sources: Readonly<Record<string, string>>;
@@ -73,20 +73,20 @@ export interface CpuDevice {
   readonly singleCoreBandwidthGbS: number;
   /** ρ: bandwidth of all cores, GB/s. */
   readonly fullBandwidthGbS: number;
-  /** K as tabulated by the source: cores at which the bandwidth saturates. */
+  /** K as tabulated by the source: number of cores at which the bandwidth saturates. */
   readonly kneeCores: number;
   readonly sources: Readonly<Record<string, string>>;
 }
 
 export type Device = GpuDevice | CpuDevice;
 
-/** Whether the value of a field is an estimate: its source begins with that word. */
+/** Whether a field is an estimate: its source begins with that word. */
 export function isEstimate({ sources }: Device, field: string): boolean {
   return !IDENTITY.has(field) && /^estimate\b/.test(sources[field] ?? sources['*'] ?? '');
 }
 
 /**
- * The estimated fields that a value of a device is computed from. They are seen as they are read, so that no table
+ * The estimated fields that a value of a device depends on. They are recorded as they are read, so that no table
  * repeats them.
  */
 export function estimatesIn<Kind extends Device>(device: Kind, value: (device: Kind) => unknown): string[] {
@@ -102,5 +102,5 @@ export function estimatesIn<Kind extends Device>(device: Kind, value: (device: K
   return [...read].filter((field) => isEstimate(device, field));
 }
 
-/** Fields that name a device rather than measure it; `own` is what the catalogue adds. */
+/** Fields that identify a device and are not figures of it; the catalogue adds `own`. */
 const IDENTITY: ReadonlySet<string> = new Set(['kind', 'id', 'name', 'vendor', 'architecture', 'sources', 'own']);

@@ -4,7 +4,7 @@ import { unwrap } from './result.ts';
 
 /** Predictions beside public measurements of real GPUs. */
 
-/** How an implementation takes its work, in words, as far as the errors of predictions depend on it. */
+/** The kinds of implementations by which the errors of predictions differ, in words. */
 const KIND_TEXT = {
   'thread-per-unit': 'a thread per unit',
   'group-per-unit': 'a group of threads per unit',
@@ -19,8 +19,7 @@ const KIND_TEXT = {
 export type ImplementationKind = keyof typeof KIND_TEXT;
 
 /**
- * How a design takes its work. What a launch does before (sorting) counts first, then how slots get units, then who
- * shares one.
+ * The kind of a design. Work before the launch (sorting) counts first, then how slots get units, then who shares one.
  */
 export function implementationKind(device: Device, threadsPerUnit: number, balancing: string): ImplementationKind {
   switch (unwrap(parseBalancing(balancing)).kind) {
@@ -54,47 +53,50 @@ export function kindsText(kinds: readonly ImplementationKind[]): string {
   return listed.format(kinds.map((kind) => KIND_TEXT[kind]));
 }
 
-/** How far two predicted times must differ before measurements order them alike. */
+/** The difference that two predicted times need before measurements confirm their order. */
 export interface TieBand {
-  /** Width: the slower over the faster, less 1. */
+  /** The slower time over the faster one, minus 1. */
   readonly fraction: number;
-  /** Measured times that it comes from, in words; `null` if nothing of this device and kind was measured. */
+  /** The measured times behind the fraction, in words; `null` if this device and kind were not measured. */
   readonly source: string | null;
-  /** The bands of other devices that are used where `source` is null, in words; else `null`. */
+  /** The other devices that the fraction comes from if `source` is null, in words; otherwise `null`. */
   readonly takenFrom: string | null;
-  /** Pairs of measured times that it was computed from; 0 if it is taken from other devices. */
+  /** Pairs of measured times behind the fraction; 0 if it comes from other devices. */
   readonly count: number;
 }
 
-/** How far predictions are from measured times of a device that no fit had seen, in one data set. */
+/** Errors of predictions on a device that was left out of the fits, in one data set. */
 export interface DeviceAgreement {
   readonly dataset: string;
   /** The kinds that were measured. */
   readonly kinds: readonly ImplementationKind[];
   /** Measured times. */
   readonly count: number;
-  /** |predicted / measured − 1|, as a sweep predicts them. */
+  /** |predicted / measured − 1|, for the predictions of a sweep. */
   readonly medianError: number;
   readonly p90Error: number;
-  /** Errors of all launches, and of each kind; none if they are predicted in proportion, or with measured cycles. */
+  /**
+   * Errors of all launches, and of each kind. Empty if times are predicted only up to a factor, or with measured
+   * cycles.
+   */
   readonly intervals: readonly TimeInterval[];
 }
 
-/** Between what times its predicted time 90 % of the launches of a kind took. */
+/** The interval of measured times around a predicted time, for 90 % of the launches of a kind. */
 export interface TimeInterval {
-  /** `null`: launches of all kinds. */
+  /** `null` for all kinds together. */
   readonly kind: ImplementationKind | null;
   readonly count: number;
-  /** Measured over predicted time: 5 and 95 % of the launches took less. */
+  /** Measured over predicted time: its 5th and 95th percentiles. */
   readonly low: number;
   readonly high: number;
-  /** Start of a launch as it was timed, µs, which predicted times include. */
+  /** Time of an empty launch as it was measured, µs; predicted times include it. */
   readonly startMicroseconds: number;
 }
 
-/** What public measurements say of predictions for a device. */
+/** What public measurements say about predictions for a device. */
 export interface DeviceEvidence {
-  /** Name of the device that was measured: it has the same chip, perhaps on another board. */
+  /** Name of the measured device. It has the same chip, perhaps on another board. */
   readonly device: string;
   readonly agreement: readonly DeviceAgreement[];
 }
@@ -109,8 +111,9 @@ const percent = (fraction: number): string => `${Number((100 * fraction).toPreci
 const FROM_OTHERS = 'How far its times can be off is taken from other devices';
 
 /**
- * What holds predicted times of a device against reality, in a sentence; the same wherever a time is shown.
- * @param kinds of the designs whose times are shown
+ * What public measurements say about the predicted times of a device, in a sentence. Every place that shows a time uses
+ * it.
+ * @param kinds the kinds of the designs whose times are shown
  */
 export function evidenceText(evidence: DeviceEvidence | null, kinds: readonly ImplementationKind[] = []): string {
   if (!evidence) return `No public measurements of this device are known. ${FROM_OTHERS}.`;
@@ -123,7 +126,7 @@ export function evidenceText(evidence: DeviceEvidence | null, kinds: readonly Im
   return missing.length === 0 ? measured : `${measured} Not measured there: ${kindsText(missing)}.`;
 }
 
-/** A device of a list of times, and the kinds of implementations that it has in the list. */
+/** A device of a list of times, and the kinds of implementations in the list. */
 export interface TimedDevice {
   readonly id: string;
   readonly name: string;
@@ -132,8 +135,8 @@ export interface TimedDevice {
 }
 
 /**
- * What a list of predicted times says above itself: a mark, and the sentences behind it. Null if public measurements
- * hold all of its devices and kinds.
+ * The mark above a list of predicted times, and the sentences behind it. Null if public measurements cover all of its
+ * devices and kinds.
  */
 export function evidenceGaps(
   devices: readonly Omit<TimedDevice, 'id'>[],
@@ -155,16 +158,19 @@ export function evidenceGaps(
   return { mark: all ? 'no evidence' : `no evidence: ${unknown.length} of ${devices.length} devices`, text };
 }
 
-/** How near times are tied, and why: `within 18 %, from shapes of a kernel on …`. */
+/** How close times must be to be tied, and why: `within 18 %, from shapes of a kernel on …`. */
 export function tieBandText({ fraction, source, takenFrom }: TieBand): string {
   return source === null
     ? `within ${percent(fraction)}, ${takenFrom}, as no such times of this device are known`
     : `within ${percent(fraction)}, from ${source}`;
 }
 
-/** An implementation on a GPU: measured times, and predictions by parameters fitted without these matrices. */
+/**
+ * An implementation on a GPU: its measured times, and predictions with parameters that were fitted without these
+ * matrices.
+ */
 export interface ImplementationEvidence {
-  /** The name in the source. */
+  /** The name in the source of the data. */
   readonly name: string;
   /** Its id in `models/spmv`. */
   readonly implementation: string;
@@ -176,7 +182,10 @@ export interface ImplementationEvidence {
   readonly p90Error: number;
   /** Rank correlation of predicted and measured times, −1…1. */
   readonly spearman: number;
-  /** The same for matrices with at least 10⁶ non-zeros, whose time is not that of a launch; `null` without any. */
+  /**
+   * The same figures for matrices with at least 10⁶ non-zeros, whose launch takes little of the time; `null` without
+   * any.
+   */
   readonly large: {
     readonly count: number;
     readonly medianError: number;
@@ -184,13 +193,13 @@ export interface ImplementationEvidence {
     readonly spearman: number;
   } | null;
   /**
-   * Errors of a simpler model for comparison: four fitted numbers (start, per byte, per element of the longest row, per
-   * row). `null` if work is not a matrix.
+   * Errors of a simpler model for comparison, with four fitted numbers (start, per byte, per element of the longest
+   * row, per row). `null` if the work is not a matrix.
    */
   readonly fourNumbers: { readonly medianError: number; readonly spearman: number } | null;
   /**
-   * Errors of times of similar matrices, without a model: a bound on what the figures of a matrix can say. `null` if
-   * work is not a matrix, or is another file's.
+   * Errors if the times of similar matrices are used instead of a model. They bound what the features of a matrix can
+   * tell. `null` if the work is not a matrix, or comes from another file.
    */
   readonly nearest: { readonly medianError: number; readonly spearman: number } | null;
   readonly parameters: readonly EvidenceParameter[];
@@ -204,49 +213,52 @@ export interface EvidenceParameter {
   readonly value: number;
   /** Standard error; `null` if only a bound is known or the data do not decide it. */
   readonly standardError: number | null;
-  /** What it may be. */
+  /** The bounds of the value. */
   readonly lower: number;
   readonly upper: number;
 }
 
-/** How good the choice by prediction is: times over that of the fastest implementation measured of a matrix, ≥ 1. */
+/** How good the choice by prediction is: its time over the time of the fastest measured implementation, ≥ 1. */
 export interface ChoiceEvidence {
   /** Matrices with at least two measured implementations. */
   readonly count: number;
-  /** Geometric mean, and 95th percentile. */
+  /** Geometric mean and 95th percentile over the matrices. */
   readonly regret: number;
   readonly regretP95: number;
   /** Share of matrices for which the fastest was chosen, 0…1. */
   readonly hitRate: number;
-  /** The one implementation that is best for all, among those measured for every matrix; `null` if there is none. */
+  /**
+   * The single implementation that is best over all matrices, among those measured for every matrix; `null` if there is
+   * none.
+   */
   readonly bestFixed: { readonly name: string; readonly regret: number } | null;
-  /** Regret of the choice by the fit of four numbers; `null` if there is none. */
+  /** Regret of the choice by the four-number model; `null` if there is none. */
   readonly fourNumbersRegret: number | null;
   /**
-   * Regret of a random one of the designs that the model cannot tell apart from the fastest (80 % of pairs). Left out
-   * where that was not examined.
+   * Regret of a random choice among the designs that the model cannot distinguish from the fastest (80 % of pairs).
+   * Omitted if that was not examined.
    */
   readonly randomRegret?: number;
 }
 
 export interface GpuEvidence {
   readonly device: string;
-  /** The name in the source. */
+  /** The name in the source of the data. */
   readonly column: string;
   readonly implementations: readonly ImplementationEvidence[];
   /** `null` if no matrix has two measured implementations. */
   readonly choice: ChoiceEvidence | null;
-  /** The same for matrices with at least 10⁶ non-zeros; `null` if there are none. */
+  /** The same figures for matrices with at least 10⁶ non-zeros; `null` if there are none. */
   readonly choiceLarge: ChoiceEvidence | null;
 }
 
-/** A GPU whose own measurements were left out: its parameters are those of other GPUs, scaled by the data sheets. */
+/** A GPU whose own measurements were left out. Its parameters come from other GPUs, scaled by the data sheets. */
 export interface UnseenEvidence {
   readonly device: string;
   readonly count: number;
   readonly medianError: number;
   readonly regret: number;
-  /** The same for matrices with at least 10⁶ non-zeros, whose time is not that of a launch. */
+  /** The same figures for matrices with at least 10⁶ non-zeros, whose launch takes little of the time. */
   readonly medianErrorLarge: number | null;
   readonly regretLarge: number | null;
 }
@@ -254,7 +266,7 @@ export interface UnseenEvidence {
 /** A GPU, with the times of one of its implementations. */
 export interface GpuDetail {
   readonly gpu: GpuEvidence;
-  /** `null` if the data set has no other GPU to take parameters from. */
+  /** `null` if no other GPU of the data set can give parameters. */
   readonly unseen: UnseenEvidence | null;
   readonly points: EvidencePoints;
 }
@@ -269,10 +281,10 @@ export interface DatasetEvidence {
   readonly unseen: readonly UnseenEvidence[];
 }
 
-/** Over what the errors of times are drawn: what is known of a matrix, or of a launch. */
+/** What the errors of times are drawn over: a property of a matrix or a launch. */
 export type EvidenceAxis = 'nonzeros' | 'skewness' | 'blocks';
 
-/** Times of one implementation, one by one, for plots. */
+/** The times of one implementation, one by one, for plots. */
 export interface EvidencePoints {
   readonly names: readonly string[];
   /** Unit of times, `µs` or `ms`; empty if losses are compared. */

@@ -4,7 +4,7 @@ import { accessesText, KERNEL_INPUTS } from './provenance.ts';
 /** What a compiler, its machine code or a profiler says about a kernel, for `kernel inspect` and the Study view. */
 
 /**
- * What executes an instruction. `integer`: 32-bit integer and logic, moves and integer conversions; `special`:
+ * The unit that executes an instruction. `integer`: 32-bit integer and logic, moves and integer conversions; `special`:
  * reciprocals, roots, exponentials, sines, and conversions between integers and floating point; `memory`: loads,
  * stores, atomics, shuffles; `control`: branches and barriers. Half precision and matrix instructions count as `fp32`.
  */
@@ -13,33 +13,29 @@ export type InstructionClass = (typeof INSTRUCTION_CLASSES)[number];
 export type ClassCounts = Readonly<Record<InstructionClass, number>>;
 
 export interface InspectedLoop {
-  /** Line of the source that the loop's branch back is of; null without line information. */
+  /** Source line of the loop's backward branch; null without line information. */
   readonly line: number | null;
   /**
-   * Instructions of one iteration on all ways through its body (a thread group whose lanes part issues all of them),
-   * without those of inner loops and those that change the unit. In an unrolled loop they are those of one pass over
-   * its number of iterations.
+   * Instructions of one iteration on all paths through its body, since a divergent thread group issues all of them.
+   * Inner loops and the change of the unit are excluded. For an unrolled loop: one pass divided by its iterations.
    */
   readonly instructionsPerIteration: number;
   readonly byClass: ClassCounts;
   /** Loads from device memory on the longest chain of dependencies of an iteration, through values and branches. */
   readonly dependentLoads: number;
-  /** Shuffles, barriers and loads from shared memory on that chain. */
+  /** Shuffles, barriers and loads from shared memory on this chain. */
   readonly dependentExchanges: number;
-  /**
-   * Arithmetic that waits for one another in an iteration, issued in order, as a number of latencies of one
-   * instruction.
-   */
+  /** Dependent arithmetic of an iteration, issued in order, as a number of latencies of one instruction. */
   readonly chainInstructions: number;
-  /** Instructions where all lanes take the shortest way through the body. */
+  /** Instructions if all lanes take the shortest path through the body. */
   readonly shortestPath: number;
-  /** Iterations of the source in one pass of the loop, as far as a mark or a remainder loop of that line says it. */
+  /** Source iterations in one pass of the loop, from a mark in the source or a remainder loop on the same line. */
   readonly unrolled: number;
-  /** 1: no loop is around it. */
+  /** Nesting depth; 1 for an outermost loop. */
   readonly depth: number;
-  /** Whether its end depends on data that differs between threads. */
+  /** Whether the end of the loop depends on data that differs between threads. */
   readonly divergent: boolean;
-  /** Whether the source marks it: `asm volatile("// lockstep:loop");`. */
+  /** Whether the source marks the loop: `asm volatile("// lockstep:loop");`. */
   readonly marked: boolean;
 }
 
@@ -51,7 +47,7 @@ export interface CappedUsage {
   readonly spillLoadBytes: number;
 }
 
-/** What a profiler measured of the launches of a kernel; null: it is not in the file. */
+/** What a profiler measured for the launches of a kernel; null if the file does not have it. */
 export interface ProfiledLaunch {
   readonly launches: number;
   readonly blockThreads: number | null;
@@ -59,28 +55,28 @@ export interface ProfiledLaunch {
   /** Time of all launches together. */
   readonly durationMs: number | null;
   readonly dramBytes: number | null;
-  /** Of all thread groups; issued more often where an instruction is replayed. */
+  /** Instructions of all thread groups. A replayed instruction is issued more than once. */
   readonly executedInstructions: number | null;
   readonly issuedInstructions: number | null;
   /** Sectors of 32 bytes that went through the L1 and the L2 cache. */
   readonly l1Sectors: number | null;
   readonly l2Sectors: number | null;
-  /** Mean of the lanes that execute an instruction, 1…32, weighted by the launches' durations where they are known. */
+  /** Mean number of lanes that execute an instruction, 1…32, weighted by the durations of the launches if known. */
   readonly meanActiveLanes: number | null;
 }
 
-/** Lengths with the lockstep loss that a profiler measured. */
+/** Lengths that match the lockstep loss in a profile. */
 export interface FittedLengths {
-  /** The lengths as a study names them. */
+  /** The lengths in the workload grammar. */
   readonly lengths: string;
-  /** Measured loss of groups of 32, which the law meets. */
+  /** Measured loss of groups of 32, which the law reproduces. */
   readonly aggregateLoss: number;
   readonly mean: number;
-  /** What it is fitted on. */
+  /** What the lengths are fitted to. */
   readonly note: string;
 }
 
-/** How an inspection's `from` is said. */
+/** The source of the loops (`Inspection.from`), in words. */
 export const INSPECTED_FROM = {
   sass: 'machine code',
   ptx: 'PTX, which the assembler still changes',
@@ -89,33 +85,35 @@ export const INSPECTED_FROM = {
   ncu: 'Nsight Compute',
 } as const;
 
-/** What stands around the loop that counts, as a kernel profile has it. */
+/** The phases around the chosen loop, as in a kernel profile. */
 export type InspectedPhases = Readonly<Partial<Record<'prologue' | 'unit' | 'combine' | 'refill', Phase>>>;
 
 export interface Inspection {
   readonly entry: string;
-  /** The entry as its source has it: `step<float>` of `_Z4stepIfEvPT_`. */
+  /** The demangled name: `step<float>` for `_Z4stepIfEvPT_`. */
   readonly name: string;
-  /** Such as `sm_90`; null if the file does not say. */
+  /** The architecture, such as `sm_90`; null if the file does not say. */
   readonly arch: string | null;
   /** All kernels of the file. */
   readonly entries: readonly string[];
   readonly registersPerThread: number | null;
-  /** Shared memory that is fixed at compile time; a profile includes what the launch adds. */
+  /** Shared memory that is fixed at compile time. A profile also includes what the launch adds. */
   readonly sharedMemoryBytesPerBlock: number | null;
   readonly spillStoreBytes: number | null;
   readonly spillLoadBytes: number | null;
   readonly loops: readonly InspectedLoop[];
-  /** The loop that counts, by its place in `loops`, and why; null if there is none. */
+  /** The loop whose iterations count, by its position in `loops`, and why; null if there is none. */
   readonly chosen: { readonly loop: number; readonly why: string } | null;
-  /** What stands around it; empty if there are no loops. */
+  /** The phases around the chosen loop; empty if there are no loops. */
   readonly phases: InspectedPhases;
   readonly sharing: Sharing | null;
-  /** 1 if each iteration needs the result of the one before, so sharing a unit gains nothing. `null` if unknown. */
+  /**
+   * 1 if each iteration needs the result of the one before, so that sharing a unit gains nothing; `null` if unknown.
+   */
   readonly serialFraction: 1 | null;
-  /** What an iteration of it reads and writes in device memory. */
+  /** Reads and writes of device memory in an iteration of the chosen loop. */
   readonly accesses: readonly MemoryAccess[];
-  /** Where the loops are from; without loops, where the other figures are from. */
+  /** The source of the loops, or of the other figures if there are no loops. */
   readonly from: keyof typeof INSPECTED_FROM;
   readonly caps: readonly CappedUsage[];
   readonly launch: ProfiledLaunch | null;
@@ -155,7 +153,7 @@ const SHARING_TEXT = {
   split: 'its threads split each iteration',
 } as const;
 
-/** A found value in words: `17 instructions, a chain of 14, loads 1, 8 B` of a phase. */
+/** A value in words, such as `17 instructions, a chain of 14, loads 1, 8 B` for a phase. */
 export function inspectedText(value: NonNullable<InspectedFields[InspectedField]>): string {
   if (typeof value === 'number') return String(value);
   if (typeof value === 'string') return SHARING_TEXT[value];
@@ -170,7 +168,7 @@ export function inspectedText(value: NonNullable<InspectedFields[InspectedField]
   ].join(', ');
 }
 
-/** The fields of a kernel profile that an inspection says, with their values. */
+/** The fields of a kernel profile that an inspection determines, with their values. */
 export function inspectedFields(inspection: Inspection): InspectedFields {
   const { registersPerThread, sharedMemoryBytesPerBlock, chosen, loops, phases, sharing, serialFraction, accesses } =
     inspection;
@@ -197,8 +195,8 @@ export function inspectedFields(inspection: Inspection): InspectedFields {
 }
 
 /**
- * The fields as a study with a CPU takes them: it counts the bytes of an iteration, since no lanes read side by side
- * there.
+ * The fields for a study with a CPU. No lanes read side by side there, so the bytes of an iteration replace the
+ * accesses.
  */
 export function fieldsFor(fields: InspectedFields, hasCpu: boolean): InspectedFields {
   if (!hasCpu || !fields.accesses) return fields;
@@ -206,7 +204,7 @@ export function fieldsFor(fields: InspectedFields, hasCpu: boolean): InspectedFi
   return { ...others, bytesPerIteration: accesses.reduce((sum, { elementBytes }) => sum + elementBytes, 0) };
 }
 
-/** What the code of a kernel does not say, each with what it means for advice. */
+/** What the code of a kernel does not say, and how each gap affects the advice. */
 export function unknownOf({
   accesses,
   bytesPerIteration,
@@ -218,45 +216,43 @@ export function unknownOf({
 }: InspectedFields): string[] {
   return [
     ...(fields.registersPerThread === undefined
-      ? ['Registers per thread: how many blocks fit a multiprocessor follows from those of the study.']
+      ? ['Registers per thread: the study keeps its own number, which decides how many blocks fit on a multiprocessor.']
       : []),
     ...(accesses?.some(({ pattern }) => pattern === 'scattered')
       ? [
-          'How large the arrays are that it reads at scattered places (footprintBytes): each such read is taken to come ' +
+          'The size of the arrays that it reads at scattered places (footprintBytes): the reads are assumed to come ' +
             'from device memory, which favours designs that wait less.',
         ]
       : []),
     ...(bytesPerIteration === 0
       ? [
-          'Traffic of an iteration: it reads nothing that differs between units, so that device memory never limits it. ' +
+          'Traffic of an iteration: it reads nothing that differs between units, so device memory never limits it. ' +
             'Add bytesPerIteration if its data does not stay in the caches.',
         ]
       : []),
     ...(sharing === 'split' && serialFraction === undefined
       ? [
-          'How much faster an iteration is when threads share it (serialFraction, cooperationCost): what the study says ' +
-            'of it decides between numbers of threads per unit.',
+          'How much faster an iteration is when threads share it (serialFraction, cooperationCost): the values of ' +
+            'the study decide between numbers of threads per unit.',
         ]
       : []),
     ...(sharing === 'deal' && !combine
       ? [
-          'What it costs to combine the results of threads that share a unit, since here none do: several threads per ' +
+          'The cost to combine the results of threads that share a unit, since none do here: several threads per ' +
             'unit are predicted without it.',
         ]
       : []),
     ...(refill
       ? []
-      : [
-          'What one loop over all units adds (refill): flattened loops and fetched units are predicted from its other phases.',
-        ]),
-    'The lengths of its units, and how much data of a unit a sort has to move (bytesPerUnit): they decide whether sorting pays.',
+      : ['The cost of one loop over all units (refill): flattened and fetching designs use other phases.']),
+    'The lengths of its units, and the bytes that a sort moves for each (bytesPerUnit): whether sorting pays.',
   ];
 }
 
 /**
- * The kernel of a study with what an inspection says of it, each of these fields marked as imported, and without what
- * they replace: older figures of the same, as parts of an iteration, and the costs of splitting iterations where they
- * are dealt. Undefined takes a field out.
+ * The kernel of a study with the fields of an inspection, each marked as imported. The fields that they replace are
+ * removed: older figures of the same part, and the costs of split iterations if iterations are dealt. An undefined
+ * field is removed.
  */
 export function withInspected<Kernel extends { readonly origins?: object | undefined }>(
   kernel: Kernel,
@@ -285,28 +281,30 @@ export function withInspected<Kernel extends { readonly origins?: object | undef
   };
 }
 
-/** A kernel's name without the template's arguments and what it is in: `step` of `nbody::step<float>`. */
+/** The last part of a kernel's name, without template arguments: `step` of `nbody::step<float>`. */
 export function lastName(name: string): string {
   const plain = name.split(/[<(]/, 1)[0].trim();
   return plain.slice(Math.max(plain.lastIndexOf(' '), plain.lastIndexOf(':')) + 1);
 }
 
-/** Name of a kernel without a name. */
+/** The name of a kernel that has none. */
 export const UNNAMED_KERNEL = 'kernel';
 
-/** The name of a study's kernel once its code is known: a name that somebody gave stays. */
+/** The name of a study's kernel once its code is known. A name that the user gave is kept. */
 export function inspectedName(own: string, { name }: Pick<Inspection, 'name'>): string {
   return own === UNNAMED_KERNEL ? lastName(name) || own : own;
 }
 
-/** Kinds of files that say something of a kernel. */
+/** Kinds of files about a kernel. */
 export type KernelFileKind = 'source' | 'ptx' | 'sass' | 'cubin' | 'ptxas' | 'ncu';
 
-/** Far above any kernel; the largest libraries' PTX is some 10 MB. */
+/** Far above any kernel: the PTX of the largest libraries takes some 10 MB. */
 export const MAX_KERNEL_FILE_BYTES = 32 * 2 ** 20;
 const HEAD_BYTES = 262_144;
 
-/** Detects what a file says about a kernel by its content, and a source also by its name; `null` for nothing. */
+/**
+ * Detects the kind of a file about a kernel by its content, and a source also by its name; `null` for any other file.
+ */
 export function kernelFileKind(fileName: string, bytes: Uint8Array): KernelFileKind | null {
   if (bytes[0] === 0x7f && bytes[1] === 0x45 && bytes[2] === 0x4c && bytes[3] === 0x46) return 'cubin';
   if (/\.cu$/i.test(fileName)) return 'source';

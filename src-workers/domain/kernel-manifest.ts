@@ -1,11 +1,11 @@
 import type { LoopForm } from './kernel.ts';
 
 /**
- * A kernel of the person's own without a host program: what is needed to launch it for a design, check its result and
- * time it. The file format is `contract/kernel-manifest.ts`; its fields are described there.
+ * The user's own kernel without a host program: what is needed to launch it for a design, to check its result and to
+ * time it. `contract/kernel-manifest.ts` has the file format and describes its fields.
  */
 
-/** What a value may be: its bytes, in files lowest byte first, and the type of C++ by which values are compared. */
+/** The types of values: the size in bytes (files are little-endian), and the C++ type by which values are compared. */
 export const VALUE_TYPES = {
   i8: { bytes: 1, cpp: 'int8_t' },
   u8: { bytes: 1, cpp: 'uint8_t' },
@@ -22,7 +22,7 @@ export const VALUE_TYPES = {
 } as const;
 export type ValueType = keyof typeof VALUE_TYPES;
 
-/** The same by their names in C and CUDA; `long` as on Linux, where it has 8 bytes. */
+/** The same types by their names in C and CUDA; `long` has 8 bytes, as on Linux. */
 const C_NAMES: Readonly<Record<string, ValueType>> = {
   ...Object.fromEntries(
     [8, 16, 32, 64].flatMap((bits) => [
@@ -63,7 +63,7 @@ export interface ElementType {
   readonly bytes: number;
 }
 
-/** The type that a manifest names; null if there is none of that name. */
+/** The type that a manifest names; null if there is no such type. */
 export function elementType(text: string): ElementType | null {
   const [, name, count] = /^(.*?)(?:\[([1-9]\d{0,5})\])?$/.exec(text.trim()) ?? [];
   if (name === undefined) return null;
@@ -75,7 +75,7 @@ export function elementType(text: string): ElementType | null {
 }
 
 /**
- * The meanings of `{name}` where a manifest has a number. A mixed design has a launch for each class, any other has
+ * The meanings of `{name}` in the numbers of a manifest. A mixed design has one launch per class, any other design has
  * one.
  */
 export const LAUNCH_VALUES = {
@@ -84,8 +84,8 @@ export const LAUNCH_VALUES = {
   blockThreads: 'threads of a block',
   threadsPerUnit: 'threads that share a unit of the launch',
   gridBlocks: 'blocks of the launch',
-  firstUnit: 'place in the order of the first unit of the launch; 0 where there is one launch',
-  launchUnits: 'units of the launch; all where there is one launch',
+  firstUnit: 'position of the first unit of the launch in the order; 0 if there is one launch',
+  launchUnits: 'units of the launch; all units if there is one launch',
 } as const;
 export type LaunchValue = keyof typeof LAUNCH_VALUES;
 
@@ -93,17 +93,17 @@ export type LaunchValue = keyof typeof LAUNCH_VALUES;
 export type ManifestNumber = number | string;
 export const LAUNCH_NAMES = Object.keys(LAUNCH_VALUES) as readonly LaunchValue[];
 
-/** Contents that the measurement makes, in place of a file's path. */
+/** Files that the measurement writes itself, in place of a path. */
 export const LENGTHS_FILE_NAME = '{lengthsFile}';
 export const ORDER_FILE_NAME = '{orderFile}';
 
-/** One of `file` (an input), `value` (a scalar) and `output`. */
+/** An argument has one of `file` (an input), `value` (a scalar) and `output`. */
 export interface KernelArgument {
   readonly name: string;
-  /** The type, for `elementType`. */
+  /** The type, as `elementType` reads it. */
   readonly type: string;
   readonly file?: string | undefined;
-  /** The file that has the bytes of a struct. */
+  /** A scalar, or the file with the bytes of a struct. */
   readonly value?: ManifestNumber | { readonly file: string } | undefined;
   readonly output?: KernelOutput | undefined;
 }
@@ -111,10 +111,10 @@ export interface KernelArgument {
 export interface KernelOutput {
   /** A number, or arithmetic with `units`. */
   readonly count: ManifestNumber;
-  /** What it holds before each launch; zeros if left out. */
+  /** The contents before each launch; zeros if omitted. */
   readonly file?: string | undefined;
   readonly reference?: string | undefined;
-  /** An element is right where it differs from the reference by at most `absolute` + `relative` · |reference|. */
+  /** An element is right if it differs from the reference by at most `absolute` + `relative` · |reference|. */
   readonly absolute: number;
   readonly relative: number;
 }
@@ -129,7 +129,7 @@ export interface KernelEntry {
   readonly axes: {
     readonly threadsPerUnit: readonly number[];
     readonly loop: readonly LoopForm[];
-    /** Texts of balancings; `mixed(*)` means all mixed ones. */
+    /** Text forms of balancings; `mixed(*)` means all mixed ones. */
     readonly balancing: readonly string[];
     readonly blockThreads?: readonly number[] | undefined;
   };
@@ -147,16 +147,19 @@ export interface KernelManifest {
 /** A manifest for one measurement. */
 export interface KernelTask {
   readonly manifest: KernelManifest;
-  /** Absolute path of the manifest, whose folder has its files. */
+  /** Absolute path of the manifest. The paths in it are relative to its folder. */
   readonly file: string;
-  /** Digest of the manifest, its sources and the files of its arguments: only the same ones resume a measurement. */
+  /**
+   * Digest of the manifest, its sources and the files of its arguments. A measurement is only resumed with the same
+   * digest.
+   */
   readonly digest: string;
   /** Units of the study. */
   readonly units: number;
-  /** Lanes of a thread group of the predicted device: orders by bucket depend on it. */
+  /** Lanes of a thread group of the predicted device, which the order of units by bucket depends on. */
   readonly threadGroupWidth: number;
-  /** Number of the CUDA, HIP or OpenCL device; null elsewhere. */
+  /** Number of the CUDA, HIP or OpenCL device; null for other backends. */
   readonly device: number | null;
-  /** What compiles it where that is not CUDA, and it is not in WGSL. */
+  /** The compiler, if it is neither CUDA's nor WGSL's. */
   readonly platform?: 'hip' | 'emulation' | 'opencl';
 }

@@ -1,74 +1,73 @@
-/** How a kernel's lane loop treats the units it owns. */
+/** How the loop of a lane treats its units. */
 export type LoopForm = 'nested' | 'flattened';
 
 /**
- * How the lanes of a thread group read an array: each along the elements of its own unit (values of CSR: coalesced as
- * far as threads share the unit), all lanes side by side (padded, column-major), or each at an arbitrary place (a
- * gather).
+ * How the lanes of a thread group read an array. `along-unit`: each lane reads the elements of its own unit (the values
+ * of CSR; coalesced as far as threads share the unit). `across-lanes`: all lanes read side by side (padded,
+ * column-major). `scattered`: each lane reads at an arbitrary place (a gather).
  */
 export const ACCESS_PATTERNS = ['along-unit', 'across-lanes', 'scattered'] as const;
 export type AccessPattern = (typeof ACCESS_PATTERNS)[number];
 
-/** An array; an iteration reads one element of it. */
+/** An array of which each iteration reads one element. */
 export interface MemoryAccess {
   readonly pattern: AccessPattern;
   readonly elementBytes: number;
   /**
-   * Size of an array that is read again and again; left out where each element is read once, or where no cache can hold
-   * it.
+   * Size of an array whose elements are read repeatedly; omitted if each element is read once, or if no cache can hold
+   * the array.
    */
   readonly footprintBytes?: number | undefined;
   /**
-   * Share of a gather's reads that need a sector of their own from device memory, beyond what fits the caches, 0…1.
-   * Assumed if left out.
+   * Fraction of a gather's reads that need a separate sector from device memory, beyond what the caches hold, 0…1.
+   * Assumed if omitted.
    */
   readonly missFraction?: number | undefined;
   /**
-   * Each element is read once, and `footprintBytes` are all that the launch reads so: what fits the level-2 cache is
-   * there from a launch before, as where a measurement repeats one.
+   * Set if each element is read once and `footprintBytes` is all that the launch reads in this way. The part that fits
+   * in the level-2 cache is then already there, as in a measurement that repeats a launch.
    */
   readonly isWarm?: boolean | undefined;
 }
 
 /**
- * How the threads of a unit share it. `deal`: its iterations are dealt to the lanes, ⌈length / u⌉ to each, and combined
- * once a unit (a CSR row by several threads). `split`: every iteration is split among them and costs φ(u) = (1−σ)/u + σ
- * + κ·log₂u of it (Swatman et al. 2022).
+ * How threads share a unit. `deal`: iterations are dealt to the lanes, ⌈length / u⌉ to each, and the results are
+ * combined once per unit (a CSR row by several threads). `split`: every iteration is split among the lanes and takes
+ * φ(u) = (1−σ)/u + σ + κ·log₂u of its time (Swatman et al. 2022).
  */
 export const SHARINGS = ['deal', 'split'] as const;
 export type Sharing = (typeof SHARINGS)[number];
 
-/** What a thread executes at one place of a kernel, outside the iterations. Absent numbers are 0. */
+/** What a thread executes in one phase of a kernel, outside the iterations. Absent numbers are 0. */
 export interface Phase {
   /** Thread-group instructions issued. */
   readonly instructions: number;
-  /** 0…1, as those of the iterations. */
+  /** Fractions of the instructions, 0…1, as for the iterations. */
   readonly integerShare?: number | undefined;
   readonly fp64Share?: number | undefined;
   readonly specialShare?: number | undefined;
-  /** Arithmetic instructions on the longest chain, each waiting for the one before. Left out: all instructions. */
+  /** Arithmetic instructions on the longest chain, where each waits for the one before; all instructions if omitted. */
   readonly chainInstructions?: number | undefined;
-  /** Shuffles and accesses to shared memory on that chain. */
+  /** Shuffles and accesses to shared memory on this chain. */
   readonly dependentExchanges?: number | undefined;
-  /** Loads from device memory on that chain; where units are fetched, the addition to the counter is one. */
+  /** Loads from device memory on this chain. If units are fetched, the addition to the counter counts as one. */
   readonly dependentLoads?: number | undefined;
   /** Device-memory traffic, bytes: per thread for the prologue, per unit for all other phases. */
   readonly bytes?: number | undefined;
 }
 
 /**
- * Where a kernel has a phase. `prologue`: once a thread; `unit`: once a unit, before and after its iterations;
- * `combine`: a step of the tree that combines the results of a unit, log₂ u of them; `refill`: where one loop over all
- * units (flattened, fetching) changes the unit; `search`: a step of the binary search for an even share; `carry`:
- * handing on the unit that the end of an even share cuts.
+ * The phases of a kernel. `prologue`: once per thread. `unit`: once per unit, before and after its iterations.
+ * `combine`: one of the log₂ u steps that combine the results of a unit. `refill`: where one loop over all units
+ * (flattened, fetching) changes the unit. `search`: a step of the binary search for an even share. `carry`: hands on
+ * the unit that the end of an even share cuts.
  */
 export const PHASES = ['prologue', 'unit', 'combine', 'refill', 'search', 'carry'] as const;
 export type PhaseName = (typeof PHASES)[number];
 
 /**
- * What is known of a kernel, independent of the device it runs on. Figures "per iteration" are of one iteration of a
- * work unit executed by one thread; what runs once a thread or once a unit stands in the phases, which every lane pays
- * in full.
+ * What is known about a kernel, independent of the device. Figures "per iteration" are for one iteration of a unit by
+ * one thread. The phases hold what runs once per thread or once per unit; every lane executes them in full.
  */
 export interface KernelProfile extends Readonly<Partial<Record<PhaseName, Phase | undefined>>> {
   readonly name: string;
@@ -79,51 +78,53 @@ export interface KernelProfile extends Readonly<Partial<Record<PhaseName, Phase 
   /** Thread-group instructions issued per iteration. */
   readonly instructionsPerIteration: number;
   /**
-   * 0…1, their sum at most 1, 0 if left out: parts of the instructions that are 32-bit integer or logic, FP64, and
-   * special functions. The others are taken to be FP32.
+   * Fractions of the instructions, 0…1, sum at most 1, 0 if omitted: 32-bit integer or logic, FP64, and special
+   * functions. The rest is assumed to be FP32.
    */
   readonly integerShare?: number;
   readonly fp64Share?: number;
   readonly specialShare?: number;
   /**
-   * Arithmetic instructions of an iteration on its longest chain of dependencies. Left out: all of them, no parallelism
-   * at all.
+   * Arithmetic instructions of an iteration on its longest chain of dependencies; all of them (no parallelism) if
+   * omitted.
    */
   readonly chainInstructions?: number | undefined;
-  /** Shuffles and accesses to shared memory on that chain, per iteration; 0 if left out. */
+  /** Shuffles and accesses to shared memory on this chain, per iteration; 0 if omitted. */
   readonly dependentExchanges?: number | undefined;
-  /** Loads per iteration on the critical path that go to device memory: each adds one memory latency to the floor τ. */
+  /** Loads per iteration on the critical path that go to device memory. Each adds one memory latency to the floor τ. */
   readonly dependentLoadsPerIteration: number;
-  /** Device-memory traffic of one lane per iteration, bytes; 0 if `accesses` say it. */
+  /** Device-memory traffic of one lane per iteration, bytes; 0 if `accesses` determine it. */
   readonly bytesPerIteration: number;
-  /** Arrays read in an iteration; traffic follows from them by device and mapping (`models/memory/accesses.ts`). */
+  /**
+   * Arrays read in an iteration. Traffic follows from them, the device and the mapping (`models/memory/accesses.ts`).
+   */
   readonly accesses?: readonly MemoryAccess[] | undefined;
-  /** How threads share a unit; `split` if left out. */
+  /** How threads share a unit; `split` if omitted. */
   readonly sharing?: Sharing | undefined;
-  /** σ of `split`, 0…1: the part of an iteration that does not speed up when threads share a unit. */
+  /** σ of `split`, 0…1: the part of an iteration that does not get faster when threads share a unit. */
   readonly serialFraction: number;
-  /** κ of `split`, ≥ 0: cost of one cooperation step (of log₂u) in every iteration, as a fraction of an iteration. */
+  /** κ of `split`, ≥ 0: cost of each of the log₂u cooperation steps of an iteration, as a fraction of an iteration. */
   readonly cooperationCost: number;
   /**
    * What a single loop over all units (flattened, or fetching) adds to every iteration, as a fraction of an iteration
-   * of one thread, ≥ 0; 0 if left out. It finds the end of a unit and, where branches are masked instead of jumped
-   * over, changes the unit.
+   * of one thread, ≥ 0; 0 if omitted. It finds the end of a unit and, if branches are masked instead of jumped over,
+   * changes the unit.
    */
   readonly flattenedCost?: number;
   /**
-   * p ≥ 1: softness of the knee between latency-bound and issue-bound. A study's default, 6.5, is fitted: see
-   * `models/README.md`.
+   * p ≥ 1: softness of the knee between latency-bound and issue-bound. A study's default, 6.5, is fitted (see
+   * `models/README.md`).
    */
   readonly kneeSoftness: number;
-  /** Input and state bytes of a unit that a reordering has to move. A study's default, 64, is assumed. */
+  /** Input and state bytes of a unit that a reordering moves. A study's default, 64, is assumed. */
   readonly bytesPerUnit: number;
   /** Whether unit lengths are known before launch; sorting and bucketing need them. */
   readonly lengthsKnownBeforeLaunch: boolean;
-  /** Cost of one register spilled by a register cap: issue instructions per iteration. A study's default is 2. */
+  /** Instructions per iteration for each register that a register cap spills. A study's default is 2. */
   readonly spillInstructionsPerRegister: number;
 }
 
-/** Issue behaviour of one SM for one kernel, measured or derived: cycles of SM time per iteration. */
+/** Issue behaviour of one SM for one kernel, measured or derived; cycles of SM time per iteration. */
 export interface PipelineParameters {
   /** τ: latency floor of one iteration, cycles. */
   readonly latencyCycles: number;
@@ -131,6 +132,6 @@ export interface PipelineParameters {
   readonly issueCycles: number;
   /** p: softness of the knee. */
   readonly kneeSoftness: number;
-  /** q: schedulers per SM; thread groups are served in whole rounds of q. */
+  /** q: schedulers per SM; thread groups are issued in whole rounds of q. */
   readonly schedulers: number;
 }

@@ -1,4 +1,4 @@
-/** What lockstep costs a workload, over group sizes. */
+/** The cost of lockstep for a workload, by group size. */
 export interface LossReport {
   readonly workload: {
     readonly label: string;
@@ -7,9 +7,9 @@ export interface LossReport {
     readonly supportMin: number;
     readonly supportMax: number;
     readonly truncatedMass: number;
-    /** Whether the law was fitted to figures, and otherwise assumed. */
+    /** Whether the law was fitted to given figures, so that its shape is assumed. */
     readonly fitted: boolean;
-    /** How a file was read, where a person could expect otherwise. */
+    /** How a file was read, if a user could expect otherwise. */
     readonly note?: string;
   };
   readonly rows: readonly {
@@ -19,19 +19,19 @@ export interface LossReport {
     readonly meanLoss: number;
     readonly standardDeviationLoss: number;
     readonly aggregateLoss: number;
-    /** For groups of n consecutive units in the order of the workload, exact; `null` if it has none. */
+    /** Exact loss for groups of n consecutive units in the order of the workload; `null` if it has no order. */
     readonly givenOrder: GivenLoss | null;
-    /** `null` if they were not asked for. */
+    /** `null` if the quantiles were not requested. */
     readonly quantiles: { readonly p50: number; readonly p95: number; readonly p99: number } | null;
-    /** How the quantiles were found; `resolution` is their largest relative error. */
+    /** How the quantiles were computed; `resolution` is their largest relative error. */
     readonly distribution: { readonly method: 'exact' | 'binned'; readonly resolution: number } | null;
   }[];
 }
 
-/** The loss of units in their order. */
+/** The loss of the units in their order. */
 export interface GivenLoss {
   /** Total lockstep time over total work, ≥ 1. */
   readonly aggregateLoss: number;
-  /** Mean over the groups of their loss, ≥ 1; a group without work has none. */
+  /** Mean loss over the groups, ≥ 1; groups without work are excluded. */
   readonly meanLoss: number;
 }

@@ -1,4 +1,4 @@
-/** Command lines by which a person's own program is built and run for a design. */
+/** Command lines that build and run the user's own program for a design. */
 
 /** The meanings of `{name}` in a command line. */
 export const PLACEHOLDERS = {
@@ -7,25 +7,25 @@ export const PLACEHOLDERS = {
   threadsPerUnit: 'threads that share a unit',
   unitsPerThread: 'units of each slot, one after another',
   blockThreads: 'threads of a block',
-  blockWidth: 'threads of a block side by side, of blocks that take tiles; 0 of blocks of one row',
+  blockWidth: 'threads of a block side by side, if blocks take tiles; 0 if a block is one row',
   gridBlocks: 'blocks; on a CPU cores',
   registerCap: 'max registers of a thread; 0 where nothing caps them',
   balancing: 'such as none or window-sort(4096)',
   loop: 'nested or flattened',
-  classes: 'of a mixed design its classes of length, as JSON; otherwise []',
+  classes: 'classes of length of a mixed design, as JSON; otherwise []',
   device: 'id of the device that was predicted',
   units: 'number of units',
-  lengthsFile: 'file of their lengths in order: 32-bit numbers, lowest byte first',
-  orderFile: 'file of the units in the order in which the design takes them, or its tiles lie in, in the same form',
+  lengthsFile: 'file of the lengths of the units in order: 32-bit numbers, lowest byte first',
+  orderFile: 'file of the units in the order in which the design takes them, or its tiles lie, in the same form',
   launches:
-    'FIRST:UNITS:THREADS:BLOCKS: places in that order, threads per unit and blocks; of a mixed design for each class, with commas',
+    'FIRST:UNITS:THREADS:BLOCKS: first unit in that order, units, threads per unit, blocks; all classes, with commas',
   binary: 'the file that --build makes',
 } as const;
 export type Placeholder = keyof typeof PLACEHOLDERS;
 
 export const MAX_COMMAND_CHARACTERS = 8000;
 
-/** Environment variables that hold secrets: the programs that this one starts are not given them. */
+/** Environment variables with secrets. Programs that Lockstep starts do not get them. */
 export const PASSWORD_VARIABLE = 'LOCKSTEP_REDIS_PASSWORD';
 export const TOKEN_VARIABLE = 'LOCKSTEP_TOKEN';
 export const SECRET_VARIABLES: readonly string[] = [PASSWORD_VARIABLE, TOKEN_VARIABLE];

@@ -3,11 +3,11 @@ import { isEstimate, type Device } from './device.ts';
 import { PHASES, type KernelProfile, type MemoryAccess, type Phase, type PhaseName } from './kernel.ts';
 import { parseBalancing } from './balancing.ts';
 
-/** Where the input values of a prediction come from, and the usual range of unstated ones. */
+/** Where the input values of a prediction come from, and the usual range of values that nobody stated. */
 
 /**
  * `measured`: timed or counted on the device; `calibrated`: fitted to measured times; `imported`: read from a tool's
- * output or file; `given`: entered by a person, or from a data sheet; `example`: from the example that a study started
+ * output or file; `given`: entered by the user, or from a data sheet; `example`: from the example that a study started
  * from; `assumed`: a default or an estimate.
  */
 export const ORIGINS = ['measured', 'calibrated', 'imported', 'given', 'example', 'assumed'] as const;
@@ -18,7 +18,7 @@ export function isAssumed(origin: Origin): boolean {
   return origin === 'assumed' || origin === 'example';
 }
 
-/** Fields of a kernel profile whose origin is kept: all but its name. */
+/** Fields of a kernel profile that have an origin: all but its name. */
 export const KERNEL_FIELDS = [
   'registersPerThread',
   'instructionsPerIteration',
@@ -47,10 +47,10 @@ export const KERNEL_FIELDS = [
   'lengthsKnownBeforeLaunch',
 ] as const satisfies readonly (keyof KernelProfile)[];
 export type KernelField = (typeof KERNEL_FIELDS)[number];
-/** Fields that are numbers. A phase is represented by its instructions. */
+/** Fields that are numbers. The number of a phase is its instructions. */
 export type KernelNumber = Exclude<KernelField, 'accesses' | 'lengthsKnownBeforeLaunch' | 'sharing'>;
 
-/** What a study says where it leaves a field out. Registers and instructions it must give. */
+/** The values of fields that a study omits. Registers and instructions have no default. */
 export const KERNEL_DEFAULTS = {
   serialFraction: 0,
   dependentLoadsPerIteration: 0,
@@ -71,13 +71,13 @@ export const KERNEL_DEFAULTS = {
 export interface KernelInput {
   readonly label: string;
   readonly unit: string;
-  /** Basic fields decide most studies; the others have defaults that few need to change. */
+  /** Basic fields decide most studies; advanced fields have defaults that few users change. */
   readonly level: 'basic' | 'advanced';
-  /** A plausible value if nothing is known. */
+  /** A plausible value for an unknown kernel. */
   readonly assumed: number;
-  /** Range in which most kernels lie. */
+  /** The range of most kernels. */
   readonly usual: readonly [number, number];
-  /** What the figures rest on. */
+  /** Why these figures were chosen. */
   readonly source: string;
 }
 
@@ -114,7 +114,7 @@ export const KERNEL_INPUTS: Readonly<Record<KernelNumber, KernelInput>> = {
     level: 'basic',
     assumed: 1,
     usual: [0, 4],
-    source: 'chosen: one indirection, as in a gather; none where data stay in registers',
+    source: 'chosen: one indirection, as in a gather; none if data stay in registers',
   },
   bytesPerIteration: {
     label: 'Memory traffic per iteration',
@@ -146,8 +146,7 @@ export const KERNEL_INPUTS: Readonly<Record<KernelNumber, KernelInput>> = {
     level: 'advanced',
     assumed: 3,
     usual: [2, 12],
-    source:
-      'chosen: a shuffle and an addition, with what moves the values; 2 to 5 in the kernels of test/data/cycle-sim',
+    source: 'chosen: a shuffle, an addition and moves; 2 to 5 in the kernels of test/data/cycle-sim',
   },
   refill: {
     label: 'Change of unit',
@@ -180,7 +179,7 @@ export const KERNEL_INPUTS: Readonly<Record<KernelNumber, KernelInput>> = {
     level: 'advanced',
     assumed: 30,
     usual: [4, 100],
-    source: 'chosen: every instruction waits for the one before, as where nothing is known of their dependencies',
+    source: 'chosen: every instruction waits for the one before, as if their dependencies are unknown',
   },
   dependentExchanges: {
     label: 'Exchanges per iteration',
@@ -260,7 +259,7 @@ export const KERNEL_INPUTS: Readonly<Record<KernelNumber, KernelInput>> = {
     level: 'advanced',
     assumed: 2,
     usual: [0.5, 4],
-    source: 'chosen: one store and one load; fewer where a spilled register is seldom used',
+    source: 'chosen: one store and one load; fewer if a spilled register is seldom used',
   },
 };
 
@@ -269,8 +268,8 @@ const KERNEL_NUMBERS = KERNEL_FIELDS.filter(
 );
 
 /**
- * Inputs that may be varied: numbers of the kernel, the number of units, and the spread of their lengths about the
- * mean, 1 as it is.
+ * Inputs that may be varied: the numbers of the kernel, the number of units, and the spread of their lengths about the
+ * mean (1 for the given spread).
  */
 export const VARIED_INPUTS = [
   ...KERNEL_NUMBERS.map((field) => `kernel.${field}` as const),
@@ -278,10 +277,10 @@ export const VARIED_INPUTS = [
   'workload.spread',
 ] as const;
 export type VariedInput = (typeof VARIED_INPUTS)[number];
-/** A value that belongs to one implementation, by its place in the study. */
+/** A value that belongs to one implementation, by its position in the study. */
 export type OwnInput = `implementations[${number}].kernel.${KernelNumber}`;
 
-/** The field of a kernel behind an input's path, and its implementation; `null` for all others. */
+/** The field and the implementation behind an input's path; `null` if the path is not a field of a kernel. */
 export function kernelInput(
   input: string,
 ): { readonly field: KernelField; readonly implementation: number | null } | null {
@@ -290,7 +289,7 @@ export function kernelInput(
   return match && field ? { field, implementation: match[1] === undefined ? null : Number(match[1]) } : null;
 }
 
-/** Phases of an unknown kernel. A unit is taken to begin with one dependent load and to move 16 bytes. */
+/** Phases of an unknown kernel. The unit phase is assumed to begin with one dependent load and to move 16 bytes. */
 const ASSUMED_PHASES: Readonly<Partial<Record<PhaseName, Omit<Phase, 'instructions'>>>> = {
   unit: { integerShare: 0.8, dependentLoads: 1, bytes: 16 },
   prologue: { integerShare: 0.8 },
@@ -321,14 +320,14 @@ export function assumedKernel(): Omit<KernelProfile, 'name' | 'lengthsKnownBefor
   return { ...values, sharing: 'deal', origins } as unknown as ReturnType<typeof assumedKernel>;
 }
 
-/** A kernel with what a study keeps of its origins. */
+/** A kernel with the origins that a study keeps. */
 export type KernelWithOrigins = KernelProfile & {
   readonly origins?: Readonly<Partial<Record<KernelField, Origin | undefined>>> | undefined;
 };
 
 /**
- * Where a field of a kernel comes from. A field without a statement in the study is assumed where it has the default,
- * else given.
+ * The origin of a field of a kernel. If the study states none, a field with the default value is assumed, any other is
+ * given.
  */
 export function kernelOrigin(kernel: KernelWithOrigins | KernelChange, field: KernelField): Origin {
   const stated = kernel.origins?.[field];
@@ -337,7 +336,7 @@ export function kernelOrigin(kernel: KernelWithOrigins | KernelChange, field: Ke
   return (kernel[field] ?? byDefault) === byDefault ? 'assumed' : 'given';
 }
 
-/** Origins of the fields of a kernel, or of an implementation, once it is no longer the example's. */
+/** The origins of the fields of a kernel, or an implementation, after the user changed an example. */
 export function exampleOrigins(
   kernel: KernelWithOrigins | KernelChange,
 ): Readonly<Partial<Record<KernelField, Origin>>> {
@@ -347,7 +346,7 @@ export function exampleOrigins(
   );
 }
 
-/** What an implementation says of its kernel otherwise than the study, with the origins of what it says. */
+/** Fields of the kernel that an implementation states itself, with their origins. */
 export type KernelChange = {
   readonly [Field in KernelField]?: KernelProfile[Field] | undefined;
 } & Pick<KernelWithOrigins, 'origins'>;
@@ -358,7 +357,7 @@ export function ownFields(change: KernelChange): readonly KernelField[] {
 }
 
 /**
- * The kernel of an implementation in full: what it says, else what the study says. Its traffic is one number, or its
+ * The full kernel of an implementation: its own fields, and the study's for the rest. Traffic is either one number or
  * accesses.
  */
 export function implementationKernel<Kernel extends KernelWithOrigins>(
@@ -375,7 +374,7 @@ export function implementationKernel<Kernel extends KernelWithOrigins>(
   return { ...kernel, ...values, name, origins: { ...kernel.origins, ...origins } };
 }
 
-/** The kernel that a design runs, in full: that of its implementation, else the study's. */
+/** The full kernel that a design runs: its implementation's, or the study's. */
 export function kernelOf<Kernel extends KernelWithOrigins>(
   study: {
     readonly kernel: Kernel;
@@ -387,10 +386,10 @@ export function kernelOf<Kernel extends KernelWithOrigins>(
   return own ? implementationKernel(study.kernel, own) : study.kernel;
 }
 
-/** One input of a prediction, as cards, reports and headers name it. */
+/** One input of a prediction, for cards, reports and headers. */
 export interface InputFact {
   /**
-   * `kernel.serialFraction`, `implementations[2].kernel.serialFraction`, `workload.units`,
+   * The path: `kernel.serialFraction`, `implementations[2].kernel.serialFraction`, `workload.units`,
    * `device.memoryLatencyCycles`, `pipeline`.
    */
   readonly field: string;
@@ -398,9 +397,9 @@ export interface InputFact {
   readonly value: number | string;
   readonly unit: string;
   readonly origin: Origin;
-  /** `default`, `estimate: …`; empty if there is nothing to say. */
+  /** `default`, `estimate: …`; empty if there is no remark. */
   readonly note: string;
-  /** Range in which most lie; null if none is known. */
+  /** The range of most kernels; null if none is known. */
   readonly usual: readonly [number, number] | null;
 }
 
@@ -412,18 +411,21 @@ interface MeasuredPipeline {
   readonly fittedTo?: 'kernel' | undefined;
 }
 
-/** Whether a device's figures were fitted to the loop that stands in for a kernel, which says nothing of this one. */
+/** Whether a device's figures were fitted to the stand-in loop, which says nothing about this kernel. */
 export function isFittedToStandIn(measured: Pick<MeasuredPipeline, 'origin' | 'fittedTo'> | undefined): boolean {
   return measured?.origin === 'calibrated' && measured.fittedTo !== 'kernel';
 }
 
-/** Whether the calibrated fields of a kernel were: all devices of a study share them. */
+/**
+ * Whether the calibrated fields of a kernel were fitted to the stand-in loop. All devices of a study share these
+ * fields.
+ */
 export function isKernelOfStandIn(pipeline: PredictionInputs['pipeline']): boolean {
   const all = Object.values(pipeline);
   return all.some(isFittedToStandIn) && !all.some(({ fittedTo }) => fittedTo === 'kernel');
 }
 
-/** What is said of a value that was fitted to the loop that stands in for a kernel. */
+/** The note on a value that was fitted to the stand-in loop. */
 export const STAND_IN_NOTE = 'of a stand-in loop, not of this kernel';
 
 interface AxesOfInputs {
@@ -433,15 +435,12 @@ interface AxesOfInputs {
   readonly registerCap: readonly (number | null)[];
 }
 
-/** What a prediction on one device is made from. */
+/** The inputs of a prediction on one device. */
 export interface PredictionInputs {
   readonly workload: { readonly lengths: string; readonly units: number };
   readonly kernel: KernelWithOrigins;
   readonly axes: AxesOfInputs;
-  /**
-   * The ways to write the kernel where a study names them, each with what it says otherwise and the values that it
-   * allows.
-   */
+  /** The implementations of a study, each with its own fields and the values that it allows. */
   readonly implementations?:
     | readonly {
         readonly name: string;
@@ -453,9 +452,9 @@ export interface PredictionInputs {
 }
 
 /**
- * Fields of a kernel on which times on a device depend, in the order of `KERNEL_FIELDS`: those of the study, for the
- * implementations that follow it, then those that implementations have of their own.
- * @param implementation of this one alone
+ * Fields of a kernel that times on a device depend on, in the order of `KERNEL_FIELDS`: first the study's, if an
+ * implementation uses them, then each implementation's own.
+ * @param implementation restricts the fields to this one
  */
 export function decidingFields(
   { implementations, ...inputs }: PredictionInputs,
@@ -489,9 +488,9 @@ export function decidingFields(
 export interface DecidingField {
   readonly input: `kernel.${KernelField}` | `implementations[${number}].kernel.${KernelField}`;
   readonly field: KernelField;
-  /** The kernel that has its value. */
+  /** The kernel with the value of the field. */
   readonly kernel: KernelWithOrigins;
-  /** The implementation that states it; `null` if it is the study's. */
+  /** The implementation that states the field; `null` if the study does. */
   readonly of: string | null;
 }
 
@@ -536,7 +535,7 @@ function kernelFields(
     dependentExchanges: (kernel.dependentExchanges ?? 0) > 0 && !measured,
     cooperationCost: shared && split,
     flattenedCost: single,
-    // Where none is given, all instructions count as FP32.
+    // Without a share, all instructions count as FP32.
     integerShare: (kernel.integerShare ?? 0) > 0 && (!measured || spills),
     fp64Share: (kernel.fp64Share ?? 0) > 0 && (!measured || spills),
     specialShare: (kernel.specialShare ?? 0) > 0 && (!measured || spills),
@@ -550,8 +549,8 @@ function kernelFields(
 }
 
 /**
- * The phase of a kernel: the stated one, or an assumed one where every kernel of its kind has such a phase. By default,
- * changing a unit takes as long as a unit. `undefined` if none is known, so that none is priced.
+ * The phase of a kernel: the stated one, or an assumed one if every kernel of its kind has such a phase. By default,
+ * changing a unit costs as much as the unit phase. `undefined` if none is known; the prediction then leaves it out.
  */
 export function kernelPhase(kernel: KernelProfile, name: PhaseName): Phase | undefined {
   if (name === 'refill') return kernel.refill ?? kernel.unit;
@@ -559,14 +558,14 @@ export function kernelPhase(kernel: KernelProfile, name: PhaseName): Phase | und
   return kernel[name] ?? (isCertain ? assumedPhase(name) : undefined);
 }
 
-/** A number of a kernel, or its default where the kernel does not say; for a phase its instructions. */
+/** A number of a kernel, or its default. The number of a phase is its instructions. */
 export function kernelValue(kernel: KernelProfile, field: KernelNumber): number {
   if (isPhase(field)) return kernelPhase(kernel, field)?.instructions ?? 0;
   if (field === 'chainInstructions') return kernel.chainInstructions ?? kernel.instructionsPerIteration;
   return kernel[field] ?? (KERNEL_DEFAULTS as Partial<Record<KernelNumber, number>>)[field]!;
 }
 
-/** The kernel with another value of a number: a phase grows and shrinks as a whole. */
+/** The kernel with another value of one number. A phase is scaled as a whole. */
 export function withKernelValue<Kernel extends Partial<KernelProfile>>(
   kernel: Kernel,
   field: KernelNumber,
@@ -590,7 +589,7 @@ export function withKernelValue<Kernel extends Partial<KernelProfile>>(
   };
 }
 
-/** The unit phase that stands for a setup of this many iterations, as studies of format 1 without phases had it. */
+/** The unit phase with the cost of this many iterations, as in studies of format 1, which had no phases. */
 export function setupPhase(kernel: KernelProfile, iterations: number): Phase {
   const { instructionsPerIteration, integerShare, fp64Share, specialShare, chainInstructions } = kernel;
   const { dependentExchanges = 0, dependentLoadsPerIteration, bytesPerIteration } = kernel;
@@ -606,12 +605,12 @@ export function setupPhase(kernel: KernelProfile, iterations: number): Phase {
   };
 }
 
-/** The unit phase of a kernel, in iterations by their instructions; 0 if it has none. */
+/** The instructions of the unit phase, in iterations; 0 if the kernel has none. */
 export function setupIterationsOf({ unit, instructionsPerIteration }: KernelProfile): number {
   return (unit?.instructions ?? 0) / instructionsPerIteration;
 }
 
-/** The kernel with a unit phase of this many iterations: its own, lengthened or cut, or one like its iterations. */
+/** The kernel with a unit phase as long as this many iterations: its own phase scaled, or one like its iterations. */
 export function withSetupIterations<Kernel extends KernelProfile>(kernel: Kernel, iterations: number): Kernel {
   if (iterations === setupIterationsOf(kernel)) return kernel;
   if (kernel.unit) return withKernelValue(kernel, 'unit', iterations * kernel.instructionsPerIteration);
@@ -634,7 +633,7 @@ export function accessesText(accesses: readonly MemoryAccess[]): string {
     .join(', ');
 }
 
-/** Note on a value that nobody stated. */
+/** The note on a value that nobody stated. */
 function kernelNote(origin: Origin, isStated: boolean): string {
   if (origin === 'example') return EXAMPLE_NOTE;
   return origin === 'assumed' ? (isStated ? 'a usual value' : 'default') : '';
@@ -709,7 +708,7 @@ function deviceFacts(device: Device, measured: boolean): readonly InputFact[] {
     });
 }
 
-/** The lengths of a workload as a person reads them: an imported file by its name, not by its stored digest. */
+/** The lengths of a workload as the user reads them: an imported file has its name, not the stored digest. */
 export const lengthsText = (lengths: string): string =>
   lengths.replace(/^stored:[0-9a-f]{64}:?/, '') || 'an imported file';
 
@@ -772,7 +771,7 @@ export function factText({ field, label, value, unit, origin }: InputFact): stri
 }
 
 /**
- * `12 B per iteration of a lane: 8 B along the unit, 4 B along the unit`; null if the traffic is not made of
+ * `12 B per iteration of a lane: 8 B along the unit, 4 B along the unit`; null if the traffic does not come from
  * accesses.
  */
 export function trafficPhrase(
@@ -785,12 +784,12 @@ export function trafficPhrase(
   return `${Number(bytesPerIteration.toPrecision(3))} B per iteration of a lane: ${accesses.value}`;
 }
 
-/** The inputs that were neither stated, measured nor imported for this kernel. */
+/** The inputs that were neither given, measured nor imported for this kernel. */
 export function assumedFacts(facts: readonly InputFact[]): readonly InputFact[] {
   return facts.filter(({ origin }) => isAssumed(origin));
 }
 
-/** `Serial fraction σ 0, Set-up per unit 0 iterations`, and if nothing is assumed: `nothing`. */
+/** `Serial fraction σ 0, Set-up per unit 0 iterations`; `nothing` if nothing is assumed. */
 export function assumedPhrase(facts: readonly InputFact[]): string {
   return assumedFacts(facts).map(factText).join(', ') || 'nothing';
 }

@@ -1,4 +1,4 @@
-/** How a predicted time was computed, for people: one entry per regime of `predict/time/regimes.ts`. */
+/** The regimes of `predict/time/regimes.ts`, for people: how a predicted time was computed. */
 export type RegimeId =
   | 'given-order'
   | 'known-blocks'
@@ -11,13 +11,13 @@ export type RegimeId =
   | 'longest-unit'
   | 'memory-contention';
 
-/** Difference from the event simulation, as fractions of the time: median and 95th percentile of its absolute value. */
+/** The absolute difference from the event simulation, as a fraction of the time: median and 95th percentile. */
 export interface Accuracy {
   readonly median: number;
   readonly p95: number;
   /**
-   * Random designs, unsorted, sorted, bucketed and fetched, that these were measured on: `npm run bench -- composite
-   * balancing`.
+   * Number of random designs behind these figures, unsorted, sorted, bucketed and fetched (`npm run bench -- composite
+   * balancing`).
    */
   readonly designs: number;
 }
@@ -25,7 +25,7 @@ export interface Accuracy {
 export interface RegimeInfo {
   readonly id: RegimeId;
   readonly label: string;
-  /** What is computed, in one sentence. */
+  /** How the time is computed, in one sentence. */
   readonly method: string;
   /** `null` if there is no simulation to compare with. */
   readonly accuracy: Accuracy | null;
@@ -34,7 +34,7 @@ export interface RegimeInfo {
 const INFO: Readonly<Record<RegimeId, Omit<RegimeInfo, 'id'>>> = {
   'given-order': {
     label: 'Given order',
-    method: 'Units in their order: blocks are started one after another, then the slowest multiprocessor decides.',
+    method: 'Units in their order: blocks start one after another, and the slowest multiprocessor decides.',
     accuracy: { median: 0.0001, p95: 0.023, designs: 333 },
   },
   'known-blocks': {
@@ -50,7 +50,7 @@ const INFO: Readonly<Record<RegimeId, Omit<RegimeInfo, 'id'>>> = {
   'uneven-grid': {
     label: 'Uneven grid',
     method:
-      'The grid does not divide the units: between the launch with one unit per slot more and the one with fewer.',
+      'The grid does not divide the units: the time is between two launches, whose slots have one unit more or fewer.',
     accuracy: { median: 0.0098, p95: 0.07, designs: 97 },
   },
   'equal-blocks': {
@@ -65,12 +65,12 @@ const INFO: Readonly<Record<RegimeId, Omit<RegimeInfo, 'id'>>> = {
   },
   'few-waves': {
     label: 'A few waves',
-    method: 'Blocks start as the renewal equation says; then the device drains.',
+    method: 'Blocks start as the renewal equation predicts, and then the device drains.',
     accuracy: { median: 0.006, p95: 0.067, designs: 995 },
   },
   'many-waves': {
     label: 'Many waves',
-    method: 'The mean rate of a device that has been busy for long; then it drains.',
+    method: 'A device that stays busy works at its mean rate, and then drains.',
     accuracy: { median: 0.0022, p95: 0.026, designs: 569 },
   },
   'longest-unit': {
@@ -90,5 +90,5 @@ export function regimeInfo(id: RegimeId): RegimeInfo {
   return { id, ...INFO[id] };
 }
 
-/** Every regime, in the order in which a launch is asked for them. */
+/** Every regime, in the order in which they are tried. */
 export const REGIME_INFO: readonly RegimeInfo[] = (Object.keys(INFO) as RegimeId[]).map(regimeInfo);

@@ -1,10 +1,10 @@
-/** One printed figure of a paper and ours. */
+/** One printed figure of a paper, and our figure. */
 export interface ReproductionRow {
   /** What the figure is, e.g. `geometric(0.05), n = 8`. */
   readonly label: string;
   readonly paper: number;
   readonly ours: number;
-  /** |ours − paper| in `unit` if absolute, or |ours/paper − 1| if relative; see `errorKind`. */
+  /** |ours − paper| in `unit` if absolute, |ours/paper − 1| if relative (see `errorKind`). */
   readonly error: number;
   readonly errorKind: 'absolute' | 'relative';
   readonly tolerance: number;
@@ -21,7 +21,7 @@ export interface ReproductionTable {
   readonly unit: string;
   readonly rows: readonly ReproductionRow[];
   readonly passed: boolean;
-  /** What a reader should know: where the paper's own claim fails on its own data, which variant was used, … */
+  /** What a reader should know, such as a claim of the paper that fails on its own data, or the variant used. */
   readonly notes: readonly string[];
 }
 
@@ -36,7 +36,7 @@ export function reproductionRow(
   return { label, paper, ours, error, errorKind, tolerance, passed: error <= tolerance };
 }
 
-/** Makes the tables of one paper; a table passes when all its rows do. */
+/** Returns a function that makes the tables of one paper. A table passes if all its rows do. */
 export function tablesOf(paper: string, citation: string) {
   return (
     table: string,

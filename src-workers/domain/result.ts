@@ -31,12 +31,12 @@ export function fail(code: FailureCode, text: string, context?: Failure['context
   return { ok: false, error: context ? { code, message, context } : { code, message } };
 }
 
-/** A failure that crosses code which can only throw: carries its `Failure`, so that a host's edge can show it. */
+/** Carries a `Failure` through code that can only throw, so that the outermost caller can show it. */
 export class FailureError extends Error {
   readonly failure: Failure;
   constructor(failure: Failure) {
     super(failure.message);
-    this.name = 'LockstepError'; // as users of the library know it
+    this.name = 'LockstepError'; // the name that users of the library know
     this.failure = failure;
   }
 }
@@ -62,14 +62,16 @@ const SYSTEM_REASONS: Readonly<Record<string, string>> = {
   EIO: 'the disk or device failed',
 };
 
-/** Why the system refused, as a message may say it: in words, with the error's code if any, such as `ENOENT`. */
+/**
+ * Why the operating system refused, in the words of a message, with the error's code if it has one, such as `ENOENT`.
+ */
 export function systemReason(error: unknown): string {
   const code = typeof error === 'object' && error !== null && 'code' in error ? String(error.code) : null;
   if (code === null) return String(error);
   return Object.hasOwn(SYSTEM_REASONS, code) ? `${SYSTEM_REASONS[code]}, ${code}` : code;
 }
 
-/** Returns the value, or throws the failure. For edges where an exception is the only way out. */
+/** Returns the value, or throws the failure, for callers that can only throw. */
 export function unwrap<T>(result: Result<T>): T {
   if (result.ok) return result.value;
   throw new FailureError(result.error);

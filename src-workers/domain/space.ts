@@ -2,8 +2,8 @@ import type { Device } from './device.ts';
 import type { KernelProfile, LoopForm } from './kernel.ts';
 
 /**
- * How many blocks are launched, and so how many units each slot gets. A grid that covers all units fixes the units per
- * thread, and the reverse; so both are values of one axis.
+ * How many blocks are launched, and so how many units each slot gets. One number determines the other, so both are
+ * values of one axis.
  */
 export type GridLaunch =
   | { readonly kind: 'units-per-thread'; readonly value: number }
@@ -14,13 +14,13 @@ export type GridLaunch =
 export type Launch = GridLaunch | { readonly kind: 'cores'; readonly value: number };
 
 /**
- * One way to write the kernel: what is known of it, and the values of the axes that it can have; all where one is left
- * out.
+ * One way to write the kernel: its profile, and the values of the axes that it supports. An omitted axis allows all
+ * values.
  */
 export interface Implementation {
   readonly name: string;
   readonly kernel: KernelProfile;
-  /** Fields of its kernel that it states itself; the others are those of the study. */
+  /** Fields of the kernel that the implementation states itself; the others are the study's. */
   readonly own: readonly string[];
   readonly allows: {
     readonly threadsPerUnit?: readonly number[] | undefined;
@@ -37,11 +37,11 @@ export interface Implementation {
  */
 export interface SpaceAxes {
   readonly devices: readonly Device[];
-  /** Left out for a single implementation: the kernel of the study, with all values of the axes. */
+  /** Omitted for a single implementation, which has the kernel of the study and all values of the axes. */
   readonly implementations?: readonly Implementation[];
   /**
-   * Threads of a block side by side, where units are in rows (`Design.blockWidth`); `null`: one row. Left out: `null`
-   * alone.
+   * Threads of a block side by side, if units are in rows (`Design.blockWidth`); `null` for one row. If omitted, `null`
+   * is the only value.
    */
   readonly blockWidth?: readonly (number | null)[];
   readonly threadsPerUnit: readonly number[];
@@ -65,10 +65,10 @@ export const AXIS_ORDER = [
 ] as const;
 export type AxisName = (typeof AXIS_ORDER)[number];
 
-/** Place of each axis in AXIS_ORDER. */
+/** Position of each axis in AXIS_ORDER. */
 export const AXIS = Object.fromEntries(AXIS_ORDER.map((name, at) => [name, at])) as Readonly<Record<AxisName, number>>;
 
-/** A bound on a quantity that is known before a time is predicted. */
+/** A bound on a quantity that is known before the time is predicted. */
 export interface SpaceConstraint {
   readonly quantity:
     | 'threadsPerUnit'

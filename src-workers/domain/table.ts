@@ -1,16 +1,16 @@
-/** A column of a table, as far as it can become lengths of units or how many units have a length. */
+/** A column of a table that may hold the lengths of units, or the number of units of each length. */
 export interface TableColumn {
   /** Empty if the file has no header. */
   readonly name: string;
-  /** `whole`: integers ≥ 0 in every record; `number`: numbers in every record that has one. */
+  /** `whole`: integers ≥ 0 in every record; `number`: numbers in every record with a value. */
   readonly kind: 'whole' | 'number' | 'text' | 'empty';
-  /** Distinct integers ≥ 0; `null` beyond a million, the limit of lengths. */
+  /** Distinct integers ≥ 0; `null` above one million, the limit of lengths. */
   readonly distinct: number | null;
-  /** Sum, least and largest of its numbers. */
+  /** Sum, minimum and maximum of its numbers. */
   readonly total: number;
   readonly min: number;
   readonly max: number;
-  /** The first field that is no integer ≥ 0, and the first that is no number. */
+  /** The first field that is not an integer ≥ 0, and the first that is not a number. */
   readonly firstBad: PlacedField | null;
   readonly firstText: PlacedField | null;
 }
@@ -20,16 +20,16 @@ export interface PlacedField {
   readonly field: string;
 }
 
-/** What a table holds: a CSV file, or a Parquet file, which has no delimiter and header. */
+/** What a table holds. The table is a CSV file or a Parquet file, which has no delimiter and header. */
 export interface TableSummary {
   readonly format: 'text' | 'parquet';
   readonly delimiter: 'comma' | 'semicolon' | 'tab' | 'bar' | 'space';
   readonly header: boolean;
   readonly columns: readonly TableColumn[];
-  /** The first records, without the header; long fields are cut. */
+  /** The first records, without the header; long fields are truncated. */
   readonly rows: readonly (readonly string[])[];
-  /** Records, without the header. */
+  /** Number of records, without the header. */
   readonly records: number;
-  /** The first record with another number of fields than the first line. */
+  /** The first record whose number of fields differs from the first line. */
   readonly ragged: { readonly line: number; readonly fields: number } | null;
 }

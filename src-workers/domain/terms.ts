@@ -1,4 +1,4 @@
-/** The programming models whose words the interface can speak. */
+/** The programming models whose terms the interface can use. */
 export const VOCABULARIES = [
   { id: 'cuda', label: 'CUDA' },
   { id: 'hip', label: 'HIP' },
@@ -11,7 +11,7 @@ export type Vocabulary = (typeof VOCABULARIES)[number]['id'];
 interface Words {
   readonly one: string;
   readonly many: string;
-  /** For table heads and axis ends. */
+  /** For table heads and the ends of axes. */
   readonly short: string;
 }
 
@@ -20,8 +20,8 @@ function words(one: string, many = `${one}s`, short = one): Words {
 }
 
 /**
- * Canonical term → the word of each vocabulary. `workGroup` is the n units that run in lockstep, which no programming
- * model names; where "work-group" already means a block, it is called a lockstep group.
+ * Canonical term → the word in each vocabulary. `workGroup` is the n units that run in lockstep, which no programming
+ * model names. It is called a lockstep group in vocabularies where "work-group" means a block.
  */
 const TERMS = {
   thread: {
@@ -93,10 +93,10 @@ const TERMS = {
 export type TermKey = keyof typeof TERMS;
 export type TermForm = keyof Words;
 
-/** Speaks a canonical term in the vocabulary that the person chose. */
+/** Gives the word for a canonical term in the vocabulary that the user chose. */
 export type Term = (key: TermKey, form?: TermForm) => string;
 
-/** The word a vocabulary uses for a canonical term. */
+/** The word for a canonical term in a vocabulary. */
 export function term(key: TermKey, vocabulary: Vocabulary, form: TermForm = 'one'): string {
   return TERMS[key][vocabulary][form];
 }

@@ -1,21 +1,22 @@
-/** One replication of a design, for a Gantt chart; sampled where it is too large to draw. */
+/** One replication of a design, for a Gantt chart; sampled if it is too large to draw. */
 export interface DrawnTimeline {
-  /** Kernel time of this replication (balancing aside), ms; all times below count from the first launch. */
+  /** Kernel time of this replication without balancing, ms. All times below count from the first launch. */
   readonly kernelMs: number;
   readonly multiprocessors: number;
   readonly residentBlocks: number;
   /** Thread groups of a block. */
   readonly groupsPerBlock: number;
-  /** Blocks of all launches; numbers continue from the launches before. */
+  /** Blocks of all launches, numbered through. */
   readonly gridBlocks: number;
-  /** Launches follow one another: several where a mixed design has one for each class of its units. */
+  /** Start of each launch. A mixed design has one launch per class; they follow one another. */
   readonly launchStartMs: Float64Array;
-  /** Multiprocessors whose blocks are listed, evenly spaced; all of them where they are few enough. */
+  /** The multiprocessors whose blocks are listed: all of them, or evenly spaced ones if there are too many. */
   readonly shownMultiprocessors: Float64Array;
   /**
-   * Blocks of those, by multiprocessor and start. A bar shows `blockCount` blocks that followed each other in one slot,
-   * `blockIndex` the first: 1 unless one multiprocessor alone has too many. Blocks that found no unit left are not
-   * listed. `blockRow`: position in `shownMultiprocessors`; `blockLane`: slot, 0 … residentBlocks − 1.
+   * The blocks of the shown multiprocessors, by multiprocessor and start. A bar shows `blockCount` consecutive blocks
+   * of one slot, beginning with `blockIndex`. The count is 1 unless a single multiprocessor has too many blocks. Blocks
+   * that found no unit are not listed. `blockRow`: position in `shownMultiprocessors`; `blockLane`: slot, 0 …
+   * residentBlocks − 1.
    */
   readonly blockIndex: Float64Array;
   readonly blockCount: Float64Array;
@@ -24,7 +25,7 @@ export interface DrawnTimeline {
   readonly blockStartMs: Float64Array;
   readonly blockEndMs: Float64Array;
   /**
-   * Active thread groups of a multiprocessor over time, in equal bins from the launch on: mean over the device, and the
+   * Active thread groups of a multiprocessor over time, in equal bins from the launch: mean over the device, and the
    * extremes.
    */
   readonly binMs: number;
@@ -36,26 +37,26 @@ export interface DrawnTimeline {
 }
 
 /**
- * A launch on an imagined device: its first replication block by block, and the times of all replications. Times in
- * cycles.
+ * A simulated launch on an invented device: its first replication block by block, and the times of all replications.
+ * Times are in cycles.
  */
 export interface PlayedLaunch {
-  /** The number of multiprocessors that was asked for. */
+  /** The requested number of multiprocessors. */
   readonly multiprocessors: number;
   readonly residentBlocks: number;
   readonly groupsPerBlock: number;
   readonly replicationCycles: Float64Array;
-  /** 95 % confidence interval of their mean. */
+  /** 95 % confidence interval of the mean time. */
   readonly meanLowCycles: number;
   readonly meanHighCycles: number;
-  /** When the last block was dispatched. */
+  /** Time at which the last block was dispatched. */
   readonly lastDispatchCycles: number;
   /** One entry per block, in the order of dispatch. `blockSlot`: 0 … resident blocks − 1. */
   readonly blockMultiprocessor: Float64Array;
   readonly blockSlot: Float64Array;
   readonly blockStartCycles: Float64Array;
   readonly blockEndCycles: Float64Array;
-  /** Changes of the number of active thread groups, in order of time within each multiprocessor. */
+  /** Changes of the number of active thread groups, by time within each multiprocessor. */
   readonly stepMultiprocessor: Float64Array;
   readonly stepCycles: Float64Array;
   readonly stepActiveGroups: Float64Array;

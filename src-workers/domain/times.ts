@@ -1,11 +1,10 @@
-/** How times are written, in a unit that suits their size. */
+/** Writes times in a unit that suits their size. */
 
 const NBSP = '\u00a0';
 
-/** A unit of time. */
 export interface TimeUnit {
   readonly name: 's' | 'ms' | 'µs' | 'ns';
-  /** How many of the unit are a millisecond. */
+  /** Number of these units in a millisecond. */
   readonly perMs: number;
 }
 const UNITS: readonly TimeUnit[] = [
@@ -15,21 +14,21 @@ const UNITS: readonly TimeUnit[] = [
   { name: 'ns', perMs: 1e6 },
 ];
 
-/** The largest unit in which a time, ms, is at least one; ms for no time. A table takes that of its smallest time. */
+/** The largest unit in which a time, ms, is at least one; ms for zero. A table takes the unit of its smallest time. */
 export function timeUnit(timeMs: number): TimeUnit {
   if (!Number.isFinite(timeMs) || timeMs === 0) return UNITS[1];
-  // A time that is written as 1,000 of a unit takes the next one.
+  // A time that would be written as 1,000 of a unit takes the next unit.
   return UNITS.find(({ perMs }) => Math.abs(timeMs) * perMs >= 0.99995) ?? UNITS[3];
 }
 
 /**
- * A time, ms, in a unit, with four significant digits, without the unit: `4.118`, `0.03120`, `1,204`. Not finite: an en
- * dash.
+ * A time, ms, in a unit, with four significant digits, without the unit: `4.118`, `0.03120`, `1,204`. An en dash if not
+ * finite.
  */
 export function timeIn(unit: TimeUnit, timeMs: number): string {
   if (!Number.isFinite(timeMs)) return '–';
   const value = timeMs * unit.perMs;
-  // Nobody knows the digits of a number that large.
+  // A number this large has no meaningful digits to the left of the point.
   if (Math.abs(value) >= 1e16) return value.toExponential(2).replace('e+', 'e').replace('-', '\u2212');
   const size = Math.log10(Number(Math.abs(value).toPrecision(4)));
   const decimals = value === 0 ? 0 : Math.max(0, Math.min(7, 3 - Math.floor(size)));
@@ -40,13 +39,13 @@ export function timeIn(unit: TimeUnit, timeMs: number): string {
   return value < 0 ? `\u2212${text}` : text;
 }
 
-/** How a list writes its times: in one unit, with the same decimals. */
+/** The common unit and decimals of the times in a list. */
 export interface TimeColumn {
   readonly unit: TimeUnit;
   readonly decimals: number;
 }
 
-/** Four significant digits for the best time of a list, ms, and the same decimals for the others. */
+/** Gives the best time of a list, ms, four significant digits, and the others the same decimals. */
 export function timeColumn(bestMs: number): TimeColumn {
   const unit = timeUnit(bestMs);
   const size = bestMs > 0 && Number.isFinite(bestMs) ? Math.floor(Math.log10(bestMs * unit.perMs)) : 0;
@@ -59,7 +58,7 @@ export function timeText(timeMs: number): string {
   return Number.isFinite(timeMs) ? `${timeIn(unit, timeMs)}${NBSP}${unit.name}` : '–';
 }
 
-/** Both ends of a range of times, ms: `607.1 to 898.0 µs`, `607.1 µs to 3.989 ms`. */
+/** A range of times, ms: `607.1 to 898.0 µs`, `607.1 µs to 3.989 ms`. */
 export function timeRange(lowMs: number, highMs: number): string {
   const unit = timeUnit(lowMs);
   return `${unit === timeUnit(highMs) ? timeIn(unit, lowMs) : timeText(lowMs)} to ${timeText(highMs)}`;

@@ -5,13 +5,13 @@
  * within rounding. Both arrays have the same length ≥ 1.
  */
 export interface LengthLaw {
-  /** How the law was written, in the workload grammar, e.g. `geometric(0.05)`. */
+  /** The law in the workload grammar, e.g. `geometric(0.05)`. */
   readonly label: string;
   readonly support: Float64Array;
   readonly probability: Float64Array;
-  /** Probability cut from an infinite (or too long) support before renormalisation; 0 if nothing was cut. */
+  /** Probability that was cut from an infinite or too long support before renormalisation; 0 if nothing was cut. */
   readonly truncatedMass: number;
-  /** Made to have given figures, and otherwise assumed: `summary(…)`. */
+  /** Whether the law was fitted to given figures, so that its shape is assumed: `summary(…)`. */
   readonly fitted?: true;
 }
 

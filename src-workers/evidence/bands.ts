@@ -1,10 +1,10 @@
 import type { DeviceAgreement, ImplementationKind, TimeInterval } from '../domain/evidence.ts';
 
-/** A band as it is kept in `db/evidence/tie-bands.json`. */
+/** A band as stored in `db/evidence/tie-bands.json`. */
 export interface KeptBand {
-  /** One device, or two that are compared. */
+  /** One device, or the two compared devices. */
   readonly devices: readonly string[];
-  /** Kinds that are compared, ascending; none if two shapes or devices of one kind are. */
+  /** The compared kinds, ascending; empty if shapes or devices of one kind are compared. */
   readonly kinds: readonly ImplementationKind[];
   readonly fraction: number;
   readonly count: number;
@@ -16,22 +16,22 @@ export interface KeptAgreement extends DeviceAgreement {
   readonly device: string;
 }
 
-/** What identifies the chip of a measured device, whatever its board. */
+/** What identifies the chip of a measured device on any board. */
 export interface MeasuredChip {
   readonly id: string;
   readonly name: string;
   readonly architecture: string;
   readonly multiprocessors: number;
-  /** The only figure here in which boards of one chip differ. */
+  /** The only value here that differs between boards of one chip. */
   readonly memoryBandwidthGbS: number;
 }
 
 export interface KeptBands {
-  /** Share of the pairs whose error is within the band. */
+  /** The share of the pairs whose error is within the band. */
   readonly quantile: number;
   readonly bands: readonly KeptBand[];
   readonly chips: readonly MeasuredChip[];
   readonly devices: readonly KeptAgreement[];
-  /** The interval for three out of four GPUs of the SpMV times, each predicted as if its bandwidth was not measured. */
+  /** The interval for three of four GPUs of the SpMV times, each predicted as if its bandwidth was not measured. */
   readonly unmeasured: TimeInterval;
 }

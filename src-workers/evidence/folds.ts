@@ -1,4 +1,4 @@
-/** Parts into which the matrices of a data set are dealt. */
+/** Number of parts that the matrices of a data set are split into. */
 export const FOLDS = 5;
 
 /** Fold of a matrix, 0 … FOLDS − 1, by a hash of its name (FNV-1a, 32 bits: Fowler, Noll, Vo). */

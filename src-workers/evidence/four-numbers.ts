@@ -1,8 +1,8 @@
 import { paddedCells, SLICE_ROWS, type MatrixSummary } from '../models/spmv/summary.ts';
 
 /**
- * A fit without physics, for comparison: the sum of a start and of times per byte, per element of the longest row and
- * per row. It knows nothing of the device.
+ * A fit without physics, for comparison: a start plus times per byte, per element of the longest row and per row. It
+ * uses no property of the device.
  */
 export type FourNumbers = readonly [startUs: number, perByteNs: number, perLongestNs: number, perRowNs: number];
 

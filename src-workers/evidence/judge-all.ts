@@ -14,9 +14,9 @@ export function evidenceDevices(): readonly string[] {
 }
 
 /**
- * Predictions next to all public measurements, to those of one data set, or to another file of its columns.
+ * Predictions beside the public measurements: all of them, one data set, or another file with its columns.
  * @param folder `db/evidence`
- * @param devices those of `evidenceDevices`
+ * @param devices the devices of `evidenceDevices`
  */
 export async function judgeEvidence(
   folder: string,
@@ -28,7 +28,7 @@ export async function judgeEvidence(
   if (data && shapes.length > 0)
     return fail(
       'unsupported',
-      `${id} is read from its own file alone. Specify a data set of SpMV times, or leave --data out.`,
+      `${id} has no format for another file. Specify a data set of SpMV times, or omit --data.`,
     );
   const found: DatasetEvidence[] = [];
   if (id === undefined || shapes.length === 0) {

@@ -35,8 +35,9 @@ function judgeGpu(dataset: LaunchDataset, gpu: ShapeGpu): GpuEvidence {
 }
 
 /**
- * Figures over all designs. Where predictions are in proportion only, each has the factor of the others of its family,
- * and the rank correlation is within families: between them it would be that of the factors.
+ * Figures over all designs. If times are predicted only up to a factor, each design gets the factor of the other
+ * designs of its family, and the rank correlation is computed within families; between families it would only compare
+ * the factors.
  */
 function shapeAgreement({ proportional }: LaunchDataset, { families }: ShapeGpu) {
   const figures = agreement(scaledTimes(proportional, families), measuredTimes(families));
@@ -62,7 +63,10 @@ export const shapeTimes = ({ proportional }: LaunchDataset, { families }: ShapeG
 const measuredTimes = (families: readonly ShapeFamily[]): Float64Array =>
   Float64Array.from(families.flatMap(({ measured }) => [...measured]));
 
-/** Predicted times of all families; in proportion only: with the factor of the other designs of the family. */
+/**
+ * Predicted times of all families. If they are known only up to a factor, each gets the factor of the family's other
+ * designs.
+ */
 function scaledTimes(proportional: boolean, families: readonly ShapeFamily[]): Float64Array {
   return Float64Array.from(
     families.flatMap(({ predicted, measured }) => {
@@ -92,8 +96,8 @@ export function judgeLaunches(dataset: LaunchDataset, gpu: ShapeGpu): GpuDetail 
 }
 
 /**
- * What the chosen design of each family costs. Among the designs to which the model gives the same time, it is the one
- * that the rule of the pick chooses by its block size (`advise/pick.ts`).
+ * The regret of the chosen design of each family. Among designs with the same predicted time, the rule of the pick
+ * chooses by block size (`advise/pick.ts`).
  */
 function shapeChoice(families: readonly ShapeFamily[]): ChoiceEvidence {
   const regrets = families.map(({ predicted, measured, threads }) => {
@@ -116,7 +120,9 @@ function shapeChoice(families: readonly ShapeFamily[]): ChoiceEvidence {
   };
 }
 
-/** Designs can be told apart where their predicted times differ by more than the errors of four of five pairs. */
+/**
+ * Two designs are distinguishable if their predicted times differ by more than the errors of this fraction of pairs.
+ */
 const TOLD_APART_QUANTILE = 0.8;
 
 function randomRegret(families: readonly ShapeFamily[]): number {
@@ -132,7 +138,7 @@ function randomRegret(families: readonly ShapeFamily[]): number {
   return geometricMean(Float64Array.from(means));
 }
 
-/** The label, among those that all families have, that is best for all of them. */
+/** The best single label over all families, among the labels that all of them have. */
 function bestFixed(families: readonly ShapeFamily[]): ChoiceEvidence['bestFixed'] {
   const shared = families[0].labels.filter((label) => families.every(({ labels }) => labels.includes(label)));
   if (families.length < 2 || shared.length === 0) return null;

@@ -19,9 +19,9 @@ import { foldOf } from './folds.ts';
 import { nearestMatrices, nearestTimes } from './nearest.ts';
 import { fourNumbersTime } from './four-numbers.ts';
 
-/** Predictions next to measured times. Nothing is fitted here: parameters are data. */
+/** Predictions beside measured times. Nothing is fitted here, since parameters are data. */
 
-/** From this size on, the start of a launch hardly matters to a matrix. */
+/** Matrices of at least this size take much longer than the start of a launch. */
 export const LARGE_NONZEROS = 1e6;
 
 export interface Judged {
@@ -29,13 +29,13 @@ export interface Judged {
   readonly measured: MeasuredMatrices;
   readonly devices: ReadonlyMap<string, GpuDevice>;
   readonly kept: KeptParameters;
-  /** What the predictor said of the shipped matrices; `null`: it is asked. */
+  /** The stored predictions of the shipped matrices; `null`: the predictor computes them. */
   readonly predicted: KeptPredictions | null;
   /** `held-out`: fits without the matrix's own fold; `all`: fits on all shipped matrices. */
   readonly parameters: 'held-out' | 'all';
 }
 
-/** Predicted and measured times of one implementation, by matrix of the file; NaN if there are none. */
+/** Predicted and measured times of one implementation, by matrix of the file; NaN if there is none. */
 export interface Pair {
   readonly name: string;
   readonly measured: Float64Array;
@@ -116,7 +116,7 @@ export function pairOf(judged: Judged, gpu: MeasuredGpu, at: number): Pair {
   };
 }
 
-/** Matrices of another file are not held against one another: they have measured times of their own. */
+/** The nearest matrices; null for the matrices of another file, which are not compared with each other. */
 function neighboursOf({ measured, parameters }: Judged): readonly Int32Array[] | null {
   return parameters === 'held-out' ? nearestMatrices(measured.matrices) : null;
 }
@@ -178,7 +178,7 @@ function implementationEvidence(
   };
 }
 
-/** Figures of predicted and measured times; times that were not measured are NaN. */
+/** Figures of predicted and measured times. A time that was not measured is NaN. */
 export function agreement(predicted: Float64Array, measured: Float64Array) {
   const times = measured.filter((time) => time > 0);
   const own = predicted.filter((_, i) => measured[i] > 0);
@@ -191,7 +191,10 @@ export function agreement(predicted: Float64Array, measured: Float64Array) {
   };
 }
 
-/** What choosing the least predicted time costs. Matrices need two measured implementations; `null` if none has. */
+/**
+ * The regret of choosing the least predicted time, over the matrices with at least two measured implementations; `null`
+ * if there are none.
+ */
 function choiceOf(pairs: readonly Pair[], counts: (matrix: number) => boolean): ChoiceEvidence | null {
   const rows = Array.from(pairs[0].measured, (_, i) => i).filter(
     (i) => counts(i) && pairs.filter(({ measured }) => measured[i] > 0).length > 1,
@@ -233,7 +236,7 @@ export function geometricMean(values: Float64Array): number {
 }
 
 /**
- * Parameters of an implementation on a GPU that nobody measured: geometric means over the other GPUs of its maker, or
+ * Parameters of an implementation on a GPU that nobody measured: geometric means over the other GPUs of its vendor, or
  * over all others if there are none. `null` if no other GPU has the implementation.
  */
 export function unseenParameters(
@@ -260,7 +263,7 @@ export function unseenParameters(
   );
 }
 
-/** Times of a GPU, predicted as if nobody had measured it, with the implementation of each. */
+/** Times of a GPU, predicted as if nobody had measured it, with the implementation of each time. */
 export function unseenPairs(
   judged: Judged,
   gpu: MeasuredGpu,
@@ -281,9 +284,9 @@ export function unseenPairs(
 }
 
 /**
- * Parameters by which a sweep predicts a GPU: those of the catalogue (`catalogue`) or, as for a GPU without a measured
- * bandwidth, the median of the others (`assumed`). The start of a launch depends on the driver and the way of timing,
- * so it is the median of those fitted on the GPU. `null` if the catalogue has no values.
+ * The parameters of a sweep's predictions for a GPU: the catalogue's (`catalogue`) or, as for a GPU without a measured
+ * bandwidth, the median of the other GPUs (`assumed`). The start of a launch depends on the driver and the timing
+ * method, so it is the median of the values fitted on the GPU. `null` if the catalogue has no values.
  */
 export function sweptParameters(
   { dataset, devices, kept }: Pick<Judged, 'dataset' | 'devices' | 'kept'>,

@@ -11,7 +11,7 @@ import { SPMV_DATASETS, type SpmvDataset } from '../models/spmv/datasets.ts';
 import type { KeptParameters, KeptPredictions } from './kept.ts';
 import type { Judged } from './judge.ts';
 
-/** A file of the columns of a data set. */
+/** A file with the columns of a data set. */
 export interface EvidenceFile {
   readonly fileName: string;
   readonly bytes: Uint8Array;
@@ -20,12 +20,12 @@ export interface EvidenceFile {
 export const PARAMETERS_FILE = 'parameters.json';
 export const PREDICTED_FILE = 'predicted.json.gz';
 
-/** Columns of times of a data set. */
+/** The columns of times of a data set. */
 export function timeColumns({ gpus, unseen }: SpmvDataset): readonly string[] {
   return [...gpus, ...unseen].flatMap(({ implementations }) => implementations.map(({ column }) => column));
 }
 
-/** Reads the measured times of a data set, from its own file or another of the same columns. */
+/** Reads the measured times of a data set, from its own file or another one with the same columns. */
 export async function readMeasured(folder: string, dataset: SpmvDataset, data?: EvidenceFile) {
   const { fileName, bytes } = data ?? {
     fileName: dataset.file,
@@ -36,9 +36,9 @@ export async function readMeasured(folder: string, dataset: SpmvDataset, data?: 
 }
 
 /**
- * What is to be judged: the data sets asked for, or the one whose columns a file has.
+ * Loads the requested data sets, or the one whose columns a file has.
  * @param folder `db/evidence`
- * @param devices those of `evidenceDevices`
+ * @param devices the devices of `evidenceDevices`
  */
 export async function loadEvidence(
   folder: string,
@@ -53,7 +53,7 @@ export async function loadEvidence(
       `There is no data set "${id}". Specify one of ${[...SPMV_DATASETS, ...LAUNCH_DATASETS].map((one) => one.id).join(', ')}.`,
     );
   const kept = JSON.parse(await readFile(join(folder, PARAMETERS_FILE), 'utf8')) as KeptParameters;
-  // Another file may have other matrices.
+  // Another file may have other matrices, so its predictions are computed.
   const predicted = data
     ? null
     : (JSON.parse(gunzipSync(await readFile(join(folder, PREDICTED_FILE))).toString()) as KeptPredictions);
@@ -73,7 +73,7 @@ export async function loadEvidence(
       });
     else refused ??= measured;
   }
-  // A file has the columns of one data set: the others refuse it.
+  // A file has the columns of one data set, so the other data sets refuse it.
   if (refused && (!data || judged.length === 0)) return refused;
   return ok(judged);
 }

@@ -2,12 +2,12 @@ import type { MatrixSummary } from '../models/spmv/summary.ts';
 import { foldOf } from './folds.ts';
 
 /**
- * What figures of a matrix say about its time without any model, for comparison: the geometric mean of the measured
+ * Estimates the time of a matrix from its figures without any model, for comparison: the geometric mean of the measured
  * times of the nearest matrices of other folds (k nearest neighbours, Cover and Hart 1967,
- * doi:10.1109/TIT.1967.1053964). Matrices are near where the logarithms of their size and row lengths are.
+ * doi:10.1109/TIT.1967.1053964). The distance is between the logarithms of size and row lengths.
  */
 const NEIGHBOURS = 5;
-/** Neighbours kept, so that enough of them have a time in every column. */
+/** Number of neighbours kept, enough that NEIGHBOURS of them have a time in every column. */
 const KEPT = 40;
 
 function coordinates(matrix: MatrixSummary): readonly number[] {
@@ -15,7 +15,7 @@ function coordinates(matrix: MatrixSummary): readonly number[] {
   return [rows, columns, nonzeros, 1 + median, max, 1 + Math.sqrt(variance), slicedCells ?? nonzeros].map(Math.log);
 }
 
-/** For each matrix the nearest ones outside its fold, nearest first. */
+/** For each matrix, the nearest ones outside its fold, nearest first. */
 export function nearestMatrices(matrices: readonly MatrixSummary[]): readonly Int32Array[] {
   const all = matrices.map(coordinates);
   const scales = all[0].map((_, axis) => {
@@ -33,14 +33,14 @@ export function nearestMatrices(matrices: readonly MatrixSummary[]): readonly In
       for (let axis = 0; axis < point.length; axis += 1) square += (point[axis] - there[axis]) ** 2;
       distances[other] = folds[other] === folds[own] ? Infinity : square;
     }
-    // Numbers alone are sorted several times faster than their places.
+    // Sorting numbers is several times faster than sorting positions by them.
     const furthest = distances.slice().sort()[Math.min(KEPT, points.length) - 1];
     const near = places.filter((other) => distances[other] <= furthest && distances[other] < Infinity);
     return near.sort((a, b) => distances[a] - distances[b] || a - b).subarray(0, KEPT);
   });
 }
 
-/** Times by the neighbours, µs; NaN if none of them was measured. */
+/** Mean times of the neighbours, µs; NaN if none of them was measured. */
 export function nearestTimes(near: readonly Int32Array[], measured: Float64Array): Float64Array {
   return Float64Array.from(near, (others) => {
     const known = others.filter((other) => measured[other] > 0).subarray(0, NEIGHBOURS);

@@ -22,16 +22,16 @@ import { unpacked } from '../parse/unpack.ts';
 import { createPredictor } from '../predict/predictor.ts';
 import { axisCounts, encode } from '../space/axes.ts';
 
-/** Public measurements of launches of one kernel, and predictions. Each data set has its reader. */
+/** Public measurements of launches of one kernel, and their predictions. Each data set has its own reader. */
 
-/** Designs of one kernel that are compared, mostly different launches. Times of one family have one unit. */
+/** Compared designs of one kernel, mostly different launches. The times of one family have the same unit. */
 export interface ShapeFamily {
-  /** What is held, in words. */
+  /** What is the same in all designs, in words. */
   readonly name: string;
   readonly kinds: readonly ImplementationKind[];
   /** Blocks of each design. */
   readonly blocks: readonly number[];
-  /** Threads per block of each design. The rule of the pick chooses by them where predictions are equal. */
+  /** Threads per block of each design. If predictions are equal, the rule of the pick chooses by this number. */
   readonly threads: readonly number[];
   readonly labels: readonly string[];
   readonly predicted: Float64Array;
@@ -111,7 +111,7 @@ export function predictedMs(
 
 // -- Kernel Tuner's convolution --
 
-/** Sides of the image and of the filter. */
+/** Width of the square image, and of the filter. */
 const IMAGE = 4096;
 const FILTER = 15;
 const CONVOLUTION_COLUMNS = [
@@ -127,14 +127,15 @@ const CONVOLUTION_COLUMNS = [
 const CONVOLUTION_DEVICES = new Map(
   LAUNCH_DATASETS.find(({ id }) => id === 'convolution')!.gpus.map(({ column, device }) => [column, device]),
 );
-/** Registers of a thread, and of each of its outputs: assumed, the file does not have them. */
+/** Registers of a thread, and of each of its outputs. They are assumed, since the file does not have them. */
 const REGISTERS = 32;
 const REGISTERS_PER_OUTPUT = 2;
 
 /**
- * Block sizes of a convolution: a thread computes a tile of outputs, and the width of a block is held with everything
- * else, since Lockstep's blocks have one dimension. Variants in shared memory are left out: there the work itself, the
- * border of a tile, goes by the shape. So are blocks narrower than a thread group, whose lanes read from several rows.
+ * Block sizes of a convolution. A thread computes a tile of outputs. The width of a block is the same in a family,
+ * because the family compares shapes of one dimension. Variants in shared memory are excluded, since the shape changes
+ * their work at the border of a tile. Blocks narrower than a thread group are excluded too, since their lanes read from
+ * several rows.
  */
 const readConvolution: Reader = async (folder, devices) => {
   const families = new Map<
@@ -190,7 +191,7 @@ const readConvolution: Reader = async (folder, devices) => {
 
 // -- Hasan's Table 2 --
 
-/** Rows of Table 2 that the fit of τ, c and p did not see. */
+/** The rows of Table 2 that were left out of the fit of τ, c and p. */
 const readHasan: Reader = async () => {
   const parameters = fitHasan();
   const rows = HASAN_TABLE_2.filter(({ blocks }) => !HASAN_FITTED_BLOCKS.includes(blocks)).map(
@@ -214,7 +215,7 @@ const readHasan: Reader = async () => {
 // -- SMITE's losses --
 
 /**
- * Aggregate loss of groups of n units, which is no time. With n = 1 the loss is 1, and the measurement shows its own
+ * Aggregate loss of groups of n units, which is not a time. For n = 1 the loss is 1, and the measurement shows its own
  * error.
  */
 const readSmite: Reader = async (folder) => {
@@ -270,7 +271,10 @@ interface SoftwareRecord {
 
 const SOFTWARE = 'software-swiftshader';
 
-/** Random designs, with parameters calibrated on as many others. Measured times leave the ordering of units out. */
+/**
+ * Random designs, predicted with parameters that were calibrated on other random designs. The measured times exclude
+ * the ordering of units.
+ */
 const readSwiftShader: Reader = async (folder, devices) => {
   const record = JSON.parse(await readFile(join(folder, 'swiftshader.json'), 'utf8')) as SoftwareRecord;
   const device = { ...devices.get(SOFTWARE)!, multiprocessors: record.multiprocessors };
@@ -299,9 +303,9 @@ const READERS: Readonly<Record<string, Reader>> = {
 };
 
 /**
- * The launches of a data set.
+ * Reads the launches of a data set.
  * @param folder `db/evidence`
- * @param devices of the catalogue, those of the data set among them
+ * @param devices devices of the catalogue that include those of the data set
  */
 export async function readLaunches(
   { id, gpus }: LaunchDataset,

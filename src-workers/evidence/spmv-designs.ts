@@ -17,10 +17,10 @@ import { SPMV_PARAMETERS, type SpmvParameter, type SpmvParameters } from './spmv
 
 /**
  * The measured sparse matrix–vector products as designs of Lockstep: what each reads, how it takes the rows, and how
- * its library launches it. The same call of the same predictor gives their times as for a sweep.
+ * its library launches it. The predictor computes their times by the same call as in a sweep.
  */
 
-/** One way to multiply, as a design. */
+/** One implementation of the product, as a design. */
 export interface SpmvImplementation {
   readonly id: string;
   readonly takes: string;
@@ -29,7 +29,7 @@ export interface SpmvImplementation {
   microseconds(device: GpuDevice, matrix: MatrixSummary, parameters: SpmvParameters): number;
 }
 
-/** A launch whose time is asked for. */
+/** A launch to predict. */
 interface SpmvLaunch {
   readonly kernel: KernelProfile;
   readonly units: number;
@@ -38,7 +38,7 @@ interface SpmvLaunch {
   readonly balancing: string;
   readonly blockThreads: number;
   readonly launch: GridLaunch;
-  /** Launches before it that take next to nothing but their start. */
+  /** Number of preceding launches that take little more than their start. */
   readonly further?: number;
 }
 
@@ -49,21 +49,21 @@ interface Workload {
 
 // -- Rows --
 
-/** Quantiles that stand for the rows of a matrix of which only figures are known. */
+/** Number of quantiles that represent the rows of a matrix, if only its figures are known. */
 const QUANTILES = 4096;
-/** The most rows of an order that is made of them. */
+/** Maximum number of rows in an order that is made from quantiles. */
 const MOST_ROWS = 1 << 15;
 const SEED = 7;
 
 /**
- * What slices lose as a power of what they lose at random, if nothing says how alike neighbours are: the median of
- * 956 matrices of Ginkgo's file whose random slices lose a fifth or more (quartiles 0.44 and 0.91).
+ * The loss of slices, as a power of their loss in random order, if nothing says how alike neighbours are. It is the
+ * median of 956 matrices of Ginkgo's file whose random slices lose a fifth or more (quartiles 0.44 and 0.91).
  */
 const USUAL_LIKENESS = 0.71;
 
 /**
- * Rows with the figures of a matrix; the longest is there once. Neighbours are as alike as the cells of its slices say,
- * or as usual.
+ * Makes rows with the figures of a matrix, with the longest row once. Neighbours are as alike as the cells of its
+ * slices say, or as is usual.
  */
 function rowsOf(matrix: MatrixSummary): Workload {
   const { rows, max, nonzeros, slicedCells } = matrix;
@@ -81,7 +81,7 @@ function rowsOf(matrix: MatrixSummary): Workload {
   return { law: lawOfUnits(matrix.name, ordered, rows), ordered };
 }
 
-/** The law of rows, one of which is the longest. */
+/** The law of these rows, with one longest row added. */
 function withLongest(lengths: Float64Array, rows: number, max: number): LengthLaw {
   const { support, probability } = lawOfUnits('', givenLengths(lengths), lengths.length);
   return withMasses([...support, max], [...probability.map((mass) => mass * (1 - 1 / rows)), 1 / rows]);
@@ -97,8 +97,8 @@ function withMasses(lengths: ArrayLike<number>, probability: ArrayLike<number>):
 }
 
 /**
- * An order of ascending lengths in which slices lose as much as those of the matrix. Lengths within a window are
- * shuffled, and so are slices. The wider the windows, the more a slice loses.
+ * An order of ascending lengths in which slices lose as much as the slices of the matrix. Lengths are shuffled within
+ * windows, and then slices are shuffled. The wider the windows, the more a slice loses.
  */
 function inOrder(ascending: Float64Array, loss: number): Float64Array {
   let best = ascending;
@@ -145,7 +145,7 @@ function slicedLoss(lengths: Float64Array): number {
   return cells / Math.max(1, sum);
 }
 
-/** Groups of `together` consecutive rows, each as one unit. */
+/** Joins `together` consecutive rows into one unit. */
 function rowsTogether(matrix: MatrixSummary, together: number): Workload {
   const { ordered, law } = rowsOf(matrix);
   const rows =
@@ -156,7 +156,7 @@ function rowsTogether(matrix: MatrixSummary, together: number): Workload {
   return { law: lawOfUnits(matrix.name, given, Math.ceil(matrix.rows / together)), ordered: given };
 }
 
-/** Each row as several units. */
+/** Splits each row into several units. */
 function inPieces({ law, ordered }: Workload, pieces: number): Workload {
   if (pieces === 1) return { law, ordered };
   const each = (length: number): number => Math.ceil(length / pieces);
@@ -169,7 +169,7 @@ function inPieces({ law, ordered }: Workload, pieces: number): Workload {
   return { law: withMasses(law.support.map(each), law.probability), ordered: null };
 }
 
-/** Workloads of the matrices asked for last: a fit asks for the same ones again. */
+/** The most recent workloads, since a fit requests the same ones repeatedly. */
 const workloads = new Map<string, Workload>();
 const KEPT_WORKLOADS = 512;
 function workOf(matrix: MatrixSummary, key: string, make: () => Workload): Workload {
@@ -185,7 +185,10 @@ function workOf(matrix: MatrixSummary, key: string, make: () => Workload): Workl
 
 // -- Kernels --
 
-/** What the kernels share. Instructions are counted by hand from the libraries' sources; memory decides anyway. */
+/**
+ * What the kernels share. Instructions are counted by hand from the libraries' sources; memory decides the time in any
+ * case.
+ */
 const COMMON: Omit<KernelProfile, 'name'> = {
   registersPerThread: 32,
   sharedMemoryBytesPerBlock: 0,
@@ -205,7 +208,7 @@ const COMMON: Omit<KernelProfile, 'name'> = {
   spillInstructionsPerRegister: 2,
 };
 
-/** Values and indices, which repeated products leave in the level-2 cache as far as they fit. */
+/** Values and indices. Repeated products find those that fit in the level-2 cache there. */
 function streamed(pattern: AccessPattern, value: number, index: number, elements: number): readonly MemoryAccess[] {
   return [value, index].map((elementBytes) => ({
     pattern,
@@ -224,10 +227,10 @@ function gathered(matrix: MatrixSummary, elementBytes: number, missFraction: num
   };
 }
 
-/** Iterations of a plain loop that compilers unroll, so that their loads wait together. */
+/** Iterations of a simple loop that compilers unroll, so that their loads are issued together. */
 const UNROLLED = 4;
 
-/** A row of CSR by one or several threads. */
+/** A row of CSR, processed by one or several threads. */
 function csrKernel(matrix: MatrixSummary, value: number, missFraction: number, threads = 1): KernelProfile {
   return {
     ...COMMON,
@@ -241,12 +244,12 @@ function csrKernel(matrix: MatrixSummary, value: number, missFraction: number, t
 }
 
 /**
- * Steps in which each thread of a shared padded row adds to shared memory: a load and a compare-and-swap, tried twice,
+ * Steps of each thread of a shared padded row that adds to shared memory: a load and a compare-and-swap, tried twice,
  * one thread after another.
  */
 const EXCHANGES_PER_ADDITION = 4;
 
-/** Padded, column-major. The threads that share a row are of different thread groups. */
+/** Padded and column-major. The threads that share a row belong to different thread groups. */
 function paddedKernel(matrix: MatrixSummary, cells: number, threads: number, missFraction: number): KernelProfile {
   const additions = (EXCHANGES_PER_ADDITION * threads) / Math.log2(Math.max(2, threads));
   return {
@@ -260,8 +263,8 @@ function paddedKernel(matrix: MatrixSummary, cells: number, threads: number, mis
 }
 
 /**
- * Lines of non-zeros by whole thread groups. Lanes add up their own values until a row ends in a line. Only then does a
- * segmented tree add within rows, and one instruction adds the sums to the result. For CSR the lanes walk along the
+ * Whole thread groups process lines of non-zeros. Lanes sum their own values until a row ends in a line. Only then a
+ * segmented tree adds within rows, and one instruction adds the sums to the result. For CSR, the lanes walk along the
  * ends of the rows, one after another.
  */
 function evenKernel(
@@ -271,7 +274,7 @@ function evenKernel(
   missFraction: number,
 ): KernelProfile {
   const endsRow = 1 - (1 - 1 / Math.max(1, matrix.mean)) ** threadGroupWidth;
-  // Before compute capability 6.0 an addition of doubles is a load and a compare-and-swap (CUDA C++ Programming Guide,
+  // Before compute capability 6.0, an addition of doubles is a load and a compare-and-swap (CUDA C++ Programming Guide,
   // "Atomic functions").
   const isEmulated = occupancy.family === 'nvidia' && Number(occupancy.computeCapability) < 6;
   const walk = { instructions: 4, integerShare: 1, chainInstructions: 2, dependentLoads: 1 };
@@ -287,8 +290,8 @@ function evenKernel(
       gathered(matrix, 8, missFraction),
     ],
     unit: format === 'coo' ? { instructions: 0, bytes: 16 } : { ...walk, bytes: 20 },
-    // The tree of a line adds all of its rows. Other walks have the steps of a row besides, so they are slower than
-    // counted.
+    // The tree of a line adds all of its rows. The other walks have additional steps per row, so they are slower than
+    // this count.
     ...(format === 'coo' && { combine: { instructions: 0 } }),
     search: { instructions: 0 },
     carry: { instructions: 15, dependentLoads: 1 },
@@ -304,7 +307,7 @@ function powerOfTwoWithin(value: number, limit: number): number {
   return Math.min(limit, 2 ** Math.floor(Math.log2(Math.max(1, value))));
 }
 
-/** Thread groups of a block of Ginkgo's CSR and COO kernels. */
+/** Thread groups of a block in Ginkgo's CSR and COO kernels. */
 const GROUPS_PER_BLOCK = 4;
 const ELL_BLOCK_THREADS = 512;
 
@@ -324,10 +327,13 @@ const perRow =
     },
   ];
 
-/** Thread groups that Ginkgo launches at most for a group per row, over those that the device runs at a time. */
+/** Maximum number of thread groups that Ginkgo launches for a group per row, over the number that runs at a time. */
 const CLASSICAL_OVERSUBSCRIPTION = 32;
 
-/** The threads that the longest row fills, up to a bound on the blocks; beyond it each block takes several rows. */
+/**
+ * Each row gets the threads that the longest row fills. The number of blocks is bounded; beyond it, each block takes
+ * several rows.
+ */
 const groupPerRow: Launcher = (device, matrix, missFraction) => {
   const { threadGroupWidth: width } = device;
   const threadsPerUnit = powerOfTwoWithin(matrix.max, width);
@@ -346,13 +352,16 @@ const groupPerRow: Launcher = (device, matrix, missFraction) => {
   ];
 };
 
-/** What Ginkgo takes for the thread groups that a device runs at a time. */
+/** The number of thread groups that a device runs at a time, as Ginkgo computes it. */
 function groupsOf({ vendor, ...device }: GpuDevice): number {
   const { threadGroupWidth: width, schedulersPerMultiprocessor, fp32LanesPerMultiprocessor } = device;
   return device.multiprocessors * (vendor === 'amd' ? schedulersPerMultiprocessor : fp32LanesPerMultiprocessor / width);
 }
 
-/** Thread groups that Ginkgo launches for even shares of non-zeros: more for larger matrices, several lines each. */
+/**
+ * Number of thread groups that Ginkgo launches for even shares of non-zeros. It grows with the matrix; each group takes
+ * several lines.
+ */
 function shareGroups(device: GpuDevice, nonzeros: number): number {
   const width = device.threadGroupWidth;
   const amd = device.vendor === 'amd';
@@ -385,7 +394,7 @@ const evenNonzeros =
         balancing: 'nonzero-split',
         blockThreads: GROUPS_PER_BLOCK * device.threadGroupWidth,
         launch: { kind: 'grid', value: Math.max(1, Math.floor(groups / GROUPS_PER_BLOCK)) },
-        // The results are set to zero before shares are added to them.
+        // A launch sets the results to zero before shares are added to them.
         further: 1,
       },
     ];
@@ -393,7 +402,9 @@ const evenNonzeros =
 const cooEven = evenNonzeros('coo');
 const csrEven = evenNonzeros('csr');
 
-/** Ginkgo's own choice: even shares for long rows and many non-zeros, else a group per row (core/matrix/csr.hpp). */
+/**
+ * Ginkgo's own choice: even shares for long rows or many non-zeros, otherwise a group per row (core/matrix/csr.hpp).
+ */
 export function libraryTakesEvenShares({ vendor }: GpuDevice, { nonzeros, max }: MatrixSummary): boolean {
   const amd = vendor === 'amd';
   return nonzeros > (amd ? 1e8 : 1e6) || max > (amd ? 768 : 1024);
@@ -402,10 +413,12 @@ export function libraryTakesEvenShares({ vendor }: GpuDevice, { nonzeros, max }:
 const libraryCsr: Launcher = (device, matrix, missFraction) =>
   (libraryTakesEvenShares(device, matrix) ? csrEven : groupPerRow)(device, matrix, missFraction);
 
-/** Above this ratio of width to rows, Ginkgo's ELL kernel shares a row among threads (cuda/matrix/ell_kernels.cu). */
+/**
+ * Above this ratio of width to rows, several threads share a row in Ginkgo's ELL kernel (cuda/matrix/ell_kernels.cu).
+ */
 const WIDE_ELL = 0.01;
 const ELL_MOST_THREADS = 32;
-/** Thread groups up to which it also shares a row among several of them, over those that the device runs at a time. */
+/** Maximum number of thread groups at which several of them share a row, over the number that runs at a time. */
 const ELL_OVERSUBSCRIPTION = 4;
 
 const ell: Launcher = (device, matrix, missFraction) => {
@@ -421,11 +434,11 @@ const ell: Launcher = (device, matrix, missFraction) => {
       units: rows * pieces,
       work: workOf(matrix, `pieces ${pieces}`, () => inPieces(rowsOf(matrix), pieces)),
       threadsPerUnit: threads,
-      // A row ends at its first padding, so that a thread group stops at its own longest row.
+      // A row ends at its first padding, so a thread group stops at its own longest row.
       balancing: 'none',
       blockThreads: ELL_BLOCK_THREADS,
       launch: ONE_EACH,
-      // The results are set to zero before pieces are added to them.
+      // A launch sets the results to zero before pieces are added to them.
       further: pieces > 1 ? 1 : 0,
     },
   ];
@@ -443,12 +456,12 @@ const sellp: Launcher = (_device, matrix, missFraction) => [
   },
 ];
 
-/** Share of the rows that Ginkgo's ELL part covers (core/matrix/hybrid.hpp: automatic). */
+/** Share of the rows that the ELL part of Ginkgo's hybrid format covers (core/matrix/hybrid.hpp: automatic). */
 const HYBRID_ROWS_COVERED = 1 / 3;
-/** Bound on the width of that part, over the number of rows. */
+/** Maximum width of the ELL part, over the number of rows. */
 const HYBRID_WIDTH_PER_ROW = 0.001;
 
-/** A padded part as wide as a third of the rows, and the rest by even non-zeros, one after the other. */
+/** A padded part as wide as the shortest third of the rows, then the rest by even non-zeros. */
 const hybrid: Launcher = (device, matrix, missFraction) => {
   const { rows, nonzeros, max } = matrix;
   const width = Math.min(rowQuantile(matrix, HYBRID_ROWS_COVERED), Math.floor(rows * HYBRID_WIDTH_PER_ROW));
@@ -484,8 +497,8 @@ const hybrid: Launcher = (device, matrix, missFraction) => {
 };
 
 /**
- * A thread group takes as many rows as it has lanes and shares all their non-zeros. Lanes search the row of each among
- * the ends of the rows in shared memory, load where it begins, and add each product by an atomic.
+ * A thread group takes one row per lane, and its lanes share all their non-zeros. For each non-zero, a lane searches
+ * its row among the ends of the rows in shared memory, loads the start of the row, and adds the product by an atomic.
  */
 const groupOfRows: Launcher = ({ threadGroupWidth }, matrix, missFraction) => [
   {
@@ -507,16 +520,16 @@ const groupOfRows: Launcher = ({ threadGroupWidth }, matrix, missFraction) => [
 ];
 
 /**
- * Rows and non-zeros of a thread of the merge path, and threads of a block, as loops launches it (merge_path_flat.cuh).
+ * Rows and non-zeros per thread of the merge path, and threads per block, as loops launches it (merge_path_flat.cuh).
  */
 const MERGE_ITEMS = 5;
 const MERGE_BLOCK_THREADS = 128;
 
 const mergePath: Launcher = (_device, matrix, missFraction) => [
   {
-    // A block finds its rows first; threads search among them in shared memory. Their loops are unrolled and wait for
-    // shared memory alone, so that the loads of a share are on their way at once. Those of a thread group form one run,
-    // of which the first-level cache loses nothing.
+    // A block finds its rows first, and threads search among them in shared memory. Their loops are unrolled and wait
+    // for shared memory alone, so the loads of a share are in flight together. The loads of a thread group are
+    // contiguous, so the first-level cache loses nothing.
     kernel: {
       ...csrKernel(matrix, 4, missFraction),
       name: 'merge',
@@ -537,10 +550,10 @@ const mergePath: Launcher = (_device, matrix, missFraction) => [
 
 // -- Times --
 
-/** Laws of the designs asked for last, which a fit asks for again with other parameters. */
+/** Laws of the most recent designs. A fit requests them repeatedly with other parameters. */
 const caches = new WeakMap<Workload, Map<string, Caches>>();
 
-/** The time of a launch, µs, without its start: a sweep of one design. */
+/** The time of a launch, µs, without its start; computed as a sweep of one design. */
 function launchMicroseconds(device: GpuDevice, launch: SpmvLaunch): number {
   const { kernel, units, work, threadsPerUnit, balancing, blockThreads } = launch;
   const plan: SweepPlan = {
@@ -566,7 +579,7 @@ function launchMicroseconds(device: GpuDevice, launch: SpmvLaunch): number {
   const key = `${balancing} ${threadsPerUnit} ${blockThreads}`;
   let kept = own.get(key);
   if (!kept) own.set(key, (kept = createCaches({ depthLaws: 8, slabs: 1, launchNumbers: 1 << 16 })));
-  // A matrix is stored as its product needs it before anything is timed.
+  // A matrix is stored in the format of the product before anything is timed.
   const predictor = createPredictor(plan, kept);
   const stored = balancingMilliseconds(
     device,
@@ -595,7 +608,7 @@ function implementation(
           memoryLatencyCycles: device.memoryLatencyCycles * value('latencyRatio'),
           launchMicroseconds: 0,
         };
-        // One atomic addition after another to the longest row, which many shares add to.
+        // Many shares add to the longest row, and these atomic additions follow one another.
         const width = device.threadGroupWidth;
         const contended = parameters.includes('contendedAtomicNs')
           ? (Math.ceil(matrix.max / Math.max(width, matrix.nonzeros / shareGroups(device, matrix.nonzeros))) - 1) *

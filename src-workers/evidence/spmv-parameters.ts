@@ -1,4 +1,4 @@
-/** What a data sheet does not tell about a kernel on a device. Each is fitted within its range. */
+/** Properties of a kernel on a device that a data sheet does not tell. Each is fitted within its range. */
 export type SpmvParameter =
   | 'startMicroseconds'
   | 'bandwidthFraction'
@@ -10,10 +10,10 @@ export interface ParameterRule {
   readonly label: string;
   readonly meaning: string;
   readonly unit: string;
-  /** What it may be; the fit does not leave it. */
+  /** The bounds of the value in a fit. */
   readonly lower: number;
   readonly upper: number;
-  /** Where the fit starts, and what stands if nothing is fitted. */
+  /** The start value of a fit, and the value without a fit. */
   readonly initial: number;
 }
 
@@ -44,7 +44,7 @@ export const SPMV_PARAMETERS: Readonly<Record<SpmvParameter, ParameterRule>> = {
   },
   missFraction: {
     label: 'Gathers that miss',
-    meaning: 'gathers that need a sector of their own from device memory, beyond what fits the caches',
+    meaning: 'gathers that need a separate sector from device memory, beyond what the caches hold',
     unit: '1',
     lower: 0.001,
     upper: 1,

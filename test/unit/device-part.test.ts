@@ -42,8 +42,8 @@ describe('a part of a device', () => {
   });
 
   it.each([
-    [`${H100.id}:132`, 'a part of this device has 1 to 131 multiprocessors, not 132. All of it is'],
-    [`${CPUS[0].id}:2`, 'is a CPU, of which axes.cores says how many cores are used'],
+    [`${H100.id}:132`, 'a part of this device has 1 to 131 multiprocessors, not 132. The whole device is'],
+    [`${CPUS[0].id}:2`, 'is a CPU. Set axes.cores to the number of cores to use'],
   ])('is refused: %s', (id, message) => {
     const found = deviceById(devices, id);
     expect(found && !found.ok && found.error.message).toContain(message);
