@@ -1,4 +1,5 @@
 import { readFileSync, readdirSync } from 'node:fs';
+import { parse } from 'csv-parse/sync';
 import { describe, expect, it } from 'vitest';
 import { isSameDevice } from '../../src-main/services/measured/device.ts';
 import { isEstimate, type CpuDevice, type Device, type GpuDevice } from '../../src-workers/domain/device.ts';
@@ -6,6 +7,7 @@ import { unwrap } from '../../src-workers/domain/result.ts';
 import { DEVICE_METRICS, deviceComparison } from '../../src-workers/models/occupancy/device-metrics.ts';
 import { validateDevice } from '../../src-workers/parse/device.ts';
 
+const PRINTED = new URL('../data/devices/printed.csv', import.meta.url);
 const folder = new URL('../../db/devices/', import.meta.url);
 const entries = readdirSync(folder)
   .filter((name) => name.endsWith('.json'))
@@ -120,214 +122,25 @@ describe('catalogue', () => {
     expect(device.year).toBeLessThanOrEqual(2026);
   });
 
-  // FP32 peaks as the vendors print them, TFLOP/s, two operations per lane and cycle; where AMD counts packed or
-  // dual-issued instructions, and for a device that is half of a board, half of what it prints. Half a unit of the last
-  // printed digit is 1 % at worst; data sheets also round clocks.
-  it.each([
-    ['nvidia-c1060', 0.622],
-    ['nvidia-m2050', 1.03],
-    ['nvidia-k20', 3.52],
-    ['nvidia-k20x', 3.95],
-    ['nvidia-k40', 5.04],
-    ['nvidia-k40m', 4.29],
-    ['nvidia-k80-gpu', 8.74 / 2],
-    ['nvidia-p100-sxm2-16gb', 10.6],
-    ['nvidia-v100-sxm2-16gb', 15.7],
-    ['nvidia-v100-sxm2-32gb', 15.7],
-    ['nvidia-v100-pcie-16gb', 14],
-    ['nvidia-titan-v', 14.9],
-    ['nvidia-t4', 8.1],
-    ['nvidia-rtx-2080-ti', 13.4],
-    ['nvidia-a100-sxm4-40gb', 19.5],
-    ['nvidia-a100-sxm4-80gb', 19.5],
-    ['nvidia-a100-pcie-40gb', 19.5],
-    ['nvidia-a100-pcie-80gb', 19.5],
-    ['nvidia-a30', 10.3],
-    ['nvidia-a10', 31.2],
-    ['nvidia-a10g', 35],
-    ['nvidia-a40', 37.4],
-    ['nvidia-rtx-a4000', 19.2],
-    ['nvidia-rtx-a5000', 27.8],
-    ['nvidia-rtx-a6000', 38.7],
-    ['nvidia-rtx-3070', 20.3],
-    ['nvidia-rtx-3080', 29.8],
-    ['nvidia-rtx-3090', 35.6],
-    ['nvidia-jetson-agx-orin-64gb', 5.3],
-    ['nvidia-rtx-4080', 48.7],
-    ['nvidia-rtx-4090', 82.6],
-    ['nvidia-l4', 30.3],
-    ['nvidia-l40', 90.5],
-    ['nvidia-l40s', 91.6],
-    ['nvidia-rtx-6000-ada', 91.1],
-    ['nvidia-h100-sxm5-80gb', 66.9],
-    ['nvidia-h100-pcie-80gb', 51.2],
-    ['nvidia-h100-nvl-94gb', 60],
-    ['nvidia-h200-sxm', 67],
-    ['nvidia-gh200-96gb', 67],
-    ['nvidia-b200-sxm', 600 / 8],
-    ['nvidia-gb200-gpu', 160 / 2],
-    ['nvidia-rtx-5070', 30.9],
-    ['nvidia-rtx-5070-ti', 43.9],
-    ['nvidia-rtx-5080', 56.3],
-    ['nvidia-rtx-5090', 104.8],
-    ['nvidia-rtx-pro-6000-blackwell', 125],
-    ['amd-r9-fury-x', 8.6],
-    ['amd-rx-580', 6.17],
-    ['amd-mi25', 12.3],
-    ['amd-mi50-16gb', 13.3],
-    ['amd-mi60', 14.7],
-    ['amd-radeon-vii', 13.44],
-    ['amd-mi100', 23.1],
-    ['amd-mi210', 22.6],
-    ['amd-mi250-gcd', 45.3 / 2],
-    ['amd-mi250x-gcd', 47.9 / 2],
-    ['amd-mi300a', 122.6 / 2],
-    ['amd-mi300x', 163.4 / 2],
-    ['amd-mi325x', 163.4 / 2],
-    ['amd-mi350x', 144.2 / 2],
-    ['amd-mi355x', 157.3 / 2],
-    ['amd-rx-5700-xt', 9.75],
-    ['amd-radeon-pro-v520', 7.37],
-    ['amd-rx-6600', 8.93],
-    ['amd-rx-6700-xt', 13.21],
-    ['amd-rx-6900-xt', 23.04],
-    ['amd-rx-7600', 21.75 / 2],
-    ['amd-rx-7800-xt', 37.32 / 2],
-    ['amd-rx-7900-xtx', 61.4 / 2],
-    ['amd-8060s', 29.7 / 2],
-    ['amd-rx-9070', 36.1 / 2],
-    ['amd-rx-9070-xt', 48.7 / 2],
-    ['intel-iris-xe-96eu', 2.07],
-    ['intel-max-1550-stack', 52.4 / 2],
-    ['apple-m1', 2.6],
-    ['apple-m2', 3.6],
-  ])('%s has the printed FP32 peak of %f TFLOP/s', (id, teraflops) => {
+  const printed = parse<Record<string, string>>(readFileSync(PRINTED), { columns: true });
+  const having = (column: string) =>
+    printed.filter((row) => row[column] !== '').map((row) => [row['device'], row] as const);
+
+  it.each(having('fp32_tflops'))('%s has the printed FP32 peak', (id, { fp32_tflops: tflops, divide_by: share }) => {
     const peak = deviceComparison(DEVICE_METRICS, [gpu(id)]).find((row) => row.id === 'peakInstructions')!.values[0];
-    expect(Math.abs((2 * peak) / 1000 / teraflops - 1)).toBeLessThan(0.01);
+    // Half a unit of the last printed digit is 1 % at worst; data sheets also round clocks.
+    expect(Math.abs((2 * peak) / 1000 / (Number(tflops) / Number(share)) - 1)).toBeLessThan(0.01);
   });
 
-  // Memory buses, bits, and what one bit carries, Gbit/s. Half a unit of the last printed digit is 0.5 % at worst
-  // (MI300X).
-  const BUSES: readonly (readonly [string, number, number])[] = [
-    ['nvidia-c1060', 512, 1.6],
-    ['nvidia-m2050', 384, 3.092],
-    ['nvidia-gtx-480', 384, 3.696],
-    ['nvidia-gt-610', 64, 1.8],
-    ['nvidia-gt-650m', 128, 5],
-    ['nvidia-gt-755m', 128, 5.4],
-    ['nvidia-gtx-770', 256, 7.01],
-    ['nvidia-k20', 320, 5.2],
-    ['nvidia-k20x', 384, 5.2],
-    ['nvidia-k40', 384, 6.008],
-    ['nvidia-k40m', 384, 6.008],
-    ['nvidia-k80-gpu', 384, 5.01],
-    ['nvidia-gtx-850m', 128, 5.012],
-    ['nvidia-gtx-980', 256, 7.01],
-    ['nvidia-jetson-tx1', 64, 3.2],
-    ['nvidia-p100-sxm2-16gb', 4096, 1.43],
-    ['nvidia-p100-pcie-16gb', 4096, 1.43],
-    ['nvidia-gtx-1080-ti', 352, 11.01],
-    ['nvidia-p40', 384, 7.23],
-    ['nvidia-jetson-tx2', 128, 3.732],
-    ['nvidia-v100-sxm2-16gb', 4096, 1.754],
-    ['nvidia-v100-sxm2-32gb', 4096, 1.754],
-    ['nvidia-v100-pcie-16gb', 4096, 1.754],
-    ['nvidia-titan-v', 3072, 1.7],
-    ['nvidia-jetson-agx-xavier', 256, 4.266],
-    ['nvidia-t4', 256, 10.002],
-    ['nvidia-rtx-2080-ti', 352, 14],
-    ['nvidia-a100-sxm4-40gb', 5120, 2.43],
-    ['nvidia-a100-sxm4-80gb', 5120, 3.186],
-    ['nvidia-a100-pcie-40gb', 5120, 2.43],
-    ['nvidia-a100-pcie-80gb', 5120, 3.024],
-    ['nvidia-a30', 3072, 2.43],
-    ['nvidia-a10', 384, 12.502],
-    ['nvidia-a40', 384, 14.502],
-    ['nvidia-rtx-a6000', 384, 16.002],
-    ['nvidia-rtx-3080', 320, 19.002],
-    ['nvidia-rtx-3090', 384, 19.502],
-    ['nvidia-jetson-agx-orin-64gb', 256, 6.4],
-    ['nvidia-rtx-4080', 256, 22.4],
-    ['nvidia-rtx-4090', 384, 21.002],
-    ['nvidia-l4', 192, 12.502],
-    ['nvidia-l40s', 384, 18.002],
-    ['nvidia-rtx-6000-ada', 384, 20.002],
-    ['nvidia-h100-pcie-80gb', 5120, 3.186],
-    ['nvidia-h100-sxm5-80gb', 5120, 5.238],
-    ['nvidia-h200-sxm', 6144, 6.402],
-    ['nvidia-gh200-96gb', 6144, 5.238],
-    ['nvidia-b200-sxm', 7680, 7.992],
-    ['nvidia-b300-sxm', 7680, 7.992],
-    ['nvidia-jetson-thor-t5000', 256, 8.533],
-    ['nvidia-rtx-5070', 192, 28],
-    ['nvidia-rtx-5070-ti', 256, 28],
-    ['nvidia-rtx-5080', 256, 30],
-    ['nvidia-rtx-5090', 512, 28.002],
-    ['nvidia-rtx-pro-6000-blackwell', 512, 28.002],
-    ['nvidia-gb10', 256, 8.533],
-    ['nvidia-gtx-1060-6gb', 192, 8.008],
-    ['nvidia-gtx-1650', 128, 8.002],
-    ['nvidia-rtx-2060', 192, 14.002],
-    ['nvidia-a10g', 384, 12.502],
-    ['nvidia-rtx-a4000', 256, 14.002],
-    ['nvidia-rtx-a5000', 384, 16.002],
-    ['nvidia-rtx-3050-8gb', 128, 14.002],
-    ['nvidia-rtx-3060', 192, 15.002],
-    ['nvidia-rtx-3060-ti', 256, 14.002],
-    ['nvidia-rtx-3070', 256, 14.002],
-    ['nvidia-jetson-orin-nano-8gb', 128, 6.4],
-    ['nvidia-jetson-orin-nx-16gb', 128, 6.4],
-    ['nvidia-rtx-4060', 128, 17.002],
-    ['nvidia-rtx-4060-ti', 128, 18.002],
-    ['nvidia-rtx-4070', 192, 21.002],
-    ['nvidia-l40', 384, 18.002],
-    ['nvidia-h100-nvl-94gb', 6016, 5.238],
-    ['nvidia-h20-96gb', 6144, 5.238],
-    ['nvidia-gb200-gpu', 8192, 7.805],
-    ['nvidia-rtx-5060', 128, 28.002],
-    ['nvidia-rtx-5060-ti', 128, 28.002],
-    ['amd-r9-fury-x', 4096, 1],
-    ['amd-rx-580', 256, 8],
-    ['amd-mi25', 2048, 1.89],
-    ['amd-mi50-16gb', 4096, 2],
-    ['amd-mi60', 4096, 2],
-    ['amd-radeon-vii', 4096, 2],
-    ['amd-mi100', 4096, 2.4],
-    ['amd-mi210', 4096, 3.2],
-    ['amd-mi250-gcd', 4096, 3.2],
-    ['amd-mi250x-gcd', 4096, 3.2],
-    ['amd-mi300a', 8192, 5.2],
-    ['amd-mi300x', 8192, 5.2],
-    ['amd-rx-5700-xt', 256, 14],
-    ['amd-radeon-pro-v520', 2048, 2],
-    ['amd-rx-6900-xt', 256, 16],
-    ['amd-rx-7600', 128, 18],
-    ['amd-rx-7900-xtx', 384, 20],
-    ['amd-rx-9070-xt', 256, 20],
-    ['amd-rx-6600', 128, 14],
-    ['amd-rx-6700-xt', 192, 16],
-    ['amd-780m', 128, 7.5],
-    ['amd-rx-7800-xt', 256, 19.5],
-    ['amd-8060s', 256, 8],
-    ['amd-rx-9070', 256, 20],
-    ['intel-iris-xe-96eu', 128, 4.267],
-    ['intel-arc-a770', 256, 17.5],
-    ['intel-arc-b580', 192, 19],
-    ['intel-max-1550-stack', 4096, 3.2],
-    ['apple-m1', 128, 4.266],
-    ['apple-m2', 128, 6.4],
-    ['apple-m3', 128, 6.4],
-    ['apple-m4', 128, 7.5],
-  ];
-
-  it.each(BUSES)('%s has the bandwidth of its bus, %d bits at %f Gbit/s', (id, bits, gigabits) => {
-    expect(Math.abs(gpu(id).memoryBandwidthGbS / ((bits * gigabits) / 8) - 1)).toBeLessThan(0.005);
+  it.each(having('bus_bits'))('%s has the bandwidth of its bus', (id, { bus_bits: bits, gbit_per_bit: gigabits }) => {
+    // Half a unit of the last printed digit is 0.5 % at worst (MI300X).
+    expect(Math.abs(gpu(id).memoryBandwidthGbS / ((Number(bits) * Number(gigabits)) / 8) - 1)).toBeLessThan(0.005);
   });
 
   it('checks the bandwidth of every GPU whose maker does not round it down by more', () => {
     const rounded = ['amd-mi325x', 'amd-mi350x', 'amd-mi355x'];
     const hardware = gpus.filter((device) => device.vendor !== 'software').map((device) => device.id);
-    expect([...BUSES.map(([id]) => id), ...rounded].sort()).toEqual(hardware.sort());
+    expect([...having('bus_bits').map(([id]) => id), ...rounded].sort()).toEqual(hardware.sort());
   });
 });
 
