@@ -6,11 +6,10 @@
 //   npm run check       lint, format, types and the nearest tests of the changed files
 //   npm test            the static checks, and every test file that is not named *.slow.test.ts
 //   npm run test:all    all of it
-//   npm run test:rest   what the npm test before it left out; its total covers both
 //
 // --desktop [COMMAND …]   also the desktop tests, started through COMMAND where there is one
 import { spawn } from 'node:child_process';
-import { mkdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { mkdirSync, readFileSync, rmSync } from 'node:fs';
 import { delimiter, join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { changedFiles, nearestTests } from './changed.mjs';
@@ -181,8 +180,6 @@ const ofPlaywright = (
 });
 
 mkdirSync(results, { recursive: true });
-/** What `npm test` counted, for the part that it left out. */
-const totalFile = join(results, 'total.json');
 
 /** Says the total, and how to get what is missing. */
 function end(/** @type {readonly string[]} */ notes = []) {
@@ -228,16 +225,7 @@ if (asks('--changed')) {
   end();
 }
 
-const part = asks('--all') ? 'all' : asks('--rest') ? 'rest' : 'quick';
-if (part === 'rest') {
-  try {
-    Object.assign(total, JSON.parse(readFileSync(totalFile, 'utf8')));
-    say(`npm test: ${total.passed} passed, ${total.failed} failed`);
-  } catch {
-    report('npm test', { passed: 0, failed: 1 }, performance.now(), 'It has left no total: run it before.');
-  }
-}
-rmSync(totalFile, { force: true });
+const all = asks('--all');
 
 await fetchTools();
 // What a Chromium of Playwright brings lies in no usual place.
@@ -257,12 +245,10 @@ const checks = async () => {
   await check('imports', 'npm run --silent check:imports');
   await check('unused', 'npm run --silent check:unused');
 };
-/** Which files a runner takes: a filter of Playwright is an expression, one of Vitest a part of a path. */
-const files = {
-  quick: { browser: String.raw`'e2e/[\w-]+\.test\.ts$'`, other: "--exclude '**/*.slow.test.ts'" },
-  rest: { browser: String.raw`'\.slow\.test\.ts$'`, other: '.slow.test.ts' },
-  all: { browser: '', other: '' },
-}[part];
+/** Which files a runner takes: a filter of Playwright is an expression. */
+const files = all
+  ? { browser: '', other: '' }
+  : { browser: String.raw`'e2e/[\w-]+\.test\.ts$'`, other: "--exclude '**/*.slow.test.ts'" };
 /** Files of browser tests have hosts and databases of their own, and much of their time is waiting: two at a time. */
 const browser = () =>
   tests(
@@ -271,28 +257,26 @@ const browser = () =>
     'browser.json',
     ofPlaywright,
   );
-const built = part === 'rest' || check('build', 'npm run --silent build');
+const built = check('build', 'npm run --silent build');
 const unbuilt = (/** @type {string} */ label) =>
   report(label, { passed: 0, failed: 1 }, performance.now(), 'not run: the build failed');
 const wrapper = asks('--desktop') ? process.argv.slice(process.argv.indexOf('--desktop') + 1).join(' ') : null;
+// It runs beside the browser tests, which empty their own folder of traces when they start.
 const desktop = () =>
   tests(
     'desktop',
-    `${wrapper} playwright test --project=desktop --project=packed --reporter=list,json`.trim(),
+    `${wrapper} playwright test --project=desktop --project=packed --output=test-results/desktop --reporter=list,json`.trim(),
     'desktop.json',
     ofPlaywright,
   );
-const whole = async () => {
-  if (!(await built)) return unbuilt('browser and desktop');
-  await browser();
-  if (wrapper !== null) await desktop();
-};
-// What drives a browser or a window waits much, so it fills the gaps of what computes.
+const afterBuild = async (/** @type {string} */ label, /** @type {() => Promise<void>} */ run) =>
+  (await built) ? run() : unbuilt(label);
+// What drives a browser or a window waits much, so it fills the gaps of what computes. The window follows the checks,
+// which take about as long as it does.
 await Promise.all([
-  whole(),
-  part !== 'rest' && checks(),
+  afterBuild('browser', browser),
+  checks().then(() => wrapper !== null && afterBuild('desktop', desktop)),
   tests('unit, property, golden, db, integration', vitest(files.other), 'vitest.json', ofVitest),
 ]);
 
-if (part === 'quick') writeFileSync(totalFile, JSON.stringify(total));
 end(absent);
