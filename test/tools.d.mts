@@ -12,8 +12,12 @@ export type ToolName =
   | 'hipcc'
   | 'optuna'
   | 'networkx'
+  | 'scipy'
+  | 'nbconvert'
   | 'opencl'
-  | 'speedscope';
+  | 'speedscope'
+  | 'duckdb'
+  | 'arrow';
 export interface Tool {
   readonly use: string;
   readonly get: string;

@@ -9,7 +9,8 @@ import { CHROMIUM_NAMES } from '../src-main/services/app/chromium.mjs';
 
 /**
  * @typedef {'chromium' | 'swiftshader' | 'g++' | 'shellcheck' | 'sqlite3' | 'redis-server' | 'openssl' | 'python3' |
- *   'kokkos' | 'nvcc' | 'hipcc' | 'optuna' | 'networkx' | 'opencl' | 'speedscope'} ToolName
+ *   'kokkos' | 'nvcc' | 'hipcc' | 'optuna' | 'networkx' | 'scipy' | 'nbconvert' | 'opencl' | 'speedscope' | 'duckdb' |
+ *   'arrow'} ToolName
  */
 
 /** Folders of tools that npm has. */
@@ -23,13 +24,23 @@ function inPath(names) {
 }
 
 /**
- * The first Python on PATH that has a module. The first of all may be one without Debian's packages.
- * @param {string} module
+ * The first Python on PATH that has these modules. The first of all may be one without Debian's packages.
+ * @param {...string} modules
  */
-function pythonWith(module) {
+function pythonWith(...modules) {
   const pythons = (process.env.PATH ?? '').split(delimiter).map((folder) => join(folder, 'python3'));
-  const code = `import importlib.util, sys; sys.exit(importlib.util.find_spec(${JSON.stringify(module)}) is None)`;
+  const code = `import sys; from importlib.util import find_spec; sys.exit(None in map(find_spec, ${JSON.stringify(modules)}))`;
   return pythons.find((python) => existsSync(python) && spawnSync(python, ['-c', code]).status === 0) ?? null;
+}
+
+/**
+ * The folder of a tool that npm has, from a file in its `node_modules`.
+ * @param {string} name
+ * @param {string} file
+ */
+function npmTool(name, file) {
+  const path = join(NPM_TOOLS, name, 'node_modules', file);
+  return existsSync(path) ? dirname(path) : null;
 }
 
 /** The Chromium that `npx playwright install chromium` downloaded, where it starts: its libraries may be missing. */
@@ -54,8 +65,8 @@ function swiftShader() {
 }
 
 /**
- * `debian`: the packages that have it, separated by spaces, which npm test installs where it may. `npm`: the package
- * that has it, which goes into a folder of its name in `NPM_TOOLS`. `needs`: a tool without which it does nothing.
+ * `debian`: the packages that have it, separated by spaces, which npm test installs where it may. `npm`: the packages
+ * that have it, which go into a folder of its name in `NPM_TOOLS`. `needs`: a tool without which it does nothing.
  * @type {Readonly<Record<ToolName, { use: string, get: string, debian: string | null, npm?: string, needs?: ToolName,
  *   find: () => string | null }>>}
  */
@@ -139,6 +150,18 @@ export const TOOLS = {
     debian: 'python3-networkx',
     find: () => pythonWith('networkx'),
   },
+  scipy: {
+    use: 'files of NumPy, SciPy and pandas',
+    get: 'install SciPy and pandas',
+    debian: 'python3-scipy python3-pandas',
+    find: () => pythonWith('scipy', 'pandas'),
+  },
+  nbconvert: {
+    use: 'the exported notebook with its plots',
+    get: 'install nbconvert, ipykernel, pandas and Matplotlib',
+    debian: 'python3-nbconvert python3-ipykernel python3-pandas python3-matplotlib',
+    find: () => pythonWith('nbconvert', 'ipykernel', 'pandas', 'matplotlib'),
+  },
   opencl: {
     use: 'measuring an OpenCL kernel through its driver',
     get: 'install PyOpenCL and an OpenCL driver (python3-pyopencl, pocl-opencl-icd)',
@@ -154,10 +177,21 @@ export const TOOLS = {
     get: 'npm test fetches it from npm',
     debian: null,
     npm: 'speedscope@1.25.0',
-    find: () => {
-      const folder = join(NPM_TOOLS, 'speedscope/node_modules/speedscope/dist/release');
-      return existsSync(join(folder, 'index.html')) ? folder : null;
-    },
+    find: () => npmTool('speedscope', 'speedscope/dist/release/index.html'),
+  },
+  duckdb: {
+    use: 'Parquet files that DuckDB writes',
+    get: 'npm test fetches it from npm',
+    debian: null,
+    npm: '@duckdb/node-api@1.5.6-r.1',
+    find: () => npmTool('duckdb', '@duckdb/node-api/package.json'),
+  },
+  arrow: {
+    use: 'Parquet files that the Rust library writes from columns of Arrow',
+    get: 'npm test fetches it from npm',
+    debian: null,
+    npm: 'apache-arrow@21.2.0 parquet-wasm@0.8.0',
+    find: () => npmTool('arrow', 'parquet-wasm/package.json'),
   },
 };
 

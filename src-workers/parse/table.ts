@@ -150,12 +150,12 @@ export function inspectTable(
   });
 }
 
-/** Says what a Parquet file holds, for its columns of plain values. */
+/** Says what a Parquet file holds, for its columns of plain values, and of lists by their sizes. */
 export async function inspectParquet(file: FileBytes, label: string): Promise<Result<TableSummary>> {
   const table = await openParquet(file, label);
   const { names } = table;
   if (names.length === 0 || names.length > MAX_COLUMNS)
-    refuse(label, {}, `the file has ${names.length} columns of plain values. It needs 1 to ${MAX_COLUMNS}`);
+    refuse(label, {}, `the file has ${names.length} columns of plain values or of lists. It needs 1 to ${MAX_COLUMNS}`);
   const columns = names.map(() => new ColumnReader());
   const rows = Array.from({ length: Math.min(PREVIEW_ROWS, table.rows) }, (): string[] => []);
   for await (const group of table.groups(names))

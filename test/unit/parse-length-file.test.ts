@@ -119,9 +119,22 @@ describe('files of lengths, by their content', () => {
     expect(inspected.map((table) => unwrap(table)?.delimiter)).toEqual(['space', undefined]);
   });
 
-  it('Parquet of DuckDB, whose last run is padded to 256 values', async () => {
+  it('Parquet of DuckDB, whose last run is padded to 256 values, and whose pages are LZ4', async () => {
     const expected = Array.from({ length: 1000 }, (_, at) => Math.round(20 + 10 * Math.sin(at)));
     expect(await lengthsOf(made('duckdb.parquet'))).toEqual(expected);
+    expect(await lengthsOf(made('duckdb-lz4.parquet'))).toEqual(expected);
+  });
+
+  it('Parquet of ragged arrays: the sizes of the lists, and booleans as 0 and 1', async () => {
+    const ragged = made('arrow-lists.parquet');
+    expect(await lengthsOf(ragged, { length: 'events' })).toEqual([3, 0, 12, 3, 7]);
+    expect(await lengthsOf(ragged, { length: 'active' })).toEqual([1, 0, 1, 1, 0]);
+    const read = unwrap(await readLengths(bytesSource(ragged), 'x', { length: 'events' }));
+    expect(read.note).toBe('The lengths are the sizes of the lists in the column "events".');
+    expect(unwrap(await inspectLengths(bytesSource(ragged), 'x'))).toMatchObject({
+      columns: [{ name: 'events', kind: 'whole', max: 12 }, { name: 'hits', kind: 'number' }, { name: 'active' }],
+      rows: [['3', '2', '1'], ['0', '0', '0'], ['12', '', '1'], ['3', '1', '1'], ['7', '1', '0']],
+    }); // prettier-ignore
   });
 
   it('says what was read where a person could expect something else', async () => {
@@ -192,6 +205,15 @@ function hugeArray(size: number): Uint8Array {
   return zip;
 }
 
+/** A file whose metadata names a codec that nobody writes any more: LZO. */
+function compressedByLzo(): Uint8Array {
+  const bytes = Buffer.from(made('duckdb.parquet'));
+  const [codec, snappy, lzo] = [bytes.length - 122, 2, 6];
+  expect(bytes[codec]).toBe(snappy);
+  bytes[codec] = lzo;
+  return bytes;
+}
+
 const BIG = BigInt(2 ** 53) + 2n;
 const REFUSALS: readonly (readonly [what: string, bytes: Uint8Array, message: RegExp, columns?: CsvColumns])[] = [
   ['a negative length', int32('3,', 1, -4, 1), /^x, element 2: length "-4" is not an integer from 0/],
@@ -208,10 +230,11 @@ const REFUSALS: readonly (readonly [what: string, bytes: Uint8Array, message: Re
   ['an archive cut off', made('rows.npz').subarray(0, 300), /the NPZ file is damaged/],
   ['an archive without arrays', Buffer.concat([text('PK\x05\x06'), new Uint8Array(18)]), /has no arrays/],
   ['text in Parquet', parquet({ length: ['a', 'b'] }), /^x, row 1, column "length": "a" is not a number/],
-  ['an empty value in Parquet', parquet({ length: [1, null, 2] }), /^x, row 2, column "length": "null" is not a number/],
+  ['an empty value in Parquet', parquet({ length: [1, null, 2] }), /^x, row 2, column "length": the value is missing \(null\)\. Fill it in/],
+  ['a list that is missing', made('arrow-lists.parquet'), /^x, row 3, column "hits": the value is missing \(null\)/, { length: 'hits' }],
   ['Parquet of other columns', parquet({ a: [1], b: [2] }), /the header "a,b" does not name one column of lengths/],
   ['Parquet cut off', parquet({ length: [1, 2] }).subarray(0, 60), /the Parquet file is damaged/],
-  ['Parquet of another compression', made('duckdb-lz4.parquet'), /^x: the column "steps" is compressed by "LZ4_RAW"\. Write it by one of UNCOMPRESSED, SNAPPY,/],
+  ['Parquet of another compression', compressedByLzo(), /^x: the column "steps" is compressed by "LZO"\. Write it by one of UNCOMPRESSED, SNAPPY,/],
   ['a vertex by its name', text('a b {}\n'), /^x, line 1, column 1: "a" is not the number of a vertex\. Number the vertices from 0/],
   ['a vertex without a number', text('source,target\n1,2\nx,1\n'), /^x, line 3, column 1: "x" is not the number of a vertex/],
   ['a vertex too far', text('source,target\n1,2147483648\n'), /^x, line 2, column 2: the vertex .* is not an integer from 0 to 134217727/],

@@ -380,7 +380,11 @@ export const PARSERS: readonly Parser[] = [
       }),
   },
   lengthFile('NPY, NPZ', ...ARRAYS),
-  lengthFile('Parquet', parquetFiles, sample('test/data/lengths/duckdb.parquet')),
+  lengthFile(
+    'Parquet',
+    parquetFiles,
+    ...['duckdb', 'duckdb-lz4', 'arrow-lists'].map((name) => sample(`test/data/lengths/${name}.parquet`)),
+  ),
   lengthFile('graph', ...GRAPHS),
   lengthFile('edge list', EDGES, sample('test/data/lengths/networkx-attributes.edgelist')),
   {

@@ -1,0 +1,69 @@
+/**
+ * LZ4, which Node's zlib lacks: the block format (lz4/doc/lz4_Block_format.md), and the blocks that Hadoop writes. The
+ * packages that have it bring other codecs or native code along, and read a damaged block as zeros.
+ */
+
+/** A literal or a match of at least 15 bytes goes on in the bytes that follow, up to the first that is not full. */
+const LONG = 15;
+const FULL = 255;
+const MIN_MATCH = 4;
+
+/** Unpacks a block of exactly `length` bytes. Throws on a block that is damaged or has another length. */
+export function unpackLz4Block(packed: Uint8Array, length: number): Uint8Array<ArrayBuffer> {
+  const bytes = new Uint8Array(length);
+  const end = unpackInto(bytes, 0, packed);
+  if (end !== length) throw new Error(`LZ4 of ${end} bytes where ${length} are expected`);
+  return bytes;
+}
+
+/** Unpacks a block to the place `start`; gives where it ends. */
+function unpackInto(bytes: Uint8Array, start: number, packed: Uint8Array): number {
+  let [from, to] = [0, start];
+  const lengthOf = (short: number): number => {
+    let sum = short;
+    for (let more = short === LONG ? FULL : 0; more === FULL; sum += more) {
+      more = packed[from++];
+      if (more === undefined) throw new Error('LZ4 that ends within a length');
+    }
+    return sum;
+  };
+  while (from < packed.length) {
+    const token = packed[from++];
+    const literals = lengthOf(token >> 4);
+    if (from + literals > packed.length || to + literals > bytes.length)
+      throw new Error(`LZ4 with ${literals} literals where there is no room for them`);
+    bytes.set(packed.subarray(from, from + literals), to);
+    from += literals;
+    to += literals;
+    // The last sequence is of literals alone.
+    if (from === packed.length) break;
+    const distance = packed[from] | (packed[from + 1] << 8);
+    from += 2;
+    const match = lengthOf(token & LONG) + MIN_MATCH;
+    if (from > packed.length || distance === 0 || distance > to - start || to + match > bytes.length)
+      throw new Error(`LZ4 with a match of ${match} bytes at a distance of ${distance}`);
+    // A match may overlap what it writes: a distance of 1 repeats one byte.
+    for (const until = to + match; to < until; to++) bytes[to] = bytes[to - distance];
+  }
+  return to;
+}
+
+/**
+ * Unpacks what Parquet calls LZ4 without a further word: a block, or the blocks of Hadoop, each behind two big-endian
+ * 32-bit lengths, unpacked and packed. A block begins with literals, so that its first byte is at least 16; that of a
+ * length below 2^28 is less.
+ */
+export function unpackLz4Hadoop(packed: Uint8Array, length: number): Uint8Array<ArrayBuffer> {
+  if (packed[0] >= 16) return unpackLz4Block(packed, length);
+  const view = new DataView(packed.buffer, packed.byteOffset, packed.byteLength);
+  const bytes = new Uint8Array(length);
+  let [from, to] = [0, 0];
+  while (from < packed.length) {
+    const end = from + 8 + view.getUint32(from + 4);
+    if (end > packed.length) throw new Error(`LZ4 with a block of ${end - from - 8} bytes, which is not all there`);
+    to = unpackInto(bytes, to, packed.subarray(from + 8, end));
+    from = end;
+  }
+  if (to !== length) throw new Error(`LZ4 of ${to} bytes where ${length} are expected`);
+  return bytes;
+}

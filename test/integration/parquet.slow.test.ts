@@ -1,0 +1,214 @@
+import { readFileSync } from 'node:fs';
+import { createRequire } from 'node:module';
+import { join } from 'node:path';
+import { parquetMetadata } from 'hyparquet';
+import { describe, expect, it } from 'vitest';
+import { unwrap } from '../../src-workers/domain/result.ts';
+import { inspectLengths, readLengths } from '../../src-workers/parse/length-file.ts';
+import { bytesSource } from '../../src-workers/parse/source.ts';
+import { findTool, lacks } from '../tools.mjs';
+import { testFolder } from '../workplace.ts';
+
+/*
+ * Parquet as the real writers have it: each codec with each encoding that they choose, columns of every type that may
+ * hold lengths, and lists, whose sizes are lengths.
+ */
+
+/** The codecs and encodings that a file says it has. */
+const writtenIn = (bytes: Uint8Array): readonly string[] =>
+  parquetMetadata(new Uint8Array(bytes).buffer).row_groups.flatMap(({ columns }) =>
+    columns.flatMap(({ meta_data }) => [meta_data!.codec, ...meta_data!.encodings]),
+  );
+
+/** A package of a tool, as Node loads it. */
+const load = (tool: 'duckdb' | 'arrow', name: string): unknown =>
+  createRequire(join(findTool(tool)!, 'package.json'))(name);
+
+async function lengthsOf(bytes: Uint8Array, column: string): Promise<readonly number[] | string> {
+  const read = await readLengths(bytesSource(bytes), 'x', { length: column });
+  return read.ok ? [...read.value.lengths!] : read.error.message;
+}
+
+interface DuckDb {
+  readonly DuckDBInstance: { create(path: string): Promise<{ connect(): Promise<DuckDbConnection> }> };
+}
+interface DuckDbConnection {
+  run(sql: string): Promise<unknown>;
+  runAndReadAll(sql: string): Promise<{ getRowsJS(): readonly (readonly unknown[])[] }>;
+  closeSync(): void;
+}
+
+const ROWS = 9000;
+/** Columns: what DuckDB writes, and the lengths that it says these are. */
+const DUCKDB_COLUMNS: Readonly<Record<string, readonly [written: string, lengths: string]>> = {
+  few: ['(20 + 10 * sin(range))::int', 'round(20 + 10 * sin(range))'],
+  bytes: ['(range % 7)::utinyint', 'range % 7'],
+  shorts: ['(range % 60000)::usmallint', 'range % 60000'],
+  unsigned: ['(range * 7919 % 100003)::uinteger', 'range * 7919 % 100003'],
+  many: ['(range * 7919 % 100003)::bigint', 'range * 7919 % 100003'],
+  large: ['(9007199254740000 + range % 900)::ubigint', '9007199254740000 + range % 900'],
+  huge: ['(range % 77)::hugeint', 'range % 77'],
+  doubles: ['(range * 7919 % 1009)::double', 'range * 7919 % 1009'],
+  floats: ['(range * 7919 % 1009)::float', 'range * 7919 % 1009'],
+  decimals: ['(range % 50)::decimal(9, 0)', 'range % 50'],
+  booleans: ['range % 3 = 0', '(range % 3 = 0)::int'],
+  numbers: ['[one for one in range(range % 9)]', 'range % 9'],
+  gaps: ['[if(one = 1, null, one) for one in range(range % 5)]', 'range % 5'],
+  words: ["[['a', 'bc'] for one in range(range % 4)]", 'range % 4'],
+  pairs: ['map(range(range % 5), range(range % 5))', 'range % 5'],
+  records: ["[{'a': one, 'b': [1, 2]} for one in range(range % 6)]", 'range % 6'],
+};
+
+describe.skipIf(lacks('duckdb'))('DuckDB itself', () => {
+  const folder = testFolder();
+
+  it('writes lengths and lists in each codec and encoding, read as DuckDB has them', async () => {
+    const { DuckDBInstance } = load('duckdb', '@duckdb/node-api') as DuckDb;
+    const connection = await (await DuckDBInstance.create(':memory:')).connect();
+    const rows = async (sql: string) => (await connection.runAndReadAll(sql)).getRowsJS();
+    const names = Object.keys(DUCKDB_COLUMNS);
+    const wanted = new Map<string, readonly number[]>();
+    for (const name of names)
+      wanted.set(
+        name,
+        (await rows(`select (${DUCKDB_COLUMNS[name][1]})::double from range(${ROWS})`)).map(([one]) => Number(one)),
+      );
+    const columns = names.map((name) => `${DUCKDB_COLUMNS[name][0]} as ${name}`).join(', ');
+    const nulls = 'if(range % 5 = 4, null, range % 13) as holes, if(range = 2, null, [range]) as missing';
+    const written = new Set<string>();
+    for (const codec of ['uncompressed', 'snappy', 'gzip', 'zstd', 'brotli', 'lz4', 'lz4_raw'])
+      for (const version of ['V1', 'V2']) {
+        const file = join(folder, `${codec}-${version}.parquet`);
+        const options = `format parquet, codec '${codec}', parquet_version ${version}, row_group_size 4096`;
+        await connection.run(`copy (select ${columns}, ${nulls} from range(${ROWS})) to '${file}' (${options})`);
+        const bytes = new Uint8Array(readFileSync(file));
+        for (const one of writtenIn(bytes)) written.add(one);
+        for (const name of names) expect(await lengthsOf(bytes, name), `${file} ${name}`).toEqual(wanted.get(name));
+        for (const [name, row] of [
+          ['holes', 5],
+          ['missing', 3],
+        ])
+          // prettier-ignore
+          expect(await lengthsOf(bytes, String(name))).toBe(
+            `x, row ${row}, column "${name}": the value is missing (null). Fill it in, or leave out the row`,
+          );
+      }
+    connection.closeSync();
+    expect([...written].sort()).toEqual(
+      ['UNCOMPRESSED', 'SNAPPY', 'GZIP', 'ZSTD', 'BROTLI', 'LZ4_RAW', 'PLAIN', 'PLAIN_DICTIONARY', 'RLE_DICTIONARY', 'DELTA_BINARY_PACKED', 'BYTE_STREAM_SPLIT'].sort(),
+    ); // prettier-ignore
+  });
+});
+
+interface Arrow {
+  readonly [type: string]: new (...of: readonly unknown[]) => unknown;
+}
+interface ArrowTables {
+  tableFromArrays(columns: Readonly<Record<string, unknown>>): unknown;
+  vectorFromArray(values: readonly unknown[], type: unknown): unknown;
+  tableToIPC(table: unknown, kind: 'stream'): Uint8Array;
+}
+interface Builder {
+  setCompression(codec: number): Builder;
+  setWriterVersion(version: number): Builder;
+  setDictionaryEnabled(enabled: boolean): Builder;
+  setColumnEncoding(column: string, encoding: number): Builder;
+  setMaxRowGroupSize(rows: number): Builder;
+  setDataPageSizeLimit(bytes: number): Builder;
+  build(): unknown;
+}
+interface ParquetWasm {
+  readonly Compression: Readonly<Record<string, number>>;
+  readonly Encoding: Readonly<Record<string, number>>;
+  readonly WriterPropertiesBuilder: new () => Builder;
+  readonly Table: { fromIPCStream(bytes: Uint8Array): unknown };
+  writeParquet(table: unknown, properties: unknown): Uint8Array;
+}
+
+describe.skipIf(lacks('arrow'))('Arrow and the Rust library of Parquet', () => {
+  it('writes lengths and ragged arrays in each codec and encoding, read as they were', async () => {
+    const arrow = load('arrow', 'apache-arrow') as Arrow & ArrowTables;
+    const wasm = load('arrow', 'parquet-wasm/node') as ParquetWasm;
+    const lengths = Array.from({ length: 1500 }, (_, at) => (at * 7919) % 211);
+    const ragged = lengths.map((length) => Array.from({ length: length % 7 }, (_, at) => at));
+    const list = (type: unknown, name = 'item') => new arrow.List(new arrow.Field(name, type, true));
+    const vector = (values: readonly unknown[], type: unknown) => arrow.vectorFromArray(values, type);
+    const plain = {
+      int8: vector(lengths.map((one) => one % 100), new arrow.Int8()), // prettier-ignore
+      uint16: vector(lengths, new arrow.Uint16()),
+      int32: vector(lengths, new arrow.Int32()),
+      uint32: vector(lengths, new arrow.Uint32()),
+      int64: vector(lengths.map(BigInt), new arrow.Int64()),
+      uint64: vector(lengths.map(BigInt), new arrow.Uint64()),
+      float: vector(lengths, new arrow.Float32()),
+      double: vector(lengths, new arrow.Float64()),
+      boolean: vector(lengths.map((one) => one % 2 === 1), new arrow.Bool()), // prettier-ignore
+    };
+    // As Awkward Array writes an array of lists, and one of records: a list for each field.
+    const nested = {
+      ragged: vector(ragged, list(new arrow.Float64())),
+      deep: vector(ragged.map((one) => one.map((many) => Array(many % 3).fill(1))), list(list(new arrow.Int32()))), // prettier-ignore
+      points: vector(
+        ragged.map((one) => one.map((x) => ({ x, y: [x] }))),
+        list(new arrow.Struct([new arrow.Field('x', new arrow.Int32(), true), new arrow.Field('y', list(new arrow.Int32()), true)])),
+      ), // prettier-ignore
+    };
+    const table = arrow.tableToIPC(arrow.tableFromArrays({ ...plain, ...nested }), 'stream');
+    const expected = (name: string): readonly number[] =>
+      name === 'int8'
+        ? lengths.map((one) => one % 100)
+        : name === 'boolean'
+          ? lengths.map((one) => one % 2)
+          : name in nested
+            ? ragged.map((one) => one.length)
+            : lengths;
+    const { Compression, Encoding } = wasm;
+    const encodings: Readonly<Record<string, number>> = {
+      plain: Encoding.PLAIN,
+      dictionary: Encoding.RLE_DICTIONARY,
+      delta: Encoding.DELTA_BINARY_PACKED,
+      split: Encoding.BYTE_STREAM_SPLIT,
+      runs: Encoding.RLE,
+    };
+    const fits: Readonly<Record<string, RegExp>> = {
+      delta: /^u?int/,
+      split: /^(u?int(32|64)|float|double)$/,
+      runs: /^bool/,
+    };
+    const codecs = ['UNCOMPRESSED', 'SNAPPY', 'GZIP', 'BROTLI', 'ZSTD', 'LZ4', 'LZ4_RAW'];
+    const written = new Set<string>();
+    for (const codec of codecs)
+      for (const version of [0, 1])
+        for (const [kind, encoding] of Object.entries(encodings)) {
+          let builder = new wasm.WriterPropertiesBuilder()
+            .setCompression(Compression[codec])
+            .setWriterVersion(version)
+            .setDictionaryEnabled(kind === 'dictionary')
+            .setMaxRowGroupSize(600)
+            .setDataPageSizeLimit(1000);
+          for (const name of Object.keys(plain))
+            if (fits[kind]?.test(name)) builder = builder.setColumnEncoding(name, encoding);
+          const bytes = wasm.writeParquet(wasm.Table.fromIPCStream(table), builder.build());
+          for (const one of writtenIn(bytes)) written.add(one);
+          for (const name of [...Object.keys(plain), ...Object.keys(nested)])
+            expect(await lengthsOf(bytes, name), `${codec} ${version} ${kind} ${name}`).toEqual(expected(name));
+        }
+    expect([...written].sort()).toEqual(
+      [...codecs, 'PLAIN', 'RLE_DICTIONARY', 'DELTA_BINARY_PACKED', 'BYTE_STREAM_SPLIT', 'RLE'].sort(),
+    );
+  });
+
+  it('is a table of one ragged column, as Awkward Array saves one: without a name', async () => {
+    const arrow = load('arrow', 'apache-arrow') as Arrow & ArrowTables;
+    const wasm = load('arrow', 'parquet-wasm/node') as ParquetWasm;
+    const item = new arrow.List(new arrow.Field('item', new arrow.Int32(), true));
+    const table = arrow.tableFromArrays({ '': arrow.vectorFromArray([[1, 2, 3], [], [4]], item) });
+    const stream = arrow.tableToIPC(table, 'stream');
+    const bytes = wasm.writeParquet(wasm.Table.fromIPCStream(stream), new wasm.WriterPropertiesBuilder().build());
+    const read = unwrap(await readLengths(bytesSource(bytes), 'x'));
+    expect([...read.lengths!]).toEqual([3, 0, 1]);
+    expect(read.note).toBe('The lengths are the sizes of the lists in the column "".');
+    const inspected = unwrap(await inspectLengths(bytesSource(bytes), 'x'))!;
+    expect(inspected).toMatchObject({ columns: [{ name: '', kind: 'whole' }], rows: [['3'], ['0'], ['1']] });
+  });
+});

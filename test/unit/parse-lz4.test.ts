@@ -1,0 +1,37 @@
+import { expect, it } from 'vitest';
+import { unpackLz4Block, unpackLz4Hadoop } from '../../src-workers/parse/lz4.ts';
+
+/** Three letters, a match that overlaps itself and is longer than a token says, then two letters. */
+const BLOCK = Uint8Array.from([0x3f, 97, 98, 99, 3, 0, 255, 2, 0x20, 120, 121]);
+const TEXT = `${'abc'.repeat(93)}xy`;
+const textOf = (bytes: Uint8Array): string => Buffer.from(bytes).toString('latin1');
+/** A block behind its lengths, big-endian. */
+const hadoop = (length: number, block: Uint8Array): Uint8Array => {
+  const head = Buffer.alloc(8);
+  head.writeUInt32BE(length);
+  head.writeUInt32BE(block.length, 4);
+  return Buffer.concat([head, block]);
+};
+
+it('unpacks blocks, alone and as Hadoop writes them', () => {
+  const length = TEXT.length;
+  expect(textOf(unpackLz4Block(BLOCK, length))).toBe(TEXT);
+  expect(textOf(unpackLz4Hadoop(BLOCK, length))).toBe(TEXT);
+  const twice = Buffer.concat([hadoop(length, BLOCK), hadoop(length, BLOCK)]);
+  expect(textOf(unpackLz4Hadoop(twice, 2 * length))).toBe(TEXT + TEXT);
+  expect(unpackLz4Block(Uint8Array.of(0), 0)).toHaveLength(0);
+});
+
+it('refuses a block that is cut off, or that writes or reads where nothing is', () => {
+  const length = TEXT.length;
+  for (let end = 0; end < BLOCK.length; end++)
+    expect(() => unpackLz4Block(BLOCK.subarray(0, end), length)).toThrow(/LZ4/);
+  expect(() => unpackLz4Block(BLOCK, length - 1)).toThrow(/LZ4 with 2 literals where there is no room/);
+  expect(() => unpackLz4Block(BLOCK, length + 1)).toThrow(/LZ4 of 281 bytes where 282 are expected/);
+  for (const distance of [0, 4]) {
+    const block = BLOCK.slice();
+    block[4] = distance;
+    expect(() => unpackLz4Block(block, length)).toThrow(`at a distance of ${distance}`);
+  }
+  expect(() => unpackLz4Hadoop(hadoop(length, BLOCK).subarray(0, -1), length)).toThrow(/which is not all there/);
+});
