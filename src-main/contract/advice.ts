@@ -4,33 +4,33 @@ import type { DeviceEvidence, TieBand } from '../../src-workers/domain/evidence.
 import type { InputFact } from '../../src-workers/domain/provenance.ts';
 import type { RankRow } from './api.ts';
 
-/** One small map: designs with the same threads per unit. */
+/** A small map of the designs with one value of threads per unit. */
 interface LandscapeMap {
   readonly threadsPerUnit: number;
-  /** The best time over the other axes, ms, row-major. NaN if no design is valid. */
+  /** The best time over the other axes, ms, row-major. It is NaN if no design is valid. */
   readonly timeMs: Float32Array;
   /** NaN and null if no design is valid. */
   readonly bestMs: number;
   readonly bestDesign: number | null;
 }
 
-/** The recommendation for one device of a study, saved or not. */
+/** The recommendation for one device of a study, saved or unsaved. */
 export interface Recommendation {
   readonly device: { readonly id: string; readonly name: string; readonly evidence: DeviceEvidence | null };
   /**
-   * All devices of the study, in its order. `bestMs` is null for devices that this call did not predict or that have no
-   * valid design.
+   * All devices of the study, in its order. `bestMs` is null if this call did not predict the device, or if the device
+   * has no valid design.
    */
   readonly devices: readonly { readonly id: string; readonly name: string; readonly bestMs: number | null }[];
   /** The picked design. Its `designIndex` refers to the whole study with all devices. */
   readonly row: RankRow;
   readonly designIndex: number;
-  /** Predicted time and its interval, ms. One or two sentences say what the interval covers. */
+  /** The predicted time and its interval, ms. `basis` explains in one or two sentences what the interval covers. */
   readonly time: { readonly ms: number; readonly lowMs: number; readonly highMs: number; readonly basis: string };
   /**
-   * Designs tied with the fastest (`count`), the band of those that differ from it in shape alone, the rule by which
-   * one was picked, and the first of them by time, at most 20. Not counted (null, and none listed) where the fastest
-   * designs alone were looked for: then those that are known to tie are counted (`atLeast`).
+   * The designs tied with the fastest: their number, the tie band for designs that differ from the fastest only in
+   * shape, the rule that picked one, and at most 20 of the designs, by time. If the call looked only for the fastest
+   * designs, `count` is null, the list is empty, and `atLeast` is the number of known ties.
    */
   readonly ties: {
     readonly count: number | null;
@@ -41,8 +41,8 @@ export interface Recommendation {
     readonly designs: readonly number[];
   };
   /**
-   * The design that the picked one is compared with: the requested design (`chosen`), otherwise a plain one. `change`
-   * is −0.58 if the picked design takes 58 % less time.
+   * The design to compare with: the requested design (`chosen`), otherwise a plain one. `change` is −0.58 if the picked
+   * design takes 58 % less time.
    */
   readonly baseline: {
     readonly designIndex: number;
@@ -52,103 +52,101 @@ export interface Recommendation {
     readonly chosen: boolean;
   } | null;
   /**
-   * Differences between the parts of the two times, picked minus baseline, ms, the largest first. They add up to the
+   * The differences between the parts of the two times, picked minus baseline, ms, largest first. Their sum is the
    * whole difference.
    */
   readonly causes: readonly { readonly part: BreakdownPart; readonly label: string; readonly ms: number }[];
   readonly why: string;
   readonly inputs: readonly InputFact[];
   /**
-   * Small maps of the device, one for each value of threads per unit, in the order of the axis. Block sizes run across
-   * and launches up, at most 32 of each; beyond that, neighbours share a line. In a coarse prediction each cell has the
-   * time of the nearest predicted design.
+   * Small maps of the device, one for each value of threads per unit, in the order of the axis. Columns are block sizes
+   * and rows are launches, at most 32 of each; beyond that, neighbours share a line. In a coarse prediction, each cell
+   * has the time of the nearest predicted design.
    */
   readonly landscape: {
     readonly rows: number;
     readonly columns: number;
-    /** `null` if only the fastest designs were looked for. */
+    /** `null` if the call looked only for the fastest designs. */
     readonly maps: readonly LandscapeMap[] | null;
-    /** The place of the picked design. */
     readonly picked: { readonly map: number; readonly cell: number };
   };
   /**
-   * Number of designs that were predicted, were ruled out by a lower limit of their time, or were asked for. Exact
-   * answers contain all designs.
+   * The number of designs that were predicted, excluded by a lower bound of their time, or requested. An exact answer
+   * covers all designs.
    */
   readonly predicted: number;
   readonly of: number;
-  /** How many of `predicted` cannot run. */
+  /** The number of `predicted` designs that cannot run. */
   readonly invalid: number;
   readonly elapsedMs: number;
-  /** Present only if the call asks for it. */
   readonly uncertainty?: Uncertainty;
 }
 
 /**
- * The expected loss of a design if some inputs are unknown. A regret is ln(time of the design / best time of the same
- * draw).
+ * The expected loss of a design if some inputs are unknown. The regret of a draw is ln(time of the design / best time
+ * of the draw).
  */
 export interface UncertainDesign {
   readonly designIndex: number;
   readonly design: Design;
-  /** The design in one line. */
   readonly text: string;
   /**
-   * Predicted time with unknown inputs at the middle of their laws, and the 5 % and 95 % quantiles of the time over the
-   * draws, ms.
+   * The predicted time with unknown inputs at the middle of their laws, and the 5 % and 95 % quantiles of the time over
+   * the draws, ms.
    */
   readonly timeMs: number;
   readonly lowMs: number;
   readonly highMs: number;
-  /** Mean: 0.04 is 4 % over the best. */
+  /** The mean regret: 0.04 is 4 % over the best. */
   readonly expectedRegret: number;
-  /** Chance of being within 3 % of the best, 0…1. */
+  /** The probability that the design is within 3 % of the best, 0…1. */
   readonly chanceBest: number;
-  /** Nine of ten draws lose less. */
+  /** The 90 % quantile of the regret. */
   readonly worst90: number;
 }
 
-/** An input without a stated value, with the range of its law: 5 and 95 %. */
+/** An input without a stated value, with the 5 % and 95 % quantiles of its law. */
 export interface UnknownInput {
   readonly input: InputFact;
   readonly range: readonly [number, number];
-  /** The source of the law. */
   readonly source: string;
 }
 
 export interface WorthKnowing extends UnknownInput {
-  /** The part of `expectedRegret` that knowing the input is expected to save. */
+  /** The expected reduction of `expectedRegret` if the input becomes known. */
   readonly gain: number;
   readonly learn: 'inspect' | 'probe' | 'ask';
-  /** An instruction for finding the value: `Read the kernel's code: lockstep kernel inspect …`. */
+  /** How to find the value: `Read the kernel's code: lockstep kernel inspect …`. */
   readonly how: string;
   readonly sentence: string;
 }
 
-/** Advice where some inputs are not known. */
 export interface Uncertainty {
   readonly device: { readonly id: string; readonly name: string };
-  /** Draws of the unknown inputs; 1 if all is given: then `robust` is the design that is recommended without. */
+  /**
+   * The number of draws of the unknown inputs. It is 1 if every input is given; `robust` is then the usual
+   * recommendation.
+   */
   readonly draws: number;
   /** Designs within this fraction of the best count as equally good: 0.03. */
   readonly within: number;
   readonly unknown: readonly UnknownInput[];
-  /** The design with the least expected regret, and the fastest with unknown inputs at the middle of their laws. */
+  /**
+   * The design with the least expected regret. The next field is the fastest design with unknown inputs at the middle
+   * of their laws.
+   */
   readonly robust: UncertainDesign;
   readonly point: UncertainDesign;
   /** The robust design first, then the other designs by expected regret. At most 40, plus the requested designs. */
   readonly designs: readonly UncertainDesign[];
   /** The inputs worth knowing, by gain; none below 0.1 %. */
   readonly worthKnowing: readonly WorthKnowing[];
-  /** The designs that the model cannot tell from the robust one. Null if there are none. */
+  /** The designs that the model cannot distinguish from the robust one. Null if there are none. */
   readonly separation: {
-    /**
-     * Number of designs that the model does not tell from the robust one, and the axes in which they differ: `block
-     * sizes`.
-     */
+    /** The number of these designs, and the axes in which they differ: `block sizes`. */
     readonly count: number;
     readonly what: string;
-    /** Designs to measure, and the regret that is expected then. */
+    /** The number of designs to measure, and the expected regret after that. */
     readonly measure: number;
     readonly within: number;
     readonly designs: readonly number[];
@@ -157,41 +155,41 @@ export interface Uncertainty {
   readonly elapsedMs: number;
 }
 
-/** A design that becomes the best one where an input leaves the range in which the recommended one holds. */
+/** A design that becomes the best one if an input leaves the range in which the recommended design holds. */
 export interface Takeover {
-  /** A value just beyond the range, at which it is recommended. */
+  /** A value just beyond the range, where this design is recommended. */
   readonly at: number;
   readonly designIndex: number;
-  /** What differs from the recommended design: `16 threads per unit, 128-thread blocks`. */
+  /** The differences from the recommended design: `16 threads per unit, 128-thread blocks`. */
   readonly text: string;
   /**
-   * The most that choosing anew saves on this side of the range, as a fraction of the recommended design's time; 1
-   * if that cannot run.
+   * The largest saving from choosing anew on this side of the range, as a fraction of the recommended design's time. It
+   * is 1 if the recommended design cannot run there.
    */
   readonly gain: number;
 }
 
-/** What one input changes. */
+/** The effect of one input on the recommendation. */
 export interface InputSensitivity {
   readonly input: InputFact;
   /**
-   * The values tried, ascending, and at each the best time, the recommended design's time (NaN if it is invalid) and
-   * the design that would be recommended there.
+   * The values tried, ascending. For each value follow the best time, the recommended design's time (NaN if it is
+   * invalid), and the design that would be recommended.
    */
   readonly values: readonly number[];
   readonly bestMs: readonly number[];
   readonly recommendedMs: readonly number[];
   readonly designs: readonly number[];
   /**
-   * Range of the input in which the recommended design stays within the tie band of the best. An end is null if it lies
-   * beyond the values that were tried. A gap between two tried values is not detected.
+   * The range of the input in which the recommended design stays within the tie band of the best. An end is null if it
+   * lies beyond the tried values. A gap between two tried values is not detected.
    */
   readonly holds: readonly [number | null, number | null];
-  /** The design that takes over just beyond each end; `null` if none does. */
+  /** The design that takes over just beyond each end, or `null`. */
   readonly below: Takeover | null;
   readonly above: Takeover | null;
   /**
-   * `Serial fraction σ decides: below 0.021 → 16 threads per unit; above 0.12 → 2 threads per unit.`; empty if the
+   * `Serial fraction σ decides: below 0.021 → 16 threads per unit; above 0.12 → 2 threads per unit.` It is empty if the
    * advice holds over the whole range.
    */
   readonly sentence: string;
@@ -200,39 +198,37 @@ export interface InputSensitivity {
 export interface Sensitivity {
   readonly device: { readonly id: string; readonly name: string; readonly evidence: DeviceEvidence | null };
   readonly designIndex: number;
-  /** The recommended design, in one line. */
   readonly design: string;
   readonly timeMs: number;
-  /** Band of designs that differ from the recommended one in shape alone. */
+  /** The tie band for designs that differ from the recommended one only in shape. */
   readonly tieFraction: number;
   readonly tieBand: TieBand;
-  /** Deciding inputs first, then by the swing of the recommended design's time. */
+  /** The deciding inputs first, then the others by how much they change the recommended design's time. */
   readonly inputs: readonly InputSensitivity[];
   readonly elapsedMs: number;
 }
 
-/** Predicted times of designs that were asked for by their parameters, in that order. */
+/** The predicted times of designs that a caller named by their parameters, in the order of the call. */
 export interface AskedTimes {
   readonly device: { readonly id: string; readonly name: string };
-  /** Times in ms. Null if a design cannot run; then the reason is given. */
+  /** Times in ms. A time is null if the design cannot run; `reasons` then says why. */
   readonly timesMs: readonly (number | null)[];
   readonly reasons: readonly (string | null)[];
 }
 
-/** One design for several scenarios: (run, device) pairs, and those with one input changed. */
+/** One design for several scenarios. A scenario is a run and a device, with or without a changed input. */
 export interface Robust {
   readonly scenarios: readonly {
     readonly id: string;
     readonly label: string;
     readonly bestMs: number;
     readonly best: string;
-    /** Regret below its fraction cannot be distinguished from none. */
+    /** The tie band: a smaller regret cannot be distinguished from none. */
     readonly tieBand: TieBand;
     readonly device: { readonly id: string; readonly name: string };
-    /** The measurements of the device; `null` if there are none. */
     readonly evidence: DeviceEvidence | null;
   }[];
-  /** The smallest worst-case regret first; at most 10. `regret[i]`: time over the best of scenario i, less 1. */
+  /** At most 10 designs, by worst-case regret. `regret[i]` is the time over the best time of scenario i, minus 1. */
   readonly designs: readonly {
     readonly design: Design;
     readonly text: string;
@@ -241,8 +237,8 @@ export interface Robust {
     readonly regret: readonly number[];
     readonly timeMs: readonly number[];
   }[];
-  /** Worst regret where the best of scenario i is used in all; NaN if it is invalid in one. */
+  /** The worst regret if the best design of scenario i is used in all scenarios; NaN if it is invalid in one. */
   readonly ownBest: readonly number[];
-  /** Designs that are valid in all scenarios. */
+  /** The number of designs that are valid in all scenarios. */
   readonly common: number;
 }

@@ -1,20 +1,19 @@
 import type { MeasuringTarget } from './measuring.ts';
 
-/** Machines that take work of this one's runs, by a Redis that both know. */
+/** The machines that take work from this machine's runs. They are connected by a Redis. */
 export type AgentsState =
-  /** No Redis is set: this machine computes and measures. */
+  /** No Redis is set, so this machine computes and measures. */
   | { readonly kind: 'off' }
   | { readonly kind: 'failed'; readonly message: string }
   | {
       readonly kind: 'connected';
-      /** Address of the Redis, without a secret. */
+      /** The address of the Redis, without a secret. */
       readonly place: string;
-      /** Versions of this program and its models: agents must have the same. */
+      /** The versions of this program and its models, which an agent must share. */
       readonly versions: string;
       readonly agents: readonly Agent[];
-      /** Tasks of all runs that no agent has taken yet. */
+      /** The tasks of all runs that no agent has taken yet. */
       readonly waiting: number;
-      /** Tasks of all runs that are under way. */
       readonly active: number;
     };
 
@@ -23,14 +22,13 @@ export interface Agent {
   readonly name: string;
   readonly host: string;
   readonly versions: string;
-  /** Whether it has the versions that it needs to take work. */
   readonly fits: boolean;
-  /** Tasks at once. */
+  /** The number of tasks that it runs at once. */
   readonly workers: number;
   /** The devices that it measures on, with ids such as `cuda:0@HOST`. */
   readonly devices: readonly MeasuringTarget[];
-  /** Runs that it works for now, and the numbers of their databases. */
+  /** The runs that it works on now, and the numbers of their databases. */
   readonly runs: readonly number[];
-  /** Tasks and measurements since it started. */
+  /** The tasks and measurements that it has finished since its start. */
   readonly done: number;
 }

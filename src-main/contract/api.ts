@@ -9,7 +9,7 @@ import type { ReproductionTable } from '../../src-workers/domain/reproduction.ts
 import type { LawMoments } from '../../src-workers/domain/workload.ts';
 import type { Study } from './study.ts';
 
-/** Shapes that procedures return. Typed arrays stay typed arrays across every transport. */
+/** The results of procedures. Typed arrays stay typed arrays across every transport. */
 
 export interface AppInfo {
   readonly version: string;
@@ -42,30 +42,30 @@ export interface ResolvedWorkload {
   readonly truncatedMass: number;
   readonly support: Float64Array;
   readonly probability: Float64Array;
-  /** Made to have given figures, and otherwise assumed. */
+  /** True if the law was fitted to given figures; its other properties are assumed. */
   readonly fitted?: true;
-  /** A note on how a file was read, if the reader might expect something else. */
+  /** How the file was read, if the user might expect something else. */
   readonly note?: string;
   /** `null` if the workload has no order, or too many lengths for a preview. */
   readonly order: WorkloadOrder | null;
 }
 
-/** What the order of a workload's lengths does to groups of consecutive units. */
+/** The effect of the order of the lengths on groups of consecutive units. */
 export interface WorkloadOrder {
-  /** Mean lengths of equal stretches, from the first unit to the last. */
+  /** The mean lengths of equal sections, from the first unit to the last. */
   readonly strip: Float64Array;
-  /** Losses by group size, in the order and fully sorted: total lockstep time over total work. */
+  /** The losses by group size, in the order and fully sorted: total lockstep time over total work. */
   readonly losses: readonly { readonly n: number; readonly aggregateLoss: number; readonly sortedLoss: number }[];
 }
 
 export interface SpaceSize {
   readonly enumerated: number;
-  /** `null` if there are too many designs to look at each. */
+  /** `null` if there are too many designs to check each. */
   readonly valid: number | null;
-  /** Invalid designs by reason, largest first. */
+  /** Invalid designs by reason, largest number first. */
   readonly invalid: readonly { readonly reason: InvalidReason; readonly text: string; readonly count: number }[];
   readonly axes: readonly { readonly axis: string; readonly count: number }[];
-  /** Estimated time to predict the space on this machine, ms. */
+  /** The estimated time to predict the space on this machine, ms. */
   readonly estimatedMs: number;
 }
 
@@ -77,24 +77,23 @@ export interface RunSummary {
   readonly kind: RunKind;
   readonly state: RunState;
   readonly studyId: number | null;
-  /** The study's name until someone renames the run. */
+  /** The name of the study, unless the run was renamed. */
   readonly name: string;
   readonly tags: readonly string[];
   readonly note: string;
   readonly startedAt: string;
   readonly finishedAt: string | null;
   readonly elapsedMs: number;
-  /** The sweep whose designs a run simulates or measures. Null if there is none. */
+  /** The sweep whose designs the run simulates or measures, or null. */
   readonly sourceRunId: number | null;
-  /** Number of designs or cases that a run of kind `simulate`, `bench` or `import` was asked for. */
+  /** The number of designs or cases that a run of kind `simulate`, `bench` or `import` should process. */
   readonly enumerated: number;
-  /** Designs that a run of kind `simulate` has done, or cases of `bench` and `import` that have a result. */
+  /** For `simulate`, the number of finished designs; for `bench` and `import`, the number of cases with a result. */
   readonly valid: number;
-  /** Cases of `bench` and `import` that failed. */
   readonly invalid: number;
   /**
-   * How many designs a sweep keeps at most, if it keeps only the best, and how many were predicted to find them (null
-   * until they are saved). `valid` is then how many it kept.
+   * For a sweep that keeps only the best designs, the largest number to keep, and the number of predicted designs (null
+   * until they are saved). `valid` is then the number of kept designs.
    */
   readonly kept: { readonly wanted: number; readonly predicted: number | null } | null;
   readonly bytes: number;
@@ -108,31 +107,30 @@ export interface RunSummary {
 }
 
 export interface RunDetail extends RunSummary {
-  /** Null for measurements that belong to no study. */
   readonly study: Study | null;
   readonly devices: readonly Device[];
   readonly appVersion: string;
   readonly modelVersion: string;
   readonly seed: number;
   readonly machine: string;
-  /** Fields of the study as it is now that differ from the study this run was made with: the run is stale. */
+  /** The fields of the current study that differ from the study of this run. If there are any, the run is stale. */
   readonly staleFields: readonly FieldChange[];
 }
 
-/** What distinguishes a sweep from the one before it of the same study. */
+/** The differences between a sweep and the previous sweep of the same study. */
 export interface RunChange {
   readonly id: number;
-  /** The sweep before it; null of the first one. */
+  /** The previous sweep, or null. */
   readonly since: number | null;
   readonly fields: readonly FieldChange[];
   /**
-   * The first sweep of the same work, kernel, implementations and devices: best times of others say nothing of this
-   * one's.
+   * The first sweep with the same work, kernel, implementations and devices. Only the best times of these sweeps are
+   * comparable.
    */
   readonly problem: number;
 }
 
-/** A field of a study, by its path, with its values as JSON text; empty if there was none. */
+/** A field of a study, by its path, with its two values as JSON text. The text is empty if there was no value. */
 export interface FieldChange {
   readonly field: string;
   readonly was: string;
@@ -140,11 +138,11 @@ export interface FieldChange {
 }
 
 /**
- * Result of the event simulator for one design, ms. The interval is the 95 % confidence interval of the mean (Student).
- * The prediction is a mean too, so compare it with the mean.
+ * The result of the event simulator for one design, ms, with the 95 % confidence interval of the mean (Student).
+ * Compare a prediction, which is a mean, with the mean.
  */
 export interface SimulatedTime {
-  /** The newest run of kind `simulate` that has it. */
+  /** The newest run of kind `simulate` with this design. */
   readonly runId: number;
   readonly meanMs: number;
   readonly lowMs: number;
@@ -154,30 +152,28 @@ export interface SimulatedTime {
   readonly minMs: number;
   readonly maxMs: number;
   readonly replications: number;
-  /** Every replication, in order. */
+  /** The times of all replications, in order. */
   readonly timesMs: readonly number[];
-  /** False if the interval is wider than asked for after the largest number of replications. */
+  /** False if the interval was still wider than requested after the largest number of replications. */
   readonly precise: boolean;
 }
 
-/** The measurement of one design on the same device that it was predicted for, ms. */
+/** The measurement of a design on the device of its prediction, ms. */
 export interface MeasuredDesignTime {
-  /** The newest run of kind `bench` or `import` that has it. */
+  /** The newest run of kind `bench` or `import` with this design. */
   readonly runId: number;
   readonly medianMs: number;
-  /** 95 % confidence interval of the median; null with too few repeats for one. */
+  /** The 95 % confidence interval of the median; null with too few repeats. */
   readonly lowMs: number | null;
   readonly highMs: number | null;
   readonly repeats: number;
-  /** Name of the device, as it reports it. */
   readonly measuredOn: string;
 }
 
-/** One simulated design of a sweep. */
 export interface SimulatedDesign {
-  /** Rank from 1 by simulated mean, among the simulated designs of the run. */
+  /** The rank by simulated mean, from 1, among the simulated designs of the run. */
   readonly rank: number;
-  /** True if its interval overlaps that of the first. */
+  /** True if its interval overlaps the interval of the first. */
   readonly tied: boolean;
   readonly designIndex: number;
   readonly deviceId: string;
@@ -185,48 +181,46 @@ export interface SimulatedDesign {
   readonly design: Design;
   readonly predictedMs: number;
   readonly simulated: SimulatedTime;
-  /** Prediction over simulated mean, less 1. */
+  /** Prediction over simulated mean, minus 1. */
   readonly difference: number;
-  /** The regime that computed the prediction. Null if the run does not explain it. */
+  /** The regime of the prediction. Null if the run does not explain it. */
   readonly regime: RegimeInfo | null;
   /** The order of the units that the prediction assumes. Null on a CPU. */
   readonly order: UnitsOrder | null;
 }
 
-/** One replication of one design of a run. */
 export interface SimulationTimeline extends DrawnTimeline {
   readonly designIndex: number;
   readonly replication: number;
 }
 
 export interface RankRow {
-  /** Rank from 1 by predicted time, among all designs or those of the chosen device; 0 if the design has none. */
+  /**
+   * The rank by predicted time, from 1, among all designs or the designs of the chosen device. It is 0 if the design
+   * has no rank.
+   */
   readonly rank: number;
   /**
-   * True if the time cannot be told from the best of the ranked ones. If this design and the best of the same fidelity
-   * were both measured or simulated, their intervals overlap (in a list by simulated time, the simulated ones).
-   * Otherwise the prediction is within the tie band of the best (`TieBand`).
+   * True if the time cannot be distinguished from the best time in the ranking. If both designs were measured, or both
+   * simulated, their intervals overlap (in a list by simulated time, the simulated ones). Otherwise the prediction is
+   * within the tie band of the best (`TieBand`).
    */
   readonly tied: boolean;
   readonly designIndex: number;
   readonly deviceId: string;
   readonly device: string;
   readonly design: Design;
-  /**
-   * Time at the best fidelity that was run for the design, ms. Fidelities differ from row to row: to compare rows, use
-   * `predictedMs`.
-   */
+  /** The time at the best available fidelity, ms. Fidelities differ between rows, so compare rows by `predictedMs`. */
   readonly timeMs: number;
   readonly fidelity: 'predicted' | 'simulated' | 'measured';
-  /** NaN if the design is invalid. */
   readonly predictedMs: number;
-  /** The kind of implementation, and whether public measurements of the device exist for this kind. */
+  /** The kind of implementation, and whether the device has public measurements for this kind. */
   readonly kind: ImplementationKind;
   readonly hasEvidence: boolean;
   readonly simulated: SimulatedTime | null;
   /**
-   * Time measured on the device of this row, which is identified by its name. Times on another device are only in the
-   * comparison of the run.
+   * The time measured on a device with the name of this row's device. Times on other devices are only in the comparison
+   * of the run.
    */
   readonly measured: MeasuredDesignTime | null;
   readonly meanLoss: number;
@@ -236,31 +230,31 @@ export interface RankRow {
   readonly residentThreadGroups: number;
   readonly waves: number;
   readonly limitedBy: readonly LimitingFactor[];
-  /** Traffic of one lane, bytes; present if it follows from the accesses of the kernel. */
+  /** The traffic of one lane, bytes. Present if it follows from the accesses of the kernel. */
   readonly bytesPerIteration?: number;
   readonly invalid: InvalidReason | null;
   readonly breakdown: Breakdown | null;
   /**
-   * 90 % range of `predictedMs` by measured kernels of its kind on the device, with the inputs as stated. It is given
-   * only where devices are compared.
+   * The 90 % range of `predictedMs` according to measured kernels of its kind on the device, with the inputs as stated.
+   * It is given only in a comparison of devices.
    */
   readonly rangeMs?: readonly [low: number, high: number];
-  /** Predicted time at each block size of the space with all other axes fixed, ms. NaN if invalid. */
+  /** The predicted time at each block size of the space with all other axes fixed, ms. NaN if invalid. */
   readonly alongBlock: Float64Array | null;
 }
 
-/** A row as exports write it. */
+/** A row in the form of exports. */
 export interface ExportRow extends RankRow {
   /**
-   * The part of `predictedMs`, ms, that ordering the units takes before the launch of a measured design. Measurements
-   * time the kernel alone, so measured times compare with `predictedMs` less this. For other designs it is 0.
+   * The part of `predictedMs` for ordering the units before the launch, ms. Measurements time only the kernel, so
+   * compare a measured time with `predictedMs` minus this. It is 0 for designs that are not measured.
    */
   readonly orderingMs: number;
 }
 
-/** A row as the command line prints it. */
+/** A row in the form of the command line. */
 export interface BestRow extends ExportRow {
-  /** The regime that computed the prediction. Null if the run does not explain it. */
+  /** The regime of the prediction. Null if the run does not explain it. */
   readonly regime: RegimeInfo | null;
   /** The order of the units that the prediction assumes. Null on a CPU. */
   readonly order: UnitsOrder | null;
@@ -268,27 +262,26 @@ export interface BestRow extends ExportRow {
 
 /** The best designs of a run, each at its best fidelity. */
 export interface BestDesigns {
-  /** Name of the study. */
   readonly study: string;
-  /** The devices with their measurements; `null` if there are none. */
+  /** The devices with their measurements, each of which may be `null`. */
   readonly devices: readonly TimedDevice[];
-  /** Relative width of the band in which designs that differ in shape alone cannot be ordered, and its source. */
+  /** The relative width of the tie band for designs that differ only in shape, and its source. */
   readonly tieFraction: number;
   readonly tieBand: TieBand;
   readonly rows: readonly BestRow[];
-  /** Number of designs that each row represents. Null if equal designs are not grouped. */
+  /** The number of equal designs that each row represents. Null if equal designs are not grouped. */
   readonly equal: readonly number[] | null;
   /** The best design of every device that has a valid one, the fastest first. Ranks are among all designs. */
   readonly ofDevices: readonly BestRow[];
-  /** The best design of every implementation that has a valid one, within the filter; empty if there is none. */
+  /** The best design of every implementation that has a valid one within the filter. */
   readonly ofImplementations: readonly BestRow[];
-  /** Invalid designs by reason, largest first. */
+  /** Invalid designs by reason, largest number first. */
   readonly invalid: SpaceSize['invalid'];
-  /** Says that only a part of the designs are predicted; `null` if all are. */
+  /** A note that only a part of the designs is predicted; `null` if all are. */
   readonly partial: string | null;
   /**
-   * The design to use, how many designs of its device it was picked from, by which rule, and the parts of its time;
-   * null if none is valid.
+   * The recommended design, the number of designs of its device, the rule that picked it, and the parts of its time.
+   * Null if no design is valid.
    */
   readonly recommended: {
     readonly row: BestRow;
@@ -296,14 +289,14 @@ export interface BestDesigns {
     readonly rule: string;
     readonly inputs: readonly InputFact[];
   } | null;
-  /** What the times on each device are made from, by device id. */
+  /** The inputs of the times on each device, by device id. */
   readonly inputs: Readonly<Record<string, readonly InputFact[]>>;
 }
 
 /**
  * `timeMs` and ranges of it use the prediction, which every design has. `simulatedMs` lists the simulated designs
- * first, by their simulated mean, and then all other designs by their prediction; a descending list reverses both
- * parts. `measuredMs` does the same with the measured designs, by their median.
+ * first, by their simulated mean, and then all others by their prediction. `measuredMs` does the same with the measured
+ * designs, by their median. A descending list reverses both parts.
  */
 export const RANK_COLUMNS = [
   'timeMs',
@@ -327,49 +320,52 @@ export const RANK_COLUMNS = [
 export type RankColumn = (typeof RANK_COLUMNS)[number];
 
 export interface RankPage {
-  /** Number of designs that pass the filter, and number of designs of the run. */
+  /** The number of designs that pass the filter, and of all designs of the run. */
   readonly matching: number;
   readonly total: number;
-  /** Number of rows of the list. It is below `matching` if equal designs are grouped. */
+  /** The number of rows in the list. It is below `matching` if equal designs are grouped. */
   readonly listed: number;
-  /** Designs of the filter that were simulated. */
+  /** The number of designs in the filter that were simulated. */
   readonly simulated: number;
-  /** Designs of the filter that were measured on their device. */
+  /** The number of designs in the filter that were measured on their device. */
   readonly measured: number;
-  /**
-   * Number of the order of simulated and measured times that the list stands by: give it to get further pages of this
-   * list.
-   */
+  /** Identifies the order of the list by simulated and measured times. Further pages of the list need this number. */
   readonly order: number;
-  /** Times have come that would change the order of the list. */
+  /** True if new times would change the order of the list. */
   readonly outdated: boolean;
   readonly offset: number;
   readonly rows: readonly RankRow[];
-  /** Number of designs that each row represents. 0 for a row that is listed because another row was opened. */
+  /**
+   * The number of equal designs that each row represents. It is 0 if the row is listed because the group of another row
+   * was opened.
+   */
   readonly equal: readonly number[];
   /**
-   * Number of designs (ignoring the filter) that cannot be distinguished from the fastest, and the tie band of designs
-   * that differ from it in shape alone.
+   * The number of designs, ignoring the filter, that cannot be distinguished from the fastest. The tie band for designs
+   * that differ from it only in shape follows.
    */
   readonly ties: number;
   readonly tieFraction: number;
   readonly tieBand: TieBand;
   readonly baseline: RankRow | null;
   /**
-   * Position of the requested design in the sorted list, from 0. Null if it is not in the list or none was requested.
+   * The position of the requested design in the sorted list, from 0. Null if it is not in the list or none was
+   * requested.
    */
   readonly foundAt: number | null;
 }
 
 export interface Histogram {
-  /** Bin edges, ms (length bins + 1), logarithmic. */
+  /** The bin edges, ms (length bins + 1), logarithmic. */
   readonly edgesMs: Float64Array;
-  /** All designs, or those of the filter's device, and those of them that pass the filter. */
+  /**
+   * The number of designs in each bin: first of all designs (or those of the filter's device), then of those that pass
+   * the filter.
+   */
   readonly counts: Float64Array;
   readonly passing: Float64Array;
   readonly best: number;
   readonly median: number;
-  /** Designs slower than the last edge. */
   readonly beyond: number;
 }
 
@@ -379,19 +375,22 @@ export interface LandscapeGrid {
   /** The launches of the device (grids or cores), if all devices are of the same kind. */
   readonly xValues: readonly string[];
   readonly yValues: readonly string[];
-  /** Row-major (y, x): time ms, NaN if no valid design. */
+  /** Time in ms, row-major (y, x). NaN if no design is valid. */
   readonly timeMs: Float64Array;
-  /** The best design of a cell, the first of all if none is valid. */
+  /** The best design of a cell, or the first design if none is valid. */
   readonly designIndex: Uint32Array;
-  /** Invalid-reason codes, row-major. 0 if valid; `NOT_SAVED` if the run has no time for any design of the cell. */
+  /**
+   * The codes of the reasons for invalid cells, row-major. 0 if valid; `NOT_SAVED` if the run has no time for any
+   * design of the cell.
+   */
   readonly invalidReason: Uint8Array;
   readonly waves: Float32Array;
-  /** 1 if a valid design of the cell passes the filter; null if all do. */
+  /** 1 if a valid design of the cell passes the filter. Null if all do. */
   readonly passing: Uint8Array | null;
   readonly best: number;
   readonly bestDesign: number;
   /**
-   * 1 for cells whose design is tied with the best one. The tie band of designs that differ from it in shape alone
+   * 1 for a cell whose design is tied with the best one. The tie band for designs that differ from it only in shape
    * follows.
    */
   readonly tied: Uint8Array;
@@ -399,16 +398,17 @@ export interface LandscapeGrid {
   readonly tieBand: TieBand;
 }
 
-/** Small maps, one for each value of an axis, in the order of its values. */
+/** Small maps, one for each value of an axis, in order. */
 export interface LandscapeFacets {
   readonly columns: number;
   readonly rows: number;
   readonly facets: readonly {
     /**
-     * The best time of the cells that a pixel covers, ms, row-major (y, x), for its colour. NaN if no cell is valid.
+     * The best time of the cells that a pixel covers, ms, row-major (y, x). It sets the colour. NaN if no cell is
+     * valid.
      */
     readonly timeMs: Float32Array;
-    /** 1 if a valid design of the pixel passes the filter; null if all do. */
+    /** 1 if a valid design of the pixel passes the filter. Null if all do. */
     readonly passing: Uint8Array | null;
     readonly best: number;
     readonly bestDesign: number;
@@ -427,15 +427,15 @@ export interface ParallelSample {
   readonly sampledFrom: number;
 }
 
-/** Designs of a GPU under its two roofs, predicted: a sample, the best first. */
+/** A sample of the predicted designs of a GPU under its two roofs, the best first. */
 export interface Roofline {
-  /** Peak of instruction issue, 10⁹ thread instructions per second, and of bandwidth, GB/s. */
+  /** The peak of instruction issue, 10⁹ thread instructions per second. The peak of bandwidth, GB/s, follows. */
   readonly peakIssueGips: number;
   readonly peakBandwidthGbS: number;
   readonly sampledFrom: number;
   readonly designIndex: Float64Array;
   readonly timeMs: Float64Array;
-  /** For each design, over its whole time. Designs of a kernel that moves no data are left out, so both are known. */
+  /** The rates of each design, averaged over its whole time. Designs of a kernel that moves no data are left out. */
   readonly issueGips: Float64Array;
   readonly bandwidthGbS: Float64Array;
 }
@@ -443,36 +443,35 @@ export interface Roofline {
 export interface DeviceBest {
   readonly device: Device;
   /**
-   * The device's best predicted design, or the requested design. `null` if it is invalid there. Its time is the
-   * predicted one, which all devices have; `simulated` is given in addition.
+   * The device's best predicted design, or the requested design; `null` if that is invalid there. Its time is the
+   * predicted one, which all devices have. `simulated` is given in addition.
    */
   readonly best: RankRow | null;
   readonly valid: number;
   /**
-   * Number of designs of this device that are tied with its best, and the tie band of designs that differ from it in
-   * shape alone.
+   * The number of designs of this device that are tied with its best. The tie band for designs that differ from it only
+   * in shape follows.
    */
   readonly ties: number;
   readonly tieBand: TieBand;
-  /** The measurements of the device; `null` if there are none. */
   readonly evidence: DeviceEvidence | null;
   readonly breakdown: Breakdown | null;
-  /** Best time per threads per unit on this device, ms (NaN if none valid). */
+  /** The best time on this device for each value of threads per unit, ms (NaN if none is valid). */
   readonly byThreadsPerUnit: readonly { readonly threadsPerUnit: number; readonly timeMs: number }[];
   /**
-   * The best design of every implementation that has a valid one on this device, fastest first; empty if the study
-   * names none. `tied`: within `tieFraction` of the best of the device.
+   * The best design on this device of every implementation that has a valid one, fastest first. It is empty if the
+   * study names no implementations. `tied` means within `tieFraction` of the best on the device.
    */
   readonly byImplementation: readonly RankRow[];
 }
 
 export interface DeviceComparisonResult {
   readonly devices: readonly DeviceBest[];
-  /** Width of the band of the fastest device. */
+  /** The width of the tie band on the fastest device. */
   readonly tieFraction: number;
-  /** timeMs[i][j]: the best design of device i, run on device j (NaN if invalid there). */
+  /** timeMs[i][j]: the best design of device i, run on device j (NaN if it is invalid there). */
   readonly cross: readonly (readonly number[])[];
-  /** Sentences that say why the fastest device wins, largest cause first. */
+  /** Sentences that explain why the fastest device wins, largest cause first. */
   readonly reasons: readonly string[];
   /** Sentences that say which implementation to write. Empty if the study names none. */
   readonly choice: readonly string[];
@@ -491,14 +490,14 @@ export interface RunDiff {
   }[];
   /**
    * Spearman's rank correlation over designs that are valid in both runs. NaN if there are fewer than two, or if all
-   * have the same time in one of the runs. Null if the runs have different spaces.
+   * have the same time in one run. Null if the runs have different spaces.
    */
   readonly spearman: number | null;
 }
 
-/** Launch parameters of one design. */
+/** The formats for the launch parameters of one design. */
 export const CODE_FORMATS = ['cuda', 'cuda-kernel', 'wgsl', 'wgsl-kernel', 'python', 'kokkos', 'sycl'] as const;
-/** The best designs of a device for a tuner, as Python. */
+/** The formats for a tuner: the best designs of a device, as Python. */
 export const TUNER_FORMATS = ['triton', 'kernel-tuner', 'optuna'] as const;
 export const EXPORT_FORMATS = [
   'json',
@@ -514,29 +513,26 @@ export const EXPORT_FORMATS = [
 ] as const;
 export type ExportFormat = (typeof EXPORT_FORMATS)[number];
 
-/** Designs that a table can list. */
 export const MAX_LISTED = 2_000_000;
 
-/** For `pdf`, the text is a page, which each host prints to the file. */
+/** A document. The text of a `pdf` is a page, which each host prints to the file. */
 export interface ExportDocument {
   readonly fileName: string;
   readonly mediaType: string;
-  /** The text, or its first part. */
   readonly text: string;
-  /** If the text is longer: its next part, for `export.next`. */
+  /** The number of the next part for `export.next`, if the text is longer. */
   readonly next?: number;
-  /** For a table of designs: how many it lists, the best first, and how many are valid. */
+  /** For a table of designs: the number of listed designs, the best first, and of valid designs. */
   readonly designs?: {
     readonly listed: number;
     readonly of: number;
-    /** The largest number of rows that such a file lists. Without it there is no limit. */
+    /** The largest number of rows in this format. Without it there is no limit. */
     readonly most?: number;
   };
-  /** For code: a note that the requested design is faster but cannot be expressed in this form. */
+  /** For code: a note that the requested design is faster but cannot be expressed in this format. */
   readonly note?: string;
 }
 
-/** A further part of a document. */
 export type ExportPart = Pick<ExportDocument, 'text' | 'next'>;
 
 export interface DoctorCheck {
@@ -544,7 +540,6 @@ export interface DoctorCheck {
   readonly label: string;
   readonly state: 'ok' | 'absent' | 'problem';
   readonly found: string;
-  /** Instruction for what to do if something is absent or wrong. */
   readonly advice: string;
 }
 

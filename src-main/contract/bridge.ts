@@ -1,11 +1,11 @@
 import type { ExportDocument } from './api.ts';
 
 /**
- * The object that the desktop window has as `window.lockstep`. A browser does not have it: there, files are exchanged
- * through the page. This file has types only, so that the renderer and the preload script agree without sharing code.
+ * `window.lockstep` in the desktop window. In a browser it does not exist, and the page itself exchanges files. This
+ * file has only types, so that the renderer and the preload script agree without shared code.
  */
 
-/** Commands that the application menu may send to the page: ids of the page's own commands. */
+/** The ids of the page's commands that the application menu may send. */
 export type MenuCommand =
   | 'study.new'
   | 'study.open'
@@ -26,7 +26,7 @@ export type MenuCommand =
   | 'help.shortcuts'
   | 'help.example';
 
-/** A study file, read by the host. `text` goes to `studies.import`, which validates it. */
+/** A study file that the host has read. `studies.import` validates its `text`. */
 export interface OpenedFile {
   readonly fileName: string;
   readonly text: string;
@@ -34,7 +34,7 @@ export interface OpenedFile {
 
 export type ThemeChoice = 'system' | 'light' | 'dark';
 
-/** Colours (`#rrggbb`) of the window's own buttons, from the page's tokens. */
+/** The colours (`#rrggbb`) of the window's own buttons, from the page's tokens. */
 export interface TitleBarColours {
   readonly background: string;
   readonly symbol: string;
@@ -43,18 +43,22 @@ export interface TitleBarColours {
 export interface DesktopBridge {
   readonly platform: 'linux' | 'darwin' | 'win32';
   /**
-   * Asks the host for a port to the engine; it arrives as a window message `{ lockstep: 'port' }`. See `connectEngine`.
+   * Asks the host for a port to the engine, which arrives as a window message `{ lockstep: 'port' }`. See
+   * `connectEngine`.
    */
   readonly connect: () => void;
-  /** Native open dialog; null if the person cancelled. */
+  /** Shows the native open dialog. Resolves to null if the user cancels. */
   readonly openStudy: () => Promise<OpenedFile | null>;
-  /** Native save dialog; the path written, or null if the person cancelled. Rejects with a readable message. */
+  /**
+   * Shows the native save dialog. Resolves to the written path, or null if the user cancels. Rejects with a readable
+   * message.
+   */
   readonly saveDocument: (document: ExportDocument) => Promise<string | null>;
-  /** Shows the database in the file manager. An absolute path; the file is shown, never opened. */
+  /** Shows the database, an absolute path, in the file manager without opening it. */
   readonly showDatabase: (file: string) => void;
   readonly setTheme: (choice: ThemeChoice, colours: TitleBarColours) => void;
   readonly onMenu: (listener: (command: MenuCommand) => void) => () => void;
-  /** Study files given on the command line, opened from the file manager or by a second start. */
+  /** Receives study files from the command line, the file manager or a second start. */
   readonly onOpenFile: (listener: (file: OpenedFile) => void) => () => void;
   readonly onEngineLost: (listener: (message: string) => void) => () => void;
 }

@@ -1,13 +1,11 @@
 import type { RunSummary } from './api.ts';
 import { MAX_DESIGNS } from './study.ts';
 
-/** Number of designs that a sweep keeps if only the answer is wanted and no number is named. */
+/** The default number of designs for a sweep that keeps only the best. */
 export const BEST_DESIGNS = 10_000;
 
-/** The reason for which a space cannot be predicted as a whole, and the remedy. */
-export const TOO_MANY_TEXT = `All designs of a space are predicted where they are at most ${MAX_DESIGNS.toLocaleString('en')}. Keep only the best ones, or use fewer values.`;
+export const TOO_MANY_TEXT = `A space can be predicted completely if it has at most ${MAX_DESIGNS.toLocaleString('en')} designs. Keep only the best ones, or use fewer values.`;
 
-/** Text for the number of designs that a sweep kept. */
 export function countsText({ enumerated, valid, kept }: Pick<RunSummary, 'enumerated' | 'valid' | 'kept'>): string {
   const number = (count: number): string => count.toLocaleString('en');
   if (!kept) return `${number(enumerated)} designs, ${number(valid)} valid`;
@@ -16,8 +14,8 @@ export function countsText({ enumerated, valid, kept }: Pick<RunSummary, 'enumer
 }
 
 /**
- * Says that a run has predicted only a part of its designs. Null for all other runs, and for a sweep that keeps only
- * the best ones.
+ * Says that a run has predicted only a part of its designs. Returns null for all other runs, and for a sweep that keeps
+ * only the best designs.
  */
 export function partialText({
   id,
@@ -28,5 +26,5 @@ export function partialText({
 }: Pick<RunSummary, 'id' | 'enumerated' | 'valid' | 'invalid' | 'kept'>): string | null {
   const predicted = valid + invalid;
   if (kept || predicted >= enumerated) return null;
-  return `Run ${id} has predicted ${predicted.toLocaleString('en')} of ${enumerated.toLocaleString('en')} designs: others may be faster. lockstep runs resume ${id} continues a run that stopped.`;
+  return `Run ${id} has predicted ${predicted.toLocaleString('en')} of ${enumerated.toLocaleString('en')} designs; others may be faster. lockstep runs resume ${id} continues a stopped run.`;
 }

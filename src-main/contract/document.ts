@@ -5,7 +5,9 @@ interface ExportDoor {
   call(name: 'export.next', input: { readonly part: number }): Promise<Result<ExportPart>>;
 }
 
-/** The text of a document, part by part: some have more than fits into a string. Throws a `FailureError`. */
+/**
+ * Yields the text of a document in parts, because it may be longer than the longest string. Throws a `FailureError`.
+ */
 export async function* documentParts(engine: ExportDoor, document: ExportDocument): AsyncGenerator<string, void> {
   let part: ExportPart = document;
   while (part.next !== undefined) {

@@ -4,15 +4,15 @@ import { kernelManifestSchema } from './kernel-manifest.ts';
 import { studyFileSchema } from './study.ts';
 
 /**
- * The text of a format's JSON Schema (draft 2020-12), for editors. It describes what a person may write, before
- * defaults are filled in. Relations between fields cannot be expressed; the descriptions state them.
+ * Returns the JSON Schema (draft 2020-12) of a format, for editors. It describes a file before defaults are filled in.
+ * A schema cannot express relations between fields, so the descriptions state them.
  */
 function jsonSchemaOf(format: GenericSchema, title: string, description: string): string {
   const { $schema, ...schema } = toJsonSchema(format, {
     target: 'draft-2020-12',
     typeMode: 'input',
     errorMode: 'ignore',
-    // A number of a manifest, or arithmetic as text.
+    // A number in a manifest may also be arithmetic as text.
     overrideSchema: ({ valibotSchema, jsonSchema }) =>
       valibotSchema.type === 'custom' ? { ...jsonSchema, type: ['number', 'string'] } : undefined,
   });

@@ -2,17 +2,19 @@ import { fail, ok, type Result } from '../../src-workers/domain/result.ts';
 
 const SPACE = /[ \t\n\r]*/y;
 const TOKEN = /[{}[\],:]|-?(?:0|[1-9]\d*)(?:\.\d+)?(?:[eE][+-]?\d+)?|true|false|null/y;
-/** The two kinds of parts of a string. One expression for a whole string would overflow the stack on many escapes. */
+/**
+ * The two kinds of parts of a string. A single expression for a whole string would overflow the stack on many escapes.
+ */
 const PLAIN = /[^"\\\u0000-\u001f]*/y; // eslint-disable-line no-control-regex -- JSON forbids them in strings
 const ESCAPE = /\\(?:["\\/bfnrt]|u[0-9a-fA-F]{4})/y;
 
 /**
- * Limit of nesting. Our files have at most a tenth of these levels, but the reader of values is recursive and needs a
- * limit.
+ * The limit of nesting. Our files have at most a tenth of these levels; a limit is needed because the parser is
+ * recursive.
  */
 const MAX_LEVELS = 100;
 
-/** The token that begins at `offset`; '' if none does. */
+/** Returns the token that begins at `offset`, or '' if there is none. */
 function tokenAt(text: string, offset: number): string {
   if (text[offset] !== '"') return matchAt(TOKEN, text, offset);
   let end = offset + 1;
@@ -33,17 +35,16 @@ function matchAt(expression: RegExp, text: string, offset: number): string {
 interface Fault {
   readonly offset: number;
   readonly expected: string;
-  /** A field that occurs a second time. JSON allows it, but engines keep one of the two silently. */
+  /** A field that occurs a second time. JSON allows this, but engines silently keep only one of the two. */
   readonly again?: string;
 }
 
 /**
- * Finds the place where a text stops being JSON, and says what is expected there. The messages of engines differ or do
- * not say it.
+ * Finds the first position that is not JSON, and what is expected there. The messages of engines differ or lack this.
  */
 function firstFault(text: string): Fault | null {
   const open: ('{' | '[')[] = [];
-  /** The fields so far of each open object. A list has no fields. */
+  /** The fields so far of each open object. A list has none. */
   const fields: Set<string>[] = [];
   let offset = 0;
   let state: 'value' | 'first' | 'key' | 'firstKey' | 'colon' | 'after' = 'value';
@@ -91,8 +92,8 @@ function firstFault(text: string): Fault | null {
 }
 
 /**
- * Parses JSON, with or without a byte order mark, in which no object has a field twice. A failure names the line and
- * column (from 1), what is there and what should be.
+ * Parses JSON, with or without a byte order mark. An object with a repeated field is refused. A failure states the line
+ * and the column (from 1), what was found and what was expected.
  */
 export function parseJson(text: string, fileName: string): Result<unknown> {
   const plain = text.replace(/^\uFEFF/, '');
@@ -104,7 +105,7 @@ export function parseJson(text: string, fileName: string): Result<unknown> {
   const column = before[line - 1].length + 1;
   const place = `line ${line}, column ${column}`;
   if (again !== undefined) {
-    const message = `${fileName}, ${place}: The field ${JSON.stringify(again.slice(0, 80))} is there a second time.`;
+    const message = `${fileName}, ${place}: The field ${JSON.stringify(again.slice(0, 80))} occurs a second time.`;
     return fail('bad-input', message, { line, column });
   }
   const rest = /^\S[^\s,:[\]{}]{0,23}/.exec(plain.slice(offset, offset + 24))?.[0];

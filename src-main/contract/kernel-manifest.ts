@@ -28,7 +28,7 @@ const NUMBER_FORM = `A number, or arithmetic with numbers, + - * / % ( ), ${ARIT
 const NAMES_FORM = Object.entries(LAUNCH_VALUES)
   .map(([name, what]) => `"{${name}}": ${what}`)
   .join('; ');
-/** A number, or arithmetic with some of the launch values. */
+/** Accepts a number, or arithmetic with some of the launch values. */
 const arithmetic = (names: readonly string[]) =>
   v.pipe(
     v.custom<ManifestNumber>(
@@ -53,7 +53,7 @@ const entryName = v.pipe(
   v.maxLength(400, ENTRY),
   v.regex(/^[A-Za-z_]\w*(::[A-Za-z_]\w*)*(<[\w:, ]+>)?$/, ENTRY),
 );
-const LOCAL = 'must be the path of a file on this machine, best beside the manifest';
+const LOCAL = 'must be the path of a file on this machine, preferably in the folder of the manifest';
 const path = v.pipe(text(4096), v.regex(LOCAL_PATH, LOCAL));
 const SOURCE = 'must be the path of a .cu, a .hip, a .cl or a .wgsl file';
 const source = v.pipe(
@@ -79,7 +79,7 @@ const FILE_FORM =
   'path beside the manifest of raw elements, lowest byte first; or MATRIX.mtx#rowStarts, #columns or #values: an array of a Matrix Market file by rows';
 
 const TYPE = `must be ${TYPE_FORM}`;
-/** The type of one value; empty for a struct. */
+/** Returns the type of one value; empty for a struct. */
 const plainType = (type: string): string => {
   const found = elementType(type);
   return found && !found.isStruct ? found.value : '';
@@ -95,13 +95,13 @@ const outputSchema = v.strictObject(
       ),
       v.description('Elements: a number, or arithmetic with the units, such as "{units} + 1"'),
     ),
-    file: v.optional(v.pipe(path, v.description(`What it holds before each launch (default: zeros): ${FILE_FORM}`))),
-    reference: v.optional(v.pipe(path, v.description(`The right result: ${FILE_FORM}`))),
+    file: v.optional(v.pipe(path, v.description(`The content before each launch (default: zeros): ${FILE_FORM}`))),
+    reference: v.optional(v.pipe(path, v.description(`The correct result: ${FILE_FORM}`))),
     absolute: v.optional(
       v.pipe(
         nonNegative,
         v.description(
-          'An element is right where it differs from the reference by at most absolute + relative × |reference|',
+          'An element is correct if it differs from the reference by at most absolute + relative × |reference|',
         ),
       ),
       0,
@@ -114,7 +114,7 @@ const outputSchema = v.strictObject(
 const argumentSchema = v.pipe(
   v.strictObject(
     {
-      name: v.pipe(identifier, v.description('What messages call it')),
+      name: v.pipe(identifier, v.description('The name of the argument in messages')),
       type: v.pipe(
         v.string(TYPE),
         v.maxLength(60, TYPE),
@@ -135,7 +135,7 @@ const argumentSchema = v.pipe(
             described('Value of a scalar'),
             v.strictObject({ file: v.pipe(path, v.description('Path beside the manifest of the bytes of a struct')) }),
           ],
-          'must be a number, arithmetic, or of a struct {"file": …}',
+          'must be a number or arithmetic; for a struct, it must be {"file": …}',
         ),
       ),
       output: v.optional(v.pipe(outputSchema, v.description('An array that the kernel writes'))),
@@ -148,12 +148,12 @@ const argumentSchema = v.pipe(
   ),
   v.check(
     ({ type, value }) => value === undefined || (elementType(type)?.isStruct ?? false) === (typeof value === 'object'),
-    'must have a number as "value", and of a struct (TYPE[n]) {"file": "…"}, which has its bytes',
+    'must have a number as "value"; for a struct (TYPE[n]), "value" must be {"file": "…"} with its bytes',
   ),
   v.check(
     ({ file, type }) =>
       (file !== LENGTHS_FILE_NAME && file !== ORDER_FILE_NAME) || ['u32', 'i32'].includes(plainType(type)),
-    `must be of the type u32 or i32 where its file is "${LENGTHS_FILE_NAME}" or "${ORDER_FILE_NAME}"`,
+    `must have the type u32 or i32 if its file is "${LENGTHS_FILE_NAME}" or "${ORDER_FILE_NAME}"`,
   ),
 );
 
@@ -161,7 +161,7 @@ const entrySchema = v.strictObject(
   {
     entry: v.pipe(entryName, v.description('The function: __global__ in CUDA, __kernel in OpenCL, @compute in WGSL')),
     implementation: v.optional(
-      v.pipe(text(200), v.description('The implementation of the study that it is; all where left out')),
+      v.pipe(text(200), v.description('The implementation of the study that this entry is (default: all)')),
     ),
     constants: v.optional(
       v.pipe(
@@ -192,9 +192,7 @@ const entrySchema = v.strictObject(
           balancing: v.optional(
             v.pipe(
               list(text(128), 64, 'strategies'),
-              v.description(
-                'Balancings as a study has them (default: none); mixed(*) stands for mixed with any classes',
-              ),
+              v.description('Balancings, written as in a study (default: none); mixed(*) means mixed with any classes'),
             ),
             ['none'],
           ),
@@ -202,7 +200,9 @@ const entrySchema = v.strictObject(
             v.pipe(list(threads, MAX_AXIS_VALUES, 'numbers'), v.description('Threads per block (default: any)')),
           ),
         }),
-        v.description('The values of the axes that it implements; any number of blocks, and of units per thread'),
+        v.description(
+          'The values of the axes that it implements; it must accept any number of blocks and of units per thread',
+        ),
       ),
       { threadsPerUnit: [1], loop: ['nested'], balancing: ['none'] },
     ),
@@ -212,7 +212,7 @@ const entrySchema = v.strictObject(
 
 export const kernelManifestSchema = v.pipe(
   v.strictObject({
-    $schema: v.optional(v.pipe(v.string('must be text'), v.description('Where an editor finds this schema'))),
+    $schema: v.optional(v.pipe(v.string('must be text'), v.description('The address of this schema, for editors'))),
     lockstepKernel: v.pipe(
       v.literal(1, 'must be 1, the version of the manifest format this Lockstep reads'),
       v.description('Version of the manifest format'),
@@ -222,7 +222,7 @@ export const kernelManifestSchema = v.pipe(
       v.pipe(
         v.string('must be text'),
         v.maxLength(4000, 'must have at most 4000 characters'),
-        v.description('What it does'),
+        v.description('A description of the kernel'),
       ),
       '',
     ),
@@ -235,25 +235,26 @@ export const kernelManifestSchema = v.pipe(
     arguments: v.pipe(
       list(argumentSchema, MAX_ARGUMENTS, 'arguments'),
       v.description(
-        `What every entry is given: the parameters of the CUDA or OpenCL function in their order; in WGSL @group(0) @binding(0), 1, …: inputs are var<storage, read>, scalars var<uniform>, outputs var<storage, read_write>. A number may be ${NAMES_FORM}`,
+        `The arguments of every entry: the parameters of the CUDA or OpenCL function in their order; in WGSL @group(0) @binding(0), 1, …: inputs are var<storage, read>, scalars var<uniform>, outputs var<storage, read_write>. A number may be ${NAMES_FORM}`,
       ),
     ),
     entries: v.pipe(
       list(entrySchema, MAX_ENTRIES, 'entries'),
-      v.description('The functions, and the designs that each implements; the first that fits a design measures it'),
+      v.description(
+        'The functions, and the designs that each implements; the first matching function measures a design',
+      ),
     ),
   }),
   v.check(
     ({ arguments: all }) => all.some(({ output }) => output?.reference !== undefined),
-    'must have an argument whose output has a "reference", which says whether the result is right',
+    'must have an argument whose output has a "reference" for checking the result',
   ),
   v.check(
     ({ arguments: all }) => new Set(all.map(({ name }) => name)).size === all.length,
-    'must have a name of its own for each argument',
+    'must have a different name for each argument',
   ),
 );
 
-/** Reads a manifest's text. */
 export function parseKernelManifest(content: string, fileName: string): Result<KernelManifest> {
   const json = parseJson(content, fileName);
   if (!json.ok) return json;

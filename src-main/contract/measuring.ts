@@ -13,103 +13,96 @@ import type { Design } from '../../src-workers/domain/design.ts';
 import type { CpuDevice } from '../../src-workers/domain/device.ts';
 import type { RunnableDesigns } from './runnable.ts';
 
-/** Shapes of what measuring procedures return. */
+/** The results of the procedures that measure. */
 
-/** Somewhere that benchmarks can run, or why they cannot. */
+/** A place where benchmarks can run, or the reason why they cannot. */
 export interface MeasuringTarget {
   /**
-   * Target as `bench.start` takes it: `cuda:0`, `webgpu`, `cpu`, …. The page's own GPU is `webgpu-page`; only a page
-   * can measure on it.
+   * A target for `bench.start`: `cuda:0`, `webgpu`, `cpu`, …. The GPU of a page is `webgpu-page`, and only a page can
+   * measure on it.
    */
   readonly id: string;
   readonly backend: BenchBackend;
   readonly available: boolean;
-  /** Name of the device, marked if it is software. Without a device, the name of the missing part. */
+  /** The name of the device, marked if it is software. Without a device, it names the missing part. */
   readonly label: string;
   readonly device: MeasuringDevice | null;
-  /** Instruction for making it available. Empty if it is available. */
+  /** How to make the target available. Empty if it is available. */
   readonly advice: string;
 }
 
-/** A measurement packed for another machine. */
 export interface Bundle {
-  /** File name of the archive that the files make. */
+  /** The file name of the archive of all files. */
   readonly fileName: string;
   readonly cases: number;
-  /** What the cache held before each launch, on a CUDA device. */
+  /** The state of the cache before each launch, on a CUDA device. */
   readonly cache?: CacheState;
-  /** The designs that the choice was made from, if no CUDA device can run all designs of the sweep. */
+  /** The designs that can be chosen, if no CUDA device can run all designs of the sweep. */
   readonly leftOut: RunnableDesigns | null;
-  /** Paths of the files that were packed, and their size together, bytes. */
   readonly packed: readonly string[];
   readonly bytes: number;
-  /** The files, or the one archive that holds them. */
   readonly files: readonly { readonly path: string; readonly bytes: Uint8Array; readonly executable?: true }[];
 }
 
-/** The request of a `bench` run. */
 export interface MeasuringRequest {
-  /** The target that measured. For an import, the name of the file. */
+  /** The target of the measurement. For an import, it is the name of the file. */
   readonly target: string;
-  /** `external`: another program measured, and its file does not name the backend. */
+  /** `external` means that another program measured and its file does not name the backend. */
   readonly backend: BenchBackend | 'external';
-  /** `external`: kernels of other authors, from an imported file. */
+  /** `external` means kernels of other authors, from an imported file. */
   readonly suite: BenchSuite | 'external';
   /** The sweep whose designs are measured. Null for suites that need no sweep. */
   readonly sourceRunId: number | null;
-  /** The device of the sweep whose predictions the measurements are held against. */
+  /** The device of the sweep whose predictions are compared with the measurements. */
   readonly deviceId: string | null;
   readonly repeats: number;
   readonly warmUps: number;
   readonly cases: number;
-  /** What the cache held before each launch, on a CUDA device. */
+  /** The state of the cache before each launch, on a CUDA device. */
   readonly cache?: CacheState;
-  /** The designs that the choice was made from, if the target cannot run all designs of the sweep. */
+  /** The designs that can be chosen, if the target cannot run all designs of the sweep. */
   readonly leftOut?: RunnableDesigns;
   /**
-   * Present if fewer units were measured than the sweep has. Predictions compared with these times are for this number
-   * of units.
+   * Present if fewer units were measured than the sweep has. The predictions to compare with are for this number of
+   * units.
    */
   readonly part?: MeasuredPart;
-  /** What a probe found before the run. */
   readonly probe?: MeasuringProbe;
-  /** The command lines of a person's own program. */
   readonly program?: { readonly exec: string; readonly build: string | null };
-  /** A person's kernel, by the path of its manifest. */
   readonly kernel?: { readonly file: string; readonly name: string };
 }
 
 export interface MeasuredPart {
   readonly units: number;
   readonly ofUnits: number;
-  /** Designs left out: they have more blocks than these units fill. */
+  /** The number of excluded designs, which have more blocks than these units fill. */
   readonly designsLeftOut: number;
 }
 
-/** What a few launches before a run let expect of it. */
+/** What a few launches before a run show about its duration. */
 export interface MeasuringProbe {
-  /** Number of repeats that were asked for. */
+  /** The requested number of repeats. */
   readonly ofRepeats: number;
-  /** The expected time of the run, and the expected time of everything that was asked for, ms. */
+  /** The expected time of the run, and the expected time of the whole request, ms. */
   readonly estimateMs: number;
   readonly fullMs: number;
 }
 
-/** What to measure, so that it fits the time. */
+/** A proposal of what to measure within the time limit. */
 export interface MeasuringProposal extends MeasuringProbe {
   readonly units: number;
   readonly ofUnits: number;
   readonly repeats: number;
 }
 
-/** A probe that the engine ran, or one that a page must run. */
+/** The result of a probe that the engine ran, or a probe that a page must run. */
 export type ProbeAnswer =
-  /** `proposal`: null if no launch of the probe gave a time, so that nothing is known. */
+  /** `proposal` is null if no launch of the probe gave a time. */
   | { readonly kind: 'done'; readonly proposal: MeasuringProposal | null }
-  /** The page runs this plan. It then asks again and sends the times of this round and of all earlier ones. */
+  /** The page must run this plan, and then repeat the call with the times of this round and of all earlier ones. */
   | { readonly kind: 'round'; readonly plan: BenchPlan };
 
-/** `designs`: the unit loop over designs of a sweep. The others measure the device itself. */
+/** `designs` is the unit loop over designs of a sweep. The other suites measure the device itself. */
 export const BENCH_SUITES = [
   'designs',
   'matrix-power',
@@ -120,19 +113,17 @@ export const BENCH_SUITES = [
 ] as const;
 export type BenchSuite = (typeof BENCH_SUITES)[number];
 
-/** A design as it was measured for a tuning. */
+/** A measured design of a tuning. */
 export interface TunedDesign {
   readonly designIndex: number;
   readonly design: Design;
-  /** The run that measured it; the newest of several. */
   readonly runId: number;
   readonly predictedMs: number;
   /**
-   * Includes what ordering the units takes, as predicted. Null if the design could not be measured, or gave a wrong
-   * result.
+   * The measured time plus the predicted time of ordering the units. Null if the design could not be measured or gave a
+   * wrong result.
    */
   readonly measuredMs: number | null;
-  /** Why it has no time; null if it has one. */
   readonly failure: string | null;
 }
 
@@ -140,10 +131,10 @@ export interface TunedDesign {
 export interface TuningStep {
   readonly runId: number;
   readonly deviceId: string;
-  /** Designs among which the next ones are chosen. */
+  /** The number of designs to choose from. */
   readonly considered: number;
   readonly measured: number;
-  /** Designs that could not be measured, or gave a wrong result. */
+  /** The number of designs that could not be measured or gave a wrong result. */
   readonly failed: number;
   /**
    * The measured design with the least expected time. Null if nothing is measured. Times include the predicted time of
@@ -153,14 +144,13 @@ export interface TuningStep {
     readonly designIndex: number;
     readonly design: Design;
     readonly measuredMs: number;
-    /** Expected time by its own measurement and those of others. */
+    /** The time that the measurements of this design and of others lead to expect. */
     readonly expectedMs: number;
     readonly predictedMs: number;
   } | null;
   /**
-   * The fraction by which `best` is expected to be slower than the fastest design of all, or which it exceeds with a
-   * chance of one in ten only, whichever is more. It is at least what the last two thirds of the measurements gained.
-   * `null` if nothing is measured.
+   * The expected fraction by which `best` is slower than the fastest design of all, or its 90 % quantile if that is
+   * larger. It is at least the gain of the last two thirds of the measurements. `null` if nothing is measured.
    */
   readonly expectedRegret: number | null;
   /**
@@ -168,79 +158,76 @@ export interface TuningStep {
    * all predictions are equal.
    */
   readonly skill: number | null;
-  /** The measured designs, in order. */
   readonly history: readonly TunedDesign[];
   /**
-   * Expected best time, ms, of 1, 2, … random ones of the considered designs, by the corrected predictions; empty if
+   * The expected best time, ms, of 1, 2, … randomly chosen designs, according to the corrected predictions. Empty if
    * nothing is measured.
    */
   readonly randomMs: readonly number[];
-  /** Empty if all designs are measured. */
+  /** The designs to measure next. Empty if all designs are measured. */
   readonly next: readonly number[];
 }
 
 /** Statistics of the repeats of one case, ms. */
 export interface MeasuredTime {
   readonly medianMs: number;
-  /** 95 % confidence interval of the median, by order statistics; null with too few repeats for one. */
+  /** The 95 % confidence interval of the median, by order statistics. Null with too few repeats. */
   readonly lowMs: number | null;
   readonly highMs: number | null;
   readonly minMs: number;
   readonly maxMs: number;
   readonly repeats: number;
-  /** Every repeat that counts, in order. */
+  /** Every repeat without the warm-ups, in order. */
   readonly timesMs: readonly number[];
   readonly warmUpMs: readonly number[];
   readonly outliers: number;
-  /** Relative change from the first repeats to the last, if the trend is significant. Otherwise null. */
+  /** The relative change from the first repeats to the last. Null if the trend is not significant. */
   readonly driftFraction: number | null;
   readonly clockMhz: number | null;
 }
 
 export interface MeasuredCase {
-  /** Its position in the plan, or for an import in the file, from 0. */
+  /** The position in the plan, or for an import in the file, from 0. */
   readonly position: number;
   readonly case: BenchCase;
-  /** The case in a few words: the design, or the benchmark's parameters. */
+  /** The case in a few words: the design, or the parameters of the benchmark. */
   readonly label: string;
   readonly deviceId: string | null;
   readonly designIndex: number | null;
   readonly design: Design | null;
   readonly predictedMs: number | null;
-  /** Null if the case failed, has values alone, or waits for being measured. */
+  /** Null if the case failed, has only values, or is not yet measured. */
   readonly measured: MeasuredTime | null;
-  /** Against the CPU's result; null if it was not checked. */
+  /** Whether the result agrees with the CPU's result. Null if it was not checked. */
   readonly correct: boolean | null;
-  /** Digest of the result, where designs were compared by one. */
+  /** The digest of the result, if the results of designs are compared by digests. */
   readonly digest?: string;
   readonly failure: string | null;
-  /** Clocks, power, temperature while it was measured; absent if nothing was read. */
+  /** Clocks, power and temperature during the measurement. Absent if nothing was read. */
   readonly conditions?: Conditions;
   readonly registersPerThread: number | null;
   readonly values: Readonly<Record<string, number | readonly number[]>>;
 }
 
-/** A run of kind `bench` or `import`. */
 export interface MeasuringDetail {
   readonly runId: number;
   readonly request: MeasuringRequest;
   readonly device: MeasuringDevice | null;
-  /** All of the plan, in its order. One with neither time, values nor failure waits. */
+  /** All cases of the plan, in order. A case without a time, values or a failure is not yet measured. */
   readonly cases: readonly MeasuredCase[];
-  /** Things a reader must know before using the numbers: another device than predicted for, drift, wrong results, … */
+  /** What a reader must know about the numbers: another device than predicted, drift, wrong results, … */
   readonly warnings: readonly string[];
 }
 
-/** One measured design and its prediction. */
 export interface ComparedDesign {
   readonly designIndex: number;
   readonly design: Design;
-  /** Rank from 1 by prediction, among the compared designs. */
+  /** The rank by prediction, from 1, among the compared designs. */
   readonly predictedRank: number;
   readonly measuredRank: number;
   readonly predictedMs: number;
   /**
-   * Predicted time of the balancing pass, ms. It is not part of `predictedMs`, but the ranking of a sweep includes it.
+   * The predicted time of the balancing pass, ms. `predictedMs` does not include it, but the ranking of a sweep does.
    */
   readonly balancingMs?: number;
   readonly medianMs: number;
@@ -255,14 +242,16 @@ export interface Bounds {
   readonly high: number;
 }
 
-/** Predictions against measurements, for the designs measured in one run. */
+/** The comparison of predictions with measurements, for the designs measured in one run. */
 export interface MeasuringComparison {
   readonly runId: number;
   readonly sourceRunId: number;
   readonly deviceId: string;
   readonly device: string;
   readonly measuredOn: string;
-  /** `prediction`: as the sweep saved it. Otherwise the id of the calibration profile that predicted anew. */
+  /**
+   * `prediction` means the saved prediction of the sweep. Otherwise it is the calibration profile of a new prediction.
+   */
   readonly basis: 'prediction' | { readonly profileId: number; readonly name: string };
   /**
    * The clock of the measurement, MHz, if the predictions are for that clock instead of the device's own. Otherwise
@@ -270,12 +259,14 @@ export interface MeasuringComparison {
    */
   readonly clockMhz: number | null;
   /**
-   * The fastest measured design first. Predicted times are for the measured part: a launch and its kernel. They leave
-   * out the time of ordering the units beforehand, which a sweep includes. Failed designs and designs with wrong
-   * results are left out.
+   * The fastest measured design first. Like the measured times, the predicted times cover only a launch and its kernel,
+   * while a sweep includes the time of ordering the units. Failed designs and wrong results are left out.
    */
   readonly designs: readonly ComparedDesign[];
-  /** Median of measured / predicted; errors below are after dividing it out, and `unscaled` before. */
+  /**
+   * The median of measured / predicted. Errors are computed after dividing by it; `unscaled` errors are computed
+   * before.
+   */
   readonly scale: number;
   readonly medianError: number;
   readonly p95Error: number;
@@ -289,21 +280,20 @@ export interface MeasuringComparison {
     readonly medianError: Bounds | null;
     readonly spearman: Bounds | null;
   };
-  /** Measured time of the best of the model's first k over the best measured, less 1. */
+  /** The measured time of the best of the model's first k designs over the best measured time, minus 1. */
   readonly regret: readonly { readonly k: number; readonly fraction: number }[];
-  /** Random measurements that find, on average, as good a design as measuring the model's first k does. */
+  /** The number of random measurements that find, on average, as good a design as measuring the model's first k. */
   readonly randomEquivalent: readonly { readonly k: number; readonly measurements: number }[];
   readonly axes: readonly {
     readonly axis: string;
     /**
-     * Share of the residuals' variance that this axis alone explains beyond chance, 0…1; NaN if it cannot be
+     * The share of the residuals' variance that this axis explains alone and beyond chance, 0…1. NaN if it cannot be
      * determined.
      */
     readonly explained: number;
     readonly values: readonly {
       readonly value: string;
       readonly medianResidual: number;
-      /** Quartiles. */
       readonly lowResidual: number;
       readonly highResidual: number;
       readonly count: number;
@@ -312,36 +302,35 @@ export interface MeasuringComparison {
   readonly warnings: readonly string[];
 }
 
-/** A run among others that measured. */
+/** One run of a comparison of measured runs. */
 export interface ComparedRun {
   readonly runId: number;
   readonly name: string;
-  /** The device that was measured. */
   readonly device: string;
   readonly startedAt: string;
-  /** Designs with a correct result and a time. */
+  /** The number of designs with a correct result and a time. */
   readonly designs: number;
-  /** Its fastest design, by its place in `designs`. */
+  /** The fastest design of the run, as an index into `designs`. */
   readonly best: number;
-  /** Its fastest design against that of the first run; null for that run. */
+  /** The comparison with the fastest design of the first run. Null for the first run. */
   readonly againstFirst: TimeRatio | null;
-  /** Designs that the first run has a time of, and that failed or gave wrong results here. */
+  /** The number of designs with a time in the first run that failed or gave wrong results here. */
   readonly lost: number;
 }
 
-/** Measured times of several runs: other devices, or other versions of a kernel. */
+/** The measured times of several runs on other devices or of other versions of a kernel. */
 export interface RunsComparison {
-  /** Relative difference that does not count. */
+  /** Smaller relative differences are ignored. */
   readonly threshold: number;
   readonly runs: readonly ComparedRun[];
-  /** Every design that a run has; lists within are by run. */
+  /** Every design that a run has. The lists in it have one entry per run. */
   readonly designs: readonly {
     readonly label: string;
     readonly times: readonly (Pick<MeasuredTime, 'medianMs' | 'lowMs' | 'highMs' | 'repeats'> | null)[];
-    /** Ratio to the first run. Null for the first run itself, and if either run did not measure the design. */
+    /** The ratio to the first run. Null for the first run itself, and if either run did not measure the design. */
     readonly against: readonly (TimeRatio | null)[];
   }[];
-  /** cross[i][j]: the fastest design of run i as measured in run j, ms; null if it was not. */
+  /** cross[i][j] is the time of run i's fastest design in run j, ms, or null if it was not measured there. */
   readonly cross: readonly (readonly (number | null)[])[];
   /**
    * The design whose worst ratio to the fastest design of each run is smallest. Null if no design was measured in all
@@ -349,14 +338,13 @@ export interface RunsComparison {
    */
   readonly oneForAll: {
     readonly design: number;
-    /** Time over the fastest of the run, ≥ 1. */ readonly worst: number;
+    /** Its worst time over the fastest time of a run, ≥ 1. */ readonly worst: number;
   } | null;
-  /** Designs measured in all runs. */
   readonly common: number;
   readonly warnings: readonly string[];
 }
 
-/** Measured bandwidth by cores, and the contention models next to measured unbalanced work (Langguth). */
+/** The measured bandwidth by number of cores, and the contention models beside measured unbalanced work (Langguth). */
 export interface ContentionFindings {
   readonly cores: readonly number[];
   readonly bandwidthGbS: readonly number[];
@@ -366,16 +354,15 @@ export interface ContentionFindings {
   readonly fullGbS: number;
   /** ⌈ρ/β⌉. */
   readonly kneeCores: number;
-  /** The machine as a device of the catalogue, ready for `devices.save`; null unless all cores were measured. */
+  /** The machine as a device for `devices.save`. Null unless all cores were measured. */
   readonly device: CpuDevice | null;
   readonly workloads: readonly {
     readonly workload: 'triangular' | 'amdahl';
     readonly cores: number;
     readonly measuredMs: number;
-    /** `error`: predicted over measured time, less 1. */
+    /** `error` is predicted over measured time, minus 1. */
     readonly models: readonly { readonly model: string; readonly timeMs: number; readonly error: number }[];
   }[];
-  /** Cases that other programs disturbed. */
   readonly warnings: readonly string[];
 }
 
@@ -386,23 +373,21 @@ export interface SavedProfile {
   readonly profile: CalibrationProfile;
 }
 
-/** What a person must state before a file can be imported. */
+/** What the user must state before a file can be imported. */
 export interface ImportQuestions {
-  /** Names of the studies, for an Optuna storage with several. */
+  /** The names of the studies, if an Optuna storage has several. */
   readonly studies: readonly string[];
-  /** Whether its times have no unit. */
+  /** Whether the times have no unit. */
   readonly needsUnit: boolean;
-  /** The parameters of its configurations, the field of a design that each is, and some of its values. */
+  /** The parameters of the configurations, with the matching field of a design and some values. */
   readonly parameters: readonly {
     readonly name: string;
     readonly field: DesignField | null;
     readonly values: readonly string[];
-    /** Distinct values. */
     readonly distinct: number;
   }[];
 }
 
-/** What importing a file made. */
 export interface ImportedFile {
   readonly runId: number;
   readonly kind:
@@ -416,7 +401,7 @@ export interface ImportedFile {
     | 'times';
   readonly cases: number;
   readonly failed: number;
-  /** The sweep whose designs were found among a file's configurations, and how many cases are one. */
+  /** The sweep that contains configurations of the file, and the number of cases that match its designs. */
   readonly linked?: { readonly runId: number; readonly deviceId: string; readonly designs: number };
   readonly warnings: readonly string[];
 }

@@ -2,23 +2,21 @@ import { UNNAMED_KERNEL } from '../../src-workers/domain/inspection.ts';
 import { assumedKernel } from '../../src-workers/domain/provenance.ts';
 import type { KernelChange, StudyFile, Study } from './study.ts';
 
-/** Units of a workload that is a law: its lengths have no number of their own. */
+/** The default number of units if the lengths are a law, which has no number of units. */
 export const USUAL_UNITS = 1_048_576;
 
-/** The subject of a new study; a field that is left out gets a usual value. */
+/** The content of a new study. Usual values replace missing fields. */
 export interface NewStudy {
   readonly name?: string;
-  /** The lengths as text of the workload grammar. */
   readonly lengths?: string;
   readonly units?: number;
   readonly devices?: readonly string[];
-  /** What is known of the kernel. */
   readonly kernel?: KernelChange | undefined;
 }
 
 /**
- * Makes a study that predicts at once: a kernel of usual values (marked as assumed if nothing is known), one device and
- * the usual axes.
+ * Makes a study that can be predicted at once: a kernel with usual values (marked as assumed if nothing is known), one
+ * device and the usual axes.
  */
 export function newStudy({
   name = 'New study',
@@ -48,14 +46,14 @@ export function newStudy({
       threadsPerUnit: [1, 2, 4, 8, 16, 32],
       balancing: ['none', 'dynamic-fetch'],
       blockThreads: { from: 32, to: 1024, step: 32 },
-      // A grid for the units, as most kernels are launched, or one for the device.
+      // The launches are the two usual ones: a grid sized by the units, and a grid sized by the device.
       unitsPerThread: [1, 2, 4, 8],
       blocksPerMultiprocessor: { from: 1, to: 32 },
     } satisfies Partial<Study['axes']>,
   };
 }
 
-/** The name of a study by the file that it began with: `web.csv.gz` gives `web`. */
+/** Returns the name of a study that begins with a file: `web.csv.gz` gives `web`. */
 export function studyName(fileName: string): string {
   return fileName
     .replace(/(?<=.)\.gz$/i, '')

@@ -8,13 +8,13 @@ import {
   type KernelField,
 } from '../../src-workers/domain/provenance.ts';
 
-/** Reads studies that were written before kernels had phases. What they counted in iterations becomes a phase. */
+/** Reads studies from before kernels had phases. Their fields that count iterations become phases. */
 
 interface OlderField {
   readonly phase: PhaseName;
-  /** The value that meant "nothing is known". Its meaning is kept: the phase is left out. */
+  /** This value meant "nothing is known", so its phase is left out. */
   readonly byDefault: number;
-  /** Number of iterations of the phase that one iteration of the field is converted to. */
+  /** One iteration of the field becomes this number of iterations of the phase. */
   readonly scale: number;
 }
 
@@ -27,7 +27,7 @@ const OLDER_FIELDS: Readonly<Record<string, OlderField>> = {
 };
 const OLDER_NAMES = Object.keys(OLDER_FIELDS);
 
-/** Fields of an iteration that such a phase has too. */
+/** The fields of an iteration that a phase has too. */
 const OF_ITERATION: ReadonlySet<KernelField> = new Set([
   'instructionsPerIteration',
   'dependentLoadsPerIteration',
@@ -40,7 +40,7 @@ const OF_ITERATION: ReadonlySet<KernelField> = new Set([
   'dependentExchanges',
 ]);
 
-/** The name that an input has now: `kernel.setupIterationsPerUnit` is `kernel.unit`. */
+/** Returns the current name of an input: `kernel.setupIterationsPerUnit` is now `kernel.unit`. */
 export function newerInput(input: string): string {
   const [part, field] = input.split('.');
   return part === 'kernel' && Object.hasOwn(OLDER_FIELDS, field) ? `kernel.${OLDER_FIELDS[field].phase}` : input;
@@ -51,10 +51,9 @@ const isObject = (value: unknown): value is Raw => typeof value === 'object' && 
 const hasOlder = (kernel: Raw): boolean =>
   [kernel, kernel.origins].some((of) => isObject(of) && OLDER_NAMES.some((name) => of[name] !== undefined));
 
-/** Something wrong with a field of a kernel. */
 type Wrong = (field: string, message: string, value: unknown) => void;
 
-/** Removes older versions' fields from a kernel, or from an implementation's changes to it. */
+/** Removes the fields of older versions from a kernel, or from an implementation's changes to it. */
 function withoutOlder(kernel: Raw): Raw {
   const rest = ([name]: readonly [string, unknown]): boolean => !Object.hasOwn(OLDER_FIELDS, name);
   const { origins, ...fields } = kernel;
@@ -65,8 +64,9 @@ function withoutOlder(kernel: Raw): Raw {
 }
 
 /**
- * @param own a kernel, or what an implementation says otherwise
- * @param full the kernel in full
+ * Converts the older fields to phases.
+ * @param own a kernel, or the changes of an implementation
+ * @param full the complete kernel
  * @param common the kernel of the study, for an implementation
  */
 function phased(own: Raw, full: Raw, common: Raw | null, wrong: Wrong): Raw {
@@ -92,7 +92,7 @@ function phased(own: Raw, full: Raw, common: Raw | null, wrong: Wrong): Raw {
     const isUnknown = value === byDefault && inherited === byDefault && (origin ?? 'assumed') === 'assumed';
     if (isUnknown) continue;
     const made = setupPhase({ ...KERNEL_DEFAULTS, ...full } as KernelProfile, value * scale);
-    // Where a field of an iteration is wrong, the message names that field.
+    // If a field of the iteration is wrong, its own message reports it.
     if (!Object.values(made).every(Number.isFinite)) continue;
     phases[phase] = made;
     if (origin !== undefined) origins[phase] = origin;
@@ -103,10 +103,10 @@ function phased(own: Raw, full: Raw, common: Raw | null, wrong: Wrong): Raw {
 }
 
 /**
- * Turns a study of any version into one of this version. A setup of s iterations becomes a unit phase with the
- * instructions, loads and bytes of s iterations. The search for even shares and the carry of a cut unit change in the
- * same way, and an eighth of a reduction over thread groups becomes a combining step. What a study left at its default
- * stays unknown. A wrong value is an issue at its field.
+ * Converts a study of any version to this version. A setup of s iterations becomes a unit phase with the instructions,
+ * loads and bytes of s iterations. The search for even shares and the carry of a cut unit change in the same way, and
+ * an eighth of a reduction over thread groups becomes a combining step. A default value stays unknown. A wrong value is
+ * an issue at its field.
  */
 export function withPhases<Study>({ dataset: { value: study }, addIssue }: v.RawTransformContext<Study>): Study {
   if (!isObject(study) || !isObject(study.kernel)) return study;
@@ -137,8 +137,7 @@ export function withPhases<Study>({ dataset: { value: study }, addIssue }: v.Raw
 }
 
 /**
- * Fields whose default is zero although they usually are not zero. A zero that the study states counts as given; a zero
- * that is filled in counts as assumed.
+ * Fields whose default is zero although zero is unusual. A zero in the file counts as given, a default zero as assumed.
  */
 const ZERO_BY_DEFAULT = [
   'serialFraction',
@@ -149,9 +148,8 @@ const ZERO_BY_DEFAULT = [
 ] as const satisfies readonly KernelField[];
 
 /**
- * A study whose kernels say where their zeros come from, before defaults are filled in.
- * @param written what a zero is that stands there without an origin: `assumed` in studies that were kept before this
- * was told apart
+ * Adds the origins of zeros to the kernels of a study, before defaults are filled in.
+ * @param written the origin of a zero without one: `assumed` in studies that were saved before origins existed
  */
 export function withZeros<Study>(study: Study, written: 'given' | 'assumed' = 'given'): Study {
   if (!isObject(study) || !isObject(study.kernel)) return study;

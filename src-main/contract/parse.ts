@@ -8,7 +8,7 @@ import { kernelSchema, pipelineSchema, studySchema, type Study } from './study.t
 const STUDY_FORM = 'a study: an object with "lockstep", "name", "workload", "kernel", "devices" and "axes"';
 const MAX_STUDY_CHARACTERS = 4_000_000;
 
-/** `axes.blockThreads[3]` from a Valibot issue's path; `` at the root. */
+/** Returns `axes.blockThreads[3]` from the path of a Valibot issue; '' at the root. */
 function fieldPath(issue: v.BaseIssue<unknown>): string {
   return (issue.path ?? []).reduce((path, item) => {
     const key = item.key;
@@ -23,7 +23,7 @@ function shown(value: unknown): string {
   return shortened(jsonStart(value, MAX_SHOWN + 1), MAX_SHOWN);
 }
 
-/** A value as JSON, or at least its first `most` characters: a value may be nested deeper than a stack is high. */
+/** Returns the first `most` characters of a value as JSON. The value may be nested too deeply for recursion. */
 function jsonStart(value: unknown, most: number): string {
   if (typeof value === 'string') return JSON.stringify(value.slice(0, most));
   if (typeof value !== 'object' || value === null) return String(value);
@@ -44,8 +44,8 @@ function jsonStart(value: unknown, most: number): string {
 type Issue = v.BaseIssue<unknown>;
 
 /**
- * Picks the issue that a person can act on. In a union, this is the issue of the option of the same kind as the value
- * (a list, an object). Paths of issues in a union start at its value; here they start at the root.
+ * Picks the most helpful issue. In a union, it is the issue of the option that has the same kind as the value (a list,
+ * an object). Valibot's paths in a union start at its value; the returned path starts at the root.
  */
 function meant(issue: Issue): Issue {
   if (issue.type !== 'union') return issue;
@@ -56,7 +56,7 @@ function meant(issue: Issue): Issue {
   return meant({ ...inner, path: path as unknown as NonNullable<Issue['path']> });
 }
 
-/** The members in which a Valibot schema may hold other schemas. */
+/** The members of a Valibot schema that may hold other schemas. */
 interface SchemaParts {
   readonly wrapped?: SchemaParts;
   readonly pipe?: readonly SchemaParts[];
@@ -66,14 +66,14 @@ interface SchemaParts {
   readonly options?: readonly SchemaParts[];
 }
 
-/** The schema of a value, without the wrappers that make it optional or read its older versions. */
+/** Removes the wrappers that make a schema optional or read its older versions. */
 function bare(schema: SchemaParts | undefined): SchemaParts | undefined {
   const last = schema?.pipe?.at(-1);
   const inner = schema?.wrapped ?? (last?.entries ? last : undefined);
   return inner ? bare(inner) : schema;
 }
 
-/** Finds the schema of a field by path: that of a list's entries, a field, or the union's option with that field. */
+/** Finds the schema of a field by its path. In a union, the option with that field is used. */
 function schemaAt(schema: unknown, path: readonly { readonly key: unknown }[]): SchemaParts | undefined {
   let at = schema as SchemaParts | undefined;
   for (const { key } of path) {
@@ -85,10 +85,10 @@ function schemaAt(schema: unknown, path: readonly { readonly key: unknown }[]): 
   return bare(at);
 }
 
-/** Longest misspelling that is still taken for a field. */
+/** The largest number of wrong letters for suggesting a field. */
 const MAX_MISSPELLING = 3;
 
-/** Words for the measured cycles of an iteration that people look for among a kernel's fields. */
+/** Users look for the measured cycles of an iteration by these words among a kernel's fields. */
 const MEASURED_CYCLES = /cycles|latency/i;
 const PIPELINE_FORM = '"pipeline": {"DEVICE ID": {"latencyCycles": …, "issueCycles": …, "kneeSoftness": …}}';
 
@@ -100,7 +100,7 @@ function unknownField(schema: unknown, issue: Issue): string {
     (owner?.entries as unknown) === kernelSchema.entries &&
     (MEASURED_CYCLES.test(wrong) || Object.hasOwn(pipelineSchema.entries, wrong))
   )
-    return `${fieldPath(issue)} is not a known field; measured cycles stand in "pipeline", by device: ${PIPELINE_FORM}`;
+    return `${fieldPath(issue)} is not a known field; measured cycles belong in "pipeline", by device: ${PIPELINE_FORM}`;
   const nearest = Object.keys(owner?.entries ?? {})
     .map((name) => ({ name, distance: editDistance(wrong, name) }))
     .sort((a, b) => a.distance - b.distance)[0];
@@ -119,7 +119,7 @@ const TYPE_WORDS: Readonly<Record<string, string>> = {
   Object: 'an object',
 };
 
-/** What the value must be: `must be "a" or "b"`, `must be one of "a", "b", "c"`, from Valibot's `("a" | "b")`. */
+/** Says what the value must be, from Valibot's `("a" | "b")`: `must be "a" or "b"`, `must be one of "a", "b", "c"`. */
 function requirement(issue: Issue): string {
   if (issue.message.startsWith('must ')) return issue.message;
   const bound = /^([<>])=(\S+)$/.exec(issue.expected ?? '');
@@ -135,7 +135,7 @@ function describe(schema: unknown, issue: Issue): string {
   if (issue.type === 'strict_object' && issue.expected === 'never') return unknownField(schema, issue);
   const path = fieldPath(issue) || 'the value';
   if (issue.input !== undefined) return `${path} ${requirement(issue)}, not ${shown(issue.input)}`;
-  // If a field is missing, the schema of the field describes the expected value. The schema of the object does not.
+  // The schema of a missing field describes the expected value; the schema of its object does not.
   const field = issue.type === 'strict_object' && issue.path ? schemaAt(schema, issue.path) : undefined;
   const inner = field ? v.safeParse(field as unknown as v.GenericSchema, undefined).issues?.[0] : undefined;
   const missing = inner && inner.type !== issue.type ? inner : issue;
@@ -145,8 +145,8 @@ function describe(schema: unknown, issue: Issue): string {
 }
 
 /**
- * Validates a value that crossed a boundary. On failure the message names the field, the expected value and the actual
- * value. The context contains the path of the first wrong field.
+ * Validates a value that crossed a boundary. On failure, the message names the field, the expected value and the actual
+ * value. The context has the path of the first wrong field.
  */
 export function validate<Schema extends v.GenericSchema>(
   schema: Schema,
@@ -163,7 +163,6 @@ export function validate<Schema extends v.GenericSchema>(
   return fail('bad-input', text.endsWith('?') ? text : `${text}.`, { field });
 }
 
-/** Reads a study file's text. */
 export function parseStudy(text: string, fileName = 'study'): Result<Study> {
   if (text.length > MAX_STUDY_CHARACTERS)
     return fail(

@@ -1,7 +1,7 @@
 import type { MeasuringProposal } from './measuring.ts';
 import type { ProcedureInput } from './procedures.ts';
 
-/** A duration that is only estimated: `45 s`, `20 min`, `3 h`. */
+/** Formats an estimated duration: `45 s`, `20 min`, `3 h`. */
 export function roughDuration(ms: number): string {
   const seconds = ms / 1000;
   if (seconds < 1) return 'a second';
@@ -10,8 +10,8 @@ export function roughDuration(ms: number): string {
 }
 
 /**
- * What a proposal reduces: `All would take about 20 min. Measuring 5,400 of 20,000 units … .` Empty if it reduces
- * nothing.
+ * Describes the reductions of a proposal: `All would take about 20 min. Measuring 5,400 of 20,000 units … .` It is
+ * empty if nothing is reduced.
  */
 export function reducedText({ units, ofUnits, repeats, ofRepeats, estimateMs, fullMs }: MeasuringProposal): string {
   const less = [
@@ -19,10 +19,10 @@ export function reducedText({ units, ofUnits, repeats, ofRepeats, estimateMs, fu
     ...(repeats < ofRepeats ? [`${repeats} of ${ofRepeats} repeats`] : []),
   ];
   if (less.length === 0) return '';
-  return `All would take about ${roughDuration(fullMs)}. Measuring ${less.join(' and ')}, in about ${roughDuration(estimateMs)}.`;
+  return `A full measurement would take about ${roughDuration(fullMs)}. Measuring ${less.join(' and ')}, in about ${roughDuration(estimateMs)}.`;
 }
 
-/** The proposal as `bench.start` takes it. */
+/** Converts the proposal to arguments of `bench.start`. */
 export function startOf({
   units,
   ofUnits,

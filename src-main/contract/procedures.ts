@@ -73,10 +73,10 @@ import { MAX_COMMAND_CHARACTERS } from '../../src-workers/domain/program.ts';
 import type { TableSummary } from '../../src-workers/domain/table.ts';
 import type { PlayedLaunch } from '../../src-workers/domain/timeline.ts';
 
-/** One call that a renderer or a command may make: the schema of its argument, and the type of its answer. */
+/** A call that a renderer or a command may make: the schema of its argument, and the type of its result. */
 interface Procedure<Schema extends v.GenericSchema, Output> {
   readonly input: Schema;
-  /** Type only. */
+  /** This field exists only as a type. */
   readonly output: Output;
 }
 
@@ -99,10 +99,10 @@ const setting = v.pipe(
   v.check((value) => {
     try {
       const text = JSON.stringify(value) ?? '';
-      // A message cannot carry such a key back.
+      // A message cannot carry this key back.
       return text.length <= MAX_SETTING_CHARACTERS && !text.includes('"__proto__":');
     } catch {
-      return false; // a page may send what JSON cannot say: a cycle, a BigInt
+      return false; // a page may send a value that JSON cannot express: a cycle, a BigInt
     }
   }, `must be JSON of at most ${MAX_SETTING_CHARACTERS} characters, without a key "__proto__"`),
 );
@@ -116,11 +116,11 @@ const csvColumns = v.strictObject({
   header: v.exactOptional(v.boolean()),
   delimiter: v.exactOptional(delimiter),
 });
-/** A folder of this machine; absolute. */
+/** An absolute path of a folder on this machine. */
 const folder = v.pipe(v.string(), v.maxLength(4096));
 /**
- * A flag of nvcc that changes what is compiled. nvcc passes its flags to a shell, so no flag may start a program or
- * contain a character that a shell reads.
+ * A flag of nvcc that changes the compiled code. nvcc passes its flags to a shell, so no flag may start a program or
+ * contain a special character of a shell.
  */
 const compilerFlag = v.pipe(
   v.string(),
@@ -135,15 +135,15 @@ const whole = (from: number, to: number) => v.pipe(v.number(), v.integer(), v.mi
 /** Selects designs of a run. Every field narrows the selection. Values of axes are written as in the study. */
 export const rankFilter = v.strictObject({
   deviceId: v.optional(shortText),
-  /** Names of implementations, in a study with several. */
+  /** The names of implementations, if the study has several. */
   implementation: v.optional(v.array(shortText)),
   threadsPerUnit: v.optional(v.array(v.number())),
   balancing: v.optional(v.array(shortText)),
   loop: v.optional(v.array(shortText)),
-  /** Texts of the launch axis, as `landscape.axes` gives them. */
+  /** Texts of the launch axis, from `landscape.axes`. */
   launch: v.optional(v.array(shortText)),
   blockThreads: v.optional(v.strictObject({ from: v.number(), to: v.number() })),
-  /** Threads of a block side by side; null: one row. */
+  /** The threads of a block side by side; null means one row. */
   blockWidth: v.optional(v.array(v.nullable(v.number()))),
   gridBlocks: v.optional(v.strictObject({ from: v.number(), to: v.number() })),
   registerCap: v.optional(v.array(v.nullable(v.number()))),
@@ -162,14 +162,13 @@ const noFilter = { validity: 'valid' } as const;
  */
 const measuringInput = {
   suite: v.optional(v.picklist(BENCH_SUITES), 'designs'),
-  /** The sweep; needed by the suite `designs` alone. */
   runId: v.optional(id),
-  /** Device of the sweep whose designs are chosen. It is needed if the sweep has several devices. */
+  /** The device of the sweep whose designs are chosen. It is needed if the sweep has several devices. */
   deviceId: v.optional(shortText),
   /**
-   * Which designs, among those that the target can run: the best by prediction; drawn at random over the valid ones
-   * (seeded by the study); spread evenly over the ranking from best to worst; or those named in `designs`, which fail
-   * if the target cannot run them.
+   * Which of the designs that the target can run are chosen: the best by prediction; random valid ones (with the seed
+   * of the study); a selection spread evenly over the ranking; or those named in `designs`. A named design that the
+   * target cannot run is a failure.
    */
   choose: v.optional(v.picklist(['best', 'random', 'spread', 'named']), 'best'),
   count: v.optional(whole(1, 10_000), 20),
@@ -177,11 +176,11 @@ const measuringInput = {
   repeats: v.optional(whole(1, 1000), 15),
   warmUps: v.optional(whole(0, 100), 3),
   caseTimeLimitMs: v.optional(whole(100, 3_600_000), 60_000),
-  /** What the cache of a CUDA device holds before each launch. Default: `warm`. */
+  /** The state of the cache of a CUDA device before each launch. The default is `warm`. */
   cache: v.exactOptional(v.picklist(CACHE_STATES)),
 };
 
-/** Time limit of a measurement if none is given, ms. A person is willing to wait this long. */
+/** The default time limit of a measurement, ms. It is a time that a user is willing to wait. */
 export const DEFAULT_TIME_LIMIT_MS = 120_000;
 const durationMs = v.pipe(v.number(), v.minValue(0), v.finite());
 const probeTimes = v.strictObject({
@@ -194,26 +193,25 @@ const probeTimes = v.strictObject({
 });
 
 const commandLine = v.pipe(v.string(), v.minLength(1), v.maxLength(MAX_COMMAND_CHARACTERS));
-/** The person's own program, for the target `program` alone. Only the command line may start one. */
+/** The user's own program, only for the target `program`. Only the command line may start one. */
 const ownProgram = v.optional(
   v.strictObject({
-    /** Runs it once; with placeholders such as `{blockThreads}`. No shell reads it. */
+    /** The command that runs the program once, with placeholders such as `{blockThreads}`. It is not run in a shell. */
     exec: commandLine,
     /** The command that makes `{binary}`, run once for all designs with the same command. */
     build: v.optional(v.nullable(commandLine), null),
-    /** The absolute folder where both run. */
     folder,
   }),
 );
 
 /**
- * The person's own kernel, by its manifest (`contract/kernel-manifest.ts`), for the targets `cuda:0`, `opencl:0`, … and
+ * The user's own kernel, by its manifest (`contract/kernel-manifest.ts`), for the targets `cuda:0`, `opencl:0`, … and
  * `webgpu`. Only the command line may start one.
  */
 const ownKernel = v.optional(v.strictObject({ file: v.pipe(v.string(), v.minLength(1), v.maxLength(4096)) }));
 
 const maxThreads = v.optional(v.nullable(whole(1, 2 ** 31)), null);
-/** What the page knows about its own GPU, for the target `webgpu-page` only; `null` if no bound is known. */
+/** What the page knows about its own GPU, only for the target `webgpu-page`. `null` if no limit is known. */
 const pageLimits = v.optional(
   v.strictObject({
     threadsPerUnit: maxThreads,
@@ -222,17 +220,17 @@ const pageLimits = v.optional(
   }),
 );
 
-/** A study as it is on screen. Its files are in `folder`, or next to the saved study. */
+/** A study with unsaved changes. Its files are in `folder`, or next to the saved study. */
 const unsavedStudy = { studyId: v.optional(id), study: studySchema, folder: v.optional(folder) };
 
-/** An input that may be varied, by this or an older name. */
+/** The current or older name of an input that may be varied. */
 const variedInput = v.pipe(
   v.custom<VariedInput>((input) => typeof input === 'string', 'must be the name of an input, as kernel.serialFraction'),
   v.transform((input) => newerInput(input) as VariedInput),
   v.picklist(VARIED_INPUTS),
 );
 
-/** A study on screen or a saved run (exactly one of them). */
+/** An unsaved study or a saved run, exactly one of the two. */
 const advisedInput = {
   ...unsavedStudy,
   study: v.optional(studySchema),
@@ -241,10 +239,10 @@ const advisedInput = {
   client: v.optional(shortText),
 };
 
-/** Designs that one call may ask for. */
+/** The largest number of designs in one call. */
 const MAX_ASKED_DESIGNS = 100_000;
 
-/** Which field of a design each parameter of another program is, by any name of the field. */
+/** Maps the parameters of another program to fields of a design, by any name of the field. */
 const namedParameters = v.record(
   shortText,
   v.nullable(
@@ -260,17 +258,17 @@ function isRecord(value: unknown): boolean {
   return typeof value === 'object' && value !== null && !Array.isArray(value);
 }
 
-/** The most lengths of a call: as many as a file may have with its order kept. */
+/** The largest number of lengths in one call, the same as for a file whose order is kept. */
 const MAX_LENGTHS = 2 ** 25;
 
 const advice = {
   /**
-   * The recommendation for a device of a study on screen or of a saved run; for the fastest device if none is named.
-   * For a study all designs of the devices are predicted, or with `coarse` a few hundred of each; for a run its own
-   * predictions count. A newer call of the same `client` replaces an older one, which fails with `cancelled`.
-   * `baseline`: the design to compare with, in the study's space; a plain one without it. `design`: the design to
-   * explain instead of the one that the rule picks. `robust`: the answer has the `uncertainty` too, and is the design
-   * with the least expected regret; for a run it keeps the one that its ranking and headers name.
+   * Recommends a design for a device of an unsaved study or a saved run. Without a device, it uses the fastest one. For
+   * a study, all designs of the devices are predicted, or with `coarse` a few hundred of each. For a run, its saved
+   * predictions are used. A newer call of the same `client` cancels an older one, which fails with `cancelled`.
+   * `baseline` is the design to compare with, in the study's space; the default is a plain one. `design` is a design to
+   * explain instead of the picked one. With `robust`, the result includes the `uncertainty`; for a study, the design is
+   * the one with the least expected regret.
    */
   'advice.recommend': procedure(
     v.strictObject({
@@ -283,8 +281,8 @@ const advice = {
   ).returns<Recommendation>(),
   /**
    * Finds what would change the advice: on one device, each input takes its usual range while the others stay. The
-   * default device is the fastest, the default design the recommended one. `inputs`: only these. `background`: the call
-   * gives way to other work, and fails with `unsupported` after five minutes of computing.
+   * default device is the fastest, the default design the recommended one. `inputs` restricts the inputs. With
+   * `background`, the call gives way to other work, and fails with `unsupported` after five minutes of computing.
    */
   'advice.sensitivity': procedure(
     v.strictObject({
@@ -295,16 +293,17 @@ const advice = {
     }),
   ).returns<Sensitivity>(),
   /**
-   * The recommendation where some inputs are unknown: the design with the least expected regret under draws of their
-   * laws, and the input that is most worth knowing. It is for the fastest device if none is named. `designs` are listed
+   * Recommends a design when some inputs are unknown: the design with the least expected regret under draws of their
+   * laws. It also names the input that is most worth knowing. The default device is the fastest. `designs` are listed
    * too.
    */
   'advice.uncertainty': procedure(
     v.strictObject({ ...advisedInput, designs: v.optional(v.pipe(v.array(index), v.maxLength(64)), []) }),
   ).returns<Uncertainty>(),
   /**
-   * One design for all. Every device of every run is a scenario (with `deviceIds`, only these devices); with `vary`,
-   * each is one scenario per value of an input. Designs are the same if all their axes have the same values.
+   * Finds one design for all scenarios. Every device of every run is a scenario (with `deviceIds`, only these devices).
+   * With `vary`, each becomes one scenario per value of an input. Designs are the same if all their axes have the same
+   * values.
    */
   'advice.robust': procedure(
     v.strictObject({
@@ -320,8 +319,8 @@ const advice = {
     }),
   ).returns<Robust>(),
   /**
-   * Predicts designs by their parameters: names of a design's fields as exports give them, or those that `parameters`
-   * explains. Others count for nothing. Values need not be on the axes of the study.
+   * Predicts designs by their parameters. A name is that of a design's field in exports, or is explained in
+   * `parameters`; other parameters are ignored. Values need not be on the axes of the study.
    */
   'advice.predict': procedure(
     v.strictObject({
@@ -334,7 +333,7 @@ const advice = {
       parameters: v.optional(namedParameters, {}),
     }),
   ).returns<AskedTimes>(),
-  /** The code of a design of a study that need not be saved: as `export.render` writes that of a run. */
+  /** Writes the code of a design of an unsaved study, like `export.render` for a run. */
   'advice.code': procedure(
     v.strictObject({
       ...unsavedStudy,
@@ -359,19 +358,16 @@ const others = {
   'studies.save': procedure(
     v.strictObject({ id: v.optional(id), study: studySchema, folder: v.optional(folder) }),
   ).returns<StudyRecord>(),
-  /** Reads a study file's text; the failure points at the field. */
+  /** Parses the text of a study file. A failure names the field. */
   'studies.import': procedure(
     v.strictObject({ text: v.pipe(v.string(), v.maxLength(4_000_000)) }),
   ).returns<StudyRecord>(),
   'studies.duplicate': procedure(byId).returns<StudyRecord>(),
-  /**
-   * A new study that compares eight kernels for the product of a sparse matrix, imported before, and a vector of
-   * doubles.
-   */
+  /** Makes a study that compares eight kernels for the product of an imported sparse matrix and a vector of doubles. */
   'studies.spmv': procedure(v.strictObject({ lengths: workloadSchema.entries.lengths })).returns<StudyRecord>(),
   /**
-   * A study of lengths for a device by its id or by the name that a driver gives it, with usual values for what is not
-   * known of the kernel. Nothing is saved.
+   * Makes a study of lengths for a device, by its id or by the name that a driver reports. Unknown properties of the
+   * kernel get usual values. Nothing is saved.
    */
   'studies.new': procedure(
     v.strictObject({
@@ -388,8 +384,9 @@ const others = {
     v.strictObject({ studyId: v.optional(id), workload: workloadSchema }),
   ).returns<ResolvedWorkload>(),
   /**
-   * The columns of a table (CSV or Parquet, also as gzip), and the delimiter and header of a CSV; both are guessed if
-   * not given. Null for any other file of lengths, which `workload.upload` reads as it is.
+   * Returns the columns of a table (CSV or Parquet, also as gzip), with the delimiter and header of a CSV, which are
+   * guessed if they are not given. Returns null for any other file of lengths; `workload.upload` needs no choice for
+   * it.
    */
   'workload.inspect': procedure(
     v.strictObject({
@@ -400,9 +397,9 @@ const others = {
     }),
   ).returns<TableSummary | null>(),
   /**
-   * Imports a file of lengths (CSV, a graph, Matrix Market, NPY, NPZ, Parquet, each also as gzip); afterwards
-   * `lengths` is a workload that names it. `columns` says what the columns of a table are. `units` is null if the
-   * file gives only proportions. `note` says what was read, where a person could expect something else.
+   * Imports a file of lengths (CSV, a graph, Matrix Market, NPY, NPZ, Parquet, each also as gzip). The returned
+   * `lengths` is a workload that refers to it. `columns` explains the columns of a table. `units` is null if the file
+   * gives only proportions. `note` says how the file was read, if the user could expect something else.
    */
   'workload.upload': procedure(
     v.strictObject({ fileName: shortText, bytes, columns: v.optional(csvColumns) }),
@@ -414,7 +411,7 @@ const others = {
   }>(),
 
   'devices.list': procedure(nothing).returns<readonly (Device & { readonly own: boolean })[]>(),
-  /** Devices by id, in the order asked. The failure for an unknown id names the nearest ones. */
+  /** Returns devices by id, in the order of the call. The failure for an unknown id names the nearest ones. */
   'devices.get': procedure(v.strictObject({ ids: v.pipe(v.array(shortText), v.maxLength(1000)) })).returns<
     readonly Device[]
   >(),
@@ -424,8 +421,8 @@ const others = {
   'space.size': procedure(v.strictObject({ studyId: v.optional(id), study: studySchema })).returns<SpaceSize>(),
 
   /**
-   * Starts a sweep of a saved study, or of `study` itself, whose relative files are in `folder`. With `best`, only that
-   * many designs are kept, exactly the fastest of all devices together; designs that cannot be among them are not
+   * Starts a sweep of a saved study, or of `study`, whose relative files are in `folder`. With `best`, only this number
+   * of designs is kept, exactly the fastest of all devices together. Designs that cannot be among them are not
    * predicted.
    */
   'runs.start': procedure(
@@ -436,7 +433,7 @@ const others = {
       best: v.optional(whole(1, MAX_BEST)),
     }),
   ).returns<{ readonly runId: number }>(),
-  /** Answers when a run of this engine has ended: complete or cancelled, or with the failure that ended it. */
+  /** Resolves when a run of this engine is complete or cancelled, or fails with the failure that ended it. */
   'runs.wait': procedure(byId).returns<RunSummary>(),
   'runs.resume': procedure(byId).returns<{ readonly runId: number }>(),
   'runs.cancel': procedure(byId).returns<null>(),
@@ -446,7 +443,7 @@ const others = {
       limit: v.optional(v.pipe(v.number(), v.integer(), v.minValue(1), v.maxValue(1000)), 200),
     }),
   ).returns<readonly RunSummary[]>(),
-  /** What changed between the newest sweeps of each study, oldest first. */
+  /** Returns the changes between the newest sweeps of each study, oldest first. */
   'runs.changes': procedure(v.strictObject({ studyId: v.optional(id) })).returns<readonly RunChange[]>(),
   'runs.get': procedure(byId).returns<RunDetail>(),
   'runs.update': procedure(
@@ -472,12 +469,12 @@ const others = {
       offset: v.optional(index, 0),
       limit: v.optional(v.pipe(v.number(), v.integer(), v.minValue(1), v.maxValue(1000)), 100),
       baseline: v.optional(index),
-      /** The `order` of an earlier page. One that is no longer known is as none: the page then has another `order`. */
+      /** The `order` of an earlier page. An outdated one is ignored, and the page then has another `order`. */
       order: v.optional(index),
-      /** A design whose place in the list is wanted (`foundAt`). */
+      /** A design whose position in the list is requested (`foundAt`). */
       find: v.optional(index),
       detail: v.optional(v.boolean(), false),
-      /** Designs that differ in nothing that matters share a row, except for the groups of `opened` designs. */
+      /** Designs without a relevant difference share a row, except for the groups of `opened` designs. */
       groups: v.optional(v.boolean(), false),
       opened: v.optional(v.pipe(v.array(index), v.maxLength(1000)), []),
     }),
@@ -487,9 +484,9 @@ const others = {
       runId: id,
       deviceId: v.optional(shortText),
       limit: v.optional(whole(1, MAX_DESIGNS), 100),
-      /** The answer has these of the `limit` rows: a page of a list that is too long for one answer. */
+      /** Selects some of the `limit` rows, because a list may be too long for one reply. */
       page: v.optional(v.strictObject({ offset: whole(0, MAX_DESIGNS), count: whole(1, MAX_DESIGNS) })),
-      /** Designs that differ in nothing that matters are one row, and `limit` counts rows. */
+      /** Designs without a relevant difference share a row, and `limit` counts rows. */
       groups: v.optional(v.boolean(), false),
     }),
   ).returns<BestDesigns>(),
@@ -501,21 +498,23 @@ const others = {
     }),
   ).returns<Histogram>(),
   /**
-   * One design with everything known of it, its rank among all designs (of the filter's device, if it names one) and
-   * its breakdown.
+   * Returns a design with its results, its rank among all designs (or those of the filter's device) and its breakdown.
    */
   'ranking.design': procedure(
     v.strictObject({ runId: id, designIndex: index, filter: v.optional(rankFilter, noFilter) }),
   ).returns<RankRow>(),
   /**
-   * The design one would write first on a device (or on that of the best design): one thread per unit as far as the
-   * space allows, nothing balanced or capped, blocks of about 256 threads, launched to cover all units or else to fill
-   * the device once.
+   * Returns the design that one would write first on a device (default: the device of the best design). It has one
+   * thread per unit if the space allows this, no balancing and no register cap. Its blocks have about 256 threads, and
+   * its launch covers all units or else fills the device once.
    */
   'ranking.plain': procedure(v.strictObject({ runId: id, deviceId: v.optional(shortText) })).returns<{
     readonly designIndex: number | null;
   }>(),
-  /** Designs that differ from this one in one axis only, with their times, for every axis with several values. */
+  /**
+   * Returns the designs that differ from this one in only one axis, with their times, for every axis with several
+   * values.
+   */
   'ranking.slices': procedure(v.strictObject({ runId: id, designIndex: index })).returns<
     readonly {
       readonly axis: string;
@@ -527,9 +526,9 @@ const others = {
   >(),
 
   /**
-   * Simulates designs of a sweep in a run of its own (kind `simulate`): the named ones, or the best by prediction (of
-   * one device if one is named). Each is replicated until the 95 % confidence interval of its mean is within ±
-   * `halfWidth` of it. Progress, cancel and resume work as for any run. Fails if a design is invalid or not in the run.
+   * Simulates designs of a sweep in a new run of kind `simulate`: the named designs, or the best by prediction (of one
+   * device if one is named). Each is replicated until the 95 % confidence interval of its mean is within ± `halfWidth`.
+   * Progress, cancelling and resuming work as for any run. Fails if a design is invalid or not in the run.
    */
   'simulations.start': procedure(
     v.strictObject({
@@ -542,12 +541,12 @@ const others = {
     }),
   ).returns<{ readonly runId: number }>(),
   /**
-   * Lists designs by simulated mean. For a sweep these are all its simulated designs (the newest simulation of each),
-   * for a `simulate` run its own.
+   * Lists designs by simulated mean: the designs of a `simulate` run, or all simulated designs of a sweep (the newest
+   * simulation of each).
    */
   'simulations.list': procedure(v.strictObject({ runId: id })).returns<readonly SimulatedDesign[]>(),
   /**
-   * Plays one replication of a design of a sweep and reports its events in order of time. Replications count from 0
+   * Simulates one replication of a design of a sweep and returns its events in order of time. Replications count from 0
    * (`timesMs[replication]` if it was simulated).
    */
   'simulations.timeline': procedure(
@@ -555,20 +554,23 @@ const others = {
       runId: id,
       designIndex: index,
       replication: v.optional(v.pipe(index, v.maxValue(1000)), 0),
-      /** Who asks: a newer call of the same client takes the place of the older one, which is cancelled. */
+      /** Identifies the caller. A newer call of the same client cancels the older one. */
       client: v.optional(shortText),
     }),
   ).returns<SimulationTimeline>(),
 
-  /** Where benchmarks can run on this machine. Asks the devices, which may take a second or two; `again` asks anew. */
+  /**
+   * Lists the places where benchmarks can run on this machine. Asking the devices may take a second or two; `again`
+   * asks anew.
+   */
   'bench.targets': procedure(v.strictObject({ again: v.optional(v.boolean(), false) })).returns<
     readonly MeasuringTarget[]
   >(),
   /**
-   * Opens a run of kind `bench` and starts it. Progress, cancel and resume work as for any run; resuming measures the
-   * cases without a result. With the target `webgpu-page` nothing starts here: the page asks for the plan and sends
-   * records. A program does the same with the target `caller:NAME`, whose NAME keeps the measurements of several
-   * functions apart.
+   * Opens and starts a run of kind `bench`. Progress, cancelling and resuming work as for any run; resuming measures
+   * the cases without a result. With the target `webgpu-page`, nothing starts here: the page requests the plan and
+   * sends records. A program does the same with the target `caller:NAME`. The NAME distinguishes the measurements of
+   * several functions.
    */
   'bench.start': procedure(
     v.strictObject({
@@ -577,17 +579,17 @@ const others = {
       program: ownProgram,
       kernel: ownKernel,
       ...measuringInput,
-      /** This many units of the sweep only; all if left out. It has no effect on a CPU, a program or a kernel. */
+      /** Measures only this number of units; the default is all. It has no effect on a CPU, a program or a kernel. */
       units: v.optional(whole(1, 2 ** 31)),
-      /** What `bench.probe` found, kept with the run. */
+      /** The result of `bench.probe`, saved with the run. */
       probe: v.optional(v.strictObject({ ofRepeats: whole(1, 1000), estimateMs: durationMs, fullMs: durationMs })),
     }),
   ).returns<{
     readonly runId: number;
   }>(),
   /**
-   * Launches some of the designs that `bench.start` would measure a few times, and reduces the request to fit the time:
-   * fewer repeats first, then fewer units. Takes seconds. For the target `webgpu-page` the page launches them, round by
+   * Launches a few designs of a `bench.start` request a few times, and reduces the request to fit the time: fewer
+   * repeats first, then fewer units. It takes seconds. For the target `webgpu-page`, the page launches them, round by
    * round. `bench.cancelProbe` ends the probe of a `client`, which then fails with `cancelled`.
    */
   'bench.probe': procedure(
@@ -597,22 +599,21 @@ const others = {
       program: ownProgram,
       kernel: ownKernel,
       ...measuringInput,
-      /** The limit for all designs together. */
       timeLimitMs: v.optional(whole(1000, 86_400_000), DEFAULT_TIME_LIMIT_MS),
-      /** Times of the rounds so far, for the target `webgpu-page` alone. */
+      /** The times of the rounds so far, only for the target `webgpu-page`. */
       rounds: v.optional(v.pipe(v.array(probeTimes), v.maxLength(10)), []),
       client: v.optional(shortText),
     }),
   ).returns<ProbeAnswer>(),
-  /** Answers whether a probe of this client was under way. */
+  /** Returns whether a probe of this client was running. */
   'bench.cancelProbe': procedure(v.strictObject({ client: shortText })).returns<boolean>(),
-  /** How much of a sweep a target can run. `deviceId` as for `bench.start`. */
+  /** Returns how many designs of a sweep a target can run. `deviceId` is as for `bench.start`. */
   'bench.runnable': procedure(
     v.strictObject({ target: shortText, limits: pageLimits, runId: id, deviceId: v.optional(shortText) }),
   ).returns<RunnableDesigns>(),
   /**
-   * Proposes which designs of a sweep to measure next, and says what stopping now is expected to lose, from all
-   * measurements of the sweep on this target (with this program or kernel). Measures nothing.
+   * Proposes which designs of a sweep to measure next, and estimates the loss from stopping now. It uses all
+   * measurements of the sweep on this target (with this program or kernel) and measures nothing.
    */
   'bench.next': procedure(
     v.strictObject({
@@ -625,35 +626,35 @@ const others = {
       count: v.optional(whole(1, 100), 4),
     }),
   ).returns<TuningStep>(),
-  /** The remaining measurements of a run whose target is `webgpu-page` or `caller:NAME`. */
+  /** Returns the remaining measurements of a run whose target is `webgpu-page` or `caller:NAME`. */
   'bench.plan': procedure(byId).returns<BenchPlan>(),
-  /** What the page or the caller measured, as it comes. Each batch is saved before this answers. */
+  /** Receives measurements of a page or a caller. Each batch is saved before the reply. */
   'bench.record': procedure(
     v.strictObject({ id, records: v.pipe(v.array(v.unknown()), v.maxLength(10_000)) }),
   ).returns<null>(),
   /**
-   * The files of a measurement for another machine: one tar archive or, with `archive: false`, each by itself.
-   * `slurmTasks`: with a job array of that many tasks, at most one for each case.
+   * Returns the files of a measurement for another machine, in a tar archive or, with `archive: false`, separately.
+   * `slurmTasks` adds a job array with at most this number of tasks, and at most one for each case.
    */
   'bench.bundle': procedure(
     v.strictObject({
       ...measuringInput,
       archive: v.optional(v.boolean(), true),
       /**
-       * Writes HIP for AMD's devices instead of CUDA. Thread groups are as wide as those of the predicted device, else
-       * 64 lanes.
+       * Writes HIP for AMD's devices instead of CUDA. Thread groups are as wide as on the predicted device, or else 64
+       * lanes.
        */
       hip: v.optional(v.boolean(), false),
       slurmTasks: v.exactOptional(whole(1, 1000)),
     }),
   ).returns<Bundle>(),
-  /** Everything measured in a run of kind `bench` or `import`. */
+  /** Returns all measurements of a run of kind `bench` or `import`. */
   'bench.detail': procedure(byId).returns<MeasuringDetail>(),
-  /** Predictions against measurements of one run, or with the prediction a calibration profile makes instead. */
+  /** Compares predictions with the measurements of a run. A calibration profile may replace the saved predictions. */
   'bench.compare': procedure(v.strictObject({ id, profileId: v.optional(id) })).returns<MeasuringComparison>(),
   /**
-   * Compares measured runs: a verdict for each design against the first run, the fastest of each, and what it costs in
-   * the others. `threshold`: relative difference that does not count.
+   * Compares measured runs: a verdict for each design against the first run, the fastest design of each run, and its
+   * cost in the others. Relative differences up to `threshold` are ignored.
    */
   'bench.compareRuns': procedure(
     v.strictObject({
@@ -661,15 +662,14 @@ const others = {
       threshold: v.optional(v.pipe(v.number(), v.minValue(0), v.maxValue(1)), 0.02),
     }),
   ).returns<RunsComparison>(),
-  /** The findings of a run of the suite `contention`. */
   'bench.contention': procedure(byId).returns<ContentionFindings>(),
   /**
-   * Imports a file of results (a bundle's), a Kernel Tuner cache or T4 file, measured loops, or measured times of
+   * Imports a file of results (of a bundle), a Kernel Tuner cache or T4 file, measured loops, or measured times of
    * designs (CSV), as a run of kind `import`.
-   * `runId`: the sweep whose designs the configurations are; a file of which none is one is refused. `openRunId`: the
-   * sweep that a person looks at, whose designs they may be where the file says nothing. `parameters`: which field of a
-   * design a parameter of the file is, where its name does not say it; kept for later imports of the same study where
-   * designs are found. `timeUnit`, `studyName`: of a storage of Optuna.
+   * `runId` is the sweep to match; the file is refused if no configuration is one of its designs. `openRunId` is the
+   * sweep that the user is viewing, used if the file names none. `parameters` maps parameters of the file to fields of
+   * a design if their names do not show it; it is saved for later imports of the same study if designs are found.
+   * `timeUnit` and `studyName` are for an Optuna storage.
    */
   'import.file': procedure(
     v.strictObject({
@@ -684,18 +684,18 @@ const others = {
     }),
   ).returns<ImportedFile>(),
   /**
-   * What `import.file` needs from a person before it can find designs of a sweep in a file; null if it needs
-   * nothing.
+   * Returns what the user must state before `import.file` can find designs of a sweep in a file. Null if nothing is
+   * needed.
    */
   'import.inspect': procedure(
     v.strictObject({ fileName: shortText, bytes, openRunId: v.optional(id), studyName: v.optional(shortText) }),
   ).returns<ImportQuestions | null>(),
 
   /**
-   * What a file says about a kernel: a CUDA source (compiled here by nvcc), a cubin, PTX, a listing of machine code, a
-   * log of `ptxas -v`, or a table of Nsight Compute. `arch`: what a source is compiled for. `folder`: where the file
-   * is, and its own headers. A newer call of the same `client` replaces an older one, and `kernel.cancelInspect` ends
-   * it; it then fails with `cancelled`.
+   * Reads a kernel's properties from a CUDA source (compiled here by nvcc), a cubin, PTX, a listing of machine code, a
+   * log of `ptxas -v`, or a table of Nsight Compute. `arch` is the architecture to compile for. `folder` is the folder
+   * of the file and its headers. A newer call of the same `client`, or `kernel.cancelInspect`, cancels an older one,
+   * which fails with `cancelled`.
    */
   'kernel.inspect': procedure(
     v.strictObject({
@@ -712,23 +712,23 @@ const others = {
       client: v.optional(shortText),
     }),
   ).returns<Inspection>(),
-  /** Answers whether an inspection of this client was under way. */
+  /** Returns whether an inspection of this client was running. */
   'kernel.cancelInspect': procedure(v.strictObject({ client: shortText })).returns<boolean>(),
 
-  /** Fits a device's parameters to a measured run; nothing is saved. */
+  /** Fits the parameters of a device to a measured run. Nothing is saved. */
   'calibration.fit': procedure(v.strictObject({ id })).returns<CalibrationProfile>(),
-  /** Fits and saves under a name. A profile is never changed: a new fit is a new one. */
+  /** Fits, and saves the profile under a name. A profile is never changed: each fit makes a new one. */
   'calibration.save': procedure(
     v.strictObject({ id, name: v.pipe(v.string(), v.minLength(1), v.maxLength(200)) }),
   ).returns<SavedProfile>(),
-  /** Newest first. */
+  /** Returns the newest first. */
   'calibration.list': procedure(v.strictObject({ deviceId: v.optional(shortText) })).returns<readonly SavedProfile[]>(),
   'calibration.delete': procedure(byId).returns<null>(),
   /**
-   * Writes a profile's parameters into a study, which then predicts with them: those of the device under `pipeline`,
-   * and what the measurement identified of the kernel (serial fraction, cooperation cost, setup) into the kernel, for
-   * all devices. Fails for a profile of the loop that stands in for a kernel. `null` takes the device's out of it, and
-   * puts the kernel's values before back where the run is known that they were fitted to; elsewhere it marks them as
+   * Writes the parameters of a profile into a study, which then predicts with them. The parameters of the device go to
+   * `pipeline`. What the measurement identified of the kernel (serial fraction, cooperation cost, setup) goes into the
+   * kernel, for all devices. Fails for a profile of the loop that stands in for a kernel. `null` removes the parameters
+   * of the device. It also restores the kernel's earlier values if their run is known, or else marks the values as
    * assumed.
    */
   'calibration.use': procedure(
@@ -740,13 +740,13 @@ const others = {
       runId: id,
       x: shortText,
       y: shortText,
-      /** Axis → position of the value it is held at; axes left out are minimised over. */
+      /** Maps an axis to the index of its fixed value. The best value is used for all other axes. */
       hold: v.optional(v.record(shortText, index), {}),
-      /** Says which cells have designs that pass it (`passing`); the times are those of all designs. */
+      /** `passing` marks the cells with designs that pass the filter; the times are over all designs. */
       filter: v.optional(rankFilter, noFilter),
     }),
   ).returns<LandscapeGrid>(),
-  /** A map for every value of a third axis, each drawn with at most the requested pixels. */
+  /** Returns a map for every value of a third axis, each with at most the requested pixels. */
   'landscape.facets': procedure(
     v.strictObject({
       runId: id,
@@ -783,7 +783,7 @@ const others = {
     }[]
   >(),
 
-  /** Each device at its own best design or, with `designIndex`, every device at that one design. */
+  /** Compares the devices, each at its own best design or, with `designIndex`, all at one design. */
   'compare.devices': procedure(
     v.strictObject({ runId: id, designIndex: v.optional(index) }),
   ).returns<DeviceComparisonResult>(),
@@ -794,7 +794,7 @@ const others = {
       runId: id,
       format: v.picklist(EXPORT_FORMATS),
       designIndex: v.optional(index),
-      /** Only designs of this device: the chosen one, those listed, and its place among them. */
+      /** Restricts everything to this device: the chosen design, the listed designs and their ranks. */
       deviceId: v.optional(shortText),
       limit: v.optional(whole(1, MAX_LISTED), 100),
       /** In JSON and CSV: adds the expected loss of each design, and its chance of being the best of its device. */
@@ -802,13 +802,13 @@ const others = {
     }),
   ).returns<ExportDocument>(),
   /**
-   * The next part of a document whose first part `export.render` gave. Each part can be asked for once, within a
+   * Returns the next part of a document that began with `export.render`. Each part can be requested once, within a
    * minute.
    */
   'export.next': procedure(v.strictObject({ part: id })).returns<ExportPart>(),
 
   /**
-   * Plays a launch of unbalanced work on an imagined device, small enough to be watched. `lengths` names a law, no
+   * Simulates a launch of unbalanced work on an imaginary small device, for watching. `lengths` must name a law, not a
    * file.
    */
   'models.play': procedure(
@@ -829,8 +829,8 @@ const others = {
     }),
   ).returns<PlayedLaunch>(),
   /**
-   * What lockstep costs a workload, by units per group: a list of lengths in its order, or text with its files in
-   * `folder`.
+   * Computes the loss of a workload in lockstep, by units per group. The lengths are a list in its order, or text with
+   * its files in `folder`.
    */
   'models.loss': procedure(
     v.strictObject({
@@ -851,44 +851,46 @@ const others = {
     readonly ReproductionTable[]
   >(),
 
-  /** Predictions next to public measurements of real GPUs: one data set or all, or another file of the same columns. */
+  /**
+   * Compares predictions with public measurements of real GPUs: one data set or all, or another file with the same
+   * columns.
+   */
   'evidence.judge': procedure(
     v.strictObject({
       dataset: v.optional(shortText),
       data: v.optional(v.strictObject({ fileName: shortText, bytes })),
     }),
   ).returns<{ readonly datasets: readonly DatasetEvidence[] }>(),
-  /** What public measurements say about each device of the catalogue; devices without any are left out. */
+  /** Returns what public measurements show about each device of the catalogue. Devices without any are left out. */
   'evidence.devices': procedure(nothing).returns<Readonly<Record<string, DeviceEvidence>>>(),
   /**
-   * The devices of a sweep, with what was measured of each and the kinds of implementations that have a predicted time
+   * Returns the devices of a sweep, with their measurements and the kinds of implementations that have a predicted time
    * there.
    */
   'evidence.run': procedure(v.strictObject({ runId: id })).returns<readonly TimedDevice[]>(),
-  /** One GPU of a data set, with the times of one of its implementations, matrix by matrix. */
+  /** Returns the times of one implementation on a GPU of a data set, by matrix. */
   'evidence.gpu': procedure(
     v.strictObject({ dataset: shortText, gpu: shortText, implementation: shortText }),
   ).returns<GpuDetail>(),
 } as const;
 
-/** In two parts: TypeScript declares no type as large as that of all (TS7056). */
+/** The table has two parts, because TypeScript cannot declare a type as large as the whole (TS7056). */
 export const procedures: typeof advice & typeof others = { ...advice, ...others };
 
 export type Procedures = typeof procedures;
 export type ProcedureName = keyof Procedures;
-/** The input as a caller passes it: defaults may be left out. */
+/** The input of a caller, who may leave out values with a default. */
 export type ProcedureInput<Name extends ProcedureName> = v.InferInput<Procedures[Name]['input']>;
-/** The input as a service receives it, with defaults filled in. */
+/** The input of a service, with defaults filled in. */
 export type ProcedureArguments<Name extends ProcedureName> = v.InferOutput<Procedures[Name]['input']>;
 export type ProcedureOutput<Name extends ProcedureName> = Procedures[Name]['output'];
 
-/** Events that the engine sends to every window. */
 export interface Events {
   'run.progress': RunProgress;
   'run.finished': RunSummary;
-  /** To the page that measures this run: it answers with `bench.record`, without records if it has none. */
+  /** Asks the page that measures this run for a `bench.record`, which may be empty. */
   'bench.ping': { readonly runId: number };
-  /** Something in the store changed (maybe in another window or process): read again what you show. */
+  /** Something in the store changed, perhaps in another window or process. A view must read its data again. */
   'store.changed': { readonly what: 'studies' | 'runs' | 'devices' | 'settings' | 'all' };
   'engine.lost': { readonly message: string };
 }

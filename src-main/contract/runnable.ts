@@ -1,6 +1,6 @@
 import { coresText } from '../../src-workers/domain/terms.ts';
 
-/** Something that designs of a sweep need and a target has not. */
+/** A property of designs of a sweep that a target cannot provide. */
 export interface TargetLimit {
   readonly quantity:
     | 'cores'
@@ -10,17 +10,16 @@ export interface TargetLimit {
     | 'bestBuckets'
     | 'wholeUnits'
     | 'tiles';
-  /** Null: none at all. */
+  /** Null means none at all. */
   readonly atMost: number | null;
 }
 
-/** How much of a sweep a target can run. */
+/** The part of a sweep that a target can run. */
 export interface RunnableDesigns {
-  /** Valid designs of the device that was predicted for. */
+  /** The number of valid designs of the predicted device. */
   readonly designs: number;
-  /** The designs that the target can run. */
   readonly runnable: number;
-  /** The limits that keep it from running the others; empty if it can run all. */
+  /** The limits of the target that exclude the other designs. */
   readonly limits: readonly TargetLimit[];
 }
 
@@ -66,7 +65,9 @@ function needText({ quantity, atMost }: TargetLimit): string {
   }
 }
 
-/** `of 840 designs 420 need more than 2 cores: left out`. Empty if none was left out. */
+/**
+ * Describes the excluded designs: `of 840 designs 420 need more than 2 cores: left out`. It is empty if there are none.
+ */
 export function leftOutText({ designs, runnable, limits }: RunnableDesigns): string {
   if (runnable === designs) return '';
   const needs = limits.map(needText);

@@ -4,12 +4,12 @@ import { KERNEL_DEFAULTS, KERNEL_FIELDS, ORIGINS } from '../../src-workers/domai
 import { withPhases } from './older-kernels.ts';
 
 /**
- * The study file, version 1: what to map, onto which devices, over which design space.
- * The JSON Schema in db/study.schema.json is generated from this table (npm run schema).
+ * The study file, version 1: the work, the devices and the design space. The JSON Schema in db/study.schema.json is
+ * generated from this table (npm run schema).
  */
 export const STUDY_FORMAT_VERSION = 1;
 
-/** Schemas whose messages say what a value must be, whether its type, its range or a bound is wrong. */
+/** These schemas have one message for a wrong type, a wrong range and an exceeded bound. */
 export function text(maximum: number) {
   const must = `must be text of 1 to ${maximum} characters`;
   return v.pipe(v.string(must), v.minLength(1, must), v.maxLength(maximum, must));
@@ -26,37 +26,38 @@ function between(minimum: number, maximum: number) {
   const must = `must be a number from ${minimum} to ${maximum}`;
   return v.pipe(v.number(must), v.minValue(minimum, must), v.maxValue(maximum, must));
 }
-/** The largest figure of a kernel: products of some of them with 2⁴⁰ units are still finite times. */
+/** The largest figure of a kernel. Products of several figures with 2⁴⁰ units are still finite times. */
 export const MAX_FIGURE = 1e12;
 const ABOVE_ZERO = `must be a number above 0, at most ${MAX_FIGURE}`;
 const positive = v.pipe(v.number(ABOVE_ZERO), v.gtValue(0, ABOVE_ZERO), v.maxValue(MAX_FIGURE, ABOVE_ZERO));
 const figure = between(0, MAX_FIGURE);
 const AT_LEAST_ZERO = 'must be a number ≥ 0';
 export const nonNegative = v.pipe(v.number(AT_LEAST_ZERO), v.finite(AT_LEAST_ZERO), v.minValue(0, AT_LEAST_ZERO));
-/** A list of 1 to `maximum` entries. */
 export function list<Item extends v.GenericSchema>(item: Item, maximum: number, what: string) {
   const must = `must have 1 to ${maximum} ${what}`;
   return v.pipe(v.array(item, must), v.minLength(1, must), v.maxLength(maximum, must));
 }
 /**
- * The largest number of values of one axis. The next constant is the largest number of designs of a study, which are
- * all predicted.
+ * The largest number of values of one axis. The next constant is the largest number of designs of a study, all of which
+ * are predicted.
  */
 export const MAX_AXIS_VALUES = 4096;
 export const MAX_SPACE = 4_000_000_000;
 export const MAX_DESIGNS = 64_000_000;
-/** The most designs that a sweep for the best ones keeps. */
+/** The largest number of designs that a sweep for the best ones keeps. */
 export const MAX_BEST = 100_000;
 export const MAX_IMPLEMENTATIONS = 32;
 
-/** The probability that may be cut from an infinite support: below it the mass that is left rounds to 1. */
+/**
+ * The smallest probability that may be cut from an infinite support. With less, the remaining probability rounds to 1.
+ */
 export const MIN_TRUNCATION = 1e-15;
 export const MAX_TRUNCATION = 0.01;
 
 const range = v.strictObject({
   from: v.pipe(count(LARGEST), v.description('First value')),
-  to: v.pipe(count(LARGEST), v.description('Last value, if the steps meet it; at least "from"')),
-  step: v.optional(v.pipe(count(LARGEST), v.description('Distance of the values (default 1)'))),
+  to: v.pipe(count(LARGEST), v.description('Last value, if a step reaches it; at least "from"')),
+  step: v.optional(v.pipe(count(LARGEST), v.description('Distance between values (default 1)'))),
 });
 const countAxis = v.union(
   [list(count(LARGEST), MAX_AXIS_VALUES, 'values'), range],
@@ -68,7 +69,7 @@ export const workloadSchema = v.strictObject(
     lengths: v.pipe(
       text(4096),
       v.description(
-        'Iterations of a unit, in the workload grammar: geometric(0.05), file:lengths.csv, file:jobs.csv#column, mtx:matrix.mtx, example:collatz, …; files are looked for beside the study',
+        'Iterations of a unit, in the workload grammar: geometric(0.05), file:lengths.csv, file:jobs.csv#column, mtx:matrix.mtx, example:collatz, …; the folder of the study is searched for files',
       ),
     ),
     units: v.pipe(count(2 ** 40), v.description('Number of independent work units')),
@@ -76,7 +77,7 @@ export const workloadSchema = v.strictObject(
       v.pipe(
         count(LARGEST),
         v.description(
-          'Units in a row of an image or a grid that is given row by row; axes.blockWidth needs it. If left out, the width of example:mandelbrot, else none',
+          'Units in a row of an image or a grid that is stored row by row; axes.blockWidth needs it. The default is the width of example:mandelbrot, otherwise none',
         ),
       ),
     ),
@@ -97,7 +98,6 @@ const ORIGIN_ENTRIES = Object.fromEntries(
   KERNEL_FIELDS.map((field) => [field, originOf(`${field} comes from`)]),
 ) as Readonly<Record<(typeof KERNEL_FIELDS)[number], ReturnType<typeof originOf>>>;
 
-/** The largest number of arrays that an iteration may read. */
 export const MAX_ACCESSES = 16;
 
 const accessSchema = v.strictObject(
@@ -113,7 +113,7 @@ const accessSchema = v.strictObject(
       v.pipe(
         count(2 ** 50),
         v.description(
-          'Size of an array that is read again and again, bytes; leave it out where each element is read once, or where no cache can hold it',
+          'Size of an array that is read repeatedly, bytes; leave it out if each element is read once, or if no cache can hold the array',
         ),
       ),
     ),
@@ -124,7 +124,7 @@ const accessSchema = v.strictObject(
 const integerShare = v.pipe(
   between(0, 1),
   v.description(
-    'Part of the instructions that are 32-bit integer or logic, 0 to 1; what is no other class counts as FP32, by assumption',
+    'Part of the instructions that are 32-bit integer or logic, 0 to 1; the instructions of no class are assumed to be FP32',
   ),
 );
 const fp64Share = v.pipe(between(0, 1), v.description('Part of the instructions that are FP64, 0 to 1'));
@@ -135,7 +135,7 @@ const specialShare = v.pipe(
   ),
 );
 
-/** @param traffic whose bytes the phase moves */
+/** @param traffic whether the bytes of the phase are per thread or per unit */
 function phase(when: string, traffic: 'thread' | 'unit') {
   const schema = v.strictObject(
     {
@@ -165,17 +165,14 @@ function phase(when: string, traffic: 'thread' | 'unit') {
 export const kernelSchema = v.strictObject(
   {
     name: v.pipe(text(200), v.description('Name of the kernel')),
-    registersPerThread: v.pipe(
-      count(1024),
-      v.description('Registers per thread the compiler wants when nothing caps it'),
-    ),
+    registersPerThread: v.pipe(count(1024), v.description('Registers per thread that the compiler uses without a cap')),
     sharedMemoryBytesPerBlock: v.optional(
       v.pipe(count(2 ** 24, 0), v.description('Static and dynamic shared memory of a block, bytes')),
       KERNEL_DEFAULTS.sharedMemoryBytesPerBlock,
     ),
     instructionsPerIteration: v.pipe(positive, v.description('Thread-group instructions issued per iteration')),
     dependentLoadsPerIteration: v.optional(
-      v.pipe(figure, v.description('Loads per iteration on the critical path that go to device memory')),
+      v.pipe(figure, v.description('Loads from device memory on the critical path of an iteration')),
       KERNEL_DEFAULTS.dependentLoadsPerIteration,
     ),
     bytesPerIteration: v.optional(
@@ -194,7 +191,7 @@ export const kernelSchema = v.strictObject(
       v.pipe(
         v.picklist(SHARINGS),
         v.description(
-          'How the threads of a unit share it. deal: its iterations are dealt to them, length / threads to each, rounded up, and combined once a unit; split (where left out): they split every iteration, by serialFraction and cooperationCost',
+          'How threads share a unit. deal: each takes length / threads of its iterations, rounded up, and the results are combined once a unit; split (the default): they divide every iteration, with serialFraction and cooperationCost',
         ),
       ),
     ),
@@ -218,7 +215,7 @@ export const kernelSchema = v.strictObject(
       v.pipe(
         figure,
         v.description(
-          'What one loop over all units (flattened, or fetching) adds to every iteration, as a fraction of an iteration',
+          'Additional cost of every iteration in a single loop over all units (flattened, or fetching), as a fraction of an iteration',
         ),
       ),
       KERNEL_DEFAULTS.flattenedCost,
@@ -238,14 +235,14 @@ export const kernelSchema = v.strictObject(
       v.pipe(figure, v.description('Shuffles and accesses to shared memory on that chain, per iteration')),
       KERNEL_DEFAULTS.dependentExchanges,
     ),
-    prologue: phase('What a thread runs once, before its first unit', 'thread'),
-    unit: phase('What runs once a unit, before and after its iterations', 'unit'),
+    prologue: phase('The work of a thread before its first unit', 'thread'),
+    unit: phase('The work once a unit, before and after its iterations', 'unit'),
     combine: phase(
       'One step of the tree that combines the results of threads that share a unit; there are log2(threads per unit) steps. Assumed for dealt iterations if left out',
       'unit',
     ),
     refill: phase(
-      'What a loop over all units (flattened, or fetching) runs when it changes to another unit. If left out, the same as once a unit',
+      'The work when a loop over all units (flattened, or fetching) changes to another unit. The default is the work once a unit',
       'unit',
     ),
     search: phase(
@@ -265,7 +262,7 @@ export const kernelSchema = v.strictObject(
     bytesPerUnit: v.optional(
       v.pipe(
         figure,
-        v.description('Input and state of a unit that a reordering has to move, bytes. The default is assumed'),
+        v.description('Input and state of a unit that a reordering must move, bytes. The default is assumed'),
       ),
       KERNEL_DEFAULTS.bytesPerUnit,
     ),
@@ -280,7 +277,7 @@ export const kernelSchema = v.strictObject(
       v.pipe(
         figure,
         v.description(
-          'Instructions per iteration that a register spilled by a cap costs. The default is assumed: a store and a load',
+          'Instructions per iteration for each register that a cap spills. The default is assumed: a store and a load',
         ),
       ),
       KERNEL_DEFAULTS.spillInstructionsPerRegister,
@@ -289,7 +286,7 @@ export const kernelSchema = v.strictObject(
       v.pipe(
         v.strictObject(ORIGIN_ENTRIES),
         v.description(
-          'Where values come from, by field: measured, calibrated, imported, given or assumed. Without it a value equal to the default counts as assumed, any other, and a zero that is written, as given',
+          'The origins of values, by field: measured, calibrated, imported, given or assumed. Without an origin, a value equal to the default counts as assumed; any other value, and a zero in the file, counts as given',
         ),
       ),
     ),
@@ -319,7 +316,7 @@ export const implementationSchema = v.strictObject(
     name: kernelName,
     kernel: v.pipe(
       v.optional(kernelChange, {}),
-      v.description('What is different in its kernel; fields that are left out are those of the kernel of the study'),
+      v.description('The differences of its kernel; other fields are taken from the kernel of the study'),
     ),
     axes: v.optional(
       v.pipe(
@@ -342,7 +339,7 @@ export const implementationSchema = v.strictObject(
             ),
           ),
         }),
-        v.description('Values of the axes of the study that it can have; every value of an axis that is left out'),
+        v.description('The values of the study axes that it supports (default: all values of an axis)'),
       ),
     ),
   },
@@ -362,7 +359,7 @@ export const pipelineSchema = v.strictObject({
     v.pipe(
       v.picklist(['kernel'], 'must be kernel'),
       v.description(
-        'What calibrated figures were fitted to: the kernel itself. Calibrated figures without it are of a loop that stood in for one',
+        'What calibrated figures were fitted to: the kernel itself. Without it, they were fitted to a loop that stood in for the kernel',
       ),
     ),
   ),
@@ -377,7 +374,7 @@ export const axesSchema = v.strictObject(
     loop: v.optional(
       v.pipe(
         list(v.picklist(['nested', 'flattened']), 2, 'loop forms'),
-        v.description('How a lane runs the units it owns: one loop inside another, or one loop over all iterations'),
+        v.description('How a lane runs its units: one loop inside another, or one loop over all iterations'),
       ),
       ['nested'],
     ),
@@ -411,13 +408,11 @@ export const axesSchema = v.strictObject(
     blocksPerMultiprocessor: v.optional(
       v.pipe(countAxis, v.description('Blocks of the launch per multiprocessor of the device')),
     ),
-    cores: v.optional(
-      v.pipe(countAxis, v.description('Cores used on a CPU; a study needs it where a CPU is among its devices')),
-    ),
+    cores: v.optional(v.pipe(countAxis, v.description('Cores used on a CPU; a study with a CPU needs it'))),
     registerCap: v.optional(
       v.pipe(
         list(v.nullable(count(1024)), 64, 'caps (a whole number, or null for none)'),
-        v.description('Registers per thread the compiler is held to; null: no cap'),
+        v.description('Register caps of the compiler, per thread; null means no cap'),
       ),
       [null],
     ),
@@ -425,7 +420,7 @@ export const axesSchema = v.strictObject(
   'must be an object with "blockThreads" and further axes',
 );
 
-/** Quantities a constraint may bound; all are known before a time is predicted. */
+/** The quantities that a constraint may limit. All are known before a time is predicted. */
 export const CONSTRAINT_QUANTITIES = [
   'threadsPerUnit',
   'unitsPerThread',
@@ -439,7 +434,7 @@ export const CONSTRAINT_QUANTITIES = [
 
 export const constraintSchema = v.pipe(
   v.strictObject({
-    quantity: v.pipe(v.picklist(CONSTRAINT_QUANTITIES), v.description('What is bounded')),
+    quantity: v.pipe(v.picklist(CONSTRAINT_QUANTITIES), v.description('The limited quantity')),
     atLeast: v.optional(v.pipe(v.number('must be a number'), v.description('Smallest value that is kept'))),
     atMost: v.optional(v.pipe(v.number('must be a number'), v.description('Largest value that is kept'))),
     multipleOf: v.optional(v.pipe(positive, v.description('Only multiples of this are kept'))),
@@ -452,7 +447,7 @@ export const constraintSchema = v.pipe(
   v.description('A bound on a quantity of a design; at least one of "atLeast", "atMost" and "multipleOf"'),
 );
 
-/** A study as this version writes it. */
+/** A study in the form that this version writes. */
 export const studyFileSchema = v.strictObject({
   $schema: v.optional(v.pipe(v.string('must be text'), v.description('Where an editor finds this schema'))),
   lockstep: v.pipe(
@@ -469,12 +464,12 @@ export const studyFileSchema = v.strictObject({
     '',
   ),
   workload: v.pipe(workloadSchema, v.description('The work: how many units, and how their lengths are distributed')),
-  kernel: v.pipe(kernelSchema, v.description('What is known of the kernel, whatever the device')),
+  kernel: v.pipe(kernelSchema, v.description('The properties of the kernel that do not depend on the device')),
   implementations: v.optional(
     v.pipe(
       list(implementationSchema, MAX_IMPLEMENTATIONS, 'implementations'),
       v.description(
-        'Ways to write the kernel, ranked together. Each has figures and values of the axes of its own. If left out, there is one: the kernel, with all values',
+        'Ways to write the kernel, ranked together. Each has its own figures and values of the axes. The default is one implementation: the kernel, with all values',
       ),
     ),
   ),
@@ -496,7 +491,7 @@ export const studyFileSchema = v.strictObject({
     v.pipe(
       v.array(constraintSchema, 'must be a list of constraints'),
       v.maxLength(64, 'must have at most 64 constraints'),
-      v.description('Designs outside any of these are invalid'),
+      v.description('A design that violates a constraint is invalid'),
     ),
     [],
   ),
@@ -515,14 +510,14 @@ export const studyFileSchema = v.strictObject({
         'must be an object that gives each input a list of numbers',
       ),
       v.description(
-        'Laws of inputs that nobody gave, by path (kernel.unit, kernel.unit.dependentLoads, device.achievedBandwidthFraction): values at even steps of probability, ascending. They replace those of db/assumed.json',
+        'Laws of assumed inputs, by path (kernel.unit, kernel.unit.dependentLoads, device.achievedBandwidthFraction): values at even steps of probability, ascending. They replace those of db/assumed.json',
       ),
     ),
   ),
-  seed: v.optional(v.pipe(count(2 ** 32 - 1, 0), v.description('Seed of everything random in a run')), 1),
+  seed: v.optional(v.pipe(count(2 ** 32 - 1, 0), v.description('Seed of all random numbers in a run')), 1),
 });
 
-/** What is known of a kernel, or differs from another's. */
+/** The known properties of a kernel, or its differences from another kernel. */
 export type KernelChange = v.InferOutput<typeof kernelChange>;
 export type StudyFile = v.InferInput<typeof studyFileSchema>;
 /** A study of this or an older version. */

@@ -3,8 +3,8 @@ import type { DesktopBridge } from './bridge.ts';
 import type { EventName, Events, ProcedureInput, ProcedureName, ProcedureOutput } from './procedures.ts';
 
 /**
- * How calls and events travel between a page and the engine. Over a MessagePort the messages are sent as they are
- * (structured clone); over a WebSocket they go through `encodeMessage` and `decodeMessage`.
+ * The transport of calls and events between a page and the engine. A MessagePort sends the messages unchanged
+ * (structured clone); a WebSocket sends them encoded by `encodeMessage` and `decodeMessage`.
  */
 
 export interface Request {
@@ -21,7 +21,10 @@ export interface EventMessage {
 }
 export type ServerMessage = Reply | EventMessage;
 
-/** Largest frame a host accepts from a page (uploads of workloads), and a page from a host (exports). */
+/**
+ * The largest frame that a host accepts from a page (uploads of workloads). The next constant is the largest frame that
+ * a page accepts (exports).
+ */
 export const MAX_REQUEST_BYTES = 256 * 2 ** 20;
 export const MAX_REPLY_BYTES = 1024 * 2 ** 20;
 
@@ -29,9 +32,9 @@ const MAX_DEPTH = 64;
 const MAX_CALLS_IN_FLIGHT = 256;
 
 // ---------------------------------------------------------------------------------------------------------------
-// Codec. A frame is: header length (u32), header (JSON, UTF-8), then one 8-byte-aligned segment per typed array, in the
-// order in which the header mentions them. `{"$": […]}` in the header stands for what JSON cannot say; an object that
-// has a "$" key of its own is wrapped. All numbers little-endian, as is every platform Lockstep runs on.
+// Codec. A frame consists of the length of the header (u32), the header (JSON, UTF-8), and one 8-byte-aligned segment
+// per typed array, in the order of the header. `{"$": […]}` in the header encodes values that JSON cannot express; an
+// object with its own key "$" is wrapped. All numbers are little-endian, as on every platform of Lockstep.
 
 const ARRAY_KINDS = {
   f64: Float64Array,
@@ -47,15 +50,16 @@ type AnyTypedArray = InstanceType<(typeof ARRAY_KINDS)[ArrayKind]>;
 const align = (bytes: number) => Math.ceil(bytes / 8) * 8;
 
 function kindOf(value: ArrayBufferView): ArrayKind | undefined {
-  // The tag is checked instead of instanceof: a Buffer is a Uint8Array, and an array may come from another realm.
+  // The tag is checked instead of instanceof, because a Buffer is a Uint8Array, and an array may come from another
+  // realm.
   const tag = Object.prototype.toString.call(value).slice(8, -1);
   return (Object.keys(ARRAY_KINDS) as ArrayKind[]).find((kind) => ARRAY_KINDS[kind].name === tag);
 }
 
 /**
- * One message as one binary frame. Plain objects, arrays, strings, booleans, null, every double (NaN, infinities and −0
- * included) and typed arrays arrive as they were; fields that are `undefined` are left out, array elements that are
- * `undefined` become null. Throws a TypeError on anything else: sending it is a bug.
+ * Encodes a message as a binary frame. Plain objects, arrays, strings, booleans, null, every double (NaN, infinities
+ * and −0 included) and typed arrays are preserved. Fields that are `undefined` are left out, and `undefined` array
+ * elements become null. Throws a TypeError on anything else, because sending it is a bug.
  */
 export function encodeMessage(message: unknown): Uint8Array<ArrayBuffer> {
   const segments: Uint8Array[] = [];
@@ -109,7 +113,7 @@ export function encodeMessage(message: unknown): Uint8Array<ArrayBuffer> {
   return frame;
 }
 
-/** The message of a frame; a failure (never an exception) where the frame is malformed, from any sender. */
+/** Decodes a frame from any sender. A malformed frame gives a failure, never an exception. */
 export function decodeMessage(frame: Uint8Array): Result<unknown> {
   const malformed = (detail: string) => fail('bad-input', `malformed message: ${detail}`);
   if (frame.length < 4) return malformed(`it has ${frame.length} bytes, and the shortest has 4`);
@@ -118,7 +122,7 @@ export function decodeMessage(frame: Uint8Array): Result<unknown> {
     return malformed(`a header of ${headerLength} bytes in a frame of ${frame.length}`);
   let cursor = align(4 + headerLength);
 
-  // Segments are consumed in order, each once: no frame can make the decoder allocate more than its own size.
+  // Segments are consumed in order, each once, so the decoder never allocates more than the size of the frame.
   const segment = (kind: ArrayKind, length: unknown): AnyTypedArray => {
     if (typeof length !== 'number' || !Number.isSafeInteger(length) || length < 0)
       throw new RangeError('bad array length');
@@ -169,20 +173,21 @@ export function decodeMessage(frame: Uint8Array): Result<unknown> {
 // ---------------------------------------------------------------------------------------------------------------
 // The engine's side.
 
-/** The part of the engine a connection needs. */
 export interface EngineDoor {
-  /** @param gone fires when the asking page has gone away; work that only this page waits for may end */
+  /** @param gone fires when the calling page has gone; work that only this page needs may end */
   dispatch(name: string, input: unknown, gone: AbortSignal): Promise<Result<unknown>>;
   subscribe(listener: (event: EventName, payload: unknown) => void): () => void;
 }
 
 export interface Connection {
-  /** Takes whatever arrived; never throws. What is not a request is dropped: there is no id to answer. */
+  /**
+   * Accepts any message and never throws. A message that is not a request is dropped, because it has no id for a reply.
+   */
   receive(message: unknown): void;
   close(): void;
 }
 
-/** Serves one page: calls in, replies and events out. `send` may throw on a message it cannot carry. */
+/** Serves one page: calls in, replies and events out. `send` may throw on a message that it cannot carry. */
 export function serveConnection(engine: EngineDoor, send: (message: ServerMessage) => void): Connection {
   const gone = new AbortController();
   let inFlight = 0;
@@ -209,13 +214,13 @@ export function serveConnection(engine: EngineDoor, send: (message: ServerMessag
           id,
           fail(
             'conflict',
-            `${inFlight} calls are waiting already, which is the limit of a connection. Wait for some answers first.`,
+            `${inFlight} calls are already waiting, which is the limit of a connection. Wait for some replies first.`,
           ),
         );
         return;
       }
       inFlight += 1;
-      // The edge where a bug becomes a failure: `call` reports expected failures as values.
+      // `call` returns expected failures as values. An exception is a bug and becomes a failure here.
       void Promise.resolve()
         .then(() => engine.dispatch(name, input, gone.signal))
         .catch((error: unknown) => fail('internal', `${name}: ${messageOf(error)}`))
@@ -240,7 +245,7 @@ function isRequest(message: unknown): message is Request {
 // ---------------------------------------------------------------------------------------------------------------
 // The page's side.
 
-/** A two-way stream of messages. `onMessage` and `onClose` are called once, by `createClient`. */
+/** A two-way stream of messages. `createClient` calls `onMessage` and `onClose` once. */
 export interface Channel {
   send(message: Request): void;
   onMessage(listener: (message: unknown) => void): void;
@@ -321,7 +326,7 @@ export function createClient(channel: Channel): Client {
   };
 }
 
-/** The parts of a MessagePort and a WebSocket that a channel uses, so that this file needs no DOM types. */
+/** The parts of a MessagePort and a WebSocket that a channel uses. With them, this file needs no DOM types. */
 export interface PortLike {
   postMessage(message: unknown): void;
   addEventListener(type: 'message' | 'close', listener: (event: { readonly data?: unknown }) => void): void;
@@ -396,15 +401,14 @@ export interface PageMessage {
   readonly ports: readonly PortLike[];
 }
 
-/** Path of the WebSocket in the browser host. */
 export const ENGINE_PATH = '/engine';
 /**
- * The protocol of page and browser host. It is offered with the token, which browsers let a page send in no other
- * header.
+ * The protocol of page and browser host. The token is sent with it, because a page can set no other header of a
+ * WebSocket.
  */
 export const ENGINE_PROTOCOL = 'lockstep';
 
-/** Takes the token out of the address bar into the storage of this origin, where reloads and other tabs find it. */
+/** Moves the token from the address bar into the storage of this origin, where reloads and other tabs find it. */
 function pageToken({ location, history, localStorage }: PageLike): string | null {
   const offered = new URLSearchParams(location.search).get('token');
   if (!offered) return localStorage.getItem('token');
@@ -414,8 +418,8 @@ function pageToken({ location, history, localStorage }: PageLike): string | null
 }
 
 /**
- * Connects a page to its engine, whichever host shows it: by a MessagePort in the desktop app, by a WebSocket in a
- * browser. Call again after `engine.lost` for a new connection. Fails if nothing answers within `timeoutMs`.
+ * Connects a page to its engine: by a MessagePort in the desktop app, by a WebSocket in a browser. Call it again after
+ * `engine.lost` for a new connection. Fails if nothing answers within `timeoutMs`.
  */
 export function connectEngine(page: PageLike, timeoutMs = 15_000): Promise<Result<Client>> {
   const { promise, resolve } = Promise.withResolvers<Result<Client>>();
@@ -430,7 +434,7 @@ export function connectEngine(page: PageLike, timeoutMs = 15_000): Promise<Resul
       const message = event.data as { readonly lockstep?: unknown } | null;
       if (event.source !== page || message?.lockstep !== 'port' || !event.ports[0]) return;
       const channel = portChannel(event.ports[0]);
-      // The port's own close event does not reach every window when its process dies; the host says so as well.
+      // The port's own close event does not reach every window when its process dies, so the host sends a message too.
       const onClose: Channel['onClose'] = (listener) => {
         channel.onClose(listener);
         const off = bridge.onEngineLost((reason) => {
@@ -451,7 +455,7 @@ export function connectEngine(page: PageLike, timeoutMs = 15_000): Promise<Resul
     );
     const client = createClient(webSocketChannel(socket));
     socket.addEventListener('open', () => resolve({ ok: true, value: client }));
-    // A page is not told why its connection was refused: the server says it to a request.
+    // A browser hides the reason of a refused connection from the page, so the page requests it from the server.
     socket.addEventListener('close', ({ reason }) => {
       void page.fetch(`/?token=${encodeURIComponent(token ?? '')}`, { method: 'HEAD' }).then(
         ({ status }) =>

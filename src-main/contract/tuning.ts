@@ -1,7 +1,7 @@
 import { ok, type Result } from '../../src-workers/domain/result.ts';
 import type { TuningStep } from './measuring.ts';
 
-/** Tuning as hosts drive it: propose designs, measure them, and repeat until there is one of these reasons to stop. */
+/** Tuning, as all hosts run it: propose designs, measure them, and repeat until one of these reasons to stop. */
 export type TuningStop =
   /** The expected regret is small enough. */
   | 'within'
@@ -9,37 +9,37 @@ export type TuningStop =
   | 'budget'
   /** Nothing has a time, and all designs of the last step failed. */
   | 'all-failed'
-  /** A step added no measurement: another device answered than measured before. */
+  /** A step added no measurement, because another device than before answered. */
   | 'other-device';
 
-/** Designs of one step; the target's program starts once for all of them. */
+/** The number of designs in a step. The target's program starts once for all of them. */
 export const DESIGNS_PER_STEP = 4;
 
-/** Why designs failed, each reason once, the newest first. */
+/** Returns why designs failed, each reason once, the newest first. */
 export function failureReasons({ history }: Pick<TuningStep, 'history'>): readonly string[] {
   return [...new Set(history.toReversed().flatMap(({ failure }) => failure ?? []))];
 }
 
-/** Below this rank correlation with the measured times, a prediction is said to be of little help. */
+/** Below this rank correlation with the measured times, a prediction is of little help. */
 const LITTLE_SKILL = 0.2;
 
-/** What the measurements say about the prediction; empty if they agree, or say nothing yet. */
+/** Says what the measurements show about the prediction. It is empty if they agree, or show nothing yet. */
 export function skillText({ skill, measured }: Pick<TuningStep, 'skill' | 'measured'>): string {
   if (skill === null || skill >= LITTLE_SKILL) return '';
   const says = skill < -LITTLE_SKILL ? 'contradicts' : 'does not follow';
   return `The measured order ${says} the prediction (rank correlation ${skill.toFixed(2).replace('-', '−')} over ${measured} designs): designs are chosen by the measurements.`;
 }
 
-/** Designs that were measured or could not be. */
+/** The number of designs that were measured or failed. */
 export const triedDesigns = (step: TuningStep): number => step.measured + step.failed;
 
 /**
- * Measures step after step; nothing is kept but the measurements, so a tuning that was stopped goes on by another call.
+ * Measures step after step. Only the measurements are saved, so another call continues a stopped tuning.
  * @param within expected regret at which it ends
  * @param next calls `bench.next`
  * @param measure starts a run of these designs, and waits for its end
- * @param left how many designs the budget allows still
- * @param show takes what is known at first, and then after each step, with the run that measured it and its designs
+ * @param left returns the number of designs that the budget still allows
+ * @param show is called with the initial state, and then after each step with its run and designs
  */
 export async function tune({
   within,

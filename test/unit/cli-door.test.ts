@@ -48,7 +48,7 @@ it('a sweep of the command line is known as running, and a cancel through the co
   said = '';
   const host = { ...terminal, interactive: false, columns: 80 };
   expect(await simulateCommand(engine, host, '1', { top: 1 })).toBe(0);
-  expect(said).toMatch(/^Run 1 has predicted [\d,]+ of [\d,]+ designs: others may be faster\./m);
+  expect(said).toMatch(/^Run 1 has predicted [\d,]+ of [\d,]+ designs; others may be faster\./m);
 
   // A run that has ended answers at once; one that does not exist is a failure.
   expect(unwrap(await engine.call('runs.wait', { id: 1 })).state).toBe('cancelled');

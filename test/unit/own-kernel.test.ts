@@ -76,14 +76,14 @@ describe('the manifest of a kernel', () => {
       (m) => void (m.arguments[6].value = '{unit}'),
     ],
     ['arguments[6] must have one of "file"', (m) => void (m.arguments[6].file = 'a.u32')],
-    ['arguments[4] must be of the type u32 or i32', (m) => void (m.arguments[4].type = 'f32')],
+    ['arguments[4] must have the type u32 or i32', (m) => void (m.arguments[4].type = 'f32')],
     ['arguments[5].output.relative must be a number ≥ 0', (m) => void (m.arguments[5].output.relative = -1)],
     ['arguments[6].type must be i8, u8, i16', (m) => void (m.arguments[6].type = 'int3')],
-    ['arguments[6] must have a number as "value", and of a struct (TYPE[n])', (m) => void (m.arguments[6].type = 'u32[2]')], // prettier-ignore
+    ['arguments[6] must have a number as "value"; for a struct (TYPE[n])', (m) => void (m.arguments[6].type = 'u32[2]')], // prettier-ignore
     ['arguments[5].output.count must be a number or arithmetic such as "4 * {units}", and "gridBlocks" is not one of units', (m) => void (m.arguments[5].output.count = 'gridBlocks')], // prettier-ignore
     ['entries[0].sharedBytes must be a number or arithmetic', (m) => void (m.entries[0].sharedBytes = '4 *')],
     ['must have an argument whose output has a "reference"', (m) => void delete m.arguments[5].output.reference],
-    ['must have a name of its own', (m) => void (m.arguments[1].name = 'rowStarts')],
+    ['must have a different name', (m) => void (m.arguments[1].name = 'rowStarts')],
     ['entries[0].entry must be the name of a function', (m) => void (m.entries[0].entry = 'a(); b')],
     ['entries[0].constants.A B must be a name of letters', (m) => void (m.entries[0].constants = { 'A B': 1 })],
     [

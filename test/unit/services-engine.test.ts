@@ -75,7 +75,7 @@ describe('a sweep', () => {
     // Designs that were not predicted are no invalid ones.
     const { invalid, partial } = await call<BestDesigns>(engine, 'ranking.best', { runId });
     expect(invalid.reduce((sum, { count }) => sum + count, 0)).toBe(cancelled.invalid);
-    const missing = `Run ${runId} has predicted ${saved.toLocaleString('en')} of ${cancelled.enumerated.toLocaleString('en')} designs: others may be faster.`;
+    const missing = `Run ${runId} has predicted ${saved.toLocaleString('en')} of ${cancelled.enumerated.toLocaleString('en')} designs; others may be faster.`;
     expect(partial).toContain(missing);
     expect((await call<ExportDocument>(engine, 'export.render', { runId, format: 'cuda' })).text).toContain(missing);
 
