@@ -212,6 +212,10 @@ describe('loops of machine code', () => {
       .replaceAll(/;$/gm, ';                      /* 0x000000ff00007202 */');
     expect(read({ sass: lines })).toMatchObject({ arch: 'sm_80', loops: [{ ...expected, line: null }] });
   });
+  it('reads a comparison that lacks an operand, as a damaged listing has it', () => {
+    const damaged = LISTED.replace('ISETP.NE.AND P0, PT, R6, RZ, PT', 'ISETP.NE.AND P0 R6, RZ, PT');
+    expect(read({ sass: damaged })).toMatchObject({ entry: 'csr', loops: [{ instructionsPerIteration: 9 }] });
+  });
   it('takes marks from the PTX beside it, by line', () => {
     const ptx = `.version 9.0\n.target sm_90\n.entry csr()\n{\n$L_1:\n.loc 1 9 1\n// lockstep:loop\nadd.s32 %r1, %r1, 1;\n@%p1 bra $L_1;\nret;\n}`;
     expect(chosenOf(read({ ptx, sass: LISTED }))).toMatchObject({ marked: true, instructionsPerIteration: 9 });
