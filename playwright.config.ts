@@ -30,6 +30,7 @@ export default defineConfig<object, { packed: boolean }>({
   projects: [
     { name: 'browser', testIgnore: '**/desktop*.test.ts' },
     { name: 'desktop', testMatch: '**/desktop*.test.ts' },
-    { name: 'packed', testMatch: '**/desktop*.test.ts', use: { packed: true } },
+    // What depends on where the files lie: the page, the engine, and the programs that it starts.
+    { name: 'packed', testMatch: '**/desktop*.test.ts', grep: /@packed/, use: { packed: true } },
   ],
 });

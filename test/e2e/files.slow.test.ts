@@ -143,22 +143,6 @@ test('a storage of Optuna asks for the unit and the axes, which a later file kee
   expect(complaints).toEqual([]);
 });
 
-test('a matrix becomes the workload: its rows are the units', async ({ page, own, complaints }) => {
-  await open(page, own);
-  const matrix = readFileSync(join(ROOT, 'test/data/matrices/1138_bus.mtx'), 'utf8');
-  await drop(editor(page), '1138_bus.mtx', matrix);
-  await expect(page.getByRole('radio', { name: 'Matrix' })).toBeChecked();
-  await expect(editor(page).getByText('1138_bus.mtx', { exact: true })).toBeVisible();
-  const rows = matrix
-    .split('\n')
-    .find((line) => /^\d/.test(line))!
-    .split(' ')[0];
-  await expect(page.getByRole('spinbutton', { name: 'Number of units' })).toHaveValue(
-    Number(rows).toLocaleString('en-US'),
-  );
-  expect(complaints).toEqual([]);
-});
-
 test('a graph becomes the workload: its vertices are the units, their out-degrees the lengths', async ({
   page,
   own,

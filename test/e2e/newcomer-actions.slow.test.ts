@@ -34,7 +34,8 @@ test('from a CSV of lengths to a header in at most 4 actions', async ({ page, ow
   await expect(copy).toBeEnabled({ timeout: 120_000 });
   await person.act(copy.click());
   await expect(statusBar(page)).toContainText(/Header copied/);
-  expect(await page.evaluate(() => navigator.clipboard.readText())).toContain('#ifndef LOCKSTEP_');
+  const header = await page.evaluate(() => navigator.clipboard.readText());
+  for (const part of ['#ifndef LOCKSTEP_', '4000 units', '// Assumed: ']) expect(header).toContain(part);
   expect(person.actions).toBeLessThanOrEqual(4);
   expect(complaints).toEqual([]);
 });
@@ -48,6 +49,7 @@ test('from a sparse matrix to the kernel to write in at most 4 actions', async (
   // The recommendation names one without a run.
   const answer = page.getByRole('region', { name: 'Recommendation' }).locator('.main');
   const named = /^(.+), \d+ threads? per unit/;
+  await expect(page.getByRole('spinbutton', { name: 'Number of units' })).toHaveValue('1,138');
   await expect(answer).toContainText(named, { timeout: 120_000 });
   const [, name] = named.exec((await answer.textContent())!)!;
   // The table of all devices, after one.
