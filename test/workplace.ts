@@ -3,7 +3,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, afterEach, beforeAll } from 'vitest';
 import { openEngine, type EngineOptions, type OpenEngine } from '../src-main/services/engine.ts';
-import type { ExportDocument, ExportFormat, RunSummary } from '../src-main/contract/api.ts';
+import type { ExportDocument, RunSummary } from '../src-main/contract/api.ts';
 import type { StudyFile } from '../src-main/contract/study.ts';
 import { unwrap } from '../src-workers/domain/result.ts';
 import { call, ended } from './unit/engine-calls.ts';
@@ -56,7 +56,7 @@ export interface Bench {
   call<T>(name: string, input: unknown): Promise<T>;
   /** Saves a study, predicts its space and returns the run's id. */
   run(study: StudyFile): Promise<number>;
-  render(runId: number, format: ExportFormat, more?: object): Promise<ExportDocument>;
+  render(runId: number, format: string, more?: object): Promise<ExportDocument>;
 }
 
 export function useBench(more: Partial<EngineOptions> = {}): Bench {

@@ -6,12 +6,13 @@ import { fail, ok, unwrap, type Result } from '../../src-workers/domain/result.t
 import { timeText } from '../../src-workers/domain/times.ts';
 import { ACCURACY_TEXT } from '../contract/accuracy.ts';
 import { countsText } from '../contract/counts.ts';
-import type { BestDesigns, BestRow, ExportDocument, ExportFormat, RunSummary } from '../contract/api.ts';
+import type { BestDesigns, BestRow, ExportDocument, RunSummary } from '../contract/api.ts';
 import { documentParts } from '../contract/document.ts';
 import type { ProcedureInput } from '../contract/procedures.ts';
 import { deviceRows } from '../services/devices/compare.ts';
 import { MAX_DESIGNS } from '../contract/study.ts';
 import type { Engine } from '../services/engine.ts';
+import { EXPORTERS } from '../services/export/formats.ts';
 import { plainRow } from '../services/export/tables.ts';
 import { counted, jsonParts } from '../services/export/text.ts';
 import { writeFor } from '../services/app/files.ts';
@@ -493,7 +494,7 @@ export async function exportCommand(
   terminal: Terminal,
   run: string,
   options: Options & {
-    readonly format: ExportFormat;
+    readonly format: string;
     readonly output?: string;
     readonly design?: number;
     readonly device?: string;
@@ -509,7 +510,8 @@ export async function exportCommand(
       { code: 'bad-input', message: 'A PDF is not text. Specify a file: -o report.pdf' },
       true,
     );
-  if (options.design !== undefined && ['csv', 'json', 't4'].includes(options.format))
+  const isTable = EXPORTERS.some(({ id: format, about }) => format === options.format && about === 'table');
+  if (options.design !== undefined && isTable)
     return reportFailure(
       terminal,
       {

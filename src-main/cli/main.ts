@@ -10,7 +10,6 @@ import { newerInput } from '../contract/older-kernels.ts';
 import { VARIED_INPUTS, type VariedInput } from '../../src-workers/domain/provenance.ts';
 import { FailureError, type Failure, type Result } from '../../src-workers/domain/result.ts';
 import { messageText } from '../../src-workers/domain/text.ts';
-import { EXPORT_FORMATS, type ExportFormat } from '../contract/api.ts';
 import { BENCH_SUITES } from '../contract/measuring.ts';
 import { MAX_BEST, MAX_SPACE, MAX_TRUNCATION, MIN_TRUNCATION } from '../contract/study.ts';
 import { programPlaces } from '../hosts/places.ts';
@@ -18,6 +17,7 @@ import { defaultDatabaseFile } from '../services/app/data-folder.ts';
 import { doctorChecks } from '../services/app/doctor.ts';
 import { openEngine, type Engine } from '../services/engine.ts';
 import { readText, writeFor } from '../services/app/files.ts';
+import { EXPORTERS } from '../services/export/formats.ts';
 import { counted } from '../services/export/text.ts';
 import { workloadLoss } from '../services/models/loss.ts';
 import { deviceOccupancy, nvidiaOccupancy, occupancyBatch } from '../services/devices/occupancy.ts';
@@ -875,7 +875,9 @@ mtx:FILE.`,
     );
 
   command(program, 'export <run>', 'a run as a document')
-    .addOption(new Option('--format <format>', 'document format').choices([...EXPORT_FORMATS]).makeOptionMandatory())
+    .addOption(
+      new Option('--format <format>', 'document format').choices(EXPORTERS.map(({ id }) => id)).makeOptionMandatory(),
+    )
     .option('-o, --output <file>', 'file to write (default: standard output)')
     .option(
       '--design <number>',
@@ -889,7 +891,7 @@ mtx:FILE.`,
       (
         run: string,
         options: GlobalOptions & {
-          format: ExportFormat;
+          format: string;
           output?: string;
           design?: number;
           device?: string;

@@ -495,23 +495,20 @@ export interface RunDiff {
   readonly spearman: number | null;
 }
 
-/** The formats for the launch parameters of one design. */
-export const CODE_FORMATS = ['cuda', 'cuda-kernel', 'wgsl', 'wgsl-kernel', 'python', 'kokkos', 'sycl'] as const;
-/** The formats for a tuner: the best designs of a device, as Python. */
-export const TUNER_FORMATS = ['triton', 'kernel-tuner', 'optuna'] as const;
-export const EXPORT_FORMATS = [
-  'json',
-  'csv',
-  'markdown',
-  'html',
-  'pdf',
-  't4',
-  ...CODE_FORMATS,
-  'cub',
-  'trace',
-  ...TUNER_FORMATS,
-] as const;
-export type ExportFormat = (typeof EXPORT_FORMATS)[number];
+/** A format of `export.render`. */
+export interface ExportFormat {
+  readonly id: string;
+  readonly label: string;
+  /** Its purpose, in a few words. */
+  readonly text: string;
+  /** More words by which the palette finds it. */
+  readonly words?: string;
+  readonly about: 'report' | 'table' | 'code' | 'tuner';
+  /** Whether the number of listed designs matters. */
+  readonly rows: boolean;
+  /** Whether it can express designs of GPUs alone. */
+  readonly gpus: boolean;
+}
 
 export const MAX_LISTED = 2_000_000;
 

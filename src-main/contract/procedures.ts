@@ -1,7 +1,5 @@
 import * as v from 'valibot';
 import {
-  CODE_FORMATS,
-  EXPORT_FORMATS,
   MAX_LISTED,
   RANK_COLUMNS,
   type AppInfo,
@@ -11,6 +9,7 @@ import {
   type DeviceComparisonResult,
   type DoctorCheck,
   type ExportDocument,
+  type ExportFormat,
   type ExportPart,
   type Histogram,
   type LandscapeFacets,
@@ -339,7 +338,8 @@ const advice = {
       ...unsavedStudy,
       deviceId: shortText,
       designIndex: index,
-      format: v.picklist(CODE_FORMATS),
+      /** A format for the code of one design, as `export.formats` names them. */
+      format: shortText,
     }),
   ).returns<ExportDocument>(),
 } as const;
@@ -789,10 +789,12 @@ const others = {
   ).returns<DeviceComparisonResult>(),
   'design.explain': procedure(v.strictObject({ runId: id, designIndex: index })).returns<Breakdown>(),
 
+  'export.formats': procedure(nothing).returns<readonly ExportFormat[]>(),
   'export.render': procedure(
     v.strictObject({
       runId: id,
-      format: v.picklist(EXPORT_FORMATS),
+      /** As `export.formats` names them. */
+      format: shortText,
       designIndex: v.optional(index),
       /** Restricts everything to this device: the chosen design, the listed designs and their ranks. */
       deviceId: v.optional(shortText),

@@ -6,16 +6,17 @@ import { RUN_PARTICIPLES, RUN_VERBS } from '../format/runs.ts';
 import type { App } from '../state/app.svelte.ts';
 import { withCores } from '../views/study/edit.ts';
 import type { FieldName } from '../views/study/field-names.ts';
-import { FORMATS } from '../views/export/formats.ts';
 import type { Command } from './commands.svelte.ts';
 import { concepts, type Concept } from './concepts.ts';
 import { viewLabel, type ViewId } from './views.ts';
+
+type ViewCommand = readonly [view: ViewId, id: string, label: string, words?: string | undefined];
 
 /**
  * Commands that exist only while their view is open. The palette finds them from everywhere, and opens their view
  * first.
  */
-const OF_VIEWS: readonly (readonly [view: ViewId, id: string, label: string, words?: string | undefined])[] = [
+const OF_VIEWS: readonly ViewCommand[] = [
   ['study', 'study.W', 'Edit the workload'],
   ['study', 'study.K', 'Edit the kernel profile'],
   ['study', 'study.D', 'Choose the devices'],
@@ -37,7 +38,6 @@ const OF_VIEWS: readonly (readonly [view: ViewId, id: string, label: string, wor
   ['measure', 'measure.copy', 'Copy the table of measured designs'],
   ['measure', 'measure.calibrate', 'Calibrate the device from a measurement', 'fit parameters'],
   ['models', 'models.find', 'Search the reproduced figures', 'papers tables'],
-  ...FORMATS.map(({ id, label, words }) => ['export', `export.format.${id}`, `Export as ${label}`, words] as const),
 ];
 
 const WAIT_MS = 4000;
@@ -78,16 +78,22 @@ function openAndFocus(app: App, { control, label, advanced }: FieldName): void {
 }
 
 function ofViews(app: App): Command[] {
-  return OF_VIEWS.filter(([view, id]) => view !== app.location.view && !app.commands.find(id)).map(
-    ([view, id, label, words]): Command => ({
+  const formats = app.library.formats.map(({ id, label, words }): ViewCommand => [
+    'export',
+    `export.format.${id}`,
+    `Export as ${label}`,
+    words,
+  ]);
+  return [...OF_VIEWS, ...formats]
+    .filter(([view, id]) => view !== app.location.view && !app.commands.find(id))
+    .map(([view, id, label, words]): Command => ({
       id,
       label,
       words,
       group: 'Commands',
       detail: viewLabel(view),
       run: () => openAndRun(app, view, id),
-    }),
-  );
+    }));
 }
 
 function conceptCommands(app: App): Command[] {

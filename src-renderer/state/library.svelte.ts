@@ -1,5 +1,12 @@
 /* eslint-disable svelte/prefer-svelte-reactivity -- these collections are replaced whole or are not state */
-import type { AppInfo, Device, RunProgress, RunSummary, StudySummary } from '../../src-main/contract/api.ts';
+import type {
+  AppInfo,
+  Device,
+  ExportFormat,
+  RunProgress,
+  RunSummary,
+  StudySummary,
+} from '../../src-main/contract/api.ts';
 import type { Events } from '../../src-main/contract/procedures.ts';
 import type { DeviceEvidence, ImplementationKind, TimedDevice } from '../../src-workers/domain/evidence.ts';
 import type { Engine } from '../api/engine.svelte.ts';
@@ -14,6 +21,7 @@ export class Library {
   #runs = $state.raw<readonly RunSummary[]>([]);
   #devices = $state.raw<readonly CatalogueDevice[]>([]);
   #evidence = $state.raw<Readonly<Record<string, DeviceEvidence>> | null>(null);
+  #formats = $state.raw<readonly ExportFormat[]>([]);
   #info = $state.raw<AppInfo | null>(null);
   #progress = $state.raw<ReadonlyMap<number, RunProgress>>(new Map());
   #loaded = $state(false);
@@ -51,6 +59,10 @@ export class Library {
     const name = deviceOf(this.#devices, id)?.name ?? id;
     return [{ id, name, evidence: this.#evidence[id] ?? null, kinds }];
   }
+  /** Formats of exports; empty until they are known. */
+  get formats(): readonly ExportFormat[] {
+    return this.#formats;
+  }
   get info(): AppInfo | null {
     return this.#info;
   }
@@ -74,6 +86,7 @@ export class Library {
       (all || what === 'devices') &&
         this.#engine.call('evidence.devices', {}).then((result) => result.ok && (this.#evidence = result.value)),
       (all || what === 'runs') && this.#readInfo(),
+      all && this.#engine.call('export.formats', {}).then((result) => result.ok && (this.#formats = result.value)),
     ]);
     if (all) this.#loaded = true;
   }

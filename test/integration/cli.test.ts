@@ -5,7 +5,7 @@ import { join } from 'node:path';
 import { gunzipSync } from 'node:zlib';
 import { beforeAll, describe, expect, it } from 'vitest';
 import Database from 'better-sqlite3';
-import { EXPORT_FORMATS } from '../../src-main/contract/api.ts';
+import { EXPORTERS } from '../../src-main/services/export/formats.ts';
 import { lacks } from '../tools.mjs';
 import { followRun } from '../../src-main/cli/follow.ts';
 import { main } from '../../src-main/cli/main.ts';
@@ -359,7 +359,7 @@ describe('runs and ranks', () => {
     expect((await json<{ runs: readonly unknown[] }>('runs', 'list', '--db', db)).runs.length).toBe(1);
     expect(await failure(1, 'runs', 'restore', '1', '--db', db)).toBe('lockstep: Run 1 is not in the bin.\n');
   });
-  it.each(EXPORT_FORMATS.filter((format) => format !== 'pdf'))(
+  it.each(EXPORTERS.map(({ id }) => id).filter((format) => format !== 'pdf'))(
     'export as %s, to a file and to standard output',
     async (format) => {
       const file = at(`out.${format}`);

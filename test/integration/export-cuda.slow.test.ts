@@ -3,7 +3,6 @@ import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { beforeAll, describe, expect, it } from 'vitest';
 import { parsePtxas, type KernelUsage } from '../../src-workers/bench/cuda/ptxas.ts';
-import type { ExportFormat } from '../../src-main/contract/api.ts';
 import { HOSTILE, smallStudy } from '../unit/export-runs.ts';
 import { lacks } from '../tools.mjs';
 import { testFolder, useBench } from '../workplace.ts';
@@ -76,7 +75,7 @@ describe.skipIf(lacks('nvcc'))('the CUDA header under nvcc', () => {
           axes: { threadsPerUnit: [1], blockThreads: [256], balancing: ['mixed(2)'], unitsPerThread: [unitsPerThread] },
         }),
       );
-    const refused = async (runId: number, format: ExportFormat): Promise<string> => {
+    const refused = async (runId: number, format: string): Promise<string> => {
       const rendered = await bench.engine.call('export.render', { runId, format });
       return rendered.ok ? '' : rendered.error.message;
     };

@@ -3,11 +3,11 @@ import { createHash } from 'node:crypto';
 import { parse } from 'csv-parse/sync';
 import { beforeAll, describe, expect, it } from 'vitest';
 import { listedText } from '../../src-main/cli/commands.ts';
-import { EXPORT_FORMATS } from '../../src-main/contract/api.ts';
 import { exportAddress, ROW_LIMITS, rowLimit } from '../../src-renderer/views/export/address.ts';
 import { framedReport } from '../../src-renderer/views/export/framed-report.ts';
 import { readAddress } from '../../src-renderer/state/location.svelte.ts';
-import { fileStem } from '../../src-main/services/export/render.ts';
+import { fileStem } from '../../src-main/services/export/exporter.ts';
+import { EXPORTERS } from '../../src-main/services/export/formats.ts';
 import { comment, html, identifier, markdown } from '../../src-main/services/export/text.ts';
 import { unwrap } from '../../src-workers/domain/result.ts';
 import { HOSTILE, NOTHING_ELSE, smallStudy } from './export-runs.ts';
@@ -246,7 +246,7 @@ describe('a report', () => {
 });
 
 describe('hostile names', () => {
-  it.each(EXPORT_FORMATS)('are harmless in %s', async (format) => {
+  it.each(EXPORTERS.map(({ id }) => id))('are harmless in %s', async (format) => {
     const { text, fileName } = await bench.render(hostile, format);
     expect(fileName).toMatch(/^[a-z0-9._-]+$/);
     for (const mark of ['\u202e', '\u2028', '\u0000']) expect(text).not.toContain(mark);

@@ -23,7 +23,7 @@ import { withCores } from '../../src-renderer/views/study/edit.ts';
 import { parseStudy } from '../../src-main/contract/parse.ts';
 import { term } from '../../src-workers/domain/terms.ts';
 import { unwrap } from '../../src-workers/domain/result.ts';
-import { EXPORT_FORMATS } from '../../src-main/contract/api.ts';
+import { EXPORTERS } from '../../src-main/services/export/formats.ts';
 import { finished } from './engine-calls.ts';
 import { useBench } from '../workplace.ts';
 
@@ -114,7 +114,7 @@ describe('a study of CPUs and a GPU', () => {
     expect(texts('multiprocessors')).toEqual(['', '108', '']);
     expect(texts('coresUsed')).toEqual([expect.stringContaining(' of 16'), '–', expect.stringContaining(' of 72')]);
     expect(texts('block')).toEqual(['–', expect.stringMatching(/^\d/), '–']);
-    for (const format of EXPORT_FORMATS) {
+    for (const { id: format } of EXPORTERS) {
       const document = await call<{ text: string }>('export.render', { runId: run.id, format, limit: 50 });
       expect(document.text.length).toBeGreaterThan(100);
     }

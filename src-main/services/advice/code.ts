@@ -8,8 +8,9 @@ import type { Context } from '../context.ts';
 import { MODEL_VERSION } from '../app/version.ts';
 import { deviceEvidence, tieBand } from '../evidence/tie-band.ts';
 import { pickText } from '../export/code.ts';
-import { codeDocument } from '../export/libraries.ts';
-import { cpuHasNoCode, fileStem } from '../export/render.ts';
+import { cpuHasNoCode } from '../export/code-format.ts';
+import { fileStem } from '../export/exporter.ts';
+import { codeExporterOf } from '../export/formats.ts';
 import { imageOf } from '../export/tiles.ts';
 import { pickRule } from '../ranking/recommended.ts';
 import { predictedRow } from '../ranking/rows.ts';
@@ -24,6 +25,8 @@ export async function adviseCode(
   study: AdvisedStudy,
   { deviceId, designIndex, format }: ProcedureArguments<'advice.code'>,
 ): Promise<Result<ExportDocument>> {
+  const exporter = codeExporterOf(format);
+  if (!exporter.ok) return exporter;
   const chosen = studyDesign(study, designIndex, deviceId);
   if (!chosen.ok) return chosen;
   const { device: own, design } = chosen.value;
@@ -48,5 +51,5 @@ export async function adviseCode(
     isGridFixed: plan.axes.launch[positions[AXIS.launch]].kind !== 'units-per-thread',
     image: imageOf(plan),
   };
-  return codeDocument(fileStem(study.study.name), format, source, row, device.threadGroupWidth);
+  return exporter.value.code.document(fileStem(study.study.name), source, row, device.threadGroupWidth);
 }

@@ -3,8 +3,10 @@ import { fail, ok, type Result } from '../../../src-workers/domain/result.ts';
 import { keep } from '../../../src-workers/numeric/kept.ts';
 import type { ExportDocument, ExportPart } from '../../contract/api.ts';
 import type { Context, Handlers, ProceduresOf } from '../context.ts';
+import type { Rendered } from './exporter.ts';
+import { EXPORTERS, exporterOf } from './formats.ts';
 import { isMeasurement, measuredDocument } from './measured.ts';
-import { renderExport, type Rendered } from './render.ts';
+import { renderExport } from './render.ts';
 
 /** Characters of one answer. A document may have a gigabyte, and a string cannot hold more than half of that. */
 const PART_CHARACTERS = 4_000_000;
@@ -42,8 +44,17 @@ export function exportHandlers(context: Context, partCharacters = PART_CHARACTER
     return { text, next };
   };
   return {
+    'export.formats': async () =>
+      ok(
+        EXPORTERS.map(({ id, label, text, words, about, rows, gpus }) => ({
+          ...{ id, label, text, about, rows, gpus },
+          ...(words !== undefined && { words }),
+        })),
+      ),
     'export.render': (input) =>
       inTurn(async () => {
+        const exporter = exporterOf(input.format);
+        if (!exporter.ok) return exporter;
         const written = async (rendered: Result<Rendered>): Promise<Result<ExportDocument>> => {
           if (!rendered.ok) return rendered;
           const { parts, ...document } = rendered.value;
@@ -51,8 +62,10 @@ export function exportHandlers(context: Context, partCharacters = PART_CHARACTER
         };
         const run = await store.getRun(input.runId);
         if (run.ok && isMeasurement(run.value) && run.value.deletedAt === null)
-          return written(await measuredDocument({ store }, run.value, input.format));
-        return views.read(input.runId, async (view) => written(await renderExport(context, view, input)));
+          return written(await measuredDocument({ store }, run.value, exporter.value));
+        return views.read(input.runId, async (view) =>
+          written(await renderExport(context, view, exporter.value, input)),
+        );
       }),
     'export.next': ({ part }) =>
       inTurn(async () => {

@@ -1,5 +1,5 @@
-import { EXPORT_FORMATS, MAX_LISTED } from '../../../src-main/contract/api.ts';
-import { choiceField, flagField, numberField } from '../../state/location.svelte.ts';
+import { MAX_LISTED } from '../../../src-main/contract/api.ts';
+import { choiceField, flagField, numberField, textField } from '../../state/location.svelte.ts';
 
 /** How many of the best designs go into a table. */
 export const ROW_LIMITS = ['20', '100', '1000', '10000', '100000', 'all'] as const;
@@ -8,7 +8,7 @@ export const ROW_LIMITS = ['20', '100', '1000', '10000', '100000', 'all'] as con
 export const rowLimit = (rows: (typeof ROW_LIMITS)[number]): number => (rows === 'all' ? MAX_LISTED : Number(rows));
 
 export const exportAddress = {
-  format: choiceField(EXPORT_FORMATS, 'html'),
+  format: textField('html'),
   /** The design that is exported; absent: the recommended one of the device. */
   design: numberField<number | null>(null),
   rows: choiceField(ROW_LIMITS, '100'),

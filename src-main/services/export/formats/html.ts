@@ -1,12 +1,36 @@
-import { BREAKDOWN_PARTS } from '../../../src-workers/domain/breakdown.ts';
-import { coresText } from '../../../src-workers/domain/terms.ts';
-import { timeIn, timeText, timeUnit } from '../../../src-workers/domain/times.ts';
-import { blockText, isCpuDesign, designText } from '../../../src-workers/domain/design.ts';
-import type { Histogram, RankRow } from '../../contract/api.ts';
-import { MAP_SCRIPT_HASH, MAP_STYLE } from './map.ts';
-import type { ReportFacts } from './facts.ts';
-import { compositionLegend, compositionPlot, distributionPlot, granularityPlot, type DrawChart } from './plots.ts';
-import { html, percent, whole } from './text.ts';
+import { BREAKDOWN_PARTS } from '../../../../src-workers/domain/breakdown.ts';
+import { coresText } from '../../../../src-workers/domain/terms.ts';
+import { timeIn, timeText, timeUnit } from '../../../../src-workers/domain/times.ts';
+import { blockText, isCpuDesign, designText } from '../../../../src-workers/domain/design.ts';
+import type { Histogram, RankRow } from '../../../contract/api.ts';
+import type { ExportJob } from '../exporter.ts';
+import type { ReportFacts } from '../facts.ts';
+import { MAP_SCRIPT_HASH, MAP_STYLE, mapSection } from '../map.ts';
+import {
+  chartDrawer,
+  compositionLegend,
+  compositionPlot,
+  distributionPlot,
+  granularityPlot,
+  type DrawChart,
+} from '../plots.ts';
+import { reportFormat } from '../report-format.ts';
+import { html as escaped, percent, whole } from '../text.ts';
+
+export const html = reportFormat({
+  id: 'html',
+  label: 'HTML report',
+  text: 'One file with plots and reasons',
+  words: 'send share landscape',
+  extension: 'html',
+  mediaType: 'text/html',
+  write: reportPage,
+});
+
+/** The report as a page, which is shown or printed. */
+export async function reportPage(facts: ReportFacts, { view, chosen }: ExportJob): Promise<string> {
+  return htmlReport(facts, await chartDrawer(), mapSection(view, chosen));
+}
 
 /** Same colours as the application's tokens. */
 const STYLE = `
@@ -55,9 +79,9 @@ function table<Row>(
   rowClass: (row: Row) => string = () => '',
 ): string {
   const name = (column: Column<Row>): string => (column.word ? ` class="word${column.wrap ? ' wrap' : ''}"` : '');
-  const head = columns.map((column) => `<th scope="col"${name(column)}>${html(column.head)}</th>`).join('');
+  const head = columns.map((column) => `<th scope="col"${name(column)}>${escaped(column.head)}</th>`).join('');
   const body = rows.map((row) => {
-    const cells = columns.map((column) => `<td${name(column)}>${html(String(column.cell(row)))}</td>`).join('');
+    const cells = columns.map((column) => `<td${name(column)}>${escaped(String(column.cell(row)))}</td>`).join('');
     const names = rowClass(row);
     return `<tr${names ? ` class="${names}"` : ''}>${cells}</tr>`;
   });
@@ -65,26 +89,26 @@ function table<Row>(
 }
 
 const paragraph = (sentences: readonly string[]): string =>
-  sentences.length === 0 ? '' : `<p>${sentences.map(html).join(' ')}</p>`;
+  sentences.length === 0 ? '' : `<p>${sentences.map(escaped).join(' ')}</p>`;
 
 /**
  * A page that needs nothing but itself: no address, nothing loaded, and no script but that of the map. Prints well,
  * follows light and dark.
  * @param map the section of `mapSection`, already escaped
  */
-export function htmlReport(facts: ReportFacts, draw: DrawChart, map: string): string {
+function htmlReport(facts: ReportFacts, draw: DrawChart, map: string): string {
   const { chosen, breakdown, rows, devices } = facts;
   const best = rows[0].timeMs;
   const unit = timeUnit(best);
   const named = facts.implementations.length > 0;
   const fastest = Math.min(...devices.flatMap((entry) => (entry.best ? [entry.best.timeMs] : [])));
   const body = [
-    `<h1>${html(facts.title)}</h1>`,
-    `<p class="recommendation">${html(facts.recommendation)}</p>`,
-    `<p><code>${html(designText(chosen.design))}</code></p>`,
-    facts.description ? `<p class="lead">${html(facts.description)}</p>` : '',
+    `<h1>${escaped(facts.title)}</h1>`,
+    `<p class="recommendation">${escaped(facts.recommendation)}</p>`,
+    `<p><code>${escaped(designText(chosen.design))}</code></p>`,
+    facts.description ? `<p class="lead">${escaped(facts.description)}</p>` : '',
     '<h2>Why</h2>',
-    `<ol>${facts.reasons.map((reason) => `<li>${html(reason)}</li>`).join('')}</ol>`,
+    `<ol>${facts.reasons.map((reason) => `<li>${escaped(reason)}</li>`).join('')}</ol>`,
     facts.assumed.length === 0
       ? ''
       : `<h2>What is assumed</h2>${table(
@@ -107,7 +131,7 @@ export function htmlReport(facts: ReportFacts, draw: DrawChart, map: string): st
       BREAKDOWN_PARTS.filter(({ id }) => breakdown.parts[id] > 0),
     ),
     map,
-    `<h2>All designs on ${html(chosen.device)}</h2>`,
+    `<h2>All designs on ${escaped(chosen.device)}</h2>`,
     draw(distributionPlot(facts.histogram, chosen.timeMs)),
     notDrawn(facts.histogram),
     devices.length > 1 ? '<h2>Devices</h2>' : '',
@@ -147,7 +171,7 @@ export function htmlReport(facts: ReportFacts, draw: DrawChart, map: string): st
         ]
       : []),
     '<h2>Designs near it</h2>',
-    `<p>${html(facts.tieSentence)}</p>`,
+    `<p>${escaped(facts.tieSentence)}</p>`,
     table(
       [
         { head: 'Rank', cell: (row) => whole(row.rank) },
@@ -170,7 +194,7 @@ export function htmlReport(facts: ReportFacts, draw: DrawChart, map: string): st
       (row) => [row.tied ? 'tied' : '', row.designIndex === chosen.designIndex ? 'here' : ''].filter(Boolean).join(' '),
     ),
     '<h2>Basis</h2>',
-    `<dl>${facts.basis.map(({ label, text }) => `<dt>${html(label)}</dt><dd>${html(text)}</dd>`).join('')}</dl>`,
+    `<dl>${facts.basis.map(({ label, text }) => `<dt>${escaped(label)}</dt><dd>${escaped(text)}</dd>`).join('')}</dl>`,
   ];
   return [
     '<!doctype html>',
@@ -180,7 +204,7 @@ export function htmlReport(facts: ReportFacts, draw: DrawChart, map: string): st
     '<meta name="viewport" content="width=device-width,initial-scale=1">',
     // Nothing may load, and nothing but the map's own script may run, whatever a name in the study says.
     `<meta http-equiv="Content-Security-Policy" content="default-src 'none'; script-src ${MAP_SCRIPT_HASH}; style-src 'unsafe-inline'; base-uri 'none'; form-action 'none'">`,
-    `<title>${html(facts.title)}</title>`,
+    `<title>${escaped(facts.title)}</title>`,
     `<style>${STYLE}${MAP_STYLE}</style>`,
     '</head>',
     `<body>${body.filter(Boolean).join('\n')}</body>`,

@@ -1,10 +1,35 @@
-import { assumedPhrase } from '../../../src-workers/domain/provenance.ts';
-import type { DrawnTimeline } from '../../../src-workers/domain/timeline.ts';
-import type { MeasuredDesignTime, RankRow } from '../../contract/api.ts';
-import { APP_VERSION, SIMULATOR_VERSION } from '../app/version.ts';
-import { designText } from '../../../src-workers/domain/design.ts';
-import type { CodeSource } from './code.ts';
-import { jsonParts } from './text.ts';
+import { assumedPhrase } from '../../../../src-workers/domain/provenance.ts';
+import { ok } from '../../../../src-workers/domain/result.ts';
+import type { DrawnTimeline } from '../../../../src-workers/domain/timeline.ts';
+import type { MeasuredDesignTime, RankRow } from '../../../contract/api.ts';
+import { APP_VERSION, SIMULATOR_VERSION } from '../../app/version.ts';
+import { designText } from '../../../../src-workers/domain/design.ts';
+import type { CodeSource } from '../code.ts';
+import { gpuDesign } from '../code-format.ts';
+import type { Exporter } from '../exporter.ts';
+import { jsonParts } from '../text.ts';
+
+export const trace: Exporter = {
+  id: 'trace',
+  label: 'Launch trace',
+  text: 'A simulated launch, for Perfetto',
+  words: 'perfetto chrome timeline json gantt',
+  about: 'report',
+  rows: false,
+  gpus: true,
+  async write(job) {
+    const { context, view, base } = job;
+    const gpu = gpuDesign(job, { tiles: true });
+    if (!gpu.ok) return gpu;
+    const { row, source, note } = gpu.value;
+    const { plan } = view.predictor;
+    const seed = view.run.seed ?? 0;
+    const drawn = await context.pool.run('timeline', { plan, design: row.designIndex, seed, replication: 0 });
+    if (!drawn.ok) return drawn;
+    const parts = launchTrace(source, row, drawn.value, view.measured.times.get(row.designIndex));
+    return ok({ fileName: `${base}.trace.json`, mediaType: 'application/json', parts, ...(note && { note }) });
+  },
+};
 
 /** One event of the Trace Event Format, times in µs: X a slice, C a counter, M a name. */
 interface TraceEvent {
@@ -38,7 +63,7 @@ function slice(startMs: number, endMs: number): { readonly ts: number; readonly 
  * timeline, a thread for each of its slots, a slice for each block, and the active thread groups as counters. If the
  * design was measured on the device, its median is a slice of a separate process, since blocks were not recorded then.
  */
-export function launchTrace(
+function launchTrace(
   source: CodeSource,
   row: RankRow,
   drawn: DrawnTimeline,

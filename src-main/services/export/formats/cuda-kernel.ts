@@ -1,29 +1,22 @@
-import { parseBalancing } from '../../../src-workers/domain/balancing.ts';
-import type { Balancing } from '../../../src-workers/domain/design.ts';
-import { unwrap } from '../../../src-workers/domain/result.ts';
-import { bucketRanges } from '../../../src-workers/predict/depth/group-depth.ts';
-import type { RankRow } from '../../contract/api.ts';
-import { cudaHeader, implementationName, type CodeSource } from './code.ts';
+import { parseBalancing } from '../../../../src-workers/domain/balancing.ts';
+import type { Balancing } from '../../../../src-workers/domain/design.ts';
+import { unwrap } from '../../../../src-workers/domain/result.ts';
+import type { RankRow } from '../../../contract/api.ts';
+import { implementationName, type CodeSource } from '../code.ts';
+import { bucketEnds, cutsUnits, padsUnits } from '../balancing.ts';
+import { codeFormat, loopLimits } from '../code-format.ts';
+import { cudaHeader } from './cuda.ts';
 
-/** Whether slots take shares of the iterations, whatever unit they are of. */
-export const cutsUnits = ({ kind }: Balancing): boolean => kind === 'nonzero-split' || kind === 'merge-path';
-export const padsUnits = ({ kind }: Balancing): boolean => kind === 'padded' || kind === 'padded-slice';
-
-/**
- * The longest length of each bucket, iterations, the shortest first; null where the balancing has no buckets.
- *
- * @param width threads of a thread group of the device
- */
-export function bucketEnds(
-  { law }: CodeSource,
-  { blockThreads, threadsPerUnit }: RankRow['design'],
-  balancing: Balancing,
-  width: number,
-): readonly number[] | null {
-  if (balancing.kind !== 'quantile-buckets' && balancing.kind !== 'best-buckets') return null;
-  const unitsPerGroup = Math.min(width, blockThreads) / threadsPerUnit;
-  return bucketRanges(law, unitsPerGroup, balancing).map(({ to }) => Math.floor(to));
-}
+export const cudaKernel = codeFormat({
+  id: 'cuda-kernel',
+  label: 'CUDA kernel',
+  text: 'The loop and launch around your work',
+  words: 'c++ hip skeleton template loop',
+  extension: 'kernel.cuh',
+  tiles: true,
+  limits: loopLimits,
+  write: kernelText,
+});
 
 /**
  * A kernel that does what a design says, around the work of a unit that a person writes: the header, the loop, how
@@ -31,7 +24,7 @@ export function bucketEnds(
  *
  * @param width threads of a thread group of the device
  */
-export function cudaKernel(source: CodeSource, row: RankRow, width: number): string {
+function kernelText(source: CodeSource, row: RankRow, width: number): string {
   const { design } = row;
   const balancing = unwrap(parseBalancing(design.balancing));
   const name = implementationName(source, row);

@@ -1,9 +1,19 @@
-import { BREAKDOWN_PARTS } from '../../../src-workers/domain/breakdown.ts';
-import { coresText } from '../../../src-workers/domain/terms.ts';
-import { timeIn, timeText, timeUnit } from '../../../src-workers/domain/times.ts';
-import { blockText, isCpuDesign, designText } from '../../../src-workers/domain/design.ts';
-import type { ReportFacts } from './facts.ts';
-import { markdown, percent, whole } from './text.ts';
+import { BREAKDOWN_PARTS } from '../../../../src-workers/domain/breakdown.ts';
+import { coresText } from '../../../../src-workers/domain/terms.ts';
+import { timeIn, timeText, timeUnit } from '../../../../src-workers/domain/times.ts';
+import { blockText, isCpuDesign, designText } from '../../../../src-workers/domain/design.ts';
+import type { ReportFacts } from '../facts.ts';
+import { reportFormat } from '../report-format.ts';
+import { markdown as escaped, percent, whole } from '../text.ts';
+
+export const markdown = reportFormat({
+  id: 'markdown',
+  label: 'Markdown report',
+  text: 'The same, for an issue or README',
+  extension: 'md',
+  mediaType: 'text/markdown',
+  write: markdownReport,
+});
 
 type Cell = string | number;
 
@@ -12,23 +22,23 @@ function table(head: readonly string[], words: number, rows: readonly (readonly 
   return [line(head), line(head.map((_, at) => (at < words ? ':---' : '---:'))), ...rows.map(line)].join('\n');
 }
 
-const sentences = (lines: readonly string[]): string => lines.map(markdown).join(' ');
+const sentences = (lines: readonly string[]): string => lines.map(escaped).join(' ');
 
 /** What the chosen design is, why, which designs tie with it, each device's best, and how the numbers were obtained. */
-export function markdownReport(facts: ReportFacts): string {
+function markdownReport(facts: ReportFacts): string {
   const { chosen, breakdown, rows, devices } = facts;
   const best = rows[0].timeMs;
   const unit = timeUnit(best);
   const named = facts.implementations.length > 0;
   const fastest = Math.min(...devices.flatMap((entry) => (entry.best ? [entry.best.timeMs] : [])));
   const sections = [
-    `# ${markdown(facts.title)}: tuning recommendation`,
-    markdown(facts.description),
+    `# ${escaped(facts.title)}: tuning recommendation`,
+    escaped(facts.description),
     '## Recommendation',
-    `**${markdown(facts.recommendation)}**`,
+    `**${escaped(facts.recommendation)}**`,
     `\`${designText(chosen.design)}\``,
     '## Why',
-    facts.reasons.map((reason, at) => `${at + 1}. ${markdown(reason)}`).join('\n'),
+    facts.reasons.map((reason, at) => `${at + 1}. ${escaped(reason)}`).join('\n'),
     ...(facts.assumed.length === 0
       ? []
       : [
@@ -36,7 +46,7 @@ export function markdownReport(facts: ReportFacts): string {
           table(
             ['Input', 'Where it comes from', 'Value', 'Usual'],
             2,
-            facts.assumed.map(({ label, note, value, usual }) => [label, note, value, usual].map(markdown)),
+            facts.assumed.map(({ label, note, value, usual }) => [label, note, value, usual].map(escaped)),
           ),
         ]),
     '## Where the time goes',
@@ -57,7 +67,7 @@ export function markdownReport(facts: ReportFacts): string {
             ['Device', 'Best design', 'Time', 'To fastest'],
             2,
             devices.map(({ device, best: own }) => [
-              markdown(device.name),
+              escaped(device.name),
               own ? `\`${designText(own.design)}\`` : 'no valid design',
               own ? timeText(own.timeMs) : '–',
               own ? `+${percent(own.timeMs / fastest - 1)}` : '–',
@@ -70,14 +80,14 @@ export function markdownReport(facts: ReportFacts): string {
           '## Implementations',
           sentences(facts.choice),
           table(
-            ['Best time', ...devices.map(({ device }) => markdown(device.name))],
+            ['Best time', ...devices.map(({ device }) => escaped(device.name))],
             1,
-            facts.implementations.map(({ name, cells }) => [markdown(name), ...cells]),
+            facts.implementations.map(({ name, cells }) => [escaped(name), ...cells]),
           ),
         ]
       : []),
     '## Designs near it',
-    markdown(facts.tieSentence),
+    escaped(facts.tieSentence),
     table(
       [
         'Device',
@@ -95,9 +105,9 @@ export function markdownReport(facts: ReportFacts): string {
       ],
       named ? 4 : 3,
       rows.map((row) => [
-        markdown(row.device),
-        ...(named ? [markdown(row.design.implementation!)] : []),
-        markdown(row.design.balancing),
+        escaped(row.device),
+        ...(named ? [escaped(row.design.implementation!)] : []),
+        escaped(row.design.balancing),
         row.design.loop,
         row.rank,
         row.design.threadsPerUnit,
@@ -110,7 +120,7 @@ export function markdownReport(facts: ReportFacts): string {
       ]),
     ),
     '## Basis',
-    facts.basis.map(({ label, text }) => `- ${label}: ${markdown(text.replace(/\.$/, ''))}.`).join('\n'),
+    facts.basis.map(({ label, text }) => `- ${label}: ${escaped(text.replace(/\.$/, ''))}.`).join('\n'),
   ];
   return `${sections.filter(Boolean).join('\n\n')}\n`;
 }

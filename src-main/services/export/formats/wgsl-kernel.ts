@@ -1,9 +1,25 @@
-import { parseBalancing } from '../../../src-workers/domain/balancing.ts';
-import type { Balancing } from '../../../src-workers/domain/design.ts';
-import { unwrap } from '../../../src-workers/domain/result.ts';
-import type { RankRow } from '../../contract/api.ts';
-import { wgslConstants, workgroupSize, type CodeSource } from './code.ts';
-import { bucketEnds, cutsUnits, padsUnits } from './skeleton.ts';
+import { parseBalancing } from '../../../../src-workers/domain/balancing.ts';
+import type { Balancing } from '../../../../src-workers/domain/design.ts';
+import { unwrap } from '../../../../src-workers/domain/result.ts';
+import type { RankRow } from '../../../contract/api.ts';
+import { bucketEnds, cutsUnits, padsUnits } from '../balancing.ts';
+import type { CodeSource } from '../code.ts';
+import { codeFormat, loopLimits, shareLimit } from '../code-format.ts';
+import { wgslConstants, workgroupSize } from './wgsl.ts';
+
+export const wgslKernel = codeFormat({
+  id: 'wgsl-kernel',
+  label: 'WGSL kernel',
+  text: 'The loop around your work',
+  words: 'webgpu shader skeleton loop',
+  extension: 'kernel.wgsl',
+  tiles: true,
+  limits: (source, row) => [
+    ...loopLimits(source, row),
+    ...(cutsUnits(unwrap(parseBalancing(row.design.balancing))) ? [shareLimit(source, row)] : []),
+  ],
+  write: kernelText,
+});
 
 /**
  * A WGSL module that does what a design says, around the work of a unit that a person writes: the constants, the loop,
@@ -12,7 +28,7 @@ import { bucketEnds, cutsUnits, padsUnits } from './skeleton.ts';
  *
  * @param width threads of a thread group of the device
  */
-export function wgslKernel(source: CodeSource, row: RankRow, width: number): string {
+function kernelText(source: CodeSource, row: RankRow, width: number): string {
   const { design } = row;
   const balancing = unwrap(parseBalancing(design.balancing));
   const isMixed = design.classes !== undefined;

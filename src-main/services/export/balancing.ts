@@ -1,0 +1,24 @@
+import type { Balancing } from '../../../src-workers/domain/design.ts';
+import { bucketRanges } from '../../../src-workers/predict/depth/group-depth.ts';
+import type { RankRow } from '../../contract/api.ts';
+import type { CodeSource } from './code.ts';
+
+/** Whether slots take shares of the iterations, whatever unit they are of. */
+export const cutsUnits = ({ kind }: Balancing): boolean => kind === 'nonzero-split' || kind === 'merge-path';
+export const padsUnits = ({ kind }: Balancing): boolean => kind === 'padded' || kind === 'padded-slice';
+
+/**
+ * The longest length of each bucket, iterations, the shortest first; null where the balancing has no buckets.
+ *
+ * @param width threads of a thread group of the device
+ */
+export function bucketEnds(
+  { law }: CodeSource,
+  { blockThreads, threadsPerUnit }: RankRow['design'],
+  balancing: Balancing,
+  width: number,
+): readonly number[] | null {
+  if (balancing.kind !== 'quantile-buckets' && balancing.kind !== 'best-buckets') return null;
+  const unitsPerGroup = Math.min(width, blockThreads) / threadsPerUnit;
+  return bucketRanges(law, unitsPerGroup, balancing).map(({ to }) => Math.floor(to));
+}

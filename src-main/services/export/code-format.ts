@@ -1,0 +1,206 @@
+import { blockText, designText } from '../../../src-workers/domain/design.ts';
+import type { Device } from '../../../src-workers/domain/device.ts';
+import { fail, ok, type Result } from '../../../src-workers/domain/result.ts';
+import { AXIS } from '../../../src-workers/domain/space.ts';
+import { timeText } from '../../../src-workers/domain/times.ts';
+import { moments } from '../../../src-workers/models/workload/laws.ts';
+import { axisPosition, rankedDesigns } from '../../../src-workers/sweep/ranking.ts';
+import type { RankRow } from '../../contract/api.ts';
+import { MODEL_VERSION } from '../app/version.ts';
+import { pickRule, recommendedDesign, runInputs } from '../ranking/recommended.ts';
+import { ALL_VALID } from '../ranking/rows.ts';
+import type { RunView } from '../runs/run-view.ts';
+import { launchNumbers, MAX_WORD, pickText, unitsPerBlock, type CodeSource } from './code.ts';
+import {
+  chosenRow,
+  type CodeExporter,
+  type CodeForm,
+  type ExportJob,
+  type FormatWords,
+  type PickedRow,
+} from './exporter.ts';
+import { designEvidence } from './facts.ts';
+import { joined, whole } from './text.ts';
+import { imageOf } from './tiles.ts';
+
+/** Formats that write the code of one design for GPUs. */
+
+/** What kernels count their units and iterations up to, so that a sum of two is a 32-bit word. */
+export const MAX_COUNT = 2 ** 31 - 1;
+
+/** A number of a design, and the largest that the code can hold. */
+type Limit = readonly [what: string, value: number, most: number];
+
+interface CodeOptions extends FormatWords {
+  readonly extension: string;
+  readonly mediaType?: string;
+  /** The form's name at the start of a sentence; by default it is code for GPUs. */
+  readonly name?: string;
+  /** Whether blocks can take tiles of an image. */
+  readonly tiles?: boolean;
+  readonly narrow?: CodeForm['narrow'];
+  /** The numbers of the code that are limited. */
+  limits(source: CodeSource, row: RankRow): readonly Limit[];
+  /** @param width threads of a thread group of the device */
+  write(source: CodeSource, row: RankRow, width: number): string;
+}
+
+/** A format for the code of one design. */
+export function codeFormat(options: CodeOptions): CodeExporter {
+  const { id, label, text, words, extension, name, narrow, limits, write } = options;
+  const { mediaType = 'text/plain', tiles = false } = options;
+  const code: CodeForm = {
+    document(base, source, row, width) {
+      if (row.design.blockWidth !== undefined && !tiles)
+        return fail(
+          'unsupported',
+          `The blocks of design ${row.designIndex} are tiles (${blockText(row.design)}), but this code has blocks of one row. Specify a design whose blocks are rows, or export CUDA or WGSL.`,
+        );
+      const large = limits(source, row).find(([, value, most]) => value > most);
+      if (large)
+        return fail(
+          'unsupported',
+          `The ${large[0]} of design ${row.designIndex}, ${whole(large[1])}, is above the limit of this code, ${whole(large[2])}. Export it as Python, or as a table.`,
+        );
+      return ok({ fileName: `${base}.${extension}`, mediaType, text: write(source, row, width) });
+    },
+    ...(narrow && { narrow }),
+  };
+  return {
+    id,
+    label,
+    text,
+    ...(words !== undefined && { words }),
+    about: 'code',
+    rows: false,
+    gpus: true,
+    code,
+    async write(job) {
+      const found = gpuDesign(job, { tiles, ...(name !== undefined && { name }), ...(narrow && { narrow }) });
+      if (!found.ok) return found;
+      const { device, row, source, note } = found.value;
+      const document = code.document(job.base, source, row, threadGroupWidth(device));
+      return document.ok
+        ? ok({ ...document.value, parts: joined([document.value.text]), ...(note && { note }) })
+        : document;
+    },
+  };
+}
+
+/** Limits of launch constants. @param unitsPerBlockMost the largest number of units that a block counts */
+export function launchLimits(_: CodeSource, row: RankRow, unitsPerBlockMost = MAX_WORD): readonly Limit[] {
+  const [[, thresholds]] = launchNumbers(row);
+  return [
+    ['threshold of a class', Math.max(...thresholds.slice(0, -1)), MAX_WORD],
+    ['number of blocks', row.design.gridBlocks, MAX_WORD],
+    ['number of units per block', unitsPerBlock(row), unitsPerBlockMost],
+  ];
+}
+
+/** Slots of the largest launch of a design. */
+function slotsOf(row: RankRow): number {
+  const [, [, threadsPerUnit], [, blocks]] = launchNumbers(row);
+  return Math.max(...blocks.map((grid, at) => grid * (row.design.blockThreads / threadsPerUnit[at])));
+}
+
+/** Limits of code that loops over the units. */
+export function loopLimits(source: CodeSource, row: RankRow): readonly Limit[] {
+  return [
+    ...launchLimits(source, row),
+    ['number of units', source.study.workload.units, MAX_COUNT],
+    ['longest unit', source.law.support.reduce((most, length) => Math.max(most, length), 0), MAX_COUNT],
+    ['number of slots', slotsOf(row), MAX_COUNT],
+  ];
+}
+
+/** The limit of code that cuts even shares of the iterations by sums of 32 bits. */
+export function shareLimit({ study, law }: CodeSource, row: RankRow): Limit {
+  const sum = (moments(law).mean + 1) * study.workload.units;
+  return ['sum of all iterations', sum, MAX_WORD - slotsOf(row)];
+}
+
+export function threadGroupWidth(device: Device): number {
+  return device.kind === 'gpu' ? device.threadGroupWidth : 1;
+}
+
+/** A design of a GPU, with what its code says about it. */
+export interface GpuDesign {
+  readonly device: Device;
+  readonly row: RankRow;
+  readonly source: CodeSource;
+  /** Says which faster design the form cannot express; empty where there is none. */
+  readonly note: string;
+}
+
+/**
+ * The design that code is written for: the chosen one, or the fastest that the form can express, unless a person chose
+ * it.
+ */
+export function gpuDesign(
+  job: ExportJob,
+  form: Pick<CodeForm, 'narrow'> & Pick<CodeOptions, 'name' | 'tiles'>,
+): Result<GpuDesign> {
+  const { view, chosen } = job;
+  const gpu = onGpu(job);
+  if (!gpu.ok) return gpu;
+  const device = view.devices.find(({ id }) => id === gpu.value.row.deviceId)!;
+  const own = form.tiles ? gpu.value : rowDesign(view, device, gpu.value);
+  const narrowed = form.narrow ? form.narrow(view, device, own) : ok(own);
+  if (!narrowed.ok) return narrowed;
+  const { row, picked } = narrowed.value;
+  const { ranking } = view;
+  const note = fasterText(chosen, row, form.name);
+  const launch = ranking.axes.launch[axisPosition(ranking, AXIS.launch, row.designIndex)];
+  const source: CodeSource = {
+    study: view.study.study,
+    from: `run ${view.run.id}`,
+    model: view.run.modelVersions.prediction ?? MODEL_VERSION,
+    inputs: runInputs(view, device, row.design.implementation),
+    pick: [note, picked ? pickText(picked.ties, picked.band, pickRule(device)) : ''].filter(Boolean).join(' '),
+    evidence: designEvidence(view, device, row),
+    law: view.predictor.plan.law,
+    isGridFixed: launch.kind !== 'units-per-thread',
+    image: imageOf(view.predictor.plan),
+  };
+  return ok({ device, row, source, note });
+}
+
+/**
+ * The row that code is written for, with how it was picked (`null` if a person chose it). This is the chosen row, or
+ * the recommended one of a GPU if a CPU's row was picked without being asked for.
+ */
+function onGpu({ view, chosen, recommended, input }: ExportJob): Result<PickedRow> {
+  const gpus = view.devices.flatMap(({ kind }, at) => (kind === 'gpu' ? [at] : []));
+  const isGpus = view.devices.some(({ id, kind }) => id === chosen.deviceId && kind === 'gpu');
+  if (isGpus) return ok({ row: chosen, picked: recommended });
+  const onGpus = { ...ALL_VALID, positions: { [AXIS.device]: new Set(gpus) } };
+  const best = recommended === null || input.deviceId !== undefined ? null : recommendedDesign(view, onGpus);
+  const row = best && chosenRow(view, ALL_VALID, best.designIndex);
+  return row ? ok({ row, picked: best }) : cpuHasNoCode(chosen);
+}
+
+export function cpuHasNoCode({ designIndex, device }: Pick<RankRow, 'designIndex' | 'device'>): Result<never> {
+  return fail(
+    'unsupported',
+    `Design ${designIndex} is of the CPU ${device}, and launch code is for GPUs. Specify a design of a GPU.`,
+  );
+}
+
+/** Places on the axis of block widths whose blocks are one row. */
+export const rowsOnly = ({ ranking: { axes } }: RunView): ReadonlySet<number> =>
+  new Set((axes.blockWidth ?? [null]).flatMap((width, at) => (width === null ? [at] : [])));
+
+/** The design for code whose blocks are one row: the fastest such design, unless a person chose one. */
+function rowDesign(view: RunView, device: Device, chosen: PickedRow): PickedRow {
+  if (chosen.row.design.blockWidth === undefined || chosen.picked === null) return chosen;
+  const positions = { [AXIS.device]: new Set([view.devices.indexOf(device)]), [AXIS.blockWidth]: rowsOnly(view) };
+  const [best] = rankedDesigns(view.ranking, { ...ALL_VALID, positions }, 'timeMs');
+  return best === undefined ? chosen : { row: chosenRow(view, ALL_VALID, best), picked: null };
+}
+
+/** Says that the chosen design is faster than the one that the format can express; empty where it is not. */
+export function fasterText(asked: RankRow, { timeMs }: RankRow, name = 'Code for GPUs'): string {
+  return asked.timeMs < timeMs
+    ? `${name} cannot express the faster design ${asked.designIndex} (${designText(asked.design)}, on ${asked.device}): ${timeText(asked.timeMs)}, against ${timeText(timeMs)} here.`
+    : '';
+}

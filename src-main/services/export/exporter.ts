@@ -1,0 +1,104 @@
+import type { MeasurementRecord, RunRecord } from '../../../db/records.ts';
+import type { Device } from '../../../src-workers/domain/device.ts';
+import type { Result } from '../../../src-workers/domain/result.ts';
+import { rankedDesigns, type RankingFilter } from '../../../src-workers/sweep/ranking.ts';
+import type { ExportDocument, ExportFormat, RankRow } from '../../contract/api.ts';
+import type { ProcedureArguments } from '../../contract/procedures.ts';
+import type { Context } from '../context.ts';
+import type { RecommendedDesign } from '../ranking/recommended.ts';
+import { rankRow, tiesIn } from '../ranking/rows.ts';
+import type { RunView } from '../runs/run-view.ts';
+import type { CodeSource } from './code.ts';
+
+/**
+ * A format of exports is one file in `formats/` with a value of this type, and a place in the list of `formats.ts`. The
+ * interface and the command line show what it says about itself.
+ */
+export interface Exporter extends ExportFormat {
+  /** Writes a sweep, or one of its designs. */
+  write(job: ExportJob): Promise<Result<Rendered>>;
+  /** Writes a measurement. Absent where the format cannot express one. */
+  readonly writeMeasured?: (job: MeasuredJob) => Result<Rendered>;
+  /** What `writeMeasured` writes, where the name of the format does not say it. */
+  readonly measuredAs?: string;
+  /** For the code of one design: how it is written, also for a study that is not saved. */
+  readonly code?: CodeForm;
+}
+
+/** What a format says about itself, apart from what its kind says. */
+export type FormatWords = Pick<ExportFormat, 'id' | 'label' | 'text' | 'words'>;
+
+/** How the code of one design is written. */
+export interface CodeForm {
+  /**
+   * The design that the form can express, where not all can be expressed: the fastest such design, or a failure if a
+   * person chose another.
+   */
+  readonly narrow?: (view: RunView, device: Device, picked: PickedRow) => Result<PickedRow>;
+  /**
+   * A design as code. Fails if it has what the code has not, or numbers that the code cannot hold.
+   *
+   * @param width threads of a thread group of the device
+   */
+  document(base: string, source: CodeSource, row: RankRow, width: number): Result<ExportDocument>;
+}
+
+export interface CodeExporter extends Exporter {
+  readonly code: CodeForm;
+}
+
+/** A design, and how it was picked; null where a person chose it. */
+export interface PickedRow {
+  readonly row: RankRow;
+  readonly picked: RecommendedDesign | null;
+}
+
+/** What every exporter gets: the run, the designs that the document covers, and the chosen one. */
+export interface ExportJob {
+  readonly context: Context;
+  readonly view: RunView;
+  readonly input: ProcedureArguments<'export.render'>;
+  /** The start of the file name. */
+  readonly base: string;
+  readonly within: RankingFilter;
+  readonly chosen: RankRow;
+  /** How the chosen design was picked; null if a person chose it. */
+  readonly recommended: RecommendedDesign | null;
+}
+
+/** A configuration that was measured, as the parameters of Kernel Tuner. */
+export interface MeasuredConfiguration {
+  readonly configuration: Readonly<Record<string, number | string | boolean>>;
+  readonly record: MeasurementRecord;
+}
+
+/** A measurement to export. It has at least one configuration. */
+export interface MeasuredJob {
+  readonly run: RunRecord;
+  readonly measured: readonly MeasuredConfiguration[];
+  /** The start of the file name. */
+  readonly base: string;
+  /** What the document says about where it is from. */
+  readonly metadata: Readonly<Record<string, unknown>> & { readonly device_name: string };
+}
+
+/** A document whose text is made as it is read. */
+export interface Rendered extends Omit<ExportDocument, 'text' | 'next'> {
+  readonly parts: AsyncIterator<string, void>;
+}
+
+/** A study's name as the start of a file name. It is safe on every system. */
+export function fileStem(name: string): string {
+  const words = name
+    .toLowerCase()
+    .replace(/[^a-z0-9]+/g, '-')
+    .slice(0, 60);
+  return words.replace(/^-+|-+$/g, '') || 'run';
+}
+
+/** A design as a row of the ranking of some designs; its rank is 0 if it is not among them. */
+export function chosenRow(view: RunView, within: RankingFilter, designIndex: number): RankRow {
+  const list = rankedDesigns(view.ranking, within, 'timeMs');
+  const rank = list.indexOf(designIndex) + 1;
+  return rankRow(view, designIndex, rank, rank > 0 && tiesIn(view, list).isTied(designIndex));
+}

@@ -1,0 +1,178 @@
+import { parseBalancing } from '../../../../src-workers/domain/balancing.ts';
+import type { Device } from '../../../../src-workers/domain/device.ts';
+import { fail, ok, unwrap, type Result } from '../../../../src-workers/domain/result.ts';
+import { AXIS } from '../../../../src-workers/domain/space.ts';
+import { rankedDesigns } from '../../../../src-workers/sweep/ranking.ts';
+import type { RankRow } from '../../../contract/api.ts';
+import { ALL_VALID } from '../../ranking/rows.ts';
+import type { RunView } from '../../runs/run-view.ts';
+import { gridFor, gridForNote, implementationName, type CodeSource } from '../code.ts';
+import { codeFormat, loopLimits, rowsOnly } from '../code-format.ts';
+import { chosenRow, type PickedRow } from '../exporter.ts';
+import { about, launchConstants } from '../libraries.ts';
+
+export const cub = codeFormat({
+  id: 'cub',
+  label: 'CUB segments',
+  text: 'Thread, warp or block by thresholds',
+  words: 'cccl thresholds mixed classes segmented',
+  extension: 'cub.cuh',
+  name: "CUB's segmented reduction",
+  narrow: segmentedDesign,
+  limits: loopLimits,
+  write: cubHeader,
+});
+
+/** The design for a segmented algorithm, which takes segments in order, with one or more threads each. */
+function segmentedDesign(view: RunView, device: Device, { row, picked }: PickedRow): Result<PickedRow> {
+  const isSegmented =
+    row.design.loop === 'nested' && (row.design.classes !== undefined || row.design.balancing === 'none');
+  if (picked === null)
+    return isSegmented
+      ? ok({ row, picked })
+      : fail(
+          'unsupported',
+          `Design ${row.designIndex} has the order ${row.design.balancing} and a ${row.design.loop} loop. Specify one with the order none or mixed and a nested loop.`,
+        );
+  const { axes } = view.ranking;
+  const kinds = axes.balancing.map((text) => unwrap(parseBalancing(text)).kind);
+  const positions = {
+    [AXIS.device]: new Set([view.devices.indexOf(device)]),
+    [AXIS.blockWidth]: rowsOnly(view),
+    [AXIS.loop]: new Set([axes.loop.indexOf('nested')]),
+    [AXIS.balancing]: new Set(kinds.flatMap((kind, at) => (kind === 'mixed' || kind === 'none' ? [at] : []))),
+  };
+  const best = rankedDesigns(view.ranking, { ...ALL_VALID, positions }, 'timeMs')[0];
+  return best === undefined
+    ? fail(
+        'conflict',
+        `Run ${view.run.id} has no valid design with the order none or mixed and a nested loop on ${device.name}.`,
+      )
+    : ok({ row: chosenRow(view, ALL_VALID, best), picked: null });
+}
+
+/**
+ * A segmented reduction by CUB's collectives: a thread, a part of a warp, a warp or a block for each segment, by
+ * thresholds of its length, like the small, medium and large segments of cub::DeviceSegmentedReduce. A unit is a
+ * segment. C++17.
+ */
+function cubHeader(source: CodeSource, row: RankRow): string {
+  const name = implementationName(source, row);
+  const guard = `LOCKSTEP_${name.toUpperCase()}_CUB_CUH`;
+  const { blockThreads } = row.design;
+  return `${about(source, row)}
+#ifndef ${guard}
+#define ${guard}
+
+#include <cub/block/block_reduce.cuh>
+#include <cub/warp/warp_reduce.cuh>
+
+#include <cstddef>
+#include <vector>
+
+namespace lockstep_${name} {
+
+${launchConstants(row, 'unsigned')}
+/// Threads of a block.
+constexpr unsigned block_threads = ${blockThreads};
+/// Units that one block of a launch takes.
+constexpr unsigned segments_per_block(unsigned which) { return block_threads / threads_per_unit[which] * units_per_thread; }
+
+/// ${gridForNote(source, 'grid_blocks', 'segments')}
+${gridFor(
+  'unsigned long long segments, unsigned which',
+  '(segments + segments_per_block(which) - 1) / segments_per_block(which)',
+  source.isGridFixed ? 'grid_blocks[which]' : null,
+).join('\n')}
+
+/// The launch that a segment of a length belongs to.
+constexpr unsigned launch_of(unsigned length) {
+  unsigned which = 0;
+  while (which + 1 < launch_count && length > launch_up_to[which]) ++which;
+  return which;
+}
+
+/// Segments by launch. Within a launch they keep their order.
+struct partition {
+  std::vector<unsigned> segments;
+  /// Start of the segments of each launch, and the end of the last.
+  std::vector<unsigned> begins;
+};
+
+/// @param offsets start of each segment, and the end of the last: one more entry than there are segments
+template <class Offset>
+partition partition_segments(const Offset* offsets, std::size_t count) {
+  partition out{std::vector<unsigned>(count), std::vector<unsigned>(launch_count + 1)};
+  for (std::size_t at = 0; at < count; ++at) ++out.begins[launch_of(static_cast<unsigned>(offsets[at + 1] - offsets[at])) + 1];
+  for (unsigned which = 0; which < launch_count; ++which) out.begins[which + 1] += out.begins[which];
+  std::vector<unsigned> next(out.begins.begin(), out.begins.end() - 1);
+  for (std::size_t at = 0; at < count; ++at)
+    out.segments[next[launch_of(static_cast<unsigned>(offsets[at + 1] - offsets[at]))]++] = static_cast<unsigned>(at);
+  return out;
+}
+
+/// Reduces segments[0] to segments[count - 1], THREADS threads each: out[s] = op(initial, op over in[offsets[s]] to in[offsets[s + 1] - 1]).
+template <unsigned THREADS, class T, class Input, class Output, class Offset, class Op>
+__global__ void reduce_segments(Input in, Output out, const Offset* offsets, const unsigned* segments, unsigned count, Op op, T initial) {
+  constexpr unsigned PARTS = THREADS > 32 ? THREADS / 32 : 1;
+  constexpr unsigned WIDTH = THREADS > 32 ? 32 : THREADS;
+  using Warp = cub::WarpReduce<T, WIDTH>;
+  using Block = cub::BlockReduce<T, block_threads>;
+  const unsigned rank = threadIdx.x % THREADS;
+  const unsigned slots = gridDim.x * (block_threads / THREADS);
+  const unsigned rounds = (count + slots - 1) / slots;
+  // All threads take part in every round: the collectives are for all of them.
+  for (unsigned round = 0; round < rounds; ++round) {
+    const unsigned at = round * slots + blockIdx.x * (block_threads / THREADS) + threadIdx.x / THREADS;
+    const unsigned segment = at < count ? segments[at] : 0;
+    const Offset begin = offsets[segment];
+    const unsigned length = at < count ? static_cast<unsigned>(offsets[segment + 1] - begin) : 0;
+    T sum = initial;
+    if (rank < length) sum = in[begin + rank];
+    for (unsigned i = rank + THREADS; i < length; i += THREADS) sum = op(sum, in[begin + i]);
+    const int valid = static_cast<int>(length < THREADS ? length : THREADS);
+    if constexpr (THREADS == block_threads) {
+      __shared__ typename Block::TempStorage storage;
+      sum = Block(storage).Reduce(sum, op, valid);
+      __syncthreads();
+    } else if constexpr (THREADS > 1) {
+      __shared__ typename Warp::TempStorage storage[block_threads / WIDTH];
+      __shared__ T partial[block_threads / WIDTH];
+      const unsigned part = threadIdx.x / WIDTH;
+      const int own = valid - static_cast<int>(rank / WIDTH * WIDTH);
+      sum = Warp(storage[part]).Reduce(sum, op, own < static_cast<int>(WIDTH) ? own : static_cast<int>(WIDTH));
+      if constexpr (PARTS > 1) {
+        if (rank % WIDTH == 0) partial[part] = sum;
+        __syncthreads();
+        if (rank == 0)
+          for (unsigned other = 1; other < PARTS && other * WIDTH < length; ++other) sum = op(sum, partial[part + other]);
+        __syncthreads();
+      }
+    }
+    if (at < count && rank == 0) out[segment] = length > 0 ? op(initial, sum) : initial;
+  }
+}
+
+/// Launches one class of the segments, unless it is empty. segments: the result of partition_segments, on the device.
+template <unsigned WHICH = 0, class T, class Input, class Output, class Offset, class Op>
+cudaError_t reduce(Input in, Output out, const Offset* offsets, const unsigned* segments, const std::vector<unsigned>& begins, Op op,
+                   T initial, cudaStream_t stream = nullptr) {
+  const unsigned* own = segments + begins[WHICH];
+  unsigned count = begins[WHICH + 1] - begins[WHICH];
+  if (count > 0) {
+    void* arguments[] = {&in, &out, &offsets, &own, &count, &op, &initial};
+    const cudaError_t said = cudaLaunchKernel(reduce_segments<threads_per_unit[WHICH], T, Input, Output, Offset, Op>,
+                                              dim3(${source.isGridFixed ? 'grid_blocks[WHICH]' : 'grid_for(count, WHICH)'}), dim3(block_threads), arguments, 0, stream);
+    if (said != cudaSuccess) return said;
+  }
+  if constexpr (WHICH + 1 < launch_count)
+    return reduce<WHICH + 1>(in, out, offsets, segments, begins, op, initial, stream);
+  else
+    return cudaSuccess;
+}
+
+}  // namespace lockstep_${name}
+
+#endif  // ${guard}
+`;
+}

@@ -1,0 +1,121 @@
+import type { SpaceAxes } from '../../../../src-workers/domain/space.ts';
+import { sweepNumber, SWEEP_PARAMETER } from '../../imports/numbered.ts';
+import {
+  BLOCKS,
+  number,
+  pythonText,
+  tunerFormat,
+  tunerHead,
+  type TunedRun,
+  type TunerSource,
+} from '../tuner-format.ts';
+
+export const optuna = tunerFormat({
+  id: 'optuna',
+  label: 'Optuna trials',
+  text: 'The first of a study, in Python',
+  words: 'enqueue_trial warm start',
+  name: 'Optuna',
+  launchable: 'Blocks are of one row.',
+  most: 10_000,
+  mixed: true,
+  write: ({ view, source, tuned }) => ({
+    text: optunaModule(source, tuned, view.ranking.axes),
+    listed: source.designs.length,
+  }),
+});
+
+/**
+ * The best designs as the trials that an Optuna study runs first (`Study.enqueue_trial`). Predictions are attributes of
+ * these trials, never their values: a sampler learns from what was measured alone. Each trial keeps the design that it
+ * is as an attribute, with its device and its sweep: parameters are numbers that are rounded to those of designs.
+ *
+ * @param run of the sweep, by which an import finds it
+ */
+function optunaModule(source: TunerSource, run: TunedRun, axes: SpaceAxes): string {
+  const { deviceId } = source.designs[0].row;
+  const sweep = sweepNumber(axes, source.study.workload.units, deviceId);
+  const designs = source.designs.map(({ row, unitsPerThread, gridBlocks }) => {
+    const { design } = row;
+    const parameters: readonly (readonly [string, string])[] = [
+      ...(design.implementation === undefined ? [] : [['implementation', pythonText(design.implementation)] as const]),
+      ['threads_per_unit', String(design.threadsPerUnit)],
+      ['units_per_thread', String(unitsPerThread)],
+      ['block_threads', String(design.blockThreads)],
+      ['grid_blocks', String(gridBlocks)],
+      ['loop', pythonText(design.loop)],
+      ['balancing', pythonText(design.balancing)],
+      ['register_cap', String(design.registerCap ?? 0)],
+    ];
+    const fields = parameters.map(([name, value]) => `"${name}": ${value}`).join(', ');
+    return `    ({${fields}}, ${number(row.timeMs)}),`;
+  });
+  return `${tunerHead(source).join('\n')}
+#
+# study = optuna.create_study(storage="sqlite:///measured.db")
+# enqueue(study)
+# study.optimize(lambda trial: measure(**suggest(trial)), n_trials=50)
+# study.best_trial.user_attrs["lockstep"]     is the fastest design
+# lockstep import measured.db --run ${run.run} --time-unit ms     compares the times with the predictions
+
+# Parameters and predicted milliseconds, best first. Units per thread are 0 where the number of blocks is fixed, blocks are 0 where
+# they follow from the units, and a register cap of 0 is none.
+DESIGNS = [
+${designs.join('\n')}
+]
+
+# Values of each parameter in these designs. Add others for the sampler to try.
+CHOICES = {name: sorted({design[name] for design, _ in DESIGNS}) for name in DESIGNS[0][0]}
+
+# Which of the two numbers of a launch is fixed; the other one follows.
+LAUNCHES = [name for name in ("units_per_thread", "grid_blocks") if any(CHOICES[name])]
+
+# By which an import finds the designs.
+RUN = {"run": ${run.run}, "study": ${pythonText(run.study)}, "seed": ${run.seed ?? 'None'}}
+MARK = {"device": ${pythonText(deviceId)}, "${SWEEP_PARAMETER}": ${sweep}}
+
+
+def suggest_number(trial, name):
+    """A number, so that the sampler sees an order; rounded to one of the choices."""
+    values = [value for value in CHOICES[name] if value > 0]
+    low, high = values[0], values[-1]
+    number = trial.suggest_int(name, low, high, log=high >= 8 * low)
+    return min(values, key=lambda value: max(value / number, number / value))
+
+
+def suggest(trial):
+    """The design of a trial: of the first trials those of DESIGNS, of the others what the sampler chooses. Its attribute keeps it."""
+    launch = trial.suggest_categorical("launch", LAUNCHES)
+    design = {}
+    for name, values in CHOICES.items():
+        if name in ("units_per_thread", "grid_blocks"):
+            design[name] = suggest_number(trial, name) if name == launch else 0
+        elif name in ("threads_per_unit", "block_threads"):
+            design[name] = suggest_number(trial, name)
+        else:
+            # Names; and a cap of registers, since no cap, 0, is more than any.
+            design[name] = trial.suggest_categorical(name, values)
+    trial.set_user_attr("lockstep", {**MARK, **design})
+    return design
+
+
+def parameters(design):
+    """The parameters of a trial by which suggest gives a design."""
+    launch = "grid_blocks" if design["grid_blocks"] else "units_per_thread"
+    other = "units_per_thread" if design["grid_blocks"] else "grid_blocks"
+    return {"launch": launch, **{name: value for name, value in design.items() if name != other}}
+
+
+def enqueue(study, count=len(DESIGNS)):
+    """Lets a study begin with the best designs. What was predicted of them is kept as attributes of the trials, not as values."""
+    study.set_user_attr("lockstep", RUN)
+    for rank, (design, ms) in enumerate(DESIGNS[:count], 1):
+        attributes = {"lockstep_rank": rank, "lockstep_predicted_ms": ms}
+        study.enqueue_trial(parameters(design), user_attrs=attributes, skip_if_exists=True)
+
+
+def blocks(units, threads_per_unit, units_per_thread, block_threads, grid_blocks):
+    """Blocks that a design launches for a number of units."""
+${BLOCKS}
+`;
+}

@@ -1,0 +1,13 @@
+import { reportFormat } from '../report-format.ts';
+import { reportPage } from './html.ts';
+
+/** The page that a host prints. */
+export const pdf = reportFormat({
+  id: 'pdf',
+  label: 'PDF report',
+  text: 'The same report on paper',
+  words: 'print paper acrobat',
+  extension: 'pdf',
+  mediaType: 'application/pdf',
+  write: reportPage,
+});

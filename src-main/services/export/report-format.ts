@@ -1,0 +1,28 @@
+import { ok } from '../../../src-workers/domain/result.ts';
+import { bestRows } from '../ranking/rows.ts';
+import type { Exporter, ExportJob, FormatWords } from './exporter.ts';
+import { reportFacts, type ReportFacts } from './facts.ts';
+import { joined } from './text.ts';
+
+interface ReportOptions extends FormatWords {
+  readonly extension: string;
+  readonly mediaType: string;
+  write(facts: ReportFacts, job: ExportJob): string | Promise<string>;
+}
+
+/** A format for the chosen design with its reasons. */
+export function reportFormat({ extension, mediaType, write, ...entry }: ReportOptions): Exporter {
+  return {
+    ...entry,
+    about: 'report',
+    rows: false,
+    gpus: false,
+    async write(job) {
+      const { view, within, chosen, recommended, base, input } = job;
+      const facts = reportFacts(view, [...bestRows(view, within, input.limit)], chosen, recommended, within);
+      if (!facts.ok) return facts;
+      const text = await write(facts.value, job);
+      return ok({ fileName: `${base}.${extension}`, mediaType, parts: joined([text]) });
+    },
+  };
+}

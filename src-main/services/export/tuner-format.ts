@@ -1,0 +1,202 @@
+import { parseBalancing } from '../../../src-workers/domain/balancing.ts';
+import type { Device } from '../../../src-workers/domain/device.ts';
+import { fail, ok, unwrap, type Result } from '../../../src-workers/domain/result.ts';
+import { AXIS } from '../../../src-workers/domain/space.ts';
+import { axisPosition, rankedDesigns } from '../../../src-workers/sweep/ranking.ts';
+import type { RankRow } from '../../contract/api.ts';
+import { ALL_VALID, rankRow } from '../ranking/rows.ts';
+import type { RunView } from '../runs/run-view.ts';
+import { head, type CodeSource } from './code.ts';
+import { fasterText, gpuDesign, threadGroupWidth } from './code-format.ts';
+import type { Exporter, ExportJob, FormatWords, MeasuredJob, Rendered } from './exporter.ts';
+import { comment, counted, joined } from './text.ts';
+
+/** The best designs of a device as Python files for tuners. Only checked numbers and cleaned names reach the text. */
+
+/** A design, and how many blocks it launches for another number of units. */
+export interface TunedDesign {
+  readonly row: RankRow;
+  /** Units that each slot takes, as many blocks as that needs; 0 where the number of blocks is fixed. */
+  readonly unitsPerThread: number;
+  /** Blocks, whatever the number of units; 0 where it follows from them. */
+  readonly gridBlocks: number;
+}
+
+export interface TunerSource extends CodeSource {
+  /** Best first, all of one GPU. */
+  readonly designs: readonly TunedDesign[];
+  /** Valid designs that these are the best of. */
+  readonly of: number;
+  /** A sentence that says what was left out; empty if nothing was. */
+  readonly leftOut: string;
+}
+
+/** The sweep of the designs: its number, study and seed. */
+export interface TunedRun {
+  readonly run: number;
+  readonly study: string;
+  readonly seed: number | null;
+}
+
+/** Which designs a tuner can launch, and how many its file lists. */
+interface TunerForm {
+  /** Its name in sentences. */
+  readonly name: string;
+  /** What it can launch, in a sentence. */
+  readonly launchable: string;
+  /** Designs that a file lists at most. */
+  readonly most: number;
+  /** Whether it can launch a mixed design, which is several launches. */
+  readonly mixed?: boolean;
+  /** Whether it can launch blocks of this number of thread groups; by default any. */
+  readonly launchesGroups?: (groups: number) => boolean;
+  /** Whether it varies the blocks alone: neither the implementation, the order of the units nor the loop. */
+  readonly blocksOnly?: boolean;
+  /** Whether its designs are chosen by predictions for other numbers of units. */
+  readonly otherUnits?: boolean;
+}
+
+/** What the file of a tuner is written from. */
+export interface TunerJob extends ExportJob {
+  readonly device: Device;
+  readonly source: TunerSource;
+  readonly tuned: TunedRun;
+}
+
+interface TunerOptions extends FormatWords, TunerForm {
+  write(job: TunerJob): Promise<TunerText> | TunerText;
+  readonly writeMeasured?: (job: MeasuredJob) => Result<Rendered>;
+  readonly measuredAs?: string;
+}
+
+/** A file, and how many designs it lists. */
+export interface TunerText {
+  readonly text: string;
+  readonly listed: number;
+}
+
+/** A format for the best designs of a device as a file of Python. */
+export function tunerFormat(options: TunerOptions): Exporter {
+  const { id, label, text, words, writeMeasured, measuredAs } = options;
+  return {
+    id,
+    label,
+    text,
+    ...(words !== undefined && { words }),
+    about: 'tuner',
+    rows: true,
+    gpus: true,
+    ...(writeMeasured && { writeMeasured }),
+    ...(measuredAs !== undefined && { measuredAs }),
+    async write(job) {
+      const { view, chosen, base, input } = job;
+      const gpu = gpuDesign(job, { tiles: true });
+      if (!gpu.ok) return gpu;
+      const { device, row } = gpu.value;
+      const found = tunerDesigns(view, options, device, row, input.limit);
+      if (!found.ok) return found;
+      const note = fasterText(chosen, found.value.designs[0].row, options.name);
+      const source: TunerSource = { ...gpu.value.source, pick: note, ...found.value };
+      const tuned = { run: view.run.id, study: view.study.study.name, seed: view.run.seed };
+      const written = await options.write({ ...job, device, source, tuned });
+      return ok({
+        // A name that Python can import.
+        fileName: `${base}-${id}.py`.replaceAll('-', '_'),
+        mediaType: 'text/x-python',
+        parts: joined([written.text]),
+        designs: { listed: written.listed, of: found.value.of, most: options.most },
+        ...(note && { note }),
+      });
+    },
+  };
+}
+
+/**
+ * The best designs of the device of `chosen` that a tuner can launch, and what is left out. A tuner that varies neither
+ * the order of the units nor the loop gets designs with those of `chosen`, or of the fastest design that it can launch.
+ */
+function tunerDesigns(
+  view: RunView,
+  form: TunerForm,
+  device: Device,
+  chosen: RankRow,
+  limit: number,
+): Result<Pick<TunerSource, 'designs' | 'of' | 'leftOut'>> {
+  const { ranking } = view;
+  const { axes } = ranking;
+  const balancings = axes.balancing.flatMap((text, at) =>
+    !form.mixed && unwrap(parseBalancing(text)).kind === 'mixed' ? [] : [at],
+  );
+  const blocks = axes.blockThreads.flatMap((threads, at) =>
+    form.launchesGroups?.(threads / threadGroupWidth(device)) === false ? [] : [at],
+  );
+  const widths = axes.blockWidth ?? [null];
+  const rows = widths.flatMap((width, at) => (width === null ? [at] : []));
+  const positions: Record<number, ReadonlySet<number>> = {
+    [AXIS.device]: new Set([view.devices.indexOf(device)]),
+    [AXIS.balancing]: new Set(balancings),
+    [AXIS.blockThreads]: new Set(blocks),
+    [AXIS.blockWidth]: new Set(rows),
+  };
+  const isLaunchable = (design: number): boolean =>
+    Object.entries(positions).every(([axis, at]) => at.has(axisPosition(ranking, Number(axis), design)));
+  const launchable = rankedDesigns(ranking, { ...ALL_VALID, positions }, 'timeMs');
+  if (launchable.length === 0)
+    return fail(
+      'conflict',
+      `Run ${view.run.id} has no design on ${device.name} that ${form.name} can launch. ${form.launchable}`,
+    );
+  let leftOut = [
+    balancings.length < axes.balancing.length ? 'Mixed designs, of several launches, are left out.' : '',
+    rows.length < widths.length ? 'Designs whose blocks are tiles are left out.' : '',
+  ]
+    .filter(Boolean)
+    .join(' ');
+  if (form.blocksOnly) {
+    const like = isLaunchable(chosen.designIndex) ? chosen.designIndex : launchable[0];
+    for (const axis of [AXIS.implementation, AXIS.loop, AXIS.balancing])
+      positions[axis] = new Set([axisPosition(ranking, axis, like)]);
+    const { design } = rankRow(view, like, 0, false);
+    const named = design.implementation === undefined ? '' : `written as ${design.implementation}, `;
+    leftOut = `Only designs ${named}with the order ${design.balancing} and a ${design.loop} loop: ${form.name} does not vary these. ${form.launchable}`;
+  }
+  const list = rankedDesigns(ranking, { ...ALL_VALID, positions }, 'timeMs');
+  // A form that is predicted at other numbers of units chooses by these, among more designs than it lists.
+  const most = form.otherUnits ? form.most : Math.min(limit, form.most);
+  const seen = new Set<string>();
+  const designs: TunedDesign[] = [];
+  for (const index of list) {
+    if (designs.length === most) break;
+    const launch = axes.launch[axisPosition(ranking, AXIS.launch, index)];
+    const row = rankRow(view, index, 0, false);
+    const { threadsPerUnit, loop, balancing, blockThreads, gridBlocks, registerCap, implementation } = row.design;
+    const isFixed = launch.kind !== 'units-per-thread';
+    const own = { unitsPerThread: isFixed ? 0 : launch.value, gridBlocks: isFixed ? gridBlocks : 0 };
+    // One launch written in two ways is listed once. At other numbers of units the two differ.
+    const launched = form.otherUnits ? Object.values(own) : [gridBlocks, row.design.unitsPerThread];
+    const key = [implementation, threadsPerUnit, loop, balancing, blockThreads, registerCap, ...launched];
+    if (seen.has(key.join('|'))) continue;
+    seen.add(key.join('|'));
+    designs.push({ row, ...own });
+  }
+  return ok({ designs, of: list.length, leftOut });
+}
+
+/** Times of a tuner's file: more digits than any prediction deserves, fewer than a double has. */
+const DIGITS = 6;
+export const number = (value: number): string =>
+  Number.isFinite(value) ? String(Number(value.toPrecision(DIGITS))) : 'None';
+/** JSON quotes printable ASCII as Python does. */
+export const pythonText = (value: string): string => JSON.stringify(comment(value));
+export const tuple = (values: readonly string[]): string => `(${values.join(', ')}${values.length === 1 ? ',' : ''})`;
+
+export function tunerHead(source: TunerSource, by = 'predicted time'): readonly string[] {
+  return [
+    ...head(source, source.designs[0].row, '#'),
+    `# The best ${source.designs.length} of ${counted(source.of, 'valid design')} for this device, by ${by}. These times are predictions.`,
+    ...(source.leftOut === '' ? [] : [`# ${comment(source.leftOut)}`]),
+  ];
+}
+
+/** Python that turns a design into blocks; `units_per_thread` 0 means a fixed number of blocks. */
+export const BLOCKS = `    return grid_blocks or -(-units * threads_per_unit // (block_threads * units_per_thread))`;
