@@ -7,8 +7,7 @@ import { fail, ok, type Result } from '../domain/result.ts';
 import { MAX_COMMAND_CHARACTERS } from '../domain/program.ts';
 import { MAX_CLASSES, parseBalancing } from '../domain/balancing.ts';
 
-// Every message below completes "must be …". Fields that are not known are left out, since a newer program may
-// write more of them than this one reads.
+// Every message below completes "must be …". Unknown fields are dropped, since a newer program may write more fields.
 const text = (max: number) => {
   const expected = `text of at most ${max} characters`;
   return v.pipe(v.string(expected), v.maxLength(max, expected));
@@ -114,7 +113,7 @@ const benchCase = v.variant(
   'a benchmark of this version',
 ) satisfies v.GenericSchema<unknown, BenchCase>;
 
-/** The most cases: as many as `bench.start` takes, with room for suites. */
+/** Maximum number of cases: the limit of `bench.start`, plus room for suites. */
 const MAX_CASES = 100_000;
 
 const unitLoop = {
@@ -186,7 +185,7 @@ const planLine = v.object({
     ),
     kernel: v.exactOptional(
       v.object({
-        // What is measured is read from its file again.
+        // The manifest is read from its file again before it is measured.
         manifest: v.custom<KernelManifest>((value) => typeof value === 'object' && value !== null, 'a manifest'),
         file: text(4096),
         digest: text(64),
@@ -203,7 +202,7 @@ const planLine = v.object({
   source: v.nullable(v.object({ runId: whole(1), study: text(400), seed: whole(0), deviceId: text(400) })),
 }) satisfies v.GenericSchema<unknown, PlanLine>;
 
-/** One number per group: what 32 times the published work groups need. */
+/** Enough for one number per group, with 32 times the published work groups. */
 const MAX_VALUES = 2 ** 22;
 
 const benchRecord = v.variant('type', [
@@ -285,7 +284,7 @@ function checked<Schema extends v.GenericSchema>(schema: Schema, value: unknown)
   return fail('bad-input', `${path || 'record'}: ${wrong}`, { field: path });
 }
 
-/** The `type` of a record, valid or not; `null` of a value that is no record. */
+/** The `type` of a record, even if the record is invalid; `null` if the value is not a record. */
 export function recordType(value: unknown): string | null {
   if (typeof value !== 'object' || value === null || !Object.hasOwn(value, 'type')) return null;
   const { type } = value as { readonly type: unknown };
@@ -293,8 +292,8 @@ export function recordType(value: unknown): string | null {
 }
 
 /**
- * Checks one record of a measurement that came from outside: a program's output line, a page, a file. The value is
- * `null` for a type that this version does not know. A failure names the field, its value and what it must be.
+ * Checks one record of a measurement: a program's output line, or a line of a page or file. Returns `null` for an
+ * unknown type. A failure names the field, its value and what it must be.
  */
 export function parseBenchRecord(value: unknown): Result<BenchRecord | null> {
   const type = recordType(value);
@@ -302,7 +301,7 @@ export function parseBenchRecord(value: unknown): Result<BenchRecord | null> {
   return RECORD_TYPES.has(type) ? checked(benchRecord, value) : ok(null);
 }
 
-/** Checks the plan's line of a result file. A failure names the field, its value and what it must be. */
+/** Checks the first line of a result file. A failure names the field, its value and what it must be. */
 export function parsePlanLine(value: unknown): Result<PlanLine> {
   const plan = checked(planLine, value);
   if (!plan.ok) return plan;

@@ -5,26 +5,26 @@ import { addRecord, caseResult, gatheredCase, type GatheredCase } from './case-r
 import { Slice } from './slice.ts';
 import { caught, refuse, shown } from './source.ts';
 
-/** A result file: what was to be measured, who measured, and what was found. */
+/** The contents of a result file: the plan, the device that measured, and the results. */
 export interface BenchResults {
   readonly plan: PlanLine;
-  /** `null` if the file ends before the device said who it is; nothing has a time then. */
+  /** `null` if the file ends before the record of the device; then no case has a time. */
   readonly device: MeasuringDevice | null;
-  /** In the order of the plan; cases that were not reached are left out. */
+  /** In the order of the plan, without cases that were not reached. */
   readonly cases: readonly CaseResult[];
-  /** Time of all sessions that came to their end. */
+  /** Time of all complete sessions. */
   readonly elapsedMs: number;
-  /** Whether the last session came to its end. */
+  /** Whether the last session is complete. */
   readonly done: boolean;
   readonly warnings: readonly string[];
 }
 
-/** A plan of very many cases, or one case with a number per group, is one line. */
+/** One line holds a plan with all its cases, or one number per group. */
 const MAX_LINE_BYTES = 64 * 2 ** 20;
-/** Times of all cases together: 64 MB of numbers. */
+/** Maximum number of times of all cases: 64 MB of numbers. */
 const MAX_SAMPLES = 2 ** 23;
 const NEWLINE = 0x0a;
-/** Cases that a warning names before it only counts them. */
+/** Maximum number of cases that a warning names; more are only counted. */
 const MAX_NAMED = 5;
 
 type Sample = Extract<BenchRecord, { readonly type: 'sample' }>;
@@ -36,15 +36,15 @@ interface Attempt extends GatheredCase {
 }
 
 /**
- * Reads a result file: one JSON object per line, the plan first, then what a program that measures writes
+ * Reads a result file: one JSON object per line, first the plan, then the records of the program that measured
  * (`BenchRecord`).
  *
- * A file may stop anywhere, and may continue after a stop: a script that was started again writes the plan and the
- * device once more, and a case that it measures again replaces what was there. A last line that is cut off, records of
- * a type or a case that is not known, and cases that were not reached are left out; `warnings` say so.
+ * A file may stop anywhere, and may continue after a stop: the restarted program writes the plan and the device again,
+ * and a repeated case replaces the earlier one. A truncated last line, records of an unknown type or case, and cases
+ * that were not reached are dropped, and `warnings` say so.
  *
- * Fails, with line and field, where the first line is no plan, a record breaks its form, or plan or device change in
- * the middle: results of two devices are never mixed.
+ * Fails, with line and field, if the first line is not a plan, if a record is invalid, or if the plan or the device
+ * changes: results of two devices are never mixed.
  */
 export function parseBenchResults(bytes: Uint8Array, label: string): Promise<Result<BenchResults>> {
   return caught<BenchResults>(async () => {
@@ -56,7 +56,7 @@ export function parseBenchResults(bytes: Uint8Array, label: string): Promise<Res
 
 type TakeLine = (text: string, line: number, isLast: boolean) => void;
 
-/** Calls back with every line that is not empty. Waits for other work now and then. */
+/** Calls back with every line that is not empty. Yields to other work now and then. */
 async function eachLine(bytes: Uint8Array, label: string, takeLine: TakeLine): Promise<void> {
   const decoder = new TextDecoder('utf-8');
   const slice = new Slice();
@@ -75,7 +75,7 @@ async function eachLine(bytes: Uint8Array, label: string, takeLine: TakeLine): P
   }
 }
 
-/** Takes the lines of a file one after another, and then gives what they say together. */
+/** Collects the lines of a file, and then gives the results. */
 function gatherResults(label: string): { readonly takeLine: TakeLine; readonly results: () => Result<BenchResults> } {
   let plan: PlanLine | null = null;
   let planText = '';
@@ -103,7 +103,7 @@ function gatherResults(label: string): { readonly takeLine: TakeLine; readonly r
     planText = text;
     for (const { id } of planned.cases) known.add(id);
   };
-  /** The attempt that a record belongs to: the one under way, or a new one where the case is measured again. */
+  /** The attempt that a record belongs to: the current one, or a new one if the case is measured again. */
   const attemptOf = (id: string, sample: Sample | null): Attempt => {
     const before = attempts.get(id);
     const goesOn =
@@ -142,9 +142,9 @@ function gatherResults(label: string): { readonly takeLine: TakeLine; readonly r
       warnings.push(`The device was lost: ${record.message}.`);
       return;
     }
-    // What a compiler says of a case may come before the device is asked.
+    // The compiler's record of a case may precede the device.
     if (!device && record.type !== 'compiled' && record.type !== 'failed') {
-      refuse(label, { line }, `a record of type "${record.type}" stands before the device, which must come first`);
+      refuse(label, { line }, `a record of type "${record.type}" precedes the device, which must come first`);
     }
     if (!known.has(record.case)) {
       unknownCases.add(record.case);
@@ -173,7 +173,7 @@ function gatherResults(label: string): { readonly takeLine: TakeLine; readonly r
     const type = recordType(value.json);
     if (!plan && type !== 'plan') {
       const found = type === null ? shown(text) : `a record of type "${type}"`;
-      refuse(label, { line }, `${found} stands where the plan must be`);
+      refuse(label, { line }, `${found} is in place of the plan, which must come first`);
     }
     if (type === 'plan') return takePlan(value.json, line);
     const record = parseBenchRecord(value.json);
@@ -196,14 +196,14 @@ function gatherResults(label: string): { readonly takeLine: TakeLine; readonly r
   return { takeLine, results };
 }
 
-/** What of the file does not count. */
+/** Warnings about lines that were dropped. */
 function leftOutWarnings(
   again: ReadonlySet<string>,
   unknownCases: ReadonlySet<string>,
   unknownTypes: ReadonlyMap<string, number>,
 ): readonly string[] {
   const warnings: string[] = [];
-  if (again.size > 0) warnings.push(`Measured more than once, where only the last time counts: ${named(again)}.`);
+  if (again.size > 0) warnings.push(`Measured more than once; only the last time counts: ${named(again)}.`);
   if (unknownCases.size > 0)
     warnings.push(`Records of cases that are not in the plan were left out: ${named(unknownCases)}.`);
   for (const [type, count] of unknownTypes) {
@@ -212,7 +212,7 @@ function leftOutWarnings(
   return warnings;
 }
 
-/** What of the plan was not measured. */
+/** Warnings about planned cases that were not measured. */
 function missingWarnings(planned: PlanLine['plan'], cases: readonly CaseResult[], done: boolean): readonly string[] {
   const warnings: string[] = [];
   const short = cases.filter(
@@ -234,10 +234,7 @@ function named(ids: Iterable<string>): string {
     : all.join(', ');
 }
 
-/**
- * A line's object; where a program stopped while it wrote and another continued in the same line, the object of the
- * latter.
- */
+/** The object of a line. If a stopped program was continued in the same line, the object of the second part. */
 function parsedLine(text: string): { readonly json: unknown; readonly cutOff: boolean } | null {
   for (const [from, cutOff] of [
     [0, false],
@@ -247,13 +244,13 @@ function parsedLine(text: string): { readonly json: unknown; readonly cutOff: bo
     try {
       return { json: JSON.parse(text.slice(from)), cutOff };
     } catch {
-      // Not from here on.
+      // No JSON value begins here.
     }
   }
   return null;
 }
 
-/** Whether a sample starts a case anew: warm-ups come first, and repeats are counted upwards. */
+/** Whether a sample starts its case again: warm-ups come first, and repeats are counted upwards. */
 function isAgain(before: Sample, next: Sample): boolean {
   if (before.warmUp !== next.warmUp) return next.warmUp;
   return next.repeat <= before.repeat;

@@ -1,19 +1,19 @@
 import type { BenchCase, BenchRecord, CaseResult, Conditions } from '../domain/benchmark.ts';
 import { median } from '../numeric/statistics.ts';
 
-/** Putting the records of one case together: the same for a measurement that runs and for a file of one. */
+/** Collects the records of one case, both for a running measurement and for a file. */
 
 export type CaseRecord = Extract<BenchRecord, { readonly case: string }>;
 
-/** Readings that a launch may have. */
+/** Readings that a launch may include. */
 const READINGS = ['clockMhz', 'memoryClockMhz', 'powerW', 'temperatureC', 'throttleReasons'] as const;
 type Readings = Readonly<Record<(typeof READINGS)[number], number[]>>;
 
-/** What the records of a case have said so far. */
+/** The content of a case's records so far. */
 export interface GatheredCase {
   readonly timesMs: number[];
   readonly warmUpMs: number[];
-  /** What was read during the launches that count. */
+  /** Readings during the counted launches. */
   readonly readings: Readings;
   compiled: CaseResult['compiled'];
   correct: boolean | null;
@@ -56,7 +56,7 @@ export function addRecord(found: GatheredCase, record: CaseRecord): void {
         }
       return;
     case 'check':
-      // Wrong once is wrong, however many results are checked.
+      // One wrong result makes the case wrong.
       found.correct = record.correct && found.correct !== false;
       if (!record.correct) found.checkMessage ||= record.message;
       if (record.digest !== undefined) found.digest ??= record.digest;
@@ -74,7 +74,7 @@ export function caseResult(one: BenchCase, found: GatheredCase): CaseResult {
   const { timesMs, warmUpMs, readings, compiled, correct, checkMessage, digest, failure, values } = found;
   return {
     case: one,
-    // A failed case has no time: what it measured before it failed is of an unfinished one.
+    // A failed case has no time, since its earlier times are of an incomplete measurement.
     timesMs: failure === null ? timesMs : [],
     warmUpMs,
     clockMhz: medianOf(readings.clockMhz) ?? null,
@@ -91,11 +91,11 @@ export function caseResult(one: BenchCase, found: GatheredCase): CaseResult {
 const medianOf = (values: readonly number[]): number | undefined =>
   values.length === 0 ? undefined : median(Float64Array.from(values));
 
-// A file may have more samples of a case than Math.min(...) takes arguments.
+// Math.min(...) cannot take as many arguments as a case has samples.
 const least = (values: readonly number[]): number => values.reduce((one, other) => Math.min(one, other));
 const most = (values: readonly number[]): number => values.reduce((one, other) => Math.max(one, other));
 
-/** Summarises the readings at the launches. */
+/** Summarises the readings of the launches. */
 function conditionsOf({
   clockMhz,
   memoryClockMhz,
@@ -109,7 +109,7 @@ function conditionsOf({
     ...(memoryClock !== undefined && { memoryClockMhz: memoryClock }),
     ...(power !== undefined && { powerW: power }),
     ...(temperatureC.length > 0 && { temperatureC: most(temperatureC) }),
-    // They are numbers, since the reasons have 64 bits, of which only the lower 32 are in use.
+    // Throttle reasons have 64 bits, but only the lower 32 are used, so a number holds them.
     ...(throttleReasons.length > 0 && { throttleReasons: throttleReasons.reduce((all, one) => (all | one) >>> 0, 0) }),
   };
   return Object.keys(conditions).length > 0 ? { conditions } : {};

@@ -2,7 +2,9 @@ import type { Result } from '../domain/result.ts';
 import { parseMatrixMarket } from './matrix-market.ts';
 import type { ByteSource } from './source.ts';
 
-/** A sparse matrix by rows: row r has the entries rowStarts[r] … rowStarts[r + 1] − 1, by rising column. */
+/**
+ * A sparse matrix by rows: row r has the entries rowStarts[r] … rowStarts[r + 1] − 1, in ascending order of columns.
+ */
 export interface CsrMatrix {
   readonly rows: number;
   readonly columnCount: number;
@@ -12,8 +14,8 @@ export interface CsrMatrix {
 }
 
 /**
- * Reads a Matrix Market file as compressed sparse rows; the rows are as long as those that `parseMatrixMarket` counts.
- * Fails as that does, and on complex values.
+ * Reads a Matrix Market file as compressed sparse rows, with the row lengths of `parseMatrixMarket`. Fails like it, and
+ * on complex values.
  */
 export async function readCsr(source: ByteSource, label: string): Promise<Result<CsrMatrix>> {
   const [rowOf, columnOf, valueOf]: number[][] = [[], [], []];
@@ -42,7 +44,7 @@ export async function readCsr(source: ByteSource, label: string): Promise<Result
   };
 }
 
-/** Entries by a key below `keys`, stable, and where each key starts: one pass of a counting sort. */
+/** Sorts entries by a key below `keys` (a stable counting sort), and finds where each key starts. */
 function sortedBy(
   entries: Uint32Array,
   keyOf: readonly number[],

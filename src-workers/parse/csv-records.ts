@@ -2,14 +2,13 @@ import { pipeline } from 'node:stream/promises';
 import { CsvError, parse, type Options } from 'csv-parse';
 import { DECIMAL, readBytes, refuse, shown, type ByteSource } from './source.ts';
 
-/** Far above any record; a file without line ends must not be gathered into one. */
+/** Far above any record. It bounds the memory for a file without line ends. */
 const MAX_RECORD_BYTES = 4096;
 
 /**
  * Reads a CSV file record by record. Returns the number of lines.
  *
- * Throws a `FailureError`, with the line, on a broken record (`expected`: what the file should be), or a file that
- * cannot be read.
+ * Throws a `FailureError`, with the line, on an invalid record (`expected`: what the file should be), or a read error.
  */
 export async function eachCsvLine(
   source: ByteSource,
@@ -25,7 +24,7 @@ export async function eachCsvLine(
     relax_column_count: true,
     max_record_size: MAX_RECORD_BYTES,
     ...options,
-    // Records are used up here, one by one: nothing is queued on the stream.
+    // The callback consumes the records, so that the stream queues none.
     on_record: (fields: string[], context) => {
       take(fields, context.lines);
       return null;
@@ -53,10 +52,10 @@ export interface CsvRecord {
 }
 
 /**
- * Reads a CSV file whose header names at least `columns`, in any order, record by record. Returns the header (empty
- * if the file is) and the number of lines.
+ * Reads a CSV file with a header record by record. The header names at least `columns`, in any order. Returns the
+ * header (empty for an empty file) and the number of lines.
  *
- * Throws a `FailureError`, with the line, on a missing column, a broken record, or a file that cannot be read.
+ * Throws a `FailureError`, with the line, on a missing column, an invalid record, or a read error.
  */
 export async function eachCsvRecord(
   source: ByteSource,

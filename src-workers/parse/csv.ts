@@ -13,39 +13,36 @@ export const DELIMITERS = { comma: ',', semicolon: ';', tab: '\t', bar: '|', spa
 export type Delimiter = keyof typeof DELIMITERS;
 
 /**
- * What a file's columns mean, where the file does not say it. A column is its name in the header or, if none has
- * that name, its number from 1.
+ * What a file's columns mean, if the file does not say it. A column is given by its name in the header or, if no column
+ * has that name, by its number from 1.
  */
 export interface CsvColumns {
   readonly length: string;
-  /** How many units have the length; or a weight. */
+  /** Number of units with the length, or a weight. */
   readonly count?: string;
-  /** Instead of counts; probabilities sum to 1. */
+  /** In place of counts; probabilities sum to 1. */
   readonly probability?: string;
   /**
-   * Instead of both: each record is an edge, from the vertex in `length` to this one. A vertex is a unit, and its
-   * out-degree the length.
+   * In place of counts and probabilities: each record is an edge from the vertex in `length` to this vertex. A vertex
+   * is a unit, and its out-degree is the length.
    */
   readonly target?: string;
-  /** Whether the first line is a header; by default where it names the columns or has a name in every field. */
+  /** Whether the first line is a header. By default it is if it names the columns or has a name in every field. */
   readonly header?: boolean;
-  /** The delimiter; by default comma, semicolon and tab all separate. */
+  /** By default, comma, semicolon and tab all separate fields. */
   readonly delimiter?: Delimiter;
 }
 
-/**
- * The field of a record with the length, and the one with its weight (−1: none) or the target of its edge. Others are
- * skipped.
- */
+/** The fields of a record that are read: the length, and its weight (−1 if none) or the target of its edge. */
 export interface Columns {
   readonly form: LengthForm;
-  /** Fields of every record. */
+  /** Number of fields in every record. */
   readonly width: number;
   readonly length: number;
   readonly weight: number;
 }
 
-/** How records and comments are written, and which delimiters separate fields. */
+/** The syntax of records and comments, and the delimiters of fields. */
 export const csvSyntax = (delimiter?: Delimiter) => ({
   delimiter: delimiter === undefined ? [',', ';', '\t'] : [DELIMITERS[delimiter]],
   record_delimiter: ['\r\n', '\n', '\r'],
@@ -54,20 +51,20 @@ export const csvSyntax = (delimiter?: Delimiter) => ({
 });
 
 /**
- * Reads unit lengths from CSV (RFC 4180; also `;` and tab; a byte-order mark, CRLF, blank lines and `#` comments are
- * fine), as a stream: memory grows with the distinct lengths, and with the lines whose order is kept.
+ * Reads unit lengths from CSV (RFC 4180; also `;`, tab, a byte-order mark, CRLF, blank lines and `#` comments) as a
+ * stream. Memory grows with the distinct lengths, and with the lines whose order is kept.
  *
- * One column: the length of one unit per line, its header optional and of any name. Of more, a header names the one of
- * lengths (`n`, `length`, …) and, where there is one, that of `p`, `probability` or `count`, `weight`, …, in any order;
- * others are passed by. A header with `source` and `target` is of an edge list. Two columns without a header are (n,
- * p). Probabilities must sum to 1 within `PROBABILITY_SUM_TOLERANCE`, each length once; counts and weights are added
- * up.
+ * A file with one column has the length of one unit per line, with an optional header. With more columns, the header
+ * names the column of lengths (`n`, `length`, …) and optionally one of `p`, `probability` or `count`, `weight`, …;
+ * other columns are skipped. A header with `source` and `target` marks an edge list. Two columns without a header are
+ * (n, p). Probabilities must sum to 1 within `PROBABILITY_SUM_TOLERANCE`, with each length once; counts and weights are
+ * summed.
  *
- * `chosen` says instead which columns are read. `undirected`: an edge counts at both of its ends. `attributed`: what
- * follows the ends of an edge is passed by, however many fields and quotes it has.
+ * `chosen` names the columns instead. `undirected`: an edge counts at both of its ends. `attributed`: fields after the
+ * ends of an edge are skipped.
  *
- * Fails, with line and column, on anything that is not such a number, a length that is not an integer ≥ 0, a file
- * without lengths, or more than `MAX_SUPPORT_POINTS` distinct ones.
+ * Fails, with line and column, on an invalid number, a length that is not an integer ≥ 0, a file without lengths, or
+ * more than `MAX_SUPPORT_POINTS` distinct lengths.
  */
 export function parseLengthsCsv(
   source: ByteSource,
@@ -127,14 +124,16 @@ function readNumber(field: string, label: string, line: number, index: number, e
   return value;
 }
 
-/** A header has a name in every field; a first value that is `NaN`, `inf` or missing is a bad value, not a header. */
+/**
+ * Whether a record is a header, with a name in every field. `NaN`, `inf` or a missing value is a bad value and no name.
+ */
 export function isHeader(record: readonly string[]): boolean {
   return record.every(
     (field) => /^\p{L}/u.test(field) && !/^(?:nan|na|inf|infinity|null|none|undefined)$/i.test(field),
   );
 }
 
-/** The position of a column in a record, or what is wrong with its name. */
+/** The position of a column in a record, or a message about its name. */
 function positionOf(column: string, header: readonly string[] | null, width: number): number | string {
   const named = header?.flatMap((name, at) => (name === column ? [at] : [])) ?? [];
   if (named.length > 1)
@@ -148,11 +147,11 @@ function positionOf(column: string, header: readonly string[] | null, width: num
 }
 
 function hasHeader(record: readonly string[], { length, header }: CsvColumns): boolean {
-  // The number of a column may also be a value of the first record.
+  // The first record may contain the number of a column as a value.
   return header ?? ((!/^\d+$/.test(length) && record.includes(length)) || isHeader(record));
 }
 
-/** Where the columns that were chosen are in the first record of a table. */
+/** The positions of the chosen columns in the first record of a table. */
 export function chosenColumns(
   record: readonly string[],
   { length, count, probability, target }: CsvColumns,
@@ -177,9 +176,10 @@ export function chosenColumns(
 
 const SEPARATORS = 'separated by comma, semicolon or tab; decimals have a point';
 const HEADLESS =
-  'Two columns without a header are a length and its probability: a first line such as "length,count", "vertex,length" or "source,target" says otherwise';
+  'Two columns without a header are a length and its probability. For others, add a first line such as ' +
+  '"length,count", "vertex,length" or "source,target"';
 
-/** Where the columns are that the first record of a table names. */
+/** The positions of the columns that the first record of a table names. */
 export function columnsOf(record: readonly string[], label: string, line: number, headed = isHeader(record)): Columns {
   const width = record.length;
   if (width === 1) return { form: 'lengths', width, length: 0, weight: -1 };

@@ -4,7 +4,7 @@ import type { Result } from '../domain/result.ts';
 import { fail, ok } from '../domain/result.ts';
 import { limitsByRules } from '../models/occupancy/resident.ts';
 
-// Every message below completes "must be …"; the field and its value are added in one place.
+// Every message below completes "must be …"; one place adds the field and its value.
 const SLUG = 'a lower-case slug such as nvidia-a100-sxm4-40gb';
 const slug = v.pipe(v.string(SLUG), v.regex(/^[a-z0-9]+(-[a-z0-9]+)*$/, SLUG), v.maxLength(80, SLUG));
 const text = v.pipe(
@@ -105,12 +105,12 @@ const device = v.variant('kind', [gpu, cpu], 'a device of kind gpu or cpu');
 
 function describe(issue: v.BaseIssue<unknown>): string {
   const path = v.getDotPath(issue);
-  // An object schema reports a missing or an unknown key by its name; every other schema has its own message.
+  // An object schema reports a missing or an unknown key by name; every other schema has its own message.
   const place = path ?? 'device';
   if (issue.type === 'strict_object' && issue.expected === 'never') return `${place}: there is no such field`;
   if (issue.type === 'strict_object' && issue.expected !== 'Object') return `${place}: is missing`;
   const expected = issue.type === 'strict_object' ? 'an object' : issue.message;
-  // A check of a text's length would report the length; people look for the text.
+  // For a text of the wrong length, the message shows the text rather than its length.
   const got =
     typeof issue.input === 'string'
       ? JSON.stringify(issue.input.slice(0, 80))
@@ -118,7 +118,7 @@ function describe(issue: v.BaseIssue<unknown>): string {
   return `${place}: must be ${expected}, not ${got}`;
 }
 
-/** Devices written by version 0.1 have the allocator's limit of 256 registers per thread; compilers use at most 255. */
+/** Version 0.1 wrote the allocator's limit of 256 registers per thread, but compilers use at most 255. */
 function withCompilerLimit(candidate: GpuDevice): GpuDevice {
   const { limits, occupancy } = candidate;
   return occupancy.family === 'nvidia' && limits.maxRegistersPerThread === 256
@@ -126,7 +126,7 @@ function withCompilerLimit(candidate: GpuDevice): GpuDevice {
     : candidate;
 }
 
-/** What one number of a GPU demands of another. */
+/** A contradiction between two numbers of a GPU; null if there is none. */
 function contradiction(candidate: GpuDevice): { field: string; message: string } | null {
   const found = limitsByRules(candidate.occupancy);
   if (!found.ok) return { field: 'occupancy', message: found.error.message };
@@ -177,8 +177,8 @@ function cpuContradiction(candidate: CpuDevice): { field: string; message: strin
 }
 
 /**
- * Checks a device of the catalogue or of the user: every field, no other field, and that its limits are those of its
- * occupancy rules. A failure names the first field that is wrong, its value and what it must be.
+ * Checks a device of the catalogue or of the user: that it has every field and no other, and that its limits match its
+ * occupancy rules. A failure names the first wrong field, its value and what it must be.
  */
 export function validateDevice(json: unknown): Result<Device> {
   const parsed = v.safeParse(device, json);

@@ -3,10 +3,10 @@ import { fail, type Result } from '../domain/result.ts';
 import { caught, type ByteSource } from './source.ts';
 import { eachCsvRecord } from './csv-records.ts';
 
-/** Times of implementations for many matrices. */
+/** Measured times of implementations for many matrices. */
 export interface MeasuredMatrices {
   readonly matrices: readonly MatrixSummary[];
-  /** Columns of times, as the header names them; µs, NaN if an implementation was not measured. */
+  /** Times by column name, µs; NaN if an implementation was not measured. */
   readonly times: ReadonlyMap<string, Float64Array>;
 }
 
@@ -25,12 +25,10 @@ const SIZES = [
 ] as const;
 
 /**
- * Reads measured times: CSV with the columns `matrix`, those of `SIZES` and, where it is known, `sellp_cells`; the
- * columns of `wanted` that the file has are times, µs. An empty field and 0 stand for "not measured". Matrices without
- * elements are left out.
+ * Reads measured times from CSV. The columns are `matrix`, those of `SIZES` and optionally `sellp_cells`; the columns
+ * of `wanted` are times, µs. An empty field or 0 means "not measured". Matrices without elements are dropped.
  *
- * Fails with the line where a column is missing or a field is not a number, and where the file has none of the wanted
- * columns.
+ * Fails, with the line, if a column is missing, a field is not a number, or no wanted column is present.
  */
 export function parseEvidence(
   source: ByteSource,
@@ -44,7 +42,7 @@ export function parseEvidence(
     const { header } = await eachCsvRecord(source, label, ['matrix', ...SIZES], (record, names) => {
       columns = wanted.filter((name) => names.includes(name));
       const number = (name: (typeof SIZES)[number]): number =>
-        // Only skewness may be negative, and a single row has none.
+        // Only skewness may be negative; for a single row it is not defined.
         name === 'skewness' && /^(-.*|nan)?$/i.test(record.text(name))
           ? Number(record.text(name))
           : record.number(name);
@@ -84,13 +82,13 @@ const CELL_BYTES = 12;
 const SLICE_ENTRY_BYTES = 8;
 
 /**
- * Matrices with the cells of their slices. Where the column holds cells, nothing changes. In the file of the ginkgo
- * data it was made from storage in two ways: most values are a twelfth of the cells, rounded; the others are the cells
- * and the arrays of the slices, in units of a cell. Cells are a multiple of 64, at least the non-zeros and at most all
- * rows as long as the longest, which decides.
+ * Corrects the cells of slices. If the column holds cells, nothing changes. In the file of the Ginkgo data it was
+ * computed from storage in two ways: most values are a twelfth of the cells, rounded; the others are the cells plus the
+ * arrays of the slices, in units of a cell. The number of cells decides between the two: it is a multiple of 64, at
+ * least the non-zeros, and at most the number if all rows were as long as the longest.
  */
 function withCells(matrices: readonly MatrixSummary[]): readonly MatrixSummary[] {
-  // No padding makes a matrix smaller: the column then holds something else.
+  // Padding never makes a matrix smaller, so a smaller value is not a number of cells.
   if (!matrices.some(({ slicedCells, nonzeros }) => slicedCells !== null && slicedCells < nonzeros / 2))
     return matrices;
   return matrices.map((matrix) => {
@@ -101,7 +99,7 @@ function withCells(matrices: readonly MatrixSummary[]): readonly MatrixSummary[]
     const whole = (cells: number): number => Math.round(cells / SLICE_ROWS) * SLICE_ROWS;
     const withoutArrays = stored - (SLICE_ENTRY_BYTES * (2 * slices + 1)) / CELL_BYTES;
     const asCells = Math.abs(withoutArrays - whole(withoutArrays)) < 1 && withoutArrays >= nonzeros - SLICE_ROWS;
-    // Rounding a twelfth costs up to half a unit.
+    // Rounding a twelfth changes it by up to half a unit.
     const asTwelfth = (stored - 0.5) * CELL_BYTES <= most;
     const cells = asCells || !asTwelfth ? withoutArrays : stored * CELL_BYTES;
     return { ...matrix, slicedCells: Math.max(SLICE_ROWS, whole(cells)) };

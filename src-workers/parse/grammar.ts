@@ -28,12 +28,12 @@ import { readLengths, unpackedSource } from './length-file.ts';
 import { parseMatrixMarket } from './matrix-market.ts';
 import { caught, shown, type ByteSource } from './source.ts';
 
-/** A distribution of the grammar that is written as a name and numbers. */
+/** The distributions of the grammar that are written as a name and numbers. */
 export type DistributionName = CountedTrials | 'uniform' | 'zipf' | 'lognormal' | 'constant';
 /** The laws of successes, failures and events. */
 type CountedTrials = 'binomial' | 'geometric' | 'poisson' | 'negative-binomial';
 
-/** A workload's lengths as written: not yet checked for values out of range, no file opened. */
+/** The lengths of a workload as written. Its ranges are not checked yet, and no file is opened. */
 export type WorkloadDescriptor =
   | { readonly kind: 'distribution'; readonly name: DistributionName; readonly args: readonly number[] }
   | { readonly kind: 'categorical'; readonly points: readonly CategoricalPoint[] }
@@ -46,16 +46,16 @@ export type WorkloadDescriptor =
   | { readonly kind: 'mtx'; readonly path: string }
   | { readonly kind: 'example'; readonly example: GeneratedExample };
 
-/** What a text needs from the outside to become a law. */
+/** What the caller provides to turn a text into a law. */
 export interface WorkloadContext {
-  /** Opens the file a text names; it decides which paths are allowed and what they are relative to. */
+  /** Opens a file that the text names. It decides which paths are allowed and what they are relative to. */
   readonly openFile: (path: string) => Promise<Result<ByteSource>>;
-  /** Mass cut from infinite supports; `DEFAULT_TRUNCATION` if left out. */
+  /** Probability that is cut from infinite supports; `DEFAULT_TRUNCATION` if omitted. */
   readonly truncation?: number | undefined;
 }
 
 export const MAX_WORKLOAD_CHARACTERS = 65_536;
-/** Mixtures within mixtures: deeper ones mean nothing, and hostile ones would exhaust the stack. */
+/** Maximum depth of mixtures within mixtures. Deeper ones are of no use and could exhaust the stack. */
 export const MAX_MIXTURE_DEPTH = 8;
 
 interface DistributionRule {
@@ -96,13 +96,13 @@ const FORMS =
  *                  | "example:collatz" ["(" count ")"]
  *                  | "example:mandelbrot" ["(" width "," height "," maxIterations ")"]
  *
- * A path goes to the end of the text, or within a mixture to the next `,` or `)`; one that holds those, or starts or
- * ends with a space, is written in double quotes (a quote within is doubled). Blanks between tokens are free.
+ * A path extends to the end of the text, or within a mixture to the next `,` or `)`. A path that contains these, or
+ * starts or ends with a space, is in double quotes (a quote within is doubled). Spaces between tokens are ignored.
  *
- * `file:jobs.csv#steps` reads the lengths from the column `steps`; a column without a name is its number from 1.
+ * `file:jobs.csv#steps` reads the lengths from the column `steps`; a column without a name has a number from 1.
  * Options: `count=column`, `probability=column` or `target=column` (of an edge list), `header=yes` or `no`,
- * `delimiter=comma`, `semicolon`, `tab`, `bar` or `space`. Of an archive of arrays (`.npz`) the column is an array. A
- * `#` begins the columns after the ending of a file, such as `.csv`, or a quoted path; elsewhere it belongs to the
+ * `delimiter=comma`, `semicolon`, `tab`, `bar` or `space`. In an archive of arrays (`.npz`) the column is an array.
+ * A `#` begins the columns after the ending of a file, such as `.csv`, or a quoted path; otherwise it belongs to the
  * path. Columns with `,()"&=` are quoted like paths. A failure names the column (from 1) and what to write there.
  */
 export function parseWorkload(text: string): Result<WorkloadDescriptor> {
@@ -113,7 +113,7 @@ export function parseWorkload(text: string): Result<WorkloadDescriptor> {
   try {
     const descriptor = readWorkload(cursor, 0);
     skipBlanks(cursor);
-    if (cursor.position < text.length) refuseAt(cursor, 'Remove what follows the workload');
+    if (cursor.position < text.length) refuseAt(cursor, 'Remove the text after the workload');
     return { ok: true, value: descriptor };
   } catch (error) {
     if (error instanceof FailureError) return { ok: false, error: error.failure };
@@ -121,7 +121,7 @@ export function parseWorkload(text: string): Result<WorkloadDescriptor> {
   }
 }
 
-/** The canonical text of a workload: `parseWorkload` of it gives the same descriptor. */
+/** The canonical text of a workload, which `parseWorkload` turns into the same descriptor. */
 export function formatWorkload(descriptor: WorkloadDescriptor): string {
   switch (descriptor.kind) {
     case 'distribution':
@@ -134,7 +134,7 @@ export function formatWorkload(descriptor: WorkloadDescriptor): string {
       return `mixture(${descriptor.parts.map((part) => `${part.weight}*${formatWorkload(part.lengths)}`).join(',')})`;
     case 'file': {
       const { path, columns } = descriptor;
-      // Quoted where the path and its columns could not be distinguished.
+      // A path is quoted if it could be confused with columns.
       const ambiguous = columns ? !TABLE_PATH.test(`${path}#`) || path.includes('#') : TABLE_PATH.test(path);
       const written = ambiguous ? quote(path) : formatPath(path);
       return `file:${written}${columns ? `#${formatColumns(columns)}` : ''}`;
@@ -146,7 +146,7 @@ export function formatWorkload(descriptor: WorkloadDescriptor): string {
   }
 }
 
-/** Paths of the files a workload reads, in the order written. */
+/** Paths of the files that a workload reads, in the order of the text. */
 export function workloadFiles(descriptor: WorkloadDescriptor): readonly string[] {
   switch (descriptor.kind) {
     case 'file':
@@ -163,30 +163,33 @@ export function workloadFiles(descriptor: WorkloadDescriptor): readonly string[]
 }
 
 /**
- * A law, and the lengths in the order of the units where the text gives them: one file of lengths, a matrix, an
+ * A law, and the lengths in the order of the units if the text gives them: one file of lengths, a matrix, or an
  * example.
  */
 export interface OrderedWorkload {
   readonly law: LengthLaw;
   readonly lengths: Float64Array | null;
-  /** Columns of a sparse matrix, whose rows are the units. */
+  /** The number of columns of a sparse matrix, whose rows are the units. */
   readonly matrixColumns?: number;
-  /** What was read of a file, where a person could expect something else. */
+  /** How a file was read, if a user could expect otherwise. */
   readonly note?: string;
 }
 
-/** The law a text describes: parsed, its files read through `context`, its values checked. Labelled canonically. */
+/**
+ * The law that a text describes, with a canonical label. The text is parsed, its files are read through `context`, and
+ * its values are checked.
+ */
 export async function resolveWorkload(text: string, context: WorkloadContext): Promise<Result<LengthLaw>> {
   return lawAlone(await resolveOrderedWorkload(text, context));
 }
 
-/** Resolves a workload like `resolveWorkload`, with the order of its lengths. */
+/** Resolves a workload as `resolveWorkload` does, with the order of its lengths. */
 export async function resolveOrderedWorkload(text: string, context: WorkloadContext): Promise<Result<OrderedWorkload>> {
   const descriptor = parseWorkload(text);
   return descriptor.ok ? resolveOrdered(descriptor.value, context) : descriptor;
 }
 
-/** Resolves a workload like `resolveWorkload`, from a descriptor. */
+/** Resolves a workload as `resolveWorkload` does, from a descriptor. */
 async function resolveDescriptor(descriptor: WorkloadDescriptor, context: WorkloadContext): Promise<Result<LengthLaw>> {
   return lawAlone(await resolveOrdered(descriptor, context));
 }
@@ -298,7 +301,7 @@ function isDistribution(name: string): name is DistributionName {
   return Object.hasOwn(DISTRIBUTIONS, name);
 }
 
-/** Figures by name, each at most once, in any order. */
+/** Reads figures by name, each at most once, in any order. */
 function readFigures(cursor: Cursor): SummaryFigures {
   const figures: Partial<Record<keyof SummaryFigures, number>> = {};
   readList(cursor, () => {
@@ -378,16 +381,14 @@ function readNumber(cursor: Cursor, what: string): number {
     cursor.position = start;
     refuseAt(cursor, `Use a number (${what})`);
   }
-  // −0 would be written back as 0.
+  // −0 would be written as 0.
   return value === 0 ? 0 : value;
 }
 
-/** A path with the ending of a file, followed by its columns. */
+/** A path that ends like a file name, followed by `#` and its columns. */
 const TABLE_PATH = /^(.*?\.[a-z]\w*)#/i;
 
-/**
- * @param columns whether `#` and columns may follow: it then ends a path that is quoted or has the ending of a file.
- */
+/** @param columns whether `#` and columns may follow a path that is quoted or ends like a file name */
 function readPath(cursor: Cursor, nested: boolean, columns = false): string {
   skipBlanks(cursor);
   const start = cursor.position;
@@ -458,7 +459,7 @@ function readColumns(cursor: Cursor, nested: boolean): CsvColumns {
   }
 }
 
-/** What stands after the `#` of `file:PATH#…`. */
+/** The text after the `#` of `file:PATH#…`. */
 export function formatColumns({ length, count, probability, target, header, delimiter }: CsvColumns): string {
   const column = (name: string) => (/[,()"&=]/.test(name) || name.trim() !== name ? quote(name) : name);
   return [
@@ -502,7 +503,7 @@ function readToken(cursor: Cursor, token: string): void {
   cursor.position++;
 }
 
-/** Takes what a sticky pattern matches at the cursor, or gives null. */
+/** Takes what a sticky pattern matches at the cursor, or returns null. */
 function readMatch(cursor: Cursor, pattern: RegExp): string | null {
   pattern.lastIndex = cursor.position;
   const match = pattern.exec(cursor.text);

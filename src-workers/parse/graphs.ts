@@ -5,9 +5,12 @@ import { MAX_ORDERED_LENGTHS, type ReadLengths } from './length-taker.ts';
 import { textLines } from './matrix-market.ts';
 import { caught, HEAD_BYTES, refuse, shown, type ByteSource } from './source.ts';
 
-/** Graphs whose vertices are the units: GraphML, METIS, adjacency lists. A loop counts once, as an entry of a row. */
+/**
+ * Reads graphs whose vertices are the units: GraphML, METIS, adjacency lists. A loop counts once, like an entry of a
+ * row.
+ */
 
-/** A vertex of a hub names millions of others in one line. */
+/** One line may name millions of neighbours of a vertex. */
 const MAX_LINE_CHARACTERS = 2 ** 27;
 
 const decoded = (head: Uint8Array): string => new TextDecoder('latin1').decode(head);
@@ -23,7 +26,7 @@ function graphOf(label: string, degrees: readonly number[], note: string): Resul
   return { ok: true, value: { law: law.value, form: 'edges', units: lengths.length, lengths, note } };
 }
 
-/** Numbers vertices by their names, in the order in which they are first seen. */
+/** Numbers vertices by their names, in the order of their first occurrence. */
 function numbering(label: string): { readonly degrees: number[]; numberOf: (name: string, line: number) => number } {
   const numbers = new Map<string, number>();
   const degrees: number[] = [];
@@ -46,11 +49,11 @@ export function isGraphMl(head: Uint8Array): boolean {
 }
 
 /**
- * Reads the degrees of a GraphML file (graphml.graphdrawing.org), or the out-degrees if its edges have a direction;
- * memory grows with the vertices only.
+ * Reads the degrees of a GraphML file (graphml.graphdrawing.org), or the out-degrees if its edges are directed. Memory
+ * grows with the vertices only.
  *
- * Fails, with the line, on an edge of a vertex that no earlier line names, a vertex that is named twice, edges with and
- * without a direction in one file, a hyperedge, a second graph, and a file that ends early.
+ * Fails, with the line, on an edge whose vertex no earlier line declares, a vertex that is declared twice, directed and
+ * undirected edges in one file, a hyperedge, a second graph, or a truncated file.
  */
 export function readGraphMl(source: ByteSource, label: string): Promise<Result<ReadLengths>> {
   return caught(async () => {
@@ -76,7 +79,7 @@ export function readGraphMl(source: ByteSource, label: string): Promise<Result<R
       else if (name === 'node') {
         const before = degrees.length;
         const id = valueOf('id');
-        if (numberOf(id, line) !== before) refuse(label, { line }, `the vertex ${shown(id)} is there twice`);
+        if (numberOf(id, line) !== before) refuse(label, { line }, `the vertex ${shown(id)} is declared twice`);
       } else if (name === 'edge') {
         const [from, to] = [valueOf('source'), valueOf('target')].map((end) => {
           const before = degrees.length;
@@ -88,7 +91,7 @@ export function readGraphMl(source: ByteSource, label: string): Promise<Result<R
           refuse(
             label,
             { line },
-            'some edges have a direction and others have none. Write all of them with one, or without',
+            'some edges have a direction and others have none. Write all edges with a direction, or all without',
           );
         degrees[from]++;
         if (!own && to !== from) degrees[to]++;
@@ -99,7 +102,7 @@ export function readGraphMl(source: ByteSource, label: string): Promise<Result<R
   });
 }
 
-/** The tags of an XML file and the line in which each begins, without comments, declarations and the text between. */
+/** The tags of an XML file and the line on which each begins, without comments, declarations and text. */
 async function* tags(
   source: ByteSource,
   label: string,
@@ -117,14 +120,14 @@ async function* tags(
         first = line;
       }
       const rest = tag === '' ? text.slice(at, at + 9) : tag;
-      // A comment and unparsed text end in marks of their own.
+      // A comment and unparsed text have end marks of their own.
       const mark = rest.startsWith('<!--') ? '-->' : rest.startsWith('<![CDATA[') ? ']]>' : '>';
       const found = text.indexOf(mark, at);
       const end = found < 0 ? text.length : found + mark.length;
       tag += text.slice(at, end);
       at = end;
       if (found < 0) continue;
-      // Of a value in quotes, > may be a part.
+      // A quoted value may contain >.
       if (mark === '>' && (tag.split('"').length % 2 === 0 || (!tag.includes('"') && tag.split("'").length % 2 === 0)))
         continue;
       if (mark === '>' && !/^<[?!]/.test(tag)) yield { tag, line: first };
@@ -136,7 +139,7 @@ async function* tags(
 
 const WHOLE_NUMBERS = /^\s*(?:\d+\s*)*$/;
 
-/** The lines of the head that are whole, without those that begin with `comment`. */
+/** The complete lines of the head, without those that begin with `comment`. */
 function headLines(head: Uint8Array, comment: string): { readonly lines: readonly string[]; readonly isAll: boolean } {
   const lines = decoded(head).split(/\r?\n/);
   const isAll = head.length < HEAD_BYTES;
@@ -150,7 +153,7 @@ const fieldsOf = (line: string): readonly string[] => line.trim().split(/\s+/).f
 interface MetisHeader {
   readonly vertices: number;
   readonly edges: number;
-  /** Numbers of a line before its neighbours, and numbers of a neighbour. */
+  /** Numbers in a line before the neighbours, and numbers for each neighbour. */
   readonly before: number;
   readonly each: number;
 }
@@ -164,9 +167,9 @@ function metisHeader(line: string): MetisHeader | null {
 }
 
 /**
- * Whether a file is a graph of METIS. Its first line is that of an edge list too: the following ones must be as many as
- * it says and name as many neighbours, none of which is the vertex itself or above their number. A file whose lines
- * have different numbers of neighbours and begin alike is no other list.
+ * Whether a file is a METIS graph. The first line could also be in an edge list, so the following lines are checked.
+ * Their number and their neighbours must match the first line; no vertex may be its own neighbour or exceed the number
+ * of vertices. Lines with different numbers of neighbours distinguish METIS from other lists.
  */
 export function isMetis(head: Uint8Array): boolean {
   const { lines, isAll } = headLines(head, '%');
@@ -187,10 +190,10 @@ export function isMetis(head: Uint8Array): boolean {
 }
 
 /**
- * Reads the degrees of a graph of METIS (manual 5.1.0, section 4.1.1). Every edge stands in the lines of both its ends.
+ * Reads the degrees of a METIS graph (manual 5.1.0, section 4.1.1). Every edge is in the lines of both its ends.
  *
- * Fails, with the line, on a neighbour out of range, a loop, and other numbers of vertices or edges than the first line
- * says.
+ * Fails, with the line, on a neighbour out of range, a loop, or a number of vertices or edges that differs from the
+ * first line.
  */
 export function readMetis(source: ByteSource, label: string): Promise<Result<ReadLengths>> {
   return caught(async () => {
@@ -214,7 +217,7 @@ export function readMetis(source: ByteSource, label: string): Promise<Result<Rea
       }
       const ends = fields.length - before;
       if (ends < 0 || ends % each !== 0)
-        refuse(label, { line }, `the line has ${fields.length} numbers: ${before} of the vertex, and ${each} of each neighbour are wanted`); // prettier-ignore
+        refuse(label, { line }, `the line has ${fields.length} numbers. It needs ${before} per vertex, ${each} per neighbour`); // prettier-ignore
       for (let at = before; at < fields.length; at += each)
         if (!/^\d+$/.test(fields[at]) || Number(fields[at]) < 1 || Number(fields[at]) > vertices)
           refuse(label, { line }, `the neighbour ${shown(fields[at])} is not within 1…${vertices}`);
@@ -226,12 +229,15 @@ export function readMetis(source: ByteSource, label: string): Promise<Result<Rea
     if (header && degrees.length < header.vertices)
       refuse(label, { line }, `the file ends after ${degrees.length} vertices; the first line says ${header.vertices}`);
     if (header && named !== 2 * header.edges)
-      refuse(label, { line }, `the lines name ${named} neighbours; ${header.edges} edges, as the first line says, have ${2 * header.edges}`); // prettier-ignore
+      refuse(label, { line }, `the lines name ${named} neighbours. The ${header.edges} edges in line 1 need ${2 * header.edges}`); // prettier-ignore
     return graphOf(label, degrees, DEGREE);
   });
 }
 
-/** The comment that `networkx.write_adjlist` begins with; else lines of numbers, of different counts. */
+/**
+ * Whether a file is an adjacency list: it begins with the comment of `networkx.write_adjlist`, or has lines of numbers
+ * in different counts.
+ */
 export function isAdjacencyList(head: Uint8Array): boolean {
   if (/^#.*\r?\n# GMT .*\r?\n#/.test(decoded(head))) return true;
   const rows = headLines(head, '#').lines.filter((line) => line.trim() !== '');
@@ -242,16 +248,16 @@ export function isAdjacencyList(head: Uint8Array): boolean {
 }
 
 /**
- * Reads the degrees of an adjacency list: in each line a vertex, and then its neighbours. A list that names each edge
- * once has no neighbour that had its own line before, as networkx writes graphs without directions: an edge then counts
- * at both ends. In any other list the length is what the line of the vertex has.
+ * Reads the degrees of an adjacency list: each line has a vertex and its neighbours. If no neighbour had its own line
+ * before, the list names each edge once, as networkx writes undirected graphs. An edge then counts at both ends. In any
+ * other list, the length of a vertex is the number of neighbours in its line.
  *
  * Fails, with the line, on a vertex that has two lines.
  */
 export function readAdjacencyList(source: ByteSource, label: string): Promise<Result<ReadLengths>> {
   return caught(async () => {
     const { degrees, numberOf } = numbering(label);
-    /** How often other lines name a vertex, and whether it had its line. */
+    /** How often other lines name a vertex, and whether the vertex had its own line. */
     const others: number[] = [];
     const isDone: boolean[] = [];
     const order: number[] = [];
@@ -262,7 +268,7 @@ export function readAdjacencyList(source: ByteSource, label: string): Promise<Re
       const fields = fieldsOf(text.replace(/#.*/, ''));
       if (fields.length === 0) continue;
       const [vertex, ...ends] = fields.map((name) => numberOf(name, line));
-      if (isDone[vertex]) refuse(label, { line }, `the vertex ${shown(fields[0])} has a line before`);
+      if (isDone[vertex]) refuse(label, { line }, `the vertex ${shown(fields[0])} already has a line`);
       for (const end of ends) {
         if (isDone[end]) isOnce = false;
         if (end !== vertex) others[end] = (others[end] ?? 0) + 1;

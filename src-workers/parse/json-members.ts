@@ -1,10 +1,10 @@
 import { Slice } from './slice.ts';
 import { refuse, shown } from './source.ts';
 
-/** A member of the outermost object, or of one that is taken apart. */
+/** A member of the outermost object, or of a container that is read entry by entry. */
 export interface JsonMember {
   readonly key: string;
-  /** Key of the container that is taken apart, or `null` for a member of the outermost object. */
+  /** Key of this container; `null` for a member of the outermost object. */
   readonly container: string | null;
   /** Position within the container, from 0. */
   readonly position: number;
@@ -13,17 +13,17 @@ export interface JsonMember {
   readonly value: unknown;
 }
 
-/** Longest single member: a container that is taken apart may be as long as the file. */
+/** Maximum size of a single member. A container that is read entry by entry may be as long as the file. */
 const MAX_MEMBER_BYTES = 8 * 2 ** 20;
 
 const [QUOTE, COMMA, COLON, BACKSLASH] = [0x22, 0x2c, 0x3a, 0x5c];
 const [OPEN_BRACKET, CLOSE_BRACKET, OPEN_BRACE, CLOSE_BRACE] = [0x5b, 0x5d, 0x7b, 0x7d];
 const NEWLINE = 0x0a;
 
-/** Thrown and caught here: the text ends in the middle. */
+/** Thrown and caught in this file: the text ends early. */
 const CUT_OFF = Symbol('cut off');
 
-/** Reads what JSON is made of, one after another; throws `CUT_OFF` where the text ends. */
+/** Reads JSON tokens in order; throws `CUT_OFF` if the text ends early. */
 function openReader(bytes: Uint8Array, label: string) {
   const decoder = new TextDecoder('utf-8');
   let at = bytes[0] === 0xef && bytes[1] === 0xbb && bytes[2] === 0xbf ? 3 : 0;
@@ -38,7 +38,7 @@ function openReader(bytes: Uint8Array, label: string) {
   };
   const unexpected = (advice: string): never =>
     refuse(label, { line }, `${shown(decoder.decode(bytes.subarray(at, at + 40)))} is not valid here. ${advice}`);
-  /** Moves past one of these bytes and gives it. */
+  /** Moves past one of these bytes and returns it. */
   const step = (expected: readonly number[], words: string): number => {
     skipSpace();
     if (at >= bytes.length) throw CUT_OFF;
@@ -58,7 +58,7 @@ function openReader(bytes: Uint8Array, label: string) {
     }
     throw CUT_OFF;
   };
-  /** Moves past a value, looking at strings and brackets only. */
+  /** Moves past a value; only strings and brackets matter for this. */
   const skipValue = (): void => {
     const first = bytes[at];
     if (first === QUOTE) return skipString();
@@ -106,7 +106,7 @@ function openReader(bytes: Uint8Array, label: string) {
     step([COLON], '":" after a name');
     return key;
   };
-  /** Whether the container that starts here is empty; moves past its end where it is. */
+  /** Whether the container that starts here is empty; if so, moves past its end. */
   const isEmpty = (close: number): boolean => {
     skipSpace();
     if (bytes[at] !== close) return false;
@@ -115,17 +115,17 @@ function openReader(bytes: Uint8Array, label: string) {
   };
   const end = (): void => {
     skipSpace();
-    if (at < bytes.length) unexpected('Remove what follows the last bracket');
+    if (at < bytes.length) unexpected('Remove the text after the last bracket');
   };
   return { line: () => line, skipSpace, step, readKey, readValue, isEmpty, end };
 }
 
 /**
- * Reads a JSON object member by member, and the containers named in `apart` (objects or arrays) entry by entry, so that
- * a large file needs neither one large tree nor one long turn, and one that was cut off gives what it has. `NaN` and
- * infinities, which Python writes, are read as `null`. Member names are values, never keys of an object of ours.
+ * Reads a JSON object member by member, and the containers named in `apart` (objects or arrays) entry by entry. A large
+ * file then needs neither one large tree nor one long turn, and a truncated file gives its complete entries. `NaN` and
+ * infinities, which Python writes, become `null`. Member names stay values and never become keys of our objects.
  *
- * Returns whether the text is whole. Throws a `FailureError` that names the line on anything that is not JSON, or a
+ * Returns whether the text is complete. Throws a `FailureError` with the line on anything that is not JSON, or on a
  * member of more than `MAX_MEMBER_BYTES`.
  */
 export async function eachJsonMember(

@@ -7,23 +7,23 @@ import { shortened } from '../domain/text.ts';
 import { eachJsonMember, type JsonMember } from './json-members.ts';
 import { caught, MAX_SHOWN, refuse, shown } from './source.ts';
 
-/** What a file of Kernel Tuner holds: a search space as it was measured. */
+/** The contents of a Kernel Tuner file: a measured search space. */
 export interface KernelTunerFile {
   readonly format: 'cache' | 't4' | 'stored';
-  /** `null` if the file does not say, as T4 files do not. */
+  /** `null` if the file does not say; T4 files do not. */
   readonly kernel: string | null;
   readonly deviceName: string | null;
-  /** Everything else that the head of the file says, as far as it is plain. */
+  /** The other simple values in the head of the file. */
   readonly head: Readonly<Record<string, string | number | readonly (string | number)[]>>;
   readonly cases: readonly CaseResult[];
-  /** Device of each case by its id in the catalogue, as files of Lockstep say; `null` for all others. */
+  /** The catalogue id of each case's device, in files of Lockstep; `null` for all others. */
   readonly devices: readonly string[] | null;
-  /** The sweep whose designs the configurations are, where the file says it. */
+  /** The sweep with the designs of the configurations, if the file names it. */
   readonly sweep: FileSweep | null;
   readonly warnings: readonly string[];
 }
 
-/** A sweep as an exported file names it, well enough to find it in the database that it came from. */
+/** A sweep as an exported file names it, with what identifies it in its database. */
 export interface FileSweep {
   readonly runId: number;
   readonly study: string;
@@ -31,25 +31,25 @@ export interface FileSweep {
   readonly seed: number | null;
 }
 
-/** Twenty times the largest published search spaces of one kernel. */
+/** Twenty times the largest published search space of one kernel. */
 const MAX_CONFIGURATIONS = 2 ** 20;
-/** Times of all configurations together: 64 MB of numbers. */
+/** Maximum number of times of all configurations: 64 MB of numbers. */
 const MAX_TIMES = 2 ** 23;
-/** Other work gets its turn after this many cases. */
+/** Other work gets a turn after this many cases. */
 const CASES_PER_TURN = 20_000;
 const MAX_PARAMETERS = 200;
 const MAX_TEXT = 4000;
-/** How invalid configurations were written before they had names. */
+/** The time of an invalid configuration in old files, which have no error names. */
 const INVALID_TIME = 1e20;
 
-/** Error classes of Kernel Tuner, in words. */
+/** Error classes of Kernel Tuner in words. */
 const ERRORS: ReadonlyMap<string, string> = new Map([
   ['InvalidConfig', 'refused by a restriction, or more than the device allows'],
   ['CompilationFailedConfig', 'did not compile'],
   ['RuntimeFailedConfig', 'failed when it ran'],
 ]);
 
-/** T4's `invalidity`, in words. */
+/** T4's `invalidity` in words. */
 const INVALIDITY: ReadonlyMap<string, string> = new Map([
   ['timeout', 'took too long'],
   ['compile', 'did not compile'],
@@ -58,7 +58,7 @@ const INVALIDITY: ReadonlyMap<string, string> = new Map([
   ['constraints', 'refused by a constraint'],
 ]);
 
-/** Milliseconds of one of a unit, spelled as files spell it. */
+/** Milliseconds per unit of time, in the spellings of the files. */
 const UNITS_MS: ReadonlyMap<string, number> = new Map([
   ['', 1],
   ['ms', 1],
@@ -94,24 +94,22 @@ function got(value: unknown): string {
   return value === undefined ? 'nothing' : shortened(JSON.stringify(value), MAX_SHOWN);
 }
 
-/** The list of configurations of each format. */
+/** The key of the list of configurations, for each format. */
 const FORMATS: Readonly<Record<string, KernelTunerFile['format']>> = { cache: 'cache', results: 't4', data: 'stored' };
 
 /**
- * Reads a cache file, a T4 results file (schemas 1.0.0) or a file of `store_results` of
- * github.com/KernelTuner/kernel_tuner, every configuration with every repeat. A cache may end anywhere after an entry:
- * files of runs that were stopped do. A configuration without a time says why: an error class in place of the time or
- * under `__error__`, `1e20`, or T4's `invalidity`. Times are milliseconds where nothing else is said; a configuration
- * that gives one time and no repeats has that one.
+ * Reads a cache file, a T4 results file (schema 1.0.0) or a file of `store_results` of
+ * github.com/KernelTuner/kernel_tuner: every configuration with every repeat. A cache may end after any entry, as files
+ * of stopped runs do. A configuration without a time says why: by an error class in place of the time or under
+ * `__error__`, by `1e20`, or by T4's `invalidity`. Times are milliseconds unless the file says otherwise. A
+ * configuration with one time and no repeats has that time.
  *
- * A T4 file or a cache of Lockstep holds predictions: a configuration without run times comes back as a design of the
- * unit loop with a predicted time and none measured. One that was given run times, or a reason to have none, was
- * measured since.
+ * A T4 file or cache from Lockstep holds predictions. A configuration without run times becomes a design of the unit
+ * loop with a predicted time. A configuration with run times, or with a reason for having none, was measured later.
  *
- * Fails, with the line, on what is neither, a value of another kind than the format has, or more than
- * `MAX_CONFIGURATIONS`.
+ * Fails, with the line, on any other file, a value of the wrong type, or more than `MAX_CONFIGURATIONS`.
  *
- * @param kernelName name of the kernel where the file gives none
+ * @param kernelName name of the kernel if the file gives none
  */
 export function parseKernelTuner(
   bytes: Uint8Array,
@@ -173,7 +171,7 @@ export function parseKernelTuner(
     const predicted = /^Lockstep .*predicted/.test(String(field(metadata, 'source') ?? ''));
     const fileUnitMs = unitMs(field(metadata, 'timeunit') ?? '', label, 'metadata.timeunit', { line: 1 });
     const kernel = text(head.kernel_name);
-    // What is the same for all configurations is no parameter.
+    // A property that is equal in all configurations is not a parameter.
     for (const name of STORED_PLACES)
       if (stored[name].size === 1) for (const one of raw) delete one.configuration[name];
     const [storedDevice = null] = stored.device_name.size === 1 ? stored.device_name : [];
@@ -193,7 +191,7 @@ export function parseKernelTuner(
     const single = cases.filter((one) => one.timesMs.length === 1).length;
     if (single > 0) warnings.push(`${single} configurations give one time and no repeats.`);
     const repeated = cases.length - seen.size;
-    if (repeated > 0) warnings.push(`${repeated} configurations are there more than once.`);
+    if (repeated > 0) warnings.push(`${repeated} configurations occur more than once.`);
     return ok({
       format,
       kernel,
@@ -211,9 +209,9 @@ export function parseKernelTuner(
 interface RawCase {
   readonly configuration: Configuration;
   readonly times: readonly number[];
-  /** Whether the times are repeats, not the one time that stands as the result. */
+  /** Whether the times are repeats rather than the single time of the result. */
   readonly ran: boolean;
-  /** Milliseconds of the unit of `times`, where the entry itself says it. */
+  /** Milliseconds per unit of `times`, if the entry gives the unit. */
   readonly unitMs: number | null;
   readonly failure: string | null;
   readonly correct: boolean | null;
@@ -232,7 +230,7 @@ function measuredCase(raw: RawCase, position: number, kernel: string, fileUnitMs
   };
 }
 
-/** What Lockstep wrote comes back as the design it was, on the device it was for. */
+/** Restores the design and the device of a configuration that Lockstep wrote. */
 function lockstepCase(
   { configuration, times, unitMs: scale }: RawCase,
   position: number,
@@ -278,7 +276,10 @@ function lockstepCase(
   };
 }
 
-/** What the metadata of an exported file say of its sweep. @param metadata any JSON value */
+/**
+ * The sweep in the metadata of an exported file.
+ * @param metadata any JSON value
+ */
 export function sweepOf(metadata: unknown): FileSweep | null {
   if (!isFields(metadata)) return null;
   const [runId, seed] = [field(metadata, 'run'), field(metadata, 'seed')];
@@ -287,16 +288,12 @@ export function sweepOf(metadata: unknown): FileSweep | null {
   return { runId, study, seed: typeof seed === 'number' ? seed : null };
 }
 
-/** Names of the tuned parameters, which stand before the entries of a cache. */
+/** Names of the tuned parameters, which precede the entries of a cache. */
 function namesOf(head: Fields, label: string, place: Place): ReadonlySet<string> {
   const { tune_params_keys: keys, tune_params: parameters } = head;
   const names = Array.isArray(keys) ? keys : isFields(parameters) ? Object.keys(parameters) : null;
   if (!names) {
-    return refuse(
-      label,
-      place,
-      'an entry stands before "tune_params_keys". The names of the parameters must come first',
-    );
+    return refuse(label, place, 'an entry precedes "tune_params_keys". The names of the parameters must come first');
   }
   if (names.length > MAX_PARAMETERS || !names.every((name) => typeof name === 'string')) {
     return refuse(label, place, `tune_params_keys ${got(keys)} is not a list of at most ${MAX_PARAMETERS} names`);
@@ -304,13 +301,13 @@ function namesOf(head: Fields, label: string, place: Place): ReadonlySet<string>
   return new Set(names);
 }
 
-/** Fields of a cache's entry that are neither a parameter nor a measured number of its own. */
+/** Fields of a cache's entry that are neither parameters nor measured values. */
 const NOT_VALUES: ReadonlySet<string> = new Set(['times', 'timestamp', '__error__']);
 
 function cacheCase({ key, line, value }: JsonMember, names: ReadonlySet<string>, label: string): RawCase {
   const place = { line };
   if (!isFields(value)) return refuse(label, place, `entry ${shown(key)} is ${got(value)}, not an object`);
-  // A prediction of Lockstep contains its design besides the numbers that stand for it.
+  // A prediction of Lockstep contains its design, in addition to the numbers that encode it.
   const own = field(value, 'lockstep');
   const configuration = isFields(own)
     ? configurationOf(own, Object.keys(own), label, place)
@@ -327,10 +324,7 @@ function cacheCase({ key, line, value }: JsonMember, names: ReadonlySet<string>,
   return { configuration, times, failure, ran, unitMs: null, correct: null, values: Object.fromEntries(values) };
 }
 
-/**
- * What the entries of `store_results` say besides their parameters. A file may have results of several devices and
- * sizes.
- */
+/** Properties of an entry of `store_results` that are not parameters. A file may have several devices and sizes. */
 const STORED_PLACES = ['device_name', 'problem_size'] as const;
 
 function storedCase(
@@ -344,7 +338,11 @@ function storedCase(
   if (!isFields(value) || !isFields(chosen))
     return refuse(label, place, `the tunable_parameters of entry ${position} are ${got(chosen)}, not an object`);
   if (field(value, 'time') === undefined)
-    refuse(label, place, `the results are by ${got(head.objective)}, not by time. Store them with objective="time"`);
+    refuse(
+      label,
+      place,
+      `the objective of the results is ${got(head.objective)}, not time. Store them with objective="time"`,
+    );
   const configuration = configurationOf(chosen, Object.keys(chosen), label, place);
   for (const name of STORED_PLACES) {
     const said = text(field(value, name));
@@ -371,7 +369,7 @@ function t4Case({ position, line, value }: JsonMember, label: string): RawCase {
   const values: [string, number][] = [];
   for (const [name, item] of Object.entries(timings ?? {})) {
     if (typeof item === 'number' && !FORBIDDEN_NAMES.has(name)) {
-      // The published files say `compilation` where the schema says `compilation_time`.
+      // The published files have `compilation` in place of the schema's `compilation_time`.
       values.push([name === 'compilation' ? 'compilation_time' : name, item]);
     }
   }
@@ -401,13 +399,13 @@ function t4Case({ position, line, value }: JsonMember, label: string): RawCase {
     failure,
     ran,
     unitMs: scale,
-    // Kernel Tuner writes 1 for every result it has a time of, checked or not.
+    // Kernel Tuner writes 1 for every result with a time, even if it was not checked.
     correct: invalidity === 'correctness' ? false : null,
     values: Object.fromEntries(values),
   };
 }
 
-/** Every repeat, or why there is none. */
+/** Every repeat, or the reason why there is none. */
 function timesOf(
   repeats: unknown,
   time: unknown,
@@ -432,7 +430,7 @@ function timesOf(
   return { times: list as readonly number[], failure: null, ran };
 }
 
-/** `{"__error__": "RuntimeFailedConfig"}`, as newer versions write an error. */
+/** The error in `{"__error__": "RuntimeFailedConfig"}`, the form of newer versions. */
 function errorIn(value: unknown): string | null {
   if (!isFields(value)) return null;
   const error = field(value, '__error__');
@@ -461,7 +459,7 @@ function unitMs(unit: unknown, label: string, what: string, place: Place): numbe
   return scale ?? refuse(label, place, `the ${what} ${got(unit)} is not one of ms, s, us, ns`);
 }
 
-/** Text that says something; `null` for anything else. */
+/** Text that is not blank; `null` for any other value. */
 function text(value: unknown): string | null {
   return typeof value === 'string' && value.trim() !== '' ? value.slice(0, MAX_TEXT) : null;
 }
@@ -469,7 +467,7 @@ function text(value: unknown): string | null {
 const isScalar = (value: unknown): value is string | number =>
   typeof value === 'number' || (typeof value === 'string' && value.length <= MAX_TEXT);
 
-/** Members of a file's head that are plain values or short lists of them. */
+/** Members of a file's head that are simple values or short lists of them. */
 function plainHead(head: Fields): KernelTunerFile['head'] {
   const plain = Object.entries(head).filter(
     ([key, value]) =>

@@ -11,20 +11,20 @@ import { bytesSource, caught, HEAD_BYTES, peeked, refuse, type ByteSource, type 
 import type { TableSummary } from '../domain/table.ts';
 import { gathered, gunzipped, isGzip, MAX_FILE_BYTES, MAX_IMPORT_BYTES } from './unpack.ts';
 
-/** A file of lengths, unpacked where it is gzip. */
+/** A file of lengths, unpacked if it is gzip. */
 interface OpenFile {
   readonly head: Uint8Array;
   readonly source: ByteSource;
-  /** Ends what was not read to its end. */
+  /** Closes a file that was not read to its end. */
   close(): Promise<unknown>;
-  /** The same, for formats that are not read from the first byte to the last. */
+  /** The same file, for formats that need random access. */
   bytes(): Promise<FileBytes>;
 }
 
 interface LengthFormat {
   readonly matches: (head: Uint8Array) => boolean;
   readonly read: (file: OpenFile, label: string, chosen?: CsvColumns) => Promise<Result<ReadLengths>>;
-  /** What its columns are; a format without has nothing to choose. */
+  /** Describes the columns; absent for a format that offers no choice. */
   readonly inspect?: (file: OpenFile, label: string, asked: AskedSyntax) => Promise<Result<TableSummary>>;
 }
 
@@ -32,12 +32,12 @@ const text = (head: Uint8Array): string => new TextDecoder('latin1').decode(head
 const isUtf16 = ([first, second]: Uint8Array): boolean =>
   (first === 0xff && second === 0xfe) || (first === 0xfe && second === 0xff);
 
-/** Edge lists of the Stanford Large Network Dataset Collection (snap.stanford.edu) say in comments what they are. */
+/** Comments in the edge lists of the Stanford Large Network Dataset Collection (snap.stanford.edu). */
 const SNAP = /^#.*(?:\bNodes:\s*\d+\s+Edges:\s*\d+|\bFromNodeId\s+ToNodeId)/im;
 const UNDIRECTED = /^#.*\bundirected\b/im;
 /**
- * Edge lists of networkx: two vertices, then the attributes as a Python dict; or two numbers of vertices, then at most
- * a weight.
+ * Edge lists of networkx: two vertices, then the attributes as a Python dict; or two vertex numbers and an optional
+ * weight.
  */
 const WITH_ATTRIBUTES = /^[^\s,]+[ \t,][^\s,]+[ \t,]\{.*\}$/;
 const PLAIN_EDGE = /^\d+ \d+(?: [-+.\de]+)?$/i;
@@ -46,7 +46,7 @@ const PLAIN_EDGE = /^\d+ \d+(?: [-+.\de]+)?$/i;
 const firstLine = (head: Uint8Array): string =>
   text(head).split(/\r?\n/).find((line) => /^[^#]/.test(line))?.trim() ?? ''; // prettier-ignore
 
-/** All formats that lengths are read from, by content; the first that matches. */
+/** All formats of lengths. The first that matches the content is used. */
 const FORMATS: readonly LengthFormat[] = [
   {
     matches: isNpy,
@@ -94,7 +94,7 @@ const FORMATS: readonly LengthFormat[] = [
   {
     matches: (head) => PLAIN_EDGE.test(firstLine(head)),
     read: ({ source, head }, label, chosen) => parseLengthsCsv(source, label, chosen ?? edgeColumns(head)),
-    // The same text may be a table of other meaning, which a person then chooses.
+    // The same text may be a table with another meaning, so the user can choose columns.
     inspect: ({ source }, label, asked) => inspectTable(source, label, asked),
   },
   {
@@ -104,14 +104,14 @@ const FORMATS: readonly LengthFormat[] = [
   },
 ];
 
-/** Two columns without a header, separated as the first edge is. */
+/** Two columns without a header, separated like the first edge. */
 function edgeColumns(head: Uint8Array): CsvColumns {
   const separator = /[\t ,]/.exec(firstLine(head))?.[0];
   const delimiter: Delimiter = separator === '\t' ? 'tab' : separator === ',' ? 'comma' : 'space';
   return { length: '1', target: '2', header: false, delimiter };
 }
 
-/** Formats that people try and that cannot be read: their first bytes, and what to do. */
+/** Common formats that cannot be read: their first bytes, and what to do. */
 const UNREADABLE: readonly (readonly [magic: string, advice: string])[] = [
   ['BZh', 'is compressed by bzip2. Unpack it, or compress it by gzip'],
   ['\xfd7zXZ', 'is compressed by xz. Unpack it, or compress it by gzip'],
@@ -129,16 +129,16 @@ const READABLE =
   'CSV, a graph (edge or adjacency list, GraphML, METIS), Matrix Market, NPY, NPZ or Parquet, each also as .gz';
 
 function unreadable(head: Uint8Array): string | null {
-  // A decoder would not do: its Latin 1 is Windows 1252, in which 0x89 is another character.
+  // A TextDecoder decodes Latin 1 as Windows 1252, in which 0x89 is another character.
   const start = String.fromCharCode(...head.subarray(0, 16));
   const known = UNREADABLE.find(([magic]) => start.startsWith(magic));
   if (known) return `the file ${known[1]}`;
   return !isUtf16(head) && head.subarray(0, 4096).includes(0)
-    ? `the file is not a text, and its format is not known. Choose ${READABLE}`
+    ? `the file is not text, and its format is not known. Choose ${READABLE}`
     : null;
 }
 
-/** Opens what may be gzip, known by its first bytes. */
+/** Opens a file that may be gzip, as its first bytes show. */
 async function openFile(source: ByteSource | FileBytes, label: string): Promise<OpenFile> {
   if ('slice' in source) {
     const head = new Uint8Array(await source.slice(0, HEAD_BYTES));
@@ -152,19 +152,20 @@ async function openFile(source: ByteSource | FileBytes, label: string): Promise<
   return { head, source: whole, close, bytes };
 }
 
-/** A file's text, unpacked where it is gzip. */
+/** The content of a file, unpacked if it is gzip. */
 export async function unpackedSource(source: ByteSource, label: string): Promise<ByteSource> {
   return (await openFile(source, label)).source;
 }
 
 /**
- * Reads lengths from a file of any format in `FORMATS`, recognised by its content and not by its name; also as gzip.
+ * Reads lengths from a file of any format in `FORMATS`, also as gzip. The content decides the format; the name does not
+ * matter.
  *
- * Memory: the distinct lengths, the order of at most `MAX_ORDERED_LENGTHS` of them, and a chunk of the file. Parquet
- * also needs the columns of a row group, and NPZ and Parquet within gzip the unpacked file (at most
+ * Memory holds the distinct lengths, the order of at most `MAX_ORDERED_LENGTHS` lengths, and a chunk of the file.
+ * Parquet also needs the columns of a row group; NPZ and Parquet within gzip need the unpacked file (at most
  * `MAX_IMPORT_BYTES`).
  *
- * @param chosen columns of a table; for an archive the array, by its name
+ * @param chosen columns of a table; for an archive, the name of the array
  */
 export function readLengths(
   source: ByteSource | FileBytes,
@@ -181,10 +182,7 @@ export function readLengths(
   });
 }
 
-/**
- * Says what the columns of a file are, for a person who then chooses among them; `null` if there is nothing to
- * choose.
- */
+/** Describes the columns of a file, so that a user can choose among them; `null` if there is no choice. */
 export function inspectLengths(
   source: ByteSource | FileBytes,
   label: string,

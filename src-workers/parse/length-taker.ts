@@ -10,55 +10,61 @@ import {
 import { refuse, shown, type Place } from './source.ts';
 
 /**
- * What a record says. `lengths`: the length of one unit. `counts`: a length and its count or weight, normalised.
- * `probabilities`: a length and its probability; they sum to 1. `edges`: an edge of a graph, from one vertex to
- * another; a vertex is a unit, and its out-degree the length.
+ * What a record holds. `lengths`: the length of one unit. `counts`: a length and its count or weight, to be normalised.
+ * `probabilities`: a length and its probability; they sum to 1. `edges`: an edge of a graph from one vertex to another,
+ * where a vertex is a unit and its out-degree is the length.
  */
 export type LengthForm = 'lengths' | 'counts' | 'probabilities' | 'edges';
 
-/** What any file of lengths comes to. */
+/** The lengths in a file of any format. */
 export interface ReadLengths {
   readonly law: LengthLaw;
   readonly form: LengthForm;
   /** Units in the file; `null` if it gives only proportions. */
   readonly units: number | null;
-  /** In the order of the units; `null` if the file has none, and beyond `MAX_ORDERED_LENGTHS` units. */
+  /** In the order of the units; `null` if the file has no order, or more than `MAX_ORDERED_LENGTHS` units. */
   readonly lengths: Float64Array | null;
-  /** Columns of a sparse matrix, whose rows are the units: elements of the vector it is multiplied by. */
+  /**
+   * The number of columns of a sparse matrix, whose rows are the units. The vector in the product has this many
+   * elements.
+   */
   readonly matrixColumns?: number;
   /**
-   * What was read, where a person could expect something else: which array, which end of an edge, that the order is
+   * How the file was read, if a user could expect otherwise: which array, which end of an edge, or that the order is
    * lost.
    */
   readonly note?: string;
 }
 
-/** The most lengths whose order is kept: 256 MB. For a longer file only the law is known. */
+/** Maximum number of lengths whose order is kept: 256 MB. For a longer file only the law is known. */
 export const MAX_ORDERED_LENGTHS = 2 ** 25;
-/** Degrees are counted in an array by the number of the vertex: at most 512 MB. */
+/** Maximum number of a vertex. Degrees are counted in an array by this number, at most 512 MB. */
 const MAX_VERTEX = 2 ** 27 - 1;
 
 const ORDER_LOST = `The order of more than ${MAX_ORDERED_LENGTHS.toLocaleString('en')} lengths is not kept: units are independent draws.`;
 
 export interface LengthTaker {
   /**
-   * Takes a record: a length and its weight (1 if it has none), or the two ends of an edge. Throws a `FailureError`
-   * on what is neither.
-   * @param at the record's place in the file
-   * @param written the length as the file has it, where a number cannot say it
+   * Takes a record: a length and its weight (1 if it has none), or the two ends of an edge. Throws a `FailureError` on
+   * any other values.
+   * @param at position of the record in the file
+   * @param written the text of the length, for a value that no number can hold
    */
   take(length: number, weight: number, at: number, written?: string): void;
-  /** What was read. @param end of the file, where a failure of all of it is shown */
+  /**
+   * Returns what was read.
+   * @param end the end of the file, for a failure of the whole file
+   */
   finish(end: Place): Result<ReadLengths>;
 }
 
 /**
- * Collects records of a file into lengths; memory grows with the distinct lengths, the lengths whose order is kept, and
- * the largest number of a vertex.
+ * Collects the records of a file into lengths. Memory grows with the distinct lengths, the lengths whose order is kept,
+ * and the largest vertex number.
  *
- * @param place where a record's length or weight stands
- * @param undirected an edge counts at both of its ends
- * @param hint what to add where a probability is none
+ * @param place gives the position of a record's length or weight
+ * @param undirected whether an edge counts at both of its ends
+ * @param hint added to the message for an invalid probability
  */
 export function takeLengths(
   form: LengthForm,
@@ -120,8 +126,8 @@ export function takeLengths(
 }
 
 /**
- * The units are the vertices that occur, as source or target, by their number: rows of the adjacency matrix in its
- * order, without those that the file does not name.
+ * The units are the vertices that occur as source or target, in the order of their numbers. They are the rows of the
+ * adjacency matrix, without the vertices that the file does not name.
  */
 function takeEdges(label: string, place: (at: number, isTarget: boolean) => Place, undirected: boolean): LengthTaker {
   /** Degree of each vertex, plus 1; 0 if it does not occur. */

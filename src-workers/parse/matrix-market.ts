@@ -5,7 +5,7 @@ import { empiricalLaw } from '../models/workload/laws.ts';
 import { caught, DECIMAL, readBytes, refuse, shown, type ByteSource } from './source.ts';
 
 export interface MatrixRows {
-  /** The law of the row lengths; the unit of work is a row. */
+  /** The law of the row lengths. A row is a unit. */
   readonly law: LengthLaw;
   readonly rows: number;
   readonly columns: number;
@@ -15,12 +15,12 @@ export interface MatrixRows {
   readonly rowLengths: Float64Array;
 }
 
-/** An entry of the whole matrix, mirrored ones too; rows and columns count from 0. */
+/** Receives an entry of the whole matrix, mirrored ones included; rows and columns count from 0. */
 export type MatrixEntry = (row: number, column: number, value: number) => void;
 
-/** One number per row is kept: 256 MB at most, whatever a header claims. */
+/** Maximum number of rows. One number is kept for each, at most 256 MB. */
 export const MAX_MATRIX_ROWS = 2 ** 25;
-/** The format allows 1024 characters; comments of real files are longer. */
+/** The format allows 1024 characters, but comments of real files are longer. */
 const MAX_LINE_CHARACTERS = 65_536;
 
 type Layout = 'coordinate' | 'array';
@@ -36,7 +36,7 @@ interface Banner {
 interface Size {
   readonly rows: number;
   readonly columns: number;
-  /** Lines of data that must follow. */
+  /** Number of data lines that follow. */
   readonly entries: number;
 }
 
@@ -47,16 +47,16 @@ const VALUES_OF: Readonly<Record<Field, number>> = { real: 1, integer: 1, comple
 
 /**
  * Reads the row lengths of a Matrix Market file (Boisvert, Pozo, Remington: "The Matrix Market Exchange Formats",
- * NISTIR 5935, 1996) as a stream; memory grows with the rows only.
+ * NISTIR 5935, 1996) as a stream. Memory grows with the rows only.
  *
- * Coordinate files: every stored entry counts, explicit zeros and repeated positions too, as a sparse kernel stores
- * them. Array files: entries that are not 0 count. A symmetric, skew-symmetric or hermitian file stores one triangle;
- * an entry off the diagonal counts in its own row and in the mirrored one, whichever triangle it stands in.
+ * In coordinate files every stored entry counts, explicit zeros and repeated positions included, since a sparse kernel
+ * stores them. In array files entries that are not 0 count. A symmetric, skew-symmetric or hermitian file stores one
+ * triangle; an entry off the diagonal counts in its own row and in the mirrored one, in either triangle.
  *
- * Fails, with the line, on a bad banner or size, an index out of range (they count from 1), a value that is not a
- * number, fewer or more entries than the header says, or more than `MAX_MATRIX_ROWS` rows.
+ * Fails, with the line, on an invalid banner or size, an index out of range (they count from 1), a value that is not a
+ * number, a number of entries that differs from the header, or more than `MAX_MATRIX_ROWS` rows.
  *
- * @param entry is given every entry that counts, with 1 as the value of a pattern; complex matrices are then refused
+ * @param entry receives every counted entry, with the value 1 in a pattern; complex matrices are then refused
  */
 export function parseMatrixMarket(source: ByteSource, label: string, entry?: MatrixEntry): Promise<Result<MatrixRows>> {
   return caught<MatrixRows>(async () => {
@@ -65,7 +65,7 @@ export function parseMatrixMarket(source: ByteSource, label: string, entry?: Mat
     let rowLengths = new Float64Array(0);
     let taken = 0;
     let lineNumber = 0;
-    // Next position of an array file, column by column; a triangle starts on its diagonal, or below it.
+    // The next position in an array file, column by column. A triangle starts on its diagonal, or below it.
     let row = 0;
     let column = 0;
 
@@ -153,7 +153,7 @@ export function parseMatrixMarket(source: ByteSource, label: string, entry?: Mat
   });
 }
 
-/** Lines without their ends (LF or CRLF). Matrix Market is ASCII; other bytes may stand in comments only. */
+/** Lines without their ends (LF or CRLF). Matrix Market is ASCII; only comments may contain other bytes. */
 export async function* textLines(
   source: ByteSource,
   label: string,
@@ -255,7 +255,7 @@ function readIndex(field: string, size: number, what: string, label: string, lin
 /** Fortran writes exponents with D. */
 const numberIn = (field: string): number => Number(field.replace(/[dD]/, 'e'));
 
-/** Checks the values from `fields[first]` on; whether any of them is not 0. */
+/** Checks the values from `fields[first]` on. Returns whether any of them is not 0. */
 function readValues(fields: readonly string[], first: number, field: Field, label: string, line: number): boolean {
   let nonZero = false;
   for (let i = first; i < fields.length; i++) {
@@ -267,7 +267,8 @@ function readValues(fields: readonly string[], first: number, field: Field, labe
         { line, column: i + 1 },
         `${shown(text)} is not ${field === 'integer' ? 'an integer' : 'a number'}`,
       );
-    // Any digit other than 0 before the exponent: `1e-400` is stored as a value, though a double cannot hold it.
+    // A value is not 0 if it has any other digit before the exponent: `1e-400` counts, although a double cannot hold
+    // it.
     nonZero ||= /^[^eEdD]*[1-9]/.test(text);
   }
   return nonZero;

@@ -4,7 +4,7 @@ import { eachCsvLine } from './csv-records.ts';
 import { DESIGN_NAMES } from '../domain/design-names.ts';
 import { caught, DECIMAL, refuse, shown, type ByteSource } from './source.ts';
 
-/** Measured times of designs, as a person writes them down. */
+/** Measured times of designs, as a user writes them down. */
 export interface MeasuredTimes {
   readonly cases: readonly CaseResult[];
   readonly warnings: readonly string[];
@@ -13,7 +13,7 @@ export interface MeasuredTimes {
 const MAX_ROWS = 2 ** 20;
 const MAX_COLUMNS = 200;
 
-/** Milliseconds of a time by its unit: rounded once, and not at all where it is in ms. */
+/** Converts a time to milliseconds by its unit, with at most one rounding; ms stay exact. */
 export const TO_MS: Readonly<Record<string, (time: number) => number>> = {
   s: (time) => time * 1000,
   ms: (time) => time,
@@ -22,12 +22,12 @@ export const TO_MS: Readonly<Record<string, (time: number) => number>> = {
   ns: (time) => time / 1e6,
 };
 const WORDS = 'measured|time|runtime|kernel_time|median|mean';
-/** `time_ms`, `runtime (us)`. */
+/** Matches `time_ms` and `runtime (us)`. */
 export const TIME = new RegExp(`^(?:${WORDS})[ _]*[([]?(s|ms|us|µs|ns)[)\\]]?$`, 'i');
 const WITHOUT_UNIT = new RegExp(`^(?:${WORDS})$`, 'i');
 const EXPECTED = 'a column of times such as time_ms or time_us';
 
-/** Columns of an exported ranking that are no parameters of a design. */
+/** Columns of an exported ranking that are not parameters of a design. */
 const OF_RANKING: ReadonlySet<string> = new Set([
   'rank', 'time_ms', 'mean_loss', 'aggregate_loss', 'occupancy_fraction', 'resident_blocks', 'waves', 'limited_by', 'fidelity',
   'predicted_ms', 'simulated_ms', 'simulated_low_ms', 'simulated_high_ms', 'simulated_median_ms', 'replications', 'measured_ms',
@@ -36,7 +36,7 @@ const OF_RANKING: ReadonlySet<string> = new Set([
 const isRanking = (header: readonly string[]): boolean =>
   ['aggregate_loss', 'limited_by'].every((name) => header.includes(name));
 
-/** Names of columns that identify a design; those of devices, implementations and loops alone are too common. */
+/** Names of columns that identify a design. Columns of devices, implementations and loops are too common to do so. */
 const DESIGN_COLUMNS: ReadonlySet<string> = new Set(
   Object.entries(DESIGN_NAMES).flatMap(([field, names]) =>
     ['device', 'implementation', 'loop'].includes(field) ? [] : names,
@@ -49,15 +49,15 @@ export function hasDesignColumns(header: readonly string[]): boolean {
 }
 
 /**
- * Reads measured times of designs: CSV (also `;` and tab) with a header, one row per launch. Columns say the design
- * (its number as `design`, or its axes under the names of exports), one says the time with its unit. Rows of one design
- * are its repeats. Rows without a time are left out, and counted. In an exported ranking `time_ms` is Lockstep's own:
- * the measured time stands in a column of its own, `measured_ms`.
+ * Reads measured times of designs: CSV (also `;` and tab) with a header, one row per launch. Some columns identify the
+ * design (its number as `design`, or its axes with the names of exports), and one column has the time with its unit.
+ * Rows of one design are its repeats. Rows without a time are dropped and counted. In an exported ranking `time_ms` is
+ * the prediction, so the measured time is in the column `measured_ms`.
  *
- * Fails, with line and column, on a missing or second column of times, one without a unit, an invalid time, too many
- * rows, or none.
+ * Fails, with line and column, if a column of times is missing, ambiguous or without a unit, on an invalid time, too
+ * many rows, or no row.
  *
- * @param kernel what the cases are called
+ * @param kernel the name of the kernel in the cases
  */
 export function parseMeasuredTimes(source: ByteSource, label: string, kernel: string): Promise<Result<MeasuredTimes>> {
   return caught<MeasuredTimes>(async () => {
@@ -83,7 +83,7 @@ export function parseMeasuredTimes(source: ByteSource, label: string, kernel: st
         refuse(
           label,
           { line, column: at + 1 },
-          `${shown(text)} is not a time > 0 with a decimal point. Leave the field empty where nothing was measured`,
+          `${shown(text)} is not a time > 0 with a decimal point. Leave the field empty if nothing was measured`,
         );
       }
       const configuration: Record<string, number | string> = {};
@@ -91,7 +91,7 @@ export function parseMeasuredTimes(source: ByteSource, label: string, kernel: st
         const value = fields[place] ?? '';
         const number = DECIMAL.test(value) ? Number(value) : NaN;
         if (value !== '') configuration[name] = Number.isFinite(number) ? number : value;
-        // What an export writes where nothing caps the registers.
+        // The value of an export if there is no register cap.
         else if (NO_CAP.has(name)) configuration[name] = 0;
       }
       const key = JSON.stringify(configuration);
@@ -110,7 +110,7 @@ export function parseMeasuredTimes(source: ByteSource, label: string, kernel: st
     }));
     return ok({
       cases,
-      warnings: empty === 0 ? [] : [`${empty} of ${rows} rows give no time: left out, as not measured.`],
+      warnings: empty === 0 ? [] : [`${empty} of ${rows} rows give no time. They were left out as not measured.`],
     });
   });
 }
@@ -118,7 +118,7 @@ export function parseMeasuredTimes(source: ByteSource, label: string, kernel: st
 const NO_CAP: ReadonlySet<string> = new Set(DESIGN_NAMES.registerCap);
 
 interface Columns {
-  /** Column of the times. */
+  /** Position of the column of times. */
   readonly at: number;
   readonly toMs: (time: number) => number;
   readonly parameters: readonly { readonly name: string; readonly place: number }[];

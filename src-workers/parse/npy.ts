@@ -6,7 +6,7 @@ import type { Result } from '../domain/result.ts';
 const MAX_HEADER_BYTES = 65_536;
 const FIXED_BYTES = 12;
 
-/** Names of the row pointers of compressed sparse rows: the lengths are the differences of neighbours. */
+/** Names of the row pointers of compressed sparse rows. The lengths are the differences of neighbours. */
 const POINTER_NAMES = ['indptr', 'rowptr', 'row_ptr', 'row_offsets', 'crow_indices'];
 export const isPointers = (name: string): boolean => POINTER_NAMES.includes(name);
 
@@ -21,7 +21,7 @@ interface NpyHeader {
   readonly value: ReadValue;
 }
 
-/** 64-bit integers beyond 2^53 come out inexact, and are refused as lengths. */
+/** 64-bit integers beyond 2^53 become inexact, and are refused as lengths. */
 const TYPES: Readonly<Record<string, (littleEndian: boolean) => ReadValue>> = {
   b1: () => (view, at) => view.getUint8(at),
   i1: () => (view, at) => view.getInt8(at),
@@ -39,12 +39,12 @@ const TYPES: Readonly<Record<string, (littleEndian: boolean) => ReadValue>> = {
 };
 
 /**
- * Reads lengths from an array of NumPy (NPY 1.0 to 3.0,
- * https://numpy.org/doc/stable/reference/generated/numpy.lib.format.html), as a stream. It must have one dimension, and
- * integers or whole floats.
+ * Reads lengths from a NumPy array (NPY 1.0 to 3.0,
+ * https://numpy.org/doc/stable/reference/generated/numpy.lib.format.html) as a stream. The array must have one
+ * dimension, and integers or whole floats.
  *
- * @param pointers whether the array holds the n + 1 row pointers of n compressed rows: the lengths are their
- * differences
+ * @param pointers whether the array holds the n + 1 row pointers of n compressed rows, whose differences are the
+ * lengths
  */
 export async function readNpy(source: ByteSource, label: string, pointers: boolean): Promise<Result<ReadLengths>> {
   const taken = takeLengths('lengths', label, (element) => ({ element }));
@@ -86,7 +86,7 @@ export async function readNpy(source: ByteSource, label: string, pointers: boole
   return taken.finish({});
 }
 
-/** `null` if more bytes are needed. */
+/** Returns `null` if more bytes are needed. */
 function headerOf(bytes: Uint8Array, label: string, pointers: boolean): NpyHeader | null {
   if (bytes.length < FIXED_BYTES) return null;
   if (!isNpy(bytes)) refuse(label, {}, 'the array does not begin with the bytes of an NPY file');
@@ -119,6 +119,6 @@ function headerOf(bytes: Uint8Array, label: string, pointers: boolean): NpyHeade
   if (sizes.filter((size) => size !== 1).length > 1 || sizes.length === 0)
     refuse(label, {}, `the array has the shape (${shape[1].trim()}). Save lengths as an array of one dimension`);
   if (!Number.isSafeInteger(items)) refuse(label, {}, `${items} values exceed the limit of 2^53`);
-  if (pointers && items < 2) refuse(label, {}, `${items} row pointers are of no row: n rows have n + 1`);
+  if (pointers && items < 2) refuse(label, {}, `${items} row pointers describe no row: n rows have n + 1`);
   return { bytes: start + length, itemBytes: Number(descr[2].slice(1)), items, value: type(descr[1] !== '>') };
 }

@@ -26,8 +26,8 @@ class FileReader extends RandomAccessReader {
 }
 
 /**
- * Reads lengths from an archive of arrays (`numpy.savez`, `scipy.sparse.save_npz`). Which array: the one named, else
- * the row pointers of compressed rows (`indptr`), else the only one, else the one called `lengths`.
+ * Reads lengths from an archive of arrays (`numpy.savez`, `scipy.sparse.save_npz`). It takes the named array, otherwise
+ * the row pointers of compressed rows (`indptr`), the only array, or the one named `lengths`.
  */
 export async function readNpz(file: FileBytes, label: string, name: string | null): Promise<Result<ReadLengths>> {
   const format = 'NPZ';
@@ -66,7 +66,7 @@ export async function readNpz(file: FileBytes, label: string, name: string | nul
     );
   const pointers = isPointers(chosen);
   const entry = entries.get(chosen)!;
-  // yauzl ends an array that has more bytes than it says.
+  // yauzl stops at an array that has more bytes than its entry says.
   if (entry.uncompressedSize > MAX_FILE_BYTES)
     refuse(
       label,
@@ -83,18 +83,18 @@ export async function readNpz(file: FileBytes, label: string, name: string | nul
   return { ok: true, value: { ...value, note: [note, value.note].filter(Boolean).join(' ') } };
 }
 
-/** What the differences of row pointers count, by the format that SciPy names. */
+/** What the differences of row pointers count, for each format of SciPy. */
 const COMPRESSED: Readonly<Record<string, string>> = {
   csr: 'the entries of each row',
   csc: 'the entries of each column, since the matrix is stored by columns (CSC); matrix.tocsr() stores it by rows',
   bsr: 'the blocks of each row of blocks, not the entries of each row, since the matrix is stored by blocks (BSR); matrix.tocsr() stores it by rows',
-  any: 'the entries of each compressed row (of each column, where the matrix is stored by columns)',
+  any: 'the entries of each compressed row (of each column, if the matrix is stored by columns)',
 };
 const MAX_FORMAT_BYTES = 1000;
 
 /**
- * The format of a sparse matrix of SciPy, such as `csr`: a text behind the header of its array. `null` if there is
- * none.
+ * The format of a sparse matrix of SciPy, such as `csr`, which is a text after the header of its array; `null` if there
+ * is none.
  */
 async function sparseFormat(zip: ZipFile, entry: Entry | undefined, label: string): Promise<string | null> {
   if (!entry || entry.uncompressedSize > MAX_FORMAT_BYTES) return null;
@@ -102,7 +102,7 @@ async function sparseFormat(zip: ZipFile, entry: Entry | undefined, label: strin
   return /\n([a-z]{3})$/.exec(Buffer.from(bytes).toString('latin1').replaceAll('\0', ''))?.[1] ?? null;
 }
 
-/** An array's bytes, checked against the archive. Reading closes nothing: the bytes belong to the caller. */
+/** The bytes of an array, with their checksum verified. The archive stays open, since it belongs to the caller. */
 async function* contentOf(zip: ZipFile, entry: Entry): ByteSource & AsyncGenerator<Uint8Array> {
   let check = 0;
   for await (const chunk of (await zip.openReadStreamPromise(entry)) as AsyncIterable<Uint8Array>) {

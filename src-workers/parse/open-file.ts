@@ -7,22 +7,22 @@ import { resolveOrderedWorkload, type OrderedWorkload } from './grammar.ts';
 import type { FileBytes } from './source.ts';
 import { MAX_FILE_BYTES } from './unpack.ts';
 
-/** A file that a workload was read from, and its state then. */
+/** A file that a workload was read from, and its state at that time. */
 export interface OpenedFile {
   readonly file: string;
   readonly state: string;
 }
 
-/** Changes whenever a file does. */
+/** A text that changes whenever the file does. */
 export function fileState({ mtimeMs, size, ino }: Stats): string {
   return `${mtimeMs}|${size}|${ino}`;
 }
 
-/** Opens a workload file of this machine relative to a folder. */
+/** Opens workload files of this machine relative to a folder. */
 export function fileOpener(folder: string, opened?: (file: OpenedFile) => void) {
   return async (path: string): Promise<Result<FileBytes>> => {
     if (!LOCAL_PATH.test(path))
-      return fail('bad-input', `${path} is on another machine. Copy it to this one, beside the study.`);
+      return fail('bad-input', `${path} is on another machine. Copy it to the folder of the study.`);
     const file = resolve(folder, path);
     let byteLength: number;
     try {
@@ -46,7 +46,7 @@ export function fileOpener(folder: string, opened?: (file: OpenedFile) => void) 
   };
 }
 
-/** The bytes from `start` to `end`, or to the end of the file where that comes first. */
+/** The bytes from `start` to `end`, or to the end of the file. */
 async function slice(file: string, start: number, end: number): Promise<ArrayBuffer> {
   await using handle = await open(file);
   const bytes = new Uint8Array(Math.max(0, end - start));
@@ -54,7 +54,7 @@ async function slice(file: string, start: number, end: number): Promise<ArrayBuf
   return bytes.buffer.slice(0, bytesRead);
 }
 
-/** The workload that a text describes, with what was read of it in which files; paths are relative to a folder. */
+/** The workload that a text describes, and the files that were read for it; paths are relative to a folder. */
 export async function workloadWithFiles({
   text,
   folder,

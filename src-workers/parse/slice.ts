@@ -1,9 +1,12 @@
 import { setImmediate as nextTurn } from 'node:timers/promises';
 
-/** Other work gets its turn this often, ms. */
+/** Other work gets a turn after this time, ms. */
 const SLICE_MS = 8;
 
-/** Long work in slices, so that its thread answers others meanwhile: `if (slice.isOver) await slice.next()`. */
+/**
+ * Cuts long work into slices, so that its thread can do other work between them: `if (slice.isOver) await
+ * slice.next()`.
+ */
 export class Slice {
   #began = performance.now();
 

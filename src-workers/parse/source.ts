@@ -1,10 +1,10 @@
 import { fail, FailureError, type Result } from '../domain/result.ts';
 import { shortened } from '../domain/text.ts';
 
-/** A file's bytes, in chunks of any size: a Node stream, a browser's `File.stream()`, or an array in a test. */
+/** The bytes of a file in chunks of any size: a Node stream, a browser's `File.stream()`, or an array in a test. */
 export type ByteSource = AsyncIterable<Uint8Array>;
 
-/** A file that can be read at any place, as a format with its directory at the end needs it. */
+/** A file with random access, for formats with a directory at the end. */
 export interface FileBytes extends ByteSource {
   readonly byteLength: number;
   slice(start: number, end?: number): Promise<ArrayBuffer>;
@@ -12,7 +12,7 @@ export interface FileBytes extends ByteSource {
 
 const CHUNK_BYTES = 2 ** 20;
 
-/** Bytes in memory as a file. */
+/** Makes a file of bytes in memory. */
 export function bytesSource(bytes: Uint8Array): FileBytes {
   return {
     byteLength: bytes.length,
@@ -29,7 +29,7 @@ export async function* byteRange(file: FileBytes, start: number, end: number): A
     yield new Uint8Array(await file.slice(at, Math.min(end, at + CHUNK_BYTES)));
 }
 
-/** Runs what a library reads by; what it throws becomes a failure that says so. */
+/** Runs the reader of a library, and turns its errors into a failure that names the format. */
 export async function ofLibrary<T>(label: string, format: string, read: () => Promise<T>): Promise<T> {
   try {
     return await read();
@@ -40,7 +40,7 @@ export async function ofLibrary<T>(label: string, format: string, read: () => Pr
   }
 }
 
-/** The source's bytes; an error while reading becomes a `FailureError`, so that it is not taken for a bug. */
+/** The bytes of a source. A read error becomes a `FailureError`, because it is not a bug. */
 export async function* readBytes(source: ByteSource, label: string): AsyncGenerator<Uint8Array> {
   try {
     yield* source;
@@ -53,7 +53,7 @@ export async function* readBytes(source: ByteSource, label: string): AsyncGenera
   }
 }
 
-/** Runs a parser that throws `FailureError` from deep inside, and gives its failure as a value. */
+/** Runs a parser that may throw a `FailureError`, and returns its failure as a value. */
 export async function caught<T>(parse: () => Promise<Result<T>>): Promise<Result<T>> {
   try {
     return await parse();
@@ -63,7 +63,7 @@ export async function caught<T>(parse: () => Promise<Result<T>>): Promise<Result
   }
 }
 
-/** A place in a file: a line of a text, a row of a table, an element of an array, all from 1; columns also by name. */
+/** A place in a file, from 1: a line of a text, a row of a table, or an element of an array. Columns may have names. */
 export interface Place {
   readonly line?: number;
   readonly row?: number;
@@ -81,23 +81,22 @@ export function refuse(label: string, place: Place, message: string): never {
   throw new FailureError(failure.error);
 }
 
-/** Characters of a field or value in a message. */
+/** Maximum number of characters of a quoted value in a message. */
 export const MAX_SHOWN = 40;
 
-/** A field as it may stand in a message: quoted, short, without control characters. */
+/** A value as a message quotes it: short and without control characters. */
 export function shown(text: string): string {
   return JSON.stringify(shortened(text, MAX_SHOWN));
 }
 
-/** A decimal number, not `0x10`, `Infinity` or an empty field, which `Number` would take. */
+/** A decimal number. `Number` would also accept `0x10`, `Infinity` and an empty field. */
 export const DECIMAL = /^[+-]?(?:\d+\.?\d*|\.\d+)(?:[eE][+-]?\d+)?$/;
 
-/** What the format of a file, and the delimiter of a table, are detected from. */
+/** The number of bytes from which the format of a file and the delimiter of a table are detected. */
 export const HEAD_BYTES = 65_536;
 
 /**
- * The first bytes of a source, and a source that still has all of them; where it is not read to its end, `close` ends
- * it.
+ * The first bytes of a source, and a source that still has all of them. `close` ends it if it is not read to its end.
  */
 export async function peeked(
   source: ByteSource,
@@ -122,7 +121,7 @@ export async function peeked(
   };
 }
 
-/** The parts as one. */
+/** Joins the parts. */
 export function joined(parts: readonly Uint8Array[], length: number): Uint8Array<ArrayBuffer> {
   const whole = new Uint8Array(length);
   let at = 0;

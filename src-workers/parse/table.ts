@@ -11,10 +11,10 @@ import { caught, DECIMAL, HEAD_BYTES, peeked, refuse, type ByteSource, type File
 const MAX_COLUMNS = 256;
 const PREVIEW_ROWS = 8;
 const PREVIEW_CHARACTERS = 60;
-/** What the delimiter is guessed from. */
+/** Number of records from which the delimiter is guessed. */
 const SAMPLE_RECORDS = 20;
 
-/** The delimiter that cuts the first records into the most fields, as many in each; comma where none does. */
+/** The delimiter that splits all of the first records into the same, largest number of fields; comma if none does. */
 export function guessDelimiter(sample: Uint8Array): Delimiter {
   let best: { readonly delimiter: Delimiter; readonly fields: number } = { delimiter: 'comma', fields: 1 };
   for (const delimiter of Object.keys(DELIMITERS) as Delimiter[]) {
@@ -32,9 +32,9 @@ export function guessDelimiter(sample: Uint8Array): Delimiter {
     } catch {
       continue;
     }
-    // A space separates words as well: only where nothing else separates fields.
+    // A space also separates words, so it is used only if no other delimiter separates fields.
     if (delimiter === 'space' && best.fields > 1) break;
-    // The last record may be cut off where the sample ends.
+    // The sample may end within its last record.
     if (records.length > 1 && records.length < SAMPLE_RECORDS && sample.length >= HEAD_BYTES) records.pop();
     const fields = records[0]?.length ?? 1;
     if (fields > best.fields && records.every((record) => record.length === fields)) best = { delimiter, fields };
@@ -42,7 +42,7 @@ export function guessDelimiter(sample: Uint8Array): Delimiter {
   return best.delimiter;
 }
 
-/** What is known of a column while its fields go by. */
+/** Collects the properties of a column while its fields are read. */
 class ColumnReader {
   readonly values = new Set<number>();
   fields = 0;
@@ -91,17 +91,17 @@ class ColumnReader {
 
 const cut = (field: string): string => shortened(field, PREVIEW_CHARACTERS);
 
-/** The first record may be read last, when it turns out to be no header. */
+/** If the first record turns out to be no header, it is added last, so the earlier line wins. */
 const earlier = (known: PlacedField | null, field: string, line: number): PlacedField =>
   known !== null && known.line < line ? known : { line, field: cut(field) };
 
-/** How a CSV file is written, where a person says it. */
+/** The syntax of a CSV file, if the user chose it. */
 export interface AskedSyntax {
   readonly delimiter?: Delimiter | undefined;
   readonly header?: boolean | undefined;
 }
 
-/** Says what a CSV file holds, for a person who then chooses its columns. The file is read once, as a stream. */
+/** Describes a CSV file, so that a user can choose its columns. The file is read once, as a stream. */
 export function inspectTable(
   source: ByteSource,
   label: string,
@@ -130,7 +130,7 @@ export function inspectTable(
       for (let i = 0; i < columns.length; i++) columns[i].take(fields[i] ?? '', line);
     });
     if (first === null) return refuse(label, { line: 1 }, 'the file is empty. Choose a file with lengths');
-    // The callback above assigns it, which the compiler does not follow.
+    // The callback above assigns it, which the compiler does not see.
     const { fields, line } = first as { readonly fields: readonly string[]; readonly line: number };
     const header = asked.header ?? (records > 0 && looksLikeHeader(fields, columns));
     if (!header) {
@@ -150,7 +150,7 @@ export function inspectTable(
   });
 }
 
-/** Says what a Parquet file holds, for its columns of plain values, and of lists by their sizes. */
+/** Describes the plain columns of a Parquet file, and the sizes of its list columns. */
 export async function inspectParquet(file: FileBytes, label: string): Promise<Result<TableSummary>> {
   const table = await openParquet(file, label);
   const { names } = table;
@@ -179,7 +179,7 @@ export async function inspectParquet(file: FileBytes, label: string): Promise<Re
   });
 }
 
-/** A header has a text where the column holds numbers; or names in every field. */
+/** A header has a text where the column holds numbers, or names in every field. */
 function looksLikeHeader(fields: readonly string[], columns: readonly ColumnReader[]): boolean {
   return (
     isHeader(fields) ||

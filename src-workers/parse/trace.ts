@@ -1,24 +1,27 @@
 import { fail, ok, type Result } from '../domain/result.ts';
 
-/** What a kernel traced with `db/kernels/lockstep.cuh` or `lockstep.wgsl` did. */
+/** The record of a kernel that was traced with `db/kernels/lockstep.cuh` or `lockstep.wgsl`. */
 export interface Trace {
   /** Steps of each unit, in the order of the units. */
   readonly lengths: Float64Array;
-  /** What the thread groups did; `null` if only lengths are known (WGSL). */
+  /** The losses of the thread groups; `null` if only lengths are known (WGSL). */
   readonly measured: MeasuredLoss | null;
 }
 
-/** Losses as the active lanes of every step give them. Lanes that had no unit of a group's first round do not count. */
+/**
+ * Losses computed from the active lanes of every step. Lanes without a unit in the first round of their group do not
+ * count.
+ */
 export interface MeasuredLoss {
-  /** Lanes of a thread group of the device. */
+  /** Lanes of a thread group. */
   readonly threadGroupWidth: number;
   /** Thread groups that ran units. */
   readonly threadGroups: number;
   /** Mean over all steps of all thread groups. */
   readonly meanActiveLanes: number;
-  /** Lanes that were held over lanes that were active, for all steps, ≥ 1. */
+  /** Held lanes over active lanes, for all steps, ≥ 1. */
   readonly aggregateLoss: number;
-  /** Mean over the thread groups of their loss, ≥ 1; a group without steps has none. */
+  /** Mean loss over the thread groups, ≥ 1; groups without steps are excluded. */
   readonly meanLoss: number;
 }
 
@@ -32,15 +35,15 @@ const MAX_COUNT = 2 ** 32 - 1;
 export const traceBytes = (units: number): number => 4 * (HEAD_WORDS + RECORD_WORDS * units);
 
 /**
- * Reads a trace: 32-bit words, lowest byte first, laid out as `struct Trace` and `struct Record` of `lockstep.cuh` say.
- * Fails with `bad-input` if it is none, if a unit is missing or beyond those announced, and where a counter
- * overflowed.
+ * Reads a trace: 32-bit little-endian words in the layout of `struct Trace` and `struct Record` in `lockstep.cuh`.
+ * Fails with `bad-input` if the bytes are no trace, if a unit is missing or beyond the announced number, or if a
+ * counter overflowed.
  */
 export function parseTrace(bytes: Uint8Array): Result<Trace> {
   const view = new DataView(bytes.buffer, bytes.byteOffset, bytes.byteLength);
   const word = (at: number): number => view.getUint32(4 * at, true);
   if (bytes.byteLength < traceBytes(0) || word(0) !== MAGIC)
-    return fail('bad-input', 'The file that the program wrote is not a trace. Write the bytes of the trace buffer.');
+    return fail('bad-input', 'The file from the program is not a trace. Write the bytes of the trace buffer.');
   if (word(1) !== VERSION)
     return fail(
       'bad-input',
@@ -50,7 +53,7 @@ export function parseTrace(bytes: Uint8Array): Result<Trace> {
   if (bytes.byteLength !== traceBytes(units))
     return fail(
       'bad-input',
-      `The trace has ${bytes.byteLength} bytes, and ${traceBytes(units)} are needed for its ${units} units.`,
+      `The trace has ${bytes.byteLength} bytes, but its ${units} units need ${traceBytes(units)}.`,
     );
   if (beyond > 0)
     return fail(
@@ -59,7 +62,7 @@ export function parseTrace(bytes: Uint8Array): Result<Trace> {
     );
 
   const lengths = new Float64Array(units);
-  /** By thread group: lanes, steps that it issued, and the sum of its active lanes. */
+  /** By thread group: its lanes, its steps, and the sum of its active lanes. */
   const groups = new Map<number, { lanes: number; steps: number; active: number }>();
   let missing = 0;
   let firstMissing = 0;

@@ -4,18 +4,18 @@ import { fail, FailureError, ok, type Result } from '../domain/result.ts';
 import { bytesSource, caught, joined, readBytes, type ByteSource } from './source.ts';
 
 /**
- * The largest file that is imported, packed or unpacked: room for a million measured configurations, and a limit for
- * archives that explode.
+ * Maximum size of an imported file, packed or unpacked. It has room for a million measured configurations, and stops
+ * archives that expand without end.
  */
 export const MAX_IMPORT_BYTES = 256 * 2 ** 20;
 
-/** The largest file of lengths, and what one may unpack to: it is read as a stream. */
+/** Maximum size of a file of lengths, packed or unpacked. It is read as a stream. */
 export const MAX_FILE_BYTES = 4 * 2 ** 30;
 
 export const isGzip = (head: Uint8Array): boolean => head[0] === 0x1f && head[1] === 0x8b;
 
 /**
- * A gzip file unpacked as a stream. Throws a `FailureError` on a damaged or cut-off archive, and beyond `limit`
+ * Unpacks a gzip file as a stream. Throws a `FailureError` on a damaged or truncated archive, and beyond `limit`
  * unpacked bytes.
  */
 export async function* gunzipped(source: ByteSource, label: string, limit: number): AsyncGenerator<Uint8Array> {
@@ -51,8 +51,8 @@ export async function gathered(source: ByteSource, label: string, limit: number)
 }
 
 /**
- * A file's content, unpacked where it is gzip (recognised by its first bytes, not by its name). Fails if the file or
- * its content exceeds `limit` bytes, and on a damaged or cut-off archive.
+ * The content of a file, unpacked if its first bytes show that it is gzip. Fails if the file or its content exceeds
+ * `limit` bytes, or if the archive is damaged or truncated.
  */
 export async function unpacked(
   bytes: Uint8Array,

@@ -305,7 +305,7 @@ describe('a file that a program writes itself', () => {
   it('is refused where it is no whole trace', async () => {
     expect(await ofWords(1, 2, 3)).toMatch(/is not a trace/);
     expect(await ofWords(0x5254534c, 7, 0, 0, 0, 0, 0, 0)).toMatch(/version 7, and this Lockstep reads version 1/);
-    expect(await ofWords(...HEAD, 5, 5, 1, 0)).toBe('The trace has 48 bytes, and 64 are needed for its 2 units.');
+    expect(await ofWords(...HEAD, 5, 5, 1, 0)).toBe('The trace has 48 bytes, but its 2 units need 64.');
     expect(await ofWords(...HEAD, 0, 0, 0, 0, 0, 0, 0, 0)).toMatch(
       /^The kernel ran no unit .* Place LOCKSTEP_TRACE_UNITS/,
     );

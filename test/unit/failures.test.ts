@@ -30,6 +30,6 @@ it.each([
 ])('a study cannot make Windows sign in to another machine: %s', async (path) => {
   expect(await fileOpener('/studies')(path)).toMatchObject({
     ok: false,
-    error: { code: 'bad-input', message: `${path} is on another machine. Copy it to this one, beside the study.` },
+    error: { code: 'bad-input', message: `${path} is on another machine. Copy it to the folder of the study.` },
   });
 });

@@ -149,7 +149,7 @@ describe('a file that stopped', () => {
     expect(cases[0].warmUpMs).toEqual([9]);
     expect(warnings).toEqual([
       'Line 6 begins with a record that is cut off and was left out.',
-      'Measured more than once, where only the last time counts: stream-1.',
+      'Measured more than once; only the last time counts: stream-1.',
       'The file has 1 of 3 cases.',
     ]);
   });
@@ -207,14 +207,18 @@ describe('what does not belong', () => {
   const otherPlan = { ...PLAN, plan: { ...PLAN.plan, seed: 8 } };
   it.each<[string, readonly unknown[], string]>([
     ['an empty file', [], 'results.jsonl: the file is empty. It must hold a plan and its results'],
-    ['no plan', [DEVICE], 'results.jsonl, line 1: a record of type "device" stands where the plan must be'],
-    ['no record', ['[]'], 'results.jsonl, line 1: "[]" stands where the plan must be'],
+    [
+      'no plan',
+      [DEVICE],
+      'results.jsonl, line 1: a record of type "device" is in place of the plan, which must come first',
+    ],
+    ['no record', ['[]'], 'results.jsonl, line 1: "[]" is in place of the plan, which must come first'],
     ['text', ['hello'], 'results.jsonl, line 1: "hello" is not a JSON object'],
     ['text in the middle', [PLAN, DEVICE, 'hello', DONE], 'results.jsonl, line 3: "hello" is not a JSON object'],
     [
       'a sample before the device',
       [PLAN, ...samples('stream-1', [1])],
-      'results.jsonl, line 2: a record of type "sample" stands before the device, which must come first',
+      'results.jsonl, line 2: a record of type "sample" precedes the device, which must come first',
     ],
     [
       'a negative time',

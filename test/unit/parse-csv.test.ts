@@ -137,7 +137,7 @@ describe('failures have line, column, the text found and the form expected', () 
       'file:x.csv, line 2, column 2: probability "3" is not a number from 0 to 1. Two columns without a hea',
     ],
     ['n,p\n1,3\n', 2, 2, 'file:x.csv, line 2, column 2: probability "3" is not a number from 0 to 1'],
-    ['12,5\n3,5\n', 1, 2, 'a first line such as "length,count"'],
+    ['12,5\n3,5\n', 1, 2, 'For others, add a first line such as "length,count"'],
     [
       'n;p\n3;0,25\n',
       2,

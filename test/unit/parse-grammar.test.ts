@@ -78,7 +78,7 @@ describe('parseWorkload', () => {
     ['geometric(0x1)', 12, 'Use "," or ")"'],
     ['geometric(1e999)', 11, 'Use a number'],
     ['geometric(NaN)', 11, 'Use a number'],
-    ['geometric(0.05) nonsense', 17, '"nonsense" is not valid here. Remove what follows the workload'],
+    ['geometric(0.05) nonsense', 17, '"nonsense" is not valid here. Remove the text after the workload'],
     ['categorical(1=0.5)', 14, 'Use ":"'],
     ['mixture(geometric(0.5))', 9, 'Use a number (a weight)'],
     ['mixture(1*file:"a.csv)', 16, 'Use a path'],

@@ -63,13 +63,13 @@ describe('graphs', () => {
 
   it.each([
     ['an edge of no vertex', graphMl('directed', `${NODES}\n<edge source="a" target="z"/>`), /line 9: no <node> before this edge has the id .?z/],
-    ['a vertex twice', graphMl('directed', `<node id="a"/>\n<node id="a"/>`), /line 7: the vertex .?a.? is there twice/],
+    ['a vertex twice', graphMl('directed', `<node id="a"/>\n<node id="a"/>`), /line 7: the vertex .?a.? is declared twice/],
     ['both kinds of edges', graphMl('directed', `${NODES}\n${EDGES}\n<edge directed="false" source="a" target="d"/>`), /line 11: some edges have a direction/],
     ['a hyperedge', graphMl('directed', '<hyperedge/>'), /line 6: a hyperedge/],
     ['a file that ends early', graphMl('directed', NODES).slice(0, -12), /ends before <\/graphml>/],
     ['a neighbour out of range', '5 4\n2 3\n1 3\n1 2 9\n3\n\n', /line 4: the neighbour .?9.? is not within 1…5/],
-    ['a graph of too few edges', '5 5\n2 3\n1 3\n1 2 4\n3\n\n', /the lines name 8 neighbours; 5 edges/],
+    ['a graph of too few edges', '5 5\n2 3\n1 3\n1 2 4\n3\n\n', /the lines name 8 neighbours\. The 5 edges/],
     ['a loop', '3 2\n1 2\n1 3\n2\n', /line 2: the vertex 1 is a neighbour of itself/],
-    ['a vertex with two lines', '#a\n# GMT now\n# \n1 2 3\n2 3\n3\n2\n', /line 7: the vertex .?2.? has a line before/],
+    ['a vertex with two lines', '#a\n# GMT now\n# \n1 2 3\n2 3\n3\n2\n', /line 7: the vertex .?2.? already has a line/],
   ])('say the line of %s', async (_, text, message) => expect(await refusalOf(text)).toMatch(message)); // prettier-ignore
 });

@@ -37,7 +37,7 @@ describe('published search spaces', () => {
     const two = unwrap(await read(text.replace('"16384"', '"32768"')));
     expect(configurations(two.cases).map((one) => one?.problem_size)).toEqual(['32768', '16384']);
     const byRate = await read(text.replaceAll('"time":', '"GFLOP/s":').replace('"time"', '"GFLOP/s"'));
-    expect(byRate.ok ? '' : byRate.error.message).toMatch(/the results are by "GFLOP\/s", not by time/);
+    expect(byRate.ok ? '' : byRate.error.message).toMatch(/the objective of the results is "GFLOP\/s", not time/);
   });
 
   it('reads a cache: every configuration, every repeat, every failure', async () => {
@@ -201,7 +201,7 @@ describe('what it refuses', () => {
     ],
     [
       '{"cache":{"1":{"time":1}}}',
-      'k.json, line 1: an entry stands before "tune_params_keys". The names of the parameters must come first',
+      'k.json, line 1: an entry precedes "tune_params_keys". The names of the parameters must come first',
     ],
     [
       '{\n"tune_params_keys":["a"],\n"cache":{"1":{"a":[1]}}}',
@@ -231,7 +231,7 @@ describe('what it refuses', () => {
     ['{"tune_params_keys":["a"],"cache":{"1":{"a":tru}}}', 'k.json, line 1: "{\\"a\\":tru}" is not a JSON value'],
     [
       '{"results":[{"configuration":{"a":1}}]} x',
-      'k.json, line 1: "x" is not valid here. Remove what follows the last bracket',
+      'k.json, line 1: "x" is not valid here. Remove the text after the last bracket',
     ],
   ])('%s', async (text, message) => {
     const file = await read(text);

@@ -243,7 +243,7 @@ const REFUSALS: readonly (readonly [what: string, bytes: Uint8Array, message: Re
   ['HDF5', Uint8Array.from([0x89, 0x48, 0x44, 0x46, 13, 10, 26, 10, 0]), /is an HDF5 file/],
   ['bzip2', text('BZh91AY&SY'), /compressed by bzip2/],
   ['zstd', new Uint8Array([0x28, 0xb5, 0x2f, 0xfd, 0]), /compressed by zstd/],
-  ['bytes of no format', new Uint8Array([1, 0, 2]), /is not a text, and its format is not known\. Choose CSV, a graph/],
+  ['bytes of no format', new Uint8Array([1, 0, 2]), /is not text, and its format is not known\. Choose CSV, a graph/],
 ]; // prettier-ignore
 
 describe('what cannot be read is refused with its place', () => {

@@ -47,7 +47,9 @@ describe('measured times', () => {
     expect(await configurations(text)).toEqual([
       [{ device: 'gpu', threads_per_unit: 4, loop: 'nested', register_cap: 0 }, [0.7]],
     ]);
-    expect(unwrap(await read(text)).warnings).toEqual(['1 of 2 rows give no time: left out, as not measured.']);
+    expect(unwrap(await read(text)).warnings).toEqual([
+      '1 of 2 rows give no time. They were left out as not measured.',
+    ]);
   });
 
   it.each([
@@ -75,7 +77,7 @@ describe('measured times', () => {
     ],
     ...['"1,5"', '0', '-1', 'fast', '1e999'].map((time) => [
       `design,time_ms\n1,2\n2,${time}\n`,
-      `own.csv, line 3, column 2: "${time.replaceAll('"', '')}" is not a time > 0 with a decimal point. Leave the field empty where nothing was measured`,
+      `own.csv, line 3, column 2: "${time.replaceAll('"', '')}" is not a time > 0 with a decimal point. Leave the field empty if nothing was measured`,
     ]),
   ])('refuses %j', async (text, message) => {
     const parsed = await read(text);
