@@ -2,31 +2,34 @@ import type { AccessPattern, MemoryAccess } from '../domain/kernel.ts';
 import { isConstant, type Sums } from './affine.ts';
 import type { Instruction } from './instruction.ts';
 
-/** Where the addresses of a kernel come from, as seen from one of its loops. */
+/** The origin of the addresses of a kernel, for one of its loops. */
 export interface Addresses {
-  /** Whether an access goes to different places for different units. */
+  /** Whether an access reaches different places for different units. */
   readonly differs: (at: number) => boolean;
   /**
-   * How the lanes read an array in the loop, where a pass is several iterations; `null` for one place in all
-   * iterations, or the same place for all lanes.
+   * How the lanes read an array in the loop, where one pass may be several iterations. `null` if all iterations, or all
+   * lanes, read the same place.
    */
   readonly pattern: (at: number, threadsPerUnit: number, unrolled: number) => AccessPattern | null;
-  /** A name for the element that an access in the loop is of: the same for parts of one. */
+  /** A name for the element that an access in the loop reads; parts of one element have the same name. */
   readonly element: (at: number) => string;
 }
 
-/** Instructions that are followed for one address, and for all together. Beyond them an address counts as arbitrary. */
+/**
+ * Maximum number of instructions that are followed for one address, and for all. Beyond it an address counts as
+ * arbitrary.
+ */
 const MAX_FOLLOWED = { one: 1000, all: 1e6 };
-/** The most accesses that a study lists. Beyond them, those of one pattern are put together. */
+/** Maximum number of accesses that a study lists. Beyond it, accesses of one pattern are joined. */
 const MAX_ACCESSES = 16;
-/** Lanes that read side by side: those of a thread group. */
+/** Lanes of a thread group, which read side by side. */
 const SIDE_BY_SIDE = 32;
 
-/** Takes the addresses of a kernel from the sums that its registers hold. */
+/** Derives the addresses of a kernel from the sums in its registers. */
 export function addressesOf(code: readonly Instruction[], sums: Sums): Addresses {
   const { inLoop, last, carried } = sums;
   let followedSoFar = 0;
-  /** All that an address is made from; null: too much. */
+  /** All instructions that an address depends on; null if there are too many. */
   const followed = (at: number): ReadonlySet<number> | null => {
     const found = new Set<number>();
     const add = (names: readonly string[], from: number): void => {
@@ -57,8 +60,8 @@ export function addressesOf(code: readonly Instruction[], sums: Sums): Addresses
       const grown = address && sums.growth(address);
       if (!address || !grown) return within.length === 0 || !differs(at) ? null : 'scattered';
       if ((isConstant(grown) && grown.constant === 0) || !differs(at)) return null;
-      // The threads of a block go on side by side, as far as there are threads, and so do lanes with neighbouring
-      // elements.
+      // A step of the number of threads in a block means that the lanes read side by side; so do lanes with
+      // neighbouring elements.
       const lanes =
         threadsPerUnit === 1 &&
         [...sums.before(address).terms].some(([name, times]) => LANE.test(name) && Math.abs(times) === bytes);
@@ -70,18 +73,18 @@ export function addressesOf(code: readonly Instruction[], sums: Sums): Addresses
   };
 }
 
-/** The index of a block, which a unit may be. */
+/** The index of a block, which may also be the index of a unit. */
 const BLOCK = /%ctaid|SR_CTAID/;
-/** A thread's index in its block, and the threads of a block. */
+/** A thread's index in its block, and the number of threads of a block. */
 export const LANE = /^(%tid\.x|SR_TID\.X)$/;
 const THREADS = /^(%ntid\.x|c\[0x0\]\[(RZ|0x0|0x360)\])$/;
 const sum = (values: readonly number[]): number => values.reduce((all, one) => all + one, 0);
 
 /**
- * What an iteration reads and writes: arrays, by how their addresses grow. Parts of one element count as one access.
+ * The arrays that an iteration reads and writes, by how their addresses grow. Parts of one element count as one access.
  * Footprints stay unknown.
  * @param counted the instructions of an iteration
- * @param unrolled how many iterations of the source these instructions do
+ * @param unrolled number of source iterations in these instructions
  */
 export function accessesOf(
   code: readonly Instruction[],
@@ -95,7 +98,7 @@ export function accessesOf(
     const { access } = code[at];
     const pattern = access && addresses.pattern(at, threadsPerUnit, unrolled);
     if (!pattern) continue;
-    // An unrolled loop reads an array by one address or by several.
+    // An unrolled loop reads an array by one or several addresses.
     const name = unrolled > 1 && pattern !== 'scattered' ? String(at) : addresses.element(at);
     const known = elements.get(name);
     if (known) known.bytes += access.bytes;

@@ -1,34 +1,34 @@
 import { instructionsIn, type Dominance, type Graph, type Loop } from './graph.ts';
 import { splitOperands, type Instruction } from './instruction.ts';
 
-/** A sum: a constant and multiples of values that are not followed further, by their names. */
+/** A sum of a constant and multiples of named values that are not followed further. */
 export interface Sum {
   readonly constant: number;
   readonly terms: ReadonlyMap<string, number>;
 }
 
 /**
- * The values of registers as sums, seen from one loop: sums of what a pass starts with, of what stays, and of what is
- * not followed.
+ * The values of registers as sums, for one loop. The named values are those at the start of a pass, those that stay the
+ * same, and those that are not followed.
  */
 export interface Sums {
   readonly inLoop: (at: number) => boolean;
   /** The value of an operand of an instruction. */
   readonly operand: (text: string, at: number) => Sum;
-  /** The low half of the address that an instruction accesses; null: it has none. */
+  /** The low half of the address that an instruction accesses; null if it has none. */
   readonly address: (at: number) => Sum | null;
   /**
-   * The growth of a sum with each pass: a constant, and multiples of values that stay the same in the loop. `null`
-   * if it changes in another way, or not in every pass.
+   * The growth of a sum with each pass: a constant, and multiples of values that stay the same in the loop. `null` if
+   * it changes in another way, or not in every pass.
    */
   readonly growth: (sum: Sum) => Sum | null;
-  /** A sum as it is when the loop begins. */
+  /** The value of a sum when the loop begins. */
   readonly before: (sum: Sum) => Sum;
-  /** Whether a sum depends on a thread's index as the loop begins, other than by what is loaded. */
+  /** Whether a sum depends on a thread's index when the loop begins, other than through loaded values. */
   readonly ofThread: (sum: Sum) => boolean;
-  /** What wrote a register last before an instruction, in the order of the code. */
+  /** The last write to a register before an instruction, in the order of the code. */
   readonly last: (name: string, at: number) => number | undefined;
-  /** What wrote it in the pass before, where this pass does not write it before the instruction. */
+  /** The last write in the previous pass, if the present pass does not write the register before the instruction. */
   readonly carried: (name: string, at: number) => number | undefined;
 }
 
@@ -53,9 +53,9 @@ const isSame = (one: Sum, other: Sum): boolean => {
 };
 export const isConstant = ({ terms }: Sum): boolean => terms.size === 0;
 
-/** Larger sums are not followed: an address of a kernel has a few terms. */
+/** Larger sums are not followed, since an address of a kernel has few terms. */
 const MAX_TERMS = 24;
-/** Steps back from a register; deeper, the value is taken as it is. */
+/** Maximum number of steps back from a register; beyond it the value is not followed. */
 const MAX_DEPTH = 200;
 
 export function operationOf(text: string): { readonly name: string; readonly operands: readonly string[] } {
@@ -63,12 +63,12 @@ export function operationOf(text: string): { readonly name: string; readonly ope
   return { name, operands: splitOperands(rest) };
 }
 
-/** Where registers are written: the same for all loops of a kernel. */
+/** Where registers are written; the same for all loops of a kernel. */
 export interface Writers {
   readonly passes: Dominance;
   /** The block of an instruction. */
   readonly block: ReadonlyMap<number, number>;
-  /** What writes a register, in the order of the code. */
+  /** All writes to a register, in the order of the code. */
   readonly all: ReadonlyMap<string, readonly number[]>;
   readonly last: (name: string, at: number) => number | undefined;
 }
@@ -100,8 +100,8 @@ export function writersOf(graph: Graph, passes: Dominance): Writers {
 }
 
 /**
- * Follows registers back to what wrote them last, in the order of the code. A value that is written on one of several
- * ways only is not followed further.
+ * Follows registers back to their last write, in the order of the code. A value that only one of several paths writes
+ * is not followed further.
  */
 export function sumsOf(graph: Graph, loop: Loop, { passes, block, all: writers, last }: Writers): Sums {
   const { code } = graph;
@@ -145,7 +145,7 @@ export function sumsOf(graph: Graph, loop: Loop, { passes, block, all: writers, 
     if (plain.startsWith('-')) return scaled(operand(plain.slice(1), at), -1);
     if (/^U?RZ$/.test(plain)) return ZERO;
     if (/^(U?R\d+|%[\w$]+)$/.test(plain)) return valueOf(plain, at);
-    // What a kernel is launched with, and a thread's place: one value, wherever it is read.
+    // A parameter of the launch or an index of the thread has one value everywhere.
     if (
       /^c\[0x[0-9a-f]+\]\[(0x[0-9a-f]+|RZ)\]$|^%[\w$.]+$|^SR_[\w.]+$|^\[[\w$]+(\+\d+)?\]$|^[A-Za-z_$][\w$]*$/.test(
         plain,
@@ -179,7 +179,7 @@ export function sumsOf(graph: Graph, loop: Loop, { passes, block, all: writers, 
     if (!loop.tails.every((tail) => passes(block.get(writer)!, tail))) return null;
     const end = writtenBy(writer, name, block.get(writer)!);
     const by = plus(end, named(start), -1);
-    // An index of 64 bits is made anew from one of 32 bits in each pass: both begin and end every pass alike.
+    // A 64-bit index is computed from a 32-bit one in each pass, so both are equal at the start and end of a pass.
     const [twin] = [...end.terms.keys()].filter((one) => one.startsWith(START) && one !== start);
     const wrote = twin === undefined ? undefined : lastInLoop(twin.slice(START.length));
     const alike =
@@ -238,7 +238,7 @@ function integer(text: string): number {
   return value > 0x7fffffff && value <= 0xffffffff ? value - 2 ** 32 : value;
 }
 
-/** A name for a product of values that are the same wherever it is made; null: they are not. */
+/** A name for a product whose factors are the same everywhere; null if they are not. */
 function productOf(...factors: readonly Sum[]): string | null {
   const names = factors.map(({ constant, terms }) =>
     [constant, ...[...terms].map(([name, times]) => `${times}·${name}`)].join('+'),
@@ -248,7 +248,7 @@ function productOf(...factors: readonly Sum[]): string | null {
 
 const isPredicate = (operand: string): boolean => /^!?U?P(\d|T)$/.test(operand);
 
-/** What an instruction makes of its operands; null: no sum. */
+/** The result of an instruction as a sum; null if it is not one. */
 function result({ text }: Instruction, value: (operand: string) => Sum, product: string): Sum | null {
   const { name, operands } = operationOf(text);
   const [operation, ...kinds] = name.split('.');
@@ -261,7 +261,7 @@ function result({ text }: Instruction, value: (operand: string) => Sum, product:
         : named(productOf(one, other) ?? product);
   const shift = (one: Sum, by: Sum): Sum | null => (isConstant(by) ? scaled(one, 2 ** by.constant) : null);
   const all = (): Sum[] => sources.map(value);
-  // Carries and high halves are no part of a sum, and floats are none.
+  // Carries, high halves and floating-point values are not sums.
   if (kinds.some((kind) => /^(X|HI|b?f\d+x?\d*)$/.test(kind)) || text.includes('{')) return null;
   switch (operation) {
     case 'mov':
@@ -311,7 +311,7 @@ function result({ text }: Instruction, value: (operand: string) => Sum, product:
     case 'or':
       return joined(value(sources[0]), value(sources[1]));
     case 'HFMA2': {
-      // Small integers are made as the bits of two halves, from no registers.
+      // Small integers are written as the bits of two halves, without registers.
       const [high, low] = operands.slice(-2).map(Number);
       return /RZ, *RZ\b/.test(text.replaceAll('-', '')) && high === 0 && low >= 0 && low < 2 ** -14
         ? constant(Math.round(low * 2 ** 24))
@@ -322,7 +322,7 @@ function result({ text }: Instruction, value: (operand: string) => Sum, product:
   }
 }
 
-/** An `or` with bits that the other sum cannot have is an addition. */
+/** An `or` is an addition if the other sum cannot have the same bits. */
 function joined(one: Sum, other: Sum): Sum | null {
   if (!isConstant(other) || other.constant < 0) return null;
   const above = 2 ** Math.ceil(Math.log2(other.constant + 1));

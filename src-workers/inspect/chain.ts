@@ -2,40 +2,40 @@ import type { Graph } from './graph.ts';
 
 /** A part of a kernel that is executed as a whole. */
 export interface Region {
-  /** Reverse postorder: apart from branches back, all blocks that lead to a block come before it. */
+  /** In reverse postorder: without backward branches, all predecessors of a block come before it. */
   readonly blocks: readonly number[];
   readonly head: number;
-  /** Whether an instruction counts. The other instructions of these blocks only provide values. */
+  /** Whether an instruction counts. The others only provide values. */
   readonly counts: (at: number) => boolean;
 }
 
-/** What a thread waits for while it executes a region, one after the other. */
+/** What a thread waits for in a region, one after another. */
 export interface Chain {
-  /** Arithmetic instructions that wait for one another, as a number of latencies of one. */
+  /** Dependent arithmetic instructions, as a number of latencies of one. */
   readonly instructions: number;
-  /** Shuffles, barriers and loads that stay on the multiprocessor. */
+  /** Shuffles, barriers and loads that do not leave the multiprocessor. */
   readonly exchanges: number;
   /** Loads from device memory. */
   readonly loads: number;
 }
 
-/** @param repeats whether the region is executed again and again: then of one pass among many */
+/** @param repeats whether the region is a loop; the result is then for one pass of many */
 export function chainOf(graph: Graph, region: Region, repeats: boolean): Chain {
   return { instructions: Number(issueTime(graph, region, repeats).toPrecision(6)), ...memoryChain(graph, region) };
 }
 
 /**
- * Cycles between two independent instructions of a thread group, as a share of the latency of an arithmetic
- * instruction. Fitted to two loops of test/data/cycle-sim/loops.ptx in a cycle-level simulator, at 8 cycles of latency:
- * 149 for 153 cycles (one chain of 16), 80 for 78 (four chains of 4).
+ * Cycles between two independent instructions of a thread group, as a fraction of the latency of an arithmetic
+ * instruction. It is fitted to two loops of test/data/cycle-sim/loops.ptx in a cycle-level simulator with a latency of
+ * 8 cycles: 149 for 153 cycles (one chain of 16), 80 for 78 (four chains of 4).
  */
 const ISSUE = 1 / 8;
-/** Cycles from a branch to the instruction after it, as a share of that latency. Fitted likewise. */
+/** Cycles from a branch to the next instruction, as a fraction of that latency; fitted to the same loops. */
 const BRANCH = 3 / 2;
-/** Passes after which a loop repeats itself, and over which its time is a mean. */
+/** Number of passes before a loop is periodic, and of those whose mean time is taken. */
 const PASSES = 4;
 
-/** A thread group issues in order, each instruction once it has its operands. Loads and exchanges only issue here. */
+/** The time to issue in order, where each instruction waits for its operands. Loads and exchanges do not wait here. */
 function issueTime({ code, from, to }: Graph, { blocks, counts }: Region, repeats: boolean): number {
   const ready = new Map<string, number>();
   let clock = 0;
@@ -59,17 +59,17 @@ function issueTime({ code, from, to }: Graph, { blocks, counts }: Region, repeat
   return (passes(PASSES) - settled) / PASSES;
 }
 
-/** A load outweighs all exchanges of a kernel. */
+/** One load outweighs all exchanges of a kernel. */
 const LOAD = 2 ** 20;
 
 /**
- * The longest chain of loads, then of exchanges. Values of the pass before are there already. Within a pass both wait
- * for their operands and for the branches before them, because a thread group does not go on before it knows where. A
- * compiler may move them up to there.
+ * The longest chain of loads, then of exchanges. Values of the previous pass are available at once. Within a pass,
+ * loads and exchanges wait for their operands and for earlier branches, because a thread group does not continue before
+ * a branch is resolved. A compiler may move them up to that branch.
  */
 function memoryChain({ code, from, to, before }: Graph, { blocks, head, counts }: Region): Omit<Chain, 'instructions'> {
   interface State {
-    /** Values by register, where they are not 0. */
+    /** Values by register; zero values are omitted. */
     readonly values: Map<string, number>;
     branches: number;
   }
@@ -88,7 +88,7 @@ function memoryChain({ code, from, to, before }: Graph, { blocks, head, counts }
       const { reads, writes, loads, exchange, guarded, targets, ends } = code[at];
       let depth = 0;
       for (const name of reads) depth = Math.max(depth, state.values.get(name) ?? 0);
-      // Whatever comes before a barrier is done when a thread passes it.
+      // All instructions before a barrier are complete when a thread passes it.
       if (exchange === 'barrier') for (const known of state.values.values()) depth = Math.max(depth, known);
       if ((loads || exchange !== null) && counts(at)) depth = (loads ? LOAD : 1) + Math.max(depth, state.branches);
       if (targets.length > 0 || ends || exchange === 'barrier') state.branches = Math.max(state.branches, depth);

@@ -1,6 +1,6 @@
 import { fail, ok, type Result } from '../domain/result.ts';
 
-/** What an object file for a device says of one kernel. It does not say how much is spilled. */
+/** What an object file for a device says about one kernel. It does not list spills. */
 export interface CubinKernel {
   readonly entry: string;
   readonly arch: string;
@@ -9,15 +9,15 @@ export interface CubinKernel {
   readonly sharedMemoryBytes: number;
 }
 
-/** The ELF machine of NVIDIA devices. */
+/** The machine number of NVIDIA devices in ELF. */
 const EM_CUDA = 190;
 const SYMBOL_TABLE = 2;
-/** Attributes of `.nv.info`, as `nvdisasm` names them: EIATTR_REGCOUNT, a pair of symbol and count of 32 bits each. */
+/** An attribute of `.nv.info` by its name in `nvdisasm`: EIATTR_REGCOUNT, a pair of symbol and count, 32 bits each. */
 const REGISTER_COUNT = 0x2f;
-/** Format of attributes with a size (EIFMT_SVAL). The others have a two-byte value in its place. */
+/** The format of attributes with a size (EIFMT_SVAL). Other formats have a two-byte value instead. */
 const SIZED = 4;
 
-/** From this compute capability on, a kernel's section begins with the system's shared memory of a block. */
+/** From this compute capability on, the section of a kernel begins with the system's own shared memory. */
 const RESERVED_FROM = 90;
 const RESERVED_BYTES = 1024;
 
@@ -42,7 +42,7 @@ export function parseCubin(bytes: Uint8Array): Result<readonly CubinKernel[]> {
       );
     const sections = sectionsOf(view, bytes);
     const flags = view.getUint32(0x30, true);
-    // From version 8 of the interface on (CUDA 13) the second byte, before that the first.
+    // From version 8 of the interface (CUDA 13) on, the second byte has it; before, the first.
     const capability = (bytes[8] >= 8 ? flags >>> 8 : flags) & 0xff;
     const reserved = capability >= RESERVED_FROM ? RESERVED_BYTES : 0;
     const registers = registerCounts(view, bytes, sections);
@@ -89,10 +89,10 @@ function sectionsOf(view: DataView, bytes: Uint8Array): readonly Section[] {
   });
 }
 
-/** An offset or a size. Files are far below the largest integer. */
+/** Reads an offset or a size. Files are far below the largest integer. */
 const offset = (view: DataView, at: number): number => Number(view.getBigUint64(at, true));
 
-/** Names of C++ functions may be long, but not as long as this. */
+/** Far above the name of any C++ function. */
 const MAX_NAME = 4096;
 const textAt = (bytes: Uint8Array, at: number): string => {
   const end = bytes.subarray(at, at + MAX_NAME).indexOf(0);

@@ -1,4 +1,4 @@
-/** Types that the Itanium C++ ABI names by one letter. */
+/** Types with a one-letter name in the Itanium C++ ABI. */
 const BUILTIN: Readonly<Record<string, string>> = {
   v: 'void',
   b: 'bool',
@@ -18,8 +18,8 @@ const BUILTIN: Readonly<Record<string, string>> = {
 };
 
 /**
- * The name of a kernel as in its source, with its template's arguments and without its parameters: `nbody::step<float,
- * 32>` for `_ZN5nbody4stepIfLi32EEvPT_`. It writes `…` for what it cannot read, such as types named before.
+ * The name of a kernel in its source, with template arguments and without parameters: `nbody::step<float, 32>` for
+ * `_ZN5nbody4stepIfLi32EEvPT_`. It writes `…` for parts that it cannot read, such as back references to types.
  */
 export function demangled(mangled: string): string {
   if (!mangled.startsWith('_Z')) return mangled;
@@ -27,7 +27,7 @@ export function demangled(mangled: string): string {
   return reader.name() ?? mangled;
 }
 
-/** Arguments of templates stand in one another no deeper. */
+/** Maximum nesting of template arguments. */
 const MAX_DEPTH = 16;
 
 class Reader {
@@ -44,7 +44,7 @@ class Reader {
     return true;
   }
 
-  /** Null: it cannot be read. */
+  /** Returns null if the name cannot be read. */
   name(): string | null {
     if (!this.takes('N')) return this.part();
     while (/[rVK]/.test(this.text[this.at] ?? '')) this.at++;
@@ -69,7 +69,7 @@ class Reader {
     const values: string[] = [];
     while (!this.takes('E')) {
       const value = this.value();
-      // What follows cannot be found behind a value that cannot be read.
+      // The end of an unreadable value is unknown, so the rest is skipped.
       if (value === null) return `${name}<${[...values, '…'].join(', ')}>`;
       values.push(value);
     }

@@ -2,15 +2,15 @@ import type { Instruction } from './instruction.ts';
 
 /**
  * The control flow of a kernel: basic blocks, dominators (Cooper, Harvey and Kennedy 2001, "A Simple, Fast Dominance
- * Algorithm") and natural loops. It is the same for PTX and machine code.
+ * Algorithm") and natural loops, for PTX and machine code alike.
  */
 
-/** The most loops that are looked for. No kernel has more, and each costs a pass over the blocks. */
+/** Maximum number of loops; no kernel has more. Each loop costs a pass over the blocks. */
 const MAX_LOOPS = 1000;
 
 export interface Graph {
   readonly code: readonly Instruction[];
-  /** First instruction of each reachable block, and the one behind its last, in reverse postorder. */
+  /** The first instruction of each reachable block, and the one after its last; blocks are in reverse postorder. */
   readonly from: Int32Array;
   readonly to: Int32Array;
   readonly after: readonly (readonly number[])[];
@@ -63,7 +63,7 @@ function reversePostorder(follow: readonly (readonly number[])[]): number[] {
   return order.reverse();
 }
 
-/** The block that every way to a block passes last, by block; blocks are in reverse postorder. */
+/** The immediate dominator of each block; blocks are in reverse postorder. */
 function dominators({ before }: Graph): Int32Array {
   const over = new Int32Array(before.length).fill(-1);
   if (over.length > 0) over[0] = 0;
@@ -91,27 +91,27 @@ function dominators({ before }: Graph): Int32Array {
 
 export interface Loop {
   readonly head: number;
-  /** Blocks that branch back to the head, the last one last. */
+  /** Blocks that branch back to the head, in order. */
   readonly tails: readonly number[];
   readonly blocks: ReadonlySet<number>;
-  /** The next loop around it, by its place in the list; null: none. */
+  /** The next enclosing loop; null if there is none. */
   parent: Loop | null;
   depth: number;
-  /** Blocks that are in no loop within, and not in the refill. */
+  /** Blocks that are in no inner loop and not in the refill. */
   own: ReadonlySet<number>;
-  /** Where one loop over all units changes the unit. */
+  /** Blocks that change the unit, if the loop is one loop over all units. */
   refill: ReadonlySet<number>;
 }
 
-/** Whether every way to the second block passes the first. */
+/** Whether the first block dominates the second. */
 export type Dominance = (one: number, other: number) => boolean;
 
-/** Made from the tree of dominators: the second block is in the part below the first. */
+/** Uses the tree of dominators: a block dominates its subtree. */
 export function dominance(graph: Graph): Dominance {
   const over = dominators(graph);
   const size = new Int32Array(over.length).fill(1);
   for (let block = over.length - 1; block > 0; block--) size[over[block]] += size[block];
-  // Blocks numbered so that those that one dominates follow it without a gap.
+  // Blocks are numbered so that the subtree of a block follows it without a gap.
   const number = new Int32Array(over.length);
   const next = new Int32Array(over.length).fill(1);
   for (let block = 1; block < over.length; block++) {
@@ -122,7 +122,7 @@ export function dominance(graph: Graph): Dominance {
   return (one, other) => number[one] <= number[other] && number[other] < number[one] + size[one];
 }
 
-/** All loops and which is in which, in the order of their heads, the outer of two with one head first. */
+/** All loops with their nesting, in the order of their heads. Of two loops with one head, the outer comes first. */
 export function loopsOf(graph: Graph, passes: Dominance): readonly Loop[] {
   const tails = new Map<number, number[]>();
   graph.after.forEach((all, block) => {
@@ -141,7 +141,7 @@ export function loopsOf(graph: Graph, passes: Dominance): readonly Loop[] {
   nest(loops);
   const parents = new Set(loops.map(({ parent }) => parent));
   for (const loop of loops) {
-    // Two loops, one in the other, are no single one over all units.
+    // Nested loops are not a single loop over all units.
     if (loop.parent !== null || parents.has(loop)) continue;
     loop.refill = refillOf(graph, loop, passes);
     loop.own = without(loop.own, loop.refill);
@@ -161,12 +161,13 @@ function naturalLoop({ before }: Graph, head: number, tails: readonly number[]):
 }
 const NONE: ReadonlySet<number> = new Set();
 
-/** A head with more branches back is one loop. */
+/** A head with more backward branches is one loop. */
 const MAX_TAILS = 8;
 
 /**
- * The back branches of a loop inside a loop with the same head, which compilers make of one loop over all units. Where
- * a loop has no exit from the outer one, all lanes meet in the outer loop before any continues.
+ * The backward branches of an inner loop that shares its head with an outer loop. Compilers produce such a pair from
+ * one loop over all units. If the inner loop has no exit from the outer one, all lanes meet in the outer loop before
+ * any continues.
  */
 function innerTails(graph: Graph, { head, tails, blocks }: Loop): readonly number[] {
   if (tails.length < 2 || tails.length > MAX_TAILS) return [];
@@ -176,12 +177,12 @@ function innerTails(graph: Graph, { head, tails, blocks }: Loop): readonly numbe
   });
 }
 
-/** Whether a way out of a loop begins at a block of it. */
+/** Whether a block of a loop has an exit from it. */
 export function leaves({ code, to, after }: Graph, blocks: ReadonlySet<number>, block: number): boolean {
   return code[to[block] - 1].ends || after[block].some((next) => !blocks.has(next));
 }
 
-/** Sets which loop is in which. */
+/** Sets the parent of each loop. */
 function nest(loops: readonly Loop[]): void {
   const outer = loops.toSorted((a, b) => b.blocks.size - a.blocks.size);
   outer.forEach((loop, at) => {
@@ -199,13 +200,13 @@ function nest(loops: readonly Loop[]): void {
   }
 }
 
-/** A refill is not looked for in larger loops. */
+/** Maximum size of a loop that is searched for a refill. */
 const MAX_REFILLED = { blocks: 1000, instructions: 5000 };
 
 /**
- * The blocks of a loop over all iterations of a thread's units that run only where the unit changes. There a thread
- * writes the result of one unit to a place that follows from its index, and then changes the index, on which the end of
- * the loop depends.
+ * The blocks that only run when the unit changes, in a loop over all iterations of a thread's units. There a thread
+ * writes the result of a unit to a place that depends on its index, and then changes the index, which decides the end
+ * of the loop.
  */
 function refillOf(graph: Graph, loop: Loop, passes: Dominance): ReadonlySet<number> {
   const { code, to, after, before } = graph;
@@ -214,7 +215,7 @@ function refillOf(graph: Graph, loop: Loop, passes: Dominance): ReadonlySet<numb
   if (blocks.size > MAX_REFILLED.blocks || all.length > MAX_REFILLED.instructions) return NONE;
   const writers = new Map<string, Instruction[]>();
   for (const one of all) for (const name of one.writes) writers.set(name, [...(writers.get(name) ?? []), one]);
-  /** These registers and all on whose values they depend, in whatever iteration. */
+  /** These registers and all registers that their values depend on, in any iteration. */
   const sourcesOf = (names: readonly string[]): ReadonlySet<string> => {
     const found = new Set(names);
     for (const name of found)
@@ -229,7 +230,7 @@ function refillOf(graph: Graph, loop: Loop, passes: Dominance): ReadonlySet<numb
     const part = [...own].filter((block) => passes(start, block));
     const written = new Set<string>();
     const read = new Set<string>();
-    /** Registers that have another value behind the part, which is made from the one before. */
+    /** Registers whose value after the part is computed from their value before it. */
     const changed = new Set<string>();
     const addresses: string[] = [];
     for (const at of instructionsIn(graph, part)) {

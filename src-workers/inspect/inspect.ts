@@ -11,35 +11,38 @@ import { parseProfile, type ProfiledKernel } from './profile.ts';
 import { parsePtx } from './ptx.ts';
 import { parseSass } from './sass.ts';
 
-/** What is known of the kernels of a file: its own content, and what compilers and disassemblers made of it. */
+/** All that is known about the kernels of a file: its own content, and the output of compilers and disassemblers. */
 export interface KernelTexts {
-  /** What `ptxas -v` says. */
+  /** The output of `ptxas -v`. */
   readonly log?: string;
   readonly ptx?: string;
   readonly sass?: string;
   readonly cubin?: Uint8Array;
   /** A report of Nsight Compute. */
   readonly profile?: string;
-  /** What `ptxas -v` says under register caps. */
+  /** The output of `ptxas -v` under register caps. */
   readonly capped?: readonly { readonly cap: number; readonly log: string }[];
 }
 
 export interface Asked {
-  /** The kernel, as the source or the object file names it; needed where there are several. */
+  /** The kernel's name in the source or the object file; needed if there are several. */
   readonly entry?: string | undefined;
   readonly arch?: string | undefined;
-  /** The number of the loop to use, from 1, instead of the chosen one. */
+  /** The number of the loop to use, from 1; it replaces the automatic choice. */
   readonly loop?: number | undefined;
-  /** Iterations of the source in a pass of it, instead of what is found. */
+  /** Source iterations in a pass of this loop; the number replaces the automatic one. */
   readonly iterationsPerLoop?: number | undefined;
-  /** Mean length of the units, for a law of their lengths. */
+  /** Mean length of the units, for the law of their lengths. */
   readonly meanLength?: number | undefined;
 }
 
-/** A kernel's name in the source: `csr` of `_ZN4spmv3csrIfEEvPKf` and of `void csr<float>(const float *)`. */
+/** A kernel's name in the source: `csr` for `_ZN4spmv3csrIfEEvPKf` and for `void csr<float>(const float *)`. */
 export const sourceName = (name: string): string => lastName(demangled(name));
 
-/** Whether a person means this kernel: by its mangled name, or as the source has it, with or without what it is in. */
+/**
+ * Whether a requested name matches a kernel: its mangled name, or its source name with or without namespace and
+ * template.
+ */
 function isMeant(name: string, asked: string): boolean {
   const plain = (text: string): string => text.replaceAll(/\s/g, '');
   const whole = plain(demangled(name));
@@ -47,7 +50,7 @@ function isMeant(name: string, asked: string): boolean {
     plain(asked),
   );
 }
-/** `<float>` of `spmv::csr<float>`. */
+/** `<float>` for `spmv::csr<float>`. */
 const templateOf = (name: string): string => /<.*>$/.exec(demangled(name))?.[0] ?? '';
 
 /** @param label names the file in failures */
@@ -61,7 +64,7 @@ export function inspectKernel(label: string, texts: KernelTexts, asked: Asked): 
   if (!profile.ok) return fail(profile.error.code, `${label}: ${profile.error.message}`);
 
   const known = [
-    // In the order of the source, where the file has it.
+    // In the order of the source, if the file has it.
     ...[...ptx, ...sass, ...cubin.value, ...profile.value].map(({ entry, arch }) => ({ entry, arch })),
     ...usages.map(({ kernel, architecture }) => ({ entry: kernel, arch: architecture })),
   ];
@@ -94,7 +97,7 @@ export function inspectKernel(label: string, texts: KernelTexts, asked: Asked): 
   const dynamic = new Set([...declared].map(([, rest]) => rest.split('[', 1)[0].split(' ').at(-1)));
   if (of(ptx)?.instructions.some(({ reads }) => reads.some((name) => dynamic.has(name))))
     notes.push('It uses dynamic shared memory, which the launch sets: add its bytes.');
-  if (!usage && file) notes.push('An object file does not say what is spilled; a log of ptxas -v does.');
+  if (!usage && file) notes.push('An object file does not list spills; a log of ptxas -v does.');
   return ok({
     entry,
     name: demangled(entry),
@@ -135,9 +138,9 @@ interface Named {
   readonly arch: string | null;
 }
 
-/** Kernels that a person may choose from. */
+/** Maximum number of kernels that are listed as a choice. */
 const MAX_ENTRIES = 500;
-/** Names and architectures that a failure lists. */
+/** Maximum number of names and architectures that a failure lists. */
 const MAX_LISTED = 8;
 const listed = (names: readonly string[]): string =>
   names.slice(0, MAX_LISTED).join(', ') +
@@ -168,7 +171,7 @@ function oneKernel(label: string, known: readonly Named[], { entry, arch }: Aske
   return ok({ entry: wanted[0], arch: arch ?? archs[0] ?? null });
 }
 
-/** Takes machine code where there is some, with the marks that only PTX has. */
+/** Uses machine code if there is some, with the marks, which only PTX has. */
 function loopsOf(
   ptx: KernelCode | undefined,
   sass: KernelCode | undefined,
@@ -198,6 +201,6 @@ function notesOf({ threadsPerUnit, others }: KernelPhases): readonly string[] {
   const places = listed(others.map((at) => String(at + 1)));
   return [
     ...(threadsPerUnit > 1 ? [`Its tree of shuffles combines ${threadsPerUnit} threads per unit.`] : []),
-    ...(others.length > 0 ? [`No phase counts what these loops do: ${places}.`] : []),
+    ...(others.length > 0 ? [`These loops belong to no phase and are not counted: ${places}.`] : []),
   ];
 }

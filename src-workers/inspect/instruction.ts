@@ -1,44 +1,44 @@
 import type { InstructionClass } from '../domain/inspection.ts';
 
-/** One instruction of PTX or of machine code, as far as loops, their classes and their dependencies need it. */
+/** One instruction of PTX or machine code, with what the search for loops, classes and dependencies needs. */
 export interface Instruction {
-  /** Text of the listing. */
+  /** The text in the listing. */
   readonly text: string;
   readonly class: InstructionClass;
-  /** Names of the registers, predicates among them. */
+  /** Names of the registers and predicates. */
   readonly reads: readonly string[];
   readonly writes: readonly string[];
-  /** Whether a predicate decides if it executes: what it writes may then keep its old value. */
+  /** Whether a predicate decides if it executes, so that a written register may keep its old value. */
   readonly guarded: boolean;
   /** Whether it brings a value from device memory. */
   readonly loads: boolean;
-  /** Bytes that a lane moves to or from memory; else 0. */
+  /** Bytes that a lane moves to or from memory; 0 for other instructions. */
   readonly bytes: number;
-  /** Its access to device memory, a load, a store or an atomic: bytes of a lane, and the registers of the address. */
+  /** Its access to device memory (a load, a store or an atomic): bytes of a lane, and the registers of the address. */
   readonly access: { readonly bytes: number; readonly address: readonly string[] } | null;
   /**
-   * How it passes a value between lanes or through the multiprocessor: `shuffle` between the lanes of a thread group,
-   * `barrier` of a block, `near` from shared or local memory.
+   * How it passes a value: `shuffle` between the lanes of a thread group, `barrier` of a block, `near` from shared or
+   * local memory.
    */
   readonly exchange: 'shuffle' | 'barrier' | 'near' | null;
   /** Whether it copies its operand. */
   readonly moves: boolean;
-  /** Whether its result always differs between threads, as their index or the result of an atomic does. */
+  /** Whether its result always differs between threads, such as an index or the result of an atomic. */
   readonly differs: boolean;
-  /** Labels it may branch to; without any the next instruction follows. */
+  /** Labels that it may branch to; if empty, the next instruction follows. */
   readonly targets: readonly string[];
-  /** Whether a branch always goes to a target, or an end always ends. Not of guarded ones. */
+  /** Whether it always branches or always ends the thread; false if it is guarded. */
   readonly leaves: boolean;
   /** Ends the thread. */
   readonly ends: boolean;
-  /** Executed by tensor cores, or on one or two halves of 16 bits at once. A prediction has no figures for these. */
+  /** Set for tensor cores, and for arithmetic on one or two 16-bit halves. Predictions have no figures for these. */
   readonly unit: 'matrix' | 'half' | 'two halves' | null;
-  /** Calls a function, which is not followed. */
+  /** Whether it calls a function; calls are not followed. */
   readonly calls: boolean;
-  /** Stands for several instructions of the machine. */
+  /** Whether it stands for several machine instructions. */
   readonly expands: boolean;
   readonly line: number | null;
-  /** How many marks stand right before it. */
+  /** Number of marks directly before it. */
   readonly marks: number;
 }
 
@@ -47,17 +47,17 @@ export interface KernelCode {
   readonly entry: string;
   readonly arch: string | null;
   readonly instructions: readonly Instruction[];
-  /** Where a label stands: the instruction that follows it. */
+  /** The position of each label: the instruction after it. */
   readonly labels: ReadonlyMap<string, number>;
 }
 
-/** Far above any kernel; keeps what is computed of one bounded. */
+/** Far above any kernel. It bounds the computation. */
 export const MAX_INSTRUCTIONS = 200_000;
 
-/** What marks the loop that counts in a source: `asm volatile("// lockstep:loop");`. It survives in PTX only. */
+/** The mark of the loop to inspect: `asm volatile("// lockstep:loop");`. Only PTX keeps it. */
 export const LOOP_MARK = 'lockstep:loop';
 
-/** Operands, separated by commas that stand in no brackets. */
+/** Splits operands at commas outside of brackets. */
 export function splitOperands(text: string): string[] {
   const found: string[] = [];
   let depth = 0;

@@ -4,18 +4,18 @@ import type { LengthLaw } from '../domain/workload.ts';
 import { lossMoments } from '../models/imbalance/closed-form.ts';
 import { geometricLaw, lognormalLaw, moments } from '../models/workload/laws.ts';
 
-/** Lanes of a thread group where the profiler counts active ones. */
+/** Lanes of a thread group in the profiler's count of active lanes. */
 const LANES = 32;
-/** Means up to 1000; the loss of a geometric law grows by less than 0.001 beyond. */
+/** Allows means up to 1000; beyond that the loss of a geometric law grows by less than 0.001. */
 const MIN_PROBABILITY = 1e-3;
-/** A law of mean 20 with this deviation of its logarithm loses a factor of 13. */
+/** A law of mean 20 with this standard deviation of its logarithm loses a factor of 13. */
 const MAX_SIGMA = 2.5;
 const STEPS = 26;
 
 /**
- * A law whose groups of 32 lose what a profiler measured: 32 over the mean of active lanes, which is the aggregate loss
- * where the loop is all of the kernel. It is geometric where nothing else is known, because that determines its one
- * parameter, and log-normal with a mean length. Fails with `unsupported` if the family has no such loss.
+ * A law whose groups of 32 have the measured loss: 32 over the mean number of active lanes. This is the aggregate loss
+ * if the loop is the whole kernel. Without a mean length the law is geometric, since the loss determines its single
+ * parameter; with a mean length it is log-normal. Fails with `unsupported` if the family cannot have this loss.
  */
 export function fitLengths(meanActiveLanes: number, meanLength: number | null): Result<FittedLengths> {
   const wanted = LANES / meanActiveLanes;
@@ -29,7 +29,7 @@ export function fitLengths(meanActiveLanes: number, meanLength: number | null): 
       'bad-input',
       `A mean length of ${meanLength} is too short for lengths that differ. Specify one above 1.`,
     );
-  // From short laws on: those with the largest losses have the longest supports.
+  // The search begins with short laws, because laws with the largest losses have the longest supports.
   let [from, to] = [low, high / 16];
   for (;;) {
     const law = family(to);
@@ -65,6 +65,6 @@ export function fitLengths(meanActiveLanes: number, meanLength: number | null): 
 const lossOf = (law: LengthLaw): number => lossMoments(law, [LANES])[0].aggregateLoss;
 const rounded = (value: number): number => Number(value.toPrecision(5));
 const geometric = (logProbability: number): Result<LengthLaw> => geometricLaw(rounded(Math.exp(logProbability)));
-/** The lengths are rounded up, which adds a half on average. */
+/** Lengths are rounded up, which adds a half on average. */
 const logNormal = (mean: number, sigma: number): Result<LengthLaw> =>
   lognormalLaw(rounded(Math.log(mean - 0.5) - sigma ** 2 / 2), rounded(sigma));

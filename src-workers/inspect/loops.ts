@@ -14,26 +14,28 @@ import { MAX_INSTRUCTIONS, type Instruction, type KernelCode } from './instructi
 import { loopRegion, phasesAround, type KernelPhases } from './phases.ts';
 import { comparisonsAt, unrollingOf, workOf, type Comparison, type Unrolling } from './unrolling.ts';
 
-/** What one iteration of each loop of a kernel holds, and which of them counts. The same for PTX and machine code. */
+/**
+ * Finds the loops of a kernel, what an iteration of each contains, and which of them counts, for PTX and machine code
+ * alike.
+ */
 
-/** Dominators of a hostile graph take the square of this. */
+/** The search for dominators takes up to the square of this many steps. */
 const MAX_BLOCKS = 20_000;
-/** What is known of every register before every block, words of 32 bits: 64 MiB. */
+/** Maximum size of the table of registers by block, in 32-bit words: 64 MiB. */
 const MAX_WORDS = 2 ** 24;
 
 export interface FoundLoops {
   /** In the order of their code. */
   readonly loops: readonly InspectedLoop[];
   readonly chosen: Inspection['chosen'];
-  /** What is to know of its figures. */
+  /** Remarks on the figures. */
   readonly notes: readonly string[];
-  /** What stands around it; null: there are no loops. */
+  /** The phases around the chosen loop; null if there are no loops. */
   readonly around: KernelPhases | null;
 }
 
 /**
- * The loops of a kernel, and what is said of those that are found. Fails with `unsupported` if it is larger than
- * any kernel that is known.
+ * Finds the loops of a kernel and describes them. Fails with `unsupported` if the code is larger than any known kernel.
  */
 export function findLoops({ entry, instructions, labels }: KernelCode, asked: AskedLoop = {}): Result<FoundLoops> {
   const tooLarge = (what: string): Result<never> =>
@@ -74,13 +76,13 @@ export function findLoops({ entry, instructions, labels }: KernelCode, asked: As
   });
 }
 
-/** What a person says of the loop that counts. */
+/** What the user says about the loop that counts. */
 export interface AskedLoop {
-  /** From 1. */
+  /** The number of the loop, from 1. */
   readonly loop?: number | undefined;
-  /** Iterations of the source in a pass of it. */
+  /** Source iterations in a pass of the loop. */
   readonly iterations?: number | undefined;
-  /** Lines of loops that are marked elsewhere. */
+  /** Lines of loops that are marked in another listing. */
   readonly markedLines?: ReadonlySet<number> | undefined;
 }
 
@@ -88,9 +90,9 @@ interface Found extends InspectedLoop {
   readonly loop: Loop;
   readonly marks: number;
   readonly unrolling: Unrolling;
-  /** 2: it loads from device memory; 1: it only stores there. */
+  /** 2 if it loads from device memory; 1 if it only stores there. */
   readonly accesses: number;
-  /** Passes, where its ends say them: `fixed` where only a thread's index is not known. */
+  /** Number of passes if the code states it: `fixed` if only a thread's index is unknown. */
   readonly trips: number | 'fixed' | null;
 }
 
@@ -134,12 +136,12 @@ function describe(graph: Graph, loop: Loop, sums: Sums, differs: Differing): Fou
   };
 }
 
-/** Lanes that go on side by side: those of a thread group. */
+/** Lanes of a thread group, which are side by side. */
 const SIDE_BY_SIDE = 32;
 
 /**
- * Whether threads begin side by side and move on by a number of places with which all end after the same number of
- * passes, or one pass earlier.
+ * Whether threads begin side by side and advance by a step with which all of them end after the same number of passes,
+ * or one pass earlier.
  */
 function isStrided(compared: readonly Comparison[]): boolean {
   return (
@@ -163,7 +165,7 @@ function tripsOf(compared: readonly Comparison[], sums: Sums): Found['trips'] {
   return trips;
 }
 
-/** The fewest instructions from the head to a branch back. */
+/** The fewest instructions from the head to a backward branch. */
 function shortestPath(graph: Graph, loop: Loop): number {
   const { from, to, before } = graph;
   const fewest = new Map<number, number>();
@@ -179,12 +181,12 @@ function shortestPath(graph: Graph, loop: Loop): number {
 /** Blocks whose branch depends on values that differ between threads. */
 interface Differing {
   readonly byIndex: ReadonlySet<number>;
-  /** On what is loaded from an address that differs, or on the result of an atomic. */
+  /** Branches that depend on data loaded from an address that differs, or on the result of an atomic. */
   readonly byData: ReadonlySet<number>;
 }
 const NONE_DIFFER: Differing = { byIndex: new Set(), byData: new Set() };
 
-/** Through values alone, not what is assigned on either side of a branch. Null if the kernel is too large. */
+/** Follows values only, not assignments on either side of a branch. Null if the kernel is too large. */
 function differingBranches(graph: Graph): Differing | null {
   const { code } = graph;
   const byIndex = dependentBranches(graph, (at) => code[at].differs);
@@ -195,7 +197,7 @@ function differingBranches(graph: Graph): Differing | null {
   return byData && { byIndex: byIndex.blocks, byData: byData.blocks };
 }
 
-/** Blocks whose branch depends on the results of some instructions, and all instructions that do. */
+/** Blocks whose branch depends on the results of some instructions, and all instructions that depend on them. */
 function dependentBranches(
   graph: Graph,
   isSource: (at: number) => boolean,
@@ -252,7 +254,7 @@ function dependentBranches(
 
 const iterationsOf = ({ marks, unrolling }: Found): number => (marks > 1 ? marks : unrolling.iterations);
 
-/** A pass that holds several iterations of the source, as one of them. */
+/** The figures of one iteration, for a pass with several source iterations. */
 function perIteration(one: Found, times: number): Found {
   if (times <= 1) return one;
   const per = (count: number): number => Number((count / times).toPrecision(6));
@@ -269,8 +271,8 @@ function perIteration(one: Found, times: number): Found {
 }
 
 /**
- * Loops that do the iterations that an unrolled loop leaves, with its place. They are on its line, or their work is of
- * the same kinds.
+ * Loops that run the remaining iterations of an unrolled loop, each with the position of that loop. They are on its
+ * line, or have work of the same kinds.
  */
 function restsOf(graph: Graph, found: readonly Found[]): ReadonlyMap<number, number> {
   const kinds = found.map(({ loop }) =>
@@ -289,13 +291,15 @@ function restsOf(graph: Graph, found: readonly Found[]): ReadonlyMap<number, num
   return rests;
 }
 
-/** Loops with at most this many iterations, a number known in the code, are part of what is around them. */
+/**
+ * A loop with at most this many iterations, if the code states the number, belongs to the phases around the chosen one.
+ */
 const SHORT = 8;
 
 /**
- * Chooses the loop that counts, and says why: a marked one, else one whose end differs between threads, else any. Among
- * these the innermost wins, then one whose number of passes the code does not state, one that accesses device memory,
- * and the one that does most. A loop that does what an unrolled one leaves is never chosen.
+ * Chooses the loop that counts, and says why: a marked loop, otherwise one whose end differs between threads, otherwise
+ * any. Among these, the innermost wins, then one whose number of passes the code does not state, one that accesses
+ * device memory, and the one with the most work. The remainder of an unrolled loop is never chosen.
  */
 function chooseLoop(found: readonly Found[], rests: ReadonlyMap<number, number>): Inspection['chosen'] {
   const choose = (among: readonly number[], why: string): { readonly loop: number; readonly why: string } => {
@@ -334,20 +338,20 @@ function chooseLoop(found: readonly Found[], rests: ReadonlyMap<number, number>)
   return null;
 }
 
-/** A body with this many times the instructions of its shortest way is one whose branches decide its time. */
+/** If a body has this many times the instructions of its shortest path, its branches decide its time. */
 const MANY_WAYS = 2;
 
 function notesOf(found: readonly Found[], rests: ReadonlyMap<number, number>, at: number): readonly string[] {
   const { unrolled, unrolling, shortestPath, instructionsPerIteration } = found[at];
-  // The last of them runs single iterations.
+  // The last remainder loop runs single iterations.
   const rest = [...rests].findLast(([, main]) => main === at)?.[0];
   const asked = unrolled !== iterationsOf(found[at]);
   return [
-    ...(unrolled > 1 ? [`A pass of loop ${at + 1} is ${unrolled} iterations, and figures are of one.`] : []),
+    ...(unrolled > 1 ? [`A pass of loop ${at + 1} is ${unrolled} iterations; the figures are for one.`] : []),
     ...(rest === undefined
       ? []
       : [
-          `Iterations that are left, and units of fewer, run in loop ${rest + 1} ` +
+          `Remaining iterations, and units with fewer, run in loop ${rest + 1} ` +
             `at ${found[rest].instructionsPerIteration} instructions each.`,
         ]),
     ...(unrolled === 1 && !asked && unrolling.repeats > 1
@@ -359,13 +363,13 @@ function notesOf(found: readonly Found[], rests: ReadonlyMap<number, number>, at
     ...(instructionsPerIteration >= MANY_WAYS * shortestPath
       ? [
           `Branches in its body decide what an iteration executes: ${instructionsPerIteration} instructions ` +
-            `on all ways, ${shortestPath} on the shortest.`,
+            `on all paths, ${shortestPath} on the shortest.`,
         ]
       : []),
   ];
 }
 
-/** What of an iteration is executed by units that a prediction knows nothing of. */
+/** Notes on instructions of an iteration that a prediction has no figures for. */
 function unitNotes(graph: Graph, { loop, unrolled }: Found): readonly string[] {
   const own = [...instructionsIn(graph, loop.own)].map((at) => graph.code[at]);
   const perIteration = (kind: Instruction['unit']): number =>
@@ -377,7 +381,7 @@ function unitNotes(graph: Graph, { loop, unrolled }: Found): readonly string[] {
     ...(matrix.length > 0
       ? [
           `An iteration has ${perIteration('matrix')} matrix instructions of tensor cores (${names.join(', ')}). They ` +
-            'count as one instruction each, and no prediction knows how long tensor cores need: do not trust its times.',
+            'count as one instruction each, but no prediction knows the time of tensor cores: do not trust its times.',
         ]
       : []),
     ...(halves + pairs > 0

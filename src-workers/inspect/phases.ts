@@ -7,20 +7,22 @@ import { instructionsIn, leaves, without, type Graph, type Loop } from './graph.
 import { splitOperands, type Instruction } from './instruction.ts';
 import { workOf } from './unrolling.ts';
 
-/** What stands around the loop over the iterations of a unit, and how threads share a unit. */
+/** The phases around the loop over the iterations of a unit, and how threads share a unit. */
 export interface KernelPhases {
   readonly phases: InspectedPhases;
   readonly sharing: Sharing;
-  /** Whether an iteration needs what the one before made: threads that share the unit then do all of them. */
+  /**
+   * Whether an iteration needs the result of the one before, so that threads sharing the unit all do every iteration.
+   */
   readonly serial: boolean;
   readonly accesses: readonly MemoryAccess[];
-  /** Threads that the unrolled tree of a unit combines; 1: it has none. */
+  /** Number of threads that the unrolled tree of a unit combines; 1 if it has none. */
   readonly threadsPerUnit: number;
-  /** Loops, by their places in the list, that are in no phase. */
+  /** Positions in the list of the loops that belong to no phase. */
   readonly others: readonly number[];
 }
 
-/** An iteration of a loop, without the loops within. */
+/** An iteration of a loop, without its inner loops. */
 export function loopRegion(graph: Graph, { blocks, own, refill, head }: Loop): Region {
   return regionOf(without(blocks, refill), head, instructionsIn(graph, own));
 }
@@ -34,14 +36,14 @@ const regionOf = (blocks: Iterable<number>, head: number, counted: ReadonlySet<n
 /**
  * Splits a kernel around one of its loops:
  *
- * - `unit`: what the next loop around it executes besides; `prologue`: what is in no loop, before and after.
- * - Where no loop is around it, each thread has one unit, and loops do not tell what is done for it. Then all code
- *   before the first access to device memory is `prologue`, and the rest is `unit`.
- * - Where it is one loop over the iterations of all units of a thread, the change of a unit is `refill`, and there is
- *   no `unit`.
- * - `combine`: the shuffles of `unit` (or `refill`), what joins their results, and the moves that only they need, for a
- *   step of the tree. A tree by shared memory and barriers counts where it is a loop of its own; unrolled it stays in
- *   `unit`. It is nothing if iterations leave no result in a register.
+ * - `unit`: the rest of the next enclosing loop; `prologue`: the code outside all loops, before and after.
+ * - Without an enclosing loop, each thread has one unit. Then all code before the first access to device memory is
+ *   `prologue`, and the rest is `unit`.
+ * - If one loop runs the iterations of all units of a thread, its change of the unit is `refill`, and there is no
+ *   `unit`.
+ * - `combine`: one step of the tree that combines results: the shuffles of `unit` (or `refill`), the instructions that
+ *   join their results, and the moves that only they need. A tree through shared memory and barriers counts if it is a
+ *   separate loop; if unrolled, it stays in `unit`. There is no `combine` if iterations leave no result in a register.
  */
 export function phasesAround(
   graph: Graph,
@@ -85,7 +87,7 @@ export function phasesAround(
   const tree = treeOf(code, [...instructionsIn(graph, around.blocks)], unit);
   const serial = !cooperates(code, own) && loop.refill.size === 0 && waitsForBefore(graph, loop, sums);
   const sharing = serial || cooperates(code, own) ? 'split' : 'deal';
-  // Where iterations are split, another loop with exchanges may be the same one, unrolled.
+  // If iterations are split, another loop with exchanges may be an unrolled copy of this one.
   const treeLoop =
     sharing === 'split'
       ? -1
@@ -113,14 +115,14 @@ export function phasesAround(
     serial,
     accesses: accessesOf(graph.code, addresses, own, unrolled, 2 ** tree.steps),
     threadsPerUnit: 2 ** tree.steps,
-    // What an unrolled loop leaves are other iterations of the unit.
+    // The remainder of an unrolled loop runs other iterations of the unit.
     others: [...loops.keys()].filter((at) => !known.has(at) && (rests.get(at) ?? at) !== (rests.get(chosen) ?? chosen)),
   };
 }
 
 /**
- * What an unrolled loop leaves and a compiler executes without a loop: stretches of code whose work is of the lines
- * and kinds of the loop's.
+ * The remainder of an unrolled loop that a compiler runs without a loop: stretches of code with work of the lines and
+ * kinds of the loop.
  */
 function straightRest(
   { code, from, to, before, after }: Graph,
@@ -150,13 +152,15 @@ function straightRest(
   return rest;
 }
 
-/** What a counter does, in a name of PTX or machine code: others make something that the next iteration cannot know. */
+/**
+ * Operations of a counter in PTX or machine code. Other operations give a value that the next iteration cannot predict.
+ */
 const COUNTS = /^(add|sub|min|max|mov|selp|setp|neg|abs|[FD]ADD|[FD]?MNMX|FSEL|[FD]SETP)\b/;
 
 /**
- * Whether an iteration needs the result of the one before: an end of the loop, or the address of a load, depends on a
- * value that each iteration makes from the one before, other than by counting. A sum alone does not count, because
- * threads can add up parts of it. Where several ways write a value, the last one in the code is followed.
+ * Whether an iteration needs the result of the one before: an exit of the loop, or the address of a load, depends on a
+ * value that each iteration computes from the one before, other than by counting. A sum does not count, because threads
+ * can add up parts of it. If several paths write a value, the last one in the code is followed.
  */
 function waitsForBefore(graph: Graph, loop: Loop, sums: Sums): boolean {
   const { code, to } = graph;
@@ -179,8 +183,8 @@ function waitsForBefore(graph: Graph, loop: Loop, sums: Sums): boolean {
 }
 
 /**
- * Whether iterations leave a result in a register: one that they add to, or that is read after them. Counters and the
- * upper halves of addresses do not count.
+ * Whether iterations leave a result in a register: one that they add to, or that is read after the loop. Counters and
+ * the upper halves of addresses do not count.
  */
 function hasResult(graph: Graph, sums: Sums): boolean {
   const { code, after } = graph;
@@ -196,11 +200,11 @@ function hasResult(graph: Graph, sums: Sums): boolean {
   );
 }
 
-/** Whether threads wait for one another in it, or exchange values. */
+/** Whether threads wait for one another, or exchange values. */
 const cooperates = (code: readonly Instruction[], counted: ReadonlySet<number>): boolean =>
   [...counted].some((at) => code[at].exchange === 'shuffle' || code[at].exchange === 'barrier');
 
-/** @param steps of the tree of which the phase is one; else 1 */
+/** @param steps number of steps of the tree, if the phase is one of them; otherwise 1 */
 function phaseOf(
   graph: Graph,
   addresses: Addresses,
@@ -215,7 +219,7 @@ function phaseOf(
   for (const at of counted) {
     const { class: name, access } = code[at];
     counts[name]++;
-    // What all threads of all blocks read at one place stays in the caches.
+    // Data at one place that all threads of all blocks read stays in the caches.
     if (access && addresses.differs(at)) bytes += access.bytes;
   }
   const chain = chainOf(graph, region, repeats);
@@ -240,7 +244,7 @@ function phaseOf(
 
 /**
  * The instructions of a unit that form a tree of shuffles, and the number of its steps: one for each distance over
- * which lanes exchange values. Shuffles from a given lane (`idx`) belong to the tree but are not steps.
+ * which lanes exchange values. Shuffles from a fixed lane (`idx`) belong to the tree but are not steps.
  */
 function treeOf(
   code: readonly Instruction[],
@@ -250,7 +254,7 @@ function treeOf(
   const writer = new Map<string, number>();
   const makers = new Map<number, readonly number[]>();
   const users = new Map<number, number[]>(all.map((at) => [at, []]));
-  /** What depends on a shuffle. */
+  /** Instructions that depend on a shuffle. */
   const later = new Set<number>();
   const distances = new Set<string>();
   const shuffles: number[] = [];
@@ -270,13 +274,13 @@ function treeOf(
   }
   if (distances.size === 0) return { instructions: new Set(), steps: 0 };
   const found = new Set(shuffles);
-  // What joins a result with what it was: the first instruction behind its moves.
+  // The first instruction after the moves joins the result with the old value.
   for (const at of found) {
     if (code[at].exchange !== 'shuffle' && !code[at].moves) continue;
     for (const user of users.get(at)!)
       if (unit.has(user) && !code[user].access && code[user].class !== 'control') found.add(user);
   }
-  // All between two shuffles.
+  // All instructions between two shuffles.
   const between = new Set(shuffles);
   for (const at of between)
     for (const maker of makers.get(at)!)
@@ -291,7 +295,10 @@ function treeOf(
   return { instructions: found, steps: distances.size };
 }
 
-/** Such as `shfl.sync.bfly.b32 %r29|%p5, %r25, %r27, %r26, %r28` and `SHFL.BFLY PT, R5, R4, 0x10, 0x1f`. */
+/**
+ * Parses instructions such as `shfl.sync.bfly.b32 %r29|%p5, %r25, %r27, %r26, %r28` and `SHFL.BFLY PT, R5, R4, 0x10,
+ * 0x1f`.
+ */
 function shuffled(text: string): { readonly mode: string; readonly distance: string } {
   const [, name = '', rest = ''] = /^(?:@\S+\s+)?(\S+)\s+(.*)$/.exec(text) ?? [];
   const operands = splitOperands(rest);

@@ -2,7 +2,7 @@ import { parse } from 'csv-parse/sync';
 import type { ProfiledLaunch } from '../domain/inspection.ts';
 import { fail, ok, type Result } from '../domain/result.ts';
 
-/** What Nsight Compute says of a kernel. */
+/** What Nsight Compute reports about a kernel. */
 export interface ProfiledKernel extends ProfiledLaunch {
   readonly entry: string;
   readonly arch: string | null;
@@ -11,7 +11,7 @@ export interface ProfiledKernel extends ProfiledLaunch {
   readonly sharedMemoryBytes: number | null;
 }
 
-/** Names of a figure: of the metric, and in the sections of `--page details`. */
+/** The names of a figure: the metric, and its label in `--page details`. */
 const NAMES = {
   registers: ['launch__registers_per_thread', 'Registers Per Thread'],
   block: ['launch__block_size', 'Block Size'],
@@ -31,7 +31,7 @@ const NAMES = {
 type Figure = keyof typeof NAMES;
 type Launch = Partial<Record<Figure, number>>;
 
-/** Prefixes and units as Nsight Compute writes them, in bytes or nanoseconds. */
+/** Units as Nsight Compute writes them, in bytes or nanoseconds. */
 const UNITS: Readonly<Record<string, number>> = {
   byte: 1,
   kbyte: 1e3,
@@ -49,9 +49,9 @@ const UNITS: Readonly<Record<string, number>> = {
 };
 
 /**
- * Reads `ncu --csv`: a line per metric, or with `--page raw` a column per metric and a line of units. Lines of the
- * program and of the profiler before the table are skipped. Launches of one kernel are put together. Fails with
- * `bad-input` if there is no table.
+ * Reads `ncu --csv`: a line per metric, or with `--page raw` a column per metric and a line of units. Output of the
+ * program and of the profiler before the table is skipped. Launches of one kernel are joined. Fails with `bad-input` if
+ * there is no table.
  */
 export function parseProfile(text: string): Result<readonly ProfiledKernel[]> {
   const begin = /^"?ID"?,.*Kernel Name/m.exec(text);
@@ -59,7 +59,7 @@ export function parseProfile(text: string): Result<readonly ProfiledKernel[]> {
     return fail('bad-input', 'It has no table of Nsight Compute. Write one with: ncu --csv --set full PROGRAM');
   let rows: string[][];
   try {
-    // A line that the program printed in between is no record of the table.
+    // The program's own output between the records is skipped.
     const lines = text.slice(begin.index).split(/\r?\n/);
     const table = lines.filter((line, at) => at === 0 || (line.startsWith('"') && !line.startsWith('"ID"')));
     rows = parse(table.join('\n'), { relax_column_count: true, relax_quotes: true, skip_empty_lines: true });
@@ -123,8 +123,8 @@ const figureOf = (name: string): Figure | null =>
   (Object.keys(NAMES) as Figure[]).find((figure) => (NAMES[figure] as readonly string[]).includes(name.trim())) ?? null;
 
 /**
- * `1,234.5` with its unit, `Kbyte/block`, or `1.234,5` as some languages of a system write it; null if it is no number
- * ≥ 0.
+ * Parses `1,234.5` with its unit, `Kbyte/block`, or `1.234,5` as some system languages write it; null if it is not a
+ * number ≥ 0.
  */
 function number(text: string, unit: string): number | null {
   const size = product(text);
@@ -137,7 +137,7 @@ function number(text: string, unit: string): number | null {
   return Number.isFinite(value) ? value : null;
 }
 
-/** `(256, 1, 1)` as 256; null if it is no such size. */
+/** `(256, 1, 1)` as 256; null if the text is not a size. */
 function product(text: string): number | null {
   const parts = /^\((\d+),\s*(\d+),\s*(\d+)\)$/.exec(text.trim());
   return parts ? Number(parts[1]) * Number(parts[2]) * Number(parts[3]) : null;

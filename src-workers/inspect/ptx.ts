@@ -6,7 +6,7 @@ export function parsePtx(text: string): KernelCode[] {
   const kernels: KernelCode[] = [];
   const arch = /^[ \t]*\.target[ \t]+(sm_\w+)/m.exec(text)?.[1] ?? null;
   let open: Body | null = null;
-  /** The name of an entry whose body has not begun. */
+  /** The name of an entry before its body begins. */
   let entry: string | null = null;
   for (const line of withoutBlocks(text).split('\n')) {
     if (open === null) {
@@ -27,7 +27,7 @@ export function parsePtx(text: string): KernelCode[] {
   return kernels;
 }
 
-/** The text without block comments; line comments may hold marks. */
+/** The text without block comments. Line comments stay, since they may be marks. */
 function withoutBlocks(text: string): string {
   let rest = '';
   let at = 0;
@@ -44,14 +44,14 @@ function withoutBlocks(text: string): string {
 class Body {
   readonly instructions: Instruction[] = [];
   readonly labels = new Map<string, number>();
-  /** Targets of an indexed branch, by the label of their list. */
+  /** Targets of indexed branches, by the label of their list. */
   private readonly lists = new Map<string, readonly string[]>();
   private listLabel = '';
   private depth = 1;
   private marks = 0;
   private line: number | null = null;
   private statement = '';
-  /** Whether the statement holds more than white space. */
+  /** Whether the statement has more than white space. */
   private begun = false;
   closed = false;
 
@@ -61,14 +61,14 @@ class Body {
     if (comment >= 0 && raw.slice(comment + 2).trim() === LOOP_MARK) this.marks++;
     const place = /^\s*\.loc\s+\d+\s+(\d+)/.exec(code);
     if (place) {
-      // Line 0: the compiler does not know.
+      // Line 0 means that the compiler does not know the line.
       if (Number(place[1]) > 0) this.line = Number(place[1]);
       return;
     }
     for (const piece of code.split(/([;{}])/)) {
       if (this.closed) return;
       if (piece === ';') this.end();
-      // Within a statement braces hold the elements of a vector.
+      // Within a statement, braces enclose the elements of a vector.
       else if ((piece === '{' || piece === '}') && this.begun) this.statement += piece;
       else if (piece === '{') this.depth++;
       else if (piece === '}') this.closed = --this.depth === 0;
@@ -124,11 +124,11 @@ function instruction(text: string, line: number | null, marks: number): Instruct
   const body = guard ? text.slice(guard[0].length) : text;
   const space = body.search(/\s/);
   const name = space < 0 ? body : body.slice(0, space);
-  // The pieces of matrices for tensor cores are loaded and stored as any data.
+  // Loads and stores of matrix fragments for tensor cores count like those of other data.
   const [operation] = name.replace(/^wmma\.(load|store)/, (_, what) => (what === 'load' ? 'ld' : 'st')).split('.', 1);
   const operands = splitOperands(space < 0 ? '' : body.slice(space));
   const names = operands.map((operand) => operand.match(/[%$A-Za-z_][\w$.]*/g) ?? []);
-  // `call (result), function, (arguments)` has a result; what it reads is in parameters.
+  // `call (result), function, (arguments)` has a result; it reads its arguments from parameters.
   const results = NO_RESULT.test(operation) ? [] : (names[0] ?? []);
   const branches = operation === 'bra' || operation === 'brx';
   const ends = operation === 'ret' || operation === 'exit' || operation === 'trap';
@@ -179,10 +179,10 @@ function instruction(text: string, line: number | null, marks: number): Instruct
   };
 }
 
-/** Lanes that share a piece of a matrix. */
+/** Lanes that share a matrix fragment. */
 const LANES = 32;
 
-/** Bytes that an access moves: `ld.global.v2.u32` eight, a piece of a matrix its part of one lane. */
+/** Bytes that an access moves: 8 for `ld.global.v2.u32`; for a matrix fragment, the part of one lane. */
 function bytesOf(name: string): number {
   const piece = /^wmma\.(?:load|store)\.([abcd])\..*\.m(\d+)n(\d+)k(\d+)\b/.exec(name);
   if (piece) {

@@ -2,15 +2,15 @@ import type { InstructionClass } from '../domain/inspection.ts';
 import { MAX_INSTRUCTIONS, splitOperands, type Instruction, type KernelCode } from './instruction.ts';
 
 /**
- * Reads machine code as `nvdisasm -c -g` or `cuobjdump -sass` list it (CUDA Binary Utilities): sections `.text.KERNEL:`
- * with labels, or `Function : KERNEL` with addresses. Compute capability 7.0 and above.
+ * Reads machine code in the listings of `nvdisasm -c -g` or `cuobjdump -sass` (CUDA Binary Utilities): sections
+ * `.text.KERNEL:` with labels, or `Function : KERNEL` with addresses. Compute capability 7.0 and above.
  */
 export function parseSass(text: string): KernelCode[] {
   const kernels: KernelCode[] = [];
   let arch: string | null = null;
   let open: { instructions: Instruction[]; labels: Map<string, number> } | null = null;
   let line: number | null = null;
-  /** Whether the line is known. The first line of an inlined place is the innermost. */
+  /** Whether the line is known. For inlined code, the first line is the innermost. */
   let placed = false;
   for (const raw of text.split('\n')) {
     const row = raw.slice(0, MAX_ROW);
@@ -24,7 +24,7 @@ export function parseSass(text: string): KernelCode[] {
       continue;
     }
     if (!open) continue;
-    // Another section follows.
+    // Another section begins.
     if (/^\s*\.section\s/.test(row)) open = null;
     const place = /^\s*\/\/##\s+File\s+"[^"]*",\s*line\s+(\d+)/.exec(row);
     if (place) {
@@ -40,11 +40,11 @@ export function parseSass(text: string): KernelCode[] {
     open.labels.set(address(found[1]), open.instructions.length);
     open.instructions.push(instruction(found[2].trim(), line));
   }
-  // The listing of a called function has no kernel's name before it, and no end of a thread.
+  // The listing of a called function has no kernel name and no end of a thread.
   return kernels.filter(({ instructions }) => instructions.length > 0);
 }
 
-/** Far above any instruction; a listing without line ends must not be searched as one. */
+/** Far above any instruction. It bounds the search in a listing without line ends. */
 const MAX_ROW = 4096;
 const address = (hexadecimal: string): string => `0x${hexadecimal.replace(/^0+(?=.)/, '')}`;
 
@@ -53,10 +53,10 @@ const MEMORY =
 const CONTROL =
   /^(BRA|BRX|BRXU|JMP|JMX|EXIT|RET|CALL|BSSY|BSYNC|BREAK|BMOV|WARPSYNC|BAR|YIELD|NOP|DEPBAR|LDGDEPBAR|KILL|BPT|NANOSLEEP|MEMBAR|ERRBAR|LEPC|RPCMOV|SYNCS|SYNC|SSY|PBK|BRK|WARPGROUP|UCGABAR|ACQBULK|ENDCOLLECTIVE)\w*$/;
 const SPECIAL = /^(MUFU|I2F|F2I|FRND|F2F)$/;
-/** `LD` is a generic load; LDS, LDL, LDC and LDSM stay on the multiprocessor. */
+/** `LD` is a generic load; LDS, LDL, LDC and LDSM do not leave the multiprocessor. */
 const LOADS = /^(LD|LDG|TEX|TLD|TLD4|TXD|SULD|ATOM|ATOMG|SUATOM)$/;
 const ACCESSES = /^(LD|LDG|ST|STG|ATOM|ATOMG|RED|REDG)$/;
-/** Tensor cores: HMMA, IMMA, BMMA, DMMA, QMMA, and those of a group of warps. */
+/** Tensor cores: HMMA, IMMA, BMMA, DMMA, QMMA, and the instructions of warp groups. */
 const MATRIX = /^([HIBDQO]MMA|[HIBQ]GMMA|UTC\w*MMA)$/;
 const NO_RESULT = /^(ST|STG|STS|STL|STSM|RED|REDG|SUST|CCTL|LDGSTS)$/;
 
@@ -67,14 +67,14 @@ function instruction(text: string, line: number | null): Instruction {
   const name = space < 0 ? body : body.slice(0, space);
   const operation = name.split('.', 1)[0];
   const operands = splitOperands(space < 0 ? '' : body.slice(space));
-  // Up to compute capability 8.x, a loop is also left by a call to a place in the kernel that never returns.
+  // Up to compute capability 8.x, a loop may also exit by a call to a place in the kernel that never returns.
   const jumps = name === 'CALL.REL.NOINC' && (/`\(\.L/.test(body) || (guard !== null && !body.includes('`')));
   const isBranch = jumps || /^(BRA|BRX|JMP|JMX)U?$/.test(operation);
   const ends = /^(EXIT|RET|KILL)$/.test(operation);
   const results =
     isBranch || ends || NO_RESULT.test(operation) || CONTROL.test(operation) ? 0 : resultCount(name, operands);
   const wide = widthOf(name, operation);
-  // A constant is made as two halves, from no registers.
+  // A constant is made from two halves, without registers.
   const moves =
     operation === 'MOV' || name.startsWith('IMAD.MOV') || (operation === 'HFMA2' && /^-?RZ$/.test(operands[1] ?? ''));
   const kind = moves ? 'integer' : classOf(operation);
@@ -91,7 +91,7 @@ function instruction(text: string, line: number | null): Instruction {
     guarded,
     loads: LOADS.test(operation),
     access: ACCESSES.test(operation)
-      ? // The low half of an address says how it grows.
+      ? // The low half of an address shows how it grows.
         { bytes: bytesOf(name), address: [...body.matchAll(/\[(U?R\d+)/g)].map(([, register]) => register) }
       : null,
     exchange: /^(SHFL|REDUX)$/.test(operation)
@@ -105,7 +105,7 @@ function instruction(text: string, line: number | null): Instruction {
     differs:
       /^(ATOM|SUATOM)/.test(operation) || /\bSR_(TID|LANEID|LANEMASK|EQMASK|LTMASK|LEMASK|GTMASK|GEMASK)/.test(text),
     targets: isBranch ? (/`\((\.[\w$.]+)\)/.exec(body)?.slice(1) ?? hexadecimal(operands.at(-1) ?? '')) : [],
-    // `@!PT` never executes, as in padding.
+    // `@!PT` never executes; it is padding.
     leaves: (isBranch || ends) && !guarded && !text.startsWith('@!'),
     ends,
     unit: MATRIX.test(operation) ? 'matrix' : !moves && /^H\w*2$/.test(operation) ? 'two halves' : null,
@@ -124,13 +124,16 @@ const hexadecimal = (operand: string): string[] => {
 const isPredicate = (operand = ''): boolean => /^U?P(\d|T)$/.test(operand);
 const isRegister = (operand = ''): boolean => /^U?R(\d+|Z)$/.test(operand);
 
-/** How many operands are results: `ISETP.GE.AND P0, PT, …` two, `IADD3 R2, P0, P1, …` the register and its carries. */
+/**
+ * Number of operands that are results: two for `ISETP.GE.AND P0, PT, …`; the register and its carries for `IADD3 R2,
+ * P0, P1, …`.
+ */
 function resultCount(name: string, operands: readonly string[]): number {
   if (/^\w*SETP|^U?PLOP3/.test(name)) return Math.min(2, operands.length);
   let count = 0;
   while (isPredicate(operands[count]) && count < 2) count++;
   if (!isRegister(operands[count])) return count;
-  // `FCHK P0, R4, R5` reads two registers; a shuffle, an atomic or a load has its value behind its predicate.
+  // `FCHK P0, R4, R5` reads two registers; a shuffle, an atomic or a load has its value after its predicate.
   if (count > 0 && !/^(SHFL|MATCH|\w*ATOM|LD)/.test(name)) return count;
   count++;
   const carries = /^U?(IADD3|LEA|IMAD)/.test(name) ? 2 : /^U?(VOTE|MATCH)/.test(name) ? 1 : 0;
@@ -138,7 +141,7 @@ function resultCount(name: string, operands: readonly string[]): number {
   return count;
 }
 
-/** Registers of 32 bits that a result takes. */
+/** Number of 32-bit registers of a result. */
 function widthOf(name: string, operation: string): number {
   if (name.includes('.128')) return 4;
   return name.includes('.64') || name.includes('.WIDE') || /^D(ADD|MUL|FMA)$/.test(operation) || name.includes('.F64')
@@ -146,7 +149,7 @@ function widthOf(name: string, operation: string): number {
     : 1;
 }
 
-/** Bytes that an access moves: `LDG.E.64` eight. */
+/** Bytes that an access moves: 8 for `LDG.E.64`. */
 function bytesOf(name: string): number {
   const parts = name.split('.');
   if (parts.includes('128')) return 16;
@@ -156,12 +159,12 @@ function bytesOf(name: string): number {
 
 function readWidth(operation: string, name: string, operand: string, at: number): number {
   if (/^D(ADD|MUL|FMA|SETP|MNMX)$/.test(operation)) return 2;
-  // Addresses of device memory have 64 bits, as the sum of a wide product.
+  // Addresses of device memory have 64 bits, like the sum of a wide product.
   if (operand.includes('[') && LOADS.test(operation)) return 2;
   return name.includes('.WIDE') && at === 2 ? 2 : 1;
 }
 
-/** Registers that an operand names; RZ and PT are constants. */
+/** The registers in an operand; RZ and PT are constants. */
 function registers(operand: string, width: number): string[] {
   const found: string[] = [];
   for (const [, kind, number, of64] of operand.matchAll(/\b(U?[RP]|B)(\d+)\b(\.64)?/g)) {

@@ -2,26 +2,26 @@ import { isConstant, operationOf, plus, type Sum, type Sums } from './affine.ts'
 import { instructionsIn, type Graph, type Loop } from './graph.ts';
 import type { Instruction } from './instruction.ts';
 
-/** Iterations of the source in one pass of a loop. */
+/** Source iterations in one pass of a loop. */
 export interface Unrolling {
   readonly iterations: number;
-  /** How often the body repeats a group of instructions in an iteration, as after unrolling by hand; 1: it does not. */
+  /** How often an iteration repeats a group of instructions, as after unrolling by hand; 1 if it does not. */
   readonly repeats: number;
 }
 
-/** The most iterations that a loop is unrolled into. */
+/** Maximum factor of unrolling. */
 const MAX_UNROLLED = 256;
-/** The least part of a pass that is work of its iterations: a compiler may move a load out, or begin a sum early. */
+/** Minimum fraction of a pass that is work of its iterations. A compiler may move a load out, or begin a sum early. */
 const LEAST_WORK = 0.85;
 
 /**
- * Finds by what a compiler unrolled a loop: the step of what is compared at its end is a multiple of it, each kind of
- * its work stands as many times in the body, and the addresses that grow step through as many places in a pass.
+ * Finds the factor by which a compiler unrolled a loop. It divides the step of the value that is compared at the end;
+ * each kind of work occurs a multiple of it; and the growing addresses reach as many places in a pass.
  */
 export function unrollingOf(graph: Graph, loop: Loop, sums: Sums, compared: readonly Comparison[]): Unrolling {
   const { code } = graph;
   const own = instructionsIn(graph, loop.own);
-  // An assembler joins four loads from shared memory to one of 16 bytes.
+  // An assembler joins four loads from shared memory into one of 16 bytes.
   const byKind = new Map<string, number>();
   for (const at of own) {
     const kind = workOf(code[at]);
@@ -35,12 +35,12 @@ export function unrollingOf(graph: Graph, loop: Loop, sums: Sums, compared: read
   const repeatedExactly = (times: number): boolean => total >= times && counts.every((count) => count % times === 0);
   const streams = streamsOf(code, own, sums);
   const steps = compared.flatMap(({ growth }) => (growth && wholeStep(growth)) ?? []);
-  // Threads that share iterations take as many steps at once as they are.
+  // Threads that share iterations advance by their number in each step.
   const byThreads = compared.some(({ difference, growth }) => growth !== null && sums.ofThread(difference));
   const step = steps.length === 0 ? null : Math.min(...steps);
-  // A person's step through matrices is one of as many elements as their pieces have.
+  // A loop over matrix fragments may step by the size of a fragment.
   const matrices = [...own].some((at) => code[at].unit === 'matrix');
-  // A step in bytes is no multiple of the iterations: then each stream has an access for each.
+  // A step in bytes is not a multiple of the factor; then each stream has one access per iteration.
   const inBytes = streams.some((one) => one.step === step);
   const stepThrough = (times: number): boolean =>
     streams.every((one) => one.span >= ((times - 1) / times) * one.step && (!inBytes || one.places.size >= times));
@@ -58,24 +58,24 @@ export function unrollingOf(graph: Graph, loop: Loop, sums: Sums, compared: read
   return { iterations: 1, repeats: several && repeats >= LEAST_ALONE ? repeats : 1 };
 }
 
-/** A body of fewer equal groups may be one iteration. */
+/** Fewer equal groups in a body may be one iteration. */
 const LEAST_ALONE = 4;
 
-/** The kind of what unrolling repeats; null of counters, addresses, moves and branches. */
+/** The kind of work that unrolling repeats; null for counters, addresses, moves and branches. */
 export function workOf({ class: kind, moves, text }: Instruction): string | null {
   if (moves || kind === 'integer' || kind === 'control') return null;
   return /^(@\S+ +)?(U?LDC|ld\.param)/.test(text) ? null : operationOf(text).name;
 }
 
 interface Stream {
-  /** Bytes by which its addresses grow in a pass. */
+  /** Growth of its addresses in a pass, bytes. */
   readonly step: number;
-  /** Bytes from the first to behind the last of a pass. */
+  /** Bytes from the first access to the end of the last one in a pass. */
   readonly span: number;
   readonly places: ReadonlySet<number>;
 }
 
-/** Accesses whose addresses differ by constants and grow by a constant. */
+/** Groups accesses whose addresses differ by constants and grow by a constant. */
 function streamsOf(code: readonly Instruction[], own: ReadonlySet<number>, sums: Sums): readonly Stream[] {
   const streams = new Map<string, { readonly step: number; low: number; high: number; readonly places: Set<number> }>();
   for (const at of own) {
@@ -83,7 +83,7 @@ function streamsOf(code: readonly Instruction[], own: ReadonlySet<number>, sums:
     const address = sums.address(at);
     const grown = address && sums.growth(address);
     if (!grown || !isConstant(grown) || grown.constant === 0) continue;
-    // Two registers may step through one array, one behind the other.
+    // Two registers may step through one array with a constant distance.
     const first = sums.before(address);
     const key = [grown.constant, ...[...first.terms].map(([name, times]) => `${times}*${name}`).sort()].join();
     const high = first.constant + code[at].bytes;
@@ -104,7 +104,7 @@ function streamsOf(code: readonly Instruction[], own: ReadonlySet<number>, sums:
   return [...streams.values()].map(({ step, low, high, places }) => ({ step, span: high - low, places }));
 }
 
-/** A constant step, or as many times one that stays the same: `k += 4 * blockDim.x`. */
+/** A constant step, or the factor of a step that stays the same: 4 for `k += 4 * blockDim.x`. */
 function wholeStep(grown: Sum): number | null {
   const times = [...grown.terms.values()];
   const step = isConstant(grown)
@@ -115,18 +115,18 @@ function wholeStep(grown: Sum): number | null {
   return Number.isInteger(step) && step > 0 ? step : null;
 }
 
-/** Comparisons that a predicate is made from, at most. */
+/** Maximum number of comparisons behind a predicate. */
 const MAX_COMPARED = 16;
 const COMPARES = /^(setp|U?ISETP)\b/;
 
-/** What is compared where a loop is left, and by how much it grows in each pass. */
+/** A comparison at an exit of a loop, and the growth of its difference in each pass. */
 export interface Comparison {
   readonly difference: Sum;
-  /** Null: not by the same in each. */
+  /** Null if the growth differs between passes. */
   readonly growth: Sum | null;
 }
 
-/** The comparisons of whole numbers that decide whether a loop is left at the end of a block. */
+/** The integer comparisons that decide whether the loop exits at the end of a block. */
 export function comparisonsAt(graph: Graph, block: number, sums: Sums): readonly Comparison[] {
   const { code, to } = graph;
   const found = new Set<number>();
@@ -136,7 +136,7 @@ export function comparisonsAt(graph: Graph, block: number, sums: Sums): readonly
   const waiting = new Set(makers(code[end].reads, end));
   for (const at of waiting) {
     if (waiting.size > MAX_COMPARED) break;
-    // The upper halves of a comparison of 64 bits read what the lower ones say.
+    // The upper half of a 64-bit comparison reads the result of the lower half.
     const { name } = operationOf(code[at].text);
     if (COMPARES.test(name) && !name.includes('.EX')) found.add(at);
     else
@@ -145,7 +145,7 @@ export function comparisonsAt(graph: Graph, block: number, sums: Sums): readonly
   return [...found].flatMap((at) => {
     const { name, operands } = operationOf(code[at].text);
     const compared = name.startsWith('setp') ? operands.slice(1, 3) : operands.slice(2, 4);
-    if (compared.length < 2) return []; // a listing that is damaged
+    if (compared.length < 2) return []; // a damaged listing
     const [one, other] = compared;
     const difference = plus(sums.operand(one, at), sums.operand(other, at), -1);
     return { difference, growth: sums.growth(difference) };

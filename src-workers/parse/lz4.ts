@@ -1,9 +1,9 @@
 /**
  * LZ4, which Node's zlib lacks: the block format (lz4/doc/lz4_Block_format.md), and the blocks that Hadoop writes. The
- * packages that have it bring other codecs or native code along, and read a damaged block as zeros.
+ * available packages add other codecs or native code, and read a damaged block as zeros.
  */
 
-/** A literal or a match of at least 15 bytes goes on in the bytes that follow, up to the first that is not full. */
+/** The length of a literal or match of at least 15 bytes continues in the next bytes, up to the first below 255. */
 const LONG = 15;
 const FULL = 255;
 const MIN_MATCH = 4;
@@ -12,11 +12,11 @@ const MIN_MATCH = 4;
 export function unpackLz4Block(packed: Uint8Array, length: number): Uint8Array<ArrayBuffer> {
   const bytes = new Uint8Array(length);
   const end = unpackInto(bytes, 0, packed);
-  if (end !== length) throw new Error(`LZ4 of ${end} bytes where ${length} are expected`);
+  if (end !== length) throw new Error(`LZ4 of ${end} bytes instead of ${length}`);
   return bytes;
 }
 
-/** Unpacks a block to the place `start`; gives where it ends. */
+/** Unpacks a block from position `start` on. Returns where it ends. */
 function unpackInto(bytes: Uint8Array, start: number, packed: Uint8Array): number {
   let [from, to] = [0, start];
   const lengthOf = (short: number): number => {
@@ -35,7 +35,7 @@ function unpackInto(bytes: Uint8Array, start: number, packed: Uint8Array): numbe
     bytes.set(packed.subarray(from, from + literals), to);
     from += literals;
     to += literals;
-    // The last sequence is of literals alone.
+    // The last sequence has only literals.
     if (from === packed.length) break;
     const distance = packed[from] | (packed[from + 1] << 8);
     from += 2;
@@ -49,8 +49,8 @@ function unpackInto(bytes: Uint8Array, start: number, packed: Uint8Array): numbe
 }
 
 /**
- * Unpacks what Parquet calls LZ4 without a further word: a block, or the blocks of Hadoop, each behind two big-endian
- * 32-bit lengths, unpacked and packed. A block begins with literals, so that its first byte is at least 16; that of a
+ * Unpacks what Parquet calls plain LZ4: a single block, or the blocks of Hadoop, each after two big-endian 32-bit
+ * lengths, unpacked and packed. A block begins with literals, so its first byte is at least 16. The first byte of a
  * length below 2^28 is less.
  */
 export function unpackLz4Hadoop(packed: Uint8Array, length: number): Uint8Array<ArrayBuffer> {

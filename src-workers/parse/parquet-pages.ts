@@ -8,10 +8,10 @@ import { readVarInt } from 'hyparquet/src/thrift.js';
 import { unpackLz4Block, unpackLz4Hadoop } from './lz4.ts';
 
 const MAX_PAGE_BYTES = 2 ** 28;
-/** A page of lists has more values than rows. */
+/** A page of lists may have more values than rows. */
 const MAX_PAGE_VALUES = 2 ** 25;
 
-/** Snappy is the library's own. */
+/** The library decompresses Snappy itself. */
 export const COMPRESSORS: Compressors = {
   GZIP: (bytes, length) => gunzipSync(bytes, { maxOutputLength: Math.max(1, length) }),
   ZSTD: (bytes, length) => zstdDecompressSync(bytes, { maxOutputLength: Math.max(1, length) }),
@@ -20,7 +20,7 @@ export const COMPRESSORS: Compressors = {
   LZ4: unpackLz4Hadoop,
 };
 
-/** A column's chunk of bytes in a row group, and its place in the schema, from the root to the values. */
+/** The bytes of a column in a row group, and the path to its values in the schema. */
 export interface ColumnChunk {
   readonly view: DataView<ArrayBuffer>;
   readonly column: ColumnMetaData;
@@ -30,7 +30,7 @@ export interface ColumnChunk {
 interface DataPage {
   readonly count: number;
   readonly encoding: Encoding;
-  /** Runs of levels, which say where a list begins, and how much of a value there is. */
+  /** Runs of levels. They say where a list begins, and whether a value is present. */
   readonly repetition: Uint8Array;
   readonly definition: Uint8Array;
   readonly values: Uint8Array;
@@ -39,16 +39,15 @@ interface DataPage {
 const bitsOf = (largest: number): number => 32 - Math.clz32(largest);
 
 /**
- * The pages of a column up to so many values, each with runs of levels that are sound. Throws on pages that claim more
- * than they can have: the library allocates and repeats as often as a page says, which a few wrong bytes make two
- * thousand million times.
+ * The pages of a column, up to a number of values, with valid runs of levels. Throws if a page claims more values than
+ * it can have. The library allocates as many as a page says, so a few wrong bytes could request two thousand million.
  */
 function* dataPages({ view, column: { codec }, path }: ColumnChunk, values: number, most: number): Generator<DataPage> {
   const isList = getMaxRepetitionLevel(path) > 0;
   const isOptional = getMaxDefinitionLevel(path) > 0;
   const reader = { view, offset: 0 };
   let seen = 0;
-  // As the library reads: a last byte alone is no page.
+  // The library also ignores a single last byte.
   while (reader.offset < view.byteLength - 1 && seen < values) {
     const header = parquetHeader(reader);
     const { compressed_page_size: packed, uncompressed_page_size: size } = header;
@@ -70,7 +69,7 @@ function* dataPages({ view, column: { codec }, path }: ColumnChunk, values: numb
     let definition: Uint8Array = bytes.subarray(ofLists, levels);
     let at = 0;
     if (!v2) {
-      // The levels of the older pages are packed with the values, each behind its length.
+      // Pages of the older version pack the levels with the values, each level after its length.
       const next = (): Uint8Array => {
         const end = at + 4 + new DataView(page.buffer, page.byteOffset, page.byteLength).getUint32(at, true);
         const level = page.subarray(at + 4, end);
@@ -93,7 +92,7 @@ export function checkPages(chunk: ColumnChunk, rows: number): void {
     else if (encoding.endsWith('_DICTIONARY')) checkRuns(values.subarray(1), values[0], count);
 }
 
-/** Throws on a run of more values than there are, in run lengths and packed bits. */
+/** Throws if a run has more values than remain; runs are run lengths or packed bits. */
 function checkRuns(bytes: Uint8Array, bits: number, count: number): void {
   if (!(bits <= 32)) throw new Error(`values of ${bits} bits`);
   const reader = { view: new DataView(bytes.buffer, bytes.byteOffset, bytes.byteLength), offset: 0 };
@@ -103,8 +102,7 @@ function checkRuns(bytes: Uint8Array, bits: number, count: number): void {
     const isPacked = (header & 1) === 1;
     const run = isPacked ? (header >>> 1) * 8 : header >>> 1;
     const runBytes = isPacked ? (run * bits) / 8 : Math.ceil(bits / 8);
-    // Packed bits are in groups of eight. Writers pad the last run to a multiple, DuckDB to 256 values, all inside the
-    // page.
+    // Packed bits come in groups of eight. Writers pad the last run within the page; DuckDB pads it to 256 values.
     const isPadding = isPacked && reader.offset + runBytes <= bytes.length;
     if (run === 0 || (run > count - seen + 7 && !isPadding))
       throw new Error(`a run of ${run} values where ${count - seen} are left`);
@@ -113,7 +111,7 @@ function checkRuns(bytes: Uint8Array, bits: number, count: number): void {
   }
 }
 
-/** Levels from their runs; all are 0 where the largest is. */
+/** Levels from their runs. If the largest level is 0, all are 0. */
 function levelsOf(bytes: Uint8Array, largest: number, count: number): Uint8Array {
   const levels = new Uint8Array(count);
   const view = new DataView(bytes.buffer, bytes.byteOffset, bytes.byteLength);
@@ -122,8 +120,9 @@ function levelsOf(bytes: Uint8Array, largest: number, count: number): Uint8Array
 }
 
 /**
- * The size of each list of a column; `null` where a list is missing. What is in the lists is not looked at: an element
- * of the outer list begins wherever the repetition level is at most 1, and is there if the definition level says so.
+ * The size of each list of a column; `null` for a missing list. The contents of the lists are skipped: an element of
+ * the outer list begins wherever the repetition level is at most 1, and the definition level says whether it is
+ * present.
  */
 export function listSizes(chunk: ColumnChunk): readonly (number | null)[] {
   const { column, path } = chunk;
@@ -137,7 +136,7 @@ export function listSizes(chunk: ColumnChunk): readonly (number | null)[] {
       if (starts[at] === 0) sizes.push(depths[at] < there - 1 ? null : 0);
       if (starts[at] > 1 || depths[at] < there) continue;
       const size = sizes.at(-1);
-      if (typeof size !== 'number') throw new Error('an element that is in no list');
+      if (typeof size !== 'number') throw new Error('an element outside of any list');
       sizes[sizes.length - 1] = size + 1;
     }
   }

@@ -14,7 +14,7 @@ import { takeLengths, type ReadLengths } from './length-taker.ts';
 import { checkPages, COMPRESSORS, listSizes } from './parquet-pages.ts';
 import { ofLibrary, refuse, shown, type FileBytes } from './source.ts';
 
-/** A row group is decoded at once, about 30 bytes per row. */
+/** A row group is decoded at once and takes about 30 bytes per row. */
 const MAX_GROUP_ROWS = 2 ** 25;
 
 export const isParquet = (head: Uint8Array): boolean => String.fromCharCode(...head.subarray(0, 4)) === 'PAR1';
@@ -23,30 +23,29 @@ const CODECS: readonly string[] = ['UNCOMPRESSED', 'SNAPPY', ...Object.keys(COMP
 
 export interface ParquetTable {
   readonly names: readonly string[];
-  /** Columns of lists, whose values are the sizes of the lists. */
+  /** Columns of lists. Their values are the sizes of the lists. */
   readonly lists: ReadonlySet<string>;
   readonly rows: number;
   /**
-   * The values of these columns, row group by row group: for each column, arrays that follow one another. Rows count
-   * from 0.
+   * The values of these columns, one row group after another. Each column has one or more arrays; rows count from 0.
    */
   groups(
     columns: readonly string[],
   ): AsyncGenerator<{ readonly firstRow: number; readonly columns: readonly (readonly DecodedArray[])[] }>;
 }
 
-/** Whether a column has a list in each row: as Parquet marks one today, a map, or a repeated value of old. */
+/** Whether a column has a list in each row: a list of today's form, a map, or a repeated value of the old form. */
 const isList = ({ element, children }: SchemaTree): boolean =>
   element.repetition_type === 'REPEATED' ||
   (children.length === 1 && children[0].element.repetition_type === 'REPEATED');
 
-/** A column and what leads to its first values. */
+/** The path from a column to its first values. */
 const firstPath = (column: SchemaTree): SchemaTree[] =>
   column.children.length === 0 ? [column] : [column, ...firstPath(column.children[0])];
 
 /**
- * Opens a Parquet file: its columns of plain values and of lists, without those of structures. Memory is bounded by the
- * largest row group.
+ * Opens a Parquet file with its columns of plain values and of lists, without those of structures. The largest row
+ * group bounds the memory.
  */
 export async function openParquet(file: FileBytes, label: string): Promise<ParquetTable> {
   const read = <T>(reading: () => Promise<T>): Promise<T> => ofLibrary(label, 'Parquet', reading);
@@ -95,7 +94,7 @@ export async function openParquet(file: FileBytes, label: string): Promise<Parqu
 }
 
 /**
- * The values of a column of one row group, or the sizes of its lists; booleans are 0 and 1. Throws an error of any kind
+ * The values of a column of one row group, or the sizes of its lists. Booleans are 0 and 1. Throws an error of any kind
  * on a damaged file.
  */
 async function decoded(
@@ -124,7 +123,10 @@ async function decoded(
   return data.map((part) => Array.from(part, (value: unknown) => (typeof value === 'boolean' ? Number(value) : value)));
 }
 
-/** Reads lengths from a column of a Parquet file, chosen as of a CSV file with a header. Fails with row and column. */
+/**
+ * Reads lengths from a column of a Parquet file. Columns are chosen as in a CSV file with a header. Fails with row and
+ * column.
+ */
 export async function readParquet(file: FileBytes, label: string, chosen?: CsvColumns): Promise<Result<ReadLengths>> {
   const table = await openParquet(file, label);
   const { names } = table;
@@ -137,7 +139,7 @@ export async function readParquet(file: FileBytes, label: string, chosen?: CsvCo
   const taken = takeLengths(form, label, place);
   const number = (value: unknown, row: number, isWeight: boolean): number => {
     if (typeof value === 'number') return value;
-    // Beyond 2^53 it is inexact, and refused as a length.
+    // A value beyond 2^53 becomes inexact, and is refused as a length.
     if (typeof value === 'bigint') return Number(value);
     if (value === null || value === undefined)
       refuse(label, place(row, isWeight), 'the value is missing (null). Fill it in, or leave out the row');
