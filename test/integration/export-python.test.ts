@@ -17,103 +17,7 @@ import { testFolder, useBench } from '../workplace.ts';
  * says.
  */
 
-/** triton.Config, and how triton.autotune prunes its configs (python/triton/runtime/autotuner.py). */
-const TRITON = `
-class Config:
-    def __init__(self, kwargs, num_warps=4, num_stages=3, num_ctas=1, maxnreg=None, pre_hook=None, ir_override=None):
-        assert num_warps & (num_warps - 1) == 0
-        self.kwargs, self.num_warps, self.num_stages, self.num_ctas, self.maxnreg = kwargs, num_warps, num_stages, num_ctas, maxnreg
-
-    def all_kwargs(self):
-        options = dict(num_warps=self.num_warps, num_ctas=self.num_ctas, num_stages=self.num_stages, maxnreg=self.maxnreg)
-        return {**self.kwargs, **{name: value for name, value in options.items() if value is not None}}
-
-
-def prune(configs, named_args, kwargs, perf_model, top_k, early_config_prune):
-    kept = early_config_prune(configs, named_args, **kwargs)
-    assert kept and isinstance(top_k, int)
-    if len(kept) > top_k:
-        times = {config: perf_model(**named_args, **kwargs, **config.all_kwargs()) for config in kept}
-        kept = sorted(times, key=times.get)[:top_k]
-    return kept
-`;
-
-/**
- * kernel_tuner.tune_kernel: in simulation mode every configuration within the restrictions must be in the cache; else
- * each is measured, with the number of its blocks as its time, and written to the cache.
- */
-const KERNEL_TUNER = `
-import itertools, json
-
-calls = []
-
-def tune_kernel(kernel_name, kernel_source, problem_size, arguments, tune_params, grid_div_x=None, restrictions=None,
-                strategy=None, strategy_options=None, cache=None, simulation_mode=False, lang=None):
-    assert not {"grid_size_x", "grid_size_y", "grid_size_z", "time"} & set(tune_params)
-    assert grid_div_x == [] and (cache is None or cache.endswith(".json"))
-    results = []
-    for values in itertools.product(*tune_params.values()):
-        design = dict(zip(tune_params, values))
-        if restrictions(design):
-            results.append({**design, "blocks": problem_size(design)[0]})
-    if simulation_mode:
-        # Kernel Tuner compares the parameters of a function of this name with the arguments, and warns.
-        assert kernel_name + "(" not in kernel_source
-        with open(cache) as file:
-            known = json.load(file)
-        assert known["kernel_name"] == kernel_name and known["tune_params_keys"] == list(tune_params)
-        for result in results:
-            result["time"] = known["cache"][",".join(str(result[name]) for name in tune_params)]["time"]
-    elif cache:
-        for result in results:
-            result.update(time=float(result["blocks"]), times=[float(result["blocks"])] * 7)
-        with open(cache, "w") as file:
-            json.dump({
-                "device_name": "NVIDIA A100-SXM4-40GB", "kernel_name": kernel_name, "problem_size": "function",
-                "tune_params_keys": list(tune_params), "tune_params": tune_params, "objective": "time",
-                "cache": {
-                    ",".join(str(result[name]) for name in tune_params):
-                        {name: value for name, value in result.items() if name != "blocks"} for result in results
-                },
-            }, file)
-    assert strategy != "bayes_opt" or "x0" not in strategy_options, "Unrecognized option x0"
-    if strategy_options and "x0" in strategy_options:
-        assert len(strategy_options["x0"]) == len(tune_params) and restrictions(dict(zip(tune_params, strategy_options["x0"])))
-    calls.append(dict(strategy=strategy, strategy_options=strategy_options, results=results))
-    return results, {}
-`;
-
-/** optuna.Study: enqueued trials run first, with their parameters. */
-const OPTUNA = `
-class Trial:
-    def __init__(self, params):
-        self.params = params
-
-    def suggest_categorical(self, name, choices):
-        assert self.params[name] in choices
-        return self.params[name]
-
-    def suggest_int(self, name, low, high, log=False):
-        assert low <= self.params[name] <= high and isinstance(self.params[name], int)
-        self.numbers = [*getattr(self, "numbers", []), name]
-        return self.params[name]
-
-    def set_user_attr(self, key, value):
-        self.attribute = {key: value}
-
-
-class Study:
-    def __init__(self):
-        self.trials = []
-
-    def set_user_attr(self, key, value):
-        self.attribute = {key: value}
-
-    def enqueue_trial(self, params, user_attrs=None, skip_if_exists=False):
-        if not (skip_if_exists and any(params == trial["params"] for trial in self.trials)):
-            self.trials.append(dict(params=params, user_attrs=user_attrs))
-`;
-
+const RECORDERS = join(import.meta.dirname, '../data/tuners');
 const DEVICES = ['nvidia-a100-sxm4-40gb'];
 /** Launches of a fixed number of blocks, and of as many as the units need. */
 const AXES = { ...smallStudy().axes, unitsPerThread: [1, 2, 4] };
@@ -123,8 +27,6 @@ describe.skipIf(lacks('python3'))('the files for tuners', () => {
   const folder = testFolder();
   let run: number;
   beforeAll(async () => {
-    for (const [name, text] of Object.entries({ triton: TRITON, kernel_tuner: KERNEL_TUNER, optuna: OPTUNA }))
-      writeFileSync(join(folder, `${name}.py`), text);
     mkdirSync(join(folder, 'work'));
     run = await bench.run(smallStudy({ devices: DEVICES, axes: AXES }));
   });
@@ -135,7 +37,7 @@ describe.skipIf(lacks('python3'))('the files for tuners', () => {
     const options = {
       encoding: 'utf8',
       cwd: join(folder, 'work'),
-      env: { ...process.env, PYTHONPATH: folder, PYTHONDONTWRITEBYTECODE: '1' },
+      env: { ...process.env, PYTHONPATH: `${folder}:${RECORDERS}`, PYTHONDONTWRITEBYTECODE: '1' },
     } as const;
     return JSON.parse(execFileSync('python3', ['-W', 'error', '-c', program], options)) as T;
   }

@@ -1,4 +1,4 @@
-import { mkdirSync, readFileSync, writeFileSync } from 'node:fs';
+import { copyFileSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { beforeAll, describe, expect, it } from 'vitest';
 import type { TraceReport } from '../../src-main/services/measuring/trace.ts';
@@ -11,6 +11,7 @@ import { testFolder } from '../workplace.ts';
 /** Lengths of a person's own kernel, by the header that comes with Lockstep. */
 
 const ROOT = join(import.meta.dirname, '..', '..');
+const DATA = join(ROOT, 'test/data/trace');
 const folder = testFolder();
 const lengthsFile = join(folder, 'lengths.csv');
 
@@ -46,116 +47,9 @@ function lossOf(rounds: readonly (readonly number[])[]): number {
   );
 }
 
-/** Thread t takes `each` consecutive units, or, at 0, every unit that a grid stride leads to. */
-const APP = `#include <cuda_runtime.h>
-#include <cstdint>
-#include <cstdlib>
-#include "lockstep.cuh"
-
-__device__ uint32_t collatz(uint32_t unit) {
-  LOCKSTEP_UNIT(unit);
-  uint32_t n = unit + 1, steps = 0;
-  while (n != 1) {
-    LOCKSTEP_STEP();
-    n = n % 2 == 1 ? 3 * n + 1 : n / 2;
-    ++steps;
-  }
-  LOCKSTEP_END();
-  return steps;
-}
-
-__global__ void kernel(uint32_t units, uint32_t each, uint32_t* steps) {
-  const uint32_t thread = blockIdx.x * blockDim.x + threadIdx.x;
-  if (each == 0)
-    for (uint32_t i = thread; i < units; i += gridDim.x * blockDim.x) steps[i] = collatz(i);
-  else
-    for (uint32_t i = thread * each; i < thread * each + each && i < units; ++i) steps[i] = collatz(i);
-}
-
-int main(int count, char** words) {
-  uint32_t units = std::atoi(words[1]), each = std::atoi(words[5]);
-  [[maybe_unused]] const uint32_t room = std::atoi(words[4]);
-  uint32_t* steps = nullptr;
-  if (cudaMalloc(reinterpret_cast<void**>(&steps), units * sizeof *steps) != cudaSuccess) return 2;
-  LOCKSTEP_TRACE_UNITS(room);
-  void* arguments[] = {&units, &each, &steps};
-  // Twice, as programs that time themselves do.
-  for (int launch = 0; launch < 2; ++launch)
-    if (cudaLaunchKernel(kernel, dim3(std::atoi(words[2])), dim3(std::atoi(words[3])), arguments, 0, nullptr) != cudaSuccess) return 3;
-  if (count > 6) {
-    LOCKSTEP_TRACE_WRITE();
-    std::_Exit(0);
-  }
-  return cudaDeviceSynchronize() == cudaSuccess ? 0 : 4;
-}
-`;
-
-/** A unit that is left early, whose loop stands in another function; and launches after the trace is written. */
-const LEAVING = `#include <cuda_runtime.h>
-#include <cstdint>
-#include <cstdio>
-#include "lockstep.cuh"
-
-__device__ uint32_t walk(uint32_t n LOCKSTEP_PARAMETER) {
-  uint32_t steps = 0;
-  for (; n != 1; ++steps) {
-    LOCKSTEP_STEP();
-    n = n % 2 == 1 ? 3 * n + 1 : n / 2;
-  }
-  return steps;
-}
-__global__ void kernel(uint32_t units, uint32_t* steps) {
-  const uint32_t i = blockIdx.x * blockDim.x + threadIdx.x;
-  if (i >= units) return;
-  LOCKSTEP_UNIT(i);
-  steps[i] = 0;
-  if (i == 0) return;
-  steps[i] = walk(i + 1 LOCKSTEP_ARGUMENT);
-}
-int main() {
-  uint32_t units = 40;
-  uint32_t* steps = nullptr;
-  if (cudaMalloc(reinterpret_cast<void**>(&steps), units * sizeof *steps) != cudaSuccess) return 2;
-  void* arguments[] = {&units, &steps};
-  LOCKSTEP_TRACE_UNITS(units);
-  for (int launch = 0; launch < 3; ++launch) {
-    if (cudaLaunchKernel(kernel, dim3(1), dim3(64), arguments, 0, nullptr) != cudaSuccess) return 3;
-    if (cudaDeviceSynchronize() != cudaSuccess) return 4;
-    LOCKSTEP_TRACE_WRITE();
-  }
-#ifdef LOCKSTEP_TRACE
-  if (lockstep_trace::deviceTrace != nullptr) return 5;
-#endif
-}
-`;
-
-/** The names of HIP's runtime that lockstep.cuh uses, for the emulation of CUDA's. */
-const HIP = `#include <cuda_runtime.h>
-using hipError_t = cudaError_t;
-using hipDeviceProp_t = cudaDeviceProp;
-constexpr auto hipSuccess = cudaSuccess;
-constexpr auto hipMemcpyHostToDevice = cudaMemcpyHostToDevice;
-constexpr auto hipMemcpyDeviceToHost = cudaMemcpyDeviceToHost;
-#define __ballot(predicate) __activemask()
-${[
-  'GetErrorString',
-  'GetDevice',
-  'SetDevice',
-  'GetDeviceProperties',
-  'DeviceSynchronize',
-  'Malloc',
-  'Free',
-  'Memset',
-  'Memcpy',
-  'MemcpyToSymbol',
-]
-  .map((name) => `#define hip${name} cuda${name}`)
-  .join('\n')}
-`;
-
 const source = join(folder, 'app.cu');
 beforeAll(async () => {
-  writeFileSync(source, APP);
+  copyFileSync(join(DATA, 'app.cu'), source);
   const header = await lockstep('trace', '--header');
   expect(header.err).toBe('');
   writeFileSync(join(folder, 'lockstep.cuh'), header.out);
@@ -233,7 +127,7 @@ describe.skipIf(lacks('g++'))('a CUDA kernel, emulated', () => {
 
   it('counts a unit that is left early, steps in a called function, and nothing after the trace is written', async () => {
     const [file, out] = [join(folder, 'leaving.cu'), join(folder, 'leaving')];
-    writeFileSync(file, LEAVING);
+    copyFileSync(join(DATA, 'leaving.cu'), file);
     for (const flags of [[], ['-DLOCKSTEP_TRACE']]) {
       const ended = await runToEnd(EMULATING_NVCC, ['-std=c++17', ...flags, file, '-o', out], folder);
       expect(ended.stderr).toBe('');
@@ -244,12 +138,9 @@ describe.skipIf(lacks('g++'))('a CUDA kernel, emulated', () => {
   });
 
   it('traces the same through the names of HIP', async () => {
-    const hip = join(folder, 'hip');
-    mkdirSync(hip);
-    writeFileSync(join(hip, 'hip_runtime.h'), HIP);
     const out = join(folder, 'hip-app');
     const flags = ['-std=c++17', '-DLOCKSTEP_TRACE', '-D__HIP__', source, '-o', out];
-    expect((await runToEnd(EMULATING_NVCC, flags, folder, { CPATH: folder })).stderr).toBe('');
+    expect((await runToEnd(EMULATING_NVCC, flags, folder, { CPATH: `${folder}:${DATA}` })).stderr).toBe('');
     const { measured } = await traced('--', out, ...run(150, 3, 64, 0).slice(1));
     expect(measured).toEqual((await traced('--', ...run(150, 3, 64, 0))).measured);
     expect(writtenLengths()).toEqual(lengthsOf(150));
@@ -325,7 +216,7 @@ describe.skipIf(lacks('nvcc'))('a CUDA kernel under nvcc', () => {
   // The oldest that nvcc 13 knows, and one of its newer compiler.
   it.each(['sm_75', 'sm_120'])('compiles for %s, and untraced to the same code as without macros', async (name) => {
     const plain = join(folder, 'plain.cu');
-    writeFileSync(plain, APP.replaceAll(/^.*(LOCKSTEP_|lockstep\.cuh).*\n/gm, ''));
+    writeFileSync(plain, readFileSync(source, 'utf8').replaceAll(/^.*(LOCKSTEP_|lockstep\.cuh).*\n/gm, ''));
     const compile = (...args: readonly string[]): Promise<Ended> =>
       runToEnd(
         findTool('nvcc')!,
