@@ -31,12 +31,11 @@ module.exports = {
     only('domain imports nothing', '^src-workers/domain', []),
     only('numeric imports domain', '^src-workers/numeric', ['^src-workers/domain']),
     only('models import domain and numeric', '^src-workers/models', ['^src-workers/(domain|numeric)']),
-    only('space imports domain', '^src-workers/space', ['^src-workers/domain']),
-    only('the prediction imports domain, numeric, models and space', '^src-workers/predict', [
-      '^src-workers/(domain|numeric|models|space)',
+    only('the prediction imports domain, numeric and models', '^src-workers/predict', [
+      '^src-workers/(domain|numeric|models)',
     ]),
     only('advice imports what predicts and ranks', '^src-workers/advise', [
-      '^src-workers/(domain|numeric|models|space|predict|sweep)',
+      '^src-workers/(domain|numeric|models|predict|sweep)',
     ]),
     only('inspection imports domain, models and what reads the assembler', '^src-workers/inspect', [
       '^src-workers/(domain|models|bench/cuda/ptxas\\.ts)',
@@ -51,7 +50,7 @@ module.exports = {
       '^db',
       '^src-workers',
     ]),
-    only('hosts import services and contract', '^src-main/(desktop|serve|cli|library)', [
+    only('hosts import services and contract', '^src-main/(desktop|serve|cli|library\\.ts)', [
       '^src-main/(services|contract|hosts)',
       '^src-workers/domain',
     ]),

@@ -25,7 +25,7 @@ export default defineConfig({
           'engine-process': 'src-main/desktop/engine-process.ts',
           serve: 'src-main/serve/main.ts',
           cli: 'src-main/cli/main.ts',
-          library: 'src-main/library/library.ts',
+          library: 'src-main/library.ts',
           worker: 'src-workers/worker.ts',
           'store-thread': 'db/thread.ts',
           'bench-cpu': 'src-workers/bench/cpu/child.ts',

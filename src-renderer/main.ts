@@ -3,7 +3,7 @@ import '@fontsource-variable/jetbrains-mono/index.css';
 import './styles/tokens.css';
 import './styles/base.css';
 import { mount } from 'svelte';
-import { Engine } from './api/engine.svelte.ts';
+import { Engine } from './state/engine.svelte.ts';
 import AppRoot from './App.svelte';
 import { loadView } from './shell/routes.svelte.ts';
 import { VIEWS } from './shell/views.ts';

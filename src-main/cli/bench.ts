@@ -25,10 +25,10 @@ import {
   PROGRAM_TARGET,
   targetBackend,
 } from '../services/measuring/targets.ts';
-import { isDone } from '../services/measured/measured.ts';
-import { studyWithoutProfile, studyWithProfile } from '../services/measured/calibrations.ts';
+import { isDone } from '../services/measuring/measured.ts';
+import { studyWithoutProfile, studyWithProfile } from '../services/measuring/calibrations.ts';
 import type { Engine } from '../services/engine.ts';
-import { writeWhole } from '../services/app/files.ts';
+import { writeWhole } from '../services/files/files.ts';
 import { counted } from '../services/export/text.ts';
 import { agentTarget, type RedisOptions } from './agent.ts';
 import { DESIGN_HEAD, designCells } from './design-columns.ts';

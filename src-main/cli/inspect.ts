@@ -22,7 +22,7 @@ import { accessesText } from '../../src-workers/domain/provenance.ts';
 import { fail, ok, type Result } from '../../src-workers/domain/result.ts';
 import { parseJson } from '../contract/json.ts';
 import { parseStudy } from '../contract/parse.ts';
-import { readBytes, readText } from '../services/app/files.ts';
+import { readBytes, readText } from '../services/files/files.ts';
 import type { Engine } from '../services/engine.ts';
 import { EXIT_OK, printJson, printTable, reportFailure, say, type Terminal } from './output.ts';
 import { completeStudyFile } from './study-file.ts';

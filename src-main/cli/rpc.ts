@@ -7,7 +7,7 @@ import * as v from 'valibot';
 import { fail, ok, type Result } from '../../src-workers/domain/result.ts';
 import { validate } from '../contract/parse.ts';
 import { MAX_REQUEST_BYTES, serveConnection, type EngineDoor } from '../contract/transport.ts';
-import { linesOf } from '../services/app/lines.ts';
+import { linesOf } from '../services/files/lines.ts';
 
 /**
  * The contract over standard streams, for programs in other languages. Each line is one JSON object: a request is

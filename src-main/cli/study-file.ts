@@ -2,7 +2,7 @@ import { fail, type Result } from '../../src-workers/domain/result.ts';
 import { parseJson } from '../contract/json.ts';
 import { parseStudy } from '../contract/parse.ts';
 import type { Study } from '../contract/study.ts';
-import { readText, writeFor } from '../services/app/files.ts';
+import { readText, writeFor } from '../services/files/files.ts';
 
 /** The content of a study file, without defaults. */
 export type WrittenStudy = Readonly<Record<string, unknown>> & { readonly kernel: object };

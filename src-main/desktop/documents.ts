@@ -1,7 +1,7 @@
 import { basename, extname } from 'node:path';
 import type { OpenedFile } from '../contract/bridge.ts';
 import { ok, type Result } from '../../src-workers/domain/result.ts';
-import { readText } from '../services/app/files.ts';
+import { readText } from '../services/files/files.ts';
 
 /** The largest study file that is read, the same limit as for `studies.import`. */
 const MAX_STUDY_BYTES = 4_000_000;

@@ -1,6 +1,6 @@
 import type { MessagePortMain } from 'electron';
 import { serveConnection, type Connection } from '../contract/transport.ts';
-import { defaultDatabaseFile } from '../services/app/data-folder.ts';
+import { defaultDatabaseFile } from '../services/files/data-folder.ts';
 import { openEngine, type Engine } from '../services/engine.ts';
 import type { FromEngine, OpenOptions, ToEngine } from './engine-messages.ts';
 

@@ -13,7 +13,7 @@ import * as v from 'valibot';
 import type { MenuCommand, OpenedFile } from '../contract/bridge.ts';
 import { programPlaces } from '../hosts/places.ts';
 import { CHANNELS } from './channels.ts';
-import { writeWhole } from '../services/app/files.ts';
+import { writeWhole } from '../services/files/files.ts';
 import { readStudyFile, safeFileName, studyArguments } from './documents.ts';
 import { createEngineHost, type EngineHost } from './engine-host.ts';
 import { installMenu } from './menu.ts';

@@ -2,7 +2,7 @@ import { writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { BrowserWindow, session } from 'electron';
 import { unwrap } from '../../src-workers/domain/result.ts';
-import { inTemporaryFolder } from '../services/app/temporary-folder.ts';
+import { inTemporaryFolder } from '../services/files/temporary-folder.ts';
 
 /** The session of printed pages. Its name lacks `persist:`, so it stays in memory. */
 const PARTITION = 'print';

@@ -17,7 +17,7 @@ execFileSync(bin, ['-p', preferredConfigPath], { stdio: 'inherit', shell: proces
 const [text] = generateDtsBundle(
   [
     {
-      filePath: join(emitted, 'src-main', 'library', 'library.d.ts'),
+      filePath: join(emitted, 'src-main', 'library.d.ts'),
       // The types of calls contain schemas, so the package of the schemas is bundled too.
       libraries: { inlinedLibraries: ['valibot'] },
       output: { noBanner: true },

@@ -1,7 +1,7 @@
 import { existsSync } from 'node:fs';
 import { join } from 'node:path';
 import { programPlaces } from '../hosts/places.ts';
-import { defaultDatabaseFile } from '../services/app/data-folder.ts';
+import { defaultDatabaseFile } from '../services/files/data-folder.ts';
 import { openEngine } from '../services/engine.ts';
 import { TOKEN_VARIABLE } from '../../src-workers/domain/program.ts';
 import { fail, type Result } from '../../src-workers/domain/result.ts';

@@ -16,8 +16,8 @@ import { agentsSetting, AGENTS_SETTING, openAgents } from './agents/agents.ts';
 import type { RedisSettings } from './agents/connection.ts';
 import { agentHandlers } from './agents/handlers.ts';
 import { adviceHandlers } from './advice/handlers.ts';
-import { makeDefaultFolder, migrationsIn } from './app/data-folder.ts';
-import { appHandlers } from './app/handlers.ts';
+import { makeDefaultFolder, migrationsIn } from './files/data-folder.ts';
+import { appHandlers } from './machine/handlers.ts';
 import type { Context, Handlers } from './context.ts';
 import { openCatalogue } from './devices/catalogue.ts';
 import { deviceHandlers } from './devices/handlers.ts';
@@ -25,7 +25,6 @@ import { evidenceHandlers } from './evidence/handlers.ts';
 import { exportHandlers } from './export/handlers.ts';
 import { importHandlers } from './imports/handlers.ts';
 import { inspectHandlers } from './inspect/handlers.ts';
-import { measuredHandlers } from './measured/handlers.ts';
 import { openBenchmarks } from './measuring/benchmarks.ts';
 import { measuringHandlers } from './measuring/handlers.ts';
 import { PAGE_SILENCE_MS } from './measuring/page-run.ts';
@@ -234,7 +233,6 @@ function joinHandlers(context: Context, pageSilenceMs: number): Handlers {
     ...rankingHandlers(context),
     ...simulationHandlers(context),
     ...measuringHandlers(context, targets, benchmarks),
-    ...measuredHandlers(context),
     ...importHandlers(context),
     ...inspectHandlers(context),
     ...exportHandlers(context),

@@ -4,7 +4,7 @@ import type { ProcedureInput } from '../../src-main/contract/procedures.ts';
 import type { Study } from '../../src-main/contract/study.ts';
 import type { Failure } from '../../src-workers/domain/result.ts';
 import { axisCounts } from '../views/study/space-text.ts';
-import { PAGE_ID } from '../api/engine.svelte.ts';
+import { PAGE_ID } from './engine.svelte.ts';
 import type { App } from './app.svelte.ts';
 import { pinnedOn, readBaselines, type StoredBaselines } from './baselines.ts';
 import { CoarseFirst } from './coarse-first.ts';

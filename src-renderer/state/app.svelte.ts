@@ -6,7 +6,7 @@ import type { Failure } from '../../src-workers/domain/result.ts';
 import type { GlossaryId } from '../../src-workers/domain/glossary.ts';
 import type { ImportQuestions } from '../../src-main/contract/measuring.ts';
 import type { TableSummary } from '../../src-workers/domain/table.ts';
-import type { Engine } from '../api/engine.svelte.ts';
+import type { Engine } from './engine.svelte.ts';
 import { isMeasuring } from '../format/runs.ts';
 import { Commands } from '../shell/commands.svelte.ts';
 import type { ViewId } from '../shell/views.ts';

@@ -1,7 +1,7 @@
 import type { Study } from '../../src-main/contract/study.ts';
 import type { StudyRecord } from '../../src-main/contract/api.ts';
 import type { Failure } from '../../src-workers/domain/result.ts';
-import type { Engine } from '../api/engine.svelte.ts';
+import type { Engine } from './engine.svelte.ts';
 import { draftOf, dropDraft, keepDraft } from './drafts.ts';
 
 const AUTOSAVE_AFTER_MS = 600;

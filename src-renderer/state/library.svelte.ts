@@ -9,7 +9,7 @@ import type {
 } from '../../src-main/contract/api.ts';
 import type { Events } from '../../src-main/contract/procedures.ts';
 import type { DeviceEvidence, ImplementationKind, TimedDevice } from '../../src-workers/domain/evidence.ts';
-import type { Engine } from '../api/engine.svelte.ts';
+import type { Engine } from './engine.svelte.ts';
 import { deviceOf } from '../format/devices.ts';
 
 export type CatalogueDevice = Device & { readonly own: boolean };

@@ -1,5 +1,5 @@
 import { VOCABULARIES, term, type Term, type Vocabulary } from '../../src-workers/domain/terms.ts';
-import type { Engine } from '../api/engine.svelte.ts';
+import type { Engine } from './engine.svelte.ts';
 
 export const THEMES = ['system', 'light', 'dark'] as const;
 export type Theme = (typeof THEMES)[number];

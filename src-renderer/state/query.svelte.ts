@@ -1,6 +1,6 @@
 import type { Events, ProcedureInput, ProcedureName, ProcedureOutput } from '../../src-main/contract/procedures.ts';
 import type { Failure } from '../../src-workers/domain/result.ts';
-import type { Engine } from '../api/engine.svelte.ts';
+import type { Engine } from './engine.svelte.ts';
 
 type StorePart = Events['store.changed']['what'];
 

@@ -1,10 +1,9 @@
 import { allocateChunk, type PredictionColumns } from '../domain/columns.ts';
-import { AXIS, type SpaceAxes } from '../domain/space.ts';
+import { AXIS, decodeInto, type SpaceAxes } from '../domain/space.ts';
 import { examine, type Candidate } from '../predict/design/candidate.ts';
 import type { TimedDesign } from '../predict/pipeline.ts';
 import { writeInto } from '../predict/ranges.ts';
 import type { Predictor } from '../predict/tables.ts';
-import { decodeInto } from '../space/axes.ts';
 import { sortByValue } from '../sweep/sort.ts';
 import { closestBound, shortestOfFamily } from './bound.ts';
 import { simplerFirst } from './pick.ts';

@@ -17,8 +17,7 @@ import {
 } from '../predict/pipeline.ts';
 import { predictInto } from '../predict/ranges.ts';
 import type { Predictor } from '../predict/tables.ts';
-import { AXIS } from '../domain/space.ts';
-import { decodeInto } from '../space/axes.ts';
+import { AXIS, decodeInto } from '../domain/space.ts';
 
 /**
  * Slack below a bound. A bound is the least time that a launch needs, but the models of launches are approximations, so

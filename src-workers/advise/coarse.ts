@@ -1,5 +1,4 @@
-import { AXIS, type SpaceAxes } from '../domain/space.ts';
-import { axisCounts, decodeInto, encode } from '../space/axes.ts';
+import { AXIS, axisCounts, decodeInto, encode, type SpaceAxes } from '../domain/space.ts';
 
 /** The approximate number of designs in a first estimate. They take some milliseconds once their laws are known. */
 const COARSE_DESIGNS = 512;

@@ -1,7 +1,6 @@
 import { parseBalancing } from '../domain/balancing.ts';
 import { unwrap } from '../domain/result.ts';
-import { AXIS, type AxisName, type SpaceAxes } from '../domain/space.ts';
-import { axisCounts } from '../space/axes.ts';
+import { AXIS, axisCounts, type AxisName, type SpaceAxes } from '../domain/space.ts';
 
 /**
  * The rule that recommends one design: among designs with the same predicted time (`AGREEMENT_FRACTION`), the one that

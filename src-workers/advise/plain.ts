@@ -1,5 +1,4 @@
-import { AXIS, type SpaceAxes } from '../domain/space.ts';
-import { axisCounts, rowPosition } from '../space/axes.ts';
+import { AXIS, axisCounts, rowPosition, type SpaceAxes } from '../domain/space.ts';
 
 /** How `plainDesign` chooses on a GPU and on a CPU, for people. */
 export const PLAIN_TEXT = {

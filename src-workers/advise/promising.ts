@@ -1,5 +1,4 @@
-import { AXIS, type SpaceAxes } from '../domain/space.ts';
-import { axisCounts, decodeInto, encode } from '../space/axes.ts';
+import { AXIS, axisCounts, decodeInto, encode, type SpaceAxes } from '../domain/space.ts';
 import { spread } from './coarse.ts';
 
 /**

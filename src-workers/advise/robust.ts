@@ -1,6 +1,5 @@
-import { AXIS_ORDER, type AxisName, type SpaceAxes } from '../domain/space.ts';
+import { AXIS_ORDER, axisCounts, type AxisName, encode, type SpaceAxes } from '../domain/space.ts';
 import { formatLaunch } from '../predict/design/launch.ts';
-import { axisCounts, encode } from '../space/axes.ts';
 
 /** Times of all designs of one device under one set of inputs. */
 export interface Scenario {

@@ -1,8 +1,7 @@
 import type { KernelProfile } from '../domain/kernel.ts';
 import { kernelInput, type KernelField } from '../domain/provenance.ts';
-import { AXIS, type SpaceAxes } from '../domain/space.ts';
+import { AXIS, axisCounts, decodeInto, encode, type SpaceAxes } from '../domain/space.ts';
 import type { Predictor } from '../predict/tables.ts';
-import { axisCounts, decodeInto, encode } from '../space/axes.ts';
 import { predictPromising } from './bound.ts';
 import type { InputChange } from './change.ts';
 import { coarseDesigns } from './coarse.ts';

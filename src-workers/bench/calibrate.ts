@@ -11,7 +11,7 @@ import type { GpuDevice } from '../domain/device.ts';
 import type { PipelineParameters } from '../domain/kernel.ts';
 import { setupIterationsOf, withSetupIterations } from '../domain/provenance.ts';
 import { fail, ok, type Result } from '../domain/result.ts';
-import { AXIS, AXIS_ORDER, type SpaceAxes } from '../domain/space.ts';
+import { AXIS, AXIS_ORDER, axisCounts, decodeInto, encode, type SpaceAxes, spaceSize } from '../domain/space.ts';
 import type { DivergenceFit } from '../models/calibration/divergence.ts';
 import {
   calibrationFigures,
@@ -27,7 +27,6 @@ import { pipelineParameters } from '../models/pipeline/derive.ts';
 import { moments } from '../models/workload/laws.ts';
 import type { UniformSource } from '../numeric/random.ts';
 import { median } from '../numeric/statistics.ts';
-import { axisCounts, decodeInto, encode, spaceSize } from '../space/axes.ts';
 import type { SweepPlan } from '../predict/plan.ts';
 import { balancingTimeOf, describeDesign } from '../predict/designs.ts';
 import { explainDesign } from '../predict/explain.ts';

@@ -6,7 +6,7 @@ import type { GpuDevice } from '../domain/device.ts';
 import { implementationKind, type ImplementationKind } from '../domain/evidence.ts';
 import type { KernelProfile, PipelineParameters } from '../domain/kernel.ts';
 import { fail, unwrap, type Result } from '../domain/result.ts';
-import type { SpaceAxes } from '../domain/space.ts';
+import { axisCounts, encode, type SpaceAxes } from '../domain/space.ts';
 import type { LengthLaw } from '../domain/workload.ts';
 import { lossMoments } from '../models/imbalance/closed-form.ts';
 import { HASAN_TABLE_2, HASAN_THREADS_PER_BLOCK } from '../models/pipeline/hasan.ts';
@@ -20,7 +20,6 @@ import { parseSmiteMeans } from '../parse/smite.ts';
 import { bytesSource } from '../parse/source.ts';
 import { unpacked } from '../parse/unpack.ts';
 import { createPredictor } from '../predict/predictor.ts';
-import { axisCounts, encode } from '../space/axes.ts';
 
 /** Public measurements of launches of one kernel, and their predictions. Each data set has its own reader. */
 

@@ -7,8 +7,7 @@ import {
 } from '../domain/design.ts';
 import type { Device, GpuDevice } from '../domain/device.ts';
 import type { LoopForm } from '../domain/kernel.ts';
-import { AXIS } from '../domain/space.ts';
-import { blockWidthAt, decodeInto } from '../space/axes.ts';
+import { AXIS, blockWidthAt, decodeInto } from '../domain/space.ts';
 import { examine, lockstepBalancing, type Candidate, type ClassCandidate } from './design/candidate.ts';
 import { paceOf } from './cost/pace.ts';
 import { balancingMs, iterationFactor, playedFetches, setupIterations, shareOverhead } from './pipeline.ts';

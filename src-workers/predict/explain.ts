@@ -3,7 +3,7 @@ import type { GpuDevice } from '../domain/device.ts';
 import { isEvenShare, isPadded } from '../domain/design.ts';
 import { regimeInfo } from '../domain/regime.ts';
 import { interpolateCycles } from '../models/pipeline/soft-saturation.ts';
-import { decodeInto } from '../space/axes.ts';
+import { decodeInto } from '../domain/space.ts';
 import { ACHIEVED_BANDWIDTH, LONGEST_SHARE } from './constants.ts';
 import { explainCpu } from './cpu.ts';
 import { keepsOrder } from './dealing/given.ts';

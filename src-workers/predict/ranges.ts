@@ -1,6 +1,5 @@
 import { allocateChunk, type PredictionChunk, type PredictionColumns } from '../domain/columns.ts';
-import { AXIS } from '../domain/space.ts';
-import { decodeInto } from '../space/axes.ts';
+import { AXIS, decodeInto } from '../domain/space.ts';
 import { examine, type Candidate } from './design/candidate.ts';
 import { timeDesign, type TimedDesign } from './pipeline.ts';
 import type { Predictor } from './tables.ts';

@@ -1,9 +1,8 @@
 import type { PredictionColumns } from '../domain/columns.ts';
 import type { Device } from '../domain/device.ts';
-import { AXIS, type AxisName, type SpaceAxes } from '../domain/space.ts';
+import { AXIS, axisCounts, type AxisName, type SpaceAxes } from '../domain/space.ts';
 import { kept } from '../numeric/kept.ts';
 import { firstIndex } from '../numeric/search.ts';
-import { axisCounts } from '../space/axes.ts';
 import { sortByKey, sortByValue, type SortValues } from './sort.ts';
 
 /** Columns of a run that a ranking can be sorted by: a float column, or an axis of the design space. */

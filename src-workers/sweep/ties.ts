@@ -1,8 +1,7 @@
 import type { Device } from '../domain/device.ts';
 import { implementationKind, type ImplementationKind } from '../domain/evidence.ts';
-import { AXIS, type SpaceAxes } from '../domain/space.ts';
+import { AXIS, axisCounts, type SpaceAxes } from '../domain/space.ts';
 import { firstIndex } from '../numeric/search.ts';
-import { axisCounts } from '../space/axes.ts';
 import { timeOf, type Ranking } from './ranking.ts';
 
 /**

@@ -13,7 +13,7 @@ import type { ProcedureInput, ProcedureName, ProcedureOutput } from '../../src-m
 import type { StudyFile } from '../../src-main/contract/study.ts';
 import { triedDesigns, tune } from '../../src-main/contract/tuning.ts';
 import { openEngine } from '../../src-main/services/engine.ts';
-import { isSameDevice } from '../../src-main/services/measured/device.ts';
+import { isSameDevice } from '../../src-main/services/measuring/device.ts';
 import { loopFindings, matrixPowerRows, probeRows } from '../../src-renderer/views/measure/suites.ts';
 import { matrixFiles } from '../data/bench/spmv-reference.ts';
 import { FailureError, fail, ok, unwrap, type Result } from '../../src-workers/domain/result.ts';

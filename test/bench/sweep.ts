@@ -8,7 +8,7 @@ import type { StudyFile } from '../../src-main/contract/study.ts';
 import { openEngine, type OpenEngine as Engine } from '../../src-main/services/engine.ts';
 import { missingTasks } from '../../src-main/services/sweeps/sweeps.ts';
 import { unwrap, type Result } from '../../src-workers/domain/result.ts';
-import { spaceSize } from '../../src-workers/space/axes.ts';
+import { spaceSize } from '../../src-workers/domain/space.ts';
 import { predictRanges } from '../../src-workers/predict/ranges.ts';
 import { createPredictor } from '../../src-workers/predict/predictor.ts';
 import { planOf } from '../unit/sweep-plans.ts';

@@ -21,7 +21,7 @@ import type { SweepPlan } from '../../src-workers/predict/plan.ts';
 import { setupIterationsOf, withSetupIterations } from '../../src-workers/domain/provenance.ts';
 import { pipelineOf, createPredictor } from '../../src-workers/predict/predictor.ts';
 import { predictRanges } from '../../src-workers/predict/ranges.ts';
-import { spaceSize } from '../../src-workers/space/axes.ts';
+import { spaceSize } from '../../src-workers/domain/space.ts';
 import { tuningSpace } from '../../src-workers/tune/space.ts';
 import { axisOf, createProcess, fitWidths, type Process } from '../../src-workers/tune/process.ts';
 import { createTuner, logImprovement, type Tuner, type TuningSpace } from '../../src-workers/tune/tuner.ts';

@@ -1,7 +1,7 @@
 import { expect, it } from 'vitest';
 import type { StudyFile } from '../../src-main/contract/study.ts';
 import { unwrap } from '../../src-workers/domain/result.ts';
-import { spaceSize } from '../../src-workers/space/axes.ts';
+import { spaceSize } from '../../src-workers/domain/space.ts';
 import { describeDesign } from '../../src-workers/predict/designs.ts';
 import { explainDesign } from '../../src-workers/predict/explain.ts';
 import { createPredictor } from '../../src-workers/predict/predictor.ts';

@@ -17,7 +17,7 @@ import { unwrap } from '../../src-workers/domain/result.ts';
 import { mersenneTwister } from '../../src-workers/numeric/random.ts';
 import { predictChunk } from '../../src-workers/predict/ranges.ts';
 import { createPredictor } from '../../src-workers/predict/predictor.ts';
-import { spaceSize } from '../../src-workers/space/axes.ts';
+import { spaceSize } from '../../src-workers/domain/space.ts';
 import { AGREEMENT_FRACTION, tieFraction } from '../../src-workers/sweep/ties.ts';
 import { call, ended } from '../unit/engine-calls.ts';
 import { testEngine, testFolder } from '../workplace.ts';

@@ -13,7 +13,7 @@ import { openAgent, type RunningAgent } from '../../src-main/services/agents/age
 import { connect, redisOptions, VERSIONS, type RedisSettings } from '../../src-main/services/agents/connection.ts';
 import { announce, openOwner } from '../../src-main/services/agents/owner.ts';
 import type { OpenEngine as Engine } from '../../src-main/services/engine.ts';
-import { isDone } from '../../src-main/services/measured/measured.ts';
+import { isDone } from '../../src-main/services/measuring/measured.ts';
 import { programsIn } from '../../src-main/services/measuring/programs.ts';
 import { openPool } from '../../src-main/services/pool.ts';
 import { unwrap } from '../../src-workers/domain/result.ts';

@@ -5,7 +5,7 @@ import { tmpdir } from 'node:os';
 import { basename, join } from 'node:path';
 import { expect, it } from 'vitest';
 import { processLives } from '../../db/ownership.ts';
-import { inTemporaryFolder } from '../../src-main/services/app/temporary-folder.ts';
+import { inTemporaryFolder } from '../../src-main/services/files/temporary-folder.ts';
 import { runProgram } from '../../src-main/services/measuring/runner.ts';
 import { PARENT_VARIABLE } from '../../src-workers/bench/parent.ts';
 import { writePlanFolder } from '../../src-workers/bench/plan-files.ts';

@@ -4,7 +4,7 @@ import type { DoctorCheck, RankPage, RunProgress, StudyRecord } from '../../src-
 import { BENCH_SUITES, type MeasuringDetail, type MeasuringTarget } from '../../src-main/contract/measuring.ts';
 import type { StudyFile } from '../../src-main/contract/study.ts';
 import { suiteCases } from '../../src-main/services/measuring/suites.ts';
-import { isDone } from '../../src-main/services/measured/measured.ts';
+import { isDone } from '../../src-main/services/measuring/measured.ts';
 import { cudaPlan } from '../../src-workers/bench/cuda/cuda-plan.ts';
 import type { BenchPlan } from '../../src-workers/domain/benchmark.ts';
 import { fail, unwrap } from '../../src-workers/domain/result.ts';

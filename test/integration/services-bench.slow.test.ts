@@ -17,7 +17,7 @@ import { startOf } from '../../src-main/contract/probe.ts';
 import { leftOutText } from '../../src-main/contract/runnable.ts';
 import type { StudyFile } from '../../src-main/contract/study.ts';
 import type { OpenEngine as Engine } from '../../src-main/services/engine.ts';
-import { isDone } from '../../src-main/services/measured/measured.ts';
+import { isDone } from '../../src-main/services/measuring/measured.ts';
 import { designCases, standInOf } from '../../src-main/services/measuring/plans.ts';
 import type { BenchPlan, BenchRecord } from '../../src-workers/domain/benchmark.ts';
 import type { CalibrationProfile } from '../../src-workers/domain/calibration.ts';

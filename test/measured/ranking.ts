@@ -7,7 +7,7 @@ import { unwrap } from '../../src-workers/domain/result.ts';
 import { agreement } from '../../src-workers/models/calibration/agreement.ts';
 import { mersenneTwister } from '../../src-workers/numeric/random.ts';
 import { sortedQuantile } from '../../src-workers/numeric/statistics.ts';
-import { spaceSize } from '../../src-workers/space/axes.ts';
+import { spaceSize } from '../../src-workers/domain/space.ts';
 import { describeDesign } from '../../src-workers/predict/designs.ts';
 import { createPredictor } from '../../src-workers/predict/predictor.ts';
 import { gpu, planOf } from '../unit/sweep-plans.ts';

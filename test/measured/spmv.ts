@@ -16,7 +16,7 @@ import { median } from '../../src-workers/numeric/statistics.ts';
 import { describeDesign } from '../../src-workers/predict/designs.ts';
 import type { SweepPlan } from '../../src-workers/predict/plan.ts';
 import { createPredictor } from '../../src-workers/predict/predictor.ts';
-import { spaceSize } from '../../src-workers/space/axes.ts';
+import { spaceSize } from '../../src-workers/domain/space.ts';
 import { writeSpmvKernel } from '../data/bench/spmv-reference.ts';
 import { gpu, planOf } from '../unit/sweep-plans.ts';
 import { timeInTurn, type Batch } from './swiftshader.ts';

@@ -3,10 +3,9 @@ import { describe, expect, it } from 'vitest';
 import { pickDesign, simplerFirst } from '../../src-workers/advise/pick.ts';
 import { leastRegret } from '../../src-workers/advise/robust.ts';
 import { stretchedLaw, stretchedOrder } from '../../src-workers/advise/change.ts';
-import type { SpaceAxes } from '../../src-workers/domain/space.ts';
+import { axisCounts, decodeInto, type SpaceAxes } from '../../src-workers/domain/space.ts';
 import type { Device } from '../../src-workers/domain/device.ts';
 import { moments } from '../../src-workers/models/workload/laws.ts';
-import { decodeInto, axisCounts } from '../../src-workers/space/axes.ts';
 
 const axes: SpaceAxes = {
   devices: [{ kind: 'gpu' } as Device],

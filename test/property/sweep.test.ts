@@ -5,7 +5,7 @@ import { describe, expect, it } from 'vitest';
 import type { StudyFile } from '../../src-main/contract/study.ts';
 import { missingTasks } from '../../src-main/services/sweeps/sweeps.ts';
 import type { GpuDevice } from '../../src-workers/domain/device.ts';
-import { decodeInto, encode, spaceSize } from '../../src-workers/space/axes.ts';
+import { decodeInto, encode, spaceSize } from '../../src-workers/domain/space.ts';
 import { explainDesign } from '../../src-workers/predict/explain.ts';
 import { predictChunk, predictRanges } from '../../src-workers/predict/ranges.ts';
 import { cyclesPerIteration } from '../../src-workers/models/pipeline/soft-saturation.ts';

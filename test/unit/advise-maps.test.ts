@@ -2,10 +2,9 @@ import { describe, expect, it } from 'vitest';
 import { coarseAxes, coarseDesigns } from '../../src-workers/advise/coarse.ts';
 import { bestMaps, mapShape } from '../../src-workers/advise/maps.ts';
 import { surveyDesigns, timesOf, type DesignPart } from '../../src-workers/advise/survey.ts';
-import { AXIS } from '../../src-workers/domain/space.ts';
+import { AXIS, decodeInto, spaceSize } from '../../src-workers/domain/space.ts';
 import type { StudyFile } from '../../src-main/contract/study.ts';
 import { createPredictor } from '../../src-workers/predict/predictor.ts';
-import { decodeInto, spaceSize } from '../../src-workers/space/axes.ts';
 import { AGREEMENT_FRACTION, tieTable } from '../../src-workers/sweep/ties.ts';
 import { oneDesign, planOf } from './sweep-plans.ts';
 

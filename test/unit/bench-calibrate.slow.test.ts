@@ -11,7 +11,7 @@ import type { CalibratedParameters } from '../../src-workers/domain/calibration.
 import { unwrap } from '../../src-workers/domain/result.ts';
 import { calibrationFigures } from '../../src-workers/models/calibration/fit.ts';
 import { mersenneTwister, standardNormal } from '../../src-workers/numeric/random.ts';
-import { spaceSize } from '../../src-workers/space/axes.ts';
+import { spaceSize } from '../../src-workers/domain/space.ts';
 import type { SweepPlan } from '../../src-workers/predict/plan.ts';
 import { explainDesign } from '../../src-workers/predict/explain.ts';
 import { createPredictor } from '../../src-workers/predict/predictor.ts';

@@ -14,7 +14,7 @@ import {
   readCapabilities,
 } from '../../src-workers/bench/cuda/toolkit.ts';
 import { cudaAdvice } from '../../src-main/services/measuring/targets.ts';
-import { isSameDevice } from '../../src-main/services/measured/device.ts';
+import { isSameDevice } from '../../src-main/services/measuring/device.ts';
 import type { MeasuringDevice } from '../../src-workers/domain/benchmark.ts';
 import type { GpuDevice } from '../../src-workers/domain/device.ts';
 import { unwrap } from '../../src-workers/domain/result.ts';

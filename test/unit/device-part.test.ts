@@ -4,7 +4,7 @@ import { deviceById, wholeOf } from '../../src-workers/domain/device-part.ts';
 import { isEstimate } from '../../src-workers/domain/device.ts';
 import { unwrap } from '../../src-workers/domain/result.ts';
 import { shortNames } from '../../src-renderer/format/devices.ts';
-import { isSameDevice } from '../../src-main/services/measured/device.ts';
+import { isSameDevice } from '../../src-main/services/measuring/device.ts';
 import { CPUS, gpu, KERNEL, oneDesign, planOf } from './sweep-plans.ts';
 import { predictChunk } from '../../src-workers/predict/ranges.ts';
 import { createPredictor } from '../../src-workers/predict/predictor.ts';

@@ -1,7 +1,7 @@
 import { readFileSync, readdirSync } from 'node:fs';
 import { parse } from 'csv-parse/sync';
 import { describe, expect, it } from 'vitest';
-import { isSameDevice } from '../../src-main/services/measured/device.ts';
+import { isSameDevice } from '../../src-main/services/measuring/device.ts';
 import { isEstimate, type CpuDevice, type Device, type GpuDevice } from '../../src-workers/domain/device.ts';
 import { unwrap } from '../../src-workers/domain/result.ts';
 import { DEVICE_METRICS, deviceComparison } from '../../src-workers/models/occupancy/device-metrics.ts';

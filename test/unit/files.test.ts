@@ -10,7 +10,7 @@ import {
 } from 'node:fs';
 import { join } from 'node:path';
 import { beforeEach, describe, expect, it } from 'vitest';
-import { readBytes, readText, writeFor, writeWhole } from '../../src-main/services/app/files.ts';
+import { readBytes, readText, writeFor, writeWhole } from '../../src-main/services/files/files.ts';
 import { testFolder } from '../workplace.ts';
 
 const folder = testFolder();

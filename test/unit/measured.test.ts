@@ -1,5 +1,5 @@
 import { expect, it } from 'vitest';
-import { measuredTime } from '../../src-main/services/measured/times.ts';
+import { measuredTime } from '../../src-main/services/measuring/times.ts';
 
 const record = (timesMs: readonly number[], warmUpMs: readonly number[] = [], clockMhz: number | null = null) => ({
   timesMs,

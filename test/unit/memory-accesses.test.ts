@@ -13,7 +13,7 @@ import { describeDesign } from '../../src-workers/predict/designs.ts';
 import { createPredictor } from '../../src-workers/predict/predictor.ts';
 import { predictChunk } from '../../src-workers/predict/ranges.ts';
 import { simulateDesign } from '../../src-workers/simulate/simulate-design.ts';
-import { spaceSize } from '../../src-workers/space/axes.ts';
+import { spaceSize } from '../../src-workers/domain/space.ts';
 import { cpu, gpu, KERNEL, oneDesign, planOf } from './sweep-plans.ts';
 
 const A100 = gpu('nvidia-a100-sxm4-40gb');

@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest';
 import manifest from '../../package.json' with { type: 'json' };
 import { NODE_NEEDED } from '../../src-main/hosts/runtimes.mjs';
-import { machineText, thisMachine } from '../../src-main/services/app/machine.ts';
+import { machineText, thisMachine } from '../../src-main/services/machine/machine.ts';
 import { designsPerMs, withSweep, type FinishedSweep } from '../../src-main/services/sweeps/pace.ts';
 
 describe('the machine of a run', () => {

@@ -4,7 +4,7 @@ import { keepBest, keepPick, searchPart, shortestOfParts, spaceParts } from '../
 import { pickDesign } from '../../src-workers/advise/pick.ts';
 import { predictChunk } from '../../src-workers/predict/ranges.ts';
 import { createPredictor } from '../../src-workers/predict/predictor.ts';
-import { spaceSize } from '../../src-workers/space/axes.ts';
+import { spaceSize } from '../../src-workers/domain/space.ts';
 import { AGREEMENT_FRACTION } from '../../src-workers/sweep/ties.ts';
 import { seededRandom } from '../../src-workers/simulate/random.ts';
 import { randomStudy } from './random-studies.ts';

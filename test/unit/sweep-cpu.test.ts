@@ -11,7 +11,7 @@ import { amdahlLoads, triangularLoads } from '../../src-workers/models/contentio
 import { LANGGUTH_AMDAHL, LANGGUTH_CPUS } from '../../src-workers/models/contention/langguth-figures.ts';
 import { loadImbalance } from '../../src-workers/models/partition/partition.ts';
 import { staircaseMs, twoPhases } from '../../src-workers/models/contention/time.ts';
-import { spaceSize } from '../../src-workers/space/axes.ts';
+import { spaceSize } from '../../src-workers/domain/space.ts';
 import { coreLoads, createCpuLoads } from '../../src-workers/predict/cpu.ts';
 import { MAX_ENTRIES } from '../../src-workers/predict/constants.ts';
 import { bundledLengths, drawnLengths, givenLengths } from '../../src-workers/predict/ordered.ts';

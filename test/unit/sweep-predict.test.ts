@@ -6,7 +6,7 @@ import { classifyDesigns, describeDesign } from '../../src-workers/predict/desig
 import { explainDesign } from '../../src-workers/predict/explain.ts';
 import { predictChunk } from '../../src-workers/predict/ranges.ts';
 import { createPredictor } from '../../src-workers/predict/predictor.ts';
-import { spaceSize } from '../../src-workers/space/axes.ts';
+import { spaceSize } from '../../src-workers/domain/space.ts';
 import type { Device } from '../../src-workers/domain/device.ts';
 import { cpu, gpu, KERNEL, oneDesign, planOf } from './sweep-plans.ts';
 

@@ -8,12 +8,11 @@ import { expectedTimes, timeRange } from '../../src-main/services/evidence/time-
 import { allocateChunk } from '../../src-workers/domain/columns.ts';
 import type { GpuDevice } from '../../src-workers/domain/device.ts';
 import { evidenceGaps, evidenceText, implementationKind, isMeasured } from '../../src-workers/domain/evidence.ts';
-import type { SpaceAxes } from '../../src-workers/domain/space.ts';
+import { axisCounts, encode, type SpaceAxes, spaceSize } from '../../src-workers/domain/space.ts';
 import { unwrap } from '../../src-workers/domain/result.ts';
 import type { KeptBands } from '../../src-workers/evidence/bands.ts';
 import { intervalsOf, measuredBands, sweptLaunches } from '../bench/tie-bands.ts';
 import { loadEvidence } from '../../src-workers/evidence/load.ts';
-import { axisCounts, encode, spaceSize } from '../../src-workers/space/axes.ts';
 import { createRanking, rankedDesigns } from '../../src-workers/sweep/ranking.ts';
 import { tieFraction, tiesOf } from '../../src-workers/sweep/ties.ts';
 import { cpu, gpu } from './sweep-plans.ts';

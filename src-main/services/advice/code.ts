@@ -1,11 +1,10 @@
 import { evidenceText } from '../../../src-workers/domain/evidence.ts';
 import type { Result } from '../../../src-workers/domain/result.ts';
-import { AXIS } from '../../../src-workers/domain/space.ts';
-import { axisCounts, decodeInto } from '../../../src-workers/space/axes.ts';
+import { AXIS, axisCounts, decodeInto } from '../../../src-workers/domain/space.ts';
 import type { ExportDocument } from '../../contract/api.ts';
 import type { ProcedureArguments } from '../../contract/procedures.ts';
 import type { Context } from '../context.ts';
-import { MODEL_VERSION } from '../app/version.ts';
+import { MODEL_VERSION } from '../version.ts';
 import { deviceEvidence, tieBand } from '../evidence/tie-band.ts';
 import { pickText } from '../export/code.ts';
 import { cpuHasNoCode } from '../export/code-format.ts';

@@ -2,11 +2,17 @@ import { formatBalancing, parseBalancing } from '../../../src-workers/domain/bal
 import { INVALID_REASONS } from '../../../src-workers/domain/design.ts';
 import { DESIGN_NAMES, type DesignField } from '../../../src-workers/domain/design-names.ts';
 import { fail, ok, type Result } from '../../../src-workers/domain/result.ts';
-import type { Launch, SpaceAxes } from '../../../src-workers/domain/space.ts';
+import {
+  axisCounts,
+  encode,
+  type Launch,
+  rowPosition,
+  type SpaceAxes,
+  spaceSize,
+} from '../../../src-workers/domain/space.ts';
 import { describeDesign } from '../../../src-workers/predict/designs.ts';
 import { createPredictor } from '../../../src-workers/predict/predictor.ts';
 import { Slice } from '../../../src-workers/parse/slice.ts';
-import { axisCounts, encode, rowPosition, spaceSize } from '../../../src-workers/space/axes.ts';
 import type { AskedTimes } from '../../contract/advice.ts';
 import type { ProcedureArguments } from '../../contract/procedures.ts';
 import type { Context } from '../context.ts';

@@ -2,9 +2,8 @@ import { coarseAxes, coarseDesigns } from '../../../src-workers/advise/coarse.ts
 import { bestMaps, type BestMaps } from '../../../src-workers/advise/maps.ts';
 import { columnsAt, surveyColumns, type DesignPart, type Survey } from '../../../src-workers/advise/survey.ts';
 import { allocateChunk, type PredictionColumns } from '../../../src-workers/domain/columns.ts';
-import { AXIS } from '../../../src-workers/domain/space.ts';
+import { AXIS, axisCounts } from '../../../src-workers/domain/space.ts';
 import { keep } from '../../../src-workers/numeric/kept.ts';
-import { axisCounts } from '../../../src-workers/space/axes.ts';
 import { AGREEMENT_FRACTION, tieFraction, type TieTable } from '../../../src-workers/sweep/ties.ts';
 import type { Pool } from '../pool.ts';
 import type { RunView } from '../runs/run-view.ts';

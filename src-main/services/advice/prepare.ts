@@ -1,13 +1,12 @@
 import type { Device } from '../../../src-workers/domain/device.ts';
 import { inputFacts, type InputFact } from '../../../src-workers/domain/provenance.ts';
 import { fail, ok, type Result } from '../../../src-workers/domain/result.ts';
-import type { SpaceAxes } from '../../../src-workers/domain/space.ts';
+import { type SpaceAxes, spaceSize } from '../../../src-workers/domain/space.ts';
 import type { LengthLaw } from '../../../src-workers/domain/workload.ts';
 import type { OrderedLengths } from '../../../src-workers/predict/ordered.ts';
 import type { SweepPlan } from '../../../src-workers/predict/plan.ts';
 import { createPredictor } from '../../../src-workers/predict/predictor.ts';
 import type { Predictor } from '../../../src-workers/predict/tables.ts';
-import { spaceSize } from '../../../src-workers/space/axes.ts';
 import type { TieTable } from '../../../src-workers/sweep/ties.ts';
 import type { Study } from '../../contract/study.ts';
 import type { Context } from '../context.ts';

@@ -21,7 +21,7 @@ import { predictedRow } from '../ranking/rows.ts';
 import { advisedDevices, type AdvisedDevice, type AdvisedStudy } from './prepare.ts';
 import type { DevicePrediction, Look, Predictions } from './predictions.ts';
 import { unknownIn, unknownInput } from './unknown.ts';
-import { axisCounts } from '../../../src-workers/space/axes.ts';
+import { axisCounts } from '../../../src-workers/domain/space.ts';
 import { describeDesign } from '../../../src-workers/predict/designs.ts';
 
 export interface RecommendOptions {

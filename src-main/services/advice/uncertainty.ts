@@ -7,7 +7,7 @@ import { drawsOf, unknownPaths, type Draw, type Unknown } from '../../../src-wor
 import { normalQuantile } from '../../../src-workers/models/workload/normal.ts';
 import { ok, type Result } from '../../../src-workers/domain/result.ts';
 import { describeDesign } from '../../../src-workers/predict/designs.ts';
-import { axisCounts } from '../../../src-workers/space/axes.ts';
+import { axisCounts } from '../../../src-workers/domain/space.ts';
 import { AGREEMENT_FRACTION } from '../../../src-workers/sweep/ties.ts';
 import type { UncertainDesign, Uncertainty, WorthKnowing } from '../../contract/advice.ts';
 import type { Context } from '../context.ts';

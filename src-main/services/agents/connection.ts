@@ -4,7 +4,7 @@ import { setTimeout as pause } from 'node:timers/promises';
 import type { Redis } from 'ioredis';
 import { PASSWORD_VARIABLE } from '../../../src-workers/domain/program.ts';
 import { fail, ok, systemReason, type Result } from '../../../src-workers/domain/result.ts';
-import { APP_VERSION, MODEL_VERSION, SIMULATOR_VERSION } from '../app/version.ts';
+import { APP_VERSION, MODEL_VERSION, SIMULATOR_VERSION } from '../version.ts';
 
 /** Settings by which owners of runs and agents find each other: a Redis server, and the names of its keys. */
 export interface RedisSettings {

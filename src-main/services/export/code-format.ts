@@ -6,7 +6,7 @@ import { timeText } from '../../../src-workers/domain/times.ts';
 import { moments } from '../../../src-workers/models/workload/laws.ts';
 import { axisPosition, rankedDesigns } from '../../../src-workers/sweep/ranking.ts';
 import type { RankRow } from '../../contract/api.ts';
-import { MODEL_VERSION } from '../app/version.ts';
+import { MODEL_VERSION } from '../version.ts';
 import { pickRule, recommendedDesign, runInputs } from '../ranking/recommended.ts';
 import { ALL_VALID } from '../ranking/rows.ts';
 import type { RunView } from '../runs/run-view.ts';

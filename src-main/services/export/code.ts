@@ -5,7 +5,7 @@ import { timeText } from '../../../src-workers/domain/times.ts';
 import type { LengthLaw } from '../../../src-workers/domain/workload.ts';
 import type { RankRow } from '../../contract/api.ts';
 import type { Study } from '../../contract/study.ts';
-import { APP_VERSION } from '../app/version.ts';
+import { APP_VERSION } from '../version.ts';
 import type { ImageOfUnits } from './tiles.ts';
 import { comment, counted, identifier } from './text.ts';
 

@@ -29,7 +29,7 @@ import { deviceEvidence } from '../evidence/tie-band.ts';
 import { timedDevices } from '../evidence/timed-devices.ts';
 import type { RunView } from '../runs/run-view.ts';
 import { runSummary } from '../runs/runs.ts';
-import { APP_VERSION, MODEL_VERSION } from '../app/version.ts';
+import { APP_VERSION, MODEL_VERSION } from '../version.ts';
 import { pickText } from './code.ts';
 import { counted, percent, whole } from './text.ts';
 

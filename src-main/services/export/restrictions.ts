@@ -1,4 +1,4 @@
-import { decodeInto, encode } from '../../../src-workers/space/axes.ts';
+import { decodeInto, encode } from '../../../src-workers/domain/space.ts';
 
 /** Which combinations of a space can run, as conditions in the words of a tuner. */
 

@@ -11,11 +11,17 @@ import {
 } from '../../../src-workers/domain/design-names.ts';
 import { Slice } from '../../../src-workers/parse/slice.ts';
 import { DECIMAL, shown } from '../../../src-workers/parse/source.ts';
-import { AXIS, type SpaceAxes } from '../../../src-workers/domain/space.ts';
-import { axisCounts, decodeInto, encode, rowPosition } from '../../../src-workers/space/axes.ts';
+import {
+  AXIS,
+  axisCounts,
+  decodeInto,
+  encode,
+  rowPosition,
+  type SpaceAxes,
+} from '../../../src-workers/domain/space.ts';
 import { describeDesign } from '../../../src-workers/predict/designs.ts';
 import { timeOf } from '../../../src-workers/sweep/ranking.ts';
-import { isSameDevice } from '../measured/device.ts';
+import { isSameDevice } from '../measuring/device.ts';
 import { checkDesign } from '../ranking/rows.ts';
 import type { RunView } from '../runs/run-view.ts';
 import { withNames } from './numbered.ts';

@@ -22,25 +22,25 @@ import { parseSmiteMeans } from '../../../src-workers/parse/smite.ts';
 import { Slice } from '../../../src-workers/parse/slice.ts';
 import { bytesSource, shown } from '../../../src-workers/parse/source.ts';
 import { MAX_IMPORT_BYTES, unpacked } from '../../../src-workers/parse/unpack.ts';
-import { spaceSize } from '../../../src-workers/space/axes.ts';
+import { spaceSize } from '../../../src-workers/domain/space.ts';
 import { describeDesign } from '../../../src-workers/predict/designs.ts';
 import { createPredictor } from '../../../src-workers/predict/predictor.ts';
 import type { ImportedFile, ImportQuestions, MeasuringRequest } from '../../contract/measuring.ts';
 import type { ProcedureArguments } from '../../contract/procedures.ts';
 import { shortened } from '../../../src-workers/domain/text.ts';
 import type { Context } from '../context.ts';
-import { readBytes } from '../app/files.ts';
+import { readBytes } from '../files/files.ts';
 import { linkDesigns, hasDesignParameters } from './designs.ts';
 import { parametersOfStudy } from './named-parameters.ts';
 import { isJournal } from './optuna-journal.ts';
 import { readOptunaStudies, readOptunaStudy, type TimeUnit } from './optuna.ts';
-import { caseLabel } from '../measured/measured.ts';
-import { isSameDevice } from '../measured/device.ts';
-import { measurementRecord, type MeasuredRunStudy } from '../measured/records.ts';
+import { caseLabel } from '../measuring/measured.ts';
+import { isSameDevice } from '../measuring/device.ts';
+import { measurementRecord, type MeasuredRunStudy } from '../measuring/records.ts';
 import { runPlan } from '../runs/run-view.ts';
 import type { RunStudy } from '../studies/studies.ts';
 import { digestOf } from '../studies/workloads.ts';
-import { APP_VERSION } from '../app/version.ts';
+import { APP_VERSION } from '../version.ts';
 
 /**
  * Measurements that were made elsewhere: read, and kept as a run of kind `import` with every repeat, so that they are

@@ -7,7 +7,7 @@ import { sweepOf, type FileSweep } from '../../../src-workers/parse/kernel-tuner
 import { TIME, TO_MS } from '../../../src-workers/parse/measured-times.ts';
 import { Slice } from '../../../src-workers/parse/slice.ts';
 import { shown } from '../../../src-workers/parse/source.ts';
-import { inTemporaryFolder } from '../app/temporary-folder.ts';
+import { inTemporaryFolder } from '../files/temporary-folder.ts';
 import { SWEEP_PARAMETER } from './numbered.ts';
 import { readJournal } from './optuna-journal.ts';
 

@@ -7,7 +7,7 @@ import { kernelFileKind, MAX_KERNEL_FILE_BYTES, type Inspection } from '../../..
 import { fail, ok, type Result } from '../../../src-workers/domain/result.ts';
 import type { KernelTexts } from '../../../src-workers/inspect/inspect.ts';
 import type { ProcedureArguments } from '../../contract/procedures.ts';
-import { inTemporaryFolder } from '../app/temporary-folder.ts';
+import { inTemporaryFolder } from '../files/temporary-folder.ts';
 import type { Context } from '../context.ts';
 
 type Input = Omit<ProcedureArguments<'kernel.inspect'>, 'client'>;

@@ -33,12 +33,12 @@ import {
 } from './targets.ts';
 import type { Context } from '../context.ts';
 import { Turns } from '../turns.ts';
-import { thisMachine } from '../app/machine.ts';
-import { measuredRunStudy, type MeasuredRunStudy } from '../measured/records.ts';
+import { thisMachine } from '../machine/machine.ts';
+import { measuredRunStudy, type MeasuredRunStudy } from './records.ts';
 import { runStudy, type RunView } from '../runs/run-view.ts';
 import type { RunHandle } from '../runs/running.ts';
 import type { RunStudy } from '../studies/studies.ts';
-import { APP_VERSION, MODEL_VERSION } from '../app/version.ts';
+import { APP_VERSION, MODEL_VERSION } from '../version.ts';
 
 /**
  * The third fidelity: a separate program measures a plan of cases, and each case is saved once it is complete. A run

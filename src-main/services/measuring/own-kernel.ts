@@ -14,7 +14,7 @@ import { describeDesign } from '../../../src-workers/predict/designs.ts';
 import { axisPosition, rankedDesigns } from '../../../src-workers/sweep/ranking.ts';
 import { parseKernelManifest } from '../../contract/kernel-manifest.ts';
 import type { ProcedureArguments } from '../../contract/procedures.ts';
-import { readText } from '../app/files.ts';
+import { readText } from '../files/files.ts';
 import type { Context } from '../context.ts';
 import { deviceFilter } from '../ranking/rows.ts';
 import type { RunView } from '../runs/run-view.ts';

@@ -5,7 +5,7 @@ import { EXIT_HUNG } from '../../../src-workers/bench/cuda/cuda-plan.ts';
 import { childEnvironment, ownNode, PARENT_VARIABLE } from '../../../src-workers/bench/parent.ts';
 import { parseBenchRecord } from '../../../src-workers/parse/bench-records.ts';
 import type { BenchRecord } from '../../../src-workers/domain/benchmark.ts';
-import { linesOf } from '../app/lines.ts';
+import { linesOf } from '../files/lines.ts';
 import { lastLine, shortened } from '../../../src-workers/domain/text.ts';
 
 /**

@@ -5,8 +5,8 @@ import { median } from '../../../src-workers/numeric/statistics.ts';
 import type { MeasuringRequest } from '../../contract/measuring.ts';
 import { collectCases, type CaseCollector } from './collector.ts';
 import type { Context } from '../context.ts';
-import { caseLabel } from '../measured/measured.ts';
-import { measurementRecord, type MeasuredCaseDetail } from '../measured/records.ts';
+import { caseLabel } from './measured.ts';
+import { measurementRecord, type MeasuredCaseDetail } from './records.ts';
 import { openExecution } from '../runs/execution.ts';
 
 /** A run that a program or a page measures. It takes records, saves every complete case, and reports progress. */

@@ -35,7 +35,7 @@ import {
 } from './runner.ts';
 import type { Context } from '../context.ts';
 import { remoteTarget } from '../agents/protocol.ts';
-import { inTemporaryFolder } from '../app/temporary-folder.ts';
+import { inTemporaryFolder } from '../files/temporary-folder.ts';
 
 /** Where benchmarks run: `cuda:0`, `cuda:1`, …, `opencl:0`, … (own kernels alone), `webgpu` (Dawn under Node), `cpu`, and the asking page's GPU. */
 export const PAGE_TARGET = 'webgpu-page';

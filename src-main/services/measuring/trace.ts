@@ -7,8 +7,8 @@ import { MAX_ORDERED_LENGTHS } from '../../../src-workers/parse/length-taker.ts'
 import { parseTrace, traceBytes, type MeasuredLoss } from '../../../src-workers/parse/trace.ts';
 import type { GivenLoss } from '../../../src-workers/domain/loss.ts';
 import { lossInOrder } from '../../../src-workers/predict/dealing/given.ts';
-import { readBytes, writeFor } from '../app/files.ts';
-import { inTemporaryFolder } from '../app/temporary-folder.ts';
+import { readBytes, writeFor } from '../files/files.ts';
+import { inTemporaryFolder } from '../files/temporary-folder.ts';
 
 /** Environment variable that names the file that a traced program writes. */
 const TRACE_FILE_VARIABLE = 'LOCKSTEP_TRACE_FILE';

@@ -9,10 +9,9 @@ import {
 } from '../../../src-workers/domain/design.ts';
 import { unwrap } from '../../../src-workers/domain/result.ts';
 import { parseBalancing } from '../../../src-workers/domain/balancing.ts';
-import { AXIS, type SpaceAxes } from '../../../src-workers/domain/space.ts';
+import { AXIS, axisCounts, decodeInto, type SpaceAxes } from '../../../src-workers/domain/space.ts';
 import { formatLaunch } from '../../../src-workers/predict/design/launch.ts';
 import { counted } from '../export/text.ts';
-import { axisCounts, decodeInto } from '../../../src-workers/space/axes.ts';
 
 /** A design in words: `4 threads per unit, blocks of 64 threads, 3,584 blocks, window-sort(256)`. */
 export function designWords(design: Design): string {

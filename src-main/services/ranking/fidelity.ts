@@ -6,9 +6,9 @@ import type { Device } from '../../../src-workers/domain/device.ts';
 import { ok, type Result } from '../../../src-workers/domain/result.ts';
 import { keep } from '../../../src-workers/numeric/kept.ts';
 import type { MeasuredDesignTime, RankRow, SimulatedTime } from '../../contract/api.ts';
-import { isSameDevice } from '../measured/device.ts';
-import { measuredRunStudy } from '../measured/records.ts';
-import { measuredTime } from '../measured/times.ts';
+import { isSameDevice } from '../measuring/device.ts';
+import { measuredRunStudy } from '../measuring/records.ts';
+import { measuredTime } from '../measuring/times.ts';
 
 /** Times of a sweep's designs played event by event. */
 export interface SimulatedDesigns {

@@ -1,7 +1,7 @@
 import type { RunKind, RunRecord } from '../../../db/records.ts';
 import { fail, ok, type Result } from '../../../src-workers/domain/result.ts';
-import { machineText } from '../app/machine.ts';
-import { takesMiddles } from '../app/version.ts';
+import { machineText } from '../machine/machine.ts';
+import { takesMiddles } from '../version.ts';
 import type { FieldChange, RunChange, RunDetail } from '../../contract/api.ts';
 import type { Context, Handlers, ProceduresOf } from '../context.ts';
 import { atMiddle } from '../studies/assumed.ts';

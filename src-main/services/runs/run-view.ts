@@ -19,7 +19,7 @@ import {
 import { studyAxes, sweepPlan } from '../studies/plan.ts';
 import { locatedStudy, type RunStudy } from '../studies/studies.ts';
 import { kindText } from './runs.ts';
-import { isOrderAware } from '../app/version.ts';
+import { isOrderAware } from '../version.ts';
 import { planLengths, unpackLengths } from '../studies/workloads.ts';
 
 /**

@@ -10,7 +10,7 @@ import type { SimulatedDistribution, SimulationOptions } from '../../../src-work
 import type { SimulatedDesign, SimulationTimeline } from '../../contract/api.ts';
 import type { ProcedureArguments } from '../../contract/procedures.ts';
 import type { Context } from '../context.ts';
-import { thisMachine } from '../app/machine.ts';
+import { thisMachine } from '../machine/machine.ts';
 import { designText } from '../../../src-workers/domain/design.ts';
 import {
   intervalsOverlap,
@@ -23,7 +23,7 @@ import type { RunView } from '../runs/run-view.ts';
 import { openExecution } from '../runs/execution.ts';
 import type { RunHandle } from '../runs/running.ts';
 import type { RunStudy } from '../studies/studies.ts';
-import { APP_VERSION, MODEL_VERSION, SIMULATOR_VERSION } from '../app/version.ts';
+import { APP_VERSION, MODEL_VERSION, SIMULATOR_VERSION } from '../version.ts';
 
 /**
  * The second fidelity: designs of a sweep played event by event, each in a worker, each saved as it comes. The run

@@ -10,7 +10,7 @@ import { newStudy } from '../../contract/new-study.ts';
 import { parseStudy } from '../../contract/parse.ts';
 import type { ProcedureArguments, ProcedureOutput } from '../../contract/procedures.ts';
 import type { Context, Handlers, ProceduresOf } from '../context.ts';
-import { namedDevice } from '../measured/device.ts';
+import { namedDevice } from '../measuring/device.ts';
 import { spmvStudy } from './spmv.ts';
 import { getStudy, saveStudy, studyRecord, type LocatedStudy, type StoredStudy } from './studies.ts';
 import { packLengths, resolveLengths, sha256 } from './workloads.ts';

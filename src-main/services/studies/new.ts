@@ -5,7 +5,7 @@ import { moments } from '../../../src-workers/models/workload/laws.ts';
 import { workloadWithFiles } from '../../../src-workers/parse/open-file.ts';
 import { newStudy, studyName, USUAL_UNITS } from '../../contract/new-study.ts';
 import { parseStudy } from '../../contract/parse.ts';
-import { writeFor } from '../app/files.ts';
+import { writeFor } from '../files/files.ts';
 import { spmvOf } from './spmv.ts';
 
 export interface StudyOfLengths {

@@ -8,12 +8,11 @@ import {
   type PredictionInputs,
 } from '../../../src-workers/domain/provenance.ts';
 import { fail, ok, type Result } from '../../../src-workers/domain/result.ts';
-import type { Implementation, Launch, SpaceAxes } from '../../../src-workers/domain/space.ts';
+import { type Implementation, type Launch, type SpaceAxes, spaceSize } from '../../../src-workers/domain/space.ts';
 import type { LengthLaw } from '../../../src-workers/domain/workload.ts';
 import { formatBalancing, parseBalancing } from '../../../src-workers/domain/balancing.ts';
 import { parseWorkload } from '../../../src-workers/parse/grammar.ts';
 import { formatLaunch } from '../../../src-workers/predict/design/launch.ts';
-import { spaceSize } from '../../../src-workers/space/axes.ts';
 import { lawOfUnits, type OrderedLengths } from '../../../src-workers/predict/ordered.ts';
 import type { SweepPlan } from '../../../src-workers/predict/plan.ts';
 import { BEST_DESIGNS, TOO_MANY_TEXT } from '../../contract/counts.ts';

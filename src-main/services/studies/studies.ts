@@ -6,7 +6,7 @@ import type { StudyRecord } from '../../contract/api.ts';
 import { parseStudy, validate } from '../../contract/parse.ts';
 import { withZeros } from '../../contract/older-kernels.ts';
 import { studySchema, type Study } from '../../contract/study.ts';
-import { readText } from '../app/files.ts';
+import { readText } from '../files/files.ts';
 
 /** A study with the folder its relative files are found in. */
 export interface LocatedStudy {

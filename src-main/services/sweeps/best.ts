@@ -5,7 +5,7 @@ import type { Failure } from '../../../src-workers/domain/result.ts';
 import { describeDesign } from '../../../src-workers/predict/designs.ts';
 import type { SweepPlan } from '../../../src-workers/predict/plan.ts';
 import { createPredictor } from '../../../src-workers/predict/predictor.ts';
-import { axisCounts, spaceSize } from '../../../src-workers/space/axes.ts';
+import { axisCounts, spaceSize } from '../../../src-workers/domain/space.ts';
 import { sortByValue } from '../../../src-workers/sweep/sort.ts';
 import { AGREEMENT_FRACTION } from '../../../src-workers/sweep/ties.ts';
 import type { Context } from '../context.ts';

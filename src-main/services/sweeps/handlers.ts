@@ -1,8 +1,7 @@
 import { fail, ok, type Result } from '../../../src-workers/domain/result.ts';
 import { INVALID_REASONS } from '../../../src-workers/domain/design.ts';
-import { AXIS_ORDER } from '../../../src-workers/domain/space.ts';
+import { AXIS_ORDER, axisCounts, spaceSize } from '../../../src-workers/domain/space.ts';
 import type { LengthLaw } from '../../../src-workers/domain/workload.ts';
-import { axisCounts, spaceSize } from '../../../src-workers/space/axes.ts';
 import type { ProcedureArguments } from '../../contract/procedures.ts';
 import { MAX_DESIGNS } from '../../contract/study.ts';
 import type { Context, Handlers, ProceduresOf } from '../context.ts';

@@ -14,7 +14,7 @@ import {
   type MeasuringDevice,
 } from '../../../src-workers/domain/benchmark.ts';
 import { fail, ok, type Result } from '../../../src-workers/domain/result.ts';
-import type { Api } from '../../api/engine.svelte.ts';
+import type { Api } from '../../state/engine.svelte.ts';
 import { PAGE_TARGET } from './setup.ts';
 
 /** What a browser says about an adapter, in the words of the WebGPU specification. */

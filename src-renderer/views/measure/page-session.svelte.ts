@@ -2,7 +2,7 @@ import type { MeasuringTarget } from '../../../src-main/contract/measuring.ts';
 import type { ProcedureInput } from '../../../src-main/contract/procedures.ts';
 import { measureWebGpu } from '../../../src-workers/bench/webgpu/measure.ts';
 import type { Failure } from '../../../src-workers/domain/result.ts';
-import { PAGE_ID, type Api } from '../../api/engine.svelte.ts';
+import { PAGE_ID, type Api } from '../../state/engine.svelte.ts';
 import { measureInPage, pageTarget, probeInPage } from './page-gpu.ts';
 
 /** The GPU of this page and the run that it may be measuring. It outlives the view, so that one can look elsewhere. */

@@ -4,7 +4,7 @@ import type { RankColumn, RankPage, RankRow } from '../../../src-main/contract/a
 import type { RankFilter } from '../../../src-main/contract/procedures.ts';
 import type { Failure } from '../../../src-workers/domain/result.ts';
 import { keep } from '../../../src-workers/numeric/kept.ts';
-import type { Engine } from '../../api/engine.svelte.ts';
+import type { Engine } from '../../state/engine.svelte.ts';
 import { wantedPages } from './paging.ts';
 
 /** A list of designs: whose run, which of them, in which order. */

@@ -9,9 +9,8 @@ import {
   type PartitionBalancing,
 } from '../../domain/design.ts';
 import type { Device } from '../../domain/device.ts';
-import { AXIS, type GridLaunch, type SpaceConstraint } from '../../domain/space.ts';
+import { AXIS, blockWidthAt, type GridLaunch, rowPosition, type SpaceConstraint } from '../../domain/space.ts';
 import { countStep } from '../../numeric/steps.ts';
-import { blockWidthAt, rowPosition } from '../../space/axes.ts';
 import { evenShares, meanItems } from '../dealing/even-share.ts';
 import { rowsOf, type Tile } from '../dealing/tiles.ts';
 import { classesOf, threadsOf } from './classes.ts';

@@ -9,7 +9,7 @@ import { explainDesign } from '../../../src-workers/predict/explain.ts';
 import { createPredictor } from '../../../src-workers/predict/predictor.ts';
 import { predictChunk } from '../../../src-workers/predict/ranges.ts';
 import { simulateDesign, simulateTimeline } from '../../../src-workers/simulate/simulate-design.ts';
-import { spaceSize } from '../../../src-workers/space/axes.ts';
+import { spaceSize } from '../../../src-workers/domain/space.ts';
 import { KERNEL, oneDesign, planOf } from '../sweep-plans.ts';
 
 const kernel = { ...KERNEL, lengthsKnownBeforeLaunch: true, serialFraction: 0.05, cooperationCost: 0.02 };

@@ -3,7 +3,7 @@ import type { StudyFile } from '../../../src-main/contract/study.ts';
 import { studyAxes } from '../../../src-main/services/studies/plan.ts';
 import { parseStudy } from '../../../src-main/contract/parse.ts';
 import { shortestTimes, shortestTimesWithLoss } from '../designs.ts';
-import { AXIS } from '../../../src-workers/domain/space.ts';
+import { AXIS, axisCounts, encode, spaceSize } from '../../../src-workers/domain/space.ts';
 import { unwrap } from '../../../src-workers/domain/result.ts';
 import { mandelbrotLengths } from '../../../src-workers/models/workload/generated.ts';
 import { tiledUnits } from '../../../src-workers/predict/dealing/tiles.ts';
@@ -12,7 +12,6 @@ import { givenLengths, lawOfUnits } from '../../../src-workers/predict/ordered.t
 import { createPredictor } from '../../../src-workers/predict/predictor.ts';
 import { predictChunk } from '../../../src-workers/predict/ranges.ts';
 import { simulateDesign } from '../../../src-workers/simulate/simulate-design.ts';
-import { axisCounts, encode, spaceSize } from '../../../src-workers/space/axes.ts';
 import { gpu, KERNEL, oneDesign, planOf } from '../sweep-plans.ts';
 
 const image = (width: number, height: number, units = width * height): StudyFile['workload'] => ({

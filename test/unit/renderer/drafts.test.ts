@@ -2,7 +2,7 @@ import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
 import type { Study } from '../../../src-main/contract/study.ts';
 import type { StudyRecord } from '../../../src-main/contract/api.ts';
 import { fail, ok } from '../../../src-workers/domain/result.ts';
-import type { Engine } from '../../../src-renderer/api/engine.svelte.ts';
+import type { Engine } from '../../../src-renderer/state/engine.svelte.ts';
 import { StudyEditor } from '../../../src-renderer/state/editor.svelte.ts';
 
 const named = (name: string): Study => ({ name }) as Study;

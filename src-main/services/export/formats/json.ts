@@ -1,5 +1,5 @@
 import { rankedDesigns } from '../../../../src-workers/sweep/ranking.ts';
-import { APP_VERSION, MODEL_VERSION } from '../../app/version.ts';
+import { APP_VERSION, MODEL_VERSION } from '../../version.ts';
 import { deviceEvidence } from '../../evidence/tie-band.ts';
 import { inputsByDevice } from '../../ranking/recommended.ts';
 import { ALL_VALID, tiesIn } from '../../ranking/rows.ts';

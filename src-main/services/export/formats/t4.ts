@@ -1,6 +1,6 @@
 import { evidenceGaps } from '../../../../src-workers/domain/evidence.ts';
 import { ok, type Result } from '../../../../src-workers/domain/result.ts';
-import { APP_VERSION, MODEL_VERSION } from '../../app/version.ts';
+import { APP_VERSION, MODEL_VERSION } from '../../version.ts';
 import { timedDevices } from '../../evidence/timed-devices.ts';
 import { bestRows } from '../../ranking/rows.ts';
 import type { RunView } from '../../runs/run-view.ts';

@@ -2,7 +2,7 @@ import { assumedPhrase } from '../../../../src-workers/domain/provenance.ts';
 import { ok } from '../../../../src-workers/domain/result.ts';
 import type { DrawnTimeline } from '../../../../src-workers/domain/timeline.ts';
 import type { MeasuredDesignTime, RankRow } from '../../../contract/api.ts';
-import { APP_VERSION, SIMULATOR_VERSION } from '../../app/version.ts';
+import { APP_VERSION, SIMULATOR_VERSION } from '../../version.ts';
 import { designText } from '../../../../src-workers/domain/design.ts';
 import type { CodeSource } from '../code.ts';
 import { gpuDesign } from '../code-format.ts';

@@ -1,7 +1,7 @@
 import { tieBand } from '../../evidence/tie-band.ts';
 import type { RunView } from '../../runs/run-view.ts';
 import type { Pool } from '../../pool.ts';
-import { MODEL_VERSION } from '../../app/version.ts';
+import { MODEL_VERSION } from '../../version.ts';
 import { threadGroupWidth } from '../code-format.ts';
 import {
   BLOCKS,

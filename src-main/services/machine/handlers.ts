@@ -4,7 +4,7 @@ import { ok } from '../../../src-workers/domain/result.ts';
 import { AGENTS_SETTING, agentsSetting } from '../agents/agents.ts';
 import type { Context, Handlers, ProceduresOf } from '../context.ts';
 import { doctorChecks } from './doctor.ts';
-import { APP_VERSION, MODEL_VERSION } from './version.ts';
+import { APP_VERSION, MODEL_VERSION } from '../version.ts';
 
 export function appHandlers(context: Context): Handlers<ProceduresOf<'app' | 'settings'>> {
   const { store, databaseFile, resourceFolder, programs, closing } = context;

@@ -1,19 +1,19 @@
 import { dirname, resolve } from 'node:path';
-import type { Device } from '../../src-workers/domain/device.ts';
-import type { LossReport } from '../../src-workers/domain/loss.ts';
-import { FailureError, unwrap, type FailureCode } from '../../src-workers/domain/result.ts';
-import type { LengthLaw } from '../../src-workers/domain/workload.ts';
-import type { Recommendation } from '../contract/advice.ts';
-import type { BestDesigns, BestRow, RunSummary, SimulatedDesign } from '../contract/api.ts';
-import { parseStudy as readStudy } from '../contract/parse.ts';
-import type { EventName, Events, ProcedureInput, ProcedureName, ProcedureOutput } from '../contract/procedures.ts';
-import type { Study, StudyFile } from '../contract/study.ts';
-import { programPlaces } from '../hosts/places.ts';
-import { defaultDatabaseFile } from '../services/app/data-folder.ts';
-import { deviceOccupancy, nvidiaOccupancy, type OccupancyReport } from '../services/devices/occupancy.ts';
-import { openEngine as open } from '../services/engine.ts';
-import { lossOf, writtenLaw } from '../services/models/loss.ts';
-import { readStudyFile } from '../services/studies/studies.ts';
+import type { Device } from '../src-workers/domain/device.ts';
+import type { LossReport } from '../src-workers/domain/loss.ts';
+import { FailureError, unwrap, type FailureCode } from '../src-workers/domain/result.ts';
+import type { LengthLaw } from '../src-workers/domain/workload.ts';
+import type { Recommendation } from './contract/advice.ts';
+import type { BestDesigns, BestRow, RunSummary, SimulatedDesign } from './contract/api.ts';
+import { parseStudy as readStudy } from './contract/parse.ts';
+import type { EventName, Events, ProcedureInput, ProcedureName, ProcedureOutput } from './contract/procedures.ts';
+import type { Study, StudyFile } from './contract/study.ts';
+import { programPlaces } from './hosts/places.ts';
+import { defaultDatabaseFile } from './services/files/data-folder.ts';
+import { deviceOccupancy, nvidiaOccupancy, type OccupancyReport } from './services/devices/occupancy.ts';
+import { openEngine as open } from './services/engine.ts';
+import { lossOf, writtenLaw } from './services/models/loss.ts';
+import { readStudyFile } from './services/studies/studies.ts';
 
 /**
  * Lockstep as a library: the models are functions, and the engine (sweeps, rankings, the store) is an object to close.

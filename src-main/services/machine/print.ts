@@ -4,7 +4,7 @@ import { pathToFileURL } from 'node:url';
 import { fail, ok, type Result } from '../../../src-workers/domain/result.ts';
 import { findProgram, pathFolders, runTool } from '../../../src-workers/bench/tool.ts';
 import { CHROMIUM_NAMES } from './chromium.mjs';
-import { inTemporaryFolder } from './temporary-folder.ts';
+import { inTemporaryFolder } from '../files/temporary-folder.ts';
 
 /** A page of a few plots prints in a second; a busy machine takes its time to start a browser. */
 const PRINT_LIMIT_MS = 60_000;

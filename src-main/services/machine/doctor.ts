@@ -15,7 +15,7 @@ import type { DoctorCheck } from '../../contract/api.ts';
 import type { MeasuringPrograms } from '../measuring/programs.ts';
 import { webgpuTarget } from '../measuring/targets.ts';
 import { CHROMIUM_NAMES } from './chromium.mjs';
-import { makeDefaultFolder, migrationsIn } from './data-folder.ts';
+import { makeDefaultFolder, migrationsIn } from '../files/data-folder.ts';
 
 function check(
   id: string,

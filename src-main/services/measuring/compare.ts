@@ -13,7 +13,7 @@ import { isSameDevice } from './device.ts';
 import { measuringWarnings } from './measured.ts';
 import type { MeasuredCaseDetail } from './records.ts';
 import { ALL_VALID, axisTexts, orderingMs } from '../ranking/rows.ts';
-import { MODEL_VERSION } from '../app/version.ts';
+import { MODEL_VERSION } from '../version.ts';
 
 /** See the contract's `bench.compare`. */
 export async function compareMeasured(

@@ -1,4 +1,4 @@
-import manifest from '../../../package.json' with { type: 'json' };
+import manifest from '../../package.json' with { type: 'json' };
 
 /** Version of the application. */
 export const APP_VERSION: string = manifest.version;
