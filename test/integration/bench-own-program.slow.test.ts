@@ -407,7 +407,7 @@ it('refuses in one line what makes no sense, before anything runs', async () => 
     /^1 [^\n]*\{blok\} is no placeholder\. Use \{design\}[^\n]*$/,
   );
   expect(await commands('bench', run, '--build', 'make')).toMatch(/^2 [^\n]*Specify --exec too\.$/);
-  expect(await commands('bench', run, '--exec', 'p', '--target', 'cpu')).toMatch(/^2 [^\n]*Leave --target out\.$/);
+  expect(await commands('bench', run, '--exec', 'p', '--target', 'cpu')).toMatch(/^2 [^\n]*Remove --target\.$/);
   expect(await commands('bench', run, '--exec', 'p', '--units', '100')).toMatch(/^1 [^\n]*measured on all units/);
   expect(await commands('bench', run, '--target', 'program')).toMatch(/^2 [^\n]*Specify --target/);
   expect(await commands('bench', run, '--exec', './missing', '--units', 'all')).toMatch(

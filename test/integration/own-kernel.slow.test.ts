@@ -152,7 +152,7 @@ it.skipIf(lacks('swiftshader'))('is tuned, and resumed only with the same files'
   expect([await lockstep(...tuned, '--json'), output]).toEqual([0, expect.stringContaining('"measured": 2')]);
   output = '';
   expect(await lockstep('bench', String(runId), '--kernel', file, '--target', 'webgpu', '--exec', 'x')).toBe(2);
-  expect(output).toMatch(/Leave --exec out/);
+  expect(output).toMatch(/Remove --exec/);
 
   const { runId: id } = await call<{ runId: number }>(engine, 'bench.start', asked('webgpu', { repeats: 30 }));
   await call(engine, 'runs.cancel', { id });
