@@ -36,9 +36,55 @@ trials = [(trial.state.name, trial.user_attrs["lockstep"]) for trial in study.tr
 print(json.dumps(dict(trials=trials, wanted=[design for design, _ in exported.DESIGNS[:${FIRST}]])))
 `;
 
+/**
+ * Studies of two devices in one storage, and one that both share, whose trials take turns; prints the designs of all
+ * trials. The times of the second device are longer by 1000.
+ */
+const TWO_DEVICES = `
+import json, optuna, sys, device_0, device_1
+
+optuna.logging.set_verbosity(optuna.logging.ERROR)
+kind, file = sys.argv[1:]
+storage = (
+    f"sqlite:///{file}" if kind == "sqlite" else optuna.storages.JournalStorage(optuna.storages.JournalFileStorage(file))
+)
+modules = [device_0, device_1]
+
+def measure(at):
+    def objective(trial):
+        design = modules[at].suggest(trial)
+        blocks = modules[at].blocks(${smallStudy().workload.units}, *(
+            design[name] for name in ("threads_per_unit", "units_per_thread", "block_threads", "grid_blocks")))
+        return 1000 * at + design["threads_per_unit"] + design["block_threads"] / 1000 + 1 / blocks
+    return objective
+
+def study_of(name, seed):
+    return optuna.create_study(study_name=name, storage=storage, sampler=optuna.samplers.RandomSampler(seed=seed))
+
+studies = [study_of(f"device {at}", at) for at in (0, 1)]
+for at in (0, 1):
+    modules[at].enqueue(studies[at], ${FIRST})
+    studies[at].optimize(measure(at), n_trials=25)
+shared = study_of("shared", 2)
+for turn in range(30):
+    if turn == 0:
+        modules[0].enqueue(shared, 1)
+    shared.optimize(measure(turn % 3 == 0), n_trials=1)
+print(json.dumps({
+    study.study_name: [(trial.user_attrs["lockstep"], trial.value) for trial in study.trials] for study in [*studies, shared]
+}))
+`;
+
 describe.skipIf(lacks('optuna'))('Optuna itself', () => {
   const bench = useBench();
   const folder = testFolder();
+  /** What a program prints that imports exported files. */
+  const python = (program: string, ...words: readonly string[]): string =>
+    execFileSync(findTool('optuna')!, ['-c', program, ...words], {
+      encoding: 'utf8',
+      env: { ...process.env, PYTHONPATH: folder, PYTHONDONTWRITEBYTECODE: '1' },
+      stdio: ['ignore', 'pipe', 'pipe'],
+    });
 
   it.each(['sqlite', 'journal'])('begins with the best designs, and its %s storage comes back', async (kind) => {
     const axes = { ...smallStudy().axes, unitsPerThread: [1, 2, 4] };
@@ -47,11 +93,7 @@ describe.skipIf(lacks('optuna'))('Optuna itself', () => {
     const document = await bench.render(run, 'optuna', { limit: 30 });
     writeFileSync(join(folder, 'exported.py'), document.text);
     const file = join(folder, `measured.${kind}`);
-    const said = execFileSync(findTool('optuna')!, ['-c', PROGRAM, kind, file], {
-      encoding: 'utf8',
-      env: { ...process.env, PYTHONPATH: folder, PYTHONDONTWRITEBYTECODE: '1' },
-      stdio: ['ignore', 'pipe', 'pipe'],
-    });
+    const said = python(PROGRAM, kind, file);
     const { trials, wanted } = JSON.parse(said) as {
       readonly trials: readonly (readonly [string, Readonly<Record<string, unknown>>])[];
       readonly wanted: readonly object[];
@@ -79,4 +121,66 @@ describe.skipIf(lacks('optuna'))('Optuna itself', () => {
       expect(timesMs[0]).toBeCloseTo(threadsPerUnit + blockThreads / 1000, 9);
     }
   });
+
+  it.each(['sqlite', 'journal'])(
+    'measures two devices in one %s storage, each linked to its own designs',
+    async (kind) => {
+      const axes = { ...smallStudy().axes, unitsPerThread: [1, 2, 4] };
+      const devices = ['nvidia-a100-sxm4-40gb', 'nvidia-h100-sxm5-80gb'];
+      const run = await bench.run(smallStudy({ devices, axes }));
+      for (const [at, deviceId] of devices.entries()) {
+        const { text } = await bench.render(run, 'optuna', { limit: 300, deviceId });
+        writeFileSync(join(folder, `device_${at}.py`), text);
+      }
+      const file = join(folder, `devices.${kind}`);
+      type Trial = readonly [mark: Readonly<Record<string, unknown>>, value: number];
+      const studies = JSON.parse(python(TWO_DEVICES, kind, file)) as Readonly<Record<string, readonly Trial[]>>;
+      const importFile = (studyName: string, more: object = {}) =>
+        bench.call<ImportedFile>('import.file', {
+          fileName: `devices.${kind}`,
+          bytes: new Uint8Array(readFileSync(file)),
+          timeUnit: 'ms',
+          studyName,
+          ...more,
+        });
+      /** Designs of a device with their times, as the trials have them and as they are linked. */
+      const wantedOf = (trials: readonly Trial[], deviceId: string): readonly string[] =>
+        trials
+          .filter(([{ device }]) => device === deviceId)
+          .map(([mark, value]) =>
+            [mark.threads_per_unit, mark.block_threads, mark.balancing, mark.register_cap, value].join(' '),
+          );
+      const linkedOf = async ({ runId }: ImportedFile): Promise<readonly string[]> => {
+        const measured = unwrap(await bench.engine.context.store.listMeasurements(runId));
+        return measured.flatMap(({ design, designIndex, timesMs }) => {
+          if (designIndex === null) return [];
+          const { threadsPerUnit, blockThreads, balancing, registerCap } = design as Design;
+          return [threadsPerUnit, blockThreads, balancing, registerCap ?? 0, timesMs[0]].join(' ');
+        });
+      };
+      for (const [at, deviceId] of devices.entries())
+        for (const more of [{}, { runId: run }, { runId: run, deviceName: deviceId }]) {
+          const imported = await importFile(`device ${at}`, more);
+          const wanted = wantedOf(studies[`device ${at}`], deviceId);
+          expect(imported.linked).toMatchObject({ runId: run, deviceId });
+          const linked = await linkedOf(imported);
+          expect(linked).toHaveLength(imported.linked!.designs);
+          expect(wanted).toEqual(expect.arrayContaining([...linked]));
+          // The sampler may choose a design that cannot run, which stands alone.
+          const isRefused = /no design of run|faster one/.test(imported.warnings.join(' '));
+          expect(isRefused).toBe(imported.cases > linked.length);
+          expect(linked.length).toBeGreaterThan(FIRST);
+        }
+      // In the study of both, a device has the trials that are marked with it, whichever is named.
+      for (const deviceId of devices) {
+        const imported = await importFile('shared', { runId: run, deviceName: deviceId });
+        const wanted = wantedOf(studies.shared, deviceId);
+        expect(imported.linked).toMatchObject({ deviceId });
+        const linked = await linkedOf(imported);
+        expect(wanted).toEqual(expect.arrayContaining([...linked]));
+        expect(linked.length).toBeGreaterThan(5);
+        expect(imported.warnings.join(' ')).toContain(`of another device than ${deviceId}`);
+      }
+    },
+  );
 });

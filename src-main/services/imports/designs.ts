@@ -24,7 +24,7 @@ import { timeOf } from '../../../src-workers/sweep/ranking.ts';
 import { isSameDevice } from '../measuring/device.ts';
 import { checkDesign } from '../ranking/rows.ts';
 import type { RunView } from '../runs/run-view.ts';
-import { withNames } from './numbered.ts';
+import { SWEEP_PARAMETER, withNames } from './numbered.ts';
 
 /**
  * Configurations of a kernel that someone else measured, as designs of a sweep: found by the values of the axes, under
@@ -133,7 +133,8 @@ export async function linkDesigns(
 ): Promise<Result<LinkedDesigns>> {
   const finder = designFinder(view, named);
   const { axes, units } = view.predictor.plan;
-  const isDeviceKnown = view.devices.some((device) => isNamed(device, named));
+  // Where the configurations are marked with several devices, each is of its own, whichever is asked for.
+  const isDeviceKnown = countMarks(cases) <= 1 && view.devices.some((device) => isNamed(device, named));
   const found: (number | string)[] = [];
   const slice = new Slice();
   for (const [at, given] of cases.entries()) {
@@ -215,6 +216,14 @@ export async function linkDesigns(
       `${counted(slower, 'configuration')} ${isAre(slower)} of a design that a faster one is of as well, and ${slower === 1 ? 'stands' : 'stand'} alone.`,
     );
   return ok({ cases: kept, device: chosen, designs: best.size, warnings });
+}
+
+/** How many sweeps and devices exported scripts have marked the configurations with; those without a mark count as one. */
+function countMarks(cases: readonly CaseResult[]): number {
+  const marks = cases.map(({ case: one }) =>
+    one.benchmark === 'external' ? one.parameters.configuration[SWEEP_PARAMETER] : undefined,
+  );
+  return new Set(marks).size;
 }
 
 const isAre = (count: number): string => (count === 1 ? 'is' : 'are');
