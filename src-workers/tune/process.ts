@@ -4,7 +4,7 @@ import { choleskyFactor } from '../numeric/symmetric.ts';
  * A Gaussian process over the designs of a space (Rasmussen and Williams, Gaussian Processes for Machine Learning,
  * 2006):
  *
- * z(x) = c + b·line(x) + g(x) + e(x)
+ *     z(x) = c + b·line(x) + g(x) + e(x)
  *
  * c is the same for all designs. b·line is proportional to a given value of each design. g is smooth along the axes,
  * with the covariance s²·Πₐ (1 − w + w·kₐ), the sum over all sets of axes (Duvenaud, Nickisch and Rasmussen, Additive

@@ -7,33 +7,35 @@ import { bestOfFirst, evenChanceMeasurements, randomMeasurements } from './searc
 export interface MeasuredDesigns {
   readonly predictedMs: Float64Array;
   readonly measuredMs: Float64Array;
-  /** Half width of the 95 % interval of each measured time, ms; NaN if it is unknown. */
+  /** Half width of the 95 % interval of each measured time, ms; NaN if unknown. */
   readonly halfWidthMs?: Float64Array | undefined;
   /** The position of each design on each axis. */
   readonly axes?: readonly { readonly axis: string; readonly values: readonly (string | number)[] }[] | undefined;
-  /** Valid designs of the run that they come from; the number of measured designs if left out. */
+  /** Number of valid designs of their run; the number of measured designs if omitted. */
   readonly designsOfRun?: number | undefined;
 }
 
-/** A figure with its 95 % bootstrap interval over designs; `null` with too few designs for one. */
+/** A figure with its 95 % bootstrap interval over designs; `null` if there are too few designs. */
 export interface Estimate {
   /** NaN if the figure does not exist, such as a correlation of equal values. */
   readonly value: number;
   readonly interval: { readonly low: number; readonly high: number } | null;
 }
 
-/** What measuring the first k designs of the model's ranking finds, compared with measuring designs at random. */
+/** The result of measuring the first k designs of the model's ranking, compared with random designs. */
 export interface Shortlist {
   readonly k: number;
-  /** Measured time of the best of them, ms. It is an expectation where equal predictions leave their order open. */
+  /** Best measured time of these designs, ms; an expectation if equal predictions leave their order open. */
   readonly bestMs: number;
-  /** `bestMs` over the best measured time of all designs, less 1: ≥ 0. */
+  /** `bestMs` over the best measured time of all designs, minus 1; ≥ 0. */
   readonly regret: number;
-  /** Whether the interval of `bestMs` reaches down to that of the measured best; `null` if intervals are unknown. */
+  /**
+   * Whether the interval of `bestMs` overlaps the interval of the best measured time; `null` if intervals are unknown.
+   */
   readonly withinNoise: boolean | null;
   /** The fewest random measurements whose best is expected to be as good. */
   readonly randomMeasurements: number;
-  /** The fewest random measurements that have an even chance of it. */
+  /** The fewest random measurements that are as good with an even chance. */
   readonly evenChanceMeasurements: number;
 }
 
@@ -48,12 +50,12 @@ export interface AxisValueResiduals {
 export interface AxisResiduals {
   readonly axis: string;
   /**
-   * Share of the residuals' variance that the axis alone explains, 0…1, less what as many groups explain by chance (ε²;
-   * Kelley, Proc. Natl. Acad. Sci. 21 (1935), doi:10.1073/pnas.21.9.554). `null` if every value has one design, or
-   * where all residuals are equal.
+   * Share of the residuals' variance that the axis alone explains, 0…1, minus the share that as many groups explain by
+   * chance (ε²; Kelley, Proc. Natl. Acad. Sci. 21 (1935), doi:10.1073/pnas.21.9.554). `null` if every value has one
+   * design, or if all residuals are equal.
    */
   readonly explained: number | null;
-  /** Numbers are ascending, texts in order of appearance. */
+  /** Numbers in ascending order, texts in the order of their first occurrence. */
   readonly values: readonly AxisValueResiduals[];
 }
 
@@ -62,11 +64,11 @@ export interface Agreement {
   readonly designs: number;
   readonly designsOfRun: number;
   readonly spearman: Estimate;
-  /** τ-b. */
+  /** Kendall's τ-b. */
   readonly kendall: Estimate;
   /** Pearson correlation of the logarithms. */
   readonly pearson: Estimate;
-  /** Median of measured/predicted: the best single factor on the predictions. */
+  /** Median of measured/predicted: the best single factor for the predictions. */
   readonly scale: Estimate;
   /** Median error of the scaled predictions. */
   readonly medianError: Estimate;
@@ -74,25 +76,25 @@ export interface Agreement {
   readonly unscaled: { readonly medianError: number; readonly p95Error: number };
   /** ln(measured / (scale · predicted)) of each design. */
   readonly residuals: Float64Array;
-  /** The axis that explains most comes first. */
+  /** In descending order of `explained`. */
   readonly axes: readonly AxisResiduals[];
   readonly shortlists: readonly Shortlist[];
-  /** What a reader must know about the figures, one sentence each. */
+  /** Caveats of the figures, one sentence each. */
   readonly notes: readonly string[];
 }
 
 export interface AgreementOptions {
-  /** Randomness for the bootstrap. */
+  /** Random source of the bootstrap. */
   readonly uniform: UniformSource;
-  /** Lengths of the shortlists; those beyond the number of designs are left out. */
+  /** Lengths of the shortlists; those above the number of designs are ignored. */
   readonly shortlists?: readonly number[];
 }
 
 const SHORTLISTS = [1, 2, 5, 10, 20];
-/** With fewer designs, resampling says nothing about the spread of others. */
+/** With fewer designs, resampling cannot show the spread. */
 const MIN_BOOTSTRAP = 8;
 const RESAMPLES = 1000;
-/** Designs that are drawn in all. Many designs need fewer resamples, because their intervals are narrow. */
+/** Maximum number of drawn designs. Many designs need fewer resamples, because their intervals are narrow. */
 const MAX_DRAWN = 400_000;
 const MIN_RESAMPLES = 100;
 
@@ -110,7 +112,7 @@ export function agreement(input: MeasuredDesigns, options: AgreementOptions): Re
   for (let i = 0; i < n; i += 1) {
     if (isTime(predictedMs[i]) && isTime(measuredMs[i])) continue;
     const times = `predicted ${predictedMs[i]} ms, measured ${measuredMs[i]} ms`;
-    return fail('bad-input', `design ${i}: ${times}: times must be positive`, { design: i });
+    return fail('bad-input', `design ${i}: ${times}; times must be positive`, { design: i });
   }
   const designsOfRun = input.designsOfRun ?? n;
   const figures = figuresOf(predictedMs, measuredMs);
@@ -170,8 +172,8 @@ function figuresOf(predicted: Float64Array, measured: Float64Array): Figures {
 }
 
 /**
- * Percentile intervals over resampled designs. Source: Efron, Ann. Statist. 7 (1979), doi:10.1214/aos/1176344552. A
- * resample for which a correlation does not exist does not count for that correlation.
+ * Percentile intervals over resampled designs. A resample without a correlation is ignored for it.
+ * Source: Efron, Ann. Statist. 7 (1979), doi:10.1214/aos/1176344552.
  */
 function bootstrap(
   predicted: Float64Array,
@@ -254,7 +256,7 @@ function shortlist(
   const bestMs = bestOfFirst(predicted, measured, k);
   let withinNoise: boolean | null = null;
   if (halfWidth) {
-    // An expectation over ties takes the interval of the nearest design that is no faster.
+    // An expectation over ties gets the interval of the fastest design that is at least as slow.
     const found = sorted.find((time) => time >= bestMs) ?? sorted[sorted.length - 1];
     const foundHalf = halfWidth[measured.indexOf(found)];
     const bestHalf = halfWidth[measured.indexOf(sorted[0])];
@@ -274,11 +276,12 @@ function notesOf(designs: number, designsOfRun: number, halfWidth: Float64Array 
   const notes: string[] = [];
   if (designs < designsOfRun) {
     notes.push(
-      `All figures are over the ${designs} designs that were measured, of ${designsOfRun.toLocaleString('en')} valid ones: "best" means the best measured, random search draws from these designs, and correlations differ from those of the whole run where the choice of designs followed the prediction.`,
+      `All figures are over the ${designs} designs that were measured, of ${designsOfRun.toLocaleString('en')} valid ones: "best" means the best measured one, and random search draws from these designs. If the designs were chosen by prediction, the correlations of the whole run may differ.`,
     );
   }
   if (designs < MIN_BOOTSTRAP)
     notes.push(`${designs} designs are too few for intervals; at least ${MIN_BOOTSTRAP} are needed.`);
-  if (!halfWidth) notes.push('The spread of the measured times is not known, so the best may be so by chance.');
+  if (!halfWidth)
+    notes.push('The spread of the measured times is not known, so the best design may be the best by chance.');
   return notes;
 }

@@ -5,12 +5,12 @@ import { maxRateCurve, saturatingCores, type BandwidthCurve, type MemorySystem }
 /** A STREAM measurement on the first `cores` cores. */
 export interface MeasuredBandwidth {
   readonly cores: number;
-  /** 10⁹ bytes per second, for all these cores together. */
+  /** Bandwidth of all these cores together, 10⁹ bytes per second. */
   readonly bandwidthGbS: number;
 }
 
 export interface BandwidthCalibration {
-  /** BW_i by cores, from 0 to the most that were measured, with straight lines between the measurements. */
+  /** BW_i by cores, from 0 to the largest measured number, linear between the measurements. */
   readonly curve: BandwidthCurve;
   readonly measuredAt: readonly number[];
   /** β, the bandwidth of one core, and ρ, the highest bandwidth of any number of cores. */
@@ -19,18 +19,18 @@ export interface BandwidthCalibration {
   readonly saturatingCores: number;
   /** The fewest cores whose measured bandwidth is within 5 % of ρ. */
   readonly kneeCores: number;
-  /** Largest |min(iβ, ρ) / BW_i − 1| over the measured numbers of cores: how far the two-parameter curve is off. */
+  /** Largest |min(iβ, ρ) / BW_i − 1| over the measured numbers of cores: the error of the two-parameter curve. */
   readonly maxRateError: number;
 }
 
-/** Share of ρ that counts as the whole bandwidth. */
+/** The fraction of ρ that counts as the full bandwidth. */
 const KNEE_FRACTION = 0.95;
 
 /**
- * The staircase of contention from measurements: BW_i for every number of cores (Langguth, Cai, Trotter). Where a
- * number of cores was measured several times, the median counts.
+ * The staircase of contention from measurements: BW_i for every number of cores (Langguth, Cai, Trotter). Repeated
+ * measurements of a number of cores count by their median.
  *
- * @returns `bad-input` without a measurement of one core, which β needs, or where a bandwidth is not positive
+ * @returns `bad-input` without a measurement of one core, which β needs, or if a bandwidth is not positive
  */
 export function calibrateBandwidth(measured: readonly MeasuredBandwidth[]): Result<BandwidthCalibration> {
   const bad = measured.find(

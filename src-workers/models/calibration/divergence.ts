@@ -1,7 +1,7 @@
 import { fail, ok, type Result } from '../../domain/result.ts';
 import { runLoops, type LoopKernel } from '../divergence/figures.ts';
 
-/** Time of a thread group in which n lanes leave the loop on their own (Bialas, Strzelecki 2015, arXiv:1504.01650). */
+/** Time of a thread group in which n lanes leave the loop separately (Bialas, Strzelecki 2015, arXiv:1504.01650). */
 export interface DivergentRun {
   readonly loops: LoopKernel;
   /** n, 0 … 31. */
@@ -10,29 +10,29 @@ export interface DivergentRun {
 }
 
 export interface DivergenceFit {
-  /** Cycles of the run without divergence, by kernel; `null` if none was measured. */
+  /** Cycles of the run without divergence, by kernel; `null` if it was not measured. */
   readonly baseCycles: Readonly<Record<LoopKernel, number | null>>;
   readonly cyclesPerDivergentBranch: number;
   readonly branchStandardError: number | null;
-  /** Cycles to spill a chunk of the reconvergence stack and load it back; `null` if the times show no such step. */
+  /** Cycles to spill a chunk of the reconvergence stack and load it back; `null` if the times show no spill. */
   readonly cyclesPerSpillAndLoad: number | null;
   readonly spillStandardError: number | null;
-  /** Measured less fitted cycles, in the order of the runs. */
+  /** Measured minus fitted cycles, in the order of the runs. */
   readonly residuals: Float64Array;
   /** Share of the variance within each kernel that the fit explains, 0…1. */
   readonly explained: number;
 }
 
 /**
- * A spill step is reported only where it is this many standard errors above 0, which chance does not reach in some tens
+ * A spill step is reported only if it exceeds 0 by this many standard errors, which chance does not reach in some tens
  * of runs.
  */
 const SPILL_SIGNIFICANCE = 4;
 
 /**
  * Least squares of cycles = base + a·(divergent branches) + s·(spills), with the counts of the emulated reconvergence
- * stack. a is the slope over n, and s the step from n = 16 on. Where the step is not beyond chance it is left out: the
- * device has no such stack.
+ * stack. a is the slope over n, and s the step from n = 16 on. If the step could be chance, it is left out: the device
+ * then has no such stack.
  *
  * @returns `bad-input` with fewer than 4 runs, fewer than two numbers of lanes, or cycles that are not numbers
  */
@@ -42,7 +42,7 @@ export function fitDivergence(runs: readonly DivergentRun[]): Result<DivergenceF
   );
   if (bad >= 0) {
     const got = `${runs[bad].cycles} cycles with ${runs[bad].divergentLanes} divergent lanes`;
-    return fail('bad-input', `run ${bad}: ${got}: there must be a number of cycles, and 0 to 31 lanes`, { run: bad });
+    return fail('bad-input', `run ${bad}: ${got}; it needs a number of cycles, and 0 to 31 lanes`, { run: bad });
   }
   const kernels = (['single', 'double'] as const).filter((loops) => runs.some((run) => run.loops === loops));
   const varied = kernels.some(
@@ -57,7 +57,7 @@ export function fitDivergence(runs: readonly DivergentRun[]): Result<DivergenceF
   const branches = Float64Array.from(counts, (run) => run.divergentBranches);
   const spills = Float64Array.from(counts, (run) => run.spills);
   const cycles = Float64Array.from(runs, (run) => run.cycles);
-  // Each kernel has a base of its own: only differences within a kernel count.
+  // Each kernel has its own base, so only differences within a kernel count.
   const centred = (values: Float64Array) => {
     const means = kernels.map((loops) => {
       const own = values.filter((_, i) => runs[i].loops === loops);
@@ -84,7 +84,7 @@ export function fitDivergence(runs: readonly DivergentRun[]): Result<DivergenceF
     };
     const squares = sumOfSquares(y, x, z, both.branch, both.spill);
     const error = Math.sqrt((squares / (runs.length - parameters - 1)) * (xx / determinant));
-    // Exact times have no error at all; a step of less than a thousandth of a branch counts as 0.
+    // Exact times have no error, so a step below a thousandth of a branch counts as 0.
     if (both.spill > Math.max(SPILL_SIGNIFICANCE * error, 1e-3 * Math.abs(both.branch))) {
       ({ branch, spill } = both);
       branchVariance = zz / determinant;

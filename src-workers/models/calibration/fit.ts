@@ -4,62 +4,65 @@ import { shuffle, type UniformSource } from '../../numeric/random.ts';
 import { MAD_TO_DEVIATION, median, sortedQuantile, spearman } from '../../numeric/statistics.ts';
 import { solveSymmetric } from '../../numeric/symmetric.ts';
 
-/** A parameter of the model that is fitted. */
+/** A fitted parameter of the model. */
 export interface FitParameter {
   readonly name: string;
-  /** Its value without data, which it keeps where the data do not determine it. */
+  /** The value without data, which is kept if the data do not determine it. */
   readonly initial: number;
   readonly lower: number;
   /** Upper bound, above `lower`; may be Infinity. */
   readonly upper: number;
-  /** The fit moves the parameter itself, or its logarithm (then lower > 0). */
+  /** Whether the fit moves the parameter itself or its logarithm (then lower > 0). */
   readonly coordinate: 'linear' | 'log';
-  /** Step of numeric derivatives, in the coordinate. It is small, but above the model's own rounding and steps. */
+  /** Step of numeric derivatives, in the coordinate: small, but above the model's own rounding and steps. */
   readonly step: number;
-  /** The parameter counts as known up to this standard error, in the coordinate. */
+  /** The parameter counts as known if its standard error is at most this, in the coordinate. */
   readonly knownWithin: number;
-  /** Whether the model takes far longer at a new value. Then only the best end of the other parameters is refined. */
+  /**
+   * Whether the model takes much longer at a new value. The parameter is then only refined from the best result of the
+   * others.
+   */
   readonly slow?: boolean;
 }
 
 export interface FitProblem {
-  /** The most important parameter comes first. Where the data cannot separate several, the later ones are held. */
+  /** In descending order of importance. If the data cannot separate several, the later ones are held. */
   readonly parameters: readonly FitParameter[];
-  /** The model: times of all designs, ms, at the given values in order of `parameters`. */
+  /** The model: times of all designs, ms, for values in the order of `parameters`. */
   readonly predict: (values: readonly number[]) => Float64Array;
-  /** The model without the approximations of `predict`, for the end of a fit. */
+  /** The model without the approximations of `predict`, for the last steps of a fit. */
   readonly predictExactly?: (values: readonly number[]) => Float64Array;
   readonly measuredMs: Float64Array;
-  /** Standard error of each measured time, over that time; 0 if it is unknown. */
+  /** Standard error of each measured time over that time; 0 if unknown. */
   readonly relativeErrors: Float64Array;
-  /** Values to start from, at least one set; the best end counts. */
+  /** At least one set of start values; the best result counts. */
   readonly starts: readonly (readonly number[])[];
 }
 
 export interface FittedParameters {
   readonly values: readonly number[];
-  /** Standard errors in units of the parameters; `null` if one was held, or only a bound on it is known. */
+  /** Standard errors in units of the parameters; `null` if the parameter was held, or if only a bound is known. */
   readonly standardErrors: readonly (number | null)[];
   readonly held: readonly boolean[];
-  /** Times of all designs, ms, including those left out of the fit. */
+  /** Times of all designs, ms, including the ones excluded from the fit. */
   readonly predictedMs: Float64Array;
 }
 
 /**
- * Huber's loss is quadratic within this many standard deviations: 95 % efficient at normal errors. Huber 1981,
- * doi:10.1002/0471725250.
+ * Huber's loss is quadratic within this many standard deviations, which gives 95 % efficiency for normal errors (Huber
+ * 1981, doi:10.1002/0471725250).
  */
 const HUBER_DEVIATIONS = 1.345;
-/** Deviation of the first fit, which does not know its own yet, ln units. */
+/** The deviation in the first fit, which does not know its own yet; in ln units. */
 const FIRST_HUBER = 0.2;
-/** Refits, each with the deviation of the fit before. */
+/** Number of further fits, each with the deviation of the one before. */
 const ROUNDS = 3;
-/** Smaller deviations than 0.01 % decide nothing. */
+/** Deviations below 0.01 % have no effect. */
 const MIN_DEVIATION = 1e-4;
-/** 95 % quantile of χ² with one degree of freedom. A parameter is held where holding it costs no more. */
+/** The 95 % quantile of χ² with one degree of freedom. A parameter is held if this costs no more. */
 const HOLD_COST = 3.841459;
 
-/** The fewest designs for a number of parameters: two more, so that something is left to judge the fit by. */
+/** Minimum number of designs for a number of parameters: two more, so that the fit can be judged. */
 export function minDesigns(parameters: number): number {
   return parameters + 2;
 }
@@ -69,7 +72,7 @@ export function minDesigns(parameters: number): number {
  * Parameters that the data do not determine are held at their initial values, the last one first. The result is
  * deterministic.
  *
- * @param included designs to fit; all if left out
+ * @param included designs to fit; all if omitted
  * @returns `bad-input` if there are too few designs, a measured time is not positive, or the model has no time for a
  * design
  */
@@ -124,9 +127,9 @@ export function fitParameters(problem: FitProblem, included?: readonly boolean[]
 }
 
 /**
- * Predicts every design's time, ms, by a fit that has not seen it. Designs are dealt into `folds` at random, and
- * `fitParameters` fits all folds but one.
- * @param folds 2 … designs
+ * Predicts every design's time, ms, by a fit that excludes the design. Designs are dealt into `folds` at random, and
+ * each fit excludes one fold.
+ * @param folds 2 … number of designs
  */
 export function heldOutPredictions(problem: FitProblem, folds: number, uniform: UniformSource): Result<Float64Array> {
   const n = problem.measuredMs.length;
@@ -145,7 +148,7 @@ export function heldOutPredictions(problem: FitProblem, folds: number, uniform: 
   return ok(predictedMs);
 }
 
-/** Fold 0 … folds − 1 of each design, in nearly equal numbers. */
+/** Assigns each design a fold, 0 … folds − 1, in nearly equal numbers. */
 export function dealFolds(count: number, folds: number, uniform: UniformSource): Uint32Array {
   const fold = Uint32Array.from({ length: count }, (_, i) => i % folds);
   shuffle(fold, uniform);
@@ -198,14 +201,14 @@ function toCoordinate({ coordinate, lower, upper }: FitParameter, value: number)
 }
 
 function toValue({ coordinate, lower, upper }: FitParameter, x: number): number {
-  // A logarithm and back may leave the bounds by rounding.
+  // Rounding of a logarithm may exceed the bounds.
   return Math.min(upper, Math.max(lower, coordinate === 'log' ? Math.exp(x) : x));
 }
 
 interface Loss {
-  /** 0 for a design that is left out; less than 1 if its time is uncertain. */
+  /** 0 for an excluded design; below 1 if the time is uncertain. */
   readonly weights: Float64Array;
-  /** Residual beyond which the loss grows linearly, ln units. */
+  /** The residual above which the loss grows linearly, ln units. */
   readonly huber: number;
 }
 
@@ -228,7 +231,7 @@ function evaluate(problem: FitProblem, coordinates: readonly number[], { weights
   return { coordinates, residuals, cost: Number.isNaN(cost) ? Infinity : cost };
 }
 
-/** Robust deviation of the residuals about zero, and the loss of the next fit that follows from it. */
+/** The loss of the next fit, from the robust deviation of the residuals about zero. */
 function lossAfter(fit: Fit, problem: FitProblem, base: Float64Array): Loss {
   const sizes = fit.residuals.filter((_, i) => base[i] > 0).map(Math.abs);
   const deviation = Math.max(MIN_DEVIATION, MAD_TO_DEVIATION * median(sizes));
@@ -241,7 +244,7 @@ function lossAfter(fit: Fit, problem: FitProblem, base: Float64Array): Loss {
 const MAX_STEPS = 60;
 const MAX_DAMPING = 1e9;
 
-/** Levenberg–Marquardt with reweighted residuals. A parameter waits at a bound that the descent would cross. */
+/** Levenberg–Marquardt with reweighted residuals. A parameter is fixed at a bound that the descent would cross. */
 function descend(problem: FitProblem, start: readonly number[], free: readonly boolean[], loss: Loss): Fit {
   const { parameters } = problem;
   const lower = parameters.map((parameter) => toCoordinate(parameter, parameter.lower));
@@ -285,7 +288,7 @@ function descend(problem: FitProblem, start: readonly number[], free: readonly b
   return fit;
 }
 
-/** JᵀWJ and JᵀWr with W of the loss; rows of parameters that are not free are 0. */
+/** JᵀWJ and JᵀWr, where W are the weights of the loss. Rows of parameters that are not free are 0. */
 function normalEquations(
   problem: FitProblem,
   fit: Fit,
@@ -298,7 +301,7 @@ function normalEquations(
   const columns = parameters.map((parameter, j) => {
     if (!free[j]) return null;
     const coordinates = fit.coordinates.slice();
-    // At the upper bound the step goes inwards, because nothing lies beyond it.
+    // At the upper bound the step goes inwards, because the model is not defined beyond it.
     const end = toCoordinate(parameter, parameter.upper);
     const step = coordinates[j] + parameter.step > end ? -parameter.step : parameter.step;
     coordinates[j] += step;
@@ -342,21 +345,21 @@ function variance({ residuals }: Fit, { weights, huber }: Loss, free: readonly b
 }
 
 /**
- * A parameter whose variance the others inflate this much is a combination of them, within the accuracy of numeric
+ * A parameter whose variance the others inflate by this factor is a combination of them, within the accuracy of numeric
  * derivatives.
  */
 const MAX_INFLATION = 1e6;
 
 /**
- * Standard errors in coordinates, from the curvature at the end (Huber 1981, section 7.6); Infinity if a parameter
- * has no influence or cannot be distinguished from others. 0 if it is not free.
+ * Standard errors in coordinates, from the curvature at the end (Huber 1981, section 7.6). Infinity if a parameter has
+ * no influence or cannot be distinguished from others; 0 if it is not free.
  */
 function standardErrors(problem: FitProblem, fit: Fit, free: readonly boolean[], loss: Loss): number[] {
   const { normal } = normalEquations(problem, fit, free, loss);
   const residualVariance = Math.max(variance(fit, loss, free), MIN_DEVIATION ** 2);
   const errors = problem.parameters.map((_, j) => (free[j] ? Infinity : 0));
   const active = errors.map((_, j) => j).filter((j) => free[j] && normal[j][j] > 0);
-  // Scaled to a unit diagonal, so that a pivot near 0 means a combination of the others in any units.
+  // A unit diagonal makes a pivot near 0 mean a combination of the others, in any units.
   const scaled = active.map((i) => active.map((j) => normal[i][j] / Math.sqrt(normal[i][i] * normal[j][j])));
   active.forEach((j, at) => {
     const unit = active.map((_, i) => (i === at ? 1 : 0));

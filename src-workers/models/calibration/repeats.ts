@@ -11,18 +11,18 @@ import {
 import { normalUpperTail } from '../workload/normal.ts';
 
 /**
- * What the repeats of one measurement say. Times of a kernel are skewed and have outliers, so they are summarised by
- * the median and its interval by order statistics: Hoefler and Belli, SC 2015, doi:10.1145/2807591.2807644.
+ * Summarises the repeats of one measurement. Times of a kernel are skewed and have outliers, so the summary is the
+ * median with its interval by order statistics: Hoefler and Belli, SC 2015, doi:10.1145/2807591.2807644.
  */
 export interface RepeatsSummary {
-  /** Launches that count. */
+  /** Number of counted launches. */
   readonly repeats: number;
-  /** Launches before the ones that count. */
+  /** Number of launches before the counted ones. */
   readonly warmUps: number;
   readonly medianNs: number;
   /** Confidence interval of the median, at least 95 %; `null` with fewer than 6 repeats. */
   readonly interval: { readonly lowNs: number; readonly highNs: number; readonly coverageFraction: number } | null;
-  /** Half the width of `interval`, over the median; `null` if there is no interval or the median is 0. */
+  /** Half the width of `interval` over the median; `null` if there is no interval or the median is 0. */
   readonly relativeHalfWidth: number | null;
   readonly minNs: number;
   readonly maxNs: number;
@@ -31,13 +31,13 @@ export interface RepeatsSummary {
   readonly standardDeviationNs: number | null;
   /** Median absolute deviation from the median. */
   readonly medianDeviationNs: number;
-  /** Positions in the given arrays of repeats far from the median; see `outlierPositions`. */
+  /** Positions of repeats far from the median (see `outlierPositions`). */
   readonly outliers: readonly number[];
-  /** Repeats at the start that were slower than the second half, so that more warm-up was needed. */
+  /** Number of repeats at the start that were slower than the second half, so that more warm-up was needed. */
   readonly slowStarts: number;
   /** `null` with fewer than `MIN_TREND` repeats. */
   readonly drift: Trend | null;
-  /** The clock over the repeats that have one; `null` with fewer than `MIN_TREND` of them. */
+  /** The clock over the repeats with a reading; `null` with fewer than `MIN_TREND` of them. */
   readonly clock: (Trend & { readonly medianMhz: number; readonly minMhz: number; readonly maxMhz: number }) | null;
   readonly warnings: readonly RepeatWarning[];
 }
@@ -63,23 +63,23 @@ export type RepeatWarning = (typeof REPEAT_WARNINGS)[number]['code'];
 
 const CONFIDENCE = 0.95;
 /**
- * A value is an outlier beyond this modified z-score. Iglewicz and Hoaglin, How to Detect and Handle Outliers (1993),
- * ISBN 978-0-87389-247-6.
+ * The modified z-score of an outlier. Iglewicz and Hoaglin, How to Detect and Handle Outliers (1993), ISBN
+ * 978-0-87389-247-6.
  */
 const OUTLIER_SCORE = 3.5;
-/** Differences of less than 1 % decide nothing about a design, however certain, so nothing is flagged for them. */
+/** A difference below 1 % is never flagged, since it decides nothing about a design. */
 const RELEVANT = 0.01;
 const TREND_SIGNIFICANCE = 0.01;
-/** The fewest values of a trend: with 5 even a strictly monotone series has p = 2/5! > 0.01. */
+/** Minimum number of values of a trend: with 5 even a strictly monotone series has p = 2/5! > 0.01. */
 export const MIN_TREND = 6;
-/** The fewest repeats whose second half shows the steady state. */
+/** Minimum number of repeats whose second half shows the steady state. */
 const MIN_STEADY = 6;
 
 /**
- * @param timesNs of every launch in order, warm-ups included
- * @param warmUp whether the launch was one; same length
- * @param clocksMhz read beside each launch; same length, `null` if none was
- * @returns `bad-input` if lengths differ, a time is negative or no number, or no launch counts
+ * @param timesNs times of all launches in order, warm-ups included
+ * @param warmUp whether each launch was a warm-up; same length
+ * @param clocksMhz the clock at each launch; same length, `null` without a reading
+ * @returns `bad-input` if lengths differ, a time is negative or not a number, or no launch counts
  */
 export function summariseRepeats(
   timesNs: ArrayLike<number>,
@@ -88,7 +88,7 @@ export function summariseRepeats(
 ): Result<RepeatsSummary> {
   if (warmUp.length !== timesNs.length || (clocksMhz && clocksMhz.length !== timesNs.length)) {
     const lengths = `${timesNs.length} times, ${warmUp.length} warm-up marks, ${clocksMhz?.length ?? 'no'} clocks`;
-    return fail('bad-input', `${lengths}: there must be as many of each`);
+    return fail('bad-input', `${lengths}: their numbers must be equal`);
   }
   const positions: number[] = [];
   for (let i = 0; i < timesNs.length; i += 1) {
@@ -140,17 +140,18 @@ export function summariseRepeats(
 }
 
 /**
- * Robust standard deviation about a centre: from the median absolute deviation or, where more than half the values are
- * equal (a coarse clock), from the mean one. Source: Iglewicz and Hoaglin (1993).
+ * Robust standard deviation about a centre, from the median absolute deviation. If more than half of the values are
+ * equal (a coarse clock), it comes from the mean absolute deviation.
+ * Source: Iglewicz and Hoaglin (1993).
  */
 function robustDeviation(values: Float64Array, centre: number): number {
   const byMedian = MAD_TO_DEVIATION * medianAbsoluteDeviation(values, centre);
   if (byMedian > 0) return byMedian;
-  // √(π/2): standard deviation of a normal law over its mean absolute deviation.
+  // √(π/2) is the standard deviation of a normal law over its mean absolute deviation.
   return Math.sqrt(Math.PI / 2) * mean(values.map((value) => Math.abs(value - centre)));
 }
 
-/** Repeats whose modified z-score is beyond 3.5 and that differ from the median by 1 % or more. */
+/** Repeats whose modified z-score exceeds 3.5 and that differ from the median by 1 % or more. */
 function outlierPositions(times: Float64Array): number[] {
   const centre = median(times);
   const beyond = Math.max(RELEVANT * centre, OUTLIER_SCORE * robustDeviation(times, centre));
@@ -161,7 +162,7 @@ function outlierPositions(times: Float64Array): number[] {
   return found;
 }
 
-/** Counts leading repeats that are slow outliers of the second half. */
+/** Number of leading repeats that are slow outliers of the second half. */
 function slowStartCount(times: Float64Array): number {
   if (times.length < MIN_STEADY) return 0;
   const steady = times.subarray(times.length >> 1);
@@ -171,10 +172,10 @@ function slowStartCount(times: Float64Array): number {
   return first < 0 ? times.length : first;
 }
 
-/** A trend needs all pairs, so longer series are first cut into this many blocks, each with its median. */
+/** A trend needs all pairs, so longer series are first reduced to the medians of this many blocks. */
 const MAX_TREND = 512;
 
-/** @param values at least `MIN_TREND`, in order */
+/** @param values at least `MIN_TREND` values, in order */
 export function trendOf(values: Float64Array): Trend {
   const blocks = Math.min(values.length, MAX_TREND);
   const series =
@@ -206,8 +207,9 @@ function clockTrend(clocks: readonly (number | null)[]): RepeatsSummary['clock']
 const MAX_EXACT = 12;
 
 /**
- * Two-sided p-value of Kendall's score of a series against its order, if independent repeats of one law have no trend.
- * It is exact for short series without ties, otherwise normal with the correction for ties and continuity.
+ * Two-sided p-value of Kendall's score of a series against its order, under the assumption of independent repeats
+ * without trend. It is exact for short series without ties, otherwise normal with the correction for ties and
+ * continuity.
  * Sources: Mann, Econometrica 13 (1945), doi:10.2307/1907187; Kendall, Rank Correlation Methods, 4th ed. (1975).
  */
 export function mannKendall(series: Float64Array): number {
@@ -228,10 +230,10 @@ export function mannKendall(series: Float64Array): number {
   return Math.min(1, 2 * normalUpperTail((Math.abs(score) - 1) / Math.sqrt(variance / 18)));
 }
 
-/** P(|score| ≥ s) over all orders of n different values: the score is n(n − 1)/2 − 2·inversions. */
+/** P(|score| ≥ s) over all orders of n different values. The score is n(n − 1)/2 − 2·inversions. */
 function exactScoreTail(n: number, score: number): number {
   const pairs = (n * (n - 1)) / 2;
-  // probability[k]: of k inversions. The next value adds 0 … m − 1 of them with equal probability.
+  // probability[k] is the probability of k inversions. The m-th value adds 0 … m − 1 of them with equal probability.
   let probability = new Float64Array(pairs + 1);
   probability[0] = 1;
   for (let m = 2; m <= n; m += 1) {

@@ -1,11 +1,11 @@
 import { firstIndex } from '../../numeric/search.ts';
 
 /**
- * What measuring designs at random finds, exactly, by the order statistics of draws without replacement from a finite
- * set: the least of k draws from N values is the i-th smallest with probability C(N − i, k − 1) / C(N, k).
+ * The result of measuring random designs, exactly, by the order statistics of draws without replacement from a finite
+ * set: the minimum of k draws from N values is the i-th smallest with probability C(N − i, k − 1) / C(N, k).
  */
 
-/** Probability that the least of `draws` is the i-th smallest (from 0), times `value(i)`, summed over i. */
+/** The sum over i of `value(i)` times the probability that the minimum of `draws` is the i-th smallest (from 0). */
 function meanOfLeast(count: number, draws: number, value: (i: number) => number): number {
   let probability = draws / count;
   let sum = 0;
@@ -23,17 +23,17 @@ function meanOfLeast(count: number, draws: number, value: (i: number) => number)
  * @param known the best value so far; a worse draw does not replace it
  */
 export function expectedExcess(sorted: Float64Array, draws: number, known = Infinity): number {
-  // Differences are averaged, so that a draw that cannot miss the best has excess 0 without rounding.
+  // The mean of differences has no rounding error if the draws cannot miss the best.
   return meanOfLeast(sorted.length, draws, (i) => Math.min(known, sorted[i]) - sorted[0]);
 }
 
-/** Fewest random measurements whose best is expected to be no worse than `target` ≥ the smallest value. */
+/** Fewest random measurements whose best is expected to be at most `target`, which is at least the smallest value. */
 export function randomMeasurements(sorted: Float64Array, target: number): number {
   const excess = target - sorted[0];
   return firstIndex(1, sorted.length, (draws) => expectedExcess(sorted, draws) <= excess);
 }
 
-/** Fewest random measurements with an even chance that the best of them is no worse than `target`. */
+/** Fewest random measurements whose best is at most `target` with an even chance. */
 export function evenChanceMeasurements(sorted: Float64Array, target: number): number {
   let good = 0;
   while (good < sorted.length && sorted[good] <= target) good += 1;
@@ -47,8 +47,8 @@ export function evenChanceMeasurements(sorted: Float64Array, target: number): nu
 }
 
 /**
- * Expected measured best of the model's first k designs. Designs of equal prediction come in random order: the model
- * does not say which of them to measure first.
+ * Expected best measured time of the model's first k designs. Designs with equal predictions come in random order,
+ * because the model does not say which to measure first.
  *
  * @param k 1 … number of designs
  */

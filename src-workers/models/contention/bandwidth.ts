@@ -1,12 +1,12 @@
 import type { CpuDevice } from '../../domain/device.ts';
 
-/** β and ρ of a machine; a `CpuDevice` is one. */
+/** β and ρ of a machine. A `CpuDevice` has both. */
 export type MemorySystem = Pick<CpuDevice, 'singleCoreBandwidthGbS' | 'fullBandwidthGbS'>;
 
-/** Bandwidth by active cores, GB/s: entry i is BW_i, with i cores active; entry 0 is 0. Length: cores + 1. */
+/** Bandwidth by active cores, GB/s: entry i is BW_i, for i active cores; entry 0 is 0. Length: cores + 1. */
 export type BandwidthCurve = Float64Array;
 
-/** K = ⌈ρ/β⌉: the fewest cores that use the whole bandwidth, if each could use its own to the end. */
+/** K = ⌈ρ/β⌉: the fewest cores that use the full bandwidth, if each could use its own in full. */
 export function saturatingCores(memory: MemorySystem): number {
   return Math.ceil(memory.fullBandwidthGbS / memory.singleCoreBandwidthGbS);
 }

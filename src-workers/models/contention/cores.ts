@@ -8,25 +8,24 @@ export interface CoreSweep {
   readonly timeMs: Float64Array;
   /** The fewest cores with the smallest time, apart from rounding. */
   readonly bestCores: number;
-  /** The fewest cores whose time is within `ENOUGH_FRACTION` of the smallest. More cores are wasted. */
+  /** The fewest cores whose time is within `ENOUGH_FRACTION` of the smallest; more cores are wasted. */
   readonly enoughCores: number;
 }
 
-/** Times this close count as equal when cores are saved. */
+/** Two times this close are equal for the choice of `enoughCores`. */
 export const ENOUGH_FRACTION = 0.01;
 
 /**
- * Times this close are the same, and the fewer cores win. It is far above the rounding of a staircase of a thousand
- * steps.
+ * Two times this close are equal apart from rounding, and fewer cores win. It is far above the rounding of a staircase
+ * of a thousand steps.
  */
 const SAME_FRACTION = 1e-9;
 
 /**
- * Time against the number of cores used, 1 … the cores of the curve, by the staircase. Without a measured curve the
- * staircase runs on the max-rate curve, where it is the two-phase model. "Fewer cores can be faster" when the loads
- * hold a task that does not shrink with more cores (`indivisibleTaskLoads`).
+ * Time by the staircase for 1 … all cores of the curve. On the max-rate curve, the staircase is the two-phase model.
+ * Fewer cores can be faster if the loads contain a task that does not shrink with more cores (`indivisibleTaskLoads`).
  *
- * @param loadBytesFor loads of the given number of cores, one entry each
+ * @param loadBytesFor loads of a number of cores, one entry each
  */
 export function coreSweep(curve: BandwidthCurve, loadBytesFor: (cores: number) => Float64Array): CoreSweep {
   const timeMs = Float64Array.from({ length: curve.length - 1 }, (_, i) => staircaseMs(curve, loadBytesFor(i + 1)));

@@ -2,7 +2,7 @@ import type { CpuDevice } from '../../domain/device.ts';
 import { metric, type DeviceMetric } from '../occupancy/device-metrics.ts';
 import { saturatingCores } from './bandwidth.ts';
 
-/** What the contention models know of a CPU, side by side, as `DEVICE_METRICS` does for GPUs. */
+/** The figures of a CPU in the contention models, for comparison, like `DEVICE_METRICS` for GPUs. */
 // prettier-ignore
 export const CPU_METRICS: readonly DeviceMetric<CpuDevice>[] = [
   metric<CpuDevice>('cores', 'Cores', '', 'higher', (d) => d.cores),

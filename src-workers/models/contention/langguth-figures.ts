@@ -1,6 +1,6 @@
 /**
  * Figures as printed in Langguth, Cai, Trotter, "Modelling Load Imbalance in Shared Memory Multicore Systems", slides:
- * ten CPUs, and the bandwidth that two unbalanced workloads reached and were predicted to reach, GB/s (10⁹ bytes).
+ * ten CPUs, and the measured and predicted bandwidth of two unbalanced workloads, GB/s (10⁹ bytes).
  */
 
 export interface PublishedCpu {
@@ -8,7 +8,7 @@ export interface PublishedCpu {
   readonly cores: number;
   readonly singleCoreBandwidthGbS: number;
   readonly fullBandwidthGbS: number;
-  /** K, as listed. */
+  /** K, as printed. */
   readonly kneeCores: number;
 }
 

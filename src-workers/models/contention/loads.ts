@@ -1,13 +1,14 @@
 /**
- * Work of the processors of a shared memory machine: one entry per processor, bytes it has to move. No model here
- * depends on the order of the entries.
+ * The work of the processors of a shared memory machine, bytes per processor. The order of the entries has no effect in
+ * any model here.
  */
 
 /**
- * The unbalanced workload of a dense triangular matrix, split in even rows: processor i of P gets a share ∝ 2i − 1.
+ * The unbalanced workload of a dense triangular matrix with the same number of rows per processor: processor i of P
+ * gets a share ∝ 2i − 1.
  *
  * @param totalBytes ΣM
- * @returns array of length `cores`, ascending, adding up to `totalBytes`
+ * @returns array of length `cores`, ascending, with the sum `totalBytes`
  */
 export function triangularLoads(totalBytes: number, cores: number): Float64Array {
   return Float64Array.from({ length: cores }, (_, i) => ((2 * i + 1) * totalBytes) / cores ** 2);
@@ -18,7 +19,7 @@ export function triangularLoads(totalBytes: number, cores: number): Float64Array
  * = ΣM/(2P).
  *
  * @param totalBytes ΣM
- * @returns array of length `cores`, the large one first, adding up to `totalBytes`
+ * @returns array of length `cores`, the large load first, with the sum `totalBytes`
  */
 export function amdahlLoads(totalBytes: number, cores: number): Float64Array {
   const share = totalBytes / (2 * cores);
@@ -26,8 +27,8 @@ export function amdahlLoads(totalBytes: number, cores: number): Float64Array {
 }
 
 /**
- * One task that cannot be divided, on a core of its own, and a rest spread evenly over the other cores: the case in
- * which fewer cores can be faster, because the task then competes with fewer others for the memory.
+ * One indivisible task on its own core, and a rest spread evenly over the other cores. Here fewer cores can be faster,
+ * because the task then shares the memory with fewer others.
  *
  * @returns array of length `cores`; a single core gets everything
  */
@@ -46,7 +47,7 @@ export function largestLoad(loadBytes: Float64Array): number {
   return loadBytes.reduce((largest, load) => Math.max(largest, load), 0);
 }
 
-/** M₁ ≥ M₂ ≥ …, as the models number them; index 0 is M₁. */
+/** M₁ ≥ M₂ ≥ …, in the numbering of the models; index 0 is M₁. */
 export function descending(loadBytes: Float64Array): Float64Array {
   return loadBytes.slice().sort().reverse();
 }

@@ -1,7 +1,7 @@
 import { saturatingCores, type MemorySystem } from './bandwidth.ts';
 import { fullContentionMs, noContentionMs, noImbalanceMs, twoPhases } from './time.ts';
 
-/** Which simple model comes closest to the two-phase time. */
+/** The simple models. The regime is the one closest to the two-phase time. */
 export const CONTENTION_REGIMES = [
   { id: 'no-imbalance', label: 'Bandwidth-bound', text: 'all work at full bandwidth: only the total counts' },
   {
@@ -15,16 +15,16 @@ export type ContentionRegime = (typeof CONTENTION_REGIMES)[number]['id'];
 
 export interface RegimePoint {
   readonly regime: ContentionRegime;
-  /** Part of the two-phase time after the bandwidth stops being saturated, 0…1. */
+  /** Fraction of the two-phase time after the bandwidth stops being saturated, 0…1. */
   readonly phase2Fraction: number;
   /** Time of the regime's model over the two-phase time. */
   readonly ratio: number;
 }
 
 /**
- * The regime of a machine with `cores` cores in use, one of which has `imbalance` times the mean load and the others
- * the same load each (Amdahl's loads have imbalance (P + 1)/2). On equal distance the earlier of `CONTENTION_REGIMES`
- * wins.
+ * The regime of a machine with `cores` active cores, where one core has `imbalance` times the mean load and the others
+ * have equal loads (Amdahl's loads have imbalance (P + 1)/2). Of two equally close models, the earlier of
+ * `CONTENTION_REGIMES` wins.
  *
  * @param imbalance M₁ over the mean load, 1 … `cores`
  */
@@ -52,13 +52,13 @@ const TIE = 1e-12;
 export interface RegimeMap {
   readonly cores: readonly number[];
   readonly imbalances: readonly number[];
-  /** Row by row of `cores`; `null` if the imbalance exceeds the number of cores, which cannot be. */
+  /** Row by row of `cores`; `null` if the imbalance exceeds the number of cores, which is impossible. */
   readonly points: readonly (RegimePoint | null)[];
-  /** Below K = ⌈ρ/β⌉ cores there is no contention at all. */
+  /** Below K = ⌈ρ/β⌉ cores there is no contention. */
   readonly saturatingCores: number;
   /**
-   * For each entry of `cores` the imbalance at which the longest task alone takes as long as all work at full
-   * bandwidth, M₁/β = ΣM/ρ: P·β/ρ. The line between "only the total counts" and "only the longest task counts".
+   * For each entry of `cores`, the imbalance at which the longest task alone takes as long as all work at full
+   * bandwidth, M₁/β = ΣM/ρ: P·β/ρ. It separates "only the total counts" from "only the longest task counts".
    */
   readonly balanceLine: readonly number[];
 }

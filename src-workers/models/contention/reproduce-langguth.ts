@@ -15,20 +15,20 @@ const table = tablesOf(
   'Langguth, Cai, Trotter, Modelling Load Imbalance in Shared Memory Multicore Systems, slides, Simula',
 );
 
-/** β and ρ are printed to 0.01 GB/s, and so are most results. Together that leaves this tolerance. */
+/** The tolerance from β and ρ, printed to 0.01 GB/s, and from most results, printed to the same digit. */
 const BANDWIDTH_TOLERANCE = 0.001;
 
-/** Half a unit of the last printed digit, widened by the rounding of the measurement that the error is relative to. */
+/** Half a unit of the last printed digit, plus the rounding of the measurement that the error is relative to. */
 const TRIANGULAR_ERROR_TOLERANCE_POINTS = 0.6;
 /**
- * As above for errors with two decimals: 0.005 of the measurements' 20 GB/s, times predictions up to six times as
+ * The same for errors with two decimals: 0.005 GB/s of the 20 GB/s measurements, for predictions up to six times as
  * large.
  */
 const AMDAHL_ERROR_TOLERANCE_POINTS = 0.2;
-/** Half of the printed 0.1 points, and the rounding of β and ρ. */
+/** Half of the printed 0.1 points, plus the rounding of β and ρ. */
 const PHASE_TOLERANCE_POINTS = 0.06;
 
-/** Any total will do, because a bandwidth does not depend on it. */
+/** An arbitrary total, because a bandwidth does not depend on it. */
 const TOTAL_BYTES = 1e9;
 
 type Loads = (totalBytes: number, cores: number) => Float64Array;
@@ -43,7 +43,7 @@ function twoPhaseBandwidth(cpu: PublishedCpu, form: TwoPhaseForm, knee: number):
   return effectiveBandwidthGbS(bytes, twoPhases(cpu, bytes, form, knee).timeMs);
 }
 
-/** Both result tables of the slides, their printed errors, and what their printed formula gives where it differs. */
+/** Both result tables of the slides, their printed errors, and the values of their printed formula where it differs. */
 export function reproduceLangguth(): ReproductionTable[] {
   return [...triangular(), ...amdahl()];
 }
@@ -57,7 +57,7 @@ function rowsOf(
   return LANGGUTH_CPUS.map((cpu, i) => reproductionRow(cpu.cpu, paper(i), ours(cpu), tolerance, errorKind));
 }
 
-/** The printed errors of one column, from our own prediction and the printed measurement, in points. */
+/** The printed errors of one column, computed from our prediction and the printed measurement, in points. */
 function errorRows(
   what: string,
   ours: (cpu: PublishedCpu) => number,
@@ -90,7 +90,7 @@ function triangular(): ReproductionTable[] {
     `The printed column follows (ΣM − (M₁ − M_K))/ρ + (M₁ − M_K)/β with the listed K. The formula the slides print, (Σ_{i>K} M_i + K·M_K)/ρ + (M₁ − M_K)/β, gives up to ${percent(Math.max(...formGaps))} more bandwidth.`,
     ...oddKnee.map(
       (cpu) =>
-        `${cpu.cpu}: the slides list K = ${cpu.kneeCores}, where ⌈ρ/β⌉ = ${saturatingCores(cpu)}; the bandwidth was computed with the one, its error and the share of phase 1 with the other, so the printed bandwidth and its printed error contradict each other.`,
+        `${cpu.cpu}: the slides list K = ${cpu.kneeCores}, where ⌈ρ/β⌉ = ${saturatingCores(cpu)}; the bandwidth was computed with the first, its error and the share of phase 1 with the second, so the printed bandwidth and its printed error contradict each other.`,
     ),
   ];
   const staircaseNotes = [
@@ -149,12 +149,12 @@ function triangular(): ReproductionTable[] {
   ];
 }
 
-/** Largest excess of a measured bandwidth over the max-rate curve that the slides' own plots leave room for. */
+/** Largest excess of a measured bandwidth over the max-rate curve that the slides' plots allow. */
 const STAIRCASE_EXCESS = 0.005;
 
 /**
- * The printed staircase may be below the bound, and above it only by rounding: rows show the printed value where it
- * keeps it.
+ * The printed staircase may be below the bound, or above it by rounding only. Rows show the printed value if it keeps
+ * the bound.
  */
 function staircaseRows(bound: (cpu: PublishedCpu) => number): ReproductionRow[] {
   return LANGGUTH_CPUS.map((cpu, i) => {

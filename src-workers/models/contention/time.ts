@@ -3,11 +3,11 @@ import { descending, largestLoad, totalLoad } from './loads.ts';
 
 /**
  * Time of an unbalanced, memory-bound computation on P cores: the models of Langguth, Cai, Trotter, "Modelling Load
- * Imbalance in Shared Memory Multicore Systems" (slides). Loads M_i in bytes, one per processor, in any order; β is the
- * bandwidth of one core alone, ρ that of all of them. All times in milliseconds.
+ * Imbalance in Shared Memory Multicore Systems" (slides). The loads M_i are in bytes, one per processor, in any order.
+ * β is the bandwidth of one core alone, ρ the bandwidth of all cores. Times are in milliseconds.
  */
 
-/** M₁·P/ρ: the longest task at the share of bandwidth it has while all cores are active. */
+/** M₁·P/ρ: the longest task, with its share of bandwidth while all cores are active. */
 export function fullContentionMs(memory: MemorySystem, loadBytes: Float64Array): number {
   return transferMs(largestLoad(loadBytes) * loadBytes.length, memory.fullBandwidthGbS);
 }
@@ -22,7 +22,7 @@ export function noImbalanceMs(memory: MemorySystem, loadBytes: Float64Array): nu
   return transferMs(totalLoad(loadBytes), memory.fullBandwidthGbS);
 }
 
-/** A stretch of time with the same cores active. */
+/** A time interval with a constant number of active cores. */
 export interface ContentionStep {
   readonly fromMs: number;
   readonly toMs: number;
@@ -32,11 +32,11 @@ export interface ContentionStep {
 }
 
 /**
- * Staircase: while i cores are active each moves BW_i/i, and the one with the least left to do stops first. From
- * Thune, Reinemo, Skeie, Cai, IEEE Transactions on Parallel and Distributed Systems 34 (2023), 1580–1593.
+ * Staircase: while i cores are active, each moves BW_i/i, and the core with the least remaining work stops first.
+ * Source: Thune, Reinemo, Skeie, Cai, IEEE Transactions on Parallel and Distributed Systems 34 (2023), 1580–1593.
  *
- * @param curve bandwidth by active cores; throws `RangeError` when it is shorter than the number of loads
- * @returns the steps in time order, without empty ones; empty when there is no work
+ * @param curve bandwidth by active cores; throws `RangeError` if it is shorter than the number of loads
+ * @returns the steps by time, without empty ones; empty if there is no work
  */
 export function staircaseSteps(curve: BandwidthCurve, loadBytes: Float64Array): ContentionStep[] {
   if (curve.length <= loadBytes.length) {
@@ -55,16 +55,16 @@ export function staircaseSteps(curve: BandwidthCurve, loadBytes: Float64Array): 
   return steps;
 }
 
-/** Time of the staircase; see `staircaseSteps`. */
+/** Time of the staircase (see `staircaseSteps`). */
 export function staircaseMs(curve: BandwidthCurve, loadBytes: Float64Array): number {
   return staircaseSteps(curve, loadBytes).at(-1)?.toMs ?? 0;
 }
 
 /**
- * `derived`: T = (Σ_{i>K} M_i + K·M_K)/ρ + (M₁ − M_K)/β, the slides' formula. With K = ⌈ρ/β⌉ it is exactly the
- * staircase on the max-rate curve.
- * `tabulated`: T = (ΣM − (M₁ − M_K))/ρ + (M₁ − M_K)/β, which the slides' table of triangular workloads was computed
- * with: the work above M_K of processors 2 … K is counted in the first phase. Never faster than `derived`; the same for
+ * `derived`: T = (Σ_{i>K} M_i + K·M_K)/ρ + (M₁ − M_K)/β, the slides' formula. With K = ⌈ρ/β⌉ it equals the staircase on
+ * the max-rate curve.
+ * `tabulated`: T = (ΣM − (M₁ − M_K))/ρ + (M₁ − M_K)/β, which gives the slides' table of triangular workloads. It counts
+ * the work above M_K of processors 2 … K in the first phase. It is never faster than `derived`, and equal to it for
  * Amdahl's loads.
  */
 export type TwoPhaseForm = 'derived' | 'tabulated';
@@ -80,8 +80,8 @@ export interface TwoPhases {
 /**
  * The two-phase model.
  *
- * @param knee K, cores at which the bandwidth saturates, ≥ 1: `saturatingCores(memory)`, or the `kneeCores` a source
- *   lists. With fewer loads than K, M_K is 0.
+ * @param knee K, cores at which the bandwidth saturates, ≥ 1: `saturatingCores(memory)`, or a source's `kneeCores`;
+ * with fewer loads than K, M_K is 0
  */
 export function twoPhases(
   memory: MemorySystem,
@@ -99,12 +99,12 @@ export function twoPhases(
   return { phase1Ms, phase2Ms, timeMs: phase1Ms + phase2Ms };
 }
 
-/** The bandwidth that a time means: ΣM/T, GB/s. The slides print every result so. */
+/** The bandwidth that follows from a time: ΣM/T, GB/s. The slides print every result in this form. */
 export function effectiveBandwidthGbS(loadBytes: Float64Array, timeMs: number): number {
   return totalLoad(loadBytes) / (timeMs * 1e6);
 }
 
-/** The models by name, for menus and tables, from the crudest to the finest. */
+/** The models by name, for menus and tables, in ascending order of accuracy. */
 export const CONTENTION_MODELS = [
   { id: 'no-imbalance', label: 'No imbalance', formula: 'ΣM/ρ' },
   { id: 'no-contention', label: 'No contention', formula: 'M₁/β' },
@@ -116,7 +116,7 @@ export const CONTENTION_MODELS = [
 export type ContentionModel = (typeof CONTENTION_MODELS)[number]['id'];
 
 /**
- * Time by one of the models, ms. Both two-phase forms take K = ⌈ρ/β⌉ here; the staircase takes `curve`, by default the
+ * Time by one of the models, ms. Both two-phase forms take K = ⌈ρ/β⌉ here. The staircase takes `curve`, by default the
  * max-rate curve of the machine.
  */
 export function contentionMs(

@@ -3,15 +3,15 @@ import type { StackRun } from './emulator.ts';
 
 /** Cycles that the reconvergence stack costs one thread group. */
 export interface StackCosts {
-  /** Push, synchronization command and pop of one divergent branch. */
+  /** Push, synchronisation command and pop of one divergent branch. */
   readonly cyclesPerDivergentBranch: number;
   /** Spilling one chunk and loading it back. */
   readonly cyclesPerSpillAndLoad: number;
 }
 
 /**
- * Costs as Bialas, Strzelecki 2015 (arXiv:1504.01650) print them: Kepler throughout; for Maxwell 26 cycles per
- * divergent branch from the fit (section IV) and 24 in the summary.
+ * Costs as printed in Bialas, Strzelecki 2015 (arXiv:1504.01650). For Maxwell the paper has 26 cycles per divergent
+ * branch from the fit (section IV) and 24 in the summary.
  */
 export const STACK_COSTS = {
   kepler: { cyclesPerDivergentBranch: 32, cyclesPerSpillAndLoad: 84 },
@@ -19,7 +19,7 @@ export const STACK_COSTS = {
   'maxwell-summary': { cyclesPerDivergentBranch: 24, cyclesPerSpillAndLoad: 176 },
 } as const satisfies Readonly<Record<string, StackCosts>>;
 
-/** What one thread group does to its stack; expectations may be fractional. */
+/** Operations of one thread group on its stack; expectations may be fractional. */
 export interface Divergence {
   readonly divergentBranches: number;
   /** Chunks spilled and loaded back. */
@@ -34,8 +34,8 @@ export function stackCycles(costs: StackCosts, divergence: Divergence): number {
 }
 
 /**
- * Cycles of a run on a device where every instruction takes the same time: the instructions of the same program without
- * divergence, and the costs of the stack. Each divergent branch executes one more carrier instruction, which its cost
+ * Cycles of a run on a device where every instruction takes the same time: the instructions of the program without
+ * divergence, plus the costs of the stack. Each divergent branch executes one more carrier instruction, which its cost
  * includes.
  *
  * @param cyclesPerInstruction 0 leaves only the cycles of the stack
@@ -47,13 +47,13 @@ export function runCycles(run: StackRun, costs: StackCosts, cyclesPerInstruction
 export interface DeviceStack {
   /** `null` if the device has no such stack, or its costs are not published. */
   readonly costs: StackCosts | null;
-  /** The reason, in one sentence for people. */
+  /** Why these costs apply, in one sentence for people. */
   readonly reason: string;
 }
 
 /**
- * The reconvergence stack of a device. Maxwell's cost of a divergent branch is the fit's unless `maxwell` says
- * otherwise. Sources: Bialas, Strzelecki 2015; NVIDIA, "Tesla V100 GPU Architecture" (WP-08608), section "Independent
+ * The reconvergence stack of a device. Maxwell's cost of a divergent branch is the fit's, unless `maxwell` selects the
+ * summary's. Sources: Bialas, Strzelecki 2015; NVIDIA, "Tesla V100 GPU Architecture" (WP-08608), section "Independent
  * Thread Scheduling"; LLVM, "User Guide for AMDGPU Backend", and the AMD ISA guides: EXEC mask and scalar branches.
  */
 export function deviceStack(
@@ -107,15 +107,15 @@ export function deviceStack(
 }
 
 export interface DivergenceCycles {
-  /** Cycles one thread group spends on its stack, on top of everything else. */
+  /** Additional cycles of one thread group for its stack. */
   readonly cycles: number;
   readonly reason: string;
 }
 
 /**
- * What divergence costs a thread group of a device, for a composite prediction.
+ * The cost of divergence for a thread group of a device, for a composite prediction.
  *
- * @param divergence of one thread group over its whole life: from a run, or `expectedDivergence` of a law of lengths
+ * @param divergence operations of one thread group over its whole life: from a run, or `expectedDivergence`
  */
 export function divergenceCycles(
   device: Pick<GpuDevice, 'occupancy'>,

@@ -2,11 +2,11 @@ import { fail, ok, type Result } from '../../domain/result.ts';
 import { checkProgram, STACK_LANES, type Operand, type Program } from './program.ts';
 
 /**
- * Reconvergence stack of a thread group, instruction by instruction: Algorithms 1 and 2 of Bialas, Strzelecki,
- * "Benchmarking the cost of thread divergence in CUDA", 2015, arXiv:1504.01650, after US patent 8,312,254.
+ * Emulates the reconvergence stack of a thread group, instruction by instruction: Algorithms 1 and 2 of Bialas,
+ * Strzelecki, "Benchmarking the cost of thread divergence in CUDA", 2015, arXiv:1504.01650, after US patent 8,312,254.
  */
 
-/** A synchronization token. Masks hold one bit per lane, lane 0 lowest. */
+/** A synchronisation token. Masks have one bit per lane, lane 0 lowest. */
 export interface Token {
   readonly mask: number;
   readonly id: 'SYNC' | 'DIV';
@@ -14,14 +14,17 @@ export interface Token {
   readonly pc: number;
 }
 
-/** The fast part of the stack. What does not fit is spilled from its bottom to memory, and loaded back when needed. */
+/**
+ * The fast part of the stack. Entries that do not fit are spilled from its bottom to memory, and loaded back when
+ * needed.
+ */
 export interface StackShape {
   readonly fastEntries: number;
-  /** Entries that one spill or load moves. */
+  /** Number of entries that one spill or load moves. */
   readonly chunkEntries: number;
 }
 
-/** 16 tokens of 64 bits on chip, moved four (32 bytes) at a time: what the paper infers for Kepler and Maxwell. */
+/** 16 tokens of 64 bits on chip, moved in chunks of four (32 bytes), as the paper infers for Kepler and Maxwell. */
 export const PUBLISHED_STACK: StackShape = { fastEntries: 16, chunkEntries: 4 };
 
 export interface StackEvent {
@@ -32,22 +35,22 @@ export interface StackEvent {
 }
 
 export interface StackRun {
-  /** Instructions executed. The arrays below have one entry for each. */
+  /** Number of executed instructions. The arrays below have one entry for each. */
   readonly executed: number;
   /** Position of the instruction in the program. */
   readonly programCounters: Uint32Array;
-  /** Active mask after it. */
+  /** Active mask after each instruction. */
   readonly activeMasks: Uint32Array;
-  /** Tokens on the stack after it. */
+  /** Tokens on the stack after each instruction. */
   readonly depths: Uint16Array;
   readonly maxDepth: number;
   readonly pushes: number;
   readonly pops: number;
-  /** Branches that only some active lanes take: the DIV tokens among the pushes. */
+  /** Branches that only some active lanes take: the number of pushed DIV tokens. */
   readonly divergentBranches: number;
   readonly spills: number;
   readonly loads: number;
-  /** Pushes and pops in order, enough to draw the stack at any step. */
+  /** Pushes and pops in order, from which the stack can be drawn at any step. */
   readonly events: readonly StackEvent[];
 }
 
@@ -56,9 +59,9 @@ const MAX_INSTRUCTIONS = 1_000_000;
 /**
  * Runs one thread group to the end of a program.
  *
- * @param registers initial values per lane; a register that is not named starts at 0. All of the same length, at most
- *   32 lanes, all of them active.
- * @returns the run, or `bad-input` when the program pops an empty stack, does not end, or breaks `checkProgram`
+ * @param registers initial values per lane, of the same length and at most 32 lanes, all active; registers without a
+ * name start at 0
+ * @returns the run, or `bad-input` if the program pops an empty stack, does not end, or fails `checkProgram`
  */
 export function runProgram(
   program: Program,

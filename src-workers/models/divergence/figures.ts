@@ -5,12 +5,14 @@ import { DOUBLE_LOOP, loopLimits, SINGLE_LOOP, STACK_LANES } from './program.ts'
 
 /**
  * Data of the figures of Bialas, Strzelecki 2015, from the emulator. Figures 3–5 need one run; 1, 2, 6 and 7 need all
- * 32.
+ * 32 runs.
  */
 
 export type LoopKernel = 'single' | 'double';
 
-/** The kernel with n divergent lanes (Table I): 0 … 31. Its `depths` are the stack history of Figures 4 and 5. */
+/**
+ * A run of the kernel with n divergent lanes (Table I), 0 … 31. Its `depths` are the stack history of Figures 4 and 5.
+ */
 export function runLoops(kernel: LoopKernel, divergentLanes: number): StackRun {
   const limits = loopLimits(divergentLanes);
   return unwrap(
@@ -18,7 +20,7 @@ export function runLoops(kernel: LoopKernel, divergentLanes: number): StackRun {
   );
 }
 
-/** Pushes by the paper: n + 1 for the single loop, n(65 − n)/2 + 33 for the double loop. */
+/** Number of pushes in the paper: n + 1 for the single loop, n(65 − n)/2 + 33 for the double loop. */
 export function publishedPushes(kernel: LoopKernel, divergentLanes: number): number {
   return kernel === 'single' ? divergentLanes + 1 : (divergentLanes * (65 - divergentLanes)) / 2 + 33;
 }
@@ -27,20 +29,20 @@ export interface LoopTimings {
   readonly kernel: LoopKernel;
   /** n = 0 … 31; the other arrays have one entry for each. */
   readonly divergentLanes: readonly number[];
-  /** Figures 1, 2 and 7. */
+  /** Cycles as in Figures 1, 2 and 7. */
   readonly cycles: readonly number[];
-  /** Straight line of Figure 1, curve of Figure 2: divergent branches alone, nothing spilled. */
+  /** The line of Figure 1 and the curve of Figure 2: divergent branches alone, without spills. */
   readonly cyclesWithoutSpills: readonly number[];
-  /** Figure 6: each spill shows up as one more branch instruction. */
+  /** Figure 6: each spill counts as one more branch instruction. */
   readonly spills: readonly number[];
   readonly runs: readonly StackRun[];
 }
 
 /**
- * Timings against the number of divergent lanes.
+ * Cycles by number of divergent lanes.
  *
- * @param cyclesPerInstruction base cost; 0 gives the stack's cycles alone. The paper prints none; for Kepler
- *   `keplerCyclesPerInstruction` derives one.
+ * @param cyclesPerInstruction base cost; 0 gives the stack's cycles alone. The paper prints none;
+ * `keplerCyclesPerInstruction` derives one for Kepler.
  */
 export function loopTimings(kernel: LoopKernel, costs: StackCosts, cyclesPerInstruction: number): LoopTimings {
   const divergentLanes = Array.from({ length: STACK_LANES }, (_, n) => n);
@@ -56,13 +58,16 @@ export function loopTimings(kernel: LoopKernel, costs: StackCosts, cyclesPerInst
   };
 }
 
-/** Divergent lanes at which the paper states the overhead of both kernels (summary), and that of the single loop. */
+/**
+ * Number of divergent lanes at which the summary of the paper states the overhead of both kernels, and the overhead of
+ * the single loop.
+ */
 export const OVERHEAD_LANES = 14;
 export const SINGLE_LOOP_OVERHEAD = 0.25;
 
 /**
  * Cycles per instruction on Kepler, which the paper does not print. With this value 14 divergent lanes cost the single
- * loop the ~25 % that the summary states, so it is only as accurate as that figure.
+ * loop the ~25 % of the summary, so it is only as accurate as that figure.
  */
 export function keplerCyclesPerInstruction(): number {
   const run = runLoops('single', OVERHEAD_LANES);

@@ -4,16 +4,16 @@ import { fail, ok, type Result } from '../../domain/result.ts';
 export type Operand = number | { readonly register: string };
 
 /**
- * One instruction of a small SIMT machine with a reconvergence stack: what the stack needs, and little else. Targets
- * are positions in the program; a target equal to the program's length ends it.
+ * One instruction of a small SIMT machine with a reconvergence stack, reduced to what the stack needs. Targets are
+ * positions in the program; a target equal to the program's length ends it.
  *
  * - `ssy`: pushes a SYNC token (active mask, target), so that the lanes can meet again at the target.
  * - `branch`: jumps where the predicate holds; pushes a DIV token for the active lanes that stay, if any.
  * - `less`: sets the predicate in the active lanes to left < right.
- * - `set`, `add`: integer registers of the active lanes.
- * - `work`: anything else, from NOP to floating-point arithmetic.
+ * - `set`, `add`: change integer registers of the active lanes.
+ * - `work`: any other instruction, from NOP to floating-point arithmetic.
  *
- * `pop` is the pop-bit (`.S`): a token is popped before the instruction executes; not on `ssy` or `branch`.
+ * `pop` is the pop-bit (`.S`): a token is popped before the instruction executes; not allowed on `ssy` and `branch`.
  */
 export type Instruction = { readonly text: string; readonly pop?: true } & (
   | { readonly op: 'ssy'; readonly target: number }
@@ -29,10 +29,10 @@ export interface Program {
   readonly instructions: readonly Instruction[];
 }
 
-/** Lanes of one thread group on the devices that have such a stack; masks are 32 bits. */
+/** Lanes of one thread group on devices with this stack; masks have 32 bits. */
 export const STACK_LANES = 32;
 
-/** Refuses targets outside the program and a pop-bit where the machine would not look at it. */
+/** Refuses targets outside the program, and a pop-bit where the machine would ignore it. */
 export function checkProgram(program: Program): Result<Program> {
   const { instructions } = program;
   for (const [position, instruction] of instructions.entries()) {
@@ -51,7 +51,7 @@ export function checkProgram(program: Program): Result<Program> {
 }
 
 /**
- * A loop of M iterations per lane (register `M`), as its disassembly orders it: the count is tested once before the
+ * A loop of M iterations per lane (register `M`), in the order of its disassembly: the count is tested once before the
  * loop and after each pass. Bialas, Strzelecki 2015, Listing 3, without the timers.
  */
 export const SINGLE_LOOP: Program = {
@@ -70,7 +70,7 @@ export const SINGLE_LOOP: Program = {
   ],
 };
 
-/** A loop of M iterations per lane around one of N (registers `M`, `N`). Bialas, Strzelecki 2015, Listing 4. */
+/** A loop of M iterations per lane around a loop of N (registers `M`, `N`). Bialas, Strzelecki 2015, Listing 4. */
 export const DOUBLE_LOOP: Program = {
   name: 'double loop',
   instructions: [
@@ -96,8 +96,8 @@ export const DOUBLE_LOOP: Program = {
 };
 
 /**
- * Loop limits with n divergent lanes: 32 everywhere but in the last n lanes, which count down 31, 30, … 32 − n.
- * Bialas, Strzelecki 2015, Table I.
+ * Loop limits with n divergent lanes: 32, except in the last n lanes, which count down 31, 30, … 32 − n (Bialas,
+ * Strzelecki 2015, Table I).
  *
  * @param divergentLanes n, 0 … 31
  * @returns one limit per lane

@@ -13,7 +13,7 @@ const table = tablesOf(
   'Bialas, Strzelecki, Benchmarking the cost of thread divergence in CUDA, 2015, arXiv:1504.01650',
 );
 
-/** The summary says "about 20 %": between 17.5 and 22.5. */
+/** The summary says "about 20 %", so between 17.5 and 22.5. */
 const OVERHEAD_TOLERANCE_POINTS = 2.5;
 
 /** Slope of the least-squares line through (0, y₀), (1, y₁), … */
@@ -24,12 +24,12 @@ function slope(values: readonly number[]): number {
   return covariance / values.reduce((sum, _, i) => sum + (i - middle) ** 2, 0);
 }
 
-/** Each n with one spill more than n − 1. */
+/** Each n that has more spills than n − 1. */
 function jumps(timings: LoopTimings): number[] {
   return timings.divergentLanes.filter((n) => n > 0 && timings.spills[n] > timings.spills[n - 1]);
 }
 
-/** Counts of the emulator, and the cycles that follow from them with the printed costs. */
+/** Counts of the emulator, and the resulting cycles with the printed costs. */
 export function reproduceBialas(): ReproductionTable[] {
   const base = keplerCyclesPerInstruction();
   const single = loopTimings('single', STACK_COSTS.kepler, base);
@@ -38,7 +38,7 @@ export function reproduceBialas(): ReproductionTable[] {
   return [counts(single, 1), counts(double, 2), spills(single, double), cycles(single, double, maxwell)];
 }
 
-/** Pushes by the paper's closed form, pops as many, deepest stack n + `extra`. */
+/** Pushes by the paper's closed form, the same number of pops, and a deepest stack of n + `extra`. */
 function counts(timings: LoopTimings, extra: number): ReproductionTable {
   const { kernel, divergentLanes, runs } = timings;
   const rows = divergentLanes.flatMap((n) => [
@@ -47,7 +47,7 @@ function counts(timings: LoopTimings, extra: number): ReproductionTable {
     reproductionRow(`n = ${n}, deepest stack`, n + extra, runs[n].maxDepth, 0),
   ]);
   return table(`Stack operations, ${kernel} loop`, '1', rows, [
-    'From the emulator, instruction by instruction; n lanes with limits of their own (Table I of the paper).',
+    'From the emulator, instruction by instruction; n lanes have separate limits (Table I of the paper).',
   ]);
 }
 

@@ -7,32 +7,32 @@ export interface GranularityRow {
   readonly threadsPerUnit: number;
   /** n = ω/u: units of one work group. */
   readonly unitsPerGroup: number;
-  /** E[longest unit of a group], iterations of u threads each. */
+  /** E[longest unit of a group], in iterations of u threads. */
   readonly depth: number;
   readonly meanLoss: number;
   readonly aggregateLoss: number;
-  /** Lane iterations per iteration of work, by mean loss and by aggregate loss; 1 is a device without lockstep. */
+  /** Lane iterations per iteration of work, by mean loss and by aggregate loss. A device without lockstep has 1. */
   readonly laneCostMean: number;
   readonly laneCostAggregate: number;
 }
 
 /**
- * φ(u) = (1−σ)/u + σ + κ·log₂u: time of an iteration shared by u threads over that of one thread alone (Amdahl's law
- * plus a tree of cooperation steps). φ(1) = 1.
+ * φ(u) = (1−σ)/u + σ + κ·log₂u: time of an iteration shared by u threads over the time of one thread alone (Amdahl's
+ * law plus a tree of cooperation steps). φ(1) = 1.
  *
- * @param serialFraction σ, 0…1: the part of an iteration that does not speed up.
- * @param cooperationCost κ ≥ 0: cost of one cooperation step, as a fraction of an iteration.
+ * @param serialFraction σ, 0…1: the part of an iteration that does not get faster
+ * @param cooperationCost κ ≥ 0: cost of one cooperation step, as a fraction of an iteration
  */
 export function costFactor(threadsPerUnit: number, serialFraction: number, cooperationCost: number): number {
   return (1 - serialFraction) / threadsPerUnit + serialFraction + cooperationCost * Math.log2(threadsPerUnit);
 }
 
 /**
- * Lane cost loss(n)·u·φ(u), n = ω/u, of every power-of-two number of threads per unit up to the thread-group width ω.
+ * Lane cost loss(n)·u·φ(u), n = ω/u, for every power-of-two number of threads per unit up to the thread-group width ω.
  *
- * @param law of what one lane runs between two lockstep points.
- * @param threadGroupWidth ω, a power of two; a RangeError otherwise.
- * @returns rows by increasing threads per unit.
+ * @param law iterations of one lane between two lockstep points
+ * @param threadGroupWidth ω, a power of two; a RangeError otherwise
+ * @returns rows by ascending threads per unit
  */
 export function granularityCurve(
   law: LengthLaw,

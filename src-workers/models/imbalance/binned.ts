@@ -7,26 +7,26 @@ import type { LossDistribution } from './distribution.ts';
 
 /** Bins of the logarithm of the loss, which spans 1…n. */
 const LOG_BINS = 2 ** 16;
-/** Probability of sums outside the transform's window, at either end; and of longest units too short to matter. */
+/** Probability outside the transform's window at either end, and of longest units that are too short to matter. */
 const EXCLUDED = 1e-13;
 /** Rounding noise of the transform. Smaller probabilities count as 0. */
 const NOISE = 1e-17;
-/** Budget for all lengths together, in transform points times lengths of about 30 ns each. */
+/** Budget for all lengths together: transform points times lengths, about 30 ns each. */
 const WHOLE_BUDGET = 5e6;
-/** Budget for one octave where the lengths are handled in octaves. */
+/** Budget for one octave, if the lengths are handled in octaves. */
 const OCTAVE_BUDGET = 1.2e6;
-/** Points of the lattice on which windows are estimated. */
+/** Number of lattice points for the estimate of a window. */
 const WINDOW_POINTS = 1024;
 
-/** An exact distribution is preferred up to this many operations (about 0.1 s). */
+/** Maximum number of operations for which the exact distribution is preferred (about 0.1 s). */
 const EXACT_OPERATIONS = 3e7;
 const EXACT_OUTCOMES = 1e6;
 
 /**
- * The distribution of the loss of any law and any group size, within about half a second: exact where that is
- * affordable, binned otherwise; `method` and `resolution` say which.
+ * The distribution of the loss for any law and group size, within about half a second. It is exact if that is fast
+ * enough, otherwise binned; `method` and `resolution` say which.
  *
- * @param n integer ≥ 1; a RangeError otherwise.
+ * @param n integer ≥ 1; a RangeError otherwise
  */
 export function affordableLossDistribution(law: LengthLaw, n: number): LossDistribution {
   const { operations, outcomes } = lossDistributionCost(law, n);
@@ -38,15 +38,16 @@ export function affordableLossDistribution(law: LengthLaw, n: number): LossDistr
 }
 
 /**
- * The distribution of the loss in 65,536 logarithmic bins, each standing for the mean of its outcomes.
+ * The distribution of the loss in 65,536 logarithmic bins. Each bin has the mean of its outcomes.
  *
  * P(longest ≤ a, sum = x) is the n-th power of a discrete Fourier transform (Eq. 9, Swatman et al. 2022,
- * doi:10.1109/MASCOTS56607.2022.00026), over a window of sums that leaves out at most 1e-13 at either end; differences
- * in a give the joint law of longest and sum (Eq. 10) with an absolute error below 1e-15 each. Lengths too wide for
- * that are handled an octave at a time, from the longest down, each octave on the finest lattice it can afford;
- * `resolution` is then the largest lattice step relative to the longest unit, or the bin width if that is larger.
+ * doi:10.1109/MASCOTS56607.2022.00026), over a window of sums that excludes at most 1e-13 at either end. Differences in
+ * a give the joint law of longest and sum (Eq. 10) with an absolute error below 1e-15 each. If the lengths span too
+ * wide a range, they are handled octave by octave, from the longest down, each on the finest lattice that the budget
+ * allows. `resolution` is then the largest lattice step relative to the longest unit, or the bin width if that is
+ * larger.
  *
- * @param n integer ≥ 1; a RangeError otherwise.
+ * @param n integer ≥ 1; a RangeError otherwise
  */
 export function binnedLossDistribution(law: LengthLaw, n: number): LossDistribution {
   if (!Number.isInteger(n) || n < 1)
@@ -71,7 +72,7 @@ export function binnedLossDistribution(law: LengthLaw, n: number): LossDistribut
     const shorter = { support: support.subarray(0, end), probability: probability.subarray(0, end) };
     const longest = support[end - 1];
     const window = sumWindow(coarsened(shorter, ownStep), n, EXCLUDED);
-    // One panel on the law's own lattice covers everything where it fits. Otherwise the upper octave takes a coarser
+    // If all lengths fit, one panel on the law's own lattice covers them. Otherwise the upper octave takes a coarser
     // one.
     let start = 0;
     while (start < end && maximumBelow(start + 1) <= EXCLUDED) start++;
@@ -123,19 +124,22 @@ interface LogBins {
 
 interface Panel {
   readonly n: number;
-  /** Lengths lie on origin + step·(0, 1, …). */
+  /** Lengths are on origin + step·(0, 1, …). */
   readonly origin: number;
   readonly step: number;
-  /** Shorter lengths. They are apart from `counted`, because a coarse lattice may merge points of the two. */
+  /** Shorter lengths. They are separate from `counted`, because a coarse lattice may merge points of the two. */
   readonly below: Masses;
-  /** Lengths of which a counted group must have at least one. */
+  /** A counted group has at least one of these lengths. */
   readonly counted: Masses;
   readonly window: { readonly low: number; readonly high: number };
-  /** Exact probability of the panel, to which the lattice's result is scaled. */
+  /** Exact probability of the panel. The result of the lattice is scaled to it. */
   readonly expected: number;
 }
 
-/** A law on few points whose Chernoff windows hold for the original too: spreading only raises its moment function. */
+/**
+ * A law on fewer points. Its Chernoff windows are also valid for the original, because spreading only raises the moment
+ * function.
+ */
 function coarsened(masses: Masses, step: number): Masses {
   const { support } = masses;
   const cells = (support[support.length - 1] - support[0]) / step;
@@ -144,8 +148,8 @@ function coarsened(masses: Masses, step: number): Masses {
 }
 
 /**
- * A window of sums for lengths spread on a lattice: each moves by less than a step, between two neighbours, and all of
- * them together by more than this with probability `EXCLUDED` at most (Hoeffding).
+ * A window of sums for lengths that are spread on a lattice. Each length moves by less than a step, and all together
+ * move further than this with probability `EXCLUDED` at most (Hoeffding).
  */
 function widened(window: Panel['window'], n: number, step: number): Panel['window'] {
   const reach = step * Math.min(n, Math.sqrt((-n * Math.log(EXCLUDED)) / 2));
@@ -179,7 +183,7 @@ function addPanel(bins: LogBins, panel: Panel): void {
   const im = new Float64Array(half + 1);
   const powerRe = new Float64Array(half + 1);
   const powerIm = new Float64Array(half + 1);
-  // Two longest lengths share one transform: one as the real part of the sums, one as the imaginary part.
+  // Two longest lengths share one transform, as the real and the imaginary part of the sums.
   const packed = new Float64Array(2 * size);
   const sums = new Float64Array(2 * size);
   const panelMass = new Float64Array(LOG_BINS);
@@ -239,8 +243,8 @@ function addPanel(bins: LogBins, panel: Panel): void {
 }
 
 /**
- * (re + i·im)ⁿ at every frequency into the power arrays; its difference to what they held goes into the spectrum
- * `packed`, times i where `part` is 1, with the conjugate frequencies filled in.
+ * Writes (re + i·im)ⁿ for every frequency into the power arrays. The difference from their old values goes into the
+ * spectrum `packed`, times i if `part` is 1, with the conjugate frequencies filled in.
  */
 function raise(
   re: Float64Array,
@@ -256,7 +260,7 @@ function raise(
     let baseRe = re[k];
     let baseIm = im[k];
     let rest = n;
-    // Squarings before the first factor of the product: all there is for a power of two.
+    // Squarings before the first factor of the product. A power of two needs only these.
     for (; (rest & 1) === 0; rest >>>= 1) {
       const t = baseRe * baseRe - baseIm * baseIm;
       baseIm = 2 * baseRe * baseIm;

@@ -1,7 +1,7 @@
 import type { LengthLaw } from '../../domain/workload.ts';
 import { discreteGaussRule, type QuadratureRule } from '../../numeric/quadrature.ts';
 
-/** Performance loss of work groups of n units that run in lockstep. Every loss is ≥ 1; 1 is no loss. */
+/** Performance loss of work groups of n units in lockstep. Every loss is ≥ 1; 1 is no loss. */
 export interface LossMoments {
   /** Units per work group. */
   readonly n: number;
@@ -9,23 +9,23 @@ export interface LossMoments {
   readonly meanLoss: number;
   /** Standard deviation of X_W(n). */
   readonly standardDeviationLoss: number;
-  /** E[W_(n:n)] / E[W]: total lockstep time over total work, what a long-running workload pays. */
+  /** E[W_(n:n)] / E[W]: total lockstep time over total work, the loss of a long-running workload. */
   readonly aggregateLoss: number;
 }
 
-/** A trapezoidal rule in log s; see `lossMoments` for the error it gives. */
+/** A trapezoidal rule in log s; `lossMoments` states its error. */
 interface LogRule {
   readonly step: number;
-  /** What remains of an integral is dropped below this fraction of it. */
+  /** The rest of an integral is dropped if it is below this fraction of it. */
   readonly droppedFraction: number;
   /**
-   * The nodes s = 1, e^−h, e^−2h, … have an infinite, nearly constant tail. It is a measure on (0, 1] with geometric
-   * masses; its Gauss rule replaces it by a handful of nodes.
+   * The nodes s = 1, e^−h, e^−2h, … have an infinite, nearly constant tail: a measure on (0, 1] with geometric masses.
+   * Its Gauss rule replaces it by a few nodes.
    */
   readonly tail: QuadratureRule;
 }
 
-/** The left end of a rule: s·S ≤ this for every possible sum S, so that six Gauss nodes below it are exact to 1e-12. */
+/** The left end of a rule: s·S ≤ this for every possible sum S. Six Gauss nodes below it are then exact to 1e-12. */
 const TAIL_REACH = 2;
 
 function logRule(step: number, droppedFraction: number, tailNodes: number): LogRule {
@@ -52,18 +52,18 @@ const QUICK_RULE = logRule(0.7, 1e-6, 4);
  * and E[M e^{−Ss}] = Σ_v v·(G_v(s)ⁿ − G_{v−}(s)ⁿ), G_v(s) = Σ_{j≤v} f(j)e^{−js} (Eq. 7, tilted by e^{−js}). A group
  * whose units are all empty has loss 1 by convention.
  *
- * The integral is the trapezoidal rule in log s. For every single exponential its relative error is 2|Γ(1 + 2πi/h)|
- * (times 2π/h for the second moment), for any rate, so that one bound holds for every law, also a skewed one: 2e-13 of
- * the mean.
+ * The integral is computed by the trapezoidal rule in log s. For every single exponential its relative error is 2|Γ(1 +
+ * 2πi/h)| (times 2π/h for the second moment) at any rate. One bound therefore holds for every law, also a skewed one:
+ * 2e-13 of the mean.
  *
- * @param groupSizes integers ≥ 1, in any order; a RangeError otherwise.
- * @returns one entry per group size, in the order asked for.
+ * @param groupSizes integers ≥ 1, in any order; a RangeError otherwise
+ * @returns one entry per group size, in the order of `groupSizes`
  */
 export function lossMoments(law: AtomLaw, groupSizes: readonly number[]): LossMoments[] {
   return momentsByRule(law, groupSizes, FULL_RULE);
 }
 
-/** Mean losses as `lossMoments` gives them, with a relative error below 2e-5. */
+/** Mean losses as in `lossMoments`, with a relative error below 2e-5. */
 export function quickMeanLosses(law: AtomLaw, groupSizes: readonly number[]): number[] {
   return momentsByRule(law, groupSizes, QUICK_RULE).map(({ meanLoss }) => meanLoss);
 }
@@ -76,7 +76,7 @@ function momentsByRule(law: AtomLaw, groupSizes: readonly number[], rule: LogRul
       throw new RangeError(`a group of ${n} units: the number must be an integer of 1 or more`);
   }
   const { support, probability } = law;
-  // A constant law loses nothing.
+  // A constant law has no loss.
   if (support.length === 1) {
     return groupSizes.map((n) => ({ n, meanLoss: 1, standardDeviationLoss: 0, aggregateLoss: 1 }));
   }
@@ -130,9 +130,9 @@ function momentsByRule(law: AtomLaw, groupSizes: readonly number[], rule: LogRul
 }
 
 /**
- * E[M e^{−Ss}] and E[M² e^{−Ss}] for every group size at one s, into buffers kept between calls. The differences
- * D_n = G_vⁿ − G_{v−}ⁿ are built without subtraction, by D_{a+b} = D_a·G_v^b + G_{v−}^a·D_b, so every term keeps its
- * relative accuracy, and all powers of two come out of the same squarings.
+ * E[M e^{−Ss}] and E[M² e^{−Ss}] for every group size at one s, in buffers that are kept between calls. The differences
+ * D_n = G_vⁿ − G_{v−}ⁿ are built without subtraction, by D_{a+b} = D_a·G_v^b + G_{v−}^a·D_b. Every term keeps its
+ * relative accuracy, and all powers of two come from the same squarings.
  */
 function tiltedMaximum(law: AtomLaw, groupSizes: readonly number[]) {
   const start = law.support[0] === 0 ? 1 : 0;
@@ -147,13 +147,13 @@ function tiltedMaximum(law: AtomLaw, groupSizes: readonly number[]) {
   const levels = Math.floor(Math.log2(largest)) + 1;
   const maximum = new Float64Array(groupSizes.length);
   const maximumSquared = new Float64Array(groupSizes.length);
-  /** Products of the powers met so far, for the group sizes that are no power of two. */
+  /** Products of the powers so far, for group sizes that are not a power of two. */
   const products = groupSizes.map((n) => {
     if (Number.isInteger(Math.log2(n))) return null;
     return { power: new Float64Array(count), difference: new Float64Array(count), empty: 1 };
   });
 
-  // Lengths this much longer than the shortest can no longer matter, even weighted by M² and met n times.
+  // A length that exceeds the shortest by this much no longer matters, even weighted by M² and counted n times.
   const negligible = 1e-18 * (masses[0] / largest) * (lengths[0] / lengths[count - 1]) ** 2;
   const horizon = -Math.log(negligible);
 
@@ -165,7 +165,7 @@ function tiltedMaximum(law: AtomLaw, groupSizes: readonly number[]) {
     let gapFactor = 1;
     let decay = 1;
     for (; used < count && lengths[used] <= longest; used++) {
-      // Steps of equal gaps cost a product; the exact exponential every 64 keeps the product's rounding in check.
+      // Equal gaps take one product each. The exact exponential every 64 steps bounds the product's rounding error.
       if (used % 64 === 0) {
         decay = Math.exp(-s * lengths[used]);
       } else {

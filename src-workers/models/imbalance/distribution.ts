@@ -7,24 +7,24 @@ import { weightedQuantile } from '../../numeric/statistics.ts';
 /** Law of the performance loss X_W(n) of one work group. */
 export interface LossDistribution {
   readonly n: number;
-  /** Possible losses, strictly increasing, ≥ 1: exact ones are n·(longest unit)/(sum of the group). */
+  /** Possible losses, strictly increasing, ≥ 1. Exact ones are n·(longest unit)/(sum of the group). */
   readonly loss: Float64Array;
   /** P(X = loss[i]) > 0; sums to 1 within rounding. */
   readonly probability: Float64Array;
-  /** `exact`: one outcome per irreducible fraction; `binned`: outcomes closer than `resolution` share their mean. */
+  /** `exact`: one outcome per irreducible fraction. `binned`: outcomes closer than `resolution` share their mean. */
   readonly method: 'exact' | 'binned';
   /** Largest relative error of a single loss; 0 if exact. */
   readonly resolution: number;
 }
 
-/** Beyond this work, in fused multiply-adds, `lossDistribution` refuses: it would take more than a few seconds. */
+/** Maximum number of fused multiply-adds in `lossDistribution`; more would take more than a few seconds. */
 const MAX_OPERATIONS = 2e9;
-/** Beyond this number of pairs (longest, sum) it refuses: each takes 16 bytes several times over. */
+/** Maximum number of pairs (longest, sum); each takes several times 16 bytes. */
 const MAX_OUTCOMES = 1.6e7;
-/** Binomial coefficients of larger groups overflow a double. */
+/** The binomial coefficients of larger groups overflow a double. */
 const MAX_EXACT_UNITS = 1024;
 
-/** Cost of the exact distribution before computing it. */
+/** Cost of the exact distribution. */
 export function lossDistributionCost(
   law: LengthLaw,
   n: number,
@@ -39,15 +39,14 @@ export function lossDistributionCost(
 /**
  * The full distribution of the performance loss (Eq. 7–11, Swatman et al. 2022, doi:10.1109/MASCOTS56607.2022.00026).
  *
- * Instead of differences of convolution powers (Eq. 10), which cancel, support points join one at a time in increasing
- * order: g(x; i, a) = Σ_k C(i,k) f(a)^k g(x − ka; i − k, a−), k the units exactly a long. The terms k ≥ 1 of i = n are
- * the groups whose longest unit is a. Only positive terms are added, so every probability, however small, is accurate
- * to a few n·EPS.
+ * The differences of convolution powers in Eq. 10 cancel. Instead, support points are added one at a time in ascending
+ * order: g(x; i, a) = Σ_k C(i,k) f(a)^k g(x − ka; i − k, a−), with k units of length a. The terms k ≥ 1 of i = n are
+ * the groups whose longest unit is a. Only positive terms are added, so every probability is accurate to a few n·EPS.
  *
- * Equal fractions meet as equal doubles: below 2^26 the quotients of two different fractions always differ.
+ * Equal fractions give equal doubles: below 2^26 the quotients of two different fractions always differ.
  *
- * @returns `unsupported` if it would need too much work or memory; see `binnedLossDistribution` (binned.ts) for
- *   those.
+ * @returns `unsupported` if it needs too much work or memory; `binnedLossDistribution` (binned.ts) is then the
+ * alternative
  */
 export function lossDistribution(law: LengthLaw, n: number): Result<LossDistribution> {
   if (!Number.isInteger(n) || n < 1)
@@ -70,7 +69,7 @@ export function lossDistribution(law: LengthLaw, n: number): Result<LossDistribu
   const step = latticeStep(support);
   const first = support[0];
   const binomials = pascalTriangle(n);
-  // sums[i][c] = g(i·first + c·step; i, a), over the support points a met so far.
+  // sums[i][c] = g(i·first + c·step; i, a), over the support points a so far.
   const topCell = (longest - first) / step;
   const sums = Array.from({ length: n }, (_, i) => new Float64Array(i * topCell + 1));
   sums[0][0] = 1;
@@ -122,7 +121,7 @@ function pascalTriangle(n: number): readonly Float64Array[] {
   return rows;
 }
 
-/** Merges increasing lists of losses: equal losses become one outcome with the sum of their probabilities. */
+/** Merges ascending lists of losses: equal losses become one outcome with the sum of their probabilities. */
 function mergedOutcomes(losses: readonly Float64Array[], masses: readonly Float64Array[]) {
   const total = losses.reduce((sum, list) => sum + list.length, 0);
   const sorted = new Float64Array(total);
@@ -137,7 +136,7 @@ function mergedOutcomes(losses: readonly Float64Array[], masses: readonly Float6
   const loss = sorted.slice(0, distinct);
   const probability = new Float64Array(distinct);
 
-  // A grid over the losses says where to start looking; every list then walks forward.
+  // A grid over the losses gives the start of the search; every list then walks forward.
   const low = loss[0];
   const scale = loss.length / (loss[distinct - 1] - low || 1);
   const grid = new Int32Array(distinct + 2);
@@ -160,22 +159,22 @@ function mergedOutcomes(losses: readonly Float64Array[], masses: readonly Float6
 
 /** Smallest loss x with P(X ≤ x) ≥ q, for q in 0…1. */
 export function quantile(distribution: LossDistribution, q: number): number {
-  // The probabilities sum to 1 within rounding only.
+  // The probabilities sum to 1 only within rounding.
   return weightedQuantile(distribution.loss, distribution.probability, q * (1 - 1e-12));
 }
 
 /** Equal-width bins of a loss distribution, for plots. */
 export interface LossHistogram {
-  /** bins + 1 edges; edges[0] = 1. The last bin also holds the losses beyond its edge, at most 1e-5 of them. */
+  /** bins + 1 edges; edges[0] = 1. The last bin also holds the losses above its edge, at most 1e-5 of all. */
   readonly edges: Float64Array;
   /** P(edges[i] ≤ X < edges[i+1]). */
   readonly probability: Float64Array;
 }
 
-/** Bins of equal width from 1 up to the loss that all but 1e-5 of the groups stay below. */
+/** Bins of equal width from 1 to the loss that only 1e-5 of the groups exceed. */
 export function lossHistogram(distribution: LossDistribution, bins: number): LossHistogram {
   const top = quantile(distribution, 1 - 1e-5);
-  // A law with one outcome still needs bins of some width.
+  // A law with one outcome also needs bins of some width.
   const width = (top > 1 ? top - 1 : 1) / bins;
   const probability = new Float64Array(bins);
   for (let i = 0; i < distribution.loss.length; i++) {

@@ -2,18 +2,18 @@ import type { LengthLaw } from '../../domain/workload.ts';
 import { affordableLossDistribution } from './binned.ts';
 import { lossHistogram } from './distribution.ts';
 
-/** Modelled, simulated and measured losses in the same bins, as Fig. 2 of Swatman et al. 2022. */
+/** Modelled, simulated and measured losses in the same bins, as in Fig. 2 of Swatman et al. 2022. */
 export interface LossComparison {
-  /** bins + 1 edges, the first 1. The first bin also holds what lies below it, the last what lies beyond. */
+  /** bins + 1 edges, of which the first is 1. The first and last bin also hold the losses outside. */
   readonly edges: Float64Array;
-  /** Probability of each bin, by the model. */
+  /** Probability of each bin in the model. */
   readonly modelled: Float64Array;
-  /** Share of the samples in each bin, one array for each set of samples, in their order. */
+  /** Share of the samples in each bin, one array per set of samples. */
   readonly observed: readonly Float64Array[];
 }
 
 /**
- * The modelled loss of groups of n units beside observed losses.
+ * Compares the modelled loss of groups of n units with observed losses.
  *
  * @param samples sets of losses per group, simulated or measured, none of them empty; noise may put measured losses
  * below 1

@@ -18,11 +18,11 @@ export interface SampledLoss {
 }
 
 /**
- * Mean and aggregate loss of `groups` work groups of n sampled units: the check that shares no formula with the models.
- * Algorithm 1 of Swatman et al. 2022 (doi:10.1109/MASCOTS56607.2022.00026) without the device. The standard error of
- * the aggregate loss is that of a ratio of sums (delta method).
+ * Mean and aggregate loss of `groups` work groups of n sampled units: a check that shares no formula with the models.
+ * It is Algorithm 1 of Swatman et al. 2022 (doi:10.1109/MASCOTS56607.2022.00026) without the device. The standard error
+ * of the aggregate loss is that of a ratio of sums (delta method).
  *
- * @param n,groups integers ≥ 1.
+ * @param n,groups integers ≥ 1
  */
 export function sampledLoss(law: LengthLaw, n: number, groups: number, uniform: UniformSource): SampledLoss {
   const draw = lengthSampler(law);
@@ -43,7 +43,7 @@ export function sampledLoss(law: LengthLaw, n: number, groups: number, uniform: 
     }
     const cost = n * longest;
     const loss = sum === 0 ? 1 : cost / sum;
-    // Welford's update: no cancellation where the losses are almost equal.
+    // Welford's update avoids cancellation if the losses are almost equal.
     const step = loss - mean;
     mean += step / group;
     spread += step * (loss - mean);
@@ -55,7 +55,7 @@ export function sampledLoss(law: LengthLaw, n: number, groups: number, uniform: 
   }
   const variance = groups > 1 ? spread / (groups - 1) : 0;
   const ratio = work === 0 ? 1 : lockstep / work;
-  // Residuals cost − ratio·sum have mean 0.
+  // The residuals cost − ratio·sum have mean 0.
   const residual = Math.max(0, lockstepSquared - 2 * ratio * product + ratio * ratio * workSquared);
   return {
     n,

@@ -13,22 +13,24 @@ const table = tablesOf(
     'Variable-Length SIMT Workloads, MASCOTS 2022, doi:10.1109/MASCOTS56607.2022.00026',
 );
 
-/** Half a unit of the last digit the paper prints. */
+/** Half a unit of the last printed digit. */
 const PRINTED_DIGIT = 0.0005;
-/** Groups that the paper simulated (section IV-B). */
+/** Number of simulated groups in the paper (section IV-B). */
 const PAPER_GROUPS = 2 ** 18;
-/** Groups that we sample. */
+/** Number of groups in our sample. */
 const SAMPLED_GROUPS = 2 ** 15;
 const SEED = 2022;
-/** A sampled figure further than this many standard errors from its expectation is wrong, not unlucky. */
+/**
+ * Maximum deviation of a sampled figure from its expectation, in standard errors; a larger one is an error, not chance.
+ */
 const STANDARD_ERRORS = 4.5;
 /** Claims of the paper (abstract, section IV-C): relative distance of the model to simulation and to measurement. */
 const SIMULATION_MARGIN = 0.001;
 const MEASUREMENT_MARGIN = 0.02;
-/** Where a measured mean misses the paper's margin, it is still expected within this. */
+/** Tolerance for measured means that miss the paper's margin. */
 const MEASUREMENT_TOLERANCE = 0.03;
 
-/** The workloads of the paper, with infinite supports cut at its ε = 1e-6. */
+/** The workloads of the paper, with infinite supports truncated at its ε = 1e-6. */
 const LAWS: Readonly<Record<string, () => LengthLaw>> = {
   'binomial(40,0.5)': () => unwrap(binomialLaw(40, 0.5)),
   'geometric(0.05)': () => unwrap(geometricLaw(0.05)),
@@ -37,7 +39,9 @@ const LAWS: Readonly<Record<string, () => LengthLaw>> = {
   'negative-binomial(5,0.3)': () => unwrap(negativeBinomialLaw(5, 0.3)),
 };
 
-/** Table I and the authors' public data, beside the closed form and our own Monte Carlo. Takes well under a second. */
+/**
+ * Table I and the authors' public data, beside the closed form and our own Monte Carlo. It takes well under a second.
+ */
 export function reproduceSwatman(): ReproductionTable[] {
   const moments = new Map<string, ReturnType<typeof lossMoments>[number]>();
   const key = (workload: string, n: number) => `${workload}, n = ${n}`;
@@ -86,15 +90,15 @@ export function reproduceSwatman(): ReproductionTable[] {
       `The paper's claim, a relative error below ${percent(MEASUREMENT_MARGIN)}, ${claim(measured, MEASUREMENT_MARGIN)}`,
     ]),
     table('Public data, simulated mean loss', '1', publicMean, [
-      'Another run than Table I, from the authors’ repository.',
+      'The run differs from Table I; it is from the authors’ repository.',
     ]),
     table('Public data, simulated aggregate loss', '1', publicAggregate, [
       'Total lockstep time over total work, which the paper does not print; it is not the mean over groups.',
     ]),
     table('Public data, measured mean loss against the model', '1', publicMeasured, [
       `On this run the paper's margin of ${percent(MEASUREMENT_MARGIN)} ${claim(publicMeasured, MEASUREMENT_MARGIN)}`,
-      `Rows with n = 1 cannot lose anything: up to ${percent(largestMargin(publicMeasured.filter((_, i) => PUBLIC_GROUPS[i].n === 1)))} ` +
-        'there is the floor of the measurement itself.',
+      'Rows with n = 1 have no loss. They show the error of the measurement itself: up to ' +
+        `${percent(largestMargin(publicMeasured.filter((_, i) => PUBLIC_GROUPS[i].n === 1)))}.`,
     ]),
   ];
 }
@@ -108,7 +112,7 @@ function largestMargin(rows: readonly ReproductionRow[]): number {
   return Math.max(...rows.map(marginOf));
 }
 
-/** Whether the paper's margin holds on these rows, and where it does not. */
+/** Says whether the paper's margin holds on these rows, and where it does not. */
 function claim(rows: readonly ReproductionRow[], margin: number): string {
   const broken = rows.filter((row) => marginOf(row) > margin);
   if (broken.length === 0) return `holds: ${percent(largestMargin(rows))} at most.`;

@@ -1,4 +1,4 @@
-/** One row of Table I: mean performance loss as the authors modelled, simulated and measured it (A100). */
+/** One row of Table I: the mean performance loss as modelled, simulated and measured by the authors (A100). */
 export interface PublishedLoss {
   readonly workload: string;
   readonly n: number;
@@ -49,13 +49,12 @@ export interface PublicGroups {
   readonly measuredAggregate: number;
 }
 
-/** Groups behind every row of `PUBLIC_GROUPS`. */
+/** Number of groups behind every row of `PUBLIC_GROUPS`. */
 export const PUBLIC_GROUP_COUNT = 131_072;
 
 /**
  * Means over the per-group data that the same authors published with their code (github.com/stephenswat/smite,
- * Unlicense). They come from another run than Table I. At n = 1, if nothing can be lost, they show the error of
- * measuring.
+ * Unlicense). The run differs from Table I. At n = 1 there is no loss, so these rows show the error of the measurement.
  */
 // prettier-ignore
 export const PUBLIC_GROUPS: readonly PublicGroups[] = ([

@@ -1,5 +1,5 @@
 /**
- * Measured launches of other kernels than SpMV, and their sources. To add a set, add an entry here and a reader in
+ * Measured launches of kernels other than SpMV, and their sources. A new set needs an entry here and a reader in
  * `evidence/shapes.ts`.
  */
 export interface LaunchDataset {
@@ -8,9 +8,9 @@ export interface LaunchDataset {
   readonly source: string;
   readonly licence: string;
   readonly notes: readonly string[];
-  /** Whether it says which of two designs is faster, which losses of groups do not. */
+  /** Whether the data show which of two designs is faster; losses of groups do not. */
   readonly decides: boolean;
-  /** Whether only proportions are predicted: each family's factor comes from its other designs. */
+  /** Whether times are predicted only up to a factor, which comes from the other designs of the family. */
   readonly proportional: boolean;
   /** Unit of the measurements: `µs`, `ms`, or empty for a plain number. */
   readonly unit: string;
@@ -39,16 +39,16 @@ export const LAUNCH_DATASETS: readonly LaunchDataset[] = [
       'AutoTuningAssociation/benchmark_hub: times of 4,362 configurations on each GPU, everything but the block size held',
     licence: 'MIT',
     notes: [
-      'One factor per kernel variant is taken from its other block sizes: the file has no instruction counts. The rank correlation is that within variants.',
-      'Where enough blocks are resident the model gives all block sizes of a variant the same time. Measured, they differ: caches are reused by rows of a block, which the model does not know.',
-      'On the MI250X a block width that is no power of two takes 5 to 9 times as long. These variants are part of the figures.',
+      'The file has no instruction counts, so one factor per kernel variant is taken from its other block sizes. The rank correlation is within variants.',
+      'If enough blocks are resident, the model gives all block sizes of a variant the same time. The measured times differ, since rows of a block reuse caches; the model does not include this.',
+      'On the MI250X, a block width that is not a power of two takes 5 to 9 times as long. The figures include these variants.',
     ],
     decides: true,
     proportional: true,
     unit: 'ms',
     gpus: [
       { column: 'A100', device: 'nvidia-a100-pcie-40gb', ...CONVOLUTION },
-      // Measured on one of its dies.
+      // Measured on one of the two dies.
       { column: 'MI250X', device: 'amd-mi250x-gcd', ...CONVOLUTION },
     ],
   },

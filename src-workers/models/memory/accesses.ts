@@ -10,15 +10,15 @@ import {
   sectorBytes,
 } from './traffic.ts';
 
-/** How the threads of a launch read the arrays of a kernel, as far as traffic depends on it. */
+/** The properties of a launch on which the traffic of its accesses depends. */
 export interface AccessingThreads {
   /** u: threads that share a unit, ≥ 1. */
   readonly threadsPerUnit: number;
-  /** Threads of a multiprocessor at once, > 0. */
+  /** Resident threads of a multiprocessor, > 0. */
   readonly residentThreads: number;
-  /** Shared memory that their blocks use, bytes. */
+  /** Shared memory that these threads' blocks use, bytes. */
   readonly sharedMemoryBytes: number;
-  /** Mean length of a unit, iterations: elements of its runs. */
+  /** Mean length of a unit, iterations; also the number of elements of its runs. */
   readonly unitElements: number;
 }
 
@@ -29,19 +29,18 @@ function fullMultiprocessors({ limits, threadGroupWidth }: GpuDevice): Accessing
 }
 
 /**
- * Traffic of one lane in one iteration of a unit, in bytes of device memory: `bytesPerIteration` of a kernel, or that
- * of its accesses.
+ * Traffic of one lane in one iteration of a unit, in bytes of device memory: `bytesPerIteration` of a kernel, or the
+ * sum over its accesses.
  *
- * - `along-unit`: u threads read u consecutive elements of their unit. A sector that this does not use up serves the
- *   next iterations if it stays in the first-level cache (`hitFraction` of what all resident threads touch in an
- *   iteration), else it is read again (`bytesAlongRun`).
- * - `across-lanes`: whole sectors, so the element.
- * - `scattered`: a sector for each element, or as many as the element is long, for the part of the gathers that miss
- *   (`missesOf`).
+ * - `along-unit`: u threads read u consecutive elements of their unit. The rest of a sector serves the next iterations
+ *   if it stays in the first-level cache (`hitFraction` of all that resident threads touch in an iteration); otherwise
+ *   the sector is read again (`bytesAlongRun`).
+ * - `across-lanes`: whole sectors are used, so the traffic is the element.
+ * - `scattered`: whole sectors per element, for the part of the gathers that miss (`missesOf`).
  *
- * An array with a footprint is read again and again: a read goes to the first-level cache, the level-2 cache or device
- * memory, half of each cache kept for it: gathers by `randomHitFraction`, others by `hitFraction`.
- * @param taking what is left out of it: one thread per unit, long units, full multiprocessors without shared memory
+ * An array with a footprint is read repeatedly. A read goes to the first-level cache, the level-2 cache or device
+ * memory, with half of each cache kept for it: gathers by `randomHitFraction`, others by `hitFraction`.
+ * @param taking defaults for what is omitted: one thread per unit, long units, full multiprocessors, no shared memory
  */
 export function bytesOfIteration(
   device: GpuDevice,
@@ -55,7 +54,7 @@ export function bytesOfIteration(
   const sector = sectorBytes(device);
   const cache = firstLevelCacheBytes(device, threads.sharedMemoryBytes);
   const reuseFraction = reuseOf(device, kernel, threads, cache);
-  // Bytes from device memory and bytes from the level-2 cache are two resources. The scarcer one sets the pace.
+  // Bytes from device memory and from the level-2 cache are two resources; the scarcer one sets the pace.
   let far = 0;
   let near = 0;
   for (const access of accesses) {
@@ -70,21 +69,21 @@ export function bytesOfIteration(
 /**
  * Bandwidth of the level-2 cache over the peak of device memory. Measured: 2,155 over 900 GB/s on a V100 (Jia et al.,
  * 2018, arXiv:1804.06826), 2,720 over 1,229 on an MI100, 4,300 to 5,100 over 1,638 on an MI210, 5,400 over 2,039 on an
- * A100 (github.com/te42kyfo/gpu-benches, gpu-l2-cache). Assumed for every device. Fits with 3.1 are no better: of the
- * MI100's columns the median error of one falls by 0.4 %, of two it rises by 0.7 and 1.5 %.
+ * A100 (github.com/te42kyfo/gpu-benches, gpu-l2-cache). It is assumed for every device. Fits with 3.1 are no better: in
+ * the MI100's columns, one median error falls by 0.4 %, and two rise by 0.7 and 1.5 %.
  */
 const CACHE_BANDWIDTH_RATIO = 2.3;
 
 /**
- * Part of the gathers that need a sector of their own from device memory. Assumed, and chosen with the products of
- * `test/data/cycle-sim` in view, whose columns are random. Fits to the SpMV times of `db/evidence` have a median of
- * 0.13 (four of five 0.02 to 0.25): rows and neighbours share sectors.
+ * Fraction of gathers that need a separate sector from device memory. It is assumed, and was chosen with the products
+ * of `test/data/cycle-sim` in view, whose columns are random. Fits to the SpMV times of `db/evidence` have a median of
+ * 0.13 (four of five are 0.02 to 0.25), because rows and neighbours share sectors.
  */
 const GATHER_MISS_FRACTION = 0.4;
 
 /**
- * Share of the sectors read that miss the first-level cache, and share of these that miss the level-2 cache. Both
- * caches catch equal shares of the sectors that gathers share, whatever fits them.
+ * Fraction of sectors that miss the first-level cache, and fraction of these that miss the level-2 cache. Both caches
+ * catch equal fractions of the sectors that gathers share, in addition to those that fit.
  */
 function missesOf(
   { l2Bytes }: GpuDevice,
@@ -102,9 +101,9 @@ function missesOf(
 }
 
 /**
- * Share of a run's sectors that an iteration finds in the first-level cache because the iteration before needed them.
- * While a thread group waits for a load, other groups touch their sectors and may evict these. Iterations of an
- * unrolled loop that wait together do not suffer from it.
+ * Fraction of a run's sectors that an iteration finds in the first-level cache, because the iteration before needed
+ * them. While a thread group waits for a load, other groups touch their sectors and may evict these. Unrolled
+ * iterations that wait together are not affected.
  */
 function reuseOf(
   device: GpuDevice,
@@ -121,8 +120,8 @@ function reuseOf(
 }
 
 /**
- * Bytes of an array that all resident threads touch in one iteration. A cache keeps whole lines, even where it has
- * fetched only one sector of them.
+ * Bytes of an array that all resident threads touch in one iteration. A cache keeps whole lines, even if it has fetched
+ * only one sector of them.
  */
 function touchedBytes(
   { pattern, elementBytes, missFraction = GATHER_MISS_FRACTION }: MemoryAccess,
@@ -131,7 +130,7 @@ function touchedBytes(
 ): number {
   switch (pattern) {
     case 'along-unit':
-      // Units follow one another in memory, so short ones share lines.
+      // Units follow one another in memory, so short units share lines.
       return residentThreads * Math.max(elementBytes, Math.min(line, elementBytes * unitElements) / threadsPerUnit);
     case 'across-lanes':
       return residentThreads * elementBytes;
@@ -141,7 +140,7 @@ function touchedBytes(
   }
 }
 
-/** Bytes of sectors that are read because one lane needs one element. */
+/** Bytes of the sectors that are read for one element of one lane. */
 function sectorTraffic(
   { pattern, elementBytes }: MemoryAccess,
   { threadsPerUnit, unitElements }: AccessingThreads,
@@ -163,26 +162,25 @@ function wholeSectors(bytes: number, sector: number): number {
 }
 
 /**
- * Latency of a load that hits the level-2 cache over that of one from device memory: 193 of 434 cycles on a V100, 200
- * of 552 on an A100 (Jia et al., 2018, arXiv:1804.06826; Abdelkhalik et al., 2022, arXiv:2208.11174). Assumed for every
- * device, as the next.
+ * Latency of a level-2 hit over the latency of device memory: 193 of 434 cycles on a V100, 200 of 552 on an A100 (Jia
+ * et al., 2018, arXiv:1804.06826; Abdelkhalik et al., 2022, arXiv:2208.11174). Assumed for every device.
  */
 export const LEVEL_2_LATENCY = 0.42;
 /**
  * Latency of a load from a page whose address is known, over the latency of the device. The latter was measured at
- * random addresses in 1 GB, which includes translating the address: 296 of 496 cycles on Turing (Jia et al., 2019,
+ * random addresses in 1 GB, which includes address translation: 296 of 496 cycles on Turing (Jia et al., 2019,
  * arXiv:1903.07486; sources of the catalogue). Assumed for every device.
  */
 const NEAR_PAGE_LATENCY = 0.6;
-/** Latency of a load that hits the first-level cache, over that of one from device memory. Assumed for every device. */
+/** Latency of a first-level hit over the latency of device memory. Assumed for every device. */
 export const LEVEL_1_LATENCY = 0.07;
 
 /**
  * Latency of the chain of loads in an iteration, cycles. Every load takes the full latency of device memory unless the
  * kernel lists its accesses. Then runs come first on the chain and gathers last, and each waits for the farthest memory
  * that any active lane needs.
- * @param anyUnit share of the iterations of a group in which any of its units needs something that a unit needs with
- * this probability
+ * @param anyUnit fraction of a group's iterations in which any unit needs something, if each unit needs it with this
+ * probability
  */
 export function loadLatencyCycles(
   device: GpuDevice,
@@ -199,11 +197,11 @@ export function loadLatencyCycles(
   const latencies = accesses
     .map((access) => {
       const { beyondFirst: share, beyondSecond } = missesOf(device, access, cache);
-      // A run needs a new sector only where the last one is used up, provided that it stayed in the cache.
+      // A run needs a new sector only when the last one is used up, if that one stayed in the cache.
       const next =
         access.pattern === 'along-unit' ? Math.min(1, (access.elementBytes * threads.threadsPerUnit) / sector) : 1;
       const beyondFirst = share * (reuse * next + 1 - reuse);
-      // Each lane of a unit gathers for itself.
+      // Each lane of a unit gathers separately.
       const lanes = access.pattern === 'scattered' ? Math.min(threads.threadsPerUnit, device.threadGroupWidth) : 1;
       const any = (miss: number): number => anyUnit(1 - (1 - miss) ** lanes);
       const far = any(beyondFirst * beyondSecond);

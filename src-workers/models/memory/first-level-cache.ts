@@ -2,7 +2,10 @@ import type { GpuDevice, OccupancyRules } from '../../domain/device.ts';
 
 const KIB = 1024;
 
-/** Data cache of a multiprocessor. With `withShared` blocks share its memory, and it keeps at most `largestKib`. */
+/**
+ * Data cache of a multiprocessor. With `withShared`, shared memory takes part of it, and the cache is at most
+ * `largestKib`.
+ */
 interface FirstLevelCache {
   readonly kib: number;
   readonly withShared: boolean;
@@ -14,15 +17,15 @@ const withShared = (kib: number, largestKib = kib): FirstLevelCache => ({ kib, w
 const NONE = own(0);
 
 /**
- * Source: CUDA C++ Programming Guide, "Compute capabilities": the shared memory of each. 7.5 sets at least 32 KiB of it
- * aside for shared memory. Of 2.x it has two splits of 64 KiB; the default leaves 16. 1.3 has no cache for loads.
+ * Source: CUDA C++ Programming Guide, "Compute capabilities", which has the shared memory of each. 7.5 reserves at
+ * least 32 KiB for shared memory. 2.x has two splits of 64 KiB; the default leaves 16. 1.3 has no cache for loads.
  *
  * Kepler, Maxwell and Pascal other than GP100 (6.0) load from device memory through the level-2 cache alone, unless
  * code opts in or marks data read-only (Kepler, Maxwell and Pascal Tuning Guides).
  *
- * 10.0 is in the guide; of 12.0 it has 100 KiB, the largest shared memory, while 128 were measured (Chips and Cheese,
- * "Blackwell: Nvidia's massive GPU"). Assumed: 6.2 as 6.1, 7.2 as 7.0 (its published size is the same), 10.3 and 11.0
- * as 10.0, 12.1 as 12.0.
+ * 10.0 is in the guide. For 12.0 the guide has 100 KiB, the largest shared memory, but 128 were measured (Chips and
+ * Cheese, "Blackwell: Nvidia's massive GPU"). Assumed: 6.2 is like 6.1, 7.2 like 7.0 (its published size is the same),
+ * 10.3 and 11.0 like 10.0, 12.1 like 12.0.
  */
 const NVIDIA: Readonly<Record<string, FirstLevelCache>> = {
   '1.3': NONE,
@@ -53,7 +56,7 @@ const NVIDIA: Readonly<Record<string, FirstLevelCache>> = {
 };
 
 /**
- * Vector cache of a multiprocessor, which on RDNA is two compute units.
+ * Vector cache of a multiprocessor, which on RDNA has two compute units.
  * Source: ROCm documentation, "AMD GPU specifications" (L1 vector cache of GCN and CDNA, L0 vector cache of a compute
  * unit of RDNA): 16 KiB up to CDNA 2 and RDNA 2, 32 from CDNA 3 and RDNA 3 on.
  */
@@ -67,7 +70,7 @@ function ofAmd(isa: string): FirstLevelCache {
 /**
  * Cache and shared local memory of an Xe core. Sources: Xe-HPC, Intel oneAPI GPU Optimization Guide, "Intel Xe GPU
  * architecture"; Xe-HPG, all of its 192 KiB measured as cache (Chips and Cheese, on the A750 and Meteor Lake); Xe2-HPG,
- * Intel's announcement of the B series. Of Xe-LP no size is confirmed: assumed none.
+ * Intel's announcement of the B series. No size is confirmed for Xe-LP, so none is assumed.
  */
 const INTEL: Readonly<Record<string, FirstLevelCache>> = {
   'xe-lp': NONE,
@@ -77,8 +80,8 @@ const INTEL: Readonly<Record<string, FirstLevelCache>> = {
 };
 
 /**
- * Not public; 8 KiB was measured on the M1 (P. Turner, metal-benchmarks). Assumed for all: the M3 and M4 share one
- * memory among registers, cache and threadgroup memory, whose size is not known.
+ * Not public. 8 KiB was measured on the M1 (P. Turner, metal-benchmarks) and is assumed for all: the M3 and M4 share
+ * one memory among registers, cache and threadgroup memory, whose size is unknown.
  */
 const APPLE = own(8);
 
@@ -99,7 +102,7 @@ function cacheOf(rules: OccupancyRules): FirstLevelCache {
 
 /**
  * First-level data cache of a multiprocessor, bytes; 0 if loads do not use one, or if none is known.
- * @param sharedMemoryBytes of the resident blocks: on many devices the cache gets what they leave
+ * @param sharedMemoryBytes shared memory of the resident blocks; on many devices the cache gets the rest
  */
 export function firstLevelCacheBytes({ occupancy }: Pick<GpuDevice, 'occupancy'>, sharedMemoryBytes: number): number {
   const { kib, withShared: isCarved, largestKib } = cacheOf(occupancy);

@@ -1,14 +1,14 @@
 import type { GpuDevice } from '../../domain/device.ts';
 
 /**
- * Bytes that a kernel moves, by the pattern of its accesses, for a whole launch.
+ * Bytes that a kernel moves in a whole launch, by the pattern of its accesses.
  *
  * A load moves whole sectors. The requests of a thread group in one instruction are merged, so the pattern decides how
  * many bytes of a sector are used before it leaves the first-level cache.
  */
 
 /**
- * Bytes that a level-2 cache moves at once. NVIDIA: 32 (CUDA C++ Best Practices Guide, 10.2.1); AMD: 64 (CDNA ISA
+ * Size of a transfer of the level-2 cache, bytes. NVIDIA: 32 (CUDA C++ Best Practices Guide, 10.2.1); AMD: 64 (CDNA ISA
  * guides, L2 requests).
  */
 export function sectorBytes({ vendor }: Pick<GpuDevice, 'vendor'>): number {
@@ -16,22 +16,22 @@ export function sectorBytes({ vendor }: Pick<GpuDevice, 'vendor'>): number {
 }
 
 /**
- * Bytes for which a first-level cache has one tag. NVIDIA: 128, of which it fetches sectors (Jia et al., 2018,
- * arXiv:1804.06826); AMD: 64 (CDNA ISA guides). For others 64 is assumed.
+ * Bytes per tag of a first-level cache. NVIDIA: 128, of which it fetches sectors (Jia et al., 2018, arXiv:1804.06826);
+ * AMD: 64 (CDNA ISA guides). For others 64 is assumed.
  */
 export function lineBytes({ vendor }: Pick<GpuDevice, 'vendor'>): number {
   return vendor === 'nvidia' ? 128 : 64;
 }
 
 /**
- * How sharply hits fall where a footprint outgrows the cache. A cyclic pass over an LRU cache is a step; hashed sets
- * and other replacement soften it. Assumed; values of 2 to 4 fit the times of `db/evidence` equally well.
+ * How sharply the hit rate falls when a footprint exceeds the cache. A cyclic pass over an LRU cache is a step; hashed
+ * sets and other replacement soften it. It is assumed; values of 2 to 4 fit the times of `db/evidence` equally well.
  */
 const CAPACITY_SHARPNESS = 3;
 
 /**
- * Share of accesses that find their data in a cache that the same launch filled before, 0…1.
- * @param footprintBytes what is touched between two uses, ≥ 0
+ * Fraction of accesses that hit a cache which the same launch filled before, 0…1.
+ * @param footprintBytes bytes touched between two uses, ≥ 0
  * @param cacheBytes 0 if there is no such cache
  */
 export function hitFraction(footprintBytes: number, cacheBytes: number): number {
@@ -41,9 +41,9 @@ export function hitFraction(footprintBytes: number, cacheBytes: number): number 
 }
 
 /**
- * Share of accesses at random places that find their data in a cache: what the cache holds of the footprint, softened
- * where they are about equal, by the same sharpness.
- * @param footprintBytes of the array, > 0
+ * Fraction of random accesses that hit a cache: the part of the footprint that the cache holds, softened by the same
+ * sharpness if the two are about equal.
+ * @param footprintBytes size of the array, > 0
  */
 export function randomHitFraction(footprintBytes: number, cacheBytes: number): number {
   if (!(cacheBytes > 0)) return 0;
@@ -51,14 +51,14 @@ export function randomHitFraction(footprintBytes: number, cacheBytes: number): n
 }
 
 /**
- * Bytes that one element costs where each lane walks along its own run (a thread per CSR row), or where several threads
- * do so together. A read may begin anywhere in a sector. The other elements of the sector serve neighbouring lanes
- * where runs are short, but they serve the next iterations only where the sector stays in the first-level cache.
+ * Traffic of one element, bytes, if each lane walks along its own run (a thread per CSR row), or several threads do so
+ * together. A read may begin anywhere in a sector. If runs are short, the other elements of the sector serve
+ * neighbouring lanes. They serve the next iterations only if the sector stays in the first-level cache.
  * @param elementBytes size of an element
  * @param runElements mean elements of a run
- * @param reuseFraction share of sectors that stay until they are used up, 0…1
+ * @param reuseFraction fraction of sectors that stay until they are used up, 0…1
  * @param sector bytes of a sector
- * @param threads that read consecutive elements of a run together
+ * @param threads number of threads that read consecutive elements of a run together
  * @returns between `elementBytes` and `sector`, unless elements are longer
  */
 export function bytesAlongRun(
@@ -75,5 +75,5 @@ export function bytesAlongRun(
   return reuseFraction * elementBytes + (1 - reuseFraction) * alone;
 }
 
-/** Share of a cache that gathered data keep while a stream passes through. Assumed: half. */
+/** The fraction of a cache that gathered data keep while a stream passes through; assumed. */
 export const GATHER_SHARE_OF_CACHE = 0.5;

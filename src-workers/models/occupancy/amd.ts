@@ -5,9 +5,8 @@ import type { BlockUsage, Residency, ResidencyLimits } from './usage.ts';
 import { residencyOf, roundUpTo } from './usage.ts';
 
 /**
- * How an AMD multiprocessor is shared out. A multiprocessor is a compute unit on GCN and CDNA, and a whole workgroup
- * processor (two compute units, four SIMDs, 128 KiB of LDS) on RDNA, which is how code is compiled there unless asked
- * otherwise ("WGP mode").
+ * The allocation rules of an AMD multiprocessor: a compute unit on GCN and CDNA, and a whole workgroup processor (two
+ * compute units, four SIMDs, 128 KiB of LDS) on RDNA, where code is compiled for it by default ("WGP mode").
  *
  * Sources: LLVM, "User Guide for AMDGPU Backend", tables of processors and kernel descriptor fields, and the register
  * counts and allocation granules of its AMDGPU target description (wave slots, vector and scalar registers, barriers);
@@ -21,15 +20,15 @@ export interface AmdOccupancyRules {
   readonly limits: DeviceLimits;
   readonly simds: number;
   readonly waveSlotsPerSimd: number;
-  /** Vector registers of one SIMD, counted per lane, and the granule they are allocated in. */
+  /** Vector registers of one SIMD, counted per lane, and their allocation granule. */
   readonly vectorRegistersPerSimd: number;
   readonly vectorRegisterGranule: number;
-  /** Scalar registers of one SIMD and their granule; `null` if every wave owns a fixed set and nothing can bind. */
+  /** Scalar registers of one SIMD and their granule; `null` if every wave has a fixed set, which never limits. */
   readonly scalarRegistersPerSimd: number | null;
   readonly scalarRegisterGranule: number;
   readonly maxScalarRegistersPerWave: number;
   readonly ldsGranuleBytes: number;
-  /** A block of more than one wave needs a barrier; there are this many. */
+  /** Number of barriers. A block of more than one wave needs one. */
   readonly barriers: number;
 }
 
@@ -51,7 +50,7 @@ const ISAS: Readonly<Record<string, Family>> = {
   gfx1030: 'rdna2',
   gfx1031: 'rdna2',
   gfx1032: 'rdna2',
-  // Small RDNA 3 chips keep the register file of RDNA 2; the large ones and RDNA 4 have half as much again.
+  // Small RDNA 3 chips have the register file of RDNA 2; the large ones and RDNA 4 have 1.5 times as much.
   gfx1102: 'rdna2',
   gfx1103: 'rdna2',
   gfx1150: 'rdna2',
@@ -65,7 +64,7 @@ const ISAS: Readonly<Record<string, Family>> = {
 /** Every known AMD instruction set, by its LLVM name. */
 export const AMD_ISAS: readonly string[] = Object.keys(ISAS);
 
-/** Family constants for waves of 64; wave32 doubles the vector registers and their granule. */
+/** Constants of each family for waves of 64; wave32 doubles the vector registers and their granule. */
 const FAMILIES = {
   gcn2: { slots: 10, vectors: 256, granule: 4, scalars: 512, scalarGranule: 8, perThread: 256, ldsUnit: 512 },
   gcn3: { slots: 10, vectors: 256, granule: 4, scalars: 800, scalarGranule: 16, perThread: 256, ldsUnit: 512 },
@@ -101,7 +100,7 @@ function expand(isa: string, family: Family, waveSize: 32 | 64): AmdOccupancyRul
     limits: {
       maxThreadsPerBlock: 1024,
       maxGridBlocks: 2 ** 31 - 1,
-      // Blocks of a single wave need no barrier, so the wave slots are the only hard limit for every block size.
+      // Blocks of a single wave need no barrier, so only the wave slots limit every block size.
       maxBlocksPerMultiprocessor: SIMDS * facts.slots,
       maxThreadGroupsPerMultiprocessor: SIMDS * facts.slots,
       registersPerMultiprocessor: registers,
@@ -129,7 +128,7 @@ const RULES: ReadonlyMap<string, AmdOccupancyRules> = new Map(
   }),
 );
 
-/** Rules of an instruction set (`gfx90a`) at a wave size; `unsupported` when the pair does not exist. */
+/** Rules of an instruction set (`gfx90a`) at a wave size; `unsupported` if the pair does not exist. */
 export function amdOccupancyRules(isa: string, waveSize: number): Result<AmdOccupancyRules> {
   const rules = RULES.get(`${isa}/${waveSize}`);
   if (rules) return ok(rules);
@@ -140,12 +139,12 @@ export function amdOccupancyRules(isa: string, waveSize: number): Result<AmdOccu
   );
 }
 
-/** Waves of one multiprocessor that a register file holds: whole waves per SIMD. */
+/** Waves of one multiprocessor that a register file holds, in whole waves per SIMD. */
 function wavesIn(simds: number, registers: number, granule: number, used: number): number {
   return simds * Math.floor(registers / roundUpTo(used, granule));
 }
 
-/** Resident blocks under already checked rules and usage. The waves of a block may sit on any of the SIMDs. */
+/** Resident blocks for valid rules and usage. The waves of a block may be on any of the SIMDs. */
 export function amdResidency(rules: AmdOccupancyRules, usage: BlockUsage): Residency {
   const { limits, simds } = rules;
   const waves = Math.ceil(usage.blockThreads / rules.waveSize);

@@ -5,10 +5,10 @@ import type { BlockUsage, Residency, ResidencyLimits } from './usage.ts';
 import { residencyOf, roundUpTo } from './usage.ts';
 
 /**
- * How an Apple GPU core is shared out, of families 7 (M1) and 8 (M2). Registers are allocated by 8 halves of
- * 16 bits, threads in pairs of SIMD groups. Apple publishes the width of a SIMD group and the limits of a
- * threadgroup; register file, resident threads and threadgroup memory of a core were measured by others. From family 9
- * on (M3, M4) the register file is a cache that is filled as a kernel needs it, so what is counted here is an estimate.
+ * The allocation rules of an Apple GPU core of families 7 (M1) and 8 (M2). Registers are allocated by 8 halves of 16
+ * bits, threads in pairs of SIMD groups. Apple publishes the width of a SIMD group and the limits of a threadgroup;
+ * others measured the register file, resident threads and threadgroup memory of a core. From family 9 (M3, M4) on, the
+ * register file is a cache that is filled on demand, so these rules are an estimate.
  *
  * Sources: Apple, "Metal Feature Set Tables" (1,024 threads and 32 KiB per threadgroup); Mesa, agx_register_allocate.c
  * and agx_occupancy.c, threads by registers (reproduced exactly, see the tests); Turner, "Metal Benchmarks"
@@ -21,7 +21,7 @@ export interface AppleOccupancyRules {
 }
 
 const WIDTH = 32;
-/** 208 KiB, in registers of 32 bits. */
+/** 208 KiB, counted in 32-bit registers. */
 const REGISTERS = 53_248;
 /** 8 halves of 16 bits. */
 export const APPLE_REGISTER_GRANULE = 4;
@@ -31,7 +31,7 @@ const GROUP_GRANULE = 2;
 const LIMITS: DeviceLimits = {
   maxThreadsPerBlock: 1024,
   maxGridBlocks: 2 ** 31 - 1,
-  // None is published: as many as SIMD groups.
+  // No limit is published, so it is the number of SIMD groups.
   maxBlocksPerMultiprocessor: 96,
   maxThreadGroupsPerMultiprocessor: 96,
   registersPerMultiprocessor: REGISTERS,
@@ -48,7 +48,7 @@ const RULES: ReadonlyMap<number, AppleOccupancyRules> = new Map(
 /** Every known `MTLGPUFamily`, by its number. */
 export const APPLE_GPU_FAMILIES: readonly number[] = [...RULES.keys()];
 
-/** Rules of a GPU family; `unsupported` when it is not known. */
+/** Rules of a GPU family; `unsupported` if it is not known. */
 export function appleOccupancyRules(gpuFamily: number): Result<AppleOccupancyRules> {
   const rules = RULES.get(gpuFamily);
   if (rules) return ok(rules);
@@ -59,7 +59,7 @@ export function appleOccupancyRules(gpuFamily: number): Result<AppleOccupancyRul
   );
 }
 
-/** Resident threadgroups under already checked rules and usage. */
+/** Resident threadgroups for valid rules and usage. */
 export function appleResidency({ limits }: AppleOccupancyRules, usage: BlockUsage): Residency {
   const groups = Math.ceil(usage.blockThreads / WIDTH);
   const registers = roundUpTo(usage.registersPerThread, APPLE_REGISTER_GRANULE);

@@ -1,36 +1,35 @@
 import type { GpuDevice } from '../../domain/device.ts';
 
-/** One line of a side-by-side comparison, declared as data: the UI, the command line and reports all read this. */
+/** One line of a comparison of devices, declared as data for the interface, the command line and reports. */
 export interface DeviceMetric<Kind = GpuDevice> {
   readonly id: string;
   readonly label: string;
   /** Unit of the values; `''` for a count or ratio. */
   readonly unit: string;
-  /** Which end is the better one; `none` where neither is (a width, a year). */
+  /** Which end is better; `none` if neither is (a width, a year). */
   readonly better: 'higher' | 'lower' | 'none';
   readonly value: (device: Kind) => number;
 }
 
-/** Peak FP32 arithmetic, 10⁹ thread instructions per second: every lane issues one a cycle, without dual issue. */
+/** Peak FP32 arithmetic, 10⁹ thread instructions per second: every lane issues one per cycle, without dual issue. */
 export function peakInstructionsGigaPerSecond(device: GpuDevice): number {
   return (device.multiprocessors * device.fp32LanesPerMultiprocessor * device.clockMhz) / 1000;
 }
 
 /**
- * Thread groups per multiprocessor that must be in flight to hide the latency of dependent arithmetic (Little's law):
- * latency × lanes / width.
+ * Thread groups per multiprocessor in flight that hide the latency of dependent arithmetic (Little's law): latency ×
+ * lanes / width.
  */
 function groupsToHideArithmetic(device: GpuDevice): number {
   return (device.dependentIssueLatencyCycles * device.fp32LanesPerMultiprocessor) / device.threadGroupWidth;
 }
 
-/** Bytes that must be in flight on the whole device to keep the memory busy (Little's law), KiB. */
+/** Bytes in flight on the whole device that keep the memory busy (Little's law), KiB. */
 function kibInFlight(device: GpuDevice): number {
   const latencySeconds = device.memoryLatencyCycles / (device.clockMhz * 1e6);
   return (latencySeconds * device.memoryBandwidthGbS * 1e9) / 1024;
 }
 
-/** One metric; see the fields of `DeviceMetric`. */
 export function metric<Kind = GpuDevice>(
   id: string,
   label: string,
@@ -80,7 +79,7 @@ export interface DeviceComparisonRow {
   readonly best: readonly number[];
 }
 
-/** Some metrics of some devices of one kind side by side. */
+/** Some metrics of devices of one kind, side by side. */
 export function deviceComparison<Kind>(
   metrics: readonly DeviceMetric<Kind>[],
   devices: readonly Kind[],

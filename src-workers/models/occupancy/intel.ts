@@ -8,25 +8,25 @@ import { residencyOf, roundUpTo } from './usage.ts';
 export type IntelSimdWidth = 8 | 16 | 32;
 
 /**
- * How an Intel Xe-core (a dual subslice on Xe-LP) is shared out. A hardware thread of a vector engine runs one thread
- * group, 8, 16 or 32 lanes wide, and owns a fixed part of the register file: 128 registers, or 256 in large mode, which
- * leaves half of the threads. A lane's value of 32 bits takes 4 bytes of a register, so narrow groups have more
- * registers per lane.
+ * The allocation rules of an Intel Xe-core (a dual subslice on Xe-LP). A hardware thread of a vector engine runs one
+ * thread group of 8, 16 or 32 lanes and owns a fixed part of the register file: 128 registers, or 256 in large mode,
+ * which halves the threads. A 32-bit value of a lane takes 4 bytes of a register, so narrow groups have more registers
+ * per lane.
  *
  * Sources: Intel, "Intel GPU Occupancy Calculator" (oneAPI-samples, Tools/GPU-Occupancy-Calculator): engines, threads,
  * local memory, work-groups, barriers, group widths; Intel, "oneAPI GPU Optimization Guide", "Small Register Mode vs.
- * Large Register Mode" and "Thread Mapping and GPU Occupancy". That the compiler takes the large mode where the small
- * one is too small, as it does with `-ze-opt-intel-enable-auto-large-GRF-mode`, is an assumption.
+ * Large Register Mode" and "Thread Mapping and GPU Occupancy". It is assumed that the compiler takes the large mode if
+ * the small one is too small, as with `-ze-opt-intel-enable-auto-large-GRF-mode`.
  */
 export interface IntelOccupancyRules {
   readonly architecture: string;
   readonly simdWidth: IntelSimdWidth;
   readonly limits: DeviceLimits;
-  /** Registers of 32 bits that a lane has in small mode. */
+  /** 32-bit registers of a lane in small mode. */
   readonly smallModeRegisters: number;
-  /** A block of more than one thread group needs a barrier; there are this many. */
+  /** Number of barriers. A block of more than one thread group needs one. */
   readonly barriers: number;
-  /** The sizes in which local memory is handed out, bytes, ascending. */
+  /** The allocation sizes of local memory, bytes, ascending. */
   readonly localMemorySizes: readonly number[];
 }
 
@@ -92,7 +92,7 @@ const RULES: ReadonlyMap<string, IntelOccupancyRules> = new Map(
   ),
 );
 
-/** Rules of an architecture (`xe-hpg`) at a group width; `unsupported` when the pair does not exist. */
+/** Rules of an architecture (`xe-hpg`) at a group width; `unsupported` if the pair does not exist. */
 export function intelOccupancyRules(architecture: string, simdWidth: number): Result<IntelOccupancyRules> {
   const rules = RULES.get(`${architecture}/${simdWidth}`);
   if (rules) return ok(rules);
@@ -103,7 +103,7 @@ export function intelOccupancyRules(architecture: string, simdWidth: number): Re
   );
 }
 
-/** Resident blocks under already checked rules and usage. In large mode a block has to fit half of the threads. */
+/** Resident blocks for valid rules and usage. In large mode, a block must fit in half of the threads. */
 export function intelResidency(rules: IntelOccupancyRules, usage: BlockUsage): Residency {
   const { limits } = rules;
   const groups = Math.ceil(usage.blockThreads / rules.simdWidth);

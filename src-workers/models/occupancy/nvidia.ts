@@ -5,27 +5,27 @@ import type { BlockUsage, Residency, ResidencyLimits } from './usage.ts';
 import { checkUsage, residencyOf, roundUpTo } from './usage.ts';
 
 /**
- * How one compute capability shares a multiprocessor out. Capacities: CUDA C++ Programming Guide 13.0 (7.5 and later),
- * 11.8 (3.5 to 7.2), 8.0 (2.x, 3.0), 6.5 (1.3), tables "Technical Specifications per Compute Capability".
- * Allocation units: the guide's section "Hardware Multithreading" (4.2) and the warp allocation, register unit and
- * shared memory unit columns of NVIDIA's occupancy calculator.
+ * The allocation rules of one compute capability. Capacities: CUDA C++ Programming Guide 13.0 (7.5 and later), 11.8
+ * (3.5 to 7.2), 8.0 (2.x, 3.0), 6.5 (1.3), tables "Technical Specifications per Compute Capability". Allocation units:
+ * the guide's section "Hardware Multithreading" (4.2) and the warp allocation, register unit and shared memory unit
+ * columns of NVIDIA's occupancy calculator.
  */
 export interface NvidiaOccupancyRules {
   readonly computeCapability: string;
-  /** Everything the catalogue repeats as a device's `limits`. */
+  /** The numbers that the catalogue repeats as a device's `limits`. */
   readonly limits: DeviceLimits;
   /**
-   * The most registers of a thread that the allocator of `cuda_occupancy.h` admits. One more than
-   * `limits.maxRegistersPerThread` from 7.0 on: a compiler uses at most 255.
+   * Maximum number of registers per thread in the allocator of `cuda_occupancy.h`. From 7.0 on, it is one more than
+   * `limits.maxRegistersPerThread`, because a compiler uses at most 255.
    */
   readonly allocatableRegistersPerThread: number;
-  /** Registers are handed out in multiples of this many, to a thread group each, or (1.x) to a whole block. */
+  /** Registers are allocated in multiples of this number, to each thread group or (1.x) to a whole block. */
   readonly registerAllocationUnit: number;
   readonly registersAllocatedTo: 'threadGroup' | 'block';
-  /** Parts of the register file. A thread group lives in one, and a block's thread groups are dealt out evenly. */
+  /** Parts of the register file. A thread group is in one part, and the groups of a block are distributed evenly. */
   readonly registerFileParts: number;
   readonly sharedMemoryAllocationUnitBytes: number;
-  /** Taken from every block by the system, on top of what the kernel asks for. */
+  /** Shared memory that the system reserves for every block, in addition to the kernel's. */
   readonly reservedSharedMemoryBytesPerBlock: number;
 }
 
@@ -37,7 +37,7 @@ interface Row {
   readonly blocks: number;
   /** Shared memory of a multiprocessor, KiB. */
   readonly sharedKib: number;
-  /** The most shared memory that a block may ask for (opt-in), KiB. */
+  /** Maximum shared memory of a block (opt-in), KiB. */
   readonly blockSharedKib: number;
   /** Registers in units of 1,024. */
   readonly registersKi?: number;
@@ -77,7 +77,7 @@ const ROWS: Readonly<Record<string, Row>> = {
   '8.9': { warps: 48, blocks: 24, sharedKib: 100, blockSharedKib: 99 },
   '9.0': { warps: 64, blocks: 32, sharedKib: 228, blockSharedKib: 227 },
   '10.0': { warps: 64, blocks: 32, sharedKib: 228, blockSharedKib: 227 },
-  // The name of 11.0 before CUDA 13.
+  // The number of 11.0 before CUDA 13.
   '10.1': { warps: 48, blocks: 24, sharedKib: 228, blockSharedKib: 227 },
   '10.3': { warps: 64, blocks: 32, sharedKib: 228, blockSharedKib: 227 },
   '11.0': { warps: 48, blocks: 24, sharedKib: 228, blockSharedKib: 227 },
@@ -95,7 +95,7 @@ function expand(computeCapability: string, row: Row): NvidiaOccupancyRules {
     computeCapability,
     limits: {
       maxThreadsPerBlock: major === 1 ? 512 : 1024,
-      // The x extent of a grid.
+      // The limit of a grid in x.
       maxGridBlocks: major < 3 ? 65535 : 2 ** 31 - 1,
       maxBlocksPerMultiprocessor: row.blocks,
       maxThreadGroupsPerMultiprocessor: row.warps,
@@ -121,7 +121,7 @@ const RULES: ReadonlyMap<string, NvidiaOccupancyRules> = new Map(
 /** Every compute capability with known rules, oldest first. */
 export const NVIDIA_COMPUTE_CAPABILITIES: readonly string[] = [...RULES.keys()];
 
-/** Rules of a compute capability written as `major.minor`; `unsupported` when it is not in the table. */
+/** Rules of a compute capability written as `major.minor`; `unsupported` if it is not in the table. */
 export function nvidiaOccupancyRules(computeCapability: string): Result<NvidiaOccupancyRules> {
   const rules = RULES.get(computeCapability);
   if (rules) return ok(rules);
@@ -132,7 +132,7 @@ export function nvidiaOccupancyRules(computeCapability: string): Result<NvidiaOc
   );
 }
 
-/** Blocks that the register file holds; 0 above `maxPerThread` registers of a thread. */
+/** Number of blocks that the register file holds; 0 above `maxPerThread` registers of a thread. */
 function registerLimit(
   rules: NvidiaOccupancyRules,
   warps: number,
@@ -142,7 +142,7 @@ function registerLimit(
   const { limits, registerAllocationUnit, registerFileParts } = rules;
   if (registersPerThread > maxPerThread) return 0;
   if (registersPerThread === 0) return Infinity;
-  // A block is charged for as many thread groups as deal out evenly over the parts of the register file.
+  // A block is charged for a number of thread groups that divides evenly over the parts of the register file.
   const chargedWarps = roundUpTo(warps, registerFileParts);
   if (rules.registersAllocatedTo === 'block') {
     const blockRegisters = roundUpTo(chargedWarps * WARP * registersPerThread, registerAllocationUnit);
@@ -162,10 +162,10 @@ function sharedMemoryLimit(rules: NvidiaOccupancyRules, bytes: number): number {
 }
 
 /**
- * Resident blocks under already checked rules and usage: the shared memory partition at its largest, the opt-in limit
- * per block allowed, no partitioned global caching, at most one barrier per block.
+ * Resident blocks for valid rules and usage: the largest shared memory partition, the opt-in limit per block, no
+ * partitioned global caching, at most one barrier per block.
  *
- * @param maxRegistersPerThread what the allocator admits, unless a device's own limit is lower
+ * @param maxRegistersPerThread the allocator's limit, unless a device's own limit is lower
  */
 export function nvidiaResidency(
   rules: NvidiaOccupancyRules,
@@ -175,8 +175,8 @@ export function nvidiaResidency(
   const { limits } = rules;
   const warps = Math.ceil(usage.blockThreads / WARP);
   let registers = registerLimit(rules, warps, usage.registersPerThread, maxRegistersPerThread);
-  // A launch that the four-part register files of the other Pascal chips cannot hold is refused on 6.0 too, so that
-  // every 6.x binary runs on every 6.x chip.
+  // 6.0 also refuses a launch that the four-part register files of the other Pascal chips cannot hold, so that every
+  // 6.x binary runs on every 6.x chip.
   if (rules.computeCapability === '6.0' && registers > 0) {
     const sibling = RULES.get('6.1');
     if (sibling && registerLimit(sibling, warps, usage.registersPerThread, maxRegistersPerThread) === 0) registers = 0;
@@ -192,8 +192,8 @@ export function nvidiaResidency(
 }
 
 /**
- * Resident blocks of a launch on a compute capability. A launch that cannot run is a value with 0 blocks; an unknown
- * capability or a malformed usage is a failure.
+ * Resident blocks of a launch on a compute capability. A launch that cannot run gives 0 blocks; an unknown capability
+ * or an invalid usage is a failure.
  */
 export function nvidiaResidentBlocks(computeCapability: string, usage: BlockUsage): Result<Residency> {
   const rules = nvidiaOccupancyRules(computeCapability);

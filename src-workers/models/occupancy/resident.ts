@@ -8,7 +8,7 @@ import { nvidiaOccupancyRules, nvidiaResidency } from './nvidia.ts';
 import type { BlockUsage, Residency } from './usage.ts';
 import { checkUsage, residencyOf } from './usage.ts';
 
-/** Resident blocks of a device without known allocation rules: its hard limits, without rounding. */
+/** Resident blocks of a device without known allocation rules: its limits, without rounding. */
 function genericResidency(limits: DeviceLimits, width: number, usage: BlockUsage): Residency {
   const groups = Math.ceil(usage.blockThreads / width);
   const registers = usage.registersPerThread * groups * width;
@@ -40,8 +40,8 @@ function genericResidency(limits: DeviceLimits, width: number, usage: BlockUsage
 }
 
 /**
- * The limits and width that a family's occupancy rules give a device; `null` for `generic`, whose limits are its rules.
- * A catalogue entry repeats these numbers and must agree with them.
+ * The limits and width that follow from a family's occupancy rules; `null` for `generic`, which has only limits. A
+ * catalogue entry repeats these numbers and must agree with them.
  */
 export function limitsByRules(rules: OccupancyRules): Result<{ limits: DeviceLimits; width: number } | null> {
   switch (rules.family) {
@@ -67,12 +67,11 @@ export function limitsByRules(rules: OccupancyRules): Result<{ limits: DeviceLim
 }
 
 /**
- * Blocks of a launch that live on one multiprocessor at a time, by the allocation rules of the device's family
- * (`nvidia.ts`, `amd.ts`, `intel.ts`, `apple.ts`). A launch that the device refuses yields 0 blocks, and `limitedBy`
- * says why.
+ * Resident blocks of a multiprocessor, by the allocation rules of the device's family (`nvidia.ts`, `amd.ts`,
+ * `intel.ts`, `apple.ts`). A launch that the device refuses has 0 blocks, and `limitedBy` says why.
  *
- * Throws `FailureError` when the usage is malformed or the device names rules that do not exist: both are refused at
- * the edges (`checkUsage`, `validateDevice`), so here they are bugs. Costs well under a microsecond.
+ * Throws `FailureError` if the usage is invalid or the device names unknown rules. Callers check both first
+ * (`checkUsage`, `validateDevice`), so here they are bugs. It takes well under a microsecond.
  */
 export function residentBlocks(device: GpuDevice, usage: BlockUsage): Residency {
   const checked = unwrap(checkUsage(usage));
@@ -107,8 +106,8 @@ export interface OccupancyPoint {
 const SHARED_MEMORY_STEP_BYTES = 1024;
 
 /**
- * "What if" curve: occupancy while one property of the launch runs over everything the device allows and the others
- * stay as they are. Block sizes step by a thread group, registers by 1 from 1, shared memory by 1 KiB from 0.
+ * Occupancy over one property of the launch, over all values that the device allows, with the others fixed. Block sizes
+ * step by a thread group, registers by 1 from 1, shared memory by 1 KiB from 0.
  */
 export function occupancyCurve(device: GpuDevice, usage: BlockUsage, axis: OccupancyAxis): OccupancyPoint[] {
   const { limits, threadGroupWidth } = device;

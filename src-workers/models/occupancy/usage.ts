@@ -1,18 +1,18 @@
 import type { Result } from '../../domain/result.ts';
 import { fail, ok } from '../../domain/result.ts';
 
-/** What one block asks of a multiprocessor, in whole numbers. */
+/** The resources of a multiprocessor that one block needs, in whole numbers. */
 export interface BlockUsage {
   readonly blockThreads: number;
   /** 32-bit registers per thread (vector registers on AMD, accumulation registers included on CDNA 2 and later). */
   readonly registersPerThread: number;
   /** Bytes of shared memory, static and dynamic together. */
   readonly sharedMemoryBytesPerBlock: number;
-  /** Scalar registers of one wavefront, for AMD before RDNA. If unknown or absent, they set no limit. */
+  /** Scalar registers of one wavefront, for AMD before RDNA. If omitted, they set no limit. */
   readonly scalarRegistersPerThreadGroup?: number;
 }
 
-/** Blocks that fit when one resource alone is counted; `Infinity` where the usage puts no limit on it. */
+/** Number of blocks that fit by each resource alone; `Infinity` if it sets no limit. */
 export interface ResidencyLimits {
   readonly warps: number;
   readonly registers: number;
@@ -21,12 +21,12 @@ export interface ResidencyLimits {
 }
 
 export interface Residency {
-  /** 0 when such a block cannot be launched at all; `limitedBy` then names what forbids it. */
+  /** 0 if the block cannot be launched at all; `limitedBy` then names the cause. */
   readonly blocksPerMultiprocessor: number;
   readonly threadGroupsPerMultiprocessor: number;
   /** Resident thread groups over thread-group slots, 0…1. */
   readonly occupancyFraction: number;
-  /** Bit mask of `LIMITING_FACTORS`: every resource whose own limit equals the result. */
+  /** Bit mask of `LIMITING_FACTORS`: every resource whose limit equals the result. */
   readonly limitedBy: number;
   readonly limits: ResidencyLimits;
 }
@@ -35,7 +35,7 @@ export function roundUpTo(value: number, unit: number): number {
   return Math.ceil(value / unit) * unit;
 }
 
-/** The smallest of the four limits, and which of them set it. */
+/** The smallest of the four limits, and the resources that set it. */
 export function residencyOf(limits: ResidencyLimits, groupsPerBlock: number, threadGroupSlots: number): Residency {
   const blocks = Math.min(limits.warps, limits.registers, limits.sharedMemory, limits.blocks);
   const limitedBy =
@@ -61,8 +61,8 @@ const FIELDS = [
 ] as const;
 
 /**
- * Refuses a usage that no compiler could produce: negative, fractional, not a number, or beyond 2³¹−1. A usage that is
- * merely too large for the device is not malformed: it yields 0 blocks.
+ * Refuses a usage that no compiler could produce: negative, fractional, not a number, or above 2³¹−1. A usage that is
+ * only too large for the device is valid and gives 0 blocks.
  */
 export function checkUsage(usage: BlockUsage): Result<BlockUsage> {
   for (const [field, least] of FIELDS) {

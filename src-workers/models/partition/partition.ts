@@ -1,10 +1,10 @@
 import { firstIndex } from '../../numeric/search.ts';
 
-/** Static partitions of sparse rows over p workers (CPU cores, blocks, lanes): who gets which rows and entries. */
+/** Static partitions of sparse rows over p workers (CPU cores, blocks, lanes). */
 export interface Partition {
-  /** Rows that each worker finishes; they add up to all rows. A row cut in two counts for the worker with its end. */
+  /** Rows that each worker finishes; their sum is the number of rows. A cut row counts for the worker with its end. */
   readonly rows: Float64Array;
-  /** Entries (non-zeros) of each worker; they add up to all entries. */
+  /** Entries (non-zeros) of each worker; their sum is the number of entries. */
   readonly nonZeros: Float64Array;
 }
 
@@ -17,7 +17,7 @@ export function evenRows(rowLengths: Float64Array, workers: number): Partition {
   });
 }
 
-/** Even non-zeros: worker w of p takes entries ⌊w·N/p⌋ to ⌊(w+1)·N/p⌋; empty rows go with the entry before them. */
+/** Even non-zeros: worker w of p takes entries ⌊w·N/p⌋ to ⌊(w+1)·N/p⌋. Empty rows belong to the entry before them. */
 export function evenNonZeros(rowLengths: Float64Array, workers: number): Partition {
   const ends = rowEnds(rowLengths);
   const total = ends.length === 0 ? 0 : ends[ends.length - 1];
@@ -29,8 +29,8 @@ export function evenNonZeros(rowLengths: Float64Array, workers: number): Partiti
 }
 
 /**
- * Merge path: rows and entries, merged by where rows end, are dealt out in equal stretches, so no worker gets more than
- * ⌈(R + N)/p⌉ of the two together. Merrill, Garland, SC 2016, doi:10.1109/SC.2016.57.
+ * Merge path: rows and entries are merged at the ends of rows, and the list is cut into equal parts. So no worker gets
+ * more than ⌈(R + N)/p⌉ of both together. Merrill, Garland, SC 2016, doi:10.1109/SC.2016.57.
  */
 export function mergePath(rowLengths: Float64Array, workers: number): Partition {
   const ends = rowEnds(rowLengths);
@@ -43,7 +43,7 @@ export function mergePath(rowLengths: Float64Array, workers: number): Partition 
   });
 }
 
-/** Largest over mean of the workers' loads, ≥ 1; 1 when there is no load at all. */
+/** Largest load over the mean load of the workers, ≥ 1; 1 if there is no load. */
 export function loadImbalance(loads: Float64Array): number {
   let sum = 0;
   let largest = 0;

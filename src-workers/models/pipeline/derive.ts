@@ -4,15 +4,15 @@ import { bytesOfIteration } from '../memory/accesses.ts';
 import { mixedLanes } from './instruction-classes.ts';
 
 /**
- * Cycles before the result of a shuffle, or of a load from shared memory, can be used. Assumed for every device:
- * microbenchmarks of NVIDIA GPUs find some twenty to thirty.
+ * Cycles until the result of a shuffle, or of a load from shared memory, is available. Assumed for every device:
+ * microbenchmarks of NVIDIA GPUs find twenty to thirty.
  */
 const EXCHANGE_LATENCY_CYCLES = 25;
 
 export interface PipelineOptions {
-  /** Registers per thread that the compiler must spill because of a register cap, ≥ 0. */
+  /** Registers per thread that the compiler spills because of a register cap, ≥ 0. */
   readonly spilledRegisters: number;
-  /** Traffic of one lane per iteration, bytes; by default that of the kernel with one thread per unit. */
+  /** Traffic of one lane per iteration, bytes; by default the kernel's, with one thread per unit. */
   readonly bytesPerIteration?: number;
 }
 
@@ -20,15 +20,13 @@ export interface PipelineOptions {
  * Soft-saturation parameters of a kernel on a device, from public figures alone. A calibration replaces them.
  *
  * 1. Instructions of one iteration: I = instructionsPerIteration + spilledRegisters · spillInstructionsPerRegister.
- * 2. Issue: a thread-group instruction occupies ω lanes' worth of the SM's FP32 lanes, so an iteration of one thread
- * group costs I·ω/lanes cycles of the SM. Instructions of other classes have lanes of their own, as far as the profile
- * gives their shares (`instruction-classes.ts`); without them every instruction counts as one that runs at the FP32
- * rate.
- * 3. Bandwidth: the same iteration moves bytes·ω bytes (`bytesOfIteration`), of which one SM gets its even share,
- * bandwidth / (SMs · clock) bytes per cycle. c is the larger of 2 and 3: the resource that runs out first sets the
- * throughput.
- * 4. Latency floor: τ = chain·dependentIssueLatency + exchanges·exchangeLatency + dependentLoads·memoryLatency, the
- * longest chain of an iteration executed alone. A profile that does not say its chain has all instructions on it.
+ * 2. Issue: a thread-group instruction occupies ω of the SM's FP32 lanes, so an iteration of one thread group takes
+ * I·ω/lanes cycles of the SM. Instructions of other classes have their own lanes, if the profile gives their shares
+ * (`instruction-classes.ts`); otherwise every instruction counts at the FP32 rate.
+ * 3. Bandwidth: the same iteration moves bytes·ω bytes (`bytesOfIteration`), at one SM's even share of bandwidth / (SMs
+ * · clock) bytes per cycle. c is the larger of 2 and 3, since the scarcer resource sets the throughput.
+ * 4. Latency floor: τ = chain·dependentIssueLatency + exchanges·exchangeLatency + dependentLoads·memoryLatency, for the
+ * longest chain of an iteration executed alone. Without a stated chain, all instructions are on it.
  * 5. q: the schedulers of the SM; p: the kernel's.
  *
  * @returns τ and c in cycles at `device.clockMhz`
@@ -67,7 +65,7 @@ function chainCycles(device: GpuDevice, instructions: number, exchanges: number,
 }
 
 /**
- * What one thread group needs to execute something, in cycles: latency when it is alone, and issue of the
+ * Cycles that one thread group needs to execute a piece of code: its latency alone, and its issue on the
  * multiprocessor.
  */
 export interface Demand {
@@ -75,7 +73,7 @@ export interface Demand {
   readonly issueCycles: number;
 }
 
-/** Demand of a phase of a kernel; none if it has no such phase. */
+/** Demand of a phase of a kernel; zero if the kernel has no such phase. */
 export function phaseDemand(device: GpuDevice, phase: Phase | undefined): Demand {
   if (!phase) return { latencyCycles: 0, issueCycles: 0 };
   const { instructions, integerShare = 0, fp64Share = 0, specialShare = 0 } = phase;

@@ -17,7 +17,7 @@ export interface LaunchSurface {
   readonly values: Float64Array;
 }
 
-/** Both axes of Fig. 1: 16 … 1248 blocks, 32 … 1024 threads; 78 × 32 = 2,496 launches, as many as the paper ran. */
+/** The axes of Fig. 1: 16 … 1248 blocks, 32 … 1024 threads; 78 × 32 = 2,496 launches, the number in the paper. */
 export const FIGURE_1_BLOCKS: readonly number[] = Array.from({ length: 78 }, (_, i) => 16 * (i + 1));
 export const FIGURE_1_THREADS: readonly number[] = Array.from({ length: 32 }, (_, i) => 32 * (i + 1));
 
@@ -39,14 +39,14 @@ export interface HasanModelSurfaces {
   /** Fig. 1 (a), (b): Eq. 1–3; ms, and efficiency 0…1. */
   readonly equationTimeMs: LaunchSurface;
   readonly equationEfficiency: LaunchSurface;
-  /** The same by soft-saturation waves; efficiency is the τ of the paper over the time. */
+  /** The same by soft-saturation waves; efficiency is the paper's τ over the time. */
   readonly softTimeMs: LaunchSurface;
   readonly softEfficiency: LaunchSurface;
 }
 
 /**
- * Model surfaces over any launches, by default those of Fig. 1. (Hasan et al. 2014, doi:10.1007/978-3-662-44917-2_65.
- * The caption of its Fig. 2 has the ranges of the axes swapped: no block has 1,248 threads.)
+ * Model surfaces over launches, by default those of Fig. 1 (Hasan et al. 2014, doi:10.1007/978-3-662-44917-2_65). The
+ * caption of its Fig. 2 swaps the ranges of the axes: no block has 1,248 threads.
  *
  * @param soft τ and c in ms: `fitHasan()`
  */
@@ -68,12 +68,15 @@ export interface HasanMeasuredSurfaces {
   /** Fig. 2 (a), (b), as far as Table 2 prints them: 160 of the 2,496 launches. */
   readonly timeMs: LaunchSurface;
   readonly efficiency: LaunchSurface;
-  /** Predicted less measured efficiency, points of 100. */
+  /** Predicted minus measured efficiency, points of 100. */
   readonly equationErrorPoints: LaunchSurface;
   readonly softErrorPoints: LaunchSurface;
 }
 
-/** Table 2 and the errors of both models on it. @param soft τ and c in ms: `fitHasan()` */
+/**
+ * Table 2 and the errors of both models on it.
+ * @param soft τ and c in ms: `fitHasan()`
+ */
 export function hasanMeasuredSurfaces(soft: PipelineParameters): HasanMeasuredSurfaces {
   const blocks = HASAN_TABLE_2.map((row) => row.blocks);
   const timeMs = Float64Array.from(HASAN_TABLE_2.flatMap((row) => row.timeMs));

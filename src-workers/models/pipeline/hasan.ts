@@ -7,15 +7,15 @@
 export interface HasanDevice {
   /** ρ_sm: multiprocessors. */
   readonly multiprocessors: number;
-  /** ρ_w: most resident thread groups of a multiprocessor. */
+  /** ρ_w: maximum number of resident thread groups of a multiprocessor. */
   readonly residentThreadGroups: number;
-  /** ρ_b: most resident blocks of a multiprocessor. */
+  /** ρ_b: maximum number of resident blocks of a multiprocessor. */
   readonly residentBlocks: number;
   /** σ_w: lanes of a thread group. */
   readonly threadGroupWidth: number;
 }
 
-/** Kepler K20 as the paper states it: 64·32·13 resident threads; the jump at 208 blocks is 16 blocks on 13 SMs. */
+/** Kepler K20 as in the paper: 64·32·13 resident threads; the jump at 208 blocks is 16 blocks on 13 SMs. */
 export const HASAN_KEPLER20: HasanDevice = {
   multiprocessors: 13,
   residentThreadGroups: 64,
@@ -23,7 +23,7 @@ export const HASAN_KEPLER20: HasanDevice = {
   threadGroupWidth: 32,
 };
 
-/** τ that the paper uses for its figures, ms (Fig. 1). */
+/** τ in the figures of the paper, ms (Fig. 1). */
 export const HASAN_IDEAL_TIME_MS = 14.5;
 
 /** Eq. 1, ξ_rb: time from the waves of resident blocks, in the unit of `idealTime` (τ). */
@@ -31,7 +31,7 @@ export function residentBlockTime(device: HasanDevice, blocks: number, idealTime
   return Math.max(1, Math.ceil(blocks / (device.residentBlocks * device.multiprocessors))) * idealTime;
 }
 
-/** Eq. 2, ξ_rw: time from the resident thread groups, in the unit of `idealTime` (τ). No ceiling is printed there. */
+/** Eq. 2, ξ_rw: time from the resident thread groups, in the unit of `idealTime` (τ), printed without a ceiling. */
 export function residentThreadGroupTime(
   device: HasanDevice,
   blocks: number,
@@ -41,7 +41,7 @@ export function residentThreadGroupTime(
   return ((blocks * threadsPerBlock) / residentThreads(device)) * idealTime;
 }
 
-/** Eq. 3, κ: execution efficiency, 0…1. τ cancels, so it is taken as 1. */
+/** Eq. 3, κ: execution efficiency, 0…1. τ cancels, so it is set to 1. */
 export function hasanEfficiency(device: HasanDevice, blocks: number, threadsPerBlock: number): number {
   const fits = blocks * threadsPerBlock <= residentThreads(device);
   const waves = fits ? 1 : residentBlockTime(device, blocks, 1);

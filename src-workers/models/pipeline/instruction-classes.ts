@@ -8,7 +8,7 @@ export interface ClassLanes {
   readonly fp64: number;
   /** Reciprocal, square root, exponential, sine. */
   readonly special: number;
-  /** All classes together: what the schedulers issue. */
+  /** All classes together: the issue rate of the schedulers. */
   readonly issue: number;
 }
 
@@ -27,10 +27,10 @@ const NVIDIA: Readonly<Record<string, readonly [integer: number, fp64: number, s
 };
 
 /**
- * Lanes of a device by class. NVIDIA's schedulers issue one thread group each per cycle, so classes with lanes of their
- * own overlap (V100, A100). AMD runs integers at the FP32 rate and special functions at a quarter of it; FP64 runs at
- * half of it on GCN 5.1 and CDNA 1, at its full rate on CDNA 2 and later, at a sixteenth elsewhere (AMD ISA reference
- * guides). For other devices every class is taken to run at the FP32 rate.
+ * Lanes of a device by class. NVIDIA's schedulers issue one thread group each per cycle, so classes with separate lanes
+ * overlap (V100, A100). AMD runs integers at the FP32 rate and special functions at a quarter of it. FP64 runs at half
+ * of it on GCN 5.1 and CDNA 1, at the full rate on CDNA 2 and later, and otherwise at a sixteenth (AMD ISA reference
+ * guides). For other devices every class is assumed to run at the FP32 rate.
  */
 export function classLanes(device: GpuDevice): ClassLanes {
   const { occupancy, fp32LanesPerMultiprocessor: fp32, schedulersPerMultiprocessor, threadGroupWidth } = device;
@@ -50,7 +50,7 @@ export function classLanes(device: GpuDevice): ClassLanes {
   }
 }
 
-/** Shares of the instructions of an iteration, 0…1; the rest are FP32. */
+/** Fractions of the instructions of an iteration, 0…1; the rest is FP32. */
 export interface ClassShares {
   readonly integerShare?: number;
   readonly fp64Share?: number;
@@ -58,7 +58,7 @@ export interface ClassShares {
 }
 
 /**
- * Lanes that a mix of instructions keeps busy. The scarcest class sets the throughput. Without any shares these are the
+ * Lanes that a mix of instructions keeps busy. The scarcest class sets the throughput; without fractions, these are the
  * FP32 lanes.
  * @returns results per cycle of a multiprocessor
  */

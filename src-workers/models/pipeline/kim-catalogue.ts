@@ -11,14 +11,14 @@ import type { KimDevice, KimFunctionalUnit, KimLaunch, KimRegisterFile } from '.
 /**
  * A device of the catalogue in the terms of Kim's poster, for one kernel.
  *
- * Limits and state buffers come from the device's occupancy rules. Two functional units stand for the kernel's
- * iteration: arithmetic, whose latency is that of its dependent instructions and which is as wide as the thread groups
- * that hide it (latency × lanes/ω); and device memory, likewise by its bandwidth. Lanes and bandwidth are those of a
+ * Limits and state buffers come from the device's occupancy rules. Two functional units represent the kernel's
+ * iteration. Arithmetic has the latency of its dependent instructions, and is as wide as the thread groups that hide it
+ * (latency × lanes/ω). Device memory is modelled in the same way by its bandwidth. Lanes and bandwidth are those of a
  * whole multiprocessor, so each unit counts once and there is one partition.
  *
- * Unlike the occupancy model, the poster's formula does not know that a register file is split, that registers or
- * barriers may run out for other reasons, or what a block reserves (that is added to the launch): N_slot is at least
- * the resident blocks of `residentBlocks`.
+ * Unlike the occupancy model, the poster's formula does not include that a register file is split, that registers or
+ * barriers may run out for other reasons, or what a block reserves (this is added to the launch). N_slot is therefore
+ * at least the `residentBlocks`.
  */
 export function kimDevice(device: GpuDevice, kernel: KernelProfile): KimDevice {
   const { limits, threadGroupWidth } = device;
@@ -45,7 +45,7 @@ export function kimDevice(device: GpuDevice, kernel: KernelProfile): KimDevice {
   };
 }
 
-/** A launch of the kernel in the poster's terms, shared memory that the system reserves included. */
+/** A launch of the kernel in the poster's terms, including shared memory that the system reserves. */
 export function kimLaunch(
   device: GpuDevice,
   kernel: KernelProfile,
@@ -74,7 +74,7 @@ function arithmetic(device: GpuDevice, kernel: KernelProfile): KimFunctionalUnit
   };
 }
 
-/** Nothing when the kernel does not wait for device memory or moves no bytes. */
+/** Empty if the kernel does not wait for device memory or moves no bytes. */
 function memory(device: GpuDevice, kernel: KernelProfile): KimFunctionalUnit[] {
   const latencyCycles = kernel.dependentLoadsPerIteration * device.memoryLatencyCycles;
   const bytes = kernel.bytesPerIteration * device.threadGroupWidth;
@@ -84,11 +84,11 @@ function memory(device: GpuDevice, kernel: KernelProfile): KimFunctionalUnit[] {
 }
 
 interface Allocation {
-  /** Registers per thread are handed out in multiples of this. */
+  /** Registers per thread are allocated in multiples of this. */
   readonly granularity: number;
   readonly sharedMemoryGranularityBytes: number;
   readonly reservedBytes: number;
-  /** A second register file, per thread group, where scalar registers can run out. */
+  /** A second register file, per thread group, if scalar registers can run out. */
   readonly scalarFile?: KimRegisterFile;
 }
 
@@ -98,8 +98,7 @@ function allocation(device: GpuDevice): Allocation {
     case 'nvidia': {
       const found = unwrap(nvidiaOccupancyRules(rules.computeCapability));
       return {
-        // Before compute capability 2.0 a block gets its registers as a whole; per thread that is no granularity at
-        // all.
+        // Before compute capability 2.0 a block gets its registers as a whole, so there is no granularity per thread.
         granularity:
           found.registersAllocatedTo === 'block' ? 1 : found.registerAllocationUnit / device.threadGroupWidth,
         sharedMemoryGranularityBytes: found.sharedMemoryAllocationUnitBytes,
@@ -125,7 +124,7 @@ function allocation(device: GpuDevice): Allocation {
         },
       };
     }
-    // Registers come with the hardware thread, not one by one.
+    // Registers belong to the hardware thread, so they are not allocated one by one.
     case 'intel': {
       const found = unwrap(intelOccupancyRules(rules.architecture, rules.simdWidth));
       return {

@@ -1,8 +1,8 @@
 /**
  * Structural model of a GPU after H. Kim, "GPGPU Performance Modeling using Microbenchmarks" (poster, Seoul National
- * University): limit checker, block scheduler, state buffers, functional units. A launch is B threads per block and G
- * blocks; b = ⌈B/ω⌉ thread groups per block and g = ⌈G/n_mp⌉ blocks per multiprocessor. The poster's symbols stand in
- * the comments.
+ * University): limit checker, block scheduler, state buffers, functional units. A launch has B threads per block and G
+ * blocks; b = ⌈B/ω⌉ thread groups per block and g = ⌈G/n_mp⌉ blocks per multiprocessor. The comments give the poster's
+ * symbols.
  */
 
 export interface KimLaunch {
@@ -17,27 +17,27 @@ export interface KimLaunch {
 }
 
 export interface KimRegisterFile {
-  /** L_RiT: most registers one thread may name. */
+  /** L_RiT: maximum number of registers of one thread. */
   readonly maxPerThread: number;
-  /** L_RiB: most registers, r_i·b, one block may use. */
+  /** L_RiB: maximum number of registers, r_i·b, of one block. */
   readonly maxPerBlock: number;
-  /** R_i: registers the multiprocessor has, in the same unit as r_i·b. */
+  /** R_i: registers of the multiprocessor, in the same unit as r_i·b. */
   readonly registers: number;
-  /** r_i,min: registers are handed out in multiples of this. */
+  /** r_i,min: registers are allocated in multiples of this. */
   readonly granularity: number;
 }
 
-/** What a multiprocessor does with the instructions of one kind. */
+/** The execution of instructions of one kind on a multiprocessor. */
 export interface KimFunctionalUnit {
   readonly name: string;
   /**
-   * Σu of the poster's formula: cycles of this unit that the kernel needs, summed over its instructions (their
-   * latency).
+   * Σu in the poster's formula: cycles of this unit that the kernel needs, summed over the latencies of its
+   * instructions.
    */
   readonly latencyCycles: number;
-  /** m_u: units of this kind. */
+  /** m_u: number of units of this kind. */
   readonly count: number;
-  /** s_u: thread groups it takes in one issue (its width over ω). */
+  /** s_u: thread groups that it takes in one issue (its width over ω). */
   readonly widthThreadGroups: number;
 }
 
@@ -46,11 +46,11 @@ export interface KimDevice {
   readonly threadGroupWidth: number;
   /** n_mp. */
   readonly multiprocessors: number;
-  /** L_TB: most threads of a block. */
+  /** L_TB: maximum number of threads of a block. */
   readonly maxThreadsPerBlock: number;
-  /** L_TG: most threads of a grid. */
+  /** L_TG: maximum number of threads of a grid. */
   readonly maxThreadsPerGrid: number;
-  /** L_SB: most shared memory of a block, bytes. */
+  /** L_SB: maximum shared memory of a block, bytes. */
   readonly maxSharedMemoryBytesPerBlock: number;
   /** N_1: block slots. */
   readonly blockSlots: number;
@@ -58,10 +58,10 @@ export interface KimDevice {
   readonly threadGroupSlots: number;
   /** Shared memory of a multiprocessor, bytes. */
   readonly sharedMemoryBytes: number;
-  /** s_min: shared memory is handed out in multiples of this, bytes. */
+  /** s_min: shared memory is allocated in multiples of this, bytes. */
   readonly sharedMemoryGranularityBytes: number;
   readonly registerFiles: readonly KimRegisterFile[];
-  /** p: partitions (schedulers) the functional units are split over. */
+  /** p: partitions (schedulers) over which the functional units are split. */
   readonly partitions: number;
   readonly functionalUnits: readonly KimFunctionalUnit[];
 }
@@ -79,7 +79,7 @@ export function blocksPerMultiprocessor(device: KimDevice, launch: KimLaunch): n
 /**
  * Limit checker: B ≤ L_TB, B·G ≤ L_TG, S ≤ L_SB, r_i ≤ L_RiT, b·r_i ≤ L_RiB.
  *
- * @returns one sentence for each limit that is broken, with the value and the limit; empty when none is
+ * @returns one sentence for each broken limit, with the value and the limit
  */
 export function brokenLimits(device: KimDevice, launch: KimLaunch): string[] {
   const broken: string[] = [];
@@ -98,9 +98,9 @@ export function brokenLimits(device: KimDevice, launch: KimLaunch): string[] {
 }
 
 /**
- * State buffers: N_slot, the blocks resident at once on a multiprocessor: the least of block slots, thread-group slots,
- * shared memory and each register file, where memory and registers are handed out in whole multiples of their
- * granularity (the poster divides by the smallest allocation that holds the block).
+ * State buffers: N_slot, the blocks resident at once on a multiprocessor. It is the minimum over block slots,
+ * thread-group slots, shared memory and each register file. Memory and registers are allocated in whole multiples of
+ * their granularity (the poster divides by the smallest allocation that holds the block).
  */
 export function residentBlockSlots(device: KimDevice, launch: KimLaunch): number {
   const b = groupsPerBlock(device, launch);
@@ -120,9 +120,9 @@ export function residentBlockSlots(device: KimDevice, launch: KimLaunch): number
 }
 
 /**
- * Functional units: fu(c), cycles for c thread groups: the slowest unit, its work over its copies and partitions times
- * the issues that c thread groups need, never less than 1. Here the poster's brackets are read as ceilings: with
- * floors, as its print can be read, a unit wider than c would cost nothing. fu(0) is 0: no thread group, no time.
+ * Functional units: fu(c), cycles for c thread groups: the work of the slowest unit over its copies and partitions,
+ * times the issues that c thread groups need; at least 1. The poster's brackets are read as ceilings here: with floors,
+ * a unit wider than c would cost nothing. fu(0) is 0.
  */
 export function functionalUnitCycles(device: KimDevice, threadGroups: number): number {
   if (threadGroups === 0) return 0;
@@ -137,7 +137,7 @@ export function functionalUnitCycles(device: KimDevice, threadGroups: number): n
 /**
  * Block scheduler: T(g, b) = ⌊g/N_slot⌋·fu(b·N_slot) + fu(b·(g mod N_slot)), cycles.
  *
- * @returns NaN when no block fits a multiprocessor (`residentBlockSlots` is 0): there is no such time
+ * @returns NaN if no block fits on a multiprocessor (`residentBlockSlots` is 0)
  */
 export function kimCycles(device: KimDevice, launch: KimLaunch): number {
   const slots = residentBlockSlots(device, launch);
@@ -150,14 +150,14 @@ export function kimCycles(device: KimDevice, launch: KimLaunch): number {
 }
 
 /**
- * Whether a kernel whose blocks all wait for each other never ends: g > N_slot, because the waiting blocks hold the
- * slots of those not started. The poster finds the sizes of the state buffers by this.
+ * Whether a kernel whose blocks all wait for each other never ends: g > N_slot, because the waiting blocks hold all
+ * slots. The poster determines the sizes of the state buffers in this way.
  */
 export function deadlocks(device: KimDevice, launch: KimLaunch): boolean {
   return blocksPerMultiprocessor(device, launch) > residentBlockSlots(device, launch);
 }
 
-/** Time against the size of the grid; the arrays have one entry per g. */
+/** Time by size of the grid; the arrays have one entry per g. */
 export interface KimGridSeries {
   /** b. */
   readonly groupsPerBlock: number;
@@ -169,7 +169,7 @@ export interface KimGridSeries {
   readonly cycles: readonly number[];
   /** fu(b·g): the same thread groups, if no block had to wait for a slot. */
   readonly boundCycles: readonly number[];
-  /** cycles / boundCycles ≥ 1: what handing out slots in whole blocks, wave by wave, costs. */
+  /** cycles / boundCycles ≥ 1: the cost of allocating slots in whole blocks, wave by wave. */
   readonly inefficiency: readonly number[];
 }
 
@@ -177,7 +177,7 @@ export interface KimGridSeries {
  * Block allocation inefficiency: T(g, b) for g = 1 … `maxBlocksPerMultiprocessor`; the poster shows it for b ≥ 2. The
  * number of blocks of `launch` is ignored.
  *
- * @returns `cycles` NaN throughout when no block fits a multiprocessor
+ * @returns `cycles` is NaN if no block fits on a multiprocessor
  */
 export function kimGridSeries(device: KimDevice, launch: KimLaunch, maxBlocksPerMultiprocessor: number): KimGridSeries {
   const b = groupsPerBlock(device, launch);

@@ -28,19 +28,19 @@ const kimTable = tablesOf(
   'H. Kim, GPGPU Performance Modeling using Microbenchmarks, poster, Seoul National University',
 );
 
-/** Rows of Table 2 (numbers of blocks) that the soft-saturation fit sees; the other eleven are held out. */
+/** Rows of Table 2 (numbers of blocks) in the fit of the soft-saturation model; the other eleven are left out. */
 export const HASAN_FITTED_BLOCKS: readonly number[] = [16, 112, 208, 320, 432];
 
 /** Upper end of the prediction error that the paper claims, %. */
 const CLAIMED_ERROR_PERCENT = 5.69;
 
-/** Largest mean relative error that the held-out rows may show, %. */
+/** Maximum mean relative error of the held-out rows, %. */
 const HELD_OUT_TOLERANCE_PERCENT = 1.5;
 
-/** Largest relative error of a single held-out time: what the fitted rows themselves scatter by, rounded up. */
+/** Maximum relative error of a single held-out time: the scatter of the fitted rows, rounded up. */
 const CELL_TOLERANCE = 0.1;
 
-/** A launch on the paper's Kepler K20, as the soft-saturation model sees it. */
+/** A launch on the paper's Kepler K20, in the terms of the soft-saturation model. */
 export function hasanWaveLaunch(blocks: number, threadsPerBlock: number): WaveLaunch {
   const { multiprocessors, residentThreadGroups, residentBlocks, threadGroupWidth } = HASAN_KEPLER20;
   const groupsPerBlock = Math.ceil(threadsPerBlock / threadGroupWidth);
@@ -57,8 +57,8 @@ export function hasanLaunches(blocks: number, timeMs: readonly number[]): Measur
 }
 
 /**
- * Table 2 against Eq. 1–3 as printed, against the error the paper claims, and against the soft-saturation waves fitted
- * on five of its sixteen rows.
+ * Table 2 beside Eq. 1–3 as printed, the error that the paper claims, and the soft-saturation waves fitted on five of
+ * its sixteen rows.
  */
 export function reproduceHasan(): ReproductionTable[] {
   return [hasanClaim(), ...hasanSoftSaturation()];
@@ -80,13 +80,13 @@ function hasanClaim(): ReproductionTable {
     reproductionRow('largest |Eq. 3 − measured|, points of efficiency', 32, worst, 0.5),
   ];
   return hasanTable('Eq. 1–3 on Table 2, as printed', '1', rows, [
-    `The paper claims a prediction error of 0.13–${CLAIMED_ERROR_PERCENT} %. Its printed equations do not give that on its own Table 2: only ${within.toFixed(0)} % of the cells are inside ${CLAIMED_ERROR_PERCENT} points.`,
+    `The paper claims a prediction error of 0.13–${CLAIMED_ERROR_PERCENT} %. Its printed equations do not give this error on its own Table 2: only ${within.toFixed(0)} % of the cells are inside ${CLAIMED_ERROR_PERCENT} points.`,
     'The column "paper" holds the finding to reproduce (the printed equations evaluated on the printed table), not the claim.',
     `Measured efficiency is τ over the measured time, with the τ = ${HASAN_IDEAL_TIME_MS} ms of Fig. 1; with the 14.6 ms of the table's fast corner the mean is the same to 0.1 points.`,
   ]);
 }
 
-/** Soft-saturation waves fitted on the rows of Table 2 that `HASAN_FITTED_BLOCKS` names; τ and c in ms. */
+/** Fits soft-saturation waves to the rows of `HASAN_FITTED_BLOCKS` in Table 2; τ and c in ms. */
 export function fitHasan(): PipelineParameters {
   const seen = HASAN_TABLE_2.filter(({ blocks }) => HASAN_FITTED_BLOCKS.includes(blocks));
   const cells = seen.flatMap(({ blocks, timeMs }) => hasanLaunches(blocks, timeMs));
@@ -122,7 +122,7 @@ function hasanSoftSaturation(): ReproductionTable[] {
   ];
 }
 
-/** A device as the poster's case study has it: simple register allocation, four block slots from the register file. */
+/** A device as in the poster's case study: simple register allocation, and four block slots from the register file. */
 const KIM_CASE: KimDevice = {
   threadGroupWidth: 64,
   multiprocessors: 1,
@@ -139,8 +139,8 @@ const KIM_CASE: KimDevice = {
 };
 
 /**
- * What the poster's formulas alone imply; it prints no table of numbers. The shape of its case study of block
- * allocation: time against g climbs by one full wave every N_slot blocks, so the step comes at g = N_slot·k + 1.
+ * What the poster's formulas imply; it prints no table of numbers. In its case study of block allocation, time over g
+ * grows by one full wave every N_slot blocks, so the step is at g = N_slot·k + 1.
  */
 export function reproduceKim(): ReproductionTable[] {
   const launch = (gridBlocks: number): KimLaunch => ({
@@ -176,7 +176,7 @@ export function reproduceKim(): ReproductionTable[] {
   ];
 }
 
-/** A device with every kind of limit and state buffer, each of which binds somewhere below. */
+/** A device with every kind of limit and state buffer, each of which is the limit in some row below. */
 const KIM_ALL: KimDevice = {
   threadGroupWidth: 32,
   multiprocessors: 3,
@@ -205,7 +205,7 @@ const SMALL: KimLaunch = {
   registersPerThread: [1, 1],
 };
 
-/** Each of the five inequalities, at its limit and just past it: limits broken. */
+/** Checks each of the five inequalities, at its limit and just above it. */
 function kimLimits(): ReproductionTable {
   const cases: readonly (readonly [string, Partial<KimLaunch>, Partial<KimLaunch>])[] = [
     ['B ≤ L_TB', { threadsPerBlock: 512 }, { threadsPerBlock: 513 }],
@@ -232,10 +232,10 @@ function kimLimits(): ReproductionTable {
   return kimTable('Limit checker, limits broken', '1', rows);
 }
 
-/** The poster's microbenchmarks run on the model itself: they must find the parameters it was built with. */
+/** Runs the poster's microbenchmarks on the model itself. They must find the parameters of the model. */
 function kimMicrobenchmarks(): ReproductionTable {
   const { functionalUnits, multiprocessors, blockSlots, threadGroupSlots, sharedMemoryBytes, registerFiles } = KIM_ALL;
-  /** Largest value from 1 on for which `holds`; the probes go up until the device refuses. */
+  /** Largest value from 1 on for which `holds`. The probes go up until the device refuses. */
   const largest = (holds: (value: number) => boolean) => {
     let value = 0;
     while (holds(value + 1)) value++;
@@ -243,7 +243,7 @@ function kimMicrobenchmarks(): ReproductionTable {
   };
   const live = (change: Partial<KimLaunch>) => !deadlocks(KIM_ALL, { ...SMALL, ...change });
   const grid = (change: Partial<KimLaunch>) => largest((gridBlocks) => live({ ...change, gridBlocks }));
-  // One block fills a multiprocessor, so each further block needs a further one.
+  // One block fills a multiprocessor, so each additional block needs another multiprocessor.
   const found = grid({ threadsPerBlock: 32 * threadGroupSlots });
   const time = (b: number) => kimCycles(KIM_ALL, { ...SMALL, threadsPerBlock: 32 * b });
   const rows = [
@@ -269,7 +269,7 @@ function kimMicrobenchmarks(): ReproductionTable {
         0,
       ),
     ),
-    // Σu / (m_u·p) = 40 / (2·2), by hand.
+    // Σu / (m_u·p) = 40 / (2·2), computed by hand.
     reproductionRow('latency of the slowest unit, cycles, by one thread group', 10, time(1), 0),
     reproductionRow(
       'width of the slowest unit, thread groups, by the most that take no longer than one',

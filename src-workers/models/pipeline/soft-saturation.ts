@@ -3,12 +3,12 @@ import type { PipelineParameters } from '../../domain/kernel.ts';
 import { solveSymmetric } from '../../numeric/symmetric.ts';
 
 /**
- * Soft-saturation waves: cycles of an iteration on one multiprocessor (SM) as thread groups are added to it.
+ * Soft-saturation waves: cycles of an iteration on one multiprocessor (SM), by its number of thread groups.
  *
  *     fu(w) = (τᵖ + (c·q·⌈w/q⌉)ᵖ)^(1/p)
  *
- * With few thread groups an iteration costs its latency τ for any number of them; with many, the SM issues one
- * iteration of each in turn and the cost grows as c per thread group, in whole rounds of the q schedulers. p is the
+ * With few thread groups an iteration costs its latency τ, for any number of them. With many, the SM issues one
+ * iteration of each in turn, so the cost grows by c per thread group, in whole rounds of the q schedulers. p is the
  * softness of the knee between the two: p → ∞ is max(τ, c·w). The form is this project's own; the waves around it are
  * the block scheduler of Kim's poster, "GPGPU Performance Modeling using Microbenchmarks".
  */
@@ -16,8 +16,8 @@ import { solveSymmetric } from '../../numeric/symmetric.ts';
 /**
  * fu(w): cycles of SM time in which each of `groups` active thread groups advances by one iteration.
  *
- * @param groups active thread groups, ≥ 0; rounded up to whole rounds of the schedulers. At 0 the latency floor τ.
- * @returns cycles, or the unit of time of τ and c
+ * @param groups active thread groups, ≥ 0, rounded up to whole rounds of the schedulers; 0 gives the latency floor τ
+ * @returns cycles, or the unit of τ and c
  */
 export function cyclesPerIteration(parameters: PipelineParameters, groups: number): number {
   const { latencyCycles, issueCycles, kneeSoftness, schedulers } = parameters;
@@ -30,17 +30,16 @@ export function cyclesPerIteration(parameters: PipelineParameters, groups: numbe
 }
 
 /**
- * Softness with which memory traffic and the rest of an iteration hide one another. Traffic queues before the memory is
- * full, so this knee is softer than that of issue. Assumed; it was fitted with a simpler model of the times of
- * `db/evidence`.
+ * Softness of the knee between memory traffic and the rest of an iteration. Traffic queues before the memory is
+ * saturated, so this knee is softer than the knee of issue. It is assumed; it was fitted with a simpler model of the
+ * times of `db/evidence`.
  */
 const MEMORY_SOFTNESS = 2.5;
 
 /**
- * fu(w) where each thread group also moves data through a memory that serves them one after another.
+ * fu(w) if each thread group also moves data through a memory that serves the groups one after another.
  *
- * @param transferCycles cycles of the multiprocessor's share of the memory for one thread group, ≥ 0; with 0 it is
- *   fu(w)
+ * @param transferCycles cycles of one thread group on the multiprocessor's share of the memory, ≥ 0; with 0 it is fu(w)
  */
 export function cyclesWithTraffic(parameters: PipelineParameters, transferCycles: number, groups: number): number {
   const cycles = cyclesPerIteration(parameters, groups);
@@ -52,8 +51,8 @@ export function cyclesWithTraffic(parameters: PipelineParameters, transferCycles
 }
 
 /**
- * Share of the cycles of an iteration that each cycle of latency, of issue and of transfer of all groups adds: the
- * derivatives of `cyclesWithTraffic`.
+ * Fraction of an iteration's cycles that each cycle of latency, issue and transfer of all groups adds: the derivatives
+ * of `cyclesWithTraffic`.
  */
 export interface MarginalCycles {
   readonly latency: number;
@@ -61,7 +60,7 @@ export interface MarginalCycles {
   readonly transfer: number;
 }
 
-/** fu is homogeneous of degree one, so its derivatives, each times its own quantity, add up to it (Euler). */
+/** fu is homogeneous of degree one, so its derivatives, each times its quantity, sum to fu (Euler). */
 export function marginalCycles(parameters: PipelineParameters, transferCycles: number, groups: number): MarginalCycles {
   const { latencyCycles, issueCycles, kneeSoftness: p, schedulers } = parameters;
   const inner = cyclesPerIteration(parameters, groups);
@@ -77,7 +76,7 @@ export function marginalCycles(parameters: PipelineParameters, transferCycles: n
 }
 
 /**
- * fu at 0, 1, …, `maxGroups` active thread groups; index 0 holds the latency floor τ.
+ * fu at 0, 1, …, `maxGroups` active thread groups; index 0 is the latency floor τ.
  *
  * @returns array of length `maxGroups` + 1, never decreasing
  */
@@ -88,8 +87,8 @@ export function cycleTable(parameters: PipelineParameters, maxGroups: number): F
 }
 
 /**
- * A cycle table at a number of active thread groups that need not be whole (an expectation), linearly between its
- * entries. Outside the table, the nearest entry.
+ * The cycles at a number of active thread groups that need not be whole (an expectation), linear between the entries of
+ * the table. Outside the table, the nearest entry counts.
  */
 export function interpolateCycles(table: Float64Array, groups: number): number {
   const last = table.length - 1;
@@ -99,19 +98,19 @@ export function interpolateCycles(table: Float64Array, groups: number): number {
   return table[below] + (groups - below) * (table[below + 1] - table[below]);
 }
 
-/** A launch of equal blocks, as one multiprocessor sees it. */
+/** A launch of equal blocks, for one multiprocessor. */
 export interface WaveLaunch {
   /** b: thread groups per block. */
   readonly groupsPerBlock: number;
-  /** g: blocks this multiprocessor has to run in all. */
+  /** g: number of blocks that this multiprocessor runs in total. */
   readonly blocksPerMultiprocessor: number;
   /** N: blocks that are resident at once. */
   readonly residentBlocks: number;
 }
 
 /**
- * Time of a launch whose thread groups each run one iteration (or τ and c stand for the whole kernel):
- * T(g, b) = ⌊g/N⌋·fu(b·N) + fu(b·(g mod N)); block scheduler of Kim's poster with the soft-saturation fu.
+ * Time of a launch whose thread groups each run one iteration (or τ and c are for the whole kernel): T(g, b) =
+ * ⌊g/N⌋·fu(b·N) + fu(b·(g mod N)), the block scheduler of Kim's poster with the soft-saturation fu.
  */
 export function wavesTime(parameters: PipelineParameters, launch: WaveLaunch): number {
   const { groupsPerBlock, blocksPerMultiprocessor, residentBlocks } = launch;
@@ -122,12 +121,12 @@ export function wavesTime(parameters: PipelineParameters, launch: WaveLaunch): n
 }
 
 export interface MeasuredLaunch extends WaveLaunch {
-  /** Measured time of the launch, > 0; the fitted τ and c come out in this unit. */
+  /** Measured time of the launch, > 0. The fitted τ and c have the same unit. */
   readonly timeMs: number;
 }
 
 export interface SoftSaturationFit {
-  /** τ and c in the unit of the measured times: here ms, not cycles. */
+  /** τ and c in the unit of the measured times (ms here, not cycles). */
   readonly parameters: PipelineParameters;
   /** ln(predicted/measured) of each row, in row order. */
   readonly residuals: Float64Array;
@@ -135,7 +134,7 @@ export interface SoftSaturationFit {
   readonly meanRelativeError: number;
 }
 
-/** Mean of |predicted/measured − 1| over `rows`: the held-out error when the rows were not fitted. */
+/** Mean of |predicted/measured − 1| over `rows`; it is the held-out error if the rows were not fitted. */
 export function meanRelativeError(parameters: PipelineParameters, rows: readonly MeasuredLaunch[]): number {
   let sum = 0;
   for (const row of rows) sum += Math.abs(wavesTime(parameters, row) / row.timeMs - 1);
@@ -145,13 +144,13 @@ export function meanRelativeError(parameters: PipelineParameters, rows: readonly
 const MAX_SOFTNESS = 64;
 
 /**
- * Least squares on ln(time) for τ, c and p, by Levenberg–Marquardt in ln τ, ln c, ln p (all three positive, the first
- * two free in scale); q is taken from the candidates by the smallest sum of squares.
+ * Least squares on ln(time) for τ, c and p, by Levenberg–Marquardt in ln τ, ln c, ln p (all positive). q is the
+ * candidate with the smallest sum of squares.
  *
- * @param rows measured launches, at least 3 with positive times; to separate τ from c, some must be latency-bound, some
- *   not
+ * @param rows at least 3 measured launches with positive times; some must be latency-bound and some not, to separate τ
+ * from c
  * @param fixed candidates for q, the schedulers per multiprocessor
- * @returns the fit, or `bad-input` when there is too little to fit
+ * @returns the fit, or `bad-input` if there is too little to fit
  */
 export function fitSoftSaturation(
   rows: readonly MeasuredLaunch[],
@@ -185,7 +184,8 @@ function levenbergMarquardt(rows: readonly MeasuredLaunch[], schedulers: number)
   };
   const sumOfSquares = (r: Float64Array) => r.reduce((sum, value) => sum + value * value, 0);
 
-  // Start: every wave latency-bound for τ (the fastest wave seen), every thread group issue-bound for c (the fastest).
+  // Start values: τ as if every wave were latency-bound, c as if every thread group were issue-bound; the fastest row
+  // counts.
   let floor = Infinity;
   let perGroup = Infinity;
   for (const row of rows) {
@@ -208,7 +208,7 @@ function levenbergMarquardt(rows: readonly MeasuredLaunch[], schedulers: number)
     const before = cost;
     let improved = false;
     while (!improved && damping < 1e12) {
-      // 1e-12 keeps the system regular when a parameter has no influence (p with no row near the knee).
+      // 1e-12 keeps the system regular if a parameter has no influence (p with no row near the knee).
       const damped = normal.map((line, i) => line.map((v, j) => (i === j ? v * (1 + damping) + 1e-12 : v)));
       const delta = solveSymmetric(damped, gradient);
       const next = x.map((value, i) => value - delta[i]);

@@ -5,7 +5,7 @@ export interface MeasuredGpu {
   /** The id in the catalogue. */
   readonly device: string;
   readonly implementations: readonly MeasuredImplementation[];
-  /** The names among which a person chooses. The library's own choice stands for the ones that it chooses from. */
+  /** The names among which one chooses. The library's own choice replaces the names that it chooses from. */
   readonly choices: readonly string[];
 }
 
@@ -17,7 +17,7 @@ export interface MeasuredImplementation {
   readonly implementation: string;
 }
 
-/** Measured times of matrices, and their source. To add one, add an entry here and its file in `db/evidence`. */
+/** Measured times of matrices, and their source. A new data set needs an entry here and its file in `db/evidence`. */
 export interface SpmvDataset {
   readonly id: string;
   readonly title: string;
@@ -26,9 +26,9 @@ export interface SpmvDataset {
   readonly licence: string;
   readonly notes: readonly string[];
   readonly gpus: readonly MeasuredGpu[];
-  /** GPUs measured for too few matrices to fit anything. They are only predicted, like an unmeasured GPU. */
+  /** GPUs with too few measured matrices for a fit. They are only predicted, like an unmeasured GPU. */
   readonly unseen: readonly MeasuredGpu[];
-  /** Whether the source does not name the GPU, so that the data sheet of another one stands for it. */
+  /** Whether the source does not name the GPU, so that another GPU's data sheet is used. */
   readonly unnamed?: boolean;
 }
 
@@ -62,14 +62,14 @@ export const SPMV_DATASETS: readonly SpmvDataset[] = [
     id: 'ginkgo',
     title: 'SpMV of Ginkgo on seven GPUs, double precision',
     file: 'ginkgo.csv.gz',
-    source: 'ginkgo-project/ginkgo-data: figures, units made one, about half of the matrices',
+    source: 'ginkgo-project/ginkgo-data: figures, units unified, about half of the matrices',
     licence: 'CC-BY 4.0',
     notes: [
       'csrc on the K40m, P100 and TITAN V fits the kernel of Ginkgo 1.0, a thread per row; on the Radeon VII it fits a group of threads per row.',
-      'The start of a launch as timed differs with driver and method, from 2 µs (V100) to 38 µs (Radeon VII). No data sheet gives it, and half of the matrices take little longer.',
-      'Columns of a row decide how far gathers miss the cache. Figures of row lengths do not know them.',
-      'Nor do they know runs of empty rows, which csri walks one by one.',
-      'A product is timed several times in a row, so that a matrix which fits the level-2 cache is found there.',
+      'The measured start of a launch differs with driver and method, from 2 µs (V100) to 38 µs (Radeon VII). No data sheet gives it, and half of the matrices take little longer.',
+      'The columns of a row decide how many gathers miss the cache. Figures of row lengths do not include them.',
+      'They also do not include runs of empty rows, which csri visits one by one.',
+      'A product is timed several times in sequence, so a matrix that fits in the level-2 cache stays there.',
     ],
     gpus: [
       ginkgoGpu('K40m', 'nvidia-k40m', [...CSR_BY_HAND, 'hybrid'], 'csr-thread'),

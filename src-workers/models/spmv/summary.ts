@@ -1,10 +1,10 @@
-/** What is often the only knowledge of a sparse matrix: its size, and figures of its row lengths. */
+/** The usual knowledge of a sparse matrix: its size, and figures of its row lengths. */
 export interface MatrixSummary {
   readonly name: string;
   readonly rows: number;
   readonly columns: number;
   readonly nonzeros: number;
-  /** Row lengths: least, quartiles, largest, mean, variance (of the population), skewness. */
+  /** Row lengths: minimum, quartiles, maximum, mean, variance (of the population), skewness. */
   readonly min: number;
   readonly q1: number;
   readonly median: number;
@@ -13,20 +13,17 @@ export interface MatrixSummary {
   readonly mean: number;
   readonly variance: number;
   readonly skewness: number;
-  /**
-   * 64 × the sum of the longest row of each 64 consecutive ones: the exact depth in order. `null` if it is not
-   * known.
-   */
+  /** 64 × the sum of the longest row of each 64 consecutive ones: the exact depth in order; `null` if unknown. */
   readonly slicedCells: number | null;
 }
 
-/** Rows of a slice, as `slicedCells` counts them. */
+/** Rows of a slice in `slicedCells`. */
 export const SLICE_ROWS = 64;
 
 /**
- * Cells of the rows, from nonzeros to rows × max, with `together` consecutive rows padded to the longest of them. At 64
- * it is exact in order where `slicedCells` is known. Between the known points 1, 64 and all rows, cells grow as a power
- * of the rows together.
+ * Cells of the rows if `together` consecutive rows are padded to the longest of them; between nonzeros and rows × max.
+ * At 64 it is exact if `slicedCells` is known. Between the known points 1, 64 and all rows, cells grow as a power of
+ * the rows together.
  * @param together ≥ 1, not necessarily an integer
  */
 export function paddedCells(matrix: MatrixSummary, together: number): number {
@@ -42,7 +39,7 @@ export function paddedCells(matrix: MatrixSummary, together: number): number {
   return Math.min(all, sliced * (n / SLICE_ROWS) ** exponent);
 }
 
-/** Cells with `together` independent rows padded to the longest, by the quantiles of the summary. */
+/** Cells if `together` independent rows are padded to the longest, by the quantiles of the summary. */
 function independentCells(matrix: MatrixSummary, together: number): number {
   let depth = 0;
   for (let i = 0; i < STEPS; i += 1) {
@@ -55,7 +52,7 @@ function independentCells(matrix: MatrixSummary, together: number): number {
 const STEPS = 64;
 
 /**
- * A quantile of the row lengths: linear between the quartiles; the last quarter rises as a power that gives the mean.
+ * A quantile of the row lengths: linear between the quartiles. The last quarter rises as a power that gives the mean.
  * @param fraction 0…1
  */
 export function rowQuantile({ min, q1, median, q3, max, mean }: MatrixSummary, fraction: number): number {

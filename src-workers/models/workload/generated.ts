@@ -1,6 +1,6 @@
 import { fail, ok, type Result } from '../../domain/result.ts';
 
-/** Real irregular loops that need no file. Arguments that are left out of the text take the defaults below. */
+/** Real irregular loops that need no file. Omitted arguments take the defaults below. */
 export type GeneratedExample =
   | { readonly kind: 'collatz'; readonly count: number }
   | { readonly kind: 'mandelbrot'; readonly width: number; readonly height: number; readonly maxIterations: number };
@@ -13,15 +13,15 @@ export const DEFAULT_MANDELBROT: GeneratedExample & { kind: 'mandelbrot' } = {
   maxIterations: 1000,
 };
 
-/** Every orbit from below this stays under 2^53, so doubles are exact: the highest reaches about 6.0e13. */
+/** Every orbit from a smaller start stays below 2^53, so doubles are exact; the highest reaches about 6.0e13. */
 export const MAX_COLLATZ_COUNT = 10_000_000;
 export const MAX_MANDELBROT_PIXELS = 2 ** 24;
-/** Most pixels times iterations: a few seconds of one core. */
+/** Maximum of pixels times iterations: a few seconds of one core. */
 export const MAX_MANDELBROT_ITERATIONS = 2 ** 32;
 
 /**
- * Lengths of an example's units, in the order a program would launch them (neighbours are alike, which a law of lengths
- * cannot show). Fails on sizes out of range.
+ * Lengths of an example's units, in the order in which a program would launch them. Neighbours are similar, which a law
+ * of lengths cannot show. Fails on sizes out of range.
  */
 export function exampleLengths(example: GeneratedExample): Result<Float64Array> {
   switch (example.kind) {
@@ -59,7 +59,7 @@ const SHORT_LENGTHS = 65_536;
 /** How often each length occurs. */
 export function countLengths(lengths: Float64Array): Map<number, number> {
   const counts = new Map<number, number>();
-  // Most lengths are short even among millions, so an array counts these in a tenth of the time.
+  // Most lengths are short even among millions; an array counts these ten times as fast.
   const short = new Uint32Array(Math.min(lengths.length, SHORT_LENGTHS));
   for (let unit = 0; unit < lengths.length; unit += 1) {
     const length = lengths[unit];
@@ -72,14 +72,14 @@ export function countLengths(lengths: Float64Array): Map<number, number> {
 
 /**
  * Total stopping times of 1…count: steps of n → n/2 or 3n+1 until 1 (0 for n = 1; OEIS A006577).
- * `count` ≤ `MAX_COLLATZ_COUNT`, or orbits may leave the exact integers.
+ * `count` ≤ `MAX_COLLATZ_COUNT`; otherwise orbits may leave the exact integers.
  */
 export function collatzLengths(count: number): Float64Array {
   const lengths = new Float64Array(count);
   for (let start = 2; start <= count; start++) {
     let value = start;
     let steps = 0;
-    // An orbit that falls below its start continues as one already known.
+    // An orbit that falls below its start continues as a known one.
     while (value >= start) {
       value = value % 2 === 0 ? value / 2 : 3 * value + 1;
       steps++;
@@ -91,7 +91,7 @@ export function collatzLengths(count: number): Float64Array {
 
 /**
  * Iterations of z → z² + c until |z| > 2, at most `maxIterations`, at the pixel centres of −2…0.5 × −1.25…1.25, row by
- * row from the top. Additions and multiplications only, so every machine counts the same.
+ * row from the top. It uses additions and multiplications only, so every machine counts the same.
  */
 export function mandelbrotLengths(width: number, height: number, maxIterations: number): Float64Array {
   const lengths = new Float64Array(width * height);
@@ -106,7 +106,7 @@ export function mandelbrotLengths(width: number, height: number, maxIterations: 
 }
 
 function escapeCount(real: number, imaginary: number, maxIterations: number): number {
-  // Inside the main cardioid or the period-2 disc no orbit escapes: half of the pixels, and most of the time.
+  // No orbit escapes inside the main cardioid or the period-2 disc: half of the pixels, and most of the time.
   const fromCusp = real - 0.25;
   const q = fromCusp * fromCusp + imaginary * imaginary;
   if (q * (q + fromCusp) < 0.25 * imaginary * imaginary) return maxIterations;

@@ -5,16 +5,18 @@ import { firstIndex } from '../../numeric/search.ts';
 import { weightedQuantile } from '../../numeric/statistics.ts';
 import { normalUpperTail } from './normal.ts';
 
-/** Mass cut from the upper tail of an infinite support unless the caller says otherwise. */
+/** The mass that is cut from the upper tail of an infinite support by default. */
 export const DEFAULT_TRUNCATION = 1e-6;
-/** The most points of a law: two columns of doubles, 16 MB. A loss table over them still takes about a second. */
+/** Maximum number of points of a law: two columns of doubles, 16 MB. A loss table over them takes about a second. */
 export const MAX_SUPPORT_POINTS = 1_000_000;
-/** How far stated probabilities or mixture weights may be from 1: three printed digits. They are renormalised. */
+/** Maximum deviation from 1 of stated probabilities or weights: three printed digits. They are renormalised. */
 export const PROBABILITY_SUM_TOLERANCE = 1e-3;
 
-/** Points whose probability relative to the mode is below this are dropped: they would be subnormal after scaling. */
+/**
+ * Points whose probability relative to the mode is below this are dropped, since they would be subnormal after scaling.
+ */
 const NEGLIGIBLE_WEIGHT = 1e-290;
-/** Mass beyond the last computed weight, relative to the truncation. It only blurs `truncatedMass`. */
+/** Mass beyond the last computed weight, relative to the truncation. It only affects `truncatedMass`. */
 const TAIL_BEYOND = 1e-9;
 
 export interface CategoricalPoint {
@@ -29,7 +31,7 @@ export interface MixturePart {
 
 /**
  * binomial(trials, p): successes in `trials` tries, 0…trials.
- * Fails unless trials is an integer ≥ 0 and 0 ≤ p ≤ 1, or where more than `MAX_SUPPORT_POINTS` lengths are possible.
+ * Fails unless trials is an integer ≥ 0 and 0 ≤ p ≤ 1, or if more than `MAX_SUPPORT_POINTS` lengths are possible.
  */
 export function binomialLaw(trials: number, p: number): Result<LengthLaw> {
   const label = `binomial(${trials},${p})`;
@@ -49,7 +51,7 @@ export function binomialLaw(trials: number, p: number): Result<LengthLaw> {
 
 /**
  * geometric(p): tries up to and including the first success, 1, 2, …
- * Fails unless 0 < p ≤ 1 and 1e-15 ≤ truncation ≤ 0.5, or where the cut leaves too many lengths.
+ * Fails unless 0 < p ≤ 1 and 1e-15 ≤ truncation ≤ 0.5, or if too many lengths remain.
  */
 export function geometricLaw(p: number, truncation = DEFAULT_TRUNCATION): Result<LengthLaw> {
   const label = `geometric(${p})`;
@@ -71,7 +73,7 @@ export function geometricLaw(p: number, truncation = DEFAULT_TRUNCATION): Result
 
 /**
  * poisson(mean): 0, 1, 2, …
- * Fails unless mean is finite and ≥ 0 and 1e-15 ≤ truncation ≤ 0.5, or where the cut leaves too many lengths.
+ * Fails unless mean is finite and ≥ 0 and 1e-15 ≤ truncation ≤ 0.5, or if too many lengths remain.
  */
 export function poissonLaw(mean: number, truncation = DEFAULT_TRUNCATION): Result<LengthLaw> {
   const label = `poisson(${mean})`;
@@ -100,7 +102,7 @@ export function uniformLaw(a: number, b: number): Result<LengthLaw> {
 
 /**
  * negative-binomial(r, p): failures before the r-th success, 0, 1, 2, …; r may be any real number > 0.
- * Fails unless r > 0, 0 < p ≤ 1 and 1e-15 ≤ truncation ≤ 0.5, or where the cut leaves too many lengths.
+ * Fails unless r > 0, 0 < p ≤ 1 and 1e-15 ≤ truncation ≤ 0.5, or if too many lengths remain.
  */
 export function negativeBinomialLaw(r: number, p: number, truncation = DEFAULT_TRUNCATION): Result<LengthLaw> {
   const label = `negative-binomial(${r},${p})`;
@@ -132,7 +134,7 @@ export function zipfLaw(s: number, max: number): Result<LengthLaw> {
 
 /**
  * lognormal(μ, σ): ⌈e^N⌉ for a normal N of mean μ and standard deviation σ, 1, 2, …
- * Fails unless μ is finite, σ is finite and > 0, 1e-15 ≤ truncation ≤ 0.5, or where the cut leaves too many lengths.
+ * Fails unless μ is finite, σ is finite and > 0, 1e-15 ≤ truncation ≤ 0.5, or if too many lengths remain.
  */
 export function lognormalLaw(mu: number, sigma: number, truncation = DEFAULT_TRUNCATION): Result<LengthLaw> {
   const label = `lognormal(${mu},${sigma})`;
@@ -147,7 +149,7 @@ export function lognormalLaw(mu: number, sigma: number, truncation = DEFAULT_TRU
   let previous = -Infinity;
   for (let k = 1; k <= last; k++) {
     const z = standardised(k);
-    // Differences of the smaller tail, so that neither end loses its digits to 1 − tiny.
+    // Differences are taken in the smaller tail, so that neither end loses digits to 1 − tiny.
     weights[k - 1] =
       z <= 0 ? normalUpperTail(-z) - normalUpperTail(-previous) : normalUpperTail(previous) - normalUpperTail(z);
     previous = z;
@@ -155,7 +157,7 @@ export function lognormalLaw(mu: number, sigma: number, truncation = DEFAULT_TRU
   return ok(normalised(label, 1, weights, tail(last)));
 }
 
-/** constant(k): every unit is k long. Fails unless k is an integer ≥ 0. */
+/** constant(k): every unit has length k. Fails unless k is an integer ≥ 0. */
 export function constantLaw(k: number): Result<LengthLaw> {
   const label = `constant(${k})`;
   if (!isLength(k)) return mustBe(label, 'k', k, 'an integer ≥ 0');
@@ -164,8 +166,8 @@ export function constantLaw(k: number): Result<LengthLaw> {
 
 /**
  * categorical(length:probability, …). The probabilities must sum to 1 within `PROBABILITY_SUM_TOLERANCE` and are
- * renormalised; points of probability 0 are dropped. Fails on a bad or repeated length, a bad probability, or no
- * points.
+ * renormalised; points of probability 0 are dropped. Fails on an invalid or repeated length, an invalid probability, or
+ * no points.
  */
 export function categoricalLaw(points: readonly CategoricalPoint[], label?: string): Result<LengthLaw> {
   const name = label ?? `categorical(${points.map((point) => `${point.length}:${point.probability}`).join(',')})`;
@@ -192,8 +194,8 @@ export function categoricalLaw(points: readonly CategoricalPoint[], label?: stri
 }
 
 /**
- * mixture(weight*law, …): with probability `weight` a unit's length comes from that law. The weights must sum to 1
- * within `PROBABILITY_SUM_TOLERANCE` and are renormalised. The truncated mass is the weighted sum of the parts'.
+ * mixture(weight*law, …): with probability `weight`, the length of a unit comes from that law. The weights must sum to
+ * 1 within `PROBABILITY_SUM_TOLERANCE` and are renormalised. The truncated mass is the weighted sum over the parts.
  */
 export function mixtureLaw(parts: readonly MixturePart[]): Result<LengthLaw> {
   const label = `mixture(${parts.map((part) => `${part.weight}*${part.law.label}`).join(',')})`;
@@ -223,8 +225,8 @@ export function mixtureLaw(parts: readonly MixturePart[]): Result<LengthLaw> {
 }
 
 /**
- * The law of observed lengths: `counts` maps a length to how often it occurred (or to any weight ≥ 0).
- * Fails on a length that is not an integer ≥ 0, a bad count, or if nothing was counted.
+ * The law of observed lengths. `counts` maps a length to its number of occurrences (or to any weight ≥ 0).
+ * Fails on a length that is not an integer ≥ 0, an invalid count, or if nothing was counted.
  */
 export function empiricalLaw(counts: ReadonlyMap<number, number>, label = 'empirical'): Result<LengthLaw> {
   for (const [length, count] of counts) {
@@ -265,8 +267,8 @@ export function cumulative(law: LengthLaw): Float64Array {
 }
 
 /**
- * The smallest length whose cumulative probability reaches q, 0 ≤ q ≤ 1 (clamped). A sum that falls short of q by no
- * more than its own rounding has reached it: the 0.8 quantile of uniform(1, 10) is 8.
+ * The smallest length whose cumulative probability reaches q, 0 ≤ q ≤ 1 (clamped). Rounding errors of the sum are
+ * allowed for: the 0.8 quantile of uniform(1, 10) is 8.
  */
 export function quantile(law: LengthLaw, q: number): number {
   const { support, probability } = law;
@@ -281,17 +283,17 @@ interface UnimodalShape {
   readonly ratioUp: (k: number) => number;
   /** Mass to cut from an infinite tail; 0 for a finite support. */
   readonly truncation: number;
-  /** lim P(k+1)/P(k): with the present ratio, it bounds the tail by a geometric series. */
+  /** lim P(k+1)/P(k). With the present ratio, it bounds the tail by a geometric series. */
   readonly limitRatio: number;
 }
 
 /**
- * A law from the ratio of neighbouring probabilities, walked outwards from the mode at weight 1: nothing underflows
+ * A law from the ratio of neighbouring probabilities, walked outwards from the mode with weight 1. No weight underflows
  * before it is negligible, and no logarithm of a factorial costs digits.
  */
 function unimodalLaw(label: string, shape: UnimodalShape): Result<LengthLaw> {
   const { mode, last, ratioUp, truncation, limitRatio } = shape;
-  // An infinite tail is walked well past its cut, so allow for points that the cut then removes.
+  // An infinite tail is walked well past its cut, so points that the cut then removes are allowed.
   const walkLimit = 4 * MAX_SUPPORT_POINTS;
   const below: number[] = [];
   for (let k = mode, weight = 1; k > 0; k--) {
@@ -315,7 +317,7 @@ function unimodalLaw(label: string, shape: UnimodalShape): Result<LengthLaw> {
   const first = mode - below.length;
   const weights = Float64Array.from([...below.reverse(), ...upper]);
   const total = compensatedSum(weights.length, (i) => weights[i]);
-  // Tail sums from the smallest weight up: exact to rounding however small the truncation.
+  // The tail is summed from the smallest weight up, which is exact to rounding for any truncation.
   let end = weights.length;
   let cut = 0;
   while (truncation > 0 && end > 1 && cut + weights[end - 1] <= truncation * total) cut += weights[--end];
@@ -379,7 +381,7 @@ function isTruncation(value: number): boolean {
   return value >= 1e-15 && value <= 0.5;
 }
 
-/** The law that results from applying an increasing function to the lengths. */
+/** The law after an increasing function is applied to the lengths. */
 export function mappedLaw({ support, probability, ...law }: LengthLaw, of: (length: number) => number): LengthLaw {
   const values: number[] = [];
   const masses: number[] = [];
@@ -409,5 +411,5 @@ function tooManyPoints(label: string, points: number): Result<never> {
   );
 }
 
-/** A label as it may stand in a message: a categorical of a thousand points is not readable. */
+/** A label for a message; the label of a thousand points would not be readable. */
 const inMessage = (label: string): string => shortened(label, 80);

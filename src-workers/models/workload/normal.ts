@@ -7,7 +7,7 @@ const SERIES_LIMIT = 2;
  */
 export function normalUpperTail(z: number): number {
   if (z < 0) return 1 - normalUpperTail(-z);
-  // Beyond this the tail is below the smallest double.
+  // For larger z, the tail is below the smallest double.
   if (z > 39) return 0;
   const x = z * Math.SQRT1_2;
   const density = Math.exp(-x * x) / Math.sqrt(Math.PI);
@@ -20,7 +20,7 @@ export function normalUpperTail(z: number): number {
     }
     return 0.5 - density * sum;
   }
-  // Evaluated from the inside out: at x = 2, 60 levels are past the last digit; larger x need fewer.
+  // The fraction is evaluated from the inside out. At x = 2, 60 levels reach the last digit; larger x need fewer.
   let fraction = x;
   for (let level = 60; level >= 1; level--) fraction = x + level / 2 / fraction;
   return density / fraction / 2;

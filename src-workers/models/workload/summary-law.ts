@@ -3,8 +3,8 @@ import type { LengthLaw } from '../../domain/workload.ts';
 import { empiricalLaw } from './laws.ts';
 
 /**
- * Figures of lengths. The mean is required, the others are optional. Quartiles are those of the sorted lengths; `sd` is
- * that of the population.
+ * Figures of lengths. The mean is required, the others are optional. Quartiles are of the sorted lengths; `sd` is of
+ * the population.
  */
 export interface SummaryFigures {
   readonly min?: number;
@@ -19,30 +19,30 @@ export interface SummaryFigures {
 export const SUMMARY_FIGURES = ['min', 'q1', 'median', 'q3', 'max', 'mean', 'sd', 'skewness'] as const;
 
 /**
- * A section with this many lengths keeps all of them. A longer one has as many points, closer together at its lower
+ * A section with at most this many lengths keeps all of them. A longer one gets this many points, denser at its lower
  * end.
  */
 const SECTION_POINTS = 20_000;
-/** Without a stated longest length, a law ends this many spreads above the mean. An exponential law has e⁻²⁰ beyond. */
+/** Without a stated maximum, a law ends this many spreads above the mean. An exponential law has e⁻²⁰ beyond. */
 const TAIL_SPREADS = 20;
-/** Tolerance of the mean, as a share of the range, because people round figures. */
+/** Tolerance of the mean, as a fraction of the range, because people round figures. */
 const MEAN_TOLERANCE = 1e-3;
 /** Relative tolerance of the spread. */
 const SPREAD_TOLERANCE = 0.01;
 /** Relative tolerance of the skewness. */
 const SKEWNESS_TOLERANCE = 0.05;
-/** The least probability of a stated end, too small to change a moment. */
+/** Minimum probability of a stated end, too small to change a moment. */
 const END_MASS = 1e-12;
 const MAX_STEPS = 300;
 
 /**
- * The law of least assumption with the given figures: of all laws with these quartiles, moments and ends, the one of
- * maximum entropy. Between two quartiles it is exp of a polynomial, which is the same in every section except for a
+ * The law of least assumption with the given figures: the law of maximum entropy among all with these quartiles,
+ * moments and ends. Between two quartiles it is exp of a polynomial, which is equal in every section except for a
  * factor that gives the section its mass. Its moments are fitted, and it is marked `fitted`. Source: Jaynes, Phys. Rev.
  * 106 (1957), doi:10.1103/PhysRev.106.620.
  *
- * Without `min` lengths begin at 0; without `max` they end 20 spreads above the mean. It fails if figures are
- * missing, out of range or out of order. Where no lengths have all of the figures, it says what would be possible.
+ * Without `min`, lengths begin at 0; without `max`, they end 20 spreads above the mean. Fails if figures are missing,
+ * out of range or out of order. If no lengths have all of the figures, the message says what would be possible.
  */
 export function summaryLaw(figures: SummaryFigures, label: string): Result<LengthLaw> {
   const checked = checkFigures(figures, label);
@@ -63,14 +63,14 @@ export function summaryLaw(figures: SummaryFigures, label: string): Result<Lengt
   if (sd !== undefined && Math.abs(spread - sd) > SPREAD_TOLERANCE * Math.max(1, sd))
     return fail(
       'bad-input',
-      `${label}: no lengths have the sd ${sd} with the other figures; the nearest possible is about ${digits(spread)}. Correct it, or leave a figure out.`,
+      `${label}: no lengths have the sd ${sd} with the other figures; the nearest possible is about ${digits(spread)}. Correct it, or omit a figure.`,
     );
   if (sd !== undefined && skewness !== undefined && sd > 0) {
     const cube = skewness * (sd / scale) ** 3;
     counts = countsOf(figures, sections, maximumEntropy(sections, mean!, scale, [0, ...square, cube]));
     const met = figuresOf(counts);
     const { low, high } = checked.value;
-    // With only the ends, mean and sd, two points are enough, one of them an end.
+    // With only the ends, mean and sd, the extreme laws have two points, and one of them is an end.
     const [least, most] = [sd / (mean! - low) - (mean! - low) / sd, (high - mean!) / sd - sd / (high - mean!)];
     if (
       Math.abs(met.sd - sd) > SPREAD_TOLERANCE * sd ||
@@ -78,14 +78,14 @@ export function summaryLaw(figures: SummaryFigures, label: string): Result<Lengt
     )
       return fail(
         'bad-input',
-        `${label}: no lengths have the skewness ${skewness} with the other figures. It is at least ${digits(least)} and at most ${digits(most)}, or less with quartiles. Correct it, or leave it out.`,
+        `${label}: no lengths have the skewness ${skewness} with the other figures. It is at least ${digits(least)} and at most ${digits(most)}, or less with quartiles. Correct it, or omit it.`,
       );
   }
   const law = empiricalLaw(counts, label);
   return law.ok ? ok({ ...law.value, fitted: true }) : law;
 }
 
-/** Probabilities by length. A stated end always occurs, however unlikely the moments make it. */
+/** Probabilities by length. A stated end always occurs, even if the moments make it unlikely. */
 function countsOf(
   { min, max }: SummaryFigures,
   sections: readonly Section[],
@@ -137,11 +137,11 @@ function checkFigures(figures: SummaryFigures, label: string): Result<Ends> {
   return ok({ low, high: max ?? Math.ceil(Math.max(mean, before?.value ?? 0) + TAIL_SPREADS * reach) });
 }
 
-/** Lengths between two figures, and the probability of all of them. */
+/** Lengths between two figures, and their total probability. */
 interface Section {
   readonly mass: number;
   readonly points: Float64Array;
-  /** Lengths that each point stands for. */
+  /** Number of lengths that each point represents. */
   readonly widths: Float64Array;
 }
 
@@ -156,7 +156,7 @@ function sectionsOf({ q1, median, q3 }: SummaryFigures, { low, high }: Ends): re
   let from = low;
   let below = 0;
   return [...inner, { share: 1, value: high }].map(({ share, value }, at) => {
-    // A section begins above the one before. Where two figures are equal, all of its mass is there.
+    // A section begins above the one before. If two figures are equal, all of its mass is there.
     const section = { mass: share - below, ...pointsBetween(at === 0 || value === from ? from : from + 1, value) };
     from = value;
     below = share;
@@ -177,7 +177,7 @@ function pointsBetween(first: number, last: number): Omit<Section, 'mass'> {
   for (let i = 1; i <= SECTION_POINTS; i += 1) {
     const upTo = i === SECTION_POINTS ? last : Math.floor(first + (last - first) * (i / SECTION_POINTS) ** 3);
     if (upTo <= before) continue;
-    // The ends have points of their own, so that the law has the given figures.
+    // The ends have their own points, so that the law has the given figures.
     points.push(before < first ? first : upTo === last ? last : Math.round((before + 1 + upTo) / 2));
     widths.push(upTo - before);
     before = upTo;
@@ -197,7 +197,7 @@ function meanRange(sections: readonly Section[]): readonly [number, number] {
 
 /**
  * Weights of maximum entropy: the minimum of the convex dual Σ mass · ln Z(λ) − λ · moments, by Newton's method with
- * shortened steps. Where no law has the moments, it ends near the closest one.
+ * shortened steps. If no law has the moments, it ends near the closest one.
  */
 function maximumEntropy(
   sections: readonly Section[],
@@ -283,7 +283,8 @@ function dual(
 }
 
 /**
- * −H⁻¹g by elimination with pivots on the diagonal, for at most three unknowns. A little is added where H is singular.
+ * −H⁻¹g by elimination with pivots on the diagonal, for at most three unknowns. A small ridge is added in case H is
+ * singular.
  */
 function newtonStep(hessian: readonly (readonly number[])[], gradient: readonly number[]): number[] {
   const n = gradient.length;

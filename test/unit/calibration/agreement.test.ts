@@ -137,7 +137,7 @@ describe('agreement, by hand', () => {
     expect(refused({ predictedMs: of(1), measuredMs: of(1) })).toMatchObject({ ok: false });
     expect(refused({ predictedMs: of(1, NaN), measuredMs: of(1, 2) })).toMatchObject({
       ok: false,
-      error: { code: 'bad-input', message: 'design 1: predicted NaN ms, measured 2 ms: times must be positive' },
+      error: { code: 'bad-input', message: 'design 1: predicted NaN ms, measured 2 ms; times must be positive' },
     });
   });
 });
