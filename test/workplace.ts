@@ -1,4 +1,4 @@
-import { mkdtempSync, rmSync } from 'node:fs';
+import { mkdtempSync, readdirSync, readFileSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, afterEach, beforeAll } from 'vitest';
@@ -13,6 +13,17 @@ export function testFolder(): string {
   const folder = mkdtempSync(join(tmpdir(), 'lockstep-test-'));
   afterAll(() => rmSync(folder, { recursive: true, force: true }));
   return folder;
+}
+
+/** Ids of the processes with such a command line, on Linux. */
+export function processesThatRun(command: string): readonly string[] {
+  return readdirSync('/proc').filter((name) => {
+    try {
+      return readFileSync(`/proc/${name}/cmdline`, 'utf8').replaceAll('\0', ' ').trim() === command;
+    } catch {
+      return false; // no process, or one that has ended
+    }
+  });
 }
 
 /** The engine of a command on a database, with one worker. Whoever asks for it closes it. */

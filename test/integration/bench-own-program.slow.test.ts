@@ -19,7 +19,7 @@ import { call, ended } from '../unit/engine-calls.ts';
 import { smallStudy } from '../unit/export-runs.ts';
 import { lockstep } from '../command-line.ts';
 import { lacks } from '../tools.mjs';
-import { testEngine, testFolder } from '../workplace.ts';
+import { processesThatRun, testEngine, testFolder } from '../workplace.ts';
 
 // Programs of a person's own, run for each launch of a design.
 const ROOT = join(import.meta.dirname, '..', '..');
@@ -177,7 +177,7 @@ it('fails a design that hangs, and goes on with the other', async () => {
   );
   expect(logged(log).map(({ design }) => design)).toContain(String(other));
   // The hanging program, and what it had started, are gone.
-  expect(processesWith('602')).toEqual([]);
+  expect(processesThatRun('sleep 602')).toEqual([]);
 });
 
 it.skipIf(lacks('g++'))('fails the designs whose build fails, with what the compiler says', async () => {
@@ -256,14 +256,14 @@ async function cancelled(): Promise<number> {
   const page = await call<RankPage>(engine, 'ranking.page', { runId, limit: 1 });
   const exec = own(`--hang ${page.rows[0].designIndex}`);
   const { runId: id } = await call<{ runId: number }>(engine, 'bench.start', asked({ exec }, { count: 1 }));
-  await expect.poll(() => processesWith('602'), { timeout: 60_000 }).toHaveLength(1);
+  await expect.poll(() => processesThatRun('sleep 602'), { timeout: 60_000 }).toHaveLength(1);
   await call(engine, 'runs.cancel', { id });
   return id;
 }
 
 it('ends the program and what it started when the run is cancelled', async () => {
   const id = await cancelled();
-  await expect.poll(() => processesWith('602'), { timeout: 60_000 }).toEqual([]);
+  await expect.poll(() => processesThatRun('sleep 602'), { timeout: 60_000 }).toEqual([]);
   expect((await call<RunSummary>(engine, 'runs.wait', { id })).state).toBe('cancelled');
 });
 
@@ -433,14 +433,3 @@ it.skipIf(lacks('nvcc'))('has an example in CUDA that the compiler takes', async
   const nvcc = spawn('nvcc', ['-arch=sm_90', '-DBLOCK=128', join(KERNELS, 'divergent.cu'), '-o', out], { stdio: 'inherit' }); // prettier-ignore
   expect(((await once(nvcc, 'exit')) as [number])[0]).toBe(0);
 });
-
-/** Ids of processes that sleep for so many seconds. */
-function processesWith(seconds: string): readonly number[] {
-  return readdirSync('/proc').filter((name) => /^\d+$/.test(name)).map(Number).filter((pid) => {
-    try {
-      return readFileSync(`/proc/${pid}/cmdline`, 'utf8').split('\0').join(' ').trim() === `sleep ${seconds}`;
-    } catch {
-      return false; // it has ended
-    }
-  }); // prettier-ignore
-}

@@ -1,8 +1,5 @@
-import { spawn } from 'node:child_process';
-import { once } from 'node:events';
 import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import Database from 'better-sqlite3';
 import { parse } from 'csv-parse/sync';
 import { beforeAll, expect, it } from 'vitest';
 import type { SimulatedTime } from '../../src-main/contract/api.ts';
@@ -11,7 +8,6 @@ import { smallStudy } from '../unit/export-runs.ts';
 import { documentOf, lockstep, type Outcome } from '../command-line.ts';
 import { testFolder } from '../workplace.ts';
 
-const ROOT = join(import.meta.dirname, '..', '..');
 const folder = testFolder();
 const db = join(folder, 'test.db');
 
@@ -37,11 +33,10 @@ const run = (...args: readonly string[]): Promise<Outcome> => lockstep(...args, 
 const json = async <T>(...args: readonly string[]): Promise<T> => documentOf(await run(...args, '--json'));
 
 beforeAll(async () => {
+  // Two runs, of which one is simulated.
   const file = join(folder, 'study.json');
   writeFileSync(file, JSON.stringify(smallStudy()));
   expect((await run('sweep', file)).status).toBe(0);
-  // Many units: slow enough to be killed under way.
-  writeFileSync(file, JSON.stringify(smallStudy({ workload: { lengths: 'geometric(0.05)', units: 60_000 } })));
   expect((await run('sweep', file)).status).toBe(0);
 });
 
@@ -120,51 +115,4 @@ it('says in words which predictions the simulation contradicts', () => {
   expect(said).toBe('');
   sayContradicted(terminal, [row(1, 1.1), row(1, 2), row(1, null)]);
   expect(said).toMatch(/^The simulation contradicts 1 of 2 predictions: they are more than 10 % outside /);
-});
-
-it('refuses what it cannot simulate in one line', async () => {
-  for (const [args, status, words] of [
-    [['simulate', 'one'], 2, /Specify the number of a run, not "one"/],
-    [['simulate', '99'], 1, /run 99/],
-    [['simulate', '1', '--top', '0'], 2, /'0' is invalid.* whole number ≥ 1/],
-    [['simulate', '1', '--top', '5000'], 2, /top/],
-    [['simulate', '1', '--device', 'nope'], 1, /device "nope" is not in this run/],
-  ] as const) {
-    const outcome = await run(...args);
-    expect(outcome).toMatchObject({ status, out: '' });
-    expect(outcome.err).toMatch(words);
-    expect(outcome.err.trimEnd()).not.toMatch(/\n/);
-  }
-});
-
-it('keeps every saved design when it is killed, and resumes from there', async () => {
-  const child = spawn(
-    process.execPath,
-    [join(ROOT, 'src-main', 'cli', 'lockstep.mjs'), 'simulate', '2', '--top', '12', '--db', db],
-    { stdio: 'ignore' },
-  );
-  const exited = once(child, 'exit');
-  const reader = new Database(db, { readonly: true });
-  const latest = reader.prepare<[], { run: number; saved: number }>(
-    'SELECT max(id) AS run, (SELECT count(*) FROM simulations WHERE run_id = (SELECT max(id) FROM runs)) AS saved FROM runs',
-  );
-  const before = latest.get()!.run;
-  while (latest.get()!.run === before || latest.get()!.saved < 2)
-    await new Promise((resolve) => setTimeout(resolve, 10));
-  child.kill('SIGKILL');
-  await exited;
-  const { run: id, saved } = latest.get()!;
-  const rows = reader.prepare<[number], { design_index: number; times_ms: string }>(
-    'SELECT design_index, times_ms FROM simulations WHERE run_id = ? ORDER BY position',
-  );
-  const kept = rows.all(id);
-  expect(saved).toBeGreaterThanOrEqual(2);
-  expect(saved).toBeLessThan(12);
-
-  const resumed = await json<Simulation>('runs', 'resume', `${id}`);
-  expect(resumed.runId).toBe(id);
-  expect(resumed.rows).toHaveLength(12);
-  expect(rows.all(id).slice(0, saved)).toEqual(kept);
-  expect(new Set(rows.all(id).map((row) => row.design_index)).size).toBe(12);
-  reader.close();
 });

@@ -673,6 +673,8 @@ describe('what is refused', () => {
     [2, 'reproduce einstein', /swatman, hasan.*"einstein"/],
     [1, 'calibrate 1', /Run 1 is a sweep\. Specify a measurement/],
     [2, 'simulate 1 --top 1001', /at most 1000, not 1001/],
+    [1, 'simulate 99', /run 99/],
+    [1, 'simulate 1 --device nope', /device "nope" is not in this run/],
     [2, 'serve --port 65536', /'65536' is invalid.* 0 to 65535/],
     [2, 'swep', /unknown command 'swep' \(Did you mean sweep\?\)\. See lockstep --help/],
     [2, 'sweep', /study/],

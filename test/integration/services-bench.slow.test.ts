@@ -1,6 +1,4 @@
-import { spawn } from 'node:child_process';
-import { once } from 'node:events';
-import { copyFileSync, readdirSync, readFileSync, writeFileSync } from 'node:fs';
+import { copyFileSync, readdirSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { setTimeout as pause } from 'node:timers/promises';
@@ -20,13 +18,12 @@ import type { OpenEngine as Engine } from '../../src-main/services/engine.ts';
 import { isDone } from '../../src-main/services/measuring/measured.ts';
 import { designCases, standInOf } from '../../src-main/services/measuring/plans.ts';
 import type { BenchPlan, BenchRecord } from '../../src-workers/domain/benchmark.ts';
-import type { CalibrationProfile } from '../../src-workers/domain/calibration.ts';
 import type { GpuDevice } from '../../src-workers/domain/device.ts';
 import { unwrap } from '../../src-workers/domain/result.ts';
 import type { FakeBench } from '../data/bench/fake-child.ts';
 import { call, ended } from '../unit/engine-calls.ts';
 import { NOTHING_ELSE, smallStudy } from '../unit/export-runs.ts';
-import { sweep as sweepOf, useEngines } from '../workplace.ts';
+import { processesThatRun, sweep as sweepOf, useEngines } from '../workplace.ts';
 
 const ROOT = join(import.meta.dirname, '..', '..');
 const FAKE = join(ROOT, 'test', 'data', 'bench', 'fake-child.ts');
@@ -454,13 +451,11 @@ describe('predictions beside measurements', () => {
     const runId = (await ended(engine, 'runs.start', { studyId })).id;
     fake({ factor: 3, name: 'NVIDIA GeForce RTX 4090', fingerprint: 'real' });
     const run = await measure(engine, runId, { choose: 'random', count: 24 });
-    const fitted = await call<CalibrationProfile>(engine, 'calibration.fit', { id: run.id });
+    const saved = await call<SavedProfile>(engine, 'calibration.save', { id: run.id, name: 'three times' });
+    const { profile: fitted } = saved;
     expect(fitted).toMatchObject({ deviceId: DEVICE, fingerprint: 'real', backend: 'webgpu', sourceRunIds: [run.id] });
     expect(fitted.before.medianError).toBeGreaterThan(0.5);
     expect(fitted.fit.medianError).toBeLessThan(0.05);
-
-    const saved = await call<SavedProfile>(engine, 'calibration.save', { id: run.id, name: 'three times' });
-    expect(saved.profile).toEqual(fitted);
     expect(await call(engine, 'calibration.list', {})).toEqual([saved]);
     expect(await call(engine, 'calibration.list', { deviceId: 'other' })).toEqual([]);
     const compared = await call<MeasuringComparison>(engine, 'bench.compare', { id: run.id, profileId: saved.id });
@@ -618,9 +613,9 @@ describe('a measurement that is stopped', () => {
         if (event === 'run.progress' && (payload as RunProgress).done >= 1) setTimeout(resolve, 300);
       }),
     );
-    expect(processesWith('cmdline', /^sleep 601$/)).toHaveLength(1);
+    expect(processesThatRun('sleep 601')).toHaveLength(1);
     await call(engine, 'runs.cancel', { id: run.runId });
-    expect(processesWith('cmdline', /^sleep 601$/)).toEqual([]);
+    expect(processesThatRun('sleep 601')).toEqual([]);
   });
 
   it('refuses to resume with another device', async () => {
@@ -666,61 +661,7 @@ describe('a measurement that is stopped', () => {
     // Left to itself, it has 30 s.
     expect(performance.now() - asking).toBeLessThan(30_000);
   });
-
-  it('by kill -9 of the engine keeps what was reported saved, and resumes from there', async () => {
-    const file = temporaryFile();
-    const setUp = await engineOn(file);
-    const runId = await sweep(setUp);
-    await setUp.close();
-    const script = join(folder, 'engine.ts');
-    writeFileSync(
-      script,
-      `import { openEngine } from ${JSON.stringify(join(ROOT, 'src-main/services/engine.ts'))};
-       const { value: engine } = await openEngine(${JSON.stringify({ databaseFile: file, resourceFolder: ROOT, host: 'cli', workers: 1, programs: { webgpuChildFile: FAKE } })});
-       engine.subscribe((event, { done }) => event === 'run.progress' && console.log(done));
-       await engine.call('bench.start', ${JSON.stringify(ask(runId, { count: 12 }))});`,
-    );
-    fake({ pauseMs: 53 });
-    const child = spawn(process.execPath, [script], { stdio: ['ignore', 'pipe', 'inherit'] });
-    let reported = 0;
-    for await (const text of child.stdout.setEncoding('utf8')) {
-      reported = Math.max(reported, ...(text as string).trim().split('\n').map(Number));
-      if (reported >= 3) break;
-    }
-    child.kill('SIGKILL');
-    await once(child, 'exit');
-    // The program that measured has lost its reader, and ends.
-    const measuring = (): readonly string[] => processesWith('environ', /"pauseMs":53/);
-    for (let wait = 0; wait < 100 && measuring().length > 0; wait += 1)
-      await new Promise((resolve) => setTimeout(resolve, 50));
-    if (process.platform === 'linux') expect(measuring()).toEqual([]);
-
-    const engine = await engineOn(file);
-    const [run] = await call<RunSummary[]>(engine, 'runs.list', { limit: 1 });
-    expect(run).toMatchObject({ kind: 'bench', state: 'interrupted' });
-    const before = await doneCases(engine, run.id);
-    expect(before.length).toBeGreaterThanOrEqual(reported);
-    expect(before.length).toBeLessThan(12);
-    fake({});
-    expect(await ended(engine, 'runs.resume', { id: run.id })).toMatchObject({ state: 'complete', valid: 12 });
-    expect((await doneCases(engine, run.id)).slice(0, before.length)).toEqual(before);
-  });
 });
-
-/** Ids of other processes with such a command line or environment, where the system shows them. */
-function processesWith(what: 'cmdline' | 'environ', pattern: RegExp): readonly string[] {
-  if (process.platform !== 'linux') return [];
-  return readdirSync('/proc').filter((pid) => {
-    try {
-      return (
-        pid !== `${process.pid}` &&
-        pattern.test(readFileSync(`/proc/${pid}/${what}`, 'utf8').replaceAll('\0', ' ').trim())
-      );
-    } catch {
-      return false;
-    }
-  });
-}
 
 describe('a page that measures', () => {
   const device: BenchRecord = {
