@@ -1,8 +1,10 @@
-import { blockText, isCpuDesign, type Design } from '../../src-workers/domain/design.ts';
+import { blockText, type Design, isCpuDesign } from '../../src-workers/domain/design.ts';
+import { evidenceGaps } from '../../src-workers/domain/evidence.ts';
 import type { RegimeInfo } from '../../src-workers/domain/regime.ts';
 import { coresText } from '../../src-workers/domain/terms.ts';
 import { contradictionText, isContradicted } from '../contract/accuracy.ts';
 import type { SimulatedTime } from '../contract/api.ts';
+import type { Engine } from '../services/engine.ts';
 import { say, type Terminal } from './output.ts';
 
 /** The columns for a design that every table of designs has. */
@@ -41,4 +43,19 @@ export function sayContradicted(terminal: Terminal, rows: readonly Found[]): voi
     terminal,
     `The simulation contradicts ${contradicted} of ${simulated} predictions: they are more than 10 % outside its interval. Trust the simulation more, or measure.`,
   );
+}
+
+/**
+ * Says which devices and kinds of the given designs have no public measurements. Returns `null` if all have some, or if
+ * the sweep no longer exists.
+ */
+export async function evidenceGapsOf(
+  engine: Engine,
+  sweep: number | null,
+  designs: readonly { readonly deviceId: string }[],
+): Promise<string | null> {
+  const found = sweep === null ? null : await engine.call('evidence.run', { runId: sweep });
+  if (!found?.ok) return null;
+  const shown = found.value.filter(({ id }) => designs.some(({ deviceId }) => deviceId === id));
+  return evidenceGaps(shown)?.text ?? null;
 }

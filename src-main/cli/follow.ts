@@ -2,7 +2,7 @@ import { fail, type Result } from '../../src-workers/domain/result.ts';
 import { timeText } from '../../src-workers/domain/times.ts';
 import type { RunProgress, RunSummary } from '../contract/api.ts';
 import type { Engine } from '../services/engine.ts';
-import { agentsText } from './agent.ts';
+import { agentsText } from './agents.ts';
 import { plain, progressBar, type Terminal } from './output.ts';
 
 /** Parses the number of a run. */
@@ -16,6 +16,7 @@ export function runId(text: string | undefined): Result<number> {
 
 /** The time between two requests for the state of the agents. */
 const AGENTS_MS = 3000;
+
 const RESUME = 'lockstep runs resume';
 
 /**

@@ -7,7 +7,7 @@ import { setTimeout as pause } from 'node:timers/promises';
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from 'vitest';
 import type { RunProgress, RunSummary, SimulatedDesign, StudyRecord } from '../../src-main/contract/api.ts';
 import type { MeasuringDetail } from '../../src-main/contract/measuring.ts';
-import { agentsText } from '../../src-main/cli/agent.ts';
+import { agentsText } from '../../src-main/cli/agents.ts';
 import { openAgents } from '../../src-main/services/agents/agents.ts';
 import { openAgent, type RunningAgent } from '../../src-main/services/agents/agent.ts';
 import { connect, redisOptions, VERSIONS, type RedisSettings } from '../../src-main/services/agents/connection.ts';

@@ -4,7 +4,8 @@ import { existsSync, readdirSync, readFileSync, statSync, writeFileSync } from '
 import { join } from 'node:path';
 import Database from 'better-sqlite3';
 import { afterAll, beforeAll, beforeEach, expect, it } from 'vitest';
-import { benchCommand, calibrateCommand, type BenchOptions } from '../../src-main/cli/bench.ts';
+import { benchCommand, type BenchOptions } from '../../src-main/cli/commands/bench.ts';
+import { calibrateCommand } from '../../src-main/cli/commands/calibrate.ts';
 import type { OpenEngine as Engine } from '../../src-main/services/engine.ts';
 import { unwrap } from '../../src-workers/domain/result.ts';
 import type { FakeBench } from '../data/bench/fake-child.ts';

@@ -1,7 +1,7 @@
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { beforeAll, expect, it } from 'vitest';
-import { benchCommand, type BenchOptions } from '../../src-main/cli/bench.ts';
+import { benchCommand, type BenchOptions } from '../../src-main/cli/commands/bench.ts';
 import type { RankPage, RunSummary } from '../../src-main/contract/api.ts';
 import type { MeasuringComparison, MeasuringDetail } from '../../src-main/contract/measuring.ts';
 import type { StudyFile } from '../../src-main/contract/study.ts';

@@ -1,8 +1,8 @@
 import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect, it } from 'vitest';
-import { sweepCommand } from '../../src-main/cli/commands.ts';
-import { simulateCommand } from '../../src-main/cli/simulate.ts';
+import { sweepCommand } from '../../src-main/cli/commands/sweep.ts';
+import { simulateCommand } from '../../src-main/cli/commands/simulate.ts';
 import type { RunProgress } from '../../src-main/contract/api.ts';
 import { unwrap } from '../../src-workers/domain/result.ts';
 import { captured } from '../command-line.ts';

@@ -2,7 +2,7 @@ import { timeText } from '../../src-workers/domain/times.ts';
 import { createHash } from 'node:crypto';
 import { parse } from 'csv-parse/sync';
 import { beforeAll, describe, expect, it } from 'vitest';
-import { listedText } from '../../src-main/cli/commands.ts';
+import { listedText } from '../../src-main/cli/commands/export.ts';
 import { exportAddress, ROW_LIMITS, rowLimit } from '../../src-renderer/views/export/address.ts';
 import { framedReport } from '../../src-renderer/views/export/framed-report.ts';
 import { readAddress } from '../../src-renderer/state/location.svelte.ts';

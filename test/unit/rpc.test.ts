@@ -1,6 +1,6 @@
 import { PassThrough } from 'node:stream';
 import { expect, it } from 'vitest';
-import { serveLines } from '../../src-main/cli/rpc.ts';
+import { serveLines } from '../../src-main/cli/commands/rpc.ts';
 import type { EngineDoor } from '../../src-main/contract/transport.ts';
 import { fail, ok } from '../../src-workers/domain/result.ts';
 

@@ -1,8 +1,10 @@
-import type { TimeRatio, Verdict } from '../../src-workers/domain/benchmark.ts';
-import type { Result } from '../../src-workers/domain/result.ts';
-import type { RunsComparison } from '../contract/measuring.ts';
-import type { Engine } from '../services/engine.ts';
-import { runId } from './follow.ts';
+import { type Command, InvalidArgumentError, Option } from 'commander';
+import type { TimeRatio, Verdict } from '../../../src-workers/domain/benchmark.ts';
+import type { Result } from '../../../src-workers/domain/result.ts';
+import type { RunsComparison } from '../../contract/measuring.ts';
+import type { Engine } from '../../services/engine.ts';
+import { command, type CommandLine, type GlobalOptions } from '../command-line.ts';
+import { runId } from '../follow.ts';
 import {
   EXIT_FAILED,
   EXIT_OK,
@@ -11,9 +13,39 @@ import {
   printTable,
   reportFailure,
   say,
-  timeCells,
   type Terminal,
-} from './output.ts';
+  timeCells,
+} from '../output.ts';
+
+/** Parses `2%` as 0.02. */
+function percentage(text: string): number {
+  const number = /^(\d+(?:\.\d+)?) ?%$/.exec(text)?.[1];
+  const fraction = Number(number) / 100;
+  if (fraction >= 0 && fraction <= 1) return fraction;
+  throw new InvalidArgumentError('It must be a percentage from 0% to 100%, such as 2%.');
+}
+
+export function addCompare(program: Command, { terminal, withRuns }: CommandLine): void {
+  command(program, 'compare <runs...>', 'compare measured runs with the first: other devices, or versions of a kernel')
+    .addOption(
+      new Option('--threshold <percentage>', 'difference that is ignored').argParser(percentage).default(0.02, '2%'),
+    )
+    .option('--best', 'compare only the fastest design of each run')
+    .addHelpText(
+      'after',
+      `
+RUN is a measurement on this machine (bench) or an imported one (import). Each design gets a verdict against the first run:
+same, faster, slower or cannot tell. The verdict uses the 95 % interval of the ratio of the medians, which needs 7 repeats
+on both sides. Exit status: 0 if nothing is slower; 1 if a design (with --best: the fastest) is slower, failed, or gave
+wrong results; 2 if a run cannot be compared.
+With --json: {threshold, runs: [{runId, name, device, startedAt, designs, best, againstFirst, lost}], designs: [{label, times, against}], cross,
+oneForAll, common, warnings, slower}; best and oneForAll.design are indexes into designs, cross[i][j] is the time of the fastest design
+of run i in run j, and a comparison is {ratio, interval: {low, high}, verdict}.`,
+    )
+    .action((runs: string[], options: GlobalOptions & { threshold: number; best?: boolean }) =>
+      withRuns(options, (engine) => compareRunsCommand(engine, terminal, runs, options)),
+    );
+}
 
 /** The number of printed designs, fastest first. `--json` prints all of them. */
 const MAX_ROWS = 40;
@@ -35,7 +67,7 @@ interface CompareOptions {
  * Compares measured runs with the first run. The exit status is 1 if a design is slower or lost, so that a build can
  * detect a slower kernel.
  */
-export async function compareRunsCommand(
+async function compareRunsCommand(
   engine: Engine,
   terminal: Terminal,
   runs: readonly string[],
@@ -66,9 +98,12 @@ function verdictsOf({ runs, designs }: RunsComparison, best: boolean): readonly 
 }
 
 const signed = (ratio: number): string => `${ratio < 1 ? '−' : '+'}${percent(Math.abs(ratio - 1))}`;
+
 const changeText = (one: TimeRatio | null): string => (one ? signed(one.ratio) : '–');
+
 const intervalText = (one: TimeRatio | null): string =>
   one?.interval ? `${signed(one.interval.low)} to ${signed(one.interval.high)}` : '–';
+
 const verdictText = (one: TimeRatio | null): string => (one ? VERDICT_TEXT[one.verdict] : '–');
 
 function print(

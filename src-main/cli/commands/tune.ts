@@ -1,14 +1,15 @@
-import { fail, ok, type Result } from '../../src-workers/domain/result.ts';
-import { timeText } from '../../src-workers/domain/times.ts';
-import type { TuningStep } from '../contract/measuring.ts';
-import { validate } from '../contract/parse.ts';
-import { procedures } from '../contract/procedures.ts';
-import { DESIGNS_PER_STEP, failureReasons, skillText, triedDesigns, tune } from '../contract/tuning.ts';
-import type { Engine } from '../services/engine.ts';
-import { agentTarget } from './agent.ts';
-import { launchInput, measuringTarget, type BenchOptions } from './bench.ts';
-import { DESIGN_HEAD, designCells } from './design-columns.ts';
-import { followRun, runId } from './follow.ts';
+import { type Command, Option } from 'commander';
+import { fail, ok, type Result } from '../../../src-workers/domain/result.ts';
+import { timeText } from '../../../src-workers/domain/times.ts';
+import type { TuningStep } from '../../contract/measuring.ts';
+import { validate } from '../../contract/parse.ts';
+import { procedures } from '../../contract/procedures.ts';
+import { DESIGNS_PER_STEP, failureReasons, skillText, triedDesigns, tune } from '../../contract/tuning.ts';
+import type { Engine } from '../../services/engine.ts';
+import { agentTarget } from '../agents.ts';
+import { byAgents, command, type CommandLine, type GlobalOptions, parsedBy, positive, whole } from '../command-line.ts';
+import { DESIGN_HEAD, designCells } from '../design-columns.ts';
+import { followRun, runId } from '../follow.ts';
 import {
   EXIT_FAILED,
   EXIT_OK,
@@ -17,16 +18,54 @@ import {
   printTable,
   reportFailure,
   say,
-  timeCells,
   type Terminal,
-} from './output.ts';
+  timeCells,
+} from '../output.ts';
+import { type BenchOptions, launchInput, measuringTarget } from './bench.ts';
+
+export function addTune(program: Command, { terminal, withRuns }: CommandLine): void {
+  byAgents(command(program, 'tune <run>', 'find the fastest design of a sweep by measuring few of them'))
+    .option('--target <target>', 'where: cuda:0, hip:0, webgpu or cpu (bench --list prints the available ones)')
+    .option('--exec <command>', 'measure with your own program instead (see bench --help)')
+    .option('--build <command>', 'builds that program first')
+    .option('--kernel <file>', 'measure your own kernel on the target instead (see bench --help)')
+    .option('--device <id>', 'device of the sweep, where it has several')
+    .addOption(
+      new Option('--budget <amount>', 'designs to measure in all (40), or time of this command (60s, 5m)')
+        .argParser(parsedBy(parseBudget))
+        .default({ designs: 40 }, '40'),
+    )
+    .addOption(
+      new Option('--within <percent>', 'end at this expected regret')
+        .argParser(parsedBy(parseShare))
+        .default(0.03, '3%'),
+    )
+    .option('--repeats <count>', 'launches of each design that count (default: 15)', positive)
+    .option('--warm-ups <count>', 'launches before them (default: 3)', whole)
+    .option('--case-limit <seconds>', 'max time for one design (default: 60)', positive)
+    .addHelpText(
+      'after',
+      `
+The first designs are spread over the sweep. Further designs are the most promising by all measurements and the prediction.
+Tuning ends when the best design is expected to be within --within of the fastest design of the sweep, or when the budget
+is spent. Each step is a measurement of the run. All measurements of the run on this target and with this program count,
+so the same command continues a stopped tuning.
+With --json: {runId, deviceId, considered, measured, failed, best: {designIndex, design, measuredMs, expectedMs, predictedMs}, expectedRegret,
+  skill (rank correlation of predicted and measured times), within, stopped, elapsedMs, steps: [{runId, designs, measured, failed,
+  best, expectedRegret}]}; stopped is within, budget, all-measured or all-failed;
+  times include the predicted time of ordering the units.`,
+    )
+    .action((run: string, options: GlobalOptions & TuneOptions) =>
+      withRuns(options, (engine) => tuneCommand(engine, terminal, run, options)),
+    );
+}
 
 /** Measures a few designs at a time and chooses them by all measurements so far, until little is left to gain. */
 
 /** The limit of a tuning: the number of measured and failed designs in all, or the time of this command in ms. */
-export type TuningBudget = { readonly designs: number } | { readonly timeMs: number };
+type TuningBudget = { readonly designs: number } | { readonly timeMs: number };
 
-export interface TuneOptions extends Pick<
+interface TuneOptions extends Pick<
   BenchOptions,
   'json' | 'redis' | 'target' | 'exec' | 'build' | 'kernel' | 'device' | 'repeats' | 'warmUps' | 'caseLimit'
 > {
@@ -35,12 +74,7 @@ export interface TuneOptions extends Pick<
   readonly within: number;
 }
 
-export async function tuneCommand(
-  engine: Engine,
-  terminal: Terminal,
-  run: string,
-  options: TuneOptions,
-): Promise<number> {
+async function tuneCommand(engine: Engine, terminal: Terminal, run: string, options: TuneOptions): Promise<number> {
   const { budget, within, device } = options;
   const id = runId(run);
   if (!id.ok) return reportFailure(terminal, id.error, true);
@@ -149,7 +183,7 @@ function report(
 }
 
 /** Parses `60s`, `5m` or a number of designs. */
-export function parseBudget(text: string): Result<TuningBudget> {
+function parseBudget(text: string): Result<TuningBudget> {
   const [, number, unit] = /^(\d{1,9})(s|m|h|)$/.exec(text) ?? [];
   const value = Number(number);
   if (number === undefined || value < 1)
@@ -159,7 +193,7 @@ export function parseBudget(text: string): Result<TuningBudget> {
 }
 
 /** Parses `3%`, a percentage between 0 and 100. */
-export function parseShare(text: string): Result<number> {
+function parseShare(text: string): Result<number> {
   const [, number] = /^(\d+(?:\.\d+)?)%$/.exec(text) ?? [];
   const share = Number(number) / 100;
   return share > 0 && share < 1

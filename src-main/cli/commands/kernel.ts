@@ -1,33 +1,91 @@
 import { basename, dirname, resolve } from 'node:path';
-import type { Device } from '../../src-workers/domain/device.ts';
+import { type Command, InvalidArgumentError, Option } from 'commander';
+import type { Device } from '../../../src-workers/domain/device.ts';
 import {
   fieldsFor,
-  INSTRUCTION_CLASSES,
+  INSPECTED_FROM,
+  type InspectedField,
   inspectedFields,
+  type InspectedFields,
   inspectedLabel,
   inspectedName,
   inspectedText,
+  type Inspection,
+  INSTRUCTION_CLASSES,
   kernelFileKind,
   MAX_KERNEL_FILE_BYTES,
-  UNNAMED_KERNEL,
   unknownOf,
+  UNNAMED_KERNEL,
   withInspected,
-  INSPECTED_FROM,
-  type InspectedField,
-  type InspectedFields,
-  type Inspection,
-} from '../../src-workers/domain/inspection.ts';
-import type { Phase } from '../../src-workers/domain/kernel.ts';
-import { accessesText } from '../../src-workers/domain/provenance.ts';
-import { fail, ok, type Result } from '../../src-workers/domain/result.ts';
-import { parseJson } from '../contract/json.ts';
-import { parseStudy } from '../contract/parse.ts';
-import { readBytes, readText } from '../services/files/files.ts';
-import type { Engine } from '../services/engine.ts';
-import { EXIT_OK, printJson, printTable, reportFailure, say, type Terminal } from './output.ts';
-import { completeStudyFile } from './study-file.ts';
+} from '../../../src-workers/domain/inspection.ts';
+import type { Phase } from '../../../src-workers/domain/kernel.ts';
+import { accessesText } from '../../../src-workers/domain/provenance.ts';
+import { fail, ok, type Result } from '../../../src-workers/domain/result.ts';
+import { parseJson } from '../../contract/json.ts';
+import { parseStudy } from '../../contract/parse.ts';
+import type { Engine } from '../../services/engine.ts';
+import { readBytes, readText } from '../../services/files/files.ts';
+import { command, type CommandLine, type GlobalOptions, positive, sizes } from '../command-line.ts';
+import { EXIT_OK, printJson, printTable, reportFailure, say, type Terminal } from '../output.ts';
+import { completeStudyFile } from '../study-file.ts';
 
-export interface InspectOptions {
+const positiveNumber = (text: string): number => {
+  const value = text.trim() === '' ? NaN : Number(text);
+  if (!(value > 0 && value < Infinity)) throw new InvalidArgumentError('It must be a number > 0.');
+  return value;
+};
+
+/** The commands that read the results of a kernel's compilation. */
+export function addKernel(program: Command, cli: CommandLine): void {
+  const { terminal, withEngine } = cli;
+  const kernel = program.command('kernel').description("a kernel's own code");
+  command(
+    kernel,
+    'inspect <file>',
+    'registers, spills and instructions of a loop, from a source or what was compiled from it',
+  )
+    .option('--entry <name>', 'the kernel, if the file has several')
+    .option('--arch <name>', 'architecture to compile for, or to choose in a file with several, as in sm_90')
+    .option('--loop <number>', 'number of the main loop in the list, instead of the one chosen', positive)
+    .option(
+      '--iterations-per-loop <number>',
+      'iterations of a unit in one pass of that loop, if the code does not show how it is unrolled',
+      positive,
+    )
+    .addOption(
+      new Option('--caps <list>', 'registers and spills under these register caps, as in 32,40,64').argParser(sizes),
+    )
+    .option('--mean <length>', 'mean length of the units, for a law with the loss that a profile shows', positiveNumber)
+    .option('--nvcc <flags>', 'flags of the compiler, as in "-DBLOCK=128 -Iinclude"', (text: string) =>
+      text.trim().split(/\s+/),
+    )
+    .option('--into <study>', 'write what was found into the kernel of this study file')
+    .addHelpText(
+      'after',
+      `
+The kind of FILE is detected from its content: a CUDA source (.cu, compiled by nvcc), PTX, a cubin, a listing of
+nvdisasm -c -g or cuobjdump -sass, a log of nvcc -Xptxas -v, or a table of Nsight Compute (ncu --csv). Loops are read from
+machine code if nvdisasm or cuobjdump is installed, otherwise from PTX. The main loop is the one marked by
+asm volatile("// lockstep:loop"); in its body, or else the innermost loop whose end depends on data that differs between
+threads. Its figures are for one iteration: an unrolled loop is divided by the iterations in a pass, which the steps of its
+counter and its addresses show. The next enclosing loop is assumed to be the loop over units. Without one, the code before
+the first memory access counts for the thread and the rest for the unit.
+With --json: {entry, name, arch, entries, registersPerThread, sharedMemoryBytesPerBlock, spillStoreBytes, spillLoadBytes, loops: [{line,
+  instructionsPerIteration, byClass: {fp32, integer, fp64, special, memory, control}, dependentLoads,
+  dependentExchanges, chainInstructions, shortestPath, unrolled, depth, divergent, marked}], chosen: {loop, why}, phases: {prologue, unit,
+  combine, refill}, sharing, serialFraction, accesses: [{pattern, elementBytes}], from, caps: [{cap, registersPerThread, spillStoreBytes,
+  spillLoadBytes}], launch, lengths, notes, study, unknown, loss: {measured, computed}}; a value is null if the file does not
+  show it, and loss exists only with --into. from is sass, ptx, ptxas, cubin or ncu; loop counts from 0. A phase is
+  {instructions, integerShare, fp64Share, specialShare, chainInstructions, dependentExchanges, dependentLoads, bytes},
+  without the values that are 0. The prologue is for a thread, combine for a step of the tree, unit and refill for a unit.
+  sharing is deal or split.`,
+    )
+    .action((file: string, options: GlobalOptions & InspectOptions) =>
+      withEngine(options, (engine) => inspectCommand(engine, terminal, file, options)),
+    );
+}
+
+interface InspectOptions {
   readonly json?: boolean;
   readonly entry?: string;
   readonly arch?: string;
@@ -40,7 +98,7 @@ export interface InspectOptions {
 }
 
 /** Prints the properties of a kernel that its source, machine code or profile shows, or writes them into a study. */
-export async function inspectCommand(
+async function inspectCommand(
   engine: Engine,
   terminal: Terminal,
   file: string,

@@ -1,21 +1,56 @@
 import { basename } from 'node:path';
+import { type Command, InvalidArgumentError, Option } from 'commander';
 import {
   DESIGN_FIELDS,
   DESIGN_NAMES,
   fieldNamed,
   type NamedParameters,
-} from '../../src-workers/domain/design-names.ts';
-import type { Device } from '../../src-workers/domain/device.ts';
-import { fail, ok, type Result } from '../../src-workers/domain/result.ts';
-import { timeText } from '../../src-workers/domain/times.ts';
-import { parseJson } from '../contract/json.ts';
-import type { Engine } from '../services/engine.ts';
-import { fileKind, readImportFile } from '../services/imports/imports.ts';
-import { readStudyFile } from '../services/studies/studies.ts';
-import { runId } from './follow.ts';
-import { EXIT_OK, printJson, reportFailure, say, type Terminal } from './output.ts';
+} from '../../../src-workers/domain/design-names.ts';
+import { ok, type Result } from '../../../src-workers/domain/result.ts';
+import { timeText } from '../../../src-workers/domain/times.ts';
+import type { Engine } from '../../services/engine.ts';
+import { fileKind, readImportFile } from '../../services/imports/imports.ts';
+import { readStudyFile } from '../../services/studies/studies.ts';
+import { command, type CommandLine, type GlobalOptions } from '../command-line.ts';
+import { runId } from '../follow.ts';
+import { EXIT_OK, printJson, reportFailure, say, type Terminal } from '../output.ts';
+import { saveDevice } from './devices.ts';
 
-export interface ImportOptions {
+export function addImport(program: Command, { terminal, withEngine }: CommandLine): void {
+  command(program, 'import <file>', 'measurements made elsewhere as a run; also a study or a device (JSON)')
+    .option('--device <name>', 'device of the measurements, if the file does not name it')
+    .option('--run <run>', 'sweep whose designs were measured: exported names identify the configurations')
+    .option(
+      '--map <parameter=axis...>',
+      'axis of a parameter whose name does not show it, as in BLOCK=block_threads; saved for the study if designs are found',
+      (text: string, known?: NamedParameters) => {
+        const named = namedParameter(text, known);
+        if (typeof named === 'string') throw new InvalidArgumentError(named);
+        return named;
+      },
+    )
+    .addOption(new Option('--time-unit <unit>', 'unit of times without one (Optuna)').choices(['s', 'ms', 'us', 'ns']))
+    .option('--study <name>', 'study, if an Optuna storage has several')
+    .action((file: string, options: GlobalOptions & ImportOptions) =>
+      withEngine(options, (engine) => importCommand(engine, terminal, file, options)),
+    )
+    .addHelpText(
+      'after',
+      `
+The kind of FILE is detected from its content. It may be compressed (.gz):
+  results.jsonl of a bundle    JSON lines: the plan first, then a record per line; a folder may hold several slices
+  Kernel Tuner                 a cache, results in the T4 format, or the output of store_results (JSON)
+  Optuna                       a storage (SQLite or a journal): complete and failed trials of a study that minimises a time
+  measured loops               CSV: dataset,rows,cols,nnzs and a column of times, ms, per schedule
+  mean losses of SMITE         CSV: distribution,n,groups,measured_mean_loss,…
+  a study                      JSON (lockstep sweep --help names its schema); saved among your studies
+  a device                     JSON (lockstep devices add --help); saved among your devices
+Lengths of units (CSV, NPY, Parquet, …) and matrices (.mtx) are not measurements: a study refers to them as file:FILE or
+mtx:FILE.`,
+    );
+}
+
+interface ImportOptions {
   readonly json?: boolean;
   readonly device?: string;
   readonly run?: string;
@@ -29,7 +64,7 @@ export interface ImportOptions {
  * Imports a file according to its content. Measurements become a run, and a device is added to the user's catalogue. A
  * study keeps the path of its folder so that it finds its files.
  */
-export async function importCommand(
+async function importCommand(
   engine: Engine,
   terminal: Terminal,
   file: string,
@@ -87,7 +122,7 @@ export async function importCommand(
 }
 
 /** Adds `BLOCK=block_threads` to the known parameters. Returns a message if the text cannot be parsed. */
-export function namedParameter(text: string, known: NamedParameters = {}): NamedParameters | string {
+function namedParameter(text: string, known: NamedParameters = {}): NamedParameters | string {
   const [name, ...rest] = text.split('=');
   const axis = rest.join('=');
   const field = DESIGN_FIELDS.find((each) => each === fieldNamed(axis));
@@ -123,33 +158,4 @@ async function importDevice(engine: Engine, file: string, bytes: Uint8Array): Pr
     json: { kind: 'device', deviceId: id, name, replaced: replaced !== null },
     text: `Device ${id}: ${name}${before}.`,
   });
-}
-
-/**
- * Removes the fields that `devices show` adds to a device: whether it is the user's own, which values are estimates,
- * and which measurements exist.
- */
-function withoutNotes(device: unknown): unknown {
-  if (typeof device !== 'object' || device === null || !('own' in device)) return device;
-  const { own: _own, estimates: _estimates, evidence: _evidence, ...rest } = device as Record<string, unknown>;
-  return rest;
-}
-
-interface SavedDevice {
-  readonly device: Device;
-  /** Names the device that had this id before; `null` if there was none. */
-  readonly replaced: string | null;
-}
-
-/** Adds the device in the text of a file to the user's catalogue. */
-export async function saveDevice(engine: Engine, text: string, file: string): Promise<Result<SavedDevice>> {
-  const json = parseJson(text, file);
-  if (!json.ok) return json;
-  const known = await engine.call('devices.list', {});
-  if (!known.ok) return known;
-  const saved = await engine.call('devices.save', { device: withoutNotes(json.value) });
-  if (!saved.ok) return fail(saved.error.code, `${file}: ${saved.error.message}`, saved.error.context);
-  const before = known.value.find(({ id }) => id === saved.value.id);
-  const whose = before?.own ? 'a device of your own' : 'the device of the catalogue';
-  return ok({ device: saved.value, replaced: before ? `${whose} that had this id` : null });
 }

@@ -1,39 +1,38 @@
 import { mkdir, stat, writeFile } from 'node:fs/promises';
 import { dirname, join, resolve } from 'node:path';
-import { deviceTitle, isStandIn, type CacheState } from '../../src-workers/domain/benchmark.ts';
-import { calibratedValues, type CalibrationProfile } from '../../src-workers/domain/calibration.ts';
-import { fail, ok, systemReason, type Result } from '../../src-workers/domain/result.ts';
-import { timeText } from '../../src-workers/domain/times.ts';
-import type {
-  BenchSuite,
-  ContentionFindings,
-  MeasuredCase,
-  MeasuringComparison,
-  MeasuringDetail,
-  MeasuringTarget,
-  SavedProfile,
-} from '../contract/measuring.ts';
-import { validate } from '../contract/parse.ts';
-import { procedures, type ProcedureInput } from '../contract/procedures.ts';
-import type { Study } from '../contract/study.ts';
-import { reducedText, startOf } from '../contract/probe.ts';
-import { leftOutText, type RunnableDesigns } from '../contract/runnable.ts';
+import { type Command, Option } from 'commander';
+import { CACHE_STATES, type CacheState, deviceTitle } from '../../../src-workers/domain/benchmark.ts';
+import { PLACEHOLDERS } from '../../../src-workers/domain/program.ts';
+import { fail, ok, type Result, systemReason } from '../../../src-workers/domain/result.ts';
+import { timeText } from '../../../src-workers/domain/times.ts';
+import {
+  BENCH_SUITES,
+  type BenchSuite,
+  type ContentionFindings,
+  type MeasuredCase,
+  type MeasuringComparison,
+  type MeasuringDetail,
+  type MeasuringTarget,
+} from '../../contract/measuring.ts';
+import { validate } from '../../contract/parse.ts';
+import { reducedText, startOf } from '../../contract/probe.ts';
+import { type ProcedureInput, procedures } from '../../contract/procedures.ts';
+import { leftOutText, type RunnableDesigns } from '../../contract/runnable.ts';
+import type { Engine } from '../../services/engine.ts';
+import { counted } from '../../services/export/text.ts';
+import { writeWhole } from '../../services/files/files.ts';
+import { isDone } from '../../services/measuring/measured.ts';
 import {
   EMULATION_TARGET,
   isCallerTarget,
   PAGE_TARGET,
   PROGRAM_TARGET,
   targetBackend,
-} from '../services/measuring/targets.ts';
-import { isDone } from '../services/measuring/measured.ts';
-import { studyWithoutProfile, studyWithProfile } from '../services/measuring/calibrations.ts';
-import type { Engine } from '../services/engine.ts';
-import { writeWhole } from '../services/files/files.ts';
-import { counted } from '../services/export/text.ts';
-import { agentTarget, type RedisOptions } from './agent.ts';
-import { DESIGN_HEAD, designCells } from './design-columns.ts';
-import { evidenceGapsOf } from './evidence.ts';
-import { followRun, runId } from './follow.ts';
+} from '../../services/measuring/targets.ts';
+import { agentTarget, type RedisOptions } from '../agents.ts';
+import { byAgents, command, type CommandLine, type GlobalOptions, positive, whole } from '../command-line.ts';
+import { DESIGN_HEAD, designCells, evidenceGapsOf } from '../design-columns.ts';
+import { followRun, runId } from '../follow.ts';
 import {
   EXIT_FAILED,
   EXIT_OK,
@@ -42,10 +41,114 @@ import {
   printTable,
   reportFailure,
   say,
-  timeCells,
   type Terminal,
-} from './output.ts';
-import { changeStudyFile, type WrittenStudy } from './study-file.ts';
+  timeCells,
+} from '../output.ts';
+
+const unitCount = (text: string): number | 'all' => (text === 'all' ? text : positive(text));
+
+function placeholderLines(): string {
+  return Object.entries(PLACEHOLDERS)
+    .map(([name, what]) => `  ${`{${name}}`.padEnd(18)}${what}`)
+    .join('\n');
+}
+
+/** Returns the text that `bench --help` prints after the options. */
+const benchHelp = (): string => `
+With --json:
+  measuring    {runId, sourceRunId, target, device, cases: [{id, label, designIndex, predictedMs, medianMs, lowMs, highMs,
+               repeats, timesMs, clockMhz, conditions, correct, failure, values}], failed, leftOut, part, probe, program, cache, kernel,
+               warnings}. These fields may be null:
+               leftOut  {designs, runnable, limits: [{quantity, atMost}]} if the target cannot run the whole sweep
+               part     {units, ofUnits, designsLeftOut} if fewer units were measured
+               probe    {ofRepeats, estimateMs, fullMs}
+               program  {exec, build}; cases then also have the digest and the implementation
+               kernel   {file, name}
+  --list       {targets: [{id, backend, available, label, device, advice}]}
+  --compare    {runId, sourceRunId, deviceId, device, measuredOn, basis, clockMhz, designs: […], scale, medianError, p95Error,
+               unscaledMedianError, spearman, kendall, intervals, regret, randomEquivalent, axes, warnings}; for a
+               run of the suite contention {cores, bandwidthGbS, lowGbS, highGbS, singleCoreGbS, fullGbS, kneeCores, device,
+               workloads, warnings}
+  --bundle     {path, cases, leftOut, files, bytes}
+Ctrl-C stops and keeps every finished case; lockstep runs resume measures the others.
+
+Your own program, in any language (examples: db/examples/kernels):
+  lockstep bench 1 --build 'gcc -O3 -DBLOCK={blockThreads} spmv.c -o {binary}' --exec '{binary} --grid {gridBlocks}'
+It runs in the current folder, without a shell: spaces separate arguments, quotes keep them together, and ; | * $ are
+ordinary text. It prints one JSON object a line, and may print other lines:
+  {"timeNs": 1234}                      the time of a launch; every run prints at least one
+  {"digest": "1f3a"}                    a hash of the result; a design is wrong if most designs have another digest
+  {"correct": true, "maxError": 1e-6}   the program's own check of its result
+  {"device": "NVIDIA H100 PCIe", "multiprocessors": 114, "driver": "580.65"}
+                                        its device; the ranking shows the times in the rows of that device
+In both commands, these names are replaced by values of the design ({{name}} is the text {name}):
+${placeholderLines()}
+A build is reused until a file changes that the command names, or any file in the current folder or in a folder that the
+command names. The launches of several designs alternate in random order. A design fails if a run ends with an error,
+prints no time, or exceeds --case-limit; the other designs continue.
+
+Your own kernel, in CUDA, HIP, OpenCL or WGSL, without a program (example and format: db/examples/kernels):
+  lockstep bench 1 --kernel spmv.kernel.json --target webgpu
+The manifest names sources, arguments, the correct result, and the designs that each function implements. A sweep with
+other designs is refused. --target emulation checks the results on this CPU (Linux, g++) and measures no times; its limits
+are in lockstep emulate --help.
+--target opencl:0 measures it on any OpenCL device, through Python with PyOpenCL.`;
+
+export function addBench(program: Command, { terminal, withEngine, withRuns }: CommandLine): void {
+  byAgents(
+    command(program, 'bench [run]', 'measure designs of a sweep, or a device; compare; pack for another machine'),
+  )
+    .option(
+      '--target <target>',
+      'where: cuda:0, hip:0, webgpu or cpu; opencl:0 and emulation for --kernel (bench --list prints the available ones)',
+    )
+    .option('--exec <command>', 'measure with your own program instead: runs it for every launch (see below)')
+    .option('--build <command>', 'compiles that program first, once for all designs with the same command')
+    .option(
+      '--kernel <file>',
+      'measure your own kernel on the target instead: the manifest that describes it (see below)',
+    )
+    .option('--top <count>', 'the best designs by prediction (default: 20)', positive)
+    .option('--random <count>', 'designs drawn at random instead, with the seed of the study', positive)
+    .option('--spread <count>', 'designs spread evenly over the ranking instead', positive)
+    .option(
+      '--design <numbers...>',
+      'these designs instead: their numbers in what sweep and rank print',
+      (text: string, list: number[] = []) => [...list, whole(text)],
+    )
+    .option('--device <id>', 'device of the sweep, where it has several')
+    .addOption(
+      new Option('--suite <suite>', 'a benchmark of the device itself, without a run').choices(BENCH_SUITES.slice(1)),
+    )
+    .option('--repeats <count>', 'launches of each case that count (default: 15)', positive)
+    .option('--warm-ups <count>', 'launches before them (default: 3)', whole)
+    .option('--case-limit <seconds>', 'max time for one case (default: 60)', positive)
+    .addOption(
+      new Option(
+        '--cache <state>',
+        "a CUDA device's cache before each launch: the data of the launch before it (warm), or none of it",
+      ).choices(CACHE_STATES),
+    )
+    .option(
+      '--time <seconds>',
+      'max time for all; a probe reduces repeats, then units, to stay within it (default: 120)',
+      positive,
+    )
+    .option('--units <count>', 'measure this many units, without a probe; "all" for all of them', unitCount)
+    .option('--list', 'list the targets of this machine')
+    .option('--compare', 'compare the measurements of the given run with their predictions')
+    .option('--profile <number>', 'compare with the predictions of this calibration instead', positive)
+    .option('--bundle <path>', 'pack the measurement for a machine with a CUDA device: a folder, or a .tar file')
+    .option(
+      '--slurm [tasks]',
+      'with --bundle: also a Slurm job array with this many tasks (8); import FOLDER merges their measurements',
+      positive,
+    )
+    .addHelpText('after', benchHelp())
+    .action((run: string | undefined, options: GlobalOptions & BenchOptions) =>
+      (run === undefined ? withEngine : withRuns)(options, (engine) => benchCommand(engine, terminal, run, options)),
+    );
+}
 
 /** The commands that measure: run, list, compare, pack and calibrate. */
 
@@ -512,129 +615,4 @@ async function packBundle(
         : `Packed ${cases} cases into ${path}. In a folder of the cluster that all its machines share: sbatch run.slurm there, then lockstep import FOLDER.`,
     );
   return EXIT_OK;
-}
-
-interface CalibrateOptions {
-  readonly json?: boolean;
-  readonly name?: string;
-  readonly into?: string;
-  readonly undo?: string;
-}
-
-/** Fits the parameters of a device to the designs that a run measured. */
-export async function calibrateCommand(
-  engine: Engine,
-  terminal: Terminal,
-  run: string,
-  options: CalibrateOptions,
-): Promise<number> {
-  const id = runId(run);
-  if (!id.ok) return reportFailure(terminal, id.error, true);
-  if (options.undo !== undefined) {
-    const undone = await undoInStudy(engine, options.undo, id.value);
-    if (!undone.ok) return reportFailure(terminal, undone.error);
-    if (options.json) printJson(terminal, { study: options.undo, deviceId: undone.value });
-    else say(terminal, `Removed the calibration of ${undone.value} from ${options.undo}.`);
-    return EXIT_OK;
-  }
-  let saved: SavedProfile | null = null;
-  let profile: Result<CalibrationProfile>;
-  if (options.name === undefined) profile = await engine.call('calibration.fit', { id: id.value });
-  else {
-    const kept = await engine.call('calibration.save', { id: id.value, name: options.name });
-    if (kept.ok) saved = kept.value;
-    profile = kept.ok ? ok(kept.value.profile) : kept;
-  }
-  if (!profile.ok) return reportFailure(terminal, profile.error);
-  if (options.into !== undefined) {
-    const written = await writeIntoStudy(options.into, profile.value);
-    if (!written.ok) return reportFailure(terminal, written.error);
-  }
-  if (options.json)
-    printJson(terminal, {
-      id: saved?.id ?? null,
-      name: saved?.name ?? null,
-      study: options.into ?? null,
-      profile: profile.value,
-    });
-  else printProfile(terminal, profile.value, saved, options.into ?? null);
-  return EXIT_OK;
-}
-
-function writeIntoStudy(file: string, profile: CalibrationProfile): Promise<Result<null>> {
-  return changeStudyFile(file, (study, written) => {
-    const after = studyWithProfile(study, profile.deviceId, profile);
-    if (!after.ok) return after;
-    return ok(withCalibrated(written, after.value));
-  });
-}
-
-/** Returns the study file with the calibrated kernel and pipeline. */
-function withCalibrated(written: WrittenStudy, { kernel, pipeline }: Study): WrittenStudy {
-  const { serialFraction, cooperationCost, unit, origins } = kernel;
-  // In older studies, the cost of a unit was a field of its own; it is now in the phase.
-  const { setupIterationsPerUnit: _older, ...before } = written.kernel as Readonly<Record<string, unknown>>;
-  return { ...written, kernel: { ...before, serialFraction, cooperationCost, unit, origins }, pipeline };
-}
-
-/** Removes from a study file the values that were fitted to a run. Returns the device of the run. */
-async function undoInStudy(engine: Engine, file: string, id: number): Promise<Result<string>> {
-  const detail = await engine.call('bench.detail', { id });
-  if (!detail.ok) return detail;
-  const { deviceId } = detail.value.request;
-  if (deviceId === null)
-    return fail(
-      'bad-input',
-      `Run ${id} measured no designs of a sweep. Specify the run that the study was calibrated from.`,
-    );
-  const run = await engine.call('runs.get', { id });
-  if (!run.ok) return run;
-  const written = await changeStudyFile(file, (study, as) => {
-    const after = studyWithoutProfile(study, deviceId, run.value.study);
-    return after.ok ? ok(withCalibrated(as, after.value)) : after;
-  });
-  return written.ok ? ok(deviceId) : written;
-}
-
-function printProfile(
-  terminal: Terminal,
-  profile: CalibrationProfile,
-  saved: SavedProfile | null,
-  into: string | null,
-): void {
-  const { parameters, identified, fit, heldOut, before } = profile;
-  say(terminal, `${profile.deviceId}, measured on ${profile.deviceName}, ${fit.designs} designs.`);
-  if (isStandIn(profile.backend))
-    say(
-      terminal,
-      'Fitted to the loop that stands in for a kernel: schedulers, divergentBranchCycles and launchOverheadMs are facts of the device, the other parameters those of the loop.',
-    );
-  printTable(
-    terminal,
-    ['parameter', 'value', '±', ''],
-    Object.entries(parameters).map(([name, value]) => {
-      const { standardError, held } = identified[name as keyof typeof identified];
-      return [
-        name,
-        value === null ? '–' : String(Number(value.toPrecision(4))),
-        standardError === null ? '–' : String(Number(standardError.toPrecision(2))),
-        held ? 'kept: the designs do not determine it' : '',
-      ];
-    }),
-  );
-  const error = (figures: { readonly medianError: number; readonly p95Error: number }): string =>
-    `median ${percent(figures.medianError)}, 95th percentile ${percent(figures.p95Error)}`;
-  say(terminal, `Error before: ${error(before)}. Fitted: ${error(fit)}.`);
-  say(
-    terminal,
-    heldOut
-      ? `On designs held out of the fit (${heldOut.folds} folds): ${error(heldOut)}.`
-      : 'There are too few designs to hold some out of the fit, so its error on other designs is unknown.',
-  );
-  if (saved) say(terminal, `Kept as calibration ${saved.id}, "${saved.name}".`);
-  if (into !== null) {
-    const found = Object.keys(calibratedValues(profile));
-    const shared = found.length === 0 ? '' : `, and of its kernel ${found.join(', ')}, which hold on all its devices`;
-    say(terminal, `Wrote the figures of ${profile.deviceId} into ${into}${shared}.`);
-  }
 }

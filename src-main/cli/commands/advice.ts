@@ -1,27 +1,98 @@
-import { wholeOf } from '../../src-workers/domain/device-part.ts';
-import { evidenceGaps, evidenceText, tieBandText } from '../../src-workers/domain/evidence.ts';
-import { newerInput } from '../contract/older-kernels.ts';
-import { assumedPhrase, VARIED_INPUTS, type VariedInput } from '../../src-workers/domain/provenance.ts';
-import { fail, ok, type Result } from '../../src-workers/domain/result.ts';
-import { timeRange, timeText } from '../../src-workers/domain/times.ts';
+import { type Command, Option } from 'commander';
+import { designText } from '../../../src-workers/domain/design.ts';
+import { wholeOf } from '../../../src-workers/domain/device-part.ts';
+import { evidenceGaps, evidenceText, tieBandText } from '../../../src-workers/domain/evidence.ts';
+import { assumedPhrase, VARIED_INPUTS, type VariedInput } from '../../../src-workers/domain/provenance.ts';
+import { fail, ok, type Result } from '../../../src-workers/domain/result.ts';
+import { timeRange, timeText } from '../../../src-workers/domain/times.ts';
 import type {
   InputSensitivity,
   Recommendation,
   Sensitivity,
   UncertainDesign,
   Uncertainty,
-} from '../contract/advice.ts';
-import type { ProcedureInput } from '../contract/procedures.ts';
-import type { Study } from '../contract/study.ts';
-import type { Engine } from '../services/engine.ts';
-import { pickText } from '../services/export/code.ts';
-import { designFields } from '../services/export/tables.ts';
-import { counted } from '../services/export/text.ts';
-import { designText } from '../../src-workers/domain/design.ts';
-import { designWords } from '../services/ranking/design-text.ts';
-import { readStudyFile } from '../services/studies/studies.ts';
-import { runId } from './follow.ts';
-import { EXIT_OK, percent, printJson, printTable, reportFailure, say, timeCells, type Terminal } from './output.ts';
+} from '../../contract/advice.ts';
+import { newerInput } from '../../contract/older-kernels.ts';
+import type { ProcedureInput } from '../../contract/procedures.ts';
+import type { Study } from '../../contract/study.ts';
+import type { Engine } from '../../services/engine.ts';
+import { pickText } from '../../services/export/code.ts';
+import { designFields } from '../../services/export/tables.ts';
+import { counted } from '../../services/export/text.ts';
+import { designWords } from '../../services/ranking/design-text.ts';
+import { readStudyFile } from '../../services/studies/studies.ts';
+import { command, type CommandLine, type GlobalOptions, VERBOSE, whole } from '../command-line.ts';
+import { runId } from '../follow.ts';
+import { EXIT_OK, percent, printJson, printTable, reportFailure, say, type Terminal, timeCells } from '../output.ts';
+
+/** Accepts the inputs to vary by their current or older names. */
+function inputOption(): Option {
+  const option = new Option('--input <fields...>', 'only these inputs, as in kernel.serialFraction');
+  const known = option.choices(VARIED_INPUTS).parseArg!;
+  return option.argParser((name: string, before: readonly VariedInput[]) => known(newerInput(name), before));
+}
+
+export function addRecommend(program: Command, { terminal, withEngine, withRuns }: CommandLine): void {
+  command(program, 'recommend <study-or-run>', 'one design for a study (a file) or a run (its number), and why')
+    .option('--device <id>', 'only this device; for a study also ID:66, which is 66 multiprocessors of it')
+    .option('--verbose', VERBOSE, false)
+    .action((what: string, options: GlobalOptions & { device?: string }) =>
+      (runId(what).ok ? withRuns : withEngine)(options, (engine) => recommendCommand(engine, terminal, what, options)),
+    )
+    .addHelpText(
+      'after',
+      `
+With --json: {device, devices, designIndex, design, rank, implementationKind, hasEvidence,
+  time: {ms, lowMs, highMs, basis}, ties: {count, fraction, band: {fraction, source, takenFrom, count}, rule, designs},
+  baseline, causes: [{part, label, ms}], why, inputs: [{field, label, value, unit, origin, note, usual}], predicted, of, elapsedMs,
+  robust: {designIndex, text, expectedRegret, chance, worst90, draws, lowMs, highMs}, point, designs: [{designIndex, text, timeMs,
+  expectedRegret, chanceBest, worst90}], unknown: [{input, range, source}], worthKnowing: [{input, label, gain, how, sentence}], separation}
+For a study, the design has the least expected regret over draws of the assumed inputs (robust).
+For a run, it is the recommended design of the ranking (point).`,
+    );
+}
+
+export function addSensitivity(program: Command, { terminal, withEngine, withRuns }: CommandLine): void {
+  command(
+    program,
+    'sensitivity <study-or-run>',
+    'what would change the recommendation: every input over its usual range',
+  )
+    .option('--device <id>', 'only this device')
+    .option('--design <number>', 'examine this design instead of the recommended one', whole)
+    .addOption(inputOption())
+    .action(
+      (what: string, options: GlobalOptions & { device?: string; design?: number; input?: readonly VariedInput[] }) =>
+        (runId(what).ok ? withRuns : withEngine)(options, (engine) =>
+          sensitivityCommand(engine, terminal, what, options),
+        ),
+    )
+    .addHelpText(
+      'after',
+      `
+With --json: {device, designIndex, design, timeMs, tieFraction, tieBand, inputs: [{input, values, bestMs, recommendedMs, designs,
+  holds: [from, to], below, above: {at, designIndex, text, gain}, sentence}], elapsedMs}`,
+    );
+}
+
+export function addRobust(program: Command, { terminal, withRuns }: CommandLine): void {
+  command(program, 'robust <runs...>', 'the one design with the least worst-case regret over runs, devices and inputs')
+    .option('--device <ids...>', 'only these devices')
+    .option(
+      '--vary <field=values...>',
+      'replace an input by each of these values, as in kernel.serialFraction=0.01,0.05,0.2',
+    )
+    .action((runs: string[], options: GlobalOptions & { device?: string[]; vary?: string[] }) =>
+      withRuns(options, (engine) => robustCommand(engine, terminal, runs, options)),
+    )
+    .addHelpText(
+      'after',
+      `
+Designs of different runs and devices are the same if they have the same values of all axes.
+With --json: {scenarios: [{id, label, bestMs, best, tieBand, device, evidence}], designs: [{design, text, worst, mean, regret, timeMs}], ownBest, common};
+  regret is the time divided by the best time of the scenario, minus 1.`,
+    );
+}
 
 interface Options {
   readonly json?: boolean;
@@ -49,12 +120,7 @@ async function advised(
 }
 
 /** Prints one design and the reasons for it. Nothing is saved. */
-export async function recommendCommand(
-  engine: Engine,
-  terminal: Terminal,
-  what: string,
-  options: Options,
-): Promise<number> {
+async function recommendCommand(engine: Engine, terminal: Terminal, what: string, options: Options): Promise<number> {
   const input = await advised(what, options.device);
   if (!input.ok) return reportFailure(terminal, input.error);
   const asked = { ...input.value, ...(options.device === undefined ? {} : { deviceId: options.device }) };
@@ -131,7 +197,7 @@ function sayRecommendation(
 /** At most this many of the inputs worth knowing are printed. */
 const MAX_WORTH = 3;
 
-export async function sensitivityCommand(
+async function sensitivityCommand(
   engine: Engine,
   terminal: Terminal,
   what: string,
@@ -179,7 +245,7 @@ function saySensitivity(terminal: Terminal, { device, design, timeMs, tieBand, i
   for (const { sentence } of inputs) if (sentence !== '') say(terminal, sentence);
 }
 
-export async function robustCommand(
+async function robustCommand(
   engine: Engine,
   terminal: Terminal,
   runs: readonly string[],

@@ -3,11 +3,68 @@ import { readFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import type { Writable } from 'node:stream';
 import { setTimeout as pause } from 'node:timers/promises';
+import type { Command } from 'commander';
 import * as v from 'valibot';
-import { fail, ok, type Result } from '../../src-workers/domain/result.ts';
-import { validate } from '../contract/parse.ts';
-import { MAX_REQUEST_BYTES, serveConnection, type EngineDoor } from '../contract/transport.ts';
-import { linesOf } from '../services/files/lines.ts';
+import { fail, ok, type Result } from '../../../src-workers/domain/result.ts';
+import { validate } from '../../contract/parse.ts';
+import { type EngineDoor, MAX_REQUEST_BYTES, serveConnection } from '../../contract/transport.ts';
+import { writeFor } from '../../services/files/files.ts';
+import { linesOf } from '../../services/files/lines.ts';
+import { type CommandLine, databaseOption, type GlobalOptions } from '../command-line.ts';
+import { EXIT_OK, say } from '../output.ts';
+
+export function addRpc(program: Command, cli: CommandLine): void {
+  program
+    .command('rpc')
+    .description(
+      'answer calls from programs in other languages: one JSON object a line on standard input, until it ends',
+    )
+    .option('--events', 'also print events, such as the progress of runs')
+    .addOption(databaseOption())
+    .action((options: GlobalOptions & { events?: true }) =>
+      cli.withEngine(options, async (engine) => {
+        await serveLines(engine, process.stdin, process.stdout, { events: options.events ?? false });
+        return EXIT_OK;
+      }),
+    )
+    .addHelpText(
+      'after',
+      `
+  {"id": 1, "call": "models.loss", "arguments": {"workload": {"lengths": "geometric(0.05)"}, "n": [2, 4]}}     a request
+  {"id": 1, "result": {"workload": …, "rows": […]}}                                                            its reply
+  {"id": 1, "error": {"code": "bad-input", "message": "…", "context": {"field": "…"}}}                         or its error
+src-main/contract/procedures.ts lists the calls with their arguments and results (out/main/library.d.ts in an installed
+package). id is a whole number of your choice. Replies come when calls end, in any order. Error codes: bad-input, not-found,
+conflict, unsupported, storage, cancelled, internal. An invalid line gets an error too; its id is null if the line has none.
+Bytes are {"base64": "…"}, other arrays of numbers are lists, and a number that is not finite is null.
+With --events: {"event": "run.progress", "payload": {…}}. A run continues after the reply to its start; runs.wait replies at
+its end. Nothing else is written to standard output. When standard input ends, calls have 10 seconds to end; a run that has
+not ended can be resumed.`,
+    );
+}
+
+export function addPython(program: Command, cli: CommandLine): void {
+  program
+    .command('python')
+    .description('write lockstep.py: losses, sweeps, rankings, recommendations and tuning as Python functions')
+    .option('-o, --output <file>', 'file to write (default: standard output)')
+    .action(async ({ output }: { output?: string }) => {
+      const text = await pythonModule(cli.places.root);
+      if (output === undefined) cli.terminal.out(text);
+      else cli.show(await writeFor(output, text), {}, () => say(cli.terminal, `Wrote ${output}.`));
+    })
+    .addHelpText(
+      'after',
+      `
+  import lockstep
+  lockstep.loss([3, 1, 40, 7], n=[2, 4])
+  run = lockstep.sweep("study.json")
+  lockstep.rank(run, top=5)
+Python 3.8 or newer and its standard library are enough. frame(…) makes DataFrames with pandas, and plot(…) draws with
+matplotlib. The module keeps one lockstep rpc open: the command in the environment variable LOCKSTEP, else lockstep on the
+PATH, else the program that wrote the module. An example: ${join(cli.places.root, 'db', 'examples', 'lockstep.ipynb')}`,
+    );
+}
 
 /**
  * The contract over standard streams, for programs in other languages. Each line is one JSON object: a request is
@@ -23,7 +80,7 @@ const requestSchema = v.strictObject({
 });
 
 /** Returns the Python module, which records the program that wrote it. */
-export async function pythonModule(root: string): Promise<string> {
+async function pythonModule(root: string): Promise<string> {
   const program = [process.execPath, join(root, 'src-main', 'cli', 'lockstep.mjs')];
   const text = await readFile(join(root, 'db', 'python', 'lockstep.py'), 'utf8');
   return text.replace('_WRITTEN_BY: List[str] = []', () => `_WRITTEN_BY: List[str] = ${JSON.stringify(program)}`);
@@ -32,7 +89,7 @@ export async function pythonModule(root: string): Promise<string> {
 /** Calls may end within this time (ms) after the last line, because the caller may no longer exist. */
 const LAST_CALLS_MS = 10_000;
 
-export interface RpcOptions {
+interface RpcOptions {
   /** Whether events of the engine are sent too, as `{"event", "payload"}`. */
   readonly events: boolean;
   /** The longest accepted line. The default is the limit of all hosts. */

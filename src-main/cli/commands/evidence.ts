@@ -1,31 +1,26 @@
 import { basename } from 'node:path';
-import {
-  evidenceGaps,
-  type ChoiceEvidence,
-  type DatasetEvidence,
-  type GpuEvidence,
-} from '../../src-workers/domain/evidence.ts';
-import type { Engine } from '../services/engine.ts';
-import { readImportFile } from '../services/imports/imports.ts';
-import { EXIT_OK, percent, printJson, printTable, reportFailure, say, type Terminal } from './output.ts';
+import type { Command } from 'commander';
+import type { ChoiceEvidence, DatasetEvidence, GpuEvidence } from '../../../src-workers/domain/evidence.ts';
+import type { Engine } from '../../services/engine.ts';
+import { readImportFile } from '../../services/imports/imports.ts';
+import { command, type CommandLine, type GlobalOptions } from '../command-line.ts';
+import { EXIT_OK, percent, printJson, printTable, reportFailure, say, type Terminal } from '../output.ts';
 
-/**
- * Says which devices and kinds of the given designs have no public measurements. Returns `null` if all have some, or if
- * the sweep no longer exists.
- */
-export async function evidenceGapsOf(
-  engine: Engine,
-  sweep: number | null,
-  designs: readonly { readonly deviceId: string }[],
-): Promise<string | null> {
-  const found = sweep === null ? null : await engine.call('evidence.run', { runId: sweep });
-  if (!found?.ok) return null;
-  const shown = found.value.filter(({ id }) => designs.some(({ deviceId }) => deviceId === id));
-  return evidenceGaps(shown)?.text ?? null;
+export function addEvidence(program: Command, cli: CommandLine): void {
+  const { terminal } = cli;
+  command(
+    program,
+    'evidence [dataset]',
+    'compare predictions with public measurements: ginkgo, loops, convolution, hasan, smite, swiftshader; nothing is fitted',
+  )
+    .option('--data <file>', 'another file with the same columns (CSV, also gzip)')
+    .action((dataset: string | undefined, options: GlobalOptions & { data?: string }) =>
+      cli.withEngine(options, (engine) => evidenceCommand(engine, terminal, dataset, options)),
+    );
 }
 
 /** Compares predictions with public measurements, or with another file that has the same columns. Nothing is fitted. */
-export async function evidenceCommand(
+async function evidenceCommand(
   engine: Engine,
   terminal: Terminal,
   dataset: string | undefined,

@@ -1,9 +1,39 @@
 import { readFile } from 'node:fs/promises';
 import { join } from 'node:path';
-import { traceProgram } from '../services/measuring/trace.ts';
-import { EXIT_OK, printJson, printTable, reportFailure, say, type Terminal } from './output.ts';
+import type { Command } from 'commander';
+import { traceProgram } from '../../services/measuring/trace.ts';
+import { command, type CommandLine, positive } from '../command-line.ts';
+import { EXIT_OK, printJson, printTable, reportFailure, say, type Terminal } from '../output.ts';
 
-export interface TraceOptions {
+/** The command that records the lengths of units from a kernel. It needs no engine. */
+export function addTrace(program: Command, cli: CommandLine): void {
+  command(program, 'trace [program...]', 'lengths of the units of your own kernel, and its loss, from a run of it')
+    .option('--header', 'print lockstep.cuh, to include in the kernel (CUDA, HIP)')
+    .option('--wgsl', 'print the same functions for WGSL')
+    .option('--units <count>', 'number of units that the program must run', positive)
+    .option('-o, --output <file>', 'file for the lengths (CSV), in the order of the units', 'lengths.csv')
+    .option('--time-limit <seconds>', 'time limit of the program', positive, 600)
+    .action(async (words: string[], options: TraceOptions) => {
+      cli.status = await traceCommand(cli.terminal, join(cli.places.root, 'db', 'kernels'), words, options);
+    })
+    .addHelpText(
+      'after',
+      `
+  lockstep trace --header > lockstep.cuh
+  nvcc -DLOCKSTEP_TRACE app.cu -o app
+  lockstep trace -o lengths.csv -- ./app --its-own-options
+
+In the kernel, put LOCKSTEP_UNIT(i); at the start of unit i, LOCKSTEP_STEP(); in its loop, and LOCKSTEP_END(); at its end.
+On the host, put LOCKSTEP_TRACE_UNITS(units); before the first launch. If the loop is in another __device__ function, the
+header explains how to pass the unit to it. Without -DLOCKSTEP_TRACE these macros are empty. The program behind -- runs
+without a shell, in a process group of its own, and its output goes to standard error. A study refers to the lengths as
+file:lengths.csv.
+With --json: {file, units, meanLength, maxLength, computed: {unitsPerGroup, aggregateLoss, meanLoss},
+  measured: {threadGroupWidth, threadGroups, meanActiveLanes, aggregateLoss, meanLoss}}; measured is null for WGSL.`,
+    );
+}
+
+interface TraceOptions {
   readonly json?: boolean;
   readonly header?: boolean;
   readonly wgsl?: boolean;
@@ -13,7 +43,7 @@ export interface TraceOptions {
 }
 
 /** Prints the header for a kernel, or runs a program that was compiled with it and writes the lengths of its units. */
-export async function traceCommand(
+async function traceCommand(
   terminal: Terminal,
   kernelFolder: string,
   words: readonly string[],

@@ -1,15 +1,32 @@
-import { isContradicted } from '../contract/accuracy.ts';
-import type { RunSummary, SimulatedDesign } from '../contract/api.ts';
-import { partialText } from '../contract/counts.ts';
-import { validate } from '../contract/parse.ts';
-import { procedures } from '../contract/procedures.ts';
-import type { Engine } from '../services/engine.ts';
-import { designFields } from '../services/export/tables.ts';
-import { predictionAgreement } from '../services/simulations/simulations.ts';
-import { contradictedCell, DESIGN_HEAD, designCells, regimeFields, sayContradicted } from './design-columns.ts';
-import { evidenceGapsOf } from './evidence.ts';
-import { followRun, runId } from './follow.ts';
-import { EXIT_OK, percent, printJson, printTable, reportFailure, say, timeCells, type Terminal } from './output.ts';
+import type { Command } from 'commander';
+import { isContradicted } from '../../contract/accuracy.ts';
+import type { RunSummary, SimulatedDesign } from '../../contract/api.ts';
+import { partialText } from '../../contract/counts.ts';
+import { validate } from '../../contract/parse.ts';
+import { procedures } from '../../contract/procedures.ts';
+import type { Engine } from '../../services/engine.ts';
+import { designFields } from '../../services/export/tables.ts';
+import { predictionAgreement } from '../../services/simulations/simulations.ts';
+import { byAgents, command, type CommandLine, type GlobalOptions, positive } from '../command-line.ts';
+import {
+  contradictedCell,
+  DESIGN_HEAD,
+  designCells,
+  evidenceGapsOf,
+  regimeFields,
+  sayContradicted,
+} from '../design-columns.ts';
+import { followRun, runId } from '../follow.ts';
+import { EXIT_OK, percent, printJson, printTable, reportFailure, say, type Terminal, timeCells } from '../output.ts';
+
+export function addSimulate(program: Command, { terminal, withRuns }: CommandLine): void {
+  byAgents(command(program, 'simulate <run>', 'simulate the best designs of a run, event by event'))
+    .option('--top <count>', 'designs to simulate', positive, 20)
+    .option('--device <id>', 'only this device')
+    .action((run: string, options: GlobalOptions & { top: number; device?: string }) =>
+      withRuns(options, (engine) => simulateCommand(engine, terminal, run, options)),
+    );
+}
 
 interface SimulateOptions {
   readonly json?: boolean;

@@ -1,0 +1,57 @@
+import { fail, ok, type Result } from '../../src-workers/domain/result.ts';
+import type { AgentsState } from '../contract/agents.ts';
+import type { RedisSettings } from '../services/agents/connection.ts';
+import { remoteTarget } from '../services/agents/protocol.ts';
+import type { Engine } from '../services/engine.ts';
+import { counted } from '../services/export/text.ts';
+
+/** The options of every command whose work agents can do. */
+export interface RedisOptions {
+  readonly redis?: string;
+  readonly redisPrefix?: string;
+  readonly redisPasswordFile?: string;
+}
+
+export function redisSettings({ redis, redisPrefix, redisPasswordFile }: RedisOptions): RedisSettings | undefined {
+  return redis === undefined ? undefined : { url: redis, prefix: redisPrefix, passwordFile: redisPasswordFile };
+}
+
+/** Completes a target that does not name its agent, if exactly one agent has a device of this name. */
+export async function agentTarget<
+  Options extends RedisOptions & { readonly target?: string; readonly bundle?: string },
+>(engine: Engine, options: Options): Promise<Result<Options>> {
+  const { redis, target, bundle } = options;
+  if (redis === undefined || bundle !== undefined) return ok(options);
+  if (target === undefined)
+    return fail('bad-input', 'Agents measure on their own devices only. Specify --target, as in cuda:0.');
+  if (remoteTarget(target)) return ok(options);
+  const state = await engine.call('agents.state', {});
+  if (!state.ok) return state;
+  const known =
+    state.value.kind === 'connected'
+      ? state.value.agents.filter(({ fits }) => fits).flatMap(({ devices }) => devices.map(({ id }) => id))
+      : [];
+  const found = [...new Set(known)].filter((id) => remoteTarget(id)?.target === target);
+  if (found.length === 1) return ok({ ...options, target: found[0] });
+  return found.length > 1
+    ? fail('bad-input', `Several agents have ${target}. Specify one: --target ${found.join(' or ')}.`)
+    : fail(
+        'not-found',
+        `No connected agent measures on ${target}${known.length > 0 ? ` (they have ${known.join(', ')})` : ''}. Start one: lockstep agent --redis ${redis} --devices ${target}`,
+      );
+}
+
+/** Says who does the work, and what is missing if nobody can. Returns `null` if this machine does it. */
+export function agentsText(state: AgentsState): string | null {
+  if (state.kind !== 'connected') return null;
+  const able = state.agents.filter(({ fits }) => fits);
+  if (able.length > 0)
+    return `${counted(able.length, 'agent')} with ${counted(
+      able.reduce((sum, { workers }) => sum + workers, 0),
+      'worker',
+    )}: ${able.map(({ name }) => name).join(', ')}.`;
+  const others = state.agents.map(({ name, versions }) => `${name} has ${versions}`);
+  return others.length > 0
+    ? `The run waits: it needs agents with ${state.versions}, but ${others.join('; ')}. Install the same version on both.`
+    : `The run waits: no agent is connected to ${state.place}. Start one: lockstep agent --redis ${state.place}`;
+}

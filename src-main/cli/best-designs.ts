@@ -1,0 +1,149 @@
+import { isCpuDesign } from '../../src-workers/domain/design.ts';
+import { evidenceGaps, tieBandText } from '../../src-workers/domain/evidence.ts';
+import { ok, type Result, unwrap } from '../../src-workers/domain/result.ts';
+import { ACCURACY_TEXT } from '../contract/accuracy.ts';
+import type { BestDesigns, BestRow } from '../contract/api.ts';
+import type { ProcedureInput } from '../contract/procedures.ts';
+import type { Engine } from '../services/engine.ts';
+import { plainRow } from '../services/export/tables.ts';
+import { contradictedCell, DESIGN_HEAD, designCells, regimeFields, sayContradicted } from './design-columns.ts';
+import { printTable, say, type Terminal, timeCells } from './output.ts';
+
+export interface Options {
+  readonly json?: boolean;
+  /** Also prints the basis of the answer. */
+  readonly verbose?: boolean;
+}
+
+/** Returns one row of the `--json` output. */
+export function jsonRow(row: BestRow) {
+  return { ...plainRow(row), regime: regimeFields(row.regime), order: row.order };
+}
+
+/** The number of rows that are read at a time. */
+const PAGE_ROWS = 10_000;
+
+/** The best designs, read page by page so that memory holds only one page. */
+interface BestPages extends BestDesigns {
+  /** Yields all rows, each with the number of its equal designs if equal designs are grouped. */
+  allRows(): AsyncGenerator<{ readonly row: BestRow; readonly equal?: number }, void>;
+}
+
+export async function bestOf(
+  engine: Engine,
+  input: ProcedureInput<'ranking.best'> & { readonly limit: number },
+): Promise<Result<BestPages>> {
+  const pageAt = (offset: number): Promise<Result<BestDesigns>> =>
+    engine.call('ranking.best', { ...input, page: { offset, count: PAGE_ROWS } });
+  const first = await pageAt(0);
+  if (!first.ok) return first;
+  return ok({
+    ...first.value,
+    async *allRows() {
+      let { rows, equal } = first.value;
+      for (let offset = PAGE_ROWS; ; offset += PAGE_ROWS) {
+        for (const [at, row] of rows.entries()) yield equal ? { row, equal: equal[at] } : { row };
+        if (rows.length < PAGE_ROWS || offset >= input.limit) return;
+        ({ rows, equal } = unwrap(await pageAt(offset)));
+      }
+    },
+  });
+}
+
+export async function* jsonRows(pages: BestPages): AsyncGenerator<object, void> {
+  for await (const { row, ...equal } of pages.allRows()) yield { ...jsonRow(row), ...equal };
+}
+
+/** Reads all rows at once, because a column of a table is as wide as its widest cell. */
+export async function allOf(pages: BestPages): Promise<Pick<BestDesigns, 'rows' | 'equal'>> {
+  const rows: BestRow[] = [];
+  const equal: number[] = [];
+  for await (const each of pages.allRows()) {
+    rows.push(each.row);
+    if (each.equal !== undefined) equal.push(each.equal);
+  }
+  return { rows, equal: pages.equal && equal };
+}
+
+/**
+ * Returns the JSON fields about certainty: the tie band, the evidence for each device, and whether designs are missing.
+ */
+export function evidenceFields({ tieBand, devices, partial }: BestDesigns) {
+  return { tieBand, partial, evidence: Object.fromEntries(devices.map(({ id, evidence }) => [id, evidence])) };
+}
+
+/** Says whether designs are missing, and which devices and kinds of implementations have no public measurements. */
+export function sayUnmeasured(terminal: Terminal, { devices, partial }: BestDesigns, deviceId?: string): void {
+  if (partial !== null) say(terminal, partial);
+  const gaps = evidenceGaps(devices.filter(({ id }) => (deviceId ?? id) === id));
+  if (gaps) say(terminal, gaps.text);
+}
+
+/** The lines under a table: none, the meaning of its marks, or also the accuracy of its times. */
+type Legend = 'none' | 'marks' | 'whole';
+
+export const legendFor = ({ verbose }: Options): Legend => (verbose ? 'whole' : 'marks');
+
+export function printDesigns(
+  terminal: Terminal,
+  rows: readonly BestRow[],
+  { tieBand, equal }: BestDesigns,
+  legend: Legend,
+): void {
+  const simulated = rows.some((row) => row.simulated);
+  const measured = rows.some((row) => row.measured);
+  // Only predictions include the time of balancing, so a note explains the difference.
+  const balanced = rows.some((row) => row.orderingMs > 0);
+  const contradicted = rows.some((row) => contradictedCell(row) !== '');
+  const several = rows.some((row) => row.design.implementation !== undefined);
+  const { unit, cell } = timeCells(
+    rows.flatMap((row) => [row.predictedMs, row.simulated?.meanMs, row.measured?.medianMs]),
+  );
+  const head = [
+    'rank',
+    ...(equal ? ['equal'] : []),
+    'design',
+    'device',
+    ...(several ? ['implementation'] : []),
+    ...DESIGN_HEAD,
+    'cap',
+    `predicted, ${unit}`,
+    ...(simulated ? [`simulated, ${unit}`] : []),
+    ...(balanced ? [`kernel, ${unit}`] : []),
+    ...(measured ? [`measured, ${unit}`] : []),
+    'agg. loss',
+    'occ. %',
+    'limited by',
+    ...(contradicted ? [''] : []),
+  ];
+  const cells = rows.map((row, at) => [
+    row.rank,
+    ...(equal ? [equal[at]] : []),
+    row.designIndex,
+    row.device,
+    ...(several ? [row.design.implementation!] : []),
+    ...designCells(row.design),
+    row.design.registerCap ?? '–',
+    cell(row.predictedMs),
+    ...(simulated ? [cell(row.simulated?.meanMs)] : []),
+    ...(balanced ? [cell(row.predictedMs - row.orderingMs)] : []),
+    ...(measured ? [cell(row.measured?.medianMs)] : []),
+    row.aggregateLoss.toFixed(3),
+    (row.occupancyFraction * 100).toFixed(1),
+    row.limitedBy.join(' '),
+    ...(contradicted ? [contradictedCell(row)] : []),
+  ]);
+  printTable(terminal, head, cells);
+  if (legend === 'none') return;
+  if (balanced)
+    say(
+      terminal,
+      'Measured is the kernel alone, as is the prediction under kernel; predicted includes the time that balancing takes.',
+    );
+  if (rows.length > 1) {
+    const within = legend === 'whole' ? tieBandText(tieBand) : `within ${(100 * tieBand.fraction).toFixed(0)} %`;
+    say(terminal, `Predicted times ${within} of one another may be measured in another order.`);
+  }
+  if (legend === 'whole' && rows.some(({ design }) => !isCpuDesign(design))) say(terminal, ACCURACY_TEXT);
+  sayContradicted(terminal, rows);
+}

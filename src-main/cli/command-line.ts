@@ -1,0 +1,131 @@
+import { existsSync } from 'node:fs';
+import { resolve } from 'node:path';
+import { type Command, InvalidArgumentError, Option } from 'commander';
+import { PASSWORD_VARIABLE } from '../../src-workers/domain/program.ts';
+import type { Failure, Result } from '../../src-workers/domain/result.ts';
+import { programPlaces } from '../hosts/places.ts';
+import { type Engine, openEngine } from '../services/engine.ts';
+import { defaultDatabaseFile } from '../services/files/data-folder.ts';
+import { type RedisOptions, redisSettings } from './agents.ts';
+import { EXIT_OK, numberList, plain, printJson, reportFailure, type Terminal } from './output.ts';
+
+/** The options of all commands that use the database. */
+export interface GlobalOptions extends RedisOptions {
+  readonly json?: boolean;
+  readonly db?: string;
+}
+
+export const wholeFrom = (min: number, text: string, max = Infinity): number => {
+  const value = /^\d+$/.test(text) ? Number(text) : NaN;
+  if (!Number.isSafeInteger(value) || value < min || value > max)
+    throw new InvalidArgumentError(
+      `It must be a whole number ${max === Infinity ? `≥ ${min}` : `from ${min} to ${max}`}.`,
+    );
+  return value;
+};
+
+export const whole = (text: string): number => wholeFrom(0, text);
+
+export const positive = (text: string): number => wholeFrom(1, text);
+
+/** Makes a parser for an option. On failure, the message names the option. */
+export const parsedBy =
+  <T>(parse: (text: string) => Result<T>) =>
+  (text: string): T => {
+    const parsed = parse(text);
+    if (!parsed.ok) throw new InvalidArgumentError(parsed.error.message);
+    return parsed.value;
+  };
+
+export const sizes = (text: string): readonly number[] => {
+  const list = numberList(text);
+  if (!list) throw new InvalidArgumentError('It must be whole numbers ≥ 1 such as 2,4,8.');
+  return list;
+};
+
+export const databaseOption = (): Option =>
+  new Option('--db <file>', 'database to use instead of the one in your data folder').argParser((file) => {
+    if (file === ':memory:')
+      throw new InvalidArgumentError('Runs are saved in a file. Specify one, such as /tmp/runs.db.');
+    return resolve(file);
+  });
+
+export const command = (parent: Command, signature: string, summary: string): Command =>
+  parent
+    .command(signature)
+    .description(summary)
+    .option('--json', 'print one JSON document, and nothing else, on standard output')
+    .addOption(databaseOption());
+
+/** Adds the options of a command whose work agents can do. */
+export const byAgents = (command: Command): Command =>
+  command
+    .option('--redis <url>', 'give the work to agents that use this Redis: redis://HOST:PORT, or rediss:// for TLS')
+    .option('--redis-prefix <name>', 'the prefix of its keys (default: lockstep)')
+    .option('--redis-password-file <file>', `its password; otherwise ${PASSWORD_VARIABLE} in the environment`);
+
+/**
+ * The shared tools of the commands: the terminal, the exit status, and an engine that is open while a command needs it.
+ */
+export interface CommandLine {
+  readonly terminal: Terminal;
+  readonly places: ReturnType<typeof programPlaces>;
+  status: number;
+  /** Prints a result as JSON or as text, or prints the failure. */
+  readonly show: <T>(result: Result<T>, options: GlobalOptions, print: (value: T) => void) => void;
+  readonly withEngine: (
+    options: GlobalOptions,
+    body: (engine: Engine) => Promise<number>,
+    uses?: { readonly predicts?: boolean },
+  ) => Promise<void>;
+  /** Like `withEngine`, but fails if there is no database yet, instead of creating one. */
+  readonly withRuns: CommandLine['withEngine'];
+}
+
+export function openCommandLine(terminal: Terminal): CommandLine {
+  const places = programPlaces();
+  const show = <T>(result: Result<T>, options: GlobalOptions, print: (value: T) => void): void => {
+    if (!result.ok) cli.status = reportFailure(terminal, result.error);
+    else if (options.json) printJson(terminal, result.value);
+    else print(result.value);
+  };
+
+  const withEngine: CommandLine['withEngine'] = async (options, body, uses = {}) => {
+    const redis = redisSettings(options);
+    const engine = await openEngine({
+      databaseFile: options.db ?? defaultDatabaseFile(),
+      resourceFolder: places.root,
+      host: 'cli',
+      workerFile: places.workerFile,
+      storeThreadFile: places.storeThreadFile,
+      programs: places.programs,
+      ...uses,
+      ...(redis && { redis }),
+    });
+    if (!engine.ok) {
+      cli.status = reportFailure(terminal, engine.error);
+      return;
+    }
+    try {
+      cli.status = await body(engine.value);
+    } finally {
+      const silent = await engine.value.close();
+      if (silent !== null) terminal.err(`lockstep: ${plain(silent)}\n`);
+    }
+  };
+  const withRuns: CommandLine['withEngine'] = async (options, body, uses) => {
+    const file = options.db ?? defaultDatabaseFile();
+    if (existsSync(file)) return withEngine(options, body, uses);
+    const message = `There is no database at ${file}. Make one with a sweep, or name another with --db.`;
+    cli.status = reportFailure(terminal, { code: 'not-found', message });
+  };
+  const cli: CommandLine = { terminal, places, status: EXIT_OK, show, withEngine, withRuns };
+  return cli;
+}
+
+/** The help of `--verbose`. */
+export const VERBOSE = 'also print the basis of the answer';
+
+export function badUsage(message: string): Failure {
+  return { code: 'bad-input', message };
+}

@@ -1,0 +1,113 @@
+import { availableParallelism, hostname } from 'node:os';
+import type { Command } from 'commander';
+import { fail, ok, type Result } from '../../../src-workers/domain/result.ts';
+import type { MeasuringTarget } from '../../contract/measuring.ts';
+import type { programPlaces } from '../../hosts/places.ts';
+import { openAgent } from '../../services/agents/agent.ts';
+import { VERSIONS } from '../../services/agents/connection.ts';
+import { counted } from '../../services/export/text.ts';
+import type { MeasuringPrograms } from '../../services/measuring/programs.ts';
+import { targetsLike } from '../../services/measuring/targets.ts';
+import { openPool } from '../../services/pool.ts';
+import { type RedisOptions, redisSettings } from '../agents.ts';
+import { badUsage, byAgents, type CommandLine, positive } from '../command-line.ts';
+import { EXIT_OK, printJson, reportFailure, say, type Terminal } from '../output.ts';
+
+export function addAgent(program: Command, cli: CommandLine): void {
+  const { terminal, places } = cli;
+  byAgents(program.command('agent').description("work on other machines' runs: sweeps, simulations, measurements"))
+    .option('--json', 'print one JSON document when it is connected')
+    .option('--name <name>', 'name of this agent (default: the name of the machine); cuda:0@NAME is its device')
+    .option('--devices <list>', 'devices that it measures on, as in cuda:0,cpu', (text: string) => text.split(','), [])
+    .option('--workers <count>', 'tasks at once (default: one for each core)', positive, availableParallelism())
+    .option('--silence <seconds>', 'time without a sign of life after which others get its work', positive, 30)
+    .addHelpText(
+      'after',
+      `
+  lockstep agent --redis redis://HOST --devices cuda:0        on each machine that helps
+  lockstep sweep study.json --redis redis://HOST              on the machine that saves the runs
+  lockstep bench 1 --redis redis://HOST --target cuda:0@NAME
+Every result is saved once, in the database of the machine that started the run. Others
+continue the work of an agent that stops, crashes or hangs. Agents take work only from the same version. Everyone who can
+write to the Redis can give agents work, so protect it by a password.
+With --json: {name, place, versions, workers, devices}.`,
+    )
+    .action(async (options: AgentCommandOptions) => {
+      cli.status = options.redis
+        ? await agentCommand(terminal, places, options)
+        : reportFailure(terminal, badUsage('Specify --redis redis://HOST:PORT.'), true);
+    });
+}
+
+interface AgentCommandOptions extends RedisOptions {
+  readonly json?: boolean;
+  readonly redis: string;
+  readonly name?: string;
+  readonly devices: readonly string[];
+  readonly workers: number;
+  readonly silence: number;
+}
+
+/** Works on the runs of other machines until it is stopped. */
+async function agentCommand(
+  terminal: Terminal,
+  places: ReturnType<typeof programPlaces>,
+  { name = hostname(), devices: wanted, workers, silence, ...options }: AgentCommandOptions,
+): Promise<number> {
+  const stopped = new AbortController();
+  const stop = (): void => stopped.abort();
+  process.once('SIGINT', stop);
+  process.once('SIGTERM', stop);
+  const pool = openPool(places.workerFile, workers, 0);
+  try {
+    const devices = await offeredDevices(places.programs, wanted, stopped.signal);
+    if (!devices.ok) return reportFailure(terminal, devices.error);
+    const agent = await openAgent({
+      ...redisSettings(options)!,
+      name,
+      pool,
+      programs: places.programs,
+      devices: devices.value,
+      silenceMs: silence * 1000,
+      say: (line) => terminal.err(`lockstep: ${line}\n`),
+    });
+    if (!agent.ok) return reportFailure(terminal, agent.error);
+    const { place } = agent.value;
+    if (options.json) printJson(terminal, { name, place, versions: VERSIONS, workers, devices: devices.value });
+    else
+      say(
+        terminal,
+        `Agent ${name} takes work from ${place}: ${counted(workers, 'worker')}${devices.value.map(({ id, label }) => `, ${id} (${label})`).join('')}. Ctrl-C stops it.`,
+      );
+    if (!stopped.signal.aborted)
+      await new Promise((resolve) => stopped.signal.addEventListener('abort', resolve, { once: true }));
+    const silent = await agent.value.close();
+    if (silent !== null) terminal.err(`lockstep: ${silent}\n`);
+    return EXIT_OK;
+  } finally {
+    process.removeListener('SIGINT', stop);
+    process.removeListener('SIGTERM', stop);
+    await pool.close();
+  }
+}
+
+/** Returns the devices that the agent offers. Fails if a named device does not exist here. */
+async function offeredDevices(
+  programs: MeasuringPrograms,
+  wanted: readonly string[],
+  closing: AbortSignal,
+): Promise<Result<readonly MeasuringTarget[]>> {
+  const offered: MeasuringTarget[] = [];
+  for (const id of wanted) {
+    const device = (await targetsLike(id, programs, closing)).find((one) => one.id === id);
+    if (!device)
+      return fail(
+        'not-found',
+        `This machine has no device ${id.slice(0, 80)}. lockstep bench --list prints its devices.`,
+      );
+    if (!device.available)
+      return fail('not-found', `The device ${id} cannot measure: ${device.label}. ${device.advice}`);
+    offered.push(device);
+  }
+  return ok(offered);
+}

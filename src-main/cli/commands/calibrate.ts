@@ -1,0 +1,159 @@
+import type { Command } from 'commander';
+import { isStandIn } from '../../../src-workers/domain/benchmark.ts';
+import { calibratedValues, type CalibrationProfile } from '../../../src-workers/domain/calibration.ts';
+import { fail, ok, type Result } from '../../../src-workers/domain/result.ts';
+import type { SavedProfile } from '../../contract/measuring.ts';
+import type { Study } from '../../contract/study.ts';
+import type { Engine } from '../../services/engine.ts';
+import { studyWithoutProfile, studyWithProfile } from '../../services/measuring/calibrations.ts';
+import { command, type CommandLine, type GlobalOptions } from '../command-line.ts';
+import { runId } from '../follow.ts';
+import { EXIT_OK, percent, printJson, printTable, reportFailure, say, type Terminal } from '../output.ts';
+import { changeStudyFile, type WrittenStudy } from '../study-file.ts';
+
+export function addCalibrate(program: Command, { terminal, withRuns }: CommandLine): void {
+  command(program, 'calibrate <run>', "fit a device's parameters to the designs that a run measured")
+    .option('--name <name>', 'save them under this name')
+    .option(
+      '--into <study>',
+      'write them into this study file, which then predicts with them; only for your own kernel',
+    )
+    .option(
+      '--undo <study>',
+      "remove the calibration from this run from a study file, and restore the kernel's earlier values",
+    )
+    .addHelpText(
+      'after',
+      `
+With --json: {id, name, study, profile: {deviceId, deviceName, fingerprint, backend, parameters, identified, fit, heldOut, before,
+  sourceRunIds}}; id and name are null if nothing was saved. With --undo: {study, deviceId}.`,
+    )
+    .action((run: string, options: GlobalOptions & { name?: string; into?: string; undo?: string }) =>
+      withRuns(options, (engine) => calibrateCommand(engine, terminal, run, options)),
+    );
+}
+
+interface CalibrateOptions {
+  readonly json?: boolean;
+  readonly name?: string;
+  readonly into?: string;
+  readonly undo?: string;
+}
+
+/** Fits the parameters of a device to the designs that a run measured. */
+export async function calibrateCommand(
+  engine: Engine,
+  terminal: Terminal,
+  run: string,
+  options: CalibrateOptions,
+): Promise<number> {
+  const id = runId(run);
+  if (!id.ok) return reportFailure(terminal, id.error, true);
+  if (options.undo !== undefined) {
+    const undone = await undoInStudy(engine, options.undo, id.value);
+    if (!undone.ok) return reportFailure(terminal, undone.error);
+    if (options.json) printJson(terminal, { study: options.undo, deviceId: undone.value });
+    else say(terminal, `Removed the calibration of ${undone.value} from ${options.undo}.`);
+    return EXIT_OK;
+  }
+  let saved: SavedProfile | null = null;
+  let profile: Result<CalibrationProfile>;
+  if (options.name === undefined) profile = await engine.call('calibration.fit', { id: id.value });
+  else {
+    const kept = await engine.call('calibration.save', { id: id.value, name: options.name });
+    if (kept.ok) saved = kept.value;
+    profile = kept.ok ? ok(kept.value.profile) : kept;
+  }
+  if (!profile.ok) return reportFailure(terminal, profile.error);
+  if (options.into !== undefined) {
+    const written = await writeIntoStudy(options.into, profile.value);
+    if (!written.ok) return reportFailure(terminal, written.error);
+  }
+  if (options.json)
+    printJson(terminal, {
+      id: saved?.id ?? null,
+      name: saved?.name ?? null,
+      study: options.into ?? null,
+      profile: profile.value,
+    });
+  else printProfile(terminal, profile.value, saved, options.into ?? null);
+  return EXIT_OK;
+}
+
+function writeIntoStudy(file: string, profile: CalibrationProfile): Promise<Result<null>> {
+  return changeStudyFile(file, (study, written) => {
+    const after = studyWithProfile(study, profile.deviceId, profile);
+    if (!after.ok) return after;
+    return ok(withCalibrated(written, after.value));
+  });
+}
+
+/** Returns the study file with the calibrated kernel and pipeline. */
+function withCalibrated(written: WrittenStudy, { kernel, pipeline }: Study): WrittenStudy {
+  const { serialFraction, cooperationCost, unit, origins } = kernel;
+  // In older studies, the cost of a unit was a field of its own; it is now in the phase.
+  const { setupIterationsPerUnit: _older, ...before } = written.kernel as Readonly<Record<string, unknown>>;
+  return { ...written, kernel: { ...before, serialFraction, cooperationCost, unit, origins }, pipeline };
+}
+
+/** Removes from a study file the values that were fitted to a run. Returns the device of the run. */
+async function undoInStudy(engine: Engine, file: string, id: number): Promise<Result<string>> {
+  const detail = await engine.call('bench.detail', { id });
+  if (!detail.ok) return detail;
+  const { deviceId } = detail.value.request;
+  if (deviceId === null)
+    return fail(
+      'bad-input',
+      `Run ${id} measured no designs of a sweep. Specify the run that the study was calibrated from.`,
+    );
+  const run = await engine.call('runs.get', { id });
+  if (!run.ok) return run;
+  const written = await changeStudyFile(file, (study, as) => {
+    const after = studyWithoutProfile(study, deviceId, run.value.study);
+    return after.ok ? ok(withCalibrated(as, after.value)) : after;
+  });
+  return written.ok ? ok(deviceId) : written;
+}
+
+function printProfile(
+  terminal: Terminal,
+  profile: CalibrationProfile,
+  saved: SavedProfile | null,
+  into: string | null,
+): void {
+  const { parameters, identified, fit, heldOut, before } = profile;
+  say(terminal, `${profile.deviceId}, measured on ${profile.deviceName}, ${fit.designs} designs.`);
+  if (isStandIn(profile.backend))
+    say(
+      terminal,
+      'Fitted to the loop that stands in for a kernel: schedulers, divergentBranchCycles and launchOverheadMs are facts of the device, the other parameters those of the loop.',
+    );
+  printTable(
+    terminal,
+    ['parameter', 'value', '±', ''],
+    Object.entries(parameters).map(([name, value]) => {
+      const { standardError, held } = identified[name as keyof typeof identified];
+      return [
+        name,
+        value === null ? '–' : String(Number(value.toPrecision(4))),
+        standardError === null ? '–' : String(Number(standardError.toPrecision(2))),
+        held ? 'kept: the designs do not determine it' : '',
+      ];
+    }),
+  );
+  const error = (figures: { readonly medianError: number; readonly p95Error: number }): string =>
+    `median ${percent(figures.medianError)}, 95th percentile ${percent(figures.p95Error)}`;
+  say(terminal, `Error before: ${error(before)}. Fitted: ${error(fit)}.`);
+  say(
+    terminal,
+    heldOut
+      ? `On designs held out of the fit (${heldOut.folds} folds): ${error(heldOut)}.`
+      : 'There are too few designs to hold some out of the fit, so its error on other designs is unknown.',
+  );
+  if (saved) say(terminal, `Kept as calibration ${saved.id}, "${saved.name}".`);
+  if (into !== null) {
+    const found = Object.keys(calibratedValues(profile));
+    const shared = found.length === 0 ? '' : `, and of its kernel ${found.join(', ')}, which hold on all its devices`;
+    say(terminal, `Wrote the figures of ${profile.deviceId} into ${into}${shared}.`);
+  }
+}

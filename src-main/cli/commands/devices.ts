@@ -1,0 +1,159 @@
+import { join } from 'node:path';
+import type { Command } from 'commander';
+import { type Device, isEstimate } from '../../../src-workers/domain/device.ts';
+import { fail, ok, type Result } from '../../../src-workers/domain/result.ts';
+import { parseJson } from '../../contract/json.ts';
+import { deviceRows } from '../../services/devices/compare.ts';
+import type { Engine } from '../../services/engine.ts';
+import { readText } from '../../services/files/files.ts';
+import type { Options } from '../best-designs.ts';
+import { command, type CommandLine, type GlobalOptions } from '../command-line.ts';
+import { EXIT_OK, printJson, printTable, reportFailure, say, type Terminal } from '../output.ts';
+
+export function addDevices(program: Command, cli: CommandLine): void {
+  const { terminal, places, show, withEngine } = cli;
+  const devices = program.command('devices').description('the device catalogue');
+  command(devices, 'list', 'devices, the catalogue and your own').action((options: GlobalOptions) =>
+    withEngine(options, (engine) => devicesList(engine, terminal, options)),
+  );
+  command(devices, 'show <id>', 'one device with its sources, and which values are estimates').action(
+    (id: string, options: GlobalOptions) =>
+      withEngine(options, async (engine) => {
+        const known = await engine.call('devices.get', { ids: [id] });
+        if (!known.ok) return reportFailure(terminal, known.error);
+        const list = await engine.call('devices.list', {});
+        if (!list.ok) return reportFailure(terminal, list.error);
+        const measured = await engine.call('evidence.devices', {});
+        if (!measured.ok) return reportFailure(terminal, measured.error);
+        // The list says which devices are the user's own. It does not contain the parts of devices.
+        const device = list.value.find((entry) => entry.id === id) ?? known.value[0];
+        const estimates = Object.keys(device).filter((field) => isEstimate(device, field));
+        printJson(terminal, { ...device, estimates, evidence: measured.value[id] ?? null });
+        return EXIT_OK;
+      }),
+  );
+  command(devices, 'compare <ids...>', 'devices side by side').action((ids: string[], options: GlobalOptions) =>
+    withEngine(options, (engine) => compareCommand(engine, terminal, ids, options)),
+  );
+  command(devices, 'add <file>', 'add your own device from a JSON file')
+    .action((file: string, options: GlobalOptions) =>
+      withEngine(options, async (engine) => {
+        const text = await readText(file);
+        const saved = text.ok ? await saveDevice(engine, text.value, file) : text;
+        show(saved.ok ? { ok: true, value: saved.value.device } : saved, options, ({ id }) =>
+          say(terminal, saved.ok && saved.value.replaced ? `Replaced ${id}, ${saved.value.replaced}.` : `Saved ${id}.`),
+        );
+        return cli.status;
+      }),
+    )
+    .addHelpText(
+      'after',
+      `
+FILE is one device in the format of lockstep devices show: start from a similar device, give it another id and name, and
+change the values that differ. A GPU has kind "gpu", id, name, vendor, architecture, occupancy (the family of its allocation rules),
+multiprocessors, clockMhz, …, limits and sources; a CPU has kind "cpu", cores and its bandwidths. Each field is
+explained in
+  ${join(places.root, 'db', 'devices', 'README.md')}`,
+    );
+  command(devices, 'delete <id>', 'delete one of your own devices').action((id: string, options: GlobalOptions) =>
+    withEngine(options, async (engine) => {
+      const removed = await engine.call('devices.delete', { id });
+      const deleted = removed.ok ? { ...removed, value: { deviceId: id, deleted: true } } : removed;
+      show(deleted, options, () => say(terminal, `Deleted ${id}.`));
+      return cli.status;
+    }),
+  );
+}
+
+async function devicesList(engine: Engine, terminal: Terminal, options: Options): Promise<number> {
+  const devices = await engine.call('devices.list', {});
+  if (!devices.ok) return reportFailure(terminal, devices.error);
+  const evidence = await engine.call('evidence.devices', {});
+  if (!evidence.ok) return reportFailure(terminal, evidence.error);
+  const timesOf = (id: string): string => {
+    const count = evidence.value[id]?.agreement.reduce((sum, one) => sum + one.count, 0);
+    return count === undefined ? 'none' : `${count.toLocaleString('en')} times`;
+  };
+  if (options.json)
+    printJson(terminal, {
+      devices: devices.value.map((device) => ({ ...device, evidence: evidence.value[device.id] ?? null })),
+    });
+  else
+    printTable(
+      terminal,
+      ['id', 'name', 'kind', 'architecture', 'SMs', 'GHz', 'GB/s', 'width', 'evidence'],
+      devices.value.map((device) =>
+        device.kind === 'gpu'
+          ? [
+              device.id,
+              device.name,
+              'gpu',
+              device.architecture,
+              device.multiprocessors,
+              (device.clockMhz / 1000).toFixed(2),
+              device.memoryBandwidthGbS,
+              device.threadGroupWidth,
+              timesOf(device.id),
+            ]
+          : [
+              ...[device.id, device.name, 'cpu', device.vendor, device.cores, '–', device.fullBandwidthGbS, '–'],
+              timesOf(device.id),
+            ],
+      ),
+    );
+  return EXIT_OK;
+}
+
+/** Compares devices side by side, either GPUs or CPUs. */
+async function compareCommand(
+  engine: Engine,
+  terminal: Terminal,
+  ids: readonly string[],
+  options: Options,
+): Promise<number> {
+  if (ids.length < 2)
+    return reportFailure(terminal, { code: 'bad-input', message: 'Specify at least 2 devices to compare.' }, true);
+  const chosen = await engine.call('devices.get', { ids: [...ids] });
+  const table = chosen.ok ? deviceRows(chosen.value) : chosen;
+  if (!table.ok) return reportFailure(terminal, table.error);
+  if (options.json) printJson(terminal, table.value);
+  else
+    printTable(
+      terminal,
+      ['', ...table.value.names],
+      table.value.rows.map((row) => [
+        row.label + (row.unit ? `, ${row.unit}` : ''),
+        ...row.values.map((value) => Number(value.toPrecision(6))),
+      ]),
+    );
+  return EXIT_OK;
+}
+
+/**
+ * Removes the fields that `devices show` adds to a device: whether it is the user's own, which values are estimates,
+ * and which measurements exist.
+ */
+function withoutNotes(device: unknown): unknown {
+  if (typeof device !== 'object' || device === null || !('own' in device)) return device;
+  const { own: _own, estimates: _estimates, evidence: _evidence, ...rest } = device as Record<string, unknown>;
+  return rest;
+}
+
+interface SavedDevice {
+  readonly device: Device;
+  /** Names the device that had this id before; `null` if there was none. */
+  readonly replaced: string | null;
+}
+
+/** Adds the device in the text of a file to the user's catalogue. */
+export async function saveDevice(engine: Engine, text: string, file: string): Promise<Result<SavedDevice>> {
+  const json = parseJson(text, file);
+  if (!json.ok) return json;
+  const known = await engine.call('devices.list', {});
+  if (!known.ok) return known;
+  const saved = await engine.call('devices.save', { device: withoutNotes(json.value) });
+  if (!saved.ok) return fail(saved.error.code, `${file}: ${saved.error.message}`, saved.error.context);
+  const before = known.value.find(({ id }) => id === saved.value.id);
+  const whose = before?.own ? 'a device of your own' : 'the device of the catalogue';
+  return ok({ device: saved.value, replaced: before ? `${whose} that had this id` : null });
+}

@@ -1,0 +1,54 @@
+import { join, resolve } from 'node:path';
+import type { Command } from 'commander';
+import { emulateProgram } from '../../services/measuring/emulate.ts';
+import { command, type CommandLine } from '../command-line.ts';
+import { EXIT_OK, printJson, reportFailure, say, type Terminal } from '../output.ts';
+
+/** The command that compiles a CUDA program for the CPU. It needs no engine. */
+export function addEmulate(program: Command, cli: CommandLine): void {
+  const collect = (value: string, before: readonly string[]): readonly string[] => [...before, value];
+  command(program, 'emulate <files...>', 'compiles a CUDA program to run on this CPU: results and traces, no times')
+    .option('-o, --output <file>', 'the program', 'a.out')
+    .option('-I, --include <folder>', 'folder of headers', collect, [])
+    .option('-D, --define <definition>', 'a macro, as in -DBLOCK=128', collect, [])
+    .action(async (files: string[], options: EmulateOptions) => {
+      cli.status = await emulateCommand(cli.terminal, cli.places, files, options);
+    })
+    .addHelpText(
+      'after',
+      `
+  lockstep emulate -DLOCKSTEP_TRACE app.cu -o app      needs Linux and g++, and neither nvcc nor a GPU
+  lockstep trace -- ./app                              the lengths of its units
+
+Your sources are compiled unchanged, with <<<…>>>, shared memory, barriers, shuffles, votes, atomics, vector types and
+cooperative groups of blocks and tiles. Blocks run one after another, and a lane runs until it waits for other lanes. Each
+thread takes some microseconds, so use small inputs. Not supported: textures, half precision, tensor cores, inline PTX,
+graphs, launches from kernels, barriers of a whole grid, CUDA's libraries. Races between threads are not detected. Event
+times are 0. A time that the program measures with a clock of the CPU is not the time of a GPU, so bench refuses it.
+With --json: {file}.`,
+    );
+}
+
+interface EmulateOptions {
+  readonly json?: boolean;
+  readonly output: string;
+  readonly include: readonly string[];
+  readonly define: readonly string[];
+}
+
+/** Compiles a CUDA program for the CPU, as nvcc compiles it for a GPU. */
+async function emulateCommand(
+  terminal: Terminal,
+  places: { readonly root: string; readonly programs: { readonly cudaFolder: string } },
+  files: readonly string[],
+  { json, output, include, define }: EmulateOptions,
+): Promise<number> {
+  // Lockstep supplies the header of traces.
+  const folders = [...include, join(places.root, 'db', 'kernels')];
+  const flags = [...folders.map((folder) => `-I${resolve(folder)}`), ...define.map((definition) => `-D${definition}`)];
+  const made = await emulateProgram(places.programs.cudaFolder, files, flags, output);
+  if (!made.ok) return reportFailure(terminal, made.error);
+  if (json) printJson(terminal, { file: output });
+  else say(terminal, `${output} runs on this CPU, one thread after another. Its results and traces are correct; its times mean nothing.`); // prettier-ignore
+  return EXIT_OK;
+}

@@ -1,0 +1,147 @@
+import { type Command, Option } from 'commander';
+import type { ExportDocument } from '../../contract/api.ts';
+import { documentParts } from '../../contract/document.ts';
+import type { Engine } from '../../services/engine.ts';
+import { EXPORTERS } from '../../services/export/formats.ts';
+import { writeFor } from '../../services/files/files.ts';
+import { printedPage } from '../../services/machine/print.ts';
+import type { Options } from '../best-designs.ts';
+import { command, type CommandLine, type GlobalOptions, positive, whole } from '../command-line.ts';
+import { runId } from '../follow.ts';
+import { EXIT_OK, plain, printJson, printParts, reportFailure, type Terminal } from '../output.ts';
+import { replaceable } from './sweep.ts';
+
+export function addExport(program: Command, { terminal, withRuns }: CommandLine): void {
+  command(program, 'export <run>', 'a run as a document')
+    .addOption(
+      new Option('--format <format>', 'document format').choices(EXPORTERS.map(({ id }) => id)).makeOptionMandatory(),
+    )
+    .option('-o, --output <file>', 'file to write (default: standard output)')
+    .option(
+      '--design <number>',
+      'the design to recommend instead of the best: its number in what sweep and rank print',
+      whole,
+    )
+    .option('--device <id>', 'only this device: the best of its designs, and no others listed')
+    .option('--top <count>', 'designs to list', positive, 100)
+    .option('--weigh', 'in json and csv: also the expected loss of each design, and its chance of being the best')
+    .action(
+      (
+        run: string,
+        options: GlobalOptions & {
+          format: string;
+          output?: string;
+          design?: number;
+          device?: string;
+          top: number;
+          weigh?: boolean;
+        },
+      ) => withRuns(options, (engine) => exportCommand(engine, terminal, run, options)),
+    );
+}
+
+/** Says how many designs a document lists, and why it lists no more. */
+export function listedText(
+  { listed, of, most = Infinity }: NonNullable<ExportDocument['designs']>,
+  top: number,
+): string {
+  const known = `${listed.toLocaleString('en')} of ${of.toLocaleString('en')} designs, the best`;
+  if (top >= most && listed === most) return `${known}, which is the limit of this format`;
+  return listed < top ? `${known}; the other designs have the same launches` : `${known}; --top lists more`;
+}
+
+async function exportCommand(
+  engine: Engine,
+  terminal: Terminal,
+  run: string,
+  options: Options & {
+    readonly format: string;
+    readonly output?: string;
+    readonly design?: number;
+    readonly device?: string;
+    readonly top: number;
+    readonly weigh?: boolean;
+  },
+): Promise<number> {
+  const id = runId(run);
+  if (!id.ok) return reportFailure(terminal, id.error, true);
+  if (options.format === 'pdf' && options.output === undefined)
+    return reportFailure(
+      terminal,
+      { code: 'bad-input', message: 'A PDF is not text. Specify a file: -o report.pdf' },
+      true,
+    );
+  const isTable = EXPORTERS.some(({ id: format, about }) => format === options.format && about === 'table');
+  if (options.design !== undefined && isTable)
+    return reportFailure(
+      terminal,
+      {
+        code: 'bad-input',
+        message: `${options.format} is a table of the best designs, so --design does not change it. Specify --top and --device instead, or another format for one design.`,
+      },
+      true,
+    );
+  const rendered = await engine.call('export.render', {
+    runId: id.value,
+    format: options.format,
+    limit: options.top,
+    weigh: options.weigh ?? false,
+    ...(options.design === undefined ? {} : { designIndex: options.design }),
+    ...(options.device === undefined ? {} : { deviceId: options.device }),
+  });
+  if (!rendered.ok) return reportFailure(terminal, rendered.error);
+  const { mediaType, fileName, designs, note } = rendered.value;
+  const { output } = options;
+  const listed = designs && designs.listed < designs.of ? listedText(designs, options.top) : null;
+  const parts = documentParts(engine, rendered.value);
+  if (output === undefined && !options.json) {
+    await printParts(terminal, parts);
+    if (listed !== null) terminal.err(`${listed}.\n`);
+    if (note !== undefined) terminal.err(`${plain(note)}\n`);
+    return EXIT_OK;
+  }
+  let bytes = 0;
+  async function* counted(written: (part: string) => string): AsyncGenerator<string, void> {
+    for await (const part of parts) {
+      bytes += Buffer.byteLength(part);
+      yield written(part);
+    }
+  }
+  const about = {
+    runId: id.value,
+    fileName,
+    mediaType,
+    file: output ?? null,
+    ...(designs && { designs }),
+    ...(note && { note }),
+  };
+  if (output === undefined) {
+    terminal.out(`${JSON.stringify(about, null, 2).slice(0, -2)},\n  "text": "`);
+    await printParts(
+      terminal,
+      counted((part) => JSON.stringify(part).slice(1, -1)),
+    );
+    terminal.out(`",\n  "bytes": ${bytes}\n}\n`);
+    return EXIT_OK;
+  }
+  const replaced = await replaceable(output);
+  if (!replaced.ok) return reportFailure(terminal, replaced.error);
+  let content: Parameters<typeof writeFor>[1] = counted((part) => part);
+  if (options.format === 'pdf') {
+    const page: string[] = [];
+    for await (const part of parts) page.push(part);
+    const printed = await printedPage(page.join(''));
+    if (!printed.ok) return reportFailure(terminal, printed.error);
+    content = printed.value;
+    bytes = content.length;
+  }
+  const written = await writeFor(output, content);
+  if (!written.ok) return reportFailure(terminal, written.error);
+  if (options.json) printJson(terminal, { ...about, bytes, replaced: replaced.value });
+  else {
+    const instead = replaced.value ? ', which replaced the existing file' : '';
+    terminal.err(`Wrote ${output}${instead}${listed === null ? '' : `: ${listed}`}.\n`);
+    if (note !== undefined) terminal.err(`${plain(note)}\n`);
+  }
+  return EXIT_OK;
+}

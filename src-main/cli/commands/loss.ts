@@ -1,0 +1,67 @@
+import { type Command, Option } from 'commander';
+import { MAX_TRUNCATION, MIN_TRUNCATION } from '../../contract/study.ts';
+import { workloadLoss } from '../../services/models/loss.ts';
+import { badUsage, command, type CommandLine, type GlobalOptions, sizes } from '../command-line.ts';
+import { printTable, reportFailure, say } from '../output.ts';
+
+/** The command that computes losses of a workload. It needs no engine. */
+export function addLoss(program: Command, cli: CommandLine): void {
+  const { terminal, show } = cli;
+  command(program, 'loss', 'performance loss of lockstep execution over group sizes')
+    .requiredOption(
+      '--workload <W>',
+      'lengths of the units: geometric(0.05), file:lengths.csv, mtx:matrix.mtx, example:collatz, …',
+    )
+    .addOption(
+      new Option('--n <list>', 'units per work group').argParser(sizes).default([2, 4, 8, 16, 32], '2,4,8,16,32'),
+    )
+    .option('--truncation <mass>', 'probability cut from an infinite support (default: 1e-6)')
+    .action(async (options: GlobalOptions & { workload: string; n: readonly number[]; truncation?: string }) => {
+      const truncation = options.truncation === undefined ? undefined : Number(options.truncation);
+      if (truncation !== undefined && !(truncation >= MIN_TRUNCATION && truncation <= MAX_TRUNCATION)) {
+        cli.status = reportFailure(
+          terminal,
+          badUsage(
+            `--truncation must be a number from ${MIN_TRUNCATION} to ${MAX_TRUNCATION}, not "${options.truncation}".`,
+          ),
+          true,
+        );
+        return;
+      }
+      const report = await workloadLoss(options.workload, options.n, process.cwd(), truncation);
+      show(report, options, ({ workload, rows }) => {
+        const cut = workload.truncatedMass;
+        say(
+          terminal,
+          `${workload.label}: mean ${workload.mean.toPrecision(6)}, standard deviation ${workload.standardDeviation.toPrecision(5)}, lengths ${workload.supportMin} to ${workload.supportMax}${cut > 0 ? `, ${cut.toExponential(2)} of the probability cut` : ''}${workload.fitted ? '; fitted to these figures, otherwise assumed' : ''}`,
+        );
+        if (workload.note) say(terminal, workload.note);
+        const ordered = rows.some(({ givenOrder }) => givenOrder !== null);
+        if (ordered)
+          say(
+            terminal,
+            '"In order" is the loss of groups of n consecutive units. The other losses are for n units drawn at random, as after a shuffle.',
+          );
+        printTable(
+          terminal,
+          [
+            'n',
+            ...(ordered ? ['mean in order', 'aggregate in order'] : []),
+            ...['mean loss', 'deviation', 'aggregate', 'p50', 'p95', 'p99'],
+          ],
+          rows.map((row) => [
+            row.n,
+            ...(ordered
+              ? [row.givenOrder?.meanLoss.toFixed(4) ?? '–', row.givenOrder?.aggregateLoss.toFixed(4) ?? '–']
+              : []),
+            row.meanLoss.toFixed(4),
+            row.standardDeviationLoss.toFixed(4),
+            row.aggregateLoss.toFixed(4),
+            row.quantiles?.p50.toFixed(3) ?? '–',
+            row.quantiles?.p95.toFixed(3) ?? '–',
+            row.quantiles?.p99.toFixed(3) ?? '–',
+          ]),
+        );
+      });
+    });
+}

@@ -1,0 +1,54 @@
+import type { Command } from 'commander';
+import type { Engine } from '../../services/engine.ts';
+import { counted } from '../../services/export/text.ts';
+import { type StudyOfLengths, writeNewStudy } from '../../services/studies/new.ts';
+import { command, type CommandLine, type GlobalOptions } from '../command-line.ts';
+import { EXIT_OK, printJson, reportFailure, say, type Terminal } from '../output.ts';
+
+export function addNew(program: Command, { terminal, places, withEngine }: CommandLine): void {
+  command(program, 'new <study>', 'write a study file for your lengths')
+    .requiredOption('--lengths <W>', 'a file (CSV, Matrix Market, NPY, Parquet, …), or a workload as for loss')
+    .option('--device <ids...>', 'devices by their identifiers, as devices list prints them')
+    .option('--spmv', 'for a sparse matrix: compare eight kernels that multiply it by a vector', false)
+    .addHelpText(
+      'after',
+      `
+Unknown properties of the kernel get usual values, marked as assumed. FILE.csv#COLUMN names a column of a table.
+With --json: {study, units, mean, max}.`,
+    )
+    .action((file: string, options: GlobalOptions & NewOptions) =>
+      withEngine(options, (engine) => newCommand(engine, terminal, places.root, file, options)),
+    );
+}
+
+interface NewOptions extends StudyOfLengths {
+  readonly json?: boolean;
+}
+
+/**
+ * Writes a study for the given lengths, with usual values for the unknown properties of the kernel. An existing file is
+ * kept.
+ */
+async function newCommand(
+  engine: Engine,
+  terminal: Terminal,
+  resourceFolder: string,
+  file: string,
+  options: NewOptions,
+): Promise<number> {
+  const known = await engine.call('devices.get', { ids: [...(options.device ?? [])] });
+  if (!known.ok) return reportFailure(terminal, known.error);
+  const made = await writeNewStudy(resourceFolder, file, options);
+  if (!made.ok) return reportFailure(terminal, made.error);
+  const { units, mean, max } = made.value;
+  if (options.json) printJson(terminal, { study: file, ...made.value });
+  else {
+    say(terminal, `${file}: ${counted(units, 'unit')}, mean length ${mean.toPrecision(4)}, longest ${max}.`);
+    if (options.spmv) say(terminal, `Which kernel to write: lockstep recommend ${file}`);
+    else {
+      say(terminal, `What your kernel does: lockstep kernel inspect KERNEL.cu --into ${file}`);
+      say(terminal, `How to launch it: lockstep recommend ${file}`);
+    }
+  }
+  return EXIT_OK;
+}

@@ -1,0 +1,53 @@
+import type { Command } from 'commander';
+import { fail } from '../../../src-workers/domain/result.ts';
+import { reproduction } from '../../services/models/reproduction.ts';
+import type { Options } from '../best-designs.ts';
+import { command, type CommandLine, type GlobalOptions } from '../command-line.ts';
+import { EXIT_FAILED, EXIT_OK, printJson, printTable, reportFailure, say, type Terminal } from '../output.ts';
+
+export function addReproduce(program: Command, cli: CommandLine): void {
+  const { terminal } = cli;
+  command(
+    program,
+    'reproduce [paper]',
+    "compare the papers' tables with ours; fail if one is outside its tolerance",
+  ).action(async (paper: string | undefined, options: GlobalOptions) => {
+    cli.status = await reproduceCommand(terminal, paper, options);
+  });
+}
+
+async function reproduceCommand(terminal: Terminal, paper: string | undefined, options: Options): Promise<number> {
+  const tables = reproduction(paper);
+  if (!tables.ok) return reportFailure(terminal, tables.error, true);
+  const passed = tables.value.every((table) => table.passed);
+  if (options.json) printJson(terminal, { tables: tables.value });
+  else
+    for (const table of tables.value) {
+      const unit = table.unit === '1' ? '' : `, ${table.unit}`;
+      say(terminal, table.citation);
+      say(terminal, `${table.table}${unit}: ${table.passed ? 'reproduced' : 'NOT reproduced'}`);
+      printTable(
+        terminal,
+        ['', 'paper', 'ours', 'error', 'tolerance', ''],
+        table.rows.map((row) => [
+          row.label,
+          row.paper,
+          Number(row.ours.toPrecision(7)),
+          row.errorKind === 'relative' ? `${(row.error * 100).toFixed(3)} %` : row.error.toPrecision(3),
+          row.errorKind === 'relative' ? `${(row.tolerance * 100).toFixed(3)} %` : row.tolerance,
+          row.passed ? 'ok' : 'FAILED',
+        ]),
+      );
+      for (const note of table.notes) say(terminal, `  ${note}`);
+      say(terminal, '');
+    }
+  if (passed) return EXIT_OK;
+  const failed = fail(
+    'conflict',
+    `${tables.value
+      .filter((table) => !table.passed)
+      .map((table) => `${table.paper} ${table.table}`)
+      .join(', ')}: outside tolerance`,
+  );
+  return failed.ok ? EXIT_FAILED : reportFailure(terminal, failed.error);
+}

@@ -1,0 +1,121 @@
+import type { Command } from 'commander';
+import { countsText } from '../../contract/counts.ts';
+import type { Engine } from '../../services/engine.ts';
+import type { Options } from '../best-designs.ts';
+import { byAgents, command, type CommandLine, type GlobalOptions, positive } from '../command-line.ts';
+import { followRun, runId } from '../follow.ts';
+import { EXIT_OK, printJson, printTable, reportFailure, say, type Terminal, timeCells } from '../output.ts';
+import { checkResumable, reportMeasurement } from './bench.ts';
+import { reportSimulations } from './simulate.ts';
+import { reportSweep } from './sweep.ts';
+
+export function addRuns(program: Command, cli: CommandLine): void {
+  const { terminal, withEngine, withRuns } = cli;
+  const runs = program.command('runs').description('saved runs');
+  command(runs, 'list', 'runs, newest first').action((options: GlobalOptions) =>
+    withEngine(options, (engine) => runsList(engine, terminal, options)),
+  );
+  command(runs, 'show <run>', 'one run').action((run: string, options: GlobalOptions) =>
+    withRuns(options, (engine) => runsShow(engine, terminal, run, options)),
+  );
+  for (const [name, procedure, text] of [
+    ['delete', 'runs.delete', 'put a run into the bin (runs restore takes it out again)'],
+    ['restore', 'runs.restore', 'take a run out of the bin'],
+  ] as const)
+    command(runs, `${name} <run>`, text).action((run: string, options: GlobalOptions) =>
+      withRuns(options, async (engine) => {
+        const id = runId(run);
+        if (!id.ok) return reportFailure(terminal, id.error, true);
+        const done = await engine.call(procedure, { id: id.value });
+        if (!done.ok) return reportFailure(terminal, done.error);
+        if (options.json) printJson(terminal, { runId: id.value, [`${name}d`]: true });
+        else say(terminal, `Run ${id.value} ${name}d.`);
+        return EXIT_OK;
+      }),
+    );
+
+  byAgents(command(runs, 'resume <run>', 'continue a run that stopped before its end'))
+    .option('--top <count>', 'best designs to print', positive, 10)
+    .action((run: string, options: GlobalOptions & { top: number }) =>
+      withRuns(options, (engine) => resumeCommand(engine, terminal, run, options)),
+    );
+}
+
+async function resumeCommand(
+  engine: Engine,
+  terminal: Terminal,
+  run: string,
+  options: Options & { readonly top: number },
+): Promise<number> {
+  const id = runId(run);
+  if (!id.ok) return reportFailure(terminal, id.error, true);
+  const resumable = await checkResumable(engine, terminal, id.value);
+  if (!resumable.ok) return reportFailure(terminal, resumable.error);
+  const start = performance.now();
+  const done = await followRun(engine, terminal, 'Going on', () => engine.call('runs.resume', { id: id.value }));
+  if (done.ok && done.value.kind === 'bench') return reportMeasurement(engine, terminal, done.value.id, options);
+  if (done.ok && done.value.kind === 'simulate') return reportSimulations(engine, terminal, done.value, options);
+  return done.ok
+    ? reportSweep(engine, terminal, done.value, performance.now() - start, options)
+    : reportFailure(terminal, done.error);
+}
+
+async function runsList(engine: Engine, terminal: Terminal, options: Options): Promise<number> {
+  const runs = await engine.call('runs.list', {});
+  if (!runs.ok) return reportFailure(terminal, runs.error);
+  if (options.json) printJson(terminal, { runs: runs.value });
+  else if (runs.value.length === 0) say(terminal, 'No runs yet: lockstep sweep STUDY.json makes one.');
+  else {
+    const { unit, cell } = timeCells(runs.value.map(({ bestTimeMs }) => bestTimeMs));
+    printTable(
+      terminal,
+      ['run', 'kind', 'state', 'name', 'started', 'designs', 'valid', `best, ${unit}`, 'best design'],
+      runs.value.map((row) => [
+        row.id,
+        row.kind,
+        row.state,
+        row.name,
+        row.startedAt,
+        row.enumerated,
+        row.valid,
+        cell(row.bestTimeMs),
+        row.bestDesign ?? '',
+      ]),
+    );
+  }
+  return EXIT_OK;
+}
+
+async function runsShow(engine: Engine, terminal: Terminal, run: string, options: Options): Promise<number> {
+  const id = runId(run);
+  if (!id.ok) return reportFailure(terminal, id.error, true);
+  const detail = await engine.call('runs.get', { id: id.value });
+  if (!detail.ok) return reportFailure(terminal, detail.error);
+  const value = detail.value;
+  if (options.json) {
+    printJson(terminal, value);
+    return EXIT_OK;
+  }
+  const lines: [string, string][] = [
+    ['Run', `${value.id}, ${value.name}`],
+    ...(value.study ? [['Study', value.study.name] as [string, string]] : []),
+    ['Kind', value.sourceRunId === null ? value.kind : `${value.kind} of run ${value.sourceRunId}`],
+    ['State', value.error ? `${value.state}: ${value.error}` : value.state],
+    ['Started', value.startedAt],
+    ['Took', `${(value.elapsedMs / 1000).toFixed(2)} s`],
+    [
+      value.kind === 'bench' || value.kind === 'import' ? 'Cases' : 'Designs',
+      value.kept
+        ? countsText(value)
+        : `${value.enumerated.toLocaleString('en')}, ${value.valid.toLocaleString('en')} valid, ${value.invalid.toLocaleString('en')} invalid`,
+    ],
+    ['Devices', value.devices.map((device) => device.name).join(', ') || '–'],
+    ['Versions', [`Lockstep ${value.appVersion}`, value.modelVersion, `seed ${value.seed}`].filter(Boolean).join(', ')],
+    ['Machine', value.machine || '–'],
+    ['Tags', value.tags.join(', ') || '–'],
+    ['Note', value.note || '–'],
+    ['Size', `${(value.bytes / 1e6).toFixed(1)} MB`],
+  ];
+  for (const [label, text] of lines) say(terminal, `${label.padEnd(9)} ${text}`);
+  return EXIT_OK;
+}

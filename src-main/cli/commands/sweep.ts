@@ -1,0 +1,184 @@
+import { stat } from 'node:fs/promises';
+import { join } from 'node:path';
+import type { Command } from 'commander';
+import { assumedFacts, assumedPhrase, trafficPhrase } from '../../../src-workers/domain/provenance.ts';
+import { fail, ok, type Result } from '../../../src-workers/domain/result.ts';
+import { timeText } from '../../../src-workers/domain/times.ts';
+import type { BestRow, RunSummary } from '../../contract/api.ts';
+import { countsText } from '../../contract/counts.ts';
+import { MAX_BEST, MAX_DESIGNS, MAX_SPACE } from '../../contract/study.ts';
+import type { Engine } from '../../services/engine.ts';
+import { counted, jsonParts } from '../../services/export/text.ts';
+import { fileKind, readImportFile } from '../../services/imports/imports.ts';
+import { designWords } from '../../services/ranking/design-text.ts';
+import { readStudyFile } from '../../services/studies/studies.ts';
+import {
+  allOf,
+  bestOf,
+  evidenceFields,
+  jsonRow,
+  jsonRows,
+  legendFor,
+  type Options,
+  printDesigns,
+  sayUnmeasured,
+} from '../best-designs.ts';
+import {
+  byAgents,
+  command,
+  type CommandLine,
+  type GlobalOptions,
+  positive,
+  VERBOSE,
+  wholeFrom,
+} from '../command-line.ts';
+import { followRun } from '../follow.ts';
+import { EXIT_OK, printParts, reportFailure, say, type Terminal } from '../output.ts';
+
+export function addSweep(program: Command, { terminal, places, withEngine }: CommandLine): void {
+  byAgents(command(program, 'sweep <study>', 'predict every design of a study and save the run'))
+    .option('--top <count>', 'best designs to print', positive, 10)
+    .option(
+      '--best <count>',
+      `keep only this many designs, the fastest of all devices together (at most ${MAX_BEST})`,
+      (text: string) => wholeFrom(1, text, MAX_BEST),
+    )
+    .option('--device <ids...>', 'these devices instead of those of the study; ID:66 for 66 multiprocessors of one')
+    .option('--verbose', VERBOSE, false)
+    .action((study: string, options: GlobalOptions & { top: number; best?: number; device?: string[] }) =>
+      withEngine(options, (engine) => sweepCommand(engine, terminal, study, options), { predicts: true }),
+    )
+    .addHelpText(
+      'after',
+      `
+A study is JSON: lengths of the units, kernel, devices and axes. Its schema explains every field; there are examples too:
+  ${join(places.root, 'db', 'study.schema.json')}
+  ${join(places.root, 'db', 'examples')}
+To see how much of a GPU the work needs, compare several parts of it:
+  lockstep sweep study.json --device nvidia-h100-sxm5-80gb:33 nvidia-h100-sxm5-80gb:66 nvidia-h100-sxm5-80gb
+ID:66 is 66 multiprocessors with the whole memory and L2; ID:66:slice has a proportional share of both.
+
+--best 10000 keeps exactly the first designs of the whole ranking, and allows spaces of up to ${MAX_SPACE.toLocaleString('en')}
+designs. It is fast because a design is not predicted if even its lower bound is slower than the last kept design.`,
+    );
+}
+
+/** Prints a finished sweep: its counts and its best designs. `elapsedMs` is the time of this execution. */
+export async function reportSweep(
+  engine: Engine,
+  terminal: Terminal,
+  { id: runId, enumerated, valid, invalid, kept }: RunSummary,
+  elapsedMs: number,
+  options: Options & { readonly top: number },
+): Promise<number> {
+  const found = await bestOf(engine, { runId, limit: Math.min(options.top, MAX_DESIGNS) });
+  if (!found.ok) return reportFailure(terminal, found.error);
+  const { study, devices, ofDevices, ofImplementations, recommended, inputs } = found.value;
+  if (options.json) {
+    const document = jsonParts({
+      runId,
+      study,
+      designs: { enumerated, valid, invalid, ...(kept && { kept: valid, predicted: kept.predicted }) },
+      elapsedMs,
+      best: jsonRows(found.value),
+      bestOfDevices: ofDevices.map(jsonRow),
+      ...(ofImplementations.length > 0 && { bestOfImplementations: ofImplementations.map(jsonRow) }),
+      recommended: recommended && { ...jsonRow(recommended.row), ties: recommended.ties, rule: recommended.rule },
+      inputs,
+      ...evidenceFields(found.value),
+    });
+    await printParts(terminal, document);
+    return EXIT_OK;
+  }
+  const { rows, equal } = await allOf(found.value);
+  if (recommended) sayRecommended(terminal, recommended.row);
+  say(
+    terminal,
+    `Run ${runId}, ${study}: ${countsText({ enumerated, valid, kept })}, in ${(elapsedMs / 1000).toFixed(2)} s.`,
+  );
+  if (invalid > 0 && (options.verbose || valid === 0)) {
+    const reasons = found.value.invalid.map(({ text, count }) => `${count.toLocaleString('en')} ${text}`);
+    say(terminal, `Not valid: ${reasons.join('; ')}.`);
+  }
+  if (rows.length > 0) {
+    say(terminal, '');
+    printDesigns(terminal, rows, { ...found.value, equal }, legendFor(options));
+  }
+  if (ofImplementations.length > 0) {
+    say(terminal, '');
+    say(terminal, 'The best design of each implementation:');
+    printDesigns(terminal, ofImplementations, found.value, 'none');
+  }
+  if (devices.length > 1 && rows.length > 0) {
+    say(terminal, '');
+    say(terminal, 'The best design of each device:');
+    printDesigns(terminal, ofDevices, found.value, 'none');
+    const without = devices.filter(({ id }) => ofDevices.every(({ deviceId }) => deviceId !== id));
+    const what = kept ? 'Without a design among the best' : 'Without a valid design';
+    if (without.length > 0) say(terminal, `${what}: ${without.map(({ name }) => name).join(', ')}.`);
+  }
+  if (rows.length > 0) {
+    say(terminal, '');
+    sayUnmeasured(terminal, found.value);
+  }
+  if (!recommended) return EXIT_OK;
+  const assumed = assumedFacts(recommended.inputs);
+  if (!options.verbose) {
+    if (assumed.length > 0)
+      say(
+        terminal,
+        `${counted(assumed.length, 'input is', 'inputs are')} assumed. lockstep recommend STUDY says which design holds whatever they are; --verbose lists them.`,
+      );
+    return EXIT_OK;
+  }
+  if (recommended.ties > 1) say(terminal, recommended.rule);
+  const traffic = trafficPhrase(recommended.inputs, recommended.row);
+  if (traffic !== null) say(terminal, `Traffic: ${traffic}.`);
+  say(terminal, `Assumed for ${recommended.row.device}: ${assumedPhrase(recommended.inputs)}.`);
+  return EXIT_OK;
+}
+
+/** Prints the answer in one line, before its basis. */
+function sayRecommended(terminal: Terminal, row: BestRow): void {
+  say(
+    terminal,
+    `Recommended on ${row.device}: ${designWords(row.design)} (design ${row.designIndex}), predicted ${timeText(row.predictedMs)}.`,
+  );
+}
+
+export async function sweepCommand(
+  engine: Engine,
+  terminal: Terminal,
+  file: string,
+  options: Options & { readonly top: number; readonly device?: readonly string[]; readonly best?: number },
+): Promise<number> {
+  const located = await readStudyFile(file);
+  if (!located.ok) return reportFailure(terminal, located.error);
+  const { baseFolder } = located.value;
+  const study = { ...located.value.study, ...(options.device && { devices: [...options.device] }) };
+  const start = performance.now();
+  const run = await followRun(engine, terminal, 'Predicting', () =>
+    engine.call('runs.start', {
+      study,
+      ...(baseFolder === null ? {} : { folder: baseFolder }),
+      ...(options.best !== undefined && { best: options.best }),
+    }),
+  );
+  return run.ok
+    ? reportSweep(engine, terminal, run.value, performance.now() - start, options)
+    : reportFailure(terminal, run.error);
+}
+
+/** A larger file is neither a study nor a device. */
+const MAX_OWN_BYTES = 4_000_000;
+
+/** Returns whether an existing file would be replaced. Fails if that file is a study or a device. */
+export async function replaceable(path: string): Promise<Result<boolean>> {
+  const info = await stat(path).catch(() => null);
+  if (!info?.isFile()) return ok(false);
+  const bytes = info.size <= MAX_OWN_BYTES ? await readImportFile(path) : null;
+  const kind = bytes?.ok ? fileKind(bytes.value).kind : null;
+  return kind === 'study' || kind === 'device'
+    ? fail('conflict', `${path} holds a ${kind}, which the document would overwrite. Specify another file.`)
+    : ok(true);
+}
