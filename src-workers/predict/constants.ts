@@ -246,8 +246,8 @@ export const MIN_BOUND_GROUPS = 24;
 export const MAX_BOUND_GROUPS = 128;
 /** Number of standard errors by which the limit is below the mean of the sample. */
 export const BOUND_ERRORS = 4.5;
-/** Number of depths of the flattened loops over an order that are kept. The Collatz example needs about as many. */
-export const KEPT_LANE_DEPTHS = 2 ** 22;
+/** Number of depths of the launches of an order that are kept. The Collatz example needs about as many. */
+export const KEPT_ORDER_DEPTHS = 2 ** 22;
 /** Number of starts of units that are looked up for a launch of even shares. */
 export const MAX_SHARE_LOOKUPS = 2 ** 20;
 /** Number of lanes that are added up side by side; this only saves time. */

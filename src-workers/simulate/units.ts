@@ -107,7 +107,7 @@ function plainOrder(lengthAt: (position: number) => number, units: number): Unit
   return {
     lengthAt,
     longestSum: (first, count, stride) => sumOfLongest(longestOf, units, first, count, stride),
-    isLastLongest: (_first, count) => count === 1,
+    ascends: (_first, count) => count === 1,
   };
 }
 

@@ -55,7 +55,7 @@ export function givenOrder(
     longestAt: new Map(),
     ends: null,
     losses: new Map(),
-    lanes: { known: new Map(), depths: 0 },
+    launches: { known: new Map(), depths: 0 },
   });
   switch (balancing.kind) {
     case 'none':
@@ -81,7 +81,7 @@ export function givenOrder(
     case 'quantile-buckets':
     case 'best-buckets': {
       const kept = units <= most ? units : Math.max(1, Math.floor(most / own.length)) * own.length;
-      return order(bucketed(repeatedUnits(own, kept), law, balancing, unitsPerGroup), kept / units);
+      return order(bucketed(own, kept, law, balancing, unitsPerGroup), kept / units);
     }
   }
 }
@@ -101,14 +101,18 @@ function inWindows(own: Float64Array, units: number, window: number, most: numbe
 /**
  * Puts units into the buckets of their lengths, the shortest first, and keeps their given order inside each bucket. If
  * a cut falls on a length, the first units of that length go to the lower bucket.
+ * @param own lengths of the first units
+ * @param units number of units, which repeat these lengths
  */
 function bucketed(
-  lengths: Float64Array,
+  own: Float64Array,
+  units: number,
   law: LengthLaw,
   balancing: Extract<GivenBalancing, { kind: 'quantile-buckets' | 'best-buckets' }>,
   unitsPerGroup: number,
 ): Float64Array {
-  const sorted = lengths.slice().sort();
+  const lengths = repeatedUnits(own, units);
+  const sorted = sortedRepeats(own, lengths);
   const ends: number[] = [];
   let passed = 0;
   for (const { share } of bucketRanges(law, unitsPerGroup, balancing)) {
@@ -132,4 +136,12 @@ function bucketed(
     out[next[b]++] = length;
   }
   return out;
+}
+
+/** The repeated lengths in ascending order. If they repeat as a whole, it is enough to sort them once. */
+function sortedRepeats(own: Float64Array, repeated: Float64Array): Float64Array {
+  const repeats = repeated.length / own.length;
+  if (!Number.isInteger(repeats) || repeats === 1) return repeated.slice().sort();
+  const sorted = own.slice().sort();
+  return repeated.map((_, at) => sorted[Math.floor(at / repeats)]);
 }

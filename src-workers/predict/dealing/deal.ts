@@ -30,10 +30,10 @@ export interface UnitOrder {
   /** `sumOfLongest` of this order, iterations. */
   longestSum(first: number, count: number, stride: number): number;
   /**
-   * Whether the last of `count` consecutive units is the longest of them, at each of the positions first, first +
+   * Whether none of `count` consecutive units is shorter than the one before, at each of the positions first, first +
    * stride, …. If so, a flattened loop takes as long as a nested one, apart from setup.
    */
-  isLastLongest(first: number, count: number, stride: number): boolean;
+  ascends(first: number, count: number, stride: number): boolean;
 }
 
 /**
@@ -56,6 +56,8 @@ export function sumOfLongest(
 /** Work space of `groupDepth`. It holds the work of each lane so far and the iterations at which lanes start a unit. */
 export interface DealingScratch {
   readonly lanes: Float64Array;
+  /** End of each class of equal lanes, by its first lane. */
+  readonly classEnds: Int32Array;
   starts: Float64Array;
   /** The number of the group that each entry of `starts` belongs to. */
   startsOf: Int32Array;
@@ -70,6 +72,7 @@ const FIRST_STARTS = 256;
 export function dealingScratch({ unitsPerGroup }: Pick<Dealing, 'unitsPerGroup'>): DealingScratch {
   return {
     lanes: new Float64Array(unitsPerGroup),
+    classEnds: new Int32Array(unitsPerGroup),
     starts: new Float64Array(FIRST_STARTS),
     startsOf: new Int32Array(FIRST_STARTS),
     group: 0,
@@ -137,13 +140,14 @@ export function groupDepth(
   const first = block * slotsPerBlock + group * n;
   const filled = Math.min(n, slotsPerBlock - group * n);
   const countStarts = hasDivergentSetup(dealing);
-  if (loop === 'nested' || (!countStarts && order.isLastLongest(first, filled, slots))) {
+  if (loop === 'nested' || (!countStarts && order.ascends(first, filled, slots))) {
     const rounds = Math.max(0, Math.ceil((units - first) / slots));
     return order.longestSum(first, filled, slots) + setupIterations * rounds;
   }
   const { lanes } = scratch;
   lanes.fill(0);
   nextGroup(scratch);
+  if (countStarts && order.ascends(first, filled, slots)) return ascendingDepth(order, dealing, first, filled, scratch);
   let rounds = 0;
   let starts = 0;
   for (let position = first; position < units; position += slots, rounds++) {
@@ -155,4 +159,50 @@ export function groupDepth(
   let depth = 0;
   for (let lane = 0; lane < filled; lane++) if (lanes[lane] > depth) depth = lanes[lane];
   return depth + setupIterations * (countStarts ? starts : rounds);
+}
+
+/**
+ * `groupDepth` of a flattened loop with divergent setup, if lengths never fall from lane to lane. Neighbouring lanes
+ * with the same work form a class, which is followed as one lane. A class splits where its next lengths differ.
+ */
+function ascendingDepth(
+  order: UnitOrder,
+  { units, slotsPerBlock, gridBlocks, setupIterations }: Dealing,
+  first: number,
+  filled: number,
+  scratch: DealingScratch,
+): number {
+  // The first lane of a class holds its work and its end.
+  const { lanes, classEnds } = scratch;
+  classEnds[0] = filled;
+  let starts = 0;
+  for (let position = first; position < units; position += slotsPerBlock * gridBlocks) {
+    const end = Math.min(filled, units - position);
+    for (let from = 0, to = 0; from < end; from = to) {
+      const work = lanes[from];
+      to = Math.min(end, classEnds[from]);
+      starts += addStart(scratch, work);
+      if (to < classEnds[from]) {
+        // The other lanes of the class have no unit in the last round.
+        lanes[to] = work;
+        classEnds[to] = classEnds[from];
+      }
+      classEnds[from] = to;
+      let length = order.lengthAt(position + from);
+      lanes[from] = work + length;
+      if (order.lengthAt(position + to - 1) === length) continue;
+      for (let lane = from + 1, start = from; lane < to; lane++) {
+        const own = order.lengthAt(position + lane);
+        if (own === length) continue;
+        classEnds[start] = lane;
+        start = lane;
+        length = own;
+        lanes[lane] = work + own;
+        classEnds[lane] = to;
+      }
+    }
+  }
+  let depth = 0;
+  for (let from = 0; from < filled; from = classEnds[from]) depth = Math.max(depth, lanes[from]);
+  return depth + setupIterations * starts;
 }

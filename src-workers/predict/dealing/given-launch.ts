@@ -3,7 +3,7 @@ import {
   BOUND_ERRORS,
   BOUND_LOOKUPS,
   GIVEN_SETUP_LOOKUPS,
-  KEPT_LANE_DEPTHS,
+  KEPT_ORDER_DEPTHS,
   LANES_AT_ONCE,
   LAW_LOOKUPS,
   MAX_BOUND_GROUPS,
@@ -19,6 +19,7 @@ import {
   TREND,
   TREND_PARTS,
 } from '../constants.ts';
+import type { GivenLoss } from '../../domain/loss.ts';
 import type { DepthMeans } from '../depth/means.ts';
 import { knownBlocks, sortRow, type KnownBlocks } from './blocks.ts';
 import { dealingScratch, groupDepth, type Dealing } from './deal.ts';
@@ -29,9 +30,8 @@ import {
   lossOfGroups,
   readGiven,
   type GivenOrder,
-  type CountedStarts,
   type GivenReader,
-  type LaneDepths,
+  type PlainLaunch,
 } from './given.ts';
 
 /** A launch of units in a given order. */
@@ -53,32 +53,80 @@ export function givenLaunch(order: GivenOrder, dealing: Dealing, meanLength: num
   const { units, unitsPerGroup: n, groupsPerBlock: W, slotsPerBlock, gridBlocks: G, setupIterations } = dealing;
   // With a single round or a single lane, both loops take the same time.
   const isNested = dealing.loop === 'nested' || units <= slotsPerBlock * G || n === 1;
-  const dealt: Dealing = isNested ? { ...dealing, loop: 'nested' } : dealing;
-  const { blocks, weights } = chosenBlocks(order, dealt, isSample);
-  const lanes = isNested ? null : laneDepths(order, dealt, blocks, isSample);
-  const depths = lanes?.depths ?? nestedDepths(order, dealt, blocks);
-  const loss = lanes?.loss ?? lossOfGroups(order, n);
-  const padding = isNested || order.work === order.lengths ? 1 : totalOf(order.lengths) / totalOf(order.work);
-  const aggregateLoss = padding * loss.aggregateLoss;
-  const meanDepth = meanLength * aggregateLoss + setupIterations;
-  // A sampling error must not favour a design. So depths are scaled to a known mean: the mean depth of nested groups,
-  // or otherwise the mean work of lanes.
-  if (isSample && blocks.length < G) {
-    const unitsPerSlot = units / (slotsPerBlock * G);
-    if (lanes)
-      scaleBy(depths, (unitsPerSlot * padding * meanLength * slotsPerBlock) / weightedMean(lanes.work, weights, 1));
-    else if (slotsPerBlock % n === 0) scaleBy(depths, (unitsPerSlot * meanDepth) / weightedMean(depths, weights, W));
+  const loop = isNested ? 'nested' : 'flattened';
+  const plain = keptLaunch(order, `${isSample ? 'some' : 'all'} ${loop} ${n} ${slotsPerBlock} ${G}`, () =>
+    plainLaunch(order, { ...dealing, loop }, meanLength, isSample),
+  );
+  const depths = plain.depths.slice();
+  if (setupIterations > 0) {
+    const starts = (plain.starts ??= startsOf(order, { ...dealing, loop }, plain, isSample));
+    for (let at = 0; at < depths.length; at++) depths[at] += setupIterations * starts[at];
   }
+  const { aggregateLoss, meanLoss } = plain.loss;
   return {
     blocks: knownBlocks(depths, W),
-    weights,
+    weights: plain.weights,
     means: {
-      meanDepth,
+      meanDepth: meanLength * aggregateLoss + setupIterations,
       meanWork: meanLength + setupIterations,
       aggregateLoss,
-      meanLoss: padding * loss.meanLoss,
+      meanLoss,
     },
   };
+}
+
+/** The blocks of a launch, setup excluded. Designs that differ only in their setup share them. */
+function plainLaunch(order: GivenOrder, dealing: Dealing, meanLength: number, isSample: boolean): PlainLaunch {
+  const { units, unitsPerGroup: n, groupsPerBlock: W, slotsPerBlock, gridBlocks: G, loop } = dealing;
+  const { blocks, weights } = chosenBlocks(order, dealing, isSample);
+  // A sampling error must not favour a design. So depths are scaled to a known mean: the mean depth of nested groups,
+  // or the mean work of the lanes of a flattened loop.
+  const isScaled = isSample && blocks.length < G;
+  const unitsPerSlot = units / (slotsPerBlock * G);
+  if (loop === 'nested') {
+    const loss = lossOfGroups(order, n);
+    const depths = nestedDepths(order, dealing, blocks);
+    if (isScaled && slotsPerBlock % n === 0)
+      scaleBy(depths, (unitsPerSlot * meanLength * loss.aggregateLoss) / weightedMean(depths, weights, W));
+    return { blocks, weights, depths, starts: null, loss };
+  }
+  const chosen = chosenLanes(dealing, blocks);
+  const { depths, work, loss } = longestLanes(readGiven(order, dealing), dealing, chosen);
+  const padding = order.work === order.lengths ? 1 : totalOf(order.lengths) / totalOf(order.work);
+  if (isScaled) {
+    const spread = spreadOver(work, 1, chosen.blocks.length, blocks.length);
+    scaleBy(depths, (unitsPerSlot * padding * meanLength * slotsPerBlock) / weightedMean(spread, weights, 1));
+  }
+  return {
+    blocks,
+    weights,
+    depths: spreadOver(depths, W, chosen.blocks.length, blocks.length),
+    starts: null,
+    loss: { aggregateLoss: padding * loss.aggregateLoss, meanLoss: padding * loss.meanLoss },
+  };
+}
+
+/** Number of setups of each group of a plain launch. */
+function startsOf(
+  order: GivenOrder,
+  dealing: Dealing,
+  { blocks, weights }: ChosenBlocks,
+  isSample: boolean,
+): Float64Array {
+  const { units, unitsPerGroup: n, groupsPerBlock: W, slotsPerBlock, gridBlocks: G, loop } = dealing;
+  if (loop === 'flattened') {
+    const chosen = chosenLanes(dealing, blocks);
+    const starts = countedStarts(readGiven(order, dealing), dealing, chosen, isSample);
+    return spreadOver(starts, W, chosen.blocks.length, blocks.length);
+  }
+  const slots = slotsPerBlock * G;
+  const rounds = new Float64Array(blocks.length * W);
+  for (let i = 0, at = 0; i < blocks.length; i++)
+    for (let g = 0; g < W; g++, at++)
+      rounds[at] = Math.max(0, Math.ceil((units - blocks[i] * slotsPerBlock - g * n) / slots));
+  if (isSample && blocks.length < G && slotsPerBlock % n === 0)
+    scaleBy(rounds, units / slots / weightedMean(rounds, weights, W));
+  return rounds;
 }
 
 /** @param each number of values that belong to each block and share its weight */
@@ -107,7 +155,7 @@ function chosenBlocks(order: GivenOrder, dealing: Dealing, isSample: boolean): C
   const perGroup = Math.ceil(units / slots) * (loop === 'nested' ? 1 : LANES_OF_LOOKUP);
   const most = isSample ? Math.min(MAX_LAW_GROUPS, LAW_LOOKUPS / perGroup) : MAX_GIVEN_GROUPS;
   const wanted = Math.max(MIN_GIVEN_BLOCKS, Math.floor(most / W));
-  if (G <= wanted) return { blocks: Int32Array.from({ length: G }, (_, block) => block), weights: null };
+  if (G <= wanted) return { blocks: spreadBlocks(G, G), weights: null };
   if (!isSample) return { blocks: spreadBlocks(G, wanted), weights: null };
   const kept = order.lengths.length;
   const period = order.part === 1 ? Math.ceil(kept / slotsPerBlock) : G;
@@ -206,11 +254,11 @@ function roundsEach(rounds: number, lookups: number): number {
 }
 
 /**
- * Depths of the groups of some blocks, block by block, for nested loops. Groups start at multiples of a divisor of n,
+ * Depths of the groups of some blocks, block by block, for nested loops without setup. Groups start at multiples of a divisor of n,
  * mostly of n itself, so the longest unit of that many units is looked up.
  */
 function nestedDepths(order: GivenOrder, dealing: Dealing, blocks: Int32Array): Float64Array {
-  const { units, unitsPerGroup: n, groupsPerBlock: W, slotsPerBlock, gridBlocks: G, setupIterations } = dealing;
+  const { units, unitsPerGroup: n, groupsPerBlock: W, slotsPerBlock, gridBlocks: G } = dealing;
   const { part } = order;
   const common = greatestCommonDivisor(n, slotsPerBlock);
   const longest = longestOfGroups(order, common);
@@ -229,13 +277,12 @@ function nestedDepths(order: GivenOrder, dealing: Dealing, blocks: Int32Array): 
       if (part === 1 && filled === common) {
         let at = (position / common) % period;
         for (; position + filled <= units; position += stride) {
-          depth += longest[at] + setupIterations;
+          depth += longest[at];
           at += step;
           if (at >= period) at -= period;
         }
       } else if (filled === common && common === n)
-        for (; position + filled <= units; position += stride)
-          depth += longest[Math.floor((position / n) * part)] + setupIterations;
+        for (; position + filled <= units; position += stride) depth += longest[Math.floor((position / n) * part)];
       else
         for (; position + filled <= units; position += stride) {
           let most = 0;
@@ -244,10 +291,10 @@ function nestedDepths(order: GivenOrder, dealing: Dealing, blocks: Int32Array): 
             const at = part === 1 ? from : Math.floor(((from - inGroup) / n) * part) * n + inGroup;
             most = Math.max(most, longest[(at / common) % period]);
           }
-          depth += most + setupIterations;
+          depth += most;
         }
       // The last group may have fewer units than in other repetitions of the lengths.
-      if (position < units) depth += longestUnit(order, position, units) + setupIterations;
+      if (position < units) depth += longestUnit(order, position, units);
       depths[to] = depth;
     }
   scaleBy(depths, rounds / Math.ceil(rounds / each));
@@ -317,11 +364,13 @@ export function areLongerInParts({ means }: KnownBlocks): boolean {
 
 /** Evenly spread blocks that represent the whole launch. */
 function spreadBlocks(G: number, count: number): Int32Array {
-  return Int32Array.from({ length: count }, (_, i) => {
+  const blocks = new Int32Array(count);
+  for (let i = 0; i < count; i++) {
     const from = Math.floor((i * G) / count);
     const to = Math.floor(((i + 1) * G) / count);
-    return from + Math.floor(goldenTurn(i) * (to - from));
-  });
+    blocks[i] = from + Math.floor(goldenTurn(i) * (to - from));
+  }
+  return blocks;
 }
 
 /**
@@ -343,43 +392,15 @@ export function spreadRows({ depths, lives, groupsPerBlock: W }: KnownBlocks, mo
   return rows;
 }
 
-/**
- * Depths of the groups of chosen blocks in flattened loops, and the losses of all rounds together. Depths without setup
- * and the numbers of starts are kept apart, so that designs with another setup can reuse them.
- * @param blocks chosen by the dealing and `isSample` alone, so the cache needs no other key
- */
-function laneDepths(
-  order: GivenOrder,
-  dealing: Dealing,
-  blocks: Int32Array,
-  isSample: boolean,
-): Pick<LaneDepths, 'depths' | 'loss' | 'work'> {
-  const { unitsPerGroup: n, groupsPerBlock: W, slotsPerBlock, gridBlocks: G, setupIterations } = dealing;
-  const reader = readGiven(order, dealing);
-  const chosen = chosenLanes(dealing, blocks);
-  const lanes = keptLanes(order, `${isSample ? 'some' : 'all'} ${n} ${slotsPerBlock} ${G}`, () =>
-    longestLanes(reader, dealing, chosen),
-  );
-  // The caller may scale the depths, so it gets a copy.
-  const depths = lanes.depths.slice();
-  if (setupIterations > 0) {
-    const { counts, stretch } = (lanes.starts ??= countedStarts(reader, dealing, chosen, isSample));
-    for (let at = 0; at < depths.length; at++) depths[at] += setupIterations * counts[Math.floor(at / stretch)];
-  }
-  const spread = (values: Float64Array, each: number): Float64Array =>
-    spreadOver(values, each, chosen.blocks.length, blocks.length);
-  return { depths: spread(depths, W), work: spread(lanes.work, 1), loss: lanes.loss };
-}
-
-function keptLanes({ lanes }: GivenOrder, key: string, make: () => LaneDepths): LaneDepths {
-  let known = lanes.known.get(key);
+function keptLaunch({ launches }: GivenOrder, key: string, make: () => PlainLaunch): PlainLaunch {
+  let known = launches.known.get(key);
   if (!known) {
-    if (lanes.depths > KEPT_LANE_DEPTHS) {
-      lanes.known.clear();
-      lanes.depths = 0;
+    if (launches.depths > KEPT_ORDER_DEPTHS) {
+      launches.known.clear();
+      launches.depths = 0;
     }
-    lanes.known.set(key, (known = make()));
-    lanes.depths += known.depths.length;
+    launches.known.set(key, (known = make()));
+    launches.depths += known.depths.length;
   }
   return known;
 }
@@ -401,8 +422,12 @@ function chosenLanes({ units, slotsPerBlock, gridBlocks: G }: Dealing, blocks: I
   return { blocks: wanted < count ? spreadBlocks(count, wanted).map((at) => blocks[at]) : blocks, rounds, each };
 }
 
-/** The work of the longest lane of each group of some blocks. */
-function longestLanes(reader: GivenReader, dealing: Dealing, { blocks, rounds, each }: ChosenLanes): LaneDepths {
+/** The work of the longest lane of each group of some blocks, and the work of all lanes of each block, iterations. */
+function longestLanes(
+  reader: GivenReader,
+  dealing: Dealing,
+  { blocks, rounds, each }: ChosenLanes,
+): { readonly depths: Float64Array; readonly work: Float64Array; readonly loss: GivenLoss } {
   const { units, unitsPerGroup: n, groupsPerBlock: W, slotsPerBlock, gridBlocks: G } = dealing;
   const depths = new Float64Array(blocks.length * W);
   const workOf = new Float64Array(blocks.length);
@@ -438,7 +463,7 @@ function longestLanes(reader: GivenReader, dealing: Dealing, { blocks, rounds, e
   scaleBy(depths, rounds / Math.ceil(rounds / each));
   scaleBy(workOf, rounds / Math.ceil(rounds / each));
   const loss = { aggregateLoss: work > 0 ? lockstep / work : 1, meanLoss: groups > 0 ? losses / groups : 1 };
-  return { depths, work: workOf, starts: null, loss };
+  return { depths, work: workOf, loss };
 }
 
 /**
@@ -450,16 +475,17 @@ function countedStarts(
   dealing: Dealing,
   { blocks, rounds }: ChosenLanes,
   isSample: boolean,
-): CountedStarts {
+): Float64Array {
   const { unitsPerGroup: n, groupsPerBlock: W } = dealing;
   const groups = blocks.length * W;
   const stretch = Math.ceil((groups * n * rounds) / (isSample ? SAMPLED_SETUP_LOOKUPS : GIVEN_SETUP_LOOKUPS));
-  const startsOf = startCounter(reader, dealing);
-  const counts = new Float64Array(Math.ceil(groups / stretch)).map((_, i) => {
-    const at = i * stretch + Math.floor(goldenTurn(i) * Math.min(stretch, groups - i * stretch));
-    return startsOf(blocks[Math.floor(at / W)], at % W).starts;
-  });
-  return { counts, stretch };
+  const countStarts = startCounter(reader, dealing);
+  const starts = new Float64Array(groups);
+  for (let i = 0, from = 0; from < groups; i++, from += stretch) {
+    const at = from + Math.floor(goldenTurn(i) * Math.min(stretch, groups - from));
+    starts.fill(countStarts(blocks[Math.floor(at / W)], at % W).starts, from, from + stretch);
+  }
+  return starts;
 }
 
 /**
@@ -486,20 +512,21 @@ function startCounter(
 export function fewestLaneIterations(order: GivenOrder, dealing: Dealing): number {
   const { units, unitsPerGroup: n, groupsPerBlock: W, slotsPerBlock, gridBlocks: G, setupIterations } = dealing;
   const groups = G * W;
-  const { depths, starts } = keptLanes(order, `bound ${n} ${slotsPerBlock} ${G}`, () => {
+  const { depths, starts } = keptLaunch(order, `bound ${n} ${slotsPerBlock} ${G}`, () => {
     const lookups = n * Math.ceil(units / (slotsPerBlock * G));
     const wanted = Math.min(MAX_BOUND_GROUPS, Math.max(MIN_BOUND_GROUPS, Math.floor(BOUND_LOOKUPS / lookups)));
-    const startsOf = startCounter(readGiven(order, dealing), dealing);
-    const chosen = spreadBlocks(groups, Math.min(groups, wanted));
-    const counted = Array.from(chosen, (group) => startsOf(Math.floor(group / W), group % W));
+    const countStarts = startCounter(readGiven(order, dealing), dealing);
+    const blocks = spreadBlocks(groups, Math.min(groups, wanted));
+    const counted = Array.from(blocks, (group) => countStarts(Math.floor(group / W), group % W));
     return {
+      blocks,
+      weights: null,
       depths: Float64Array.from(counted, ({ depth }) => depth),
-      work: new Float64Array(0),
-      starts: { counts: Float64Array.from(counted, (one) => one.starts), stretch: 1 },
+      starts: Float64Array.from(counted, (one) => one.starts),
       loss: { aggregateLoss: NaN, meanLoss: NaN },
     };
   });
-  const all = depths.map((depth, at) => depth + setupIterations * starts!.counts[at]);
+  const all = depths.map((depth, at) => depth + setupIterations * starts![at]);
   const mean = totalOf(all) / all.length;
   const deviation =
     all.length === groups ? 0 : Math.sqrt(totalOf(all.map((own) => (own - mean) ** 2)) / (all.length - 1));
@@ -516,20 +543,41 @@ function laneWork(
 ): void {
   const kept = lengths.length;
   lanes.fill(0);
-  for (let position = first; position < units; position += stride) {
+  let position = first;
+  // Four rounds are added at once, because that saves reading and writing the sums. Each must have a unit for every lane
+  // and lie within one repetition of the lengths.
+  const fits = (from: number): boolean => from % kept <= kept - lanes.length;
+  if (part === 1)
+    for (; position + 3 * stride <= units - lanes.length; position += 4 * stride) {
+      const [a, b, c, d] = [position, position + stride, position + 2 * stride, position + 3 * stride];
+      if (fits(a) && fits(b) && fits(c) && fits(d)) addRounds(lanes, lengths, a % kept, b % kept, c % kept, d % kept);
+      else for (const from of [a, b, c, d]) addRound(lanes, lengths, from, lanes.length);
+    }
+  for (; position < units; position += stride) {
     const count = Math.min(lanes.length, units - position);
-    if (part < 1) {
-      for (let lane = 0; lane < count;) {
-        const inGroup = (position + lane) % n;
-        const run = Math.min(n - inGroup, count - lane);
-        const from = Math.floor(((position + lane - inGroup) / n) * part) * n + inGroup;
-        for (let i = 0; i < run; i++, lane++) lanes[lane] += lengths[Math.min(kept - 1, from + i)];
-      }
+    if (part === 1) {
+      addRound(lanes, lengths, position, count);
       continue;
     }
-    for (let lane = 0, from = position % kept; lane < count; from = 0) {
-      const end = Math.min(count, lane + kept - from);
-      for (; lane < end; lane++, from++) lanes[lane] += lengths[from];
+    for (let lane = 0; lane < count;) {
+      const inGroup = (position + lane) % n;
+      const run = Math.min(n - inGroup, count - lane);
+      const from = Math.floor(((position + lane - inGroup) / n) * part) * n + inGroup;
+      for (let i = 0; i < run; i++, lane++) lanes[lane] += lengths[Math.min(kept - 1, from + i)];
     }
+  }
+}
+
+function addRounds(lanes: Float64Array, lengths: Float64Array, a: number, b: number, c: number, d: number): void {
+  for (let lane = 0; lane < lanes.length; lane++)
+    lanes[lane] += lengths[a + lane] + lengths[b + lane] + (lengths[c + lane] + lengths[d + lane]);
+}
+
+/** Adds a round whose first unit is at a position. The lengths repeat. */
+function addRound(lanes: Float64Array, lengths: Float64Array, position: number, count: number): void {
+  const kept = lengths.length;
+  for (let lane = 0, from = position % kept; lane < count; from = 0) {
+    const end = Math.min(count, lane + kept - from);
+    for (; lane < end; lane++, from++) lanes[lane] += lengths[from];
   }
 }

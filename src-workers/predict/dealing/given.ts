@@ -52,32 +52,28 @@ export interface GivenOrder {
   ends: Float64Array | null;
   /** `lossOfGroups` by n. */
   readonly losses: Map<number, GivenLoss>;
-  /** Flattened loops of the most recent launches; see `dealing/given-launch.ts`. */
-  readonly lanes: KeptLanes;
+  /** The most recent launches; see `dealing/given-launch.ts`. */
+  readonly launches: KeptLaunches;
 }
 
-export interface KeptLanes {
-  readonly known: Map<string, LaneDepths>;
+export interface KeptLaunches {
+  readonly known: Map<string, PlainLaunch>;
   /** Number of depths that are kept. */
   depths: number;
 }
 
-/** Groups of a flattened loop, setup excluded. */
-export interface LaneDepths {
-  /** Work of the longest lane of each group, iterations. */
+/** Groups of a launch, setup excluded. */
+export interface PlainLaunch {
+  /** The computed blocks. */
+  readonly blocks: Int32Array;
+  /** Number of blocks that each computed block represents. `null` if all weights are equal. */
+  readonly weights: Float64Array | null;
+  /** Depth of each group, iterations, block by block. */
   readonly depths: Float64Array;
-  /** Work of all lanes of each block, iterations. */
-  readonly work: Float64Array;
-  /** `null` until a setup needs it. */
-  starts: CountedStarts | null;
-  /** Loss over all their rounds together. */
+  /** Number of setups that each group runs. `null` until a setup needs it. */
+  starts: Float64Array | null;
+  /** Loss of one round of a nested loop, or of all rounds of a flattened loop. */
   readonly loss: GivenLoss;
-}
-
-/** Number of iterations in which any lane of a group starts a unit. One group of each `stretch` is counted. */
-export interface CountedStarts {
-  readonly counts: Float64Array;
-  readonly stretch: number;
 }
 
 /** A given order in the form in which a launch reads it. */
@@ -127,7 +123,7 @@ export function readGiven(order: GivenOrder, { unitsPerGroup: n }: Dealing): Giv
       } else for (; position + n <= units; position += stride) sum += longest[Math.floor((position / n) * part)];
       return position < units ? sum + longestOf(position, units - position) : sum;
     },
-    isLastLongest: (_first, count) => count === 1,
+    ascends: (_first, count) => count === 1,
   };
 }
 

@@ -182,7 +182,7 @@ export function readSorted(order: SortedOrder, dealing: Dealing): SortedReader {
       for (; position + count <= units; position += stride) sum += longest[position + count - 1 - shorter];
       return position < units ? sum + longestOf(position, units - position) : sum;
     },
-    isLastLongest(first, count, stride) {
+    ascends(first, count, stride) {
       if (isAligned(first, count, stride)) return true;
       let at = first % M;
       const step = stride % M;

@@ -128,17 +128,17 @@ describe('a reader of a sorted order', () => {
           [block * slotsPerBlock, slotsPerBlock],
         ]) {
           let expected = 0;
-          let isLastLongest = true;
+          let ascends = true;
           for (let position = first; position < units; position += slots) {
             const lengths: number[] = [];
             for (let at = position; at < Math.min(units, position + count); at++) lengths.push(reader.lengthAt(at));
             const longest = Math.max(...lengths);
             expected += longest;
-            isLastLongest &&= lengths[lengths.length - 1] === longest;
+            ascends &&= lengths[lengths.length - 1] === longest;
           }
           expect(reader.longestSum(first, count, slots)).toBe(expected);
           // It may miss a stretch that rises across the end of a window.
-          if (reader.isLastLongest(first, count, slots)) expect(isLastLongest).toBe(true);
+          if (reader.ascends(first, count, slots)) expect(ascends).toBe(true);
         }
       }),
       { numRuns: 400 },
@@ -161,7 +161,7 @@ describe('a reader of a sorted order', () => {
               count,
               stride,
             ),
-          isLastLongest: () => false,
+          ascends: () => false,
         };
         const depthOf = (order: UnitOrder): number => groupDepth(order, dealing, block, group, dealingScratch(dealing));
         const { units, slotsPerBlock, gridBlocks } = dealing;
@@ -328,7 +328,7 @@ describe('depths of dealt units', () => {
           const order: UnitOrder = {
             lengthAt: (position) => lengths[position],
             longestSum: (first, count, stride) => sumOfLongest(longestOf, units, first, count, stride),
-            isLastLongest: () => false,
+            ascends: () => false,
           };
           const scratch = dealingScratch(dealing);
           for (let block = 0; block < gridBlocks; block++)

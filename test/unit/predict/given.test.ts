@@ -191,7 +191,7 @@ describe('a given order', () => {
             }
             return sum;
           },
-          isLastLongest: () => false,
+          ascends: () => false,
         };
         for (let block = 0; block < G; block++) {
           const expected = Array.from({ length: W }, (_, g) => groupDepth(plain, dealing, block, g, scratch));
