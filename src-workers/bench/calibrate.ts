@@ -34,13 +34,13 @@ import { predictChunk } from '../predict/ranges.ts';
 import { createPredictor } from '../predict/predictor.ts';
 import type { Predictor } from '../predict/tables.ts';
 
-/** A design's measured time. Units are put in order before the launch, so it holds none of that. */
+/** A design's measured time, without the ordering of units, which happens before the launch. */
 export interface MeasuredDesign {
   /** Index in the space of the plan. */
   readonly designIndex: number;
   /** Median, ms. */
   readonly timeMs: number;
-  /** Half width of its 95 % interval, ms; `null` if it is not known. */
+  /** Half width of the median's 95 % interval, ms; `null` if unknown. */
   readonly halfWidthMs: number | null;
 }
 
@@ -49,29 +49,32 @@ export interface CalibrationOptions {
   readonly fingerprint: string;
   readonly backend: MeasuringDevice['backend'];
   readonly sourceRunIds: readonly number[];
-  /** Deals designs into folds. */
+  /** Random source that deals designs into folds. */
   readonly uniform: UniformSource;
-  /** Folds of the held-out error, ≥ 2. */
+  /** Number of folds for the held-out error, ≥ 2. */
   readonly folds?: number;
-  /** What divergent loops on the same device say. */
+  /** The result of divergent loops on the same device. */
   readonly divergence?: DivergenceFit | null;
 }
 
 const FOLDS = 5;
 
-/** A calibration that explains less than a tenth of the spread of the measured times is of something else. */
+/**
+ * Minimum fraction of the spread of measured times that a calibration must explain. Below it, the times belong to
+ * something else.
+ */
 const MIN_EXPLAINED = 0.1;
-/** Mean |ln| by which times must differ before that can be said. */
+/** The check of the explained spread needs times that differ by at least this mean |ln|. */
 const SPREAD = 0.05;
 
 /**
- * Fits what is not known of a kernel on a device to measured times of its designs: τ, c, p, σ, κ, setup per unit and
- * the overhead of a launch, by the predictor itself. A parameter that the designs do not determine keeps the value of
- * the plan. Takes about a second.
+ * Fits the unknown parameters of a kernel on a device to measured times of its designs: τ, c, p, σ, κ, setup per unit
+ * and the overhead of a launch. The predictor itself is the model. A parameter that the designs do not determine keeps
+ * the value of the plan. It takes about a second.
  *
- * @param deviceAt position of the device on the plan's device axis; all designs are of it
- * @returns `unsupported` for a CPU; `conflict` if a design is invalid, or the measurements are not of this plan;
- *   `bad-input` if there are too few designs, or one is of another device or has no time
+ * @param deviceAt position of the designs' device on the plan's device axis
+ * @returns `unsupported` for a CPU; `conflict` if a design is invalid, or the measurements do not belong to this plan;
+ * `bad-input` if there are too few designs, or one has another device or no time
  */
 export function calibrateFromDesigns(
   plan: SweepPlan,
@@ -82,7 +85,7 @@ export function calibrateFromDesigns(
   const device = plan.axes.devices[deviceAt];
   if (!device) return fail('bad-input', `device ${deviceAt} is not one of the plan's ${plan.axes.devices.length}`);
   if (device.kind === 'cpu')
-    return fail('unsupported', `${device.name} is a CPU, whose model has nothing to fit. Use a GPU`);
+    return fail('unsupported', `${device.name} is a CPU, whose model has no parameters to fit. Use a GPU`);
   if (plan.axes.implementations)
     return fail(
       'unsupported',
@@ -154,9 +157,9 @@ export function calibrateFromDesigns(
 }
 
 /**
- * A plan that predicts with a calibration. σ, κ and setup become those of the plan's kernel for every device: a plan of
- * several devices is predicted device by device. A launch's overhead and the cost of a divergent branch are not part of
- * a plan: add the first to each time; the prediction does not use the second.
+ * A plan that predicts with a calibration. σ, κ and setup apply to the plan's kernel on every device, so a plan of
+ * several devices is predicted device by device. A plan has neither the overhead of a launch nor the cost of a
+ * divergent branch: add the first to each time; the prediction does not use the second.
  */
 export function calibratedPlan(plan: SweepPlan, deviceId: string, parameters: CalibratedParameters): SweepPlan {
   const { latencyCycles, issueCycles, kneeSoftness, schedulers } = parameters;
@@ -176,8 +179,7 @@ export function calibratedPlan(plan: SweepPlan, deviceId: string, parameters: Ca
 }
 
 /**
- * What a measurement of designs is predicted to find: kernel times without ordering the units, with the overhead of a
- * launch, ms.
+ * The predicted result of a measurement: kernel times without ordering the units, with the overhead of a launch, ms.
  * @returns `conflict` if a design is invalid
  */
 export function predictMeasured(
@@ -195,7 +197,7 @@ export function predictMeasured(
   return ok(times);
 }
 
-/** What of a design's time comes before its launch, ms; nothing of a CPU's. */
+/** The failure for an invalid design. */
 
 function invalidDesign(predictor: Predictor, index: number): Result<never> {
   const { invalid } = describeDesign(predictor, index);
@@ -205,10 +207,10 @@ function invalidDesign(predictor: Predictor, index: number): Result<never> {
 type FittedParameter = Exclude<CalibrationParameter, 'schedulers' | 'divergentBranchCycles'>;
 /** Values in the order of `CALIBRATION_PARAMETERS`. */
 type Values = Readonly<Record<FittedParameter, number>>;
-/** Predicted times without ordering the units, ms, in order of the measured designs. */
+/** Predicted times without ordering the units, ms, in the order of the measured designs. */
 interface ForwardModel {
   readonly exact: (values: Values) => Float64Array;
-  /** Between two setups interpolated: for a descent, which tries hundreds. */
+  /** Interpolates between two setups, for a descent that tries hundreds. */
   readonly quick: (values: Values) => Float64Array;
 }
 
@@ -233,7 +235,7 @@ function startingValues(plan: SweepPlan, device: GpuDevice): Values {
   };
 }
 
-/** The plan without CPUs and the values of axes that no measured design has: a predictor of it is made in no time. */
+/** The plan without CPUs and without axis values that no measured design has. A predictor for it is made quickly. */
 function onlyMeasured(
   plan: SweepPlan,
   deviceAt: number,
@@ -283,14 +285,14 @@ function onlyMeasured(
 }
 
 /**
- * The distance of setups at which times are computed; between two they are interpolated. Times grow nearly in
- * proportion to the setup, while the depth laws of a new setup take a hundred times as long as all else: a fit needs
- * some ten of them instead of hundreds. Wide enough to be the step of a derivative: laws lie on grids of their own,
- * which a setup that is not whole can change; that alone moves a time by some 0.3 %.
+ * Times are computed for setups at this distance and interpolated between them. Times are nearly proportional to the
+ * setup, but the depth laws of a new setup take a hundred times as long as the rest. A fit thus needs some ten of them
+ * instead of hundreds. The distance is also the step of a derivative, so it must be wide: a setup that is not whole can
+ * change the grid of a law, which alone moves a time by some 0.3 %.
  */
 const setupStep = (plan: SweepPlan): number => 0.1 * moments(plan.law).mean + 0.2;
 
-/** @param indices of valid designs */
+/** @param indices valid designs */
 function createForwardModel(plan: SweepPlan, device: GpuDevice, indices: readonly number[]): ForwardModel {
   const first = createPredictor(plan);
   const orderingMs = new Float64Array(indices.length);
@@ -300,14 +302,14 @@ function createForwardModel(plan: SweepPlan, device: GpuDevice, indices: readonl
     const { setupIterationsPerUnit, ...shared } = fitted;
     const pipeline = { [device.id]: { latencyCycles, issueCycles, kneeSoftness, schedulers } };
     const kernel = withSetupIterations({ ...plan.kernel, ...shared }, setupIterationsPerUnit);
-    // Laws are by far the slowest part, and are kept under the setup that they depend on.
+    // Laws are by far the slowest part. They are cached by the setup that they depend on.
     const predictor = createPredictor({ ...plan, kernel, pipeline }, first.caches);
     return Float64Array.from(
       indices,
       (index, i) => predictChunk(predictor, index, 1).timeMs[0] - orderingMs[i] + launchOverheadMs,
     );
   };
-  // One of the setups is the plan's own, at which a setup is held that the designs do not determine.
+  // One of the setups is the plan's own, which is kept if the designs do not determine it.
   const origin = setupIterationsOf(plan.kernel);
   const step = setupStep(plan);
   const quick = (values: Values) => {
@@ -323,7 +325,7 @@ function createForwardModel(plan: SweepPlan, device: GpuDevice, indices: readonl
   return { exact, quick };
 }
 
-/** 97.5 % quantile of the normal law: half widths of intervals in standard errors. */
+/** The 97.5 % quantile of the normal law: half widths of intervals in standard errors. */
 const HALF_WIDTH_DEVIATIONS = 1.959963984540054;
 
 function fitProblem(
@@ -337,15 +339,15 @@ function fitProblem(
   const meanLength = moments(plan.law).mean;
   const shortest = measuredMs.reduce((least, time) => Math.min(least, time), Infinity);
   const sharing = new Set(plan.axes.threadsPerUnit);
-  // A standard error of half in the logarithm: known within a factor of e, 19 times of 20.
+  // A standard error of 0.5 in the logarithm means: known within a factor of e, 19 times of 20.
   const cycles = { lower: 1e-3, upper: 1e9, coordinate: 'log', step: 1e-3, knownWithin: 0.5 } as const;
   const all: (Omit<FitParameter, 'initial' | 'name'> & { readonly name: FittedParameter })[] = [
     { name: 'issueCycles', ...cycles },
     { name: 'latencyCycles', ...cycles },
     { name: 'kneeSoftness', lower: 1, upper: 64, coordinate: 'log', step: 1e-2, knownWithin: 0.5 },
   ];
-  // With one way to share units its cost cannot be separated from that of an iteration; with two, σ cannot be separated
-  // from κ.
+  // With one number of threads per unit, the cost of sharing cannot be separated from the cost of an iteration; with
+  // two, σ cannot be separated from κ.
   const split = plan.kernel.sharing !== 'deal';
   if (split && sharing.size > 1)
     all.push({ name: 'serialFraction', lower: 0, upper: 1, coordinate: 'linear', step: 1e-3, knownWithin: 0.1 });
@@ -386,7 +388,7 @@ function fitProblem(
     const bad = predicted.findIndex((time, i) => !(time > 0 && time < Infinity && measuredMs[i] > 0));
     if (bad >= 0) {
       const times = `predicted ${predicted[bad]} ms, measured ${measuredMs[bad]} ms`;
-      return fail('bad-input', `measured design ${bad}: ${times}: times must be positive`, { design: bad });
+      return fail('bad-input', `measured design ${bad}: ${times}; times must be positive`, { design: bad });
     }
     // Time is proportional to τ and c together.
     const scale = median(predicted.map((time, i) => measuredMs[i] / time));
@@ -406,8 +408,8 @@ function fitProblem(
 }
 
 /**
- * The points where the fit starts: τ/c relative to the plan's, and p. They lie on either side of the knee, and one has
- * a soft knee.
+ * Start points of the fit: τ/c relative to the plan's, and p. They are on both sides of the knee, and one has a soft
+ * knee.
  */
 const STARTS = [
   { ratio: 1, knee: null },
@@ -426,6 +428,6 @@ function checkExplained(predictedMs: Float64Array, measuredMs: Float64Array, dev
   const percent = (value: number) => `${(100 * Math.expm1(value)).toFixed(0)} %`;
   return fail(
     'conflict',
-    `the calibrated model is off by ${percent(left)}, where one time for all designs is off by ${percent(spread)}. Use measurements of this study's kernel on ${device.name}`,
+    `the calibrated model has an error of ${percent(left)}, but one time for all designs ${percent(spread)}. Use measurements of this study's kernel on ${device.name}`,
   );
 }

@@ -5,27 +5,27 @@ import { fail, ok, type Result } from '../domain/result.ts';
 import { firstError } from './cuda/ptxas.ts';
 import type { ToolRun } from './tool.ts';
 
-/** What compilers made, kept between runs. */
+/** Keeps the output of compilers between runs. */
 
 /** A kept output. */
 export interface CacheEntry {
   readonly key: string;
   readonly path: string;
   readonly log: string;
-  /** Whether it was made just now. */
+  /** Whether this call made it. */
   readonly made: boolean;
 }
 
 /**
- * The output file of a tool, from the cache where it is there: a folder of that key, with the file, what the tool said
- * and the file's digest. A file that has changed since is made again. Several processes may use one cache.
+ * The output file of a tool, from the cache if possible: a folder named by a key, with the file, the tool's log and the
+ * file's digest. A file that has changed is made again. Several processes may use one cache.
  *
- * Fails with `unsupported` and the tool's first error where it ends with another exit code than 0, or makes no file,
- * with `storage` if the cache cannot be written, and as `make` fails.
+ * Fails with `unsupported` and the tool's first error if its exit code is not 0 or it makes no file, with `storage` if
+ * the cache cannot be written, and as `make` fails.
  *
- * @param file its name
- * @param parts all that the output depends on
- * @param refused what a message begins with where the tool fails
+ * @param file name of the output file
+ * @param parts everything that the output depends on
+ * @param refused the beginning of the message if the tool fails
  * @param make runs the tool, which writes to this path
  */
 export async function cachedOutput(
@@ -77,21 +77,21 @@ async function isFile(path: string): Promise<boolean> {
 const ENTRY = 'entry.json';
 const DRAFT = 'draft-';
 
-/** Enough for the programs of many plans and several compilers; those of one plan take a few megabytes. */
+/** Enough for the programs of many plans and several compilers; the programs of one plan take a few megabytes. */
 const MAX_CACHE_BYTES = 256 * 2 ** 20;
-/** Far above any time limit of a compilation: the process that wrote a draft this old was killed. */
+/** Far above any time limit of a compilation. A draft this old belongs to a killed process. */
 const STALE_DRAFT_MS = 24 * 3600 * 1000;
 
-/** An entry's time is that of its last use. */
+/** The time of an entry is its last use. */
 async function markUsed(folder: string): Promise<void> {
   const now = new Date();
-  // Another process may be taking it away: then the next one makes it again.
+  // If another process removes the entry meanwhile, the next one makes it again.
   await utimes(join(folder, ENTRY), now, now).catch(() => {});
 }
 
 /**
- * Removes the entries that were used longest ago until the rest fits in `maxBytes`, and the remains of killed
- * processes. Entries that cannot be removed stay, because a cache that is too large is no reason not to measure.
+ * Removes the least recently used entries until the rest fits in `maxBytes`, and the remains of killed processes.
+ * Entries that cannot be removed stay, because a large cache must not stop a measurement.
  * @param kept keys of entries that stay and do not count
  */
 export async function pruneCache(
@@ -112,7 +112,7 @@ export async function pruneCache(
         entries.push({ folder, bytes, usedMs: Math.max(...files.map(({ mtimeMs }) => mtimeMs)) });
       }
     } catch {
-      // Another process has taken it away.
+      // Another process has removed it.
     }
   }
   let bytes = 0;
@@ -122,7 +122,7 @@ export async function pruneCache(
   }
 }
 
-/** What the tool said, or null if there is no sound entry. */
+/** The tool's log; null if there is no valid entry. */
 async function readEntry(folder: string, file: string): Promise<string | null> {
   try {
     const entry: unknown = JSON.parse(await readFile(join(folder, ENTRY), 'utf8'));
@@ -139,7 +139,7 @@ async function digestOf(path: string): Promise<string> {
     .digest('hex');
 }
 
-/** Puts a finished folder where it belongs, unless another process has put the same there just now. */
+/** Moves a finished folder to its place, unless another process has just put the same one there. */
 async function replace(draft: string, folder: string, file: string): Promise<void> {
   for (let attempt = 0; ; attempt++) {
     try {
@@ -147,7 +147,7 @@ async function replace(draft: string, folder: string, file: string): Promise<voi
     } catch (error) {
       if ((await readEntry(folder, file)) !== null) return;
       if (attempt === 2) throw error;
-      // What is there is damaged.
+      // The existing folder is damaged.
       const aside = `${draft}-old`;
       await rename(folder, aside).catch(() => {});
       await rm(aside, { recursive: true, force: true });

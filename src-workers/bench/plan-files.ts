@@ -6,15 +6,15 @@ import { MAX_MEASURED_UNITS } from './unit-loop.ts';
 import { wordBytes } from './words.ts';
 
 /**
- * A plan as a folder that a separate program can read: `plan.json` and a file with the lengths of the units as 32-bit
- * words, lowest byte first, since tens of millions of them are too many for JSON.
+ * A plan as a folder for a separate program: `plan.json`, and a file with the lengths of the units as 32-bit
+ * little-endian words, since tens of millions of lengths are too many for JSON.
  */
 const PLAN_FILE = 'plan.json';
 export const LENGTHS_FILE = 'lengths.u32';
 
 type StoredPlan = PlanLine['plan'];
 
-/** The form of a plan at the start of a result file: a digest replaces the lengths, which can be drawn again. */
+/** The form of a plan at the start of a result file. A digest replaces the lengths, which can be drawn again. */
 export function keptPlan(plan: BenchPlan, lengthsDigest: string | null, source: PlanSource | null): PlanLine {
   const { workload, ...rest } = plan;
   if (!workload) return { type: 'plan', plan: { ...rest, workload: null }, lengthsDigest, source };
@@ -23,17 +23,14 @@ export function keptPlan(plan: BenchPlan, lengthsDigest: string | null, source: 
   return { type: 'plan', plan: { ...rest, workload: units }, lengthsDigest, source };
 }
 
-/** Writes a plan; the folder is made where it is missing. */
+/** Writes a plan into a folder, which is created if missing. */
 export async function writePlanFolder(folder: string, plan: BenchPlan): Promise<void> {
   await mkdir(folder, { recursive: true });
   if (plan.workload) await writeFile(join(folder, LENGTHS_FILE), wordBytes(plan.workload.lengths));
   await writeFile(join(folder, PLAN_FILE), JSON.stringify(keptPlan(plan, null, null).plan));
 }
 
-/**
- * Reads what `writePlanFolder` wrote. Fails with `not-found`, or with `bad-input` on a folder that something else
- * wrote.
- */
+/** Reads the folder of `writePlanFolder`. Fails with `not-found`, or with `bad-input` on any other folder. */
 export async function readPlanFolder(folder: string): Promise<Result<BenchPlan>> {
   const file = join(folder, PLAN_FILE);
   let stored: StoredPlan;
@@ -48,7 +45,7 @@ export async function readPlanFolder(folder: string): Promise<Result<BenchPlan>>
       `${file}: the format is ${stored?.format} version ${stored?.version}, not lockstep-bench 1`,
     );
   if (!BENCH_BACKENDS.includes(stored.backend) || !Array.isArray(stored.cases))
-    return fail('bad-input', `${file}: this is no plan: it has no backend or no cases`);
+    return fail('bad-input', `${file}: this is not a plan, since it has no backend or no cases`);
   const { workload } = stored;
   if (!workload) return ok({ ...stored, workload: null });
   if (!(Number.isInteger(workload.units) && workload.units >= 1 && workload.units <= MAX_MEASURED_UNITS))

@@ -1,23 +1,23 @@
 import type { BenchRecord } from '../domain/benchmark.ts';
 
 /**
- * What a measurement will take, from a few launches before it. A probe runs a few of the designs on few units, then on
- * more, until a launch is long enough to be extrapolated; two rounds give times that are linear in the units.
+ * Estimates the time of a measurement from a few launches. A probe runs some of the designs on few units, then on more,
+ * until a launch is long enough to extrapolate. Two rounds give times that are linear in the units.
  */
 
-/** Times of one round of a probe, ms: means over its designs, by the clock of the program's reader. */
+/** Times of one round of a probe, ms: means over its designs, by the clock of the reading process. */
 export interface ProbeTimes {
-  /** Units of the workload that the round ran. */
+  /** Number of units in the round. */
   readonly units: number;
-  /** Time until the device has said its name. */
+  /** Time until the device is known. */
   readonly startMs: number;
-  /** Time once for all designs: buffers, expected results. */
+  /** Time spent once for all designs: buffers, expected results. */
   readonly onceMs: number;
-  /** Time once for each design: compiling, ordering the units, checking. */
+  /** Time spent once per design: compiling, ordering the units, checking. */
   readonly prepareMs: number;
-  /** One launch, waiting for it included. */
+  /** Time of one launch, including the wait for it. */
   readonly launchMs: number;
-  /** One launch of the slowest design. */
+  /** Time of one launch of the slowest design. */
   readonly slowestLaunchMs: number;
 }
 
@@ -26,21 +26,21 @@ export interface TimedRecord {
   readonly record: BenchRecord;
 }
 
-/** Designs that a probe launches, spread over those chosen, and how often; the first launch is not timed. */
+/** Number of designs in a probe, spread over the chosen ones, and their launches; the first launch is not timed. */
 export const PROBE_DESIGNS = 6;
 export const PROBE_WARM_UPS = 1;
 export const PROBE_REPEATS = 2;
 
 const FIRST_UNITS = 1024;
-/** A launch from here on consists mostly of work. */
+/** Launches of at least this time consist mostly of work. */
 const LONG_LAUNCH_MS = 50;
 const WANTED_LAUNCH_MS = 150;
 const MAX_ROUNDS = 4;
 
-/** A round that took this long ends with the design under way; a slow device has said enough by then. */
+/** A round that took this long ends with the current design, which is enough information about a slow device. */
 const ROUND_MS = 5000;
 
-/** Whether a round need not run its other designs: it has taken its time, and one launch after a warm-up is timed. */
+/** Whether a round can skip its remaining designs: it took long enough, and one launch after a warm-up is timed. */
 export function isProbeEnough(records: readonly TimedRecord[]): boolean {
   const started = records.find(({ record }) => record.type === 'device');
   const last = records.at(-1);
@@ -61,7 +61,7 @@ export function probeTimes(units: number, records: readonly TimedRecord[]): Prob
       const [first, ...others] = samples;
       const timed = others.length > 0 ? others : [first];
       const timeMs = timed.reduce((sum, one) => sum + one.timeMs, 0) / timed.length;
-      // A program that writes its records in one go shows the device's time alone.
+      // A program that writes all its records at once shows only the device's time.
       const gapMs = others.length > 0 ? (others.at(-1)!.atMs - first.atMs) / others.length : 0;
       const launchMs = Math.max(timeMs, gapMs);
       cases.push({ launchMs, prepareMs: Math.max(0, lastMs - begunMs - samples.length * launchMs) });
@@ -84,7 +84,7 @@ export function probeTimes(units: number, records: readonly TimedRecord[]): Prob
   if (cases.length === 0) return null;
   const mean = (values: readonly number[]): number => values.reduce((sum, value) => sum + value, 0) / values.length;
   const launches = cases.map(({ launchMs }) => launchMs);
-  // What is done once for all is done with the first.
+  // The first design includes what is done once for all.
   const prepareMs = mean((cases.length > 1 ? cases.slice(1) : cases).map((one) => one.prepareMs));
   return {
     units,
@@ -104,12 +104,12 @@ export function nextProbeUnits(rounds: readonly ProbeTimes[], allUnits: number, 
   const last = rounds.at(-1);
   if (!last) return parts ? Math.min(FIRST_UNITS, allUnits) : allUnits;
   if (last.units >= allUnits || last.slowestLaunchMs >= LONG_LAUNCH_MS || rounds.length >= MAX_ROUNDS) return null;
-  // A launch grows at most in proportion to its units: small ones leave parts of the device idle.
+  // A launch grows at most in proportion to its units, since small launches leave parts of the device idle.
   const wanted = Math.ceil((last.units * WANTED_LAUNCH_MS) / last.slowestLaunchMs);
   return wanted > allUnits / 2 ? allUnits : wanted;
 }
 
-/** Times on another number of units: linear through the last two rounds, or in proportion if there is one round. */
+/** Times for another number of units: linear through the last two rounds, or proportional after one round. */
 function timesAt(rounds: readonly ProbeTimes[], units: number): ProbeTimes {
   const last = rounds.at(-1)!;
   const before = rounds.at(-2);
@@ -128,36 +128,40 @@ function timesAt(rounds: readonly ProbeTimes[], units: number): ProbeTimes {
   };
 }
 
-/** What is asked to be measured. */
+/** The requested measurement. */
 export interface AskedMeasurement {
   readonly units: number;
   readonly designs: number;
   readonly repeats: number;
   readonly warmUps: number;
-  /** For all designs together, ms. */
+  /** Time limit for all designs together, ms. */
   readonly timeLimitMs: number;
   readonly caseTimeLimitMs: number;
   /** Whether the target can run a part of the units. */
   readonly parts: boolean;
 }
 
-/** How much of it fits the time. */
+/** The part of a request that fits in the time. */
 export interface FittingMeasurement {
   readonly units: number;
   readonly repeats: number;
-  /** The time of this request, and of everything that was asked for, ms. */
+  /** The time of this part, and of the whole request, ms. */
   readonly estimateMs: number;
   readonly fullMs: number;
 }
 
 /**
- * Repeats that are not reduced further while units can be: 6 give a 95 % interval of the median, one may be an outlier.
+ * Repeats are not reduced below this while units can be: 6 give a 95 % interval of the median, and one may be an
+ * outlier.
  */
 const FEWEST_REPEATS = 7;
-/** The part of a design's time limit that a probed one may take: the slowest design may not be among those probed. */
+/**
+ * The fraction of a design's time limit that a probed design may take, since the slowest design may not have been
+ * probed.
+ */
 const CASE_SHARE = 0.5;
 
-/** Fewer repeats first, since they change only how sure a median is; then fewer units. */
+/** Reduces repeats first, since they only change how certain a median is, and then units. */
 export function fittingMeasurement(rounds: readonly ProbeTimes[], asked: AskedMeasurement): FittingMeasurement {
   const { designs, warmUps, timeLimitMs, caseTimeLimitMs, parts } = asked;
   const estimate = (units: number, repeats: number): number => {

@@ -12,20 +12,20 @@ import { SECTOR_WORDS } from './unit-loop.ts';
 
 /**
  * The loop that stands in for a kernel: its profile, the instructions of its parts, and the kernel that it executes,
- * whose prediction it gets. The instructions of a pass besides its steps are counted in the machine code of compute
- * capabilities 8.0 to 12.0 (test/integration/stand-in-nvcc.slow.test.ts).
+ * which is what is predicted. The instructions of a pass other than its steps are counted in the machine code of
+ * compute capabilities 8.0 to 12.0 (test/integration/stand-in-nvcc.slow.test.ts).
  */
 
 type StandInBackend = 'cuda' | 'webgpu';
 
 const SECTOR_BYTES = 4 * SECTOR_WORDS;
-/** 128 MiB: the most a WebGPU buffer holds by default. */
+/** 128 MiB, the default maximum of a WebGPU buffer. */
 const TABLE_WORDS = 2 ** 25;
-/** Registers of the loop besides those of its steps. */
+/** Registers of the loop other than those of its steps. */
 const OWN_REGISTERS = 16;
 const MAX_THREADS_PER_UNIT = 32;
 
-/** The contents of a pass. For loads, the number in every pass, and in how many of 2³² passes there is one more. */
+/** The contents of a pass. Loads have a number for every pass, and a rate (in 2⁻³²) of one more. */
 export interface UnitLoopShape {
   readonly floats: number;
   readonly integers: number;
@@ -39,12 +39,12 @@ export interface UnitLoopShape {
   /** Machine instructions of the pass: all, and those of integers and logic. */
   readonly instructions: number;
   readonly integerInstructions: number;
-  /** Steps once a unit, and in each step that combines results. */
+  /** Steps once per unit, and in each step that combines results. */
   readonly unitSteps: number;
   readonly combineSteps: number;
 }
 
-/** Refuses to run the loop of an older version. */
+/** The failure for the loop of an older version. */
 export function oldUnitLoop(): Result<never> {
   return fail(
     'unsupported',
@@ -52,12 +52,15 @@ export function oldUnitLoop(): Result<never> {
   );
 }
 
-/** The part of an iteration that is in a pass of u threads. */
+/** The fraction of an iteration in a pass of u threads. */
 function shareOf({ sharing, serialFraction: σ, cooperationCost: κ }: UnitLoopProfile, u: number): number {
   return sharing === 'deal' ? 1 : (1 - σ) / u + σ + κ * Math.log2(u);
 }
 
-/** Lanes for which a dependent load brings one sector, so that it brings no more bytes than the profile if possible. */
+/**
+ * Number of lanes for which a dependent load reads one sector. If possible, it is large enough not to read more bytes
+ * than the profile.
+ */
 export function lanesPerSector({
   dependentLoadsPerIteration: loads,
   bytesPerIteration: bytes,
@@ -71,7 +74,7 @@ export function hasTable({ tableWords }: UnitLoopProfile): boolean {
   return tableWords > SECTOR_WORDS;
 }
 
-/** Sectors that an iteration of a thread reads besides, one after another. */
+/** Additional sectors that an iteration of a thread reads in sequence. */
 function streamedSectors(profile: UnitLoopProfile): number {
   const { dependentLoadsPerIteration: loads, bytesPerIteration: bytes } = profile;
   return Math.max(0, bytes / SECTOR_BYTES - loads / lanesPerSector(profile));
@@ -90,7 +93,7 @@ function exchangesOf({ sharing, instructionsPerIteration, cooperationCost }: Uni
   return Math.min(steps, Math.round((instructionsPerIteration * cooperationCost * steps) / 2));
 }
 
-/** Instructions that a pass needs besides its steps: all of them, and those of integers and logic. */
+/** Instructions that a pass needs in addition to its steps: all of them, and those of integers and logic. */
 function overhead(profile: UnitLoopProfile, u: number) {
   const share = shareOf(profile, u);
   const exchanges = exchangesOf(profile, u);
@@ -99,31 +102,34 @@ function overhead(profile: UnitLoopProfile, u: number) {
   const loadCount = loads.each + Math.sign(loads.rate);
   const streamedCount = streamed.each + Math.sign(streamed.rate);
   const integers =
-    // Adding to the result, counting down to no less than 0, and of dealt units the place of the lane's iteration.
+    // These add to the result, count down to 0 at least, and for dealt units find the lane's iteration.
     (u === 1 ? OWN.one : profile.sharing === 'deal' ? OWN.dealt : OWN.split) +
     exchanges +
-    // An address of 64 bits for each, and two links of the chain; whether this pass has one more.
+    // Each load has a 64-bit address; the chain adds two links, and a check whether this pass has one more.
     (loadCount > 0 ? loadCount + 2 : 0) +
     (loads.rate > 0 ? 3 : 0) +
-    // An address, its advance and wrap, and a link.
+    // Each streamed load has an address, its advance and wrap, and a link.
     4 * streamedCount +
     (streamed.rate > 0 ? 2 : 0);
   return { exchanges, loads, streamed, integers, instructions: integers + exchanges + loadCount + streamedCount + 1 };
 }
 
-/** Integer instructions of a pass besides its steps, by how its threads share units. */
+/** Integer instructions of a pass other than its steps, by how its threads share units. */
 const OWN = { one: 4, split: 6, dealt: 8 } as const;
 /** Instructions that change a unit, without its steps: in the nested form, and in one loop over all units. */
 const UNIT_INSTRUCTIONS = 38;
 const REFILL_INSTRUCTIONS = 26;
-/** Where loads of a unit begin, in the nested form. */
+/** Instructions that find the start of a unit's loads in the nested form. */
 const START_INSTRUCTIONS = 9;
-/** What one loop over all units adds to each pass. */
+/** Instructions that one loop over all units adds to each pass. */
 const FLATTENED_INSTRUCTIONS = 3;
 /** Instructions of a combining step: the exchange and the sum. */
 const COMBINE_INSTRUCTIONS = 2;
 
-/** The parts of the loop where u threads share a unit: as close to the profile as possible, without losing a class. */
+/**
+ * The parts of the loop for u threads per unit: as close to the profile as possible, with every class of instructions
+ * present.
+ */
 export function unitLoopShape(profile: UnitLoopProfile, u: number): UnitLoopShape {
   const { instructionsPerIteration, integerShare, fp64Share, specialShare } = profile;
   const all = instructionsPerIteration * shareOf(profile, u);
@@ -131,7 +137,7 @@ export function unitLoopShape(profile: UnitLoopProfile, u: number): UnitLoopShap
   const stepsOf = (share: number): number => (share > 0 ? Math.max(1, Math.round(share * all)) : 0);
   const doubles = stepsOf(fp64Share);
   const specials = stepsOf(specialShare);
-  // Each class has a link in and one out.
+  // Each class has one link in and one out.
   const linksBefore = 2 * (Math.sign(doubles) + Math.sign(specials));
   const room = Math.max(0, Math.round(all - needed.instructions) - doubles - specials - linksBefore);
   const integersWanted = Math.max(0, Math.round(integerShare * all - needed.integers - linksBefore - 2));
@@ -160,11 +166,11 @@ export function unitLoopShape(profile: UnitLoopProfile, u: number): UnitLoopShap
 const unitOverhead = (profile: UnitLoopProfile): number =>
   UNIT_INSTRUCTIONS + (hasTable(profile) ? START_INSTRUCTIONS : 0);
 
-/** Steps that make up for the missing instructions; they need two links. */
+/** Steps that fill up the missing instructions; they need two links. */
 const stepsBeside = (wanted: number, own: number): number => Math.max(0, Math.round(wanted) - own - 2);
 const withSteps = (own: number, steps: number): number => own + steps + 2 * Math.sign(steps);
 
-/** Registers that the steps of a pass go round in. */
+/** Registers that the steps of a pass use in turn. */
 export function heldRegisters(profile: UnitLoopProfile, { floats, integers }: UnitLoopShape) {
   const room = Math.max(2, profile.registersPerThread - OWN_REGISTERS);
   const heldIntegers = Math.max(
@@ -174,7 +180,7 @@ export function heldRegisters(profile: UnitLoopProfile, { floats, integers }: Un
   return { floats: Math.max(1, Math.min(floats, room - heldIntegers)), integers: heldIntegers };
 }
 
-/** What the loop that stands in for a kernel is to do. */
+/** The profile of the loop that stands in for a kernel. */
 export function unitLoopProfile(kernel: KernelProfile, backend: StandInBackend): UnitLoopProfile {
   const { integerShare = 0, fp64Share = 0, specialShare = 0, accesses, sharing = 'split' } = kernel;
   const bytesOf = ({ pattern, elementBytes }: NonNullable<typeof accesses>[number]): number =>
@@ -200,13 +206,13 @@ export function unitLoopProfile(kernel: KernelProfile, backend: StandInBackend):
   };
 }
 
-/** Instructions of a step, a dependent load and the turn in version 1, whose measurements are kept. */
+/** Instructions of a step, a dependent load and the loop itself in version 1, whose measurements are kept. */
 const FIRST = { step: 6, load: 6, turn: 5 } as const;
 
 /** The instructions that versions 1 and 2 were assumed to add to a unit, and to a pass of one loop over all units. */
 const OLD = { unit: 24, flattened: 8 } as const;
 
-/** The properties that a stand-in lacks. Registers, and so resident blocks, are imitated by limiting launches. */
+/** Properties that a stand-in lacks. Limited launches imitate its registers, and so its resident blocks. */
 const NOT_OWN = {
   accesses: undefined,
   prologue: undefined,
@@ -216,7 +222,7 @@ const NOT_OWN = {
   dependentExchanges: undefined,
 } as const;
 
-/** The kernel that a stand-in of u threads per unit is, for predicting its times: what it executes. */
+/** The kernel that a stand-in of u threads per unit executes, for the prediction of its times. */
 export function standInKernel(kernel: KernelProfile, profile: UnitLoopProfile, u: number): KernelProfile {
   const shape = unitLoopShape(profile, u);
   const { instructions } = shape;
@@ -244,7 +250,7 @@ export function standInKernel(kernel: KernelProfile, profile: UnitLoopProfile, u
   };
 }
 
-/** The kernel that a stand-in of version 1 or 2 was taken to be, on any number of threads per unit. */
+/** The assumed kernel of a stand-in of version 1 or 2, for any number of threads per unit. */
 function oldStandInKernel(kernel: KernelProfile, profile: SecondUnitLoopProfile | FirstUnitLoopProfile): KernelProfile {
   const own = profile.version === 2 ? profile : firstKernel(profile);
   const { instructionsPerIteration: all } = own;
@@ -265,7 +271,7 @@ function oldStandInKernel(kernel: KernelProfile, profile: SecondUnitLoopProfile 
   };
 }
 
-/** Its exchange is two instructions, and each of its dependent loads moved a sector for each lane. */
+/** An exchange is two instructions, and each dependent load moved one sector per lane. */
 function firstKernel({
   parallelSteps,
   serialSteps,
@@ -286,7 +292,7 @@ function firstKernel({
   };
 }
 
-/** A plan that predicts the times of the stand-in, not of the kernel: the kernel's own measurements are left out. */
+/** A plan that predicts the times of the stand-in instead of the kernel, without the kernel's own measurements. */
 export function standInPlan(plan: SweepPlan, profile: AnyUnitLoopProfile): SweepPlan {
   const own = { ...plan, id: `${plan.id} stand-in ${JSON.stringify(profile)}`, pipeline: {} };
   if (profile.version !== 3) return { ...own, kernel: oldStandInKernel(plan.kernel, profile) };

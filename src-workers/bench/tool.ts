@@ -14,7 +14,7 @@ export interface ToolRun {
 
 export interface ToolOptions {
   readonly cwd?: string;
-  /** Added to this process's own environment, less its secrets. */
+  /** Added to this process's own environment without secrets. */
   readonly env?: Readonly<Record<string, string>>;
   readonly timeLimitMs: number;
   readonly signal?: AbortSignal | undefined;
@@ -25,14 +25,14 @@ export function pathFolders(environment: Readonly<Record<string, string | undefi
   return (environment['PATH'] ?? '').split(delimiter).filter((folder) => folder !== '');
 }
 
-/** The first program of one of these names in the first folder that has one; `null` if there is none. */
+/** The first program with one of these names in the first folder that has one; `null` if there is none. */
 export async function findProgram(names: readonly string[], folders: readonly string[]): Promise<string | null> {
   for (const folder of folders)
     for (const name of names) if (await isProgram(join(folder, name))) return join(folder, name);
   return null;
 }
 
-/** Whether a file exists that can be started. */
+/** Whether a file exists and can be started. */
 export async function isProgram(path: string): Promise<boolean> {
   try {
     await access(path, constants.X_OK);
@@ -43,8 +43,9 @@ export async function isProgram(path: string): Promise<boolean> {
 }
 
 /**
- * The script between this process and a tool; the tool is its only child. When this process ends in any way, the
- * channel closes and the tool is killed with all that it started. The channel reports a tool that cannot be started.
+ * The script between this process and a tool, which is its only child. When this process ends in any way, the channel
+ * closes, and the script kills the tool with all that it started. The channel also reports a tool that cannot be
+ * started.
  */
 const GUARD = `
 const [program, ...args] = process.argv.slice(1);
@@ -60,26 +61,26 @@ child.once('error', ({ code, message }) => process.send({ code, message }, () =>
 child.once('exit', (code, signal) => process.exit(code ?? 128 + require('node:os').constants.signals[signal]));
 `;
 
-/** Why a tool cannot be started, as the guard or Node says it. */
+/** Why a tool cannot be started, as reported by the guard or Node. */
 interface StartError {
   readonly code?: string;
   readonly message: string;
 }
 
-/** Beyond this a tool's output is cut. The important part of a compiler's output is its beginning. */
+/** Maximum length of a tool's output; the rest is cut. The important part of a compiler's output is its beginning. */
 export const MAX_OUTPUT_CHARACTERS = 4_000_000;
 
 /**
- * Runs a tool to its end: no shell, and at its end, at the time limit, a cancel, or when this process is killed, the
- * tool goes with all processes that it started.
- * An exit code other than 0 is no failure here. Fails with `not-found` if there is no such program, `unsupported`
- * if it takes too long, `cancelled`.
+ * Runs a tool to its end, without a shell. The tool and all processes that it started are killed at its end, at the
+ * time limit, on cancel, and when this process is killed.
+ * An exit code other than 0 is not a failure here. Fails with `not-found` if there is no such program, with
+ * `unsupported` if it takes too long, and with `cancelled`.
  */
 export function runTool(program: string, args: readonly string[], options: ToolOptions): Promise<Result<ToolRun>> {
   const { timeLimitMs, signal } = options;
   if (signal?.aborted) return Promise.resolve(fail('cancelled', `${program} was cancelled`));
   return new Promise((resolve) => {
-    // A process group of its own, so that compilers behind the compiler go with it.
+    // A separate process group lets the processes behind a compiler be killed with it.
     const ownGroup = process.platform !== 'win32';
     const child = spawn(process.execPath, ['-e', GUARD, '--', program, ...args], {
       ...(options.cwd === undefined ? {} : { cwd: options.cwd }),
@@ -101,7 +102,7 @@ export function runTool(program: string, args: readonly string[], options: ToolO
         if (ownGroup) process.kill(-child.pid, 'SIGKILL');
         else child.kill('SIGKILL');
       } catch {
-        // It has ended by itself in the meantime.
+        // The tool has ended in the meantime.
       }
     };
     const stop = (why: Result<never>): void => {
@@ -127,7 +128,7 @@ export function runTool(program: string, args: readonly string[], options: ToolO
       );
     child.on('error', cannotStart);
     child.on('message', (message) => cannotStart(message as StartError));
-    // What the tool left running ends with it: it would hold the pipes open, and disturb what is measured next.
+    // Processes that the tool left running would hold the pipes open and disturb the next measurement.
     child.on('exit', killAll);
     child.on('close', (code) => end(ok({ code: code ?? 1, ...output })));
   });

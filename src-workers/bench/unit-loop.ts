@@ -4,28 +4,32 @@ import { bucketRanges } from '../predict/depth/group-depth.ts';
 import { empiricalLaw } from '../models/workload/laws.ts';
 import { arbitraryOrder, shuffle, type UniformSource } from '../numeric/random.ts';
 
-/** Most units of a measured workload: lengths, order and results are 4 bytes each, on the host and on the device. */
+/**
+ * Maximum number of units of a measured workload. Lengths, order and results take 4 bytes each, on the host and on the
+ * device.
+ */
 export const MAX_MEASURED_UNITS = 2 ** 26;
 
-/** How a launch is cut up: slots of u threads, `unitsPerGroup` of them in a full thread group, dealt out in rounds. */
+/** The layout of a launch: slots of u threads, `unitsPerGroup` of them in a full thread group, dealt out in rounds. */
 export interface SlotLayout {
   /** Units in flight in one block. */
   readonly slotsPerBlock: number;
   /** n: units side by side in a full thread group. */
   readonly unitsPerGroup: number;
-  /** Thread groups of a block; the last may be partly filled. */
+  /** Thread groups of a block; the last may be incomplete. */
   readonly groupsPerBlock: number;
-  /** Units in flight in the whole grid: the distance between a slot's units in the order. */
+  /** Units in flight in the whole grid, which is also the distance between a slot's units in the order. */
   readonly slots: number;
-  /** Units of the slots that have most. */
+  /** Maximum number of units of a slot. */
   readonly rounds: number;
 }
 
 /**
- * In round j, slot s of block b takes the unit at position j·slots + blockOrder[b]·slotsPerBlock + s of the order, if
- * there is one. Fails with `bad-input` on a design that cannot be laid out.
+ * The layout of a design. In round j, slot s of block b takes the unit at position j·slots +
+ * blockOrder[b]·slotsPerBlock + s of the order, if there is one. Fails with `bad-input` on a design that cannot be laid
+ * out.
  *
- * @param units work units of the workload, ≥ 1
+ * @param units units of the workload, ≥ 1
  */
 export function slotLayout(
   design: Pick<Design, 'threadsPerUnit' | 'blockThreads' | 'gridBlocks'>,
@@ -55,22 +59,22 @@ export function slotLayout(
   });
 }
 
-/** Why a balancing that is no `WholeUnitBalancing` is not measured. */
+/** Why a balancing other than a `WholeUnitBalancing` is not measured. */
 export function noStandIn(balancing: string): string {
   if (balancing === 'row-split') return `balancing ${balancing} is for the cores of a CPU. Use one for a GPU`;
   return `balancing ${balancing} cannot be measured by the loop that stands in for a kernel: it runs whole units, without padding. Choose a design with another balancing`;
 }
 
 /**
- * The order in which units are dealt out: position → unit. Shortest first where lengths decide, equal lengths and the
- * inside of a bucket in the order of the units, so that the same lengths always give the same order. Dynamic fetch
- * hands units out as they stand.
+ * The order in which units are dealt out: position → unit. If lengths decide, the shortest comes first. Equal lengths,
+ * and units within a bucket, keep their order, so that the same lengths always give the same order. Dynamic fetch keeps
+ * the order of the units.
  *
- * Linear in the units, besides the choice of the best buckets. Fails with `bad-input` on more than `MAX_MEASURED_UNITS`
- * or no units.
+ * The time is linear in the units, except for the choice of the best buckets. Fails with `bad-input` on no units or
+ * more than `MAX_MEASURED_UNITS`.
  *
  * @param lengths iterations of unit 0, 1, 2, …
- * @param unitsPerGroup n of the design: the best buckets depend on it
+ * @param unitsPerGroup n of the design, which the best buckets depend on
  */
 export function unitOrder(
   lengths: Uint32Array,
@@ -90,7 +94,7 @@ export function unitOrder(
       return ok(byLength(lengths));
     case 'window-sort': {
       const window = balancing.units;
-      // Within a window the sorted order of all is also the window's own.
+      // The sorted order of all units, restricted to a window, is the order of the window.
       const next = Float64Array.from({ length: Math.ceil(units / window) }, (_, w) => w * window);
       const order = new Uint32Array(units);
       for (const unit of byLength(lengths)) order[next[Math.floor(unit / window)]++] = unit;
@@ -121,7 +125,7 @@ export function unitOrder(
   }
 }
 
-/** Units by length, stable: least significant half first, 16 bits a pass. */
+/** Units by length, stable: least significant half first, 16 bits per pass. */
 function byLength(lengths: Uint32Array): Uint32Array {
   let order = Uint32Array.from({ length: lengths.length }, (_, unit) => unit);
   const longest = lengths.reduce((most, length) => Math.max(most, length), 0);
@@ -137,8 +141,8 @@ function byLength(lengths: Uint32Array): Uint32Array {
 }
 
 /**
- * The block of the layout that the device's block 0, 1, 2, … works on. It is random where the order is fully sorted,
- * since predictions let the blocks of sorted units start in random order; otherwise it is the same block.
+ * The block of the layout that the device's block 0, 1, 2, … works on. If units are fully sorted it is random, as
+ * predictions assume; otherwise it is the same block.
  */
 export function blockOrder(balancing: WholeUnitBalancing, gridBlocks: number, random: UniformSource): Uint32Array {
   const order = Uint32Array.from({ length: gridBlocks }, (_, block) => block);
@@ -156,18 +160,18 @@ export function blockOrder(balancing: WholeUnitBalancing, gridBlocks: number, ra
   }
 }
 
-/** The scrambling step of the unit loop. Unsigned 32 bits in and out. */
+/** The scrambling step of the unit loop, on unsigned 32-bit numbers. */
 export function mix(value: number): number {
   let v = value ^ (value >>> 16);
   v = Math.imul(v, 0x7feb352d);
   return (v ^ (v >>> 15)) >>> 0;
 }
 
-/** Words of a sector, the least that a device's memory moves. */
+/** Words of a sector, the smallest transfer of a device's memory. */
 export const SECTOR_WORDS = 8;
 
 /**
- * The table that dependent loads walk: in every word of a sector the first word of the next, one ring of all
+ * The table that dependent loads walk: every word of a sector has the first word of the next sector, in a single ring
  * (`ringNext` of words.cuh).
  */
 export function ringTable(words: number): Uint32Array {
@@ -180,7 +184,7 @@ export function ringTable(words: number): Uint32Array {
 }
 
 /**
- * What every design must leave in result[unit], for lengths of unit 0, 1, 2, …: f · (1 + 1 + 2 + … + length) with f =
+ * The expected result[unit] of every design, for lengths of unit 0, 1, 2, …: f · (1 + 1 + 2 + … + length) with f =
  * mix(unit + 1) | 1.
  */
 export function referenceResults(lengths: Uint32Array): Uint32Array {

@@ -134,7 +134,7 @@ test('shares follow one another, in arrays that do not overlap, within one memor
     }),
   );
   const wide = caseShares('stream', { cores: 2, bytesPerCore: MAX_MEMORY_BYTES });
-  expect(wide.ok ? '' : wide.error.message).toMatch(/^needs \d+ bytes, and one memory has at most 4294901760$/);
+  expect(wide.ok ? '' : wide.error.message).toMatch(/^it needs \d+ bytes, which exceeds the limit of 4294901760$/);
   const none = caseShares('triangular', { cores: 8, rows: 7 });
   expect(none.ok ? '' : none.error.message).toBe('7 rows are not within 8 (one per core) to 65536');
   const few = caseShares('stream', { cores: 0.5, bytesPerCore: 1e6 });
@@ -247,7 +247,7 @@ test('a case that cannot be run does not keep the others', async () => {
   const records: BenchRecord[] = [];
   await measureCpu(plan, CHILD, MACHINE, (record) => records.push(record));
   expect(records.flatMap((record) => (record.type === 'failed' ? [record.message] : []))).toEqual([
-    expect.stringMatching(/^needs \d+ bytes/),
+    expect.stringMatching(/^it needs \d+ bytes/),
     'probe is for a GPU, and this is a CPU',
   ]);
   expect(records.filter(({ type }) => type === 'check')).toMatchObject([{ case: 'stream-1', correct: true }]);
@@ -261,7 +261,7 @@ test('a case over its time is given up, and its threads are gone', async () => {
     if (record.type !== 'sample') records.push(record);
   });
   expect(records).toMatchObject([
-    { type: 'failed', case: 'stream-1', message: 'took longer than 1000 ms; given up' },
+    { type: 'failed', case: 'stream-1', message: 'took longer than the limit of 1000 ms and was stopped' },
     { type: 'done' },
   ]);
 });
@@ -382,7 +382,7 @@ test('designs are measured on as many threads as they have cores; what is none o
     return messages;
   };
   expect(await untold({ workload: { ...workload, traffic: null } })).toEqual([
-    'a unit loop on a CPU moves bytes, and the plan does not say how many an iteration moves (traffic)',
+    'a unit loop on a CPU moves bytes, but the plan does not give the bytes of an iteration (traffic)',
   ]);
   expect(await untold({ workload: null })).toEqual(['the plan has a unit loop and no workload']);
   expect(

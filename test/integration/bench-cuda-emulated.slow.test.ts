@@ -928,7 +928,7 @@ esac
     expect(hung.stdout).toMatch(/2 cases measured, 2 failed: results\.jsonl\n$/);
     expect((await script({}, 'one')).stderr).toBe('device one is not a number from 0 on\n');
     await writeFile(join(place, 'results.jsonl'), '{"type":"plan"}\n');
-    expect((await script()).stderr).toBe('results.jsonl is of another plan; move it away first\n');
+    expect((await script()).stderr).toBe('results.jsonl belongs to another plan; move it away first\n');
   });
 });
 

@@ -155,9 +155,9 @@ it('fails a design whose result is wrong, that crashes or says nothing, and goes
   );
   expect(run.state).toBe('complete');
   const reason = (index: number): string => ofDesign(found.cases, index).failure!;
-  expect(reason(wrong)).toBe('Its digest is beef, and that of 7 of 9 designs is cafe.');
+  expect(reason(wrong)).toBe('Its digest is beef, but the digest of 7 of 9 designs is cafe.');
   expect(ofDesign(found.cases, wrong).correct).toBe(false);
-  expect(reason(unsteady)).toMatch(/^Its digest is pid \d+, and that of 7 of 9 designs is cafe\.$/);
+  expect(reason(unsteady)).toMatch(/^Its digest is pid \d+, but the digest of 7 of 9 designs is cafe\.$/);
   expect(reason(crash)).toBe('The program ended with exit code 139 (SIGSEGV). Its last line: illegal address');
   expect(reason(silent)).toMatch(/^The program printed no time\. .*\{"timeNs": 1234\}\. Its last line: goodbye$/);
   expect(reason(garbage)).toMatch(/timeNs "fast", which must be a number/);
@@ -404,7 +404,7 @@ it('refuses in one line what makes no sense, before anything runs', async () => 
   };
   const run = String(runId);
   expect(await commands('bench', run, '--exec', 'p {blok}')).toMatch(
-    /^1 [^\n]*\{blok\} is no placeholder\. Use \{design\}[^\n]*$/,
+    /^1 [^\n]*\{blok\} is not a placeholder\. Use \{design\}[^\n]*$/,
   );
   expect(await commands('bench', run, '--build', 'make')).toMatch(/^2 [^\n]*Specify --exec too\.$/);
   expect(await commands('bench', run, '--exec', 'p', '--target', 'cpu')).toMatch(/^2 [^\n]*Remove --target\.$/);

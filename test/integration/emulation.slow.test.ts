@@ -123,9 +123,9 @@ int main() {
     ['int main() { asm volatile("bar.sync 0;"); }', /app\.cu has inline PTX \(bar\.sync\), which the emulation cannot run\. Put it between #ifndef LOCKSTEP_EMULATION and #endif/], // prettier-ignore
     [
       '#include <mma.h>\nint main() {}',
-      /app\.cu includes mma\.h, which is not there\. .* the emulation has cooperative_groups\.h/,
+      /app\.cu includes mma\.h, which was not found\. .* the emulation has cooperative_groups\.h/,
     ],
-    ['int main() { cudaGraph_t graph; }', /app\.cu:1:\d+: error: .*cudaGraph_t.* the emulation does not have it: keep it out of app\.cu/], // prettier-ignore
+    ['int main() { cudaGraph_t graph; }', /app\.cu:1:\d+: error: .*cudaGraph_t.* the emulation lacks it: exclude it in app\.cu/], // prettier-ignore
     ['__global__ void f();\nint main() { f<<<1, 2>>>; }', /a launch cannot be read: f<<<1, 2>>>; .*\. Write kernel<<</],
   ])(
     'is refused with what to do: %s',

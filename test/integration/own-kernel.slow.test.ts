@@ -134,7 +134,7 @@ it('refuses in one sentence what a kernel cannot do', async () => {
   if (process.platform !== 'win32')
     expect(await refused('webgpu', { kernel: { file: device } })).toMatch(/names \/dev\/zero, which is no file/);
   const other = await sweep((study) => ({ ...reduced(study), workload: { ...study.workload, units: 100 } }));
-  expect(await refused('webgpu', { runId: other })).toMatch(/arguments\[0\]\.file: .*lp_ship04l\.mtx has 402 rows, and the study 100 units\. Set "units" of its workload to 402\.$/); // prettier-ignore
+  expect(await refused('webgpu', { runId: other })).toMatch(/arguments\[0\]\.file: .*lp_ship04l\.mtx has 402 rows, but the study has 100 units\. Set "units" of its workload to 402\.$/); // prettier-ignore
   const short = manifest('short.kernel.json', (text) => text.replace('"count": "{units}"', '"count": 100'));
   expect(await refused('webgpu', { kernel: { file: short } })).toMatch(/arguments\[5\]\.output\.reference: y\.f32 has 402 elements, and "count" is 100\.$/); // prettier-ignore
   const cuda = manifest('cuda.kernel.json', (text) => text.replace(', "spmv.wgsl"', '').replace(', "spmv.cl"', ''));

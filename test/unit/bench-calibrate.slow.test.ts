@@ -162,7 +162,7 @@ describe('calibration from measured designs', () => {
     expect(heldOut!.medianError).toBeLessThan(0.03);
     expect(heldOut!.p95Error).toBeLessThan(0.12);
     expect(before.medianError).toBeGreaterThan(0.3);
-    // The serial part of an iteration is weakly identified: what the model is off by goes into it.
+    // The serial part of an iteration is weakly identified: the error of the model goes into it.
     for (const name of ['latencyCycles', 'issueCycles', 'serialFraction'] as const)
       expect(Math.abs(parameters[name]! / TRUTH[name]! - 1), name).toBeLessThan(0.25);
   });
@@ -213,7 +213,7 @@ describe('calibration from measured designs', () => {
     const shifted = measured.map(({ designIndex }, i) => ({ ...measured[(i + 5) % 16], designIndex }));
     const result = calibrateFromDesigns(plan, 0, shifted, options());
     expect(result).toMatchObject({ ok: false, error: { code: 'conflict' } });
-    expect(!result.ok && result.error.message).toMatch(/is off by \d+ %, where one time for all designs is off by/);
+    expect(!result.ok && result.error.message).toMatch(/has an error of \d+ %, but one time for all designs \d+ %/);
   });
 
   it('refuses designs that are not of the device, that cannot run, or have no time, and too few', () => {
@@ -229,7 +229,7 @@ describe('calibration from measured designs', () => {
       'bad-input: 5 parameters need 7 measured designs, and 5 have a time. Measure at least 7 designs, spread over the ranking.',
     );
     expect(refusal([...many.slice(1), { ...first, timeMs: 0 }])).toMatch(
-      /^bad-input: measured design 11: predicted .* ms, measured 0 ms: times must be positive$/,
+      /^bad-input: measured design 11: predicted .* ms, measured 0 ms; times must be positive$/,
     );
     const two: SweepPlan = {
       ...plan,

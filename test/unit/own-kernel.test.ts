@@ -153,7 +153,7 @@ it('the elements of an output may depend on the units', () => {
     outputCount({ name: 'y', type: 'f32', output: { count: text, absolute: 0, relative: 0 } }, 10);
   expect(unwrap(count('{units} + 1'))).toBe(11);
   expect(unwrap(count(3))).toBe(3);
-  expect(refusal(count('units / 4'))).toMatch(/"count" is units \/ 4, which is 2\.5 for 10 units\. .* as ceil/);
+  expect(refusal(count('units / 4'))).toMatch(/"count" is units \/ 4, which is 2\.5 for 10 units\. .* with ceil/);
 });
 
 describe('the launches of a design', () => {
@@ -276,7 +276,7 @@ describe('a design in OpenCL', () => {
     ['A cap of 32 registers per thread: OpenCL cannot cap registers', { registerCap: 32 }, (one) => one],
     ['"sharedBytes" is {blockThreads} / 64, which is 0.5 here', { blockThreads: 32 }, (one) => one],
     [
-      'The argument rows is -1, which is -1 here, and u32 cannot hold it',
+      'The argument rows is -1, which is -1 here. Its type u32 cannot hold this',
       {},
       (one) => ({ ...one, arguments: one.arguments.map((a) => (a.name === 'rows' ? { ...a, value: '-1' } : a)) }),
     ],

@@ -91,8 +91,8 @@ describe('a command line', () => {
   });
 
   it.each([
-    ['p {block}', null, /\{block\} is no placeholder.*\{blockThreads\}.*write \{\{block\}\}/],
-    ['p', 'make {sources}', /--build: \{sources\} is no placeholder/],
+    ['p {block}', null, /\{block\} is not a placeholder.*\{blockThreads\}.*write \{\{block\}\}/],
+    ['p', 'make {sources}', /--build: \{sources\} is not a placeholder/],
     ['{binary}', null, /Specify --build/],
     ['./p', 'gcc p.c -o {binary}', /Use \{binary\} in --exec/],
     ['./p', 'make BLOCK={blockThreads}', /\{blockThreads\}.*overwrite.*Write its output to \{binary\}/],

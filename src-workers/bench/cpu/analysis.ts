@@ -7,9 +7,9 @@ import { CONTENTION_MODELS, contentionMs, staircaseMs, type ContentionModel } fr
 import { median, medianInterval } from '../../numeric/statistics.ts';
 import { caseShares } from './shares.ts';
 
-/** Measured contention: bandwidth by active cores, and every model against measured unbalanced work. */
+/** Analyses measured contention: bandwidth by active cores, and every model beside measured unbalanced work. */
 
-/** A measured case; cases of other benchmarks, and cases without a time, are left out of every analysis. */
+/** A measured case. Every analysis ignores cases of other benchmarks, and cases without a time. */
 export type MeasuredContentionCase = Pick<CaseResult, 'case' | 'timesMs' | 'values'>;
 
 /** A median of repeats with its interval of at least 95 %, by order statistics; `null` with fewer than 6 repeats. */
@@ -20,15 +20,17 @@ export interface MedianOf {
 }
 
 export interface MeasuredBandwidths extends BandwidthCalibration {
-  /** Ascending; the columns below go with it. */
+  /** Ascending. The columns below have one entry for each. */
   readonly cores: readonly number[];
-  /** BW_i, GB/s (10⁹ bytes), bytes as STREAM counts them. */
+  /** BW_i, GB/s (10⁹ bytes), with bytes counted as in STREAM. */
   readonly bandwidth: readonly MedianOf[];
-  /** The least and the greatest K = ⌈ρ/β⌉ that the intervals of ρ and β allow; `null` without intervals. */
+  /** The smallest and largest K = ⌈ρ/β⌉ that the intervals of ρ and β allow; `null` without intervals. */
   readonly saturatingCoresRange: readonly [number, number] | null;
 }
 
-/** Prediction of one model: `error` is predicted over measured time, less 1. (The slides print that of bandwidths.) */
+/**
+ * Prediction of one model. `error` is predicted over measured time, minus 1; the slides print the error of bandwidths.
+ */
 export interface ModelledTime {
   readonly model: ContentionModel;
   readonly timeMs: number;
@@ -42,20 +44,20 @@ export interface ComparedContention {
   readonly measuredMs: number;
   readonly lowMs: number | null;
   readonly highMs: number | null;
-  /** All bytes over the measured time, GB/s: how the slides print a result. */
+  /** All bytes over the measured time, GB/s: the form of results in the slides. */
   readonly bandwidthGbS: number;
   readonly models: readonly ModelledTime[];
-  /** Bytes of each core, and when it ended: the median of the repeats, `null` if it was not recorded. */
+  /** Bytes of each core, and its end time: the median of the repeats, `null` if it was not recorded. */
   readonly loadBytes: readonly number[];
   readonly coreEndMs: readonly number[] | null;
-  /** When each core ends by the staircase over the measured curve. */
+  /** End time of each core by the staircase over the measured curve. */
   readonly staircaseEndMs: readonly number[];
 }
 
 /**
  * BW_i, β, ρ and K from the STREAM cases.
  *
- * @returns `bad-input` without a STREAM case of one core that has a time
+ * @returns `bad-input` without a timed STREAM case of one core
  */
 export function contentionFromStream(cases: readonly MeasuredContentionCase[]): Result<MeasuredBandwidths> {
   const measured = cases
@@ -83,15 +85,15 @@ export function contentionFromStream(cases: readonly MeasuredContentionCase[]): 
     ...calibrated.value,
     cores: measured.map(({ cores }) => cores),
     bandwidth: measured.map(({ bandwidth }) => bandwidth),
-    // One active core is one core. If ρ is β itself, the ends of one interval say nothing about a ratio.
+    // If ρ is β itself, K is 1, and the ends of one interval say nothing about a ratio.
     saturatingCoresRange: full === single ? [1, 1] : range,
   });
 }
 
 /**
- * Compares every model with every unbalanced case. The machine counts as having only the P cores of the case: β, and
- * for ρ the highest measured bandwidth of up to P cores. The staircase runs over the measured curve, both two-phase
- * forms with K = ⌈ρ/β⌉. Cases on more cores than the curve reaches are left out.
+ * Compares every model with every unbalanced case. The machine counts as having only the P cores of the case: β, and as
+ * ρ the highest measured bandwidth of up to P cores. The staircase uses the measured curve, both two-phase forms K =
+ * ⌈ρ/β⌉. Cases on more cores than the curve has are ignored.
  */
 export function compareContention(
   { curve }: Pick<MeasuredBandwidths, 'curve'>,
@@ -132,7 +134,7 @@ export function compareContention(
   });
 }
 
-/** Both, as the view of a contention run shows them. */
+/** Both results, for the view of a contention run. */
 export interface ContentionAnalysis {
   readonly cores: readonly number[];
   readonly bandwidthGbS: readonly number[];
@@ -143,12 +145,13 @@ export interface ContentionAnalysis {
   readonly kneeCores: number;
   readonly workloads: readonly ComparedContention[];
   /**
-   * Warns of cases whose threads had to wait for a core: their times are those of a busy machine, not of its memory.
+   * Warnings about cases whose threads had to wait for a core: their times are those of a busy machine, not of its
+   * memory.
    */
   readonly warnings: readonly string[];
 }
 
-/** The results of `contentionFromStream` and `compareContention`, in columns; K is ⌈ρ/β⌉. */
+/** The results of `contentionFromStream` and `compareContention` in columns; K is ⌈ρ/β⌉. */
 export function contentionAnalysis(cases: readonly MeasuredContentionCase[]): Result<ContentionAnalysis> {
   const found = contentionFromStream(cases);
   if (!found.ok) return found;
@@ -169,10 +172,7 @@ export function contentionAnalysis(cases: readonly MeasuredContentionCase[]): Re
 /** A thread alone on its core runs all the time, except for interrupts and the start of a launch. */
 const UNDISTURBED_FRACTION = 0.95;
 
-/**
- * The part of the time, 0…1, that the threads of a case were on a core; `null` if they had it all, or it is not
- * known.
- */
+/** The fraction of the time, 0…1, that the threads of a case were on a core; `null` if it was all, or is unknown. */
 export function disturbedFraction(values: CaseResult['values']): number | null {
   const onCore = values.threadOnCoreFraction;
   if (!Array.isArray(onCore) || onCore.length === 0) return null;
@@ -189,9 +189,9 @@ function disturbance({ case: each, values }: MeasuredContentionCase): string | n
 const VENDORS = ['Intel', 'AMD', 'Apple', 'Ampere', 'NVIDIA', 'Qualcomm', 'IBM'];
 
 /**
- * The measured machine as an entry of the device catalogue, in whole hundredths of a GB/s.
+ * The measured machine as an entry of the device catalogue, rounded to 0.01 GB/s.
  *
- * @returns `bad-input` if not all of the machine's cores were measured: its full bandwidth is not known then
+ * @returns `bad-input` if not all of the machine's cores were measured, because its full bandwidth is then unknown
  */
 export function measuredCpu(device: MeasuringDevice, measured: MeasuredBandwidths): Result<CpuDevice> {
   const cores = measured.cores.at(-1)!;
@@ -217,7 +217,7 @@ function memoryOf(curve: BandwidthCurve): MemorySystem {
   return { singleCoreBandwidthGbS: curve[1], fullBandwidthGbS: Math.max(...curve) };
 }
 
-/** Bytes of each core; `null` if it is no benchmark of contention, or its numbers make no sense. */
+/** Bytes of each core; `null` if the case is not a benchmark of contention, or its numbers are invalid. */
 function loadsOf(each: BenchCase): Float64Array | null {
   switch (each.benchmark) {
     case 'stream':

@@ -1,7 +1,7 @@
 /**
- * The few instructions of WebAssembly that the kernels need, as bytes: an assembler small enough to read, in place of a
- * tool chain. Each instruction is a function that gives its bytes, so a body reads from top to bottom as the text
- * format does. Source: WebAssembly Core Specification 2.0, chapter 5 (binary format).
+ * An assembler for the few WebAssembly instructions of the kernels, small enough to read, in place of a tool chain.
+ * Each instruction is a function that returns its bytes, so a body reads from top to bottom like the text format.
+ * Source: WebAssembly Core Specification 2.0, chapter 5 (binary format).
  */
 export type Bytes = readonly number[];
 
@@ -30,7 +30,7 @@ const list = (items: readonly Bytes[]): Bytes => [...unsigned(items.length), ...
 const name = (text: string): Bytes => sized([...new TextEncoder().encode(text)]);
 const section = (id: number, items: readonly Bytes[]): Bytes => [id, ...sized(list(items))];
 const vector = (code: number): Bytes => [0xfd, ...unsigned(code)];
-/** Alignment, as a power of two, is a hint; the address is the operand plus the offset. */
+/** The alignment, as a power of two, is a hint. The address is the operand plus the offset. */
 const memory = (alignment: number, offset: number): Bytes => [alignment, ...unsigned(offset)];
 
 export const local = (index: number) => ({
@@ -38,13 +38,11 @@ export const local = (index: number) => ({
   set: [0x21, ...unsigned(index)] as Bytes,
 });
 
-/** A block that its body leaves by `branchIf`; no parameters, no results. */
+/** A block that its body leaves by `branchIf`, without parameters and results. */
 export const block = (...body: readonly Bytes[]): Bytes => [0x02, 0x40, ...body.flat(), 0x0b];
 /** A loop that its body repeats by `branch` or `branchIf`. */
 export const loop = (...body: readonly Bytes[]): Bytes => [0x03, 0x40, ...body.flat(), 0x0b];
-/**
- * Branches out of (a block) or back to the start of (a loop) the construct `depth` levels out, if the operand is not 0.
- */
+/** Branches, if the operand is not 0, out of a block or back to the start of a loop, `depth` levels out. */
 export const branchIf = (depth: number): Bytes => [0x0d, ...unsigned(depth)];
 export const branch = (depth: number): Bytes => [0x0c, ...unsigned(depth)];
 
@@ -85,18 +83,18 @@ export interface AssembledFunction {
   readonly body: readonly Bytes[];
 }
 
-/** Most pages of 64 KiB that a 32-bit memory has: 4 GiB. */
+/** Maximum number of 64 KiB pages of a 32-bit memory: 4 GiB. */
 export const MAX_PAGES = 65536;
 export const PAGE_BYTES = 65536;
 
-/** A module of functions over one shared memory, imported as `host.memory` with a maximum of `MAX_PAGES`. */
+/** A module of functions over one shared memory, which is imported as `host.memory` with a maximum of `MAX_PAGES`. */
 export function assemble(functions: readonly AssembledFunction[]): Uint8Array<ArrayBuffer> {
   const types = functions.map(({ parameters, result }) => [
     0x60,
     ...list(parameters.map((type) => [type])),
     ...list(result === null ? [] : [[result]]),
   ]);
-  // Flags 3: a maximum, and shared.
+  // Flags 3 mean a maximum and a shared memory.
   const imported = [...name('host'), ...name('memory'), 0x02, 0x03, ...unsigned(0), ...unsigned(MAX_PAGES)];
   const codes = functions.map(({ locals, body }) =>
     sized([...list(locals.map((type) => [1, type])), ...body.flat(), 0x0b]),

@@ -1,15 +1,15 @@
-/** Words of a barrier's shared array. */
+/** Number of words in a barrier's shared array. */
 export const BARRIER_WORDS = 2;
 const ARRIVED = 0;
 const GENERATION = 1;
 
 /**
- * Waits until all threads have come here. All that they wrote before is seen by all of them after.
+ * Waits until all threads are here. Afterwards all of them see everything that any of them wrote before.
  *
- * @param state `BARRIER_WORDS` words of a `SharedArrayBuffer`, 0 at first, which only this function changes
- * @param spins looks at the memory before a thread goes to sleep: many where all should leave at the same moment, 0
- *   if a thread that waits should leave the machine to those that work
- * @param onLast what the thread that comes last does before it lets all of them go
+ * @param state `BARRIER_WORDS` words of a `SharedArrayBuffer`, initially 0; only this function changes them
+ * @param spins reads of the memory before a thread sleeps: many if all must leave at the same moment, 0 if waiting
+ * threads must not take the machine from working ones
+ * @param onLast runs in the last thread before all are released
  */
 export function arriveAndWait(state: Int32Array, threads: number, spins: number, onLast?: () => void): void {
   const generation = Atomics.load(state, GENERATION);

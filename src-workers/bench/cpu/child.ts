@@ -57,7 +57,7 @@ async function main(): Promise<void> {
 }
 
 if (isMainThread) {
-  // Loops of the first tier are never replaced while they run: only code of the last tier is worth measuring.
+  // Only code of the last tier is worth measuring, and running loops of the first tier are never replaced.
   setFlagsFromString('--no-liftoff');
   endWithParent();
   await main();

@@ -1,26 +1,26 @@
 import type { BenchCase, BenchPlan } from '../../domain/benchmark.ts';
 import { MAX_MEMORY_BYTES } from './shares.ts';
 
-/** A cache of unknown size is taken for this one. */
+/** The assumed size of a cache whose size is unknown. */
 export const ASSUMED_CACHE_BYTES = 64 * 2 ** 20;
-/** STREAM's own rule: arrays of at least four times the last cache. */
+/** STREAM's rule: arrays of at least four times the last-level cache. */
 const CACHES = 4;
-/** With fewer bytes, starting the threads takes a noticeable share of the time. */
+/** With fewer bytes, the start of the threads takes a noticeable fraction of the time. */
 const MIN_BYTES = 256 * 2 ** 20;
-/** The share of the memory, and of its free part, that is used. Everything else needs the rest. */
+/** The fractions of the memory, and of its free part, that are used. */
 const MEMORY_FRACTION = 0.9;
 const FREE_FRACTION = 0.5;
 
-/** Bytes that one pass of a case should move: more than every cache holds, if the memory allows. */
+/** Bytes of one pass of a case: more than all caches hold, if the memory allows. */
 export function standardBytes(lastLevelCacheBytes: number, freeMemoryBytes: number): number {
   const wanted = Math.max(CACHES * lastLevelCacheBytes, MIN_BYTES);
   return Math.floor(Math.min(wanted, MEMORY_FRACTION * MAX_MEMORY_BYTES, FREE_FRACTION * freeMemoryBytes));
 }
 
 export interface CpuPlanOptions {
-  /** Cores of the machine: the suite goes up to all of them. */
+  /** Cores of the machine. The suite uses up to all of them. */
   readonly cores: number;
-  /** Bytes of one pass of each case, for any number of cores: see `standardBytes`. */
+  /** Bytes of one pass of each case, for any number of cores (see `standardBytes`). */
   readonly totalBytes: number;
   readonly warmUps?: number;
   readonly repeats?: number;
@@ -37,7 +37,7 @@ export function contentionCases({
   totalBytes,
 }: Pick<CpuPlanOptions, 'cores' | 'totalBytes'>): readonly BenchCase[] {
   const unbalanced = Array.from({ length: cores - 1 }, (_, i) => i + 2);
-  // The most rows whose packed triangle, rows·(rows + 1)/2 numbers of 8 bytes, fits; the same for all cores.
+  // Maximum number of rows whose packed triangle, rows·(rows + 1)/2 numbers of 8 bytes, fits; the same for all cores.
   const rows = Math.floor((Math.sqrt(1 + totalBytes) - 1) / 2);
   return [
     ...Array.from({ length: cores }, (_, i): BenchCase => {

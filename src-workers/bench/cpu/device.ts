@@ -43,7 +43,7 @@ export function lastLevelCacheBytes(root = SYSTEM_CPUS): number | null {
   return total > 0 ? total : null;
 }
 
-/** Physical cores that the system reports: hardware threads of one core count once. */
+/** Number of physical cores that the system reports; hardware threads of one core count once. */
 function physicalCores(root = SYSTEM_CPUS): number | null {
   const cores = new Set(
     folders(root, /^cpu\d+$/).flatMap((cpu) => read(root, cpu, 'topology', 'thread_siblings_list') ?? []),
@@ -81,7 +81,7 @@ export function cpuDevice(): MeasuringDevice {
       totalMemoryBytes: totalmem(),
       freeMemoryBytes: freemem(),
       ...(hugePages === null ? {} : { transparentHugePages: hugePages }),
-      // Node has no call for it: the system may move threads between cores while a case runs.
+      // Node cannot pin threads, so the system may move them between cores during a case.
       threadPinning: 'none',
       kernels: 'WebAssembly, 128-bit vectors',
       triadBytesPerElement: 24,

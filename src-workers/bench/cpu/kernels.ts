@@ -29,7 +29,8 @@ const advance = (index: number, bytes: number): Bytes => [
 ];
 
 /**
- * STREAM's triad over f64: a[i] = b[i] + s·c[i]; addresses in bytes, `bytes` of each array, a multiple of 64 and not 0.
+ * STREAM's triad over f64: a[i] = b[i] + s·c[i]. Addresses are in bytes; `bytes` is the size of each array, a positive
+ * multiple of 64.
  */
 function triad(): AssembledFunction {
   const [a, b, c, bytes, s, scale, end] = [0, 1, 2, 3, 4, 5, 6].map(local);
@@ -47,7 +48,7 @@ function triad(): AssembledFunction {
           ...[scale.get, c.get, v128.load(at), f64x2.multiply, f64x2.add, v128.store(at)],
         ]),
         ...[advance(0, UNROLLED_BYTES), advance(1, UNROLLED_BYTES), advance(2, UNROLLED_BYTES)],
-        // Addresses go up to 2³²: the end may be 0 there, so they are compared for having met, not for their order.
+        // The end address may be 2³², which is 0 here, so the addresses are compared for equality instead of order.
         ...[a.get, end.get, i32.subtract, branchIf(0)],
       ),
     ],
@@ -55,9 +56,8 @@ function triad(): AssembledFunction {
 }
 
 /**
- * Multiplies one row of a packed matrix by a vector: Σ row[j]·x[j] over `bytes` of each, a multiple of 8. It has four
- * sums of two lanes, so that additions do not wait for one another; they are therefore not in the order of a plain
- * loop.
+ * Multiplies one row of a packed matrix by a vector: Σ row[j]·x[j] over `bytes` of each, a multiple of 8. Four sums of
+ * two lanes keep additions from waiting for one another, so the order of the sum differs from a simple loop.
  */
 function dot(): AssembledFunction {
   const [row, x, bytes, bulk] = [0, 1, 2, 3].map(local);
@@ -97,14 +97,14 @@ function dot(): AssembledFunction {
   };
 }
 
-/** Rows that `dotRows` goes through side by side. */
+/** Number of rows that `dotRows` processes side by side. */
 export const STREAMED_ROWS = 4;
 
 /**
- * Multiplies the first part of neighbouring rows of a packed lower triangle by a vector, side by side, because a single
- * stream of reads does not use all the bandwidth of a core. The first row has `bytes`, and each further row 8 more.
- * Each row is multiplied for the whole passes of `UNROLLED_BYTES` that the first row has. The sums go to `y` in that
- * order.
+ * Multiplies the first part of neighbouring rows of a packed lower triangle by a vector. Rows are processed side by
+ * side, because a single stream of reads does not use the full bandwidth of a core. The first row has `bytes`, and each
+ * further row 8 more. Each row is multiplied up to the whole passes of `UNROLLED_BYTES` of the first row. The sums go
+ * to `y` in the order of the rows.
  */
 function dotRows(): AssembledFunction {
   const [first, x, y, bytes] = [0, 1, 2, 3].map(local);
@@ -141,14 +141,14 @@ function dotRows(): AssembledFunction {
   };
 }
 
-/** Addresses are bytes in the memory that the module is given. */
+/** Addresses are in bytes, within the memory of the module. */
 export interface Kernels {
   readonly triad: (a: number, b: number, c: number, bytes: number, s: number) => void;
   readonly dot: (row: number, x: number, bytes: number) => number;
   readonly dotRows: (row: number, x: number, y: number, bytes: number) => void;
 }
 
-/** The module's bytes. */
+/** The bytes of the module. */
 export function kernelBytes(): Uint8Array<ArrayBuffer> {
   return assemble([triad(), dot(), dotRows()]);
 }

@@ -8,11 +8,11 @@ import { caseShares, designShares, type CaseShares, type DesignMachine, type Des
 import type { ThreadMessage, ThreadTask } from './thread.ts';
 
 /**
- * Measures the cases of a plan on threads of this process, one after another, and hands over what each finds as it
- * comes. A case that fails is reported as failed and the next one begins; its threads and its memory are gone before.
+ * Measures the cases of a plan on threads of this process, one after another, and reports each result at once. A failed
+ * case is reported as failed, and the next one begins after its threads and memory are gone.
  *
- * @param threadModule a module that hands its `workerData`, a `ThreadTask`, to `runThread`
- * @param machine where designs are measured
+ * @param threadModule a module that passes its `workerData`, a `ThreadTask`, to `runThread`
+ * @param machine the machine that measures designs
  */
 export async function measureCpu(
   plan: BenchPlan,
@@ -31,14 +31,14 @@ export async function measureCpu(
   take({ type: 'done', elapsedMs: performance.now() - started });
 }
 
-/** The loads of the designs of a plan. All designs share them, since some differ only in their cores. */
+/** The loads of the designs of a plan. All designs share them, since some designs differ only in their cores. */
 function plannedLoads({ workload }: BenchPlan): Result<CpuLoads> {
   if (!workload) return fail('bad-input', 'the plan has a unit loop and no workload');
   const { lengths, traffic } = workload;
   if (!traffic)
     return fail(
       'unsupported',
-      'a unit loop on a CPU moves bytes, and the plan does not say how many an iteration moves (traffic)',
+      'a unit loop on a CPU moves bytes, but the plan does not give the bytes of an iteration (traffic)',
     );
   const iterations = Float64Array.from(lengths);
   return ok(createCpuLoads(traffic, lengths.length, { units: lengths.length, iterations, given: true }));
@@ -85,7 +85,7 @@ async function measureCase(
   const workers: Worker[] = [];
   const failure = await new Promise<string | null>((settle) => {
     const timer = setTimeout(
-      () => settle(`took longer than ${plan.caseTimeLimitMs} ms; given up`),
+      () => settle(`took longer than the limit of ${plan.caseTimeLimitMs} ms and was stopped`),
       plan.caseTimeLimitMs,
     );
     const leave = (message: string | null): void => {
@@ -139,7 +139,7 @@ async function measureCase(
       workers.push(worker);
     }
   });
-  // Two cases never hold their memory at once.
+  // Two cases must never hold their memory at the same time.
   await Promise.all(workers.map((worker) => worker.terminate()));
   if (failure !== null) return take({ type: 'failed', case: id, message: failure });
   take({ type: 'check', case: id, correct: wrong.length === 0, message: wrong.join('; ') });
@@ -151,13 +151,13 @@ async function measureCase(
     values: {
       cores: threads,
       loadBytes,
-      /** Copies of the case that one launch runs; times, ends and loads are those of one copy. */
+      /** Copies of the case in one launch. Times, ends and loads are for one copy. */
       copies,
-      /** Bandwidth of every launch that counts, GB/s (10⁹ bytes). */
+      /** Bandwidth of every counted launch, GB/s (10⁹ bytes). */
       bandwidthGbS: times.map((timeNs) => bytes / timeNs),
-      /** When each thread ended, from the common start: all of the first launch that counts, then of the next. */
+      /** End of each thread, from the common start: all threads of the first counted launch, then of the next. */
       threadEndNs: ends.flat(),
-      /** The share of that time that each thread was on a core: below 1 if other programs took it. */
+      /** Fraction of that time that each thread was on a core; below 1 if other programs took it. */
       threadOnCoreFraction: onCore.flat(),
     },
   });

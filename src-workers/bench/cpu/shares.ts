@@ -6,15 +6,18 @@ import { evenRows } from '../../models/partition/partition.ts';
 import { totalLoad } from '../../models/contention/loads.ts';
 import { coreLoads, type CpuLoads } from '../../predict/cpu.ts';
 
-/** Contiguous shares of one case, one per core, and where its arrays lie in the shared memory. */
+/** Contiguous shares of one case, one per core, and the position of its arrays in the shared memory. */
 export type CaseShares =
   | {
       readonly kind: 'triad';
-      /** Elements of each core: entry w is the first of core w, the last entry their number. A core may have none. */
+      /**
+       * Elements of each core: entry w is the first element of core w, the last entry is their number. A core may have
+       * none.
+       */
       readonly firstElement: readonly number[];
-      /** Times that each core goes over its elements in one launch. */
+      /** Number of passes of each core over its elements in one launch. */
       readonly passes: number;
-      /** Where a, b and c start, bytes. */
+      /** Start of a, b and c, bytes. */
       readonly arrays: readonly [number, number, number];
       readonly memoryBytes: number;
       /** Bytes that each core moves in a launch. */
@@ -23,7 +26,7 @@ export type CaseShares =
   | {
       readonly kind: 'triangular';
       readonly firstRow: readonly number[];
-      /** Where the packed matrix, x and y start, bytes. */
+      /** Start of the packed matrix, x and y, bytes. */
       readonly arrays: readonly [number, number, number];
       readonly memoryBytes: number;
       readonly loadBytes: readonly number[];
@@ -32,20 +35,20 @@ export type CaseShares =
 /** The benchmarks of a CPU. */
 export type ContentionBenchmark = 'stream' | 'triangular' | 'imbalanced-stream';
 
-/** 2³² bytes less one page, so that every address, the end of the last array included, is a 32-bit number. */
+/** 2³² bytes minus one page, so that every address, and the end of the last array, is a 32-bit number. */
 export const MAX_MEMORY_BYTES = 2 ** 32 - 65536;
-/** More threads than any machine has, fewer than would exhaust one. */
+/** More threads than any machine has, but too few to exhaust one. */
 export const MAX_CORES = 1024;
-/** Elements of a share come in whole passes of the unrolled loop. */
+/** A share has whole passes of the unrolled loop, of this many elements. */
 const PASS_ELEMENTS = 8;
 const ELEMENT_BYTES = 8;
-/** Bytes as STREAM counts them: b and c read, a written. Reading a line because it is written to does not count. */
+/** Bytes counted as in STREAM: b and c are read, a is written. Reading a line for the write does not count. */
 export const TRIAD_BYTES_PER_ELEMENT = 24;
-/** Between arrays: equal offsets within a page would make loads wait for stores to other arrays. */
+/** The gap between arrays. Equal offsets within a page would make loads wait for stores to other arrays. */
 const GAP_BYTES = 1024 + 64;
 
 /**
- * The shares of a case. Fails with `bad-input` if its numbers make no sense, `unsupported` if it needs too much
+ * The shares of a case. Fails with `bad-input` if its numbers are invalid, and with `unsupported` if it needs too much
  * memory.
  */
 export function caseShares<Id extends ContentionBenchmark>(
@@ -74,26 +77,25 @@ export function caseShares(
 
 /** The machine that measures designs. */
 export interface DesignMachine {
-  /** Bytes that one pass of a launch moves, the same for all designs: see `standardBytes`. */
+  /** Bytes of one pass of a launch, the same for all designs (see `standardBytes`). */
   readonly passBytes: number;
   /** Threads that can run at once. */
   readonly maxThreads: number;
 }
 
-/** The shares of a design, and how many times the design's own bytes a launch moves. */
+/** The shares of a design, and how many times a launch moves the design's bytes. */
 export interface DesignShares {
   readonly shares: CaseShares;
-  /** Copies of its work that each core gets, ≥ 1 and not always whole: the time of a launch is divided by it. */
+  /** Copies of its work that each core gets, ≥ 1 and not always whole. The time of a launch is divided by it. */
   readonly copies: number;
 }
 
 /**
- * Shares of a design of a CPU. Every core gets the share of a pass that its prediction gives it of all bytes
- * (`sweep/cpu.ts`), to the nearest `PASS_ELEMENTS`. A design that moves less than a pass is copied until it fills one,
- * and one that moves more takes several passes. The triad moves the bytes, because the bandwidths of the prediction
- * were measured with it.
+ * The shares of a design on a CPU. Every core gets its share of a pass as in the prediction (`sweep/cpu.ts`), to the
+ * nearest `PASS_ELEMENTS`. A design that moves less than a pass is copied until it fills one; a design that moves more
+ * takes several passes. The triad moves the bytes, because the bandwidths of the prediction were measured with it.
  *
- * Fails with `unsupported` on a design of a GPU, of more threads than can run at once, or of no bytes.
+ * Fails with `unsupported` on a design for a GPU, with more threads than can run at once, or without bytes.
  */
 export function designShares(design: Design, loads: CpuLoads, machine: DesignMachine): Result<DesignShares> {
   const { gridBlocks: cores } = design;
@@ -131,7 +133,7 @@ function triadShares(bytesPerShare: number, shares: readonly number[]): Result<C
   );
 }
 
-/** @param elements of each core, multiples of `PASS_ELEMENTS` */
+/** @param elements elements of each core, multiples of `PASS_ELEMENTS` */
 function placedTriad(elements: readonly number[], passes: number): Result<CaseShares> {
   const firstElement = [0];
   for (const own of elements) firstElement.push(firstElement.at(-1)! + own);
@@ -167,12 +169,12 @@ function triangularShares(cores: number, rows: number): Result<CaseShares> {
     firstRow,
     arrays: [0, x, y],
     memoryBytes: y + rows * ELEMENT_BYTES,
-    // The vectors stay in cache: rows times less than the matrix.
+    // The vectors stay in cache, since they are smaller than the matrix by a factor of about the number of rows.
     loadBytes: Array.from(nonZeros, (entries) => entries * ELEMENT_BYTES),
   });
 }
 
 function withinMemory(shares: CaseShares): Result<CaseShares> {
   if (shares.memoryBytes <= MAX_MEMORY_BYTES) return ok(shares);
-  return fail('unsupported', `needs ${shares.memoryBytes} bytes, and one memory has at most ${MAX_MEMORY_BYTES}`);
+  return fail('unsupported', `it needs ${shares.memoryBytes} bytes, which exceeds the limit of ${MAX_MEMORY_BYTES}`);
 }

@@ -13,13 +13,13 @@ export interface ThreadTask {
   readonly module: WebAssembly.Module;
   /** `BARRIER_WORDS` words. */
   readonly barrier: Int32Array;
-  /** For each launch, when all threads were let go, then the end of each thread; ns of the system's steady clock. */
+  /** For each launch, the common start and then the end of each thread; ns of the system's steady clock. */
   readonly clock: BigInt64Array;
-  /** For each launch, the part of the time to its end that each thread was on a core, 0…1. */
+  /** For each launch, the fraction of the time to its end that each thread was on a core, 0…1. */
   readonly onCore: Float64Array;
   readonly launches: number;
   readonly seed: number;
-  /** From thread 0 to the others, or from another to thread 0. */
+  /** From thread 0 to the others, or from another thread to thread 0. */
   readonly ports: readonly MessagePort[];
 }
 
@@ -34,24 +34,24 @@ export type ThreadMessage =
   /** `message` is empty if the thread's share of the result is right. */
   | { readonly kind: 'checked'; readonly rank: number; readonly message: string };
 
-/** Long enough to leave together, too short to be noticed where there are more threads than cores. */
+/** Long enough that threads leave together, short enough not to be noticed with more threads than cores. */
 const START_SPINS = 20_000;
 const SCALE = 3;
-/** Rows of each share that are computed again. */
+/** Number of rows of each share that are computed again. */
 const CHECKED_ROWS = 32;
 
-// Small whole numbers: every sum of their products is exact in double precision, in any order.
+// Products of small whole numbers have exact sums in double precision, in any order.
 const tripleB = (i: number): number => 1 + (i & 1023);
 const tripleC = (i: number): number => 2 + (i % 509);
 const matrixAt = (k: number): number => Math.imul(k, 0x9e3779b1) >>> 28;
 const vectorAt = (j: number): number => 1 + (j % 7);
 
 /**
- * Works off one thread's share of a case: fills it, so that its pages are near the core that will use them, launches
- * with all others, and holds the result against the same computed here without the kernel.
+ * Processes one thread's share of a case. It fills the share itself, so that its pages are near the core that will use
+ * them, launches together with all other threads, and compares the result with one computed here without the kernel.
  *
- * Thread 0 makes the memory and hands it to the others, and the thread that started them never sees it: so it is gone
- * with them.
+ * Thread 0 creates the memory and passes it to the others. The thread that started them never has it, so the memory is
+ * freed with them.
  */
 export async function runThread(task: ThreadTask, send: (message: ThreadMessage) => void): Promise<void> {
   const { rank, threads, shares, barrier, clock, onCore, launches } = task;
@@ -67,7 +67,7 @@ export async function runThread(task: ThreadTask, send: (message: ThreadMessage)
     clock[at + 1 + rank] = process.hrtime.bigint();
     const { user, system } = process.threadCpuUsage(before);
     onCore[launch * threads + rank] = Math.min(1, ((user + system) * 1000) / Number(clock[at + 1 + rank] - clock[at]));
-    // Asleep, since who waits here must not take from those that still work.
+    // A waiting thread sleeps, since it must not take time from working ones.
     arriveAndWait(barrier, threads, 0);
     if (rank === 0) {
       const endNs = Array.from({ length: threads }, (_, w) => Number(clock[at + 1 + w] - clock[at]));
@@ -92,7 +92,7 @@ async function sharedMemory({ rank, shares, ports }: ThreadTask): Promise<WebAss
 interface Share {
   readonly fill: () => void;
   readonly launch: () => void;
-  /** Empty, or what differs from the expected result. */
+  /** Returns what differs from the expected result; empty if nothing does. */
   readonly check: () => string;
 }
 

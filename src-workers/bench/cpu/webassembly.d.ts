@@ -1,5 +1,5 @@
 /**
- * What is used here of WebAssembly's JavaScript interface, which TypeScript declares for pages only.
+ * The part of WebAssembly's JavaScript interface that is used here. TypeScript declares it for pages only.
  * Source: WebAssembly JavaScript Interface, https://www.w3.org/TR/wasm-js-api-2/, with shared memories.
  */
 declare namespace WebAssembly {

@@ -17,19 +17,19 @@ import {
 } from './cuda-plan.ts';
 
 export interface BundleContents {
-  /** The CUDA sources, by name: what `readCudaSources` gives. */
+  /** The CUDA sources by name, from `readCudaSources`. */
   readonly sources: readonly PlacedFile[];
-  /** The sweep that the plan's designs come from, if they do. */
+  /** The sweep of the plan's designs, if there is one. */
   readonly source: PlanSource | null;
   /** Reads the files that workloads of `matrix-power` name. */
   readonly context: WorkloadContext;
-  /** Tasks of a job array, for a cluster with Slurm. */
+  /** Number of tasks in a job array, for a cluster with Slurm. */
   readonly slurmTasks?: number;
 }
 
 /**
- * Everything that a machine with a GPU and nvcc, or for a plan of HIP hipcc, needs to measure the plan without
- * Lockstep: sources, plan, and `run.sh`, which leaves `results.jsonl`, a result file. Fails as `cudaPlan` does.
+ * All files that a machine with a GPU and nvcc (hipcc for a plan of HIP) needs to measure the plan without Lockstep:
+ * sources, plan, and `run.sh`, which writes the result file `results.jsonl`. Fails as `cudaPlan` does.
  */
 export async function makeBundle(plan: BenchPlan, contents: BundleContents): Promise<Result<readonly PlacedFile[]>> {
   const made = await cudaPlan(plan, contents.context);
@@ -101,7 +101,7 @@ The same sbatch again measures what is missing.
 
 `;
 
-/** A job array: each task measures a slice of the cases. */
+/** A job array whose tasks each measure a slice of the cases. */
 function slurmScript(tasks: number): string {
   return `#!/bin/sh
 #SBATCH --job-name=lockstep
@@ -110,13 +110,13 @@ function slurmScript(tasks: number): string {
 #SBATCH --output=slice-%a.log
 # Usage: sbatch run.slurm, in this folder, which all machines must share. Again: measures what is missing.
 set -eu
-# Slurm runs a copy of this script, from another place.
+# Slurm runs a copy of this script from another folder.
 cd "\${SLURM_SUBMIT_DIR:-$(dirname "$0")}"
 LOCKSTEP_SLICE="\${SLURM_ARRAY_TASK_ID:?start this by sbatch}/${tasks}" exec ./run.sh
 `;
 }
 
-/** Plain words only: flags are made of letters, digits and a few signs that mean nothing to a shell. */
+/** Words for a shell. Flags with other characters than letters, digits and harmless signs are quoted. */
 function shellWords(words: readonly string[]): string {
   return words.map((word) => (/^[\w=+./:-]+$/.test(word) ? word : `'${word.replaceAll("'", "'\\''")}'`)).join(' ');
 }
@@ -145,7 +145,7 @@ stop() {
   exit 1
 }
 
-# Slices share a folder: each has files of its own, and each machine its program.
+# Slices share a folder. Each slice has its own files, and each machine its own program.
 slice=\${LOCKSTEP_SLICE:-0/1}
 slices=\${slice#*/} slice=\${slice%%/*} build=build work=build results=results.jsonl
 case $slice/$slices in
@@ -158,13 +158,13 @@ case $device in
   '' | *[!0-9]*) stop "device $device is not a number from 0 on" ;;
 esac
 
-# A result file that is there already has to be of this plan; what is unfinished in it is measured again.
+# An existing result file must belong to this plan; its unfinished cases are measured again.
 if [ -f "$results" ] && ! head -n 1 "$results" | cmp -s - plan.jsonl; then
-  stop "$results is of another plan; move it away first"
+  stop "$results belongs to another plan; move it away first"
 fi
 
 ${toolchain}
-# Built once for a machine, a compiler and its settings.
+# The program is built once for a machine, a compiler and its settings.
 mkdir -p "$build" "$work"
 if [ "$slices" -gt 1 ] && command -v flock >/dev/null 2>&1; then
   # Slices of one machine build one after another.
@@ -187,7 +187,7 @@ build() {
   make "$@" ${shellWords(compileFlags)}
 }
 
-# Which devices there are is asked first, by a program for any of them: it builds in seconds, and the others take longer.
+# A program that only lists the devices comes first: it builds in seconds, and the others take longer.
 if [ ! -x "$build/devices" ] || [ "$(cat "$build/devices.txt" 2>/dev/null)" != "$stamp" ]; then
   rm -f "$build/devices"
   flags=''
@@ -217,7 +217,7 @@ ${objects.map((object) => `  ${built(object)}`).join('\n')}
 fi
 exec 9>&-
 
-# A case is done once its result was checked, or it failed; lines of others, and a line cut short, are dropped.
+# A case is done once its result was checked, or it failed. Lines of other cases, and a truncated line, are dropped.
 [ -f "$results" ] || cp plan.jsonl "$results"
 awk -v slice="$slice" -v slices="$slices" '$1 == "case" && n++ % slices != slice { print $2 }' plan.txt >"$work/others.txt"
 cases=$((${plan.cases.length} - $(wc -l <"$work/others.txt")))
@@ -239,7 +239,7 @@ echo "measuring; $(wc -l <"$work/done.txt" | tr -d ' ') of $cases cases are done
 while :; do
   status=0
   "./$build/${program}" --plan plan.txt --device "$device" --done "$work/skipped.txt" >>"$results" || status=$?
-  # A launch hung: its case has failed, and the others are measured by a new process.
+  # A launch hung. Its case has failed, and a new process measures the others.
   [ "$status" -eq ${EXIT_HUNG} ] || break
   tail -n 1 "$results" >&2
   settle
@@ -252,11 +252,12 @@ echo "$(grep -c '"type":"check"' "$results") cases measured, $(grep -c '"type":"
 `;
 }
 
-const CUDA_TOOLCHAIN = `# Compute capabilities of this machine's GPUs, 90 for 9.0; none where there is no nvidia-smi. WSL has it beside PATH.
+const CUDA_TOOLCHAIN = `# Compute capabilities of this machine's GPUs, 90 for 9.0; none without nvidia-smi.
+# On WSL it is not in PATH.
 capabilities=$(PATH=$PATH:/usr/lib/wsl/lib nvidia-smi --query-gpu=compute_cap --format=csv,noheader 2>/dev/null | tr -d ' .\\r' | grep -x '[0-9][0-9]*' | sort -nu || true)
 
-# How the compiler $1 compiles for GPUs: flags of those that it knows; the newest code for a newer one, for the driver to
-# assemble. GPUs that are too old for it are left in $lacking.
+# The flags of compiler $1 for the GPUs: code for those that it knows; for a newer one its newest code, which the driver
+# assembles. $lacking gets the GPUs that are too old for it.
 flags_of() {
   codes=$("$1" --list-gpu-code 2>/dev/null | sed -n 's/^sm_\\([0-9]*\\)$/\\1/p' | sort -n || true)
   flags='' lacking=''
@@ -272,13 +273,13 @@ flags_of() {
     case $flags in *"$code"*) ;; *) flags="$flags -gencode $code" ;; esac
   done
 }
-# The toolkit that a GPU needs which is too old for a compiler.
+# The toolkit for a GPU that is too old for a compiler.
 explain() {
 ${LAST_RELEASES.map(([upTo, release], at) => `  ${at === 0 ? 'if' : 'elif'} [ "$1" -le ${upTo} ]; then older='CUDA ${release} or older'`).join('\n')}
   else older='another release of CUDA'; fi
   echo "compute capability \${1%?}.\${1#"\${1%?}"} needs $older; set NVCC=/path/to/nvcc" >&2
 }
-# Why the compiler refused a source, as far as that can be told.
+# Why the compiler refused a source, if that is known.
 refused() {
   grep -q 'Unsupported gpu architecture' "$build/log.txt" || return 0
   echo "$compiler does not know this GPU. If the GPU is newer, set LOCKSTEP_ARCHITECTURE to the newest of these:" >&2
@@ -320,7 +321,7 @@ fi
 `;
 
 const HIP_TOOLCHAIN = `compiler='' settings="\${HIPCC_COMPILE_FLAGS_APPEND:-}"
-# Where there is an nvcc, hipcc takes that otherwise.
+# Otherwise hipcc would use an nvcc if there is one.
 export HIP_PLATFORM=amd
 if [ -n "\${HIPCC:-}" ]; then set -- "$HIPCC"
 else set -- hipcc "\${HIP_PATH:-}/bin/hipcc" "\${ROCM_PATH:-}/bin/hipcc" /opt/rocm/bin/hipcc /opt/rocm-*/bin/hipcc; fi
@@ -341,8 +342,8 @@ for name in $names; do flags="$flags --offload-arch=$name"; done
 `;
 
 /**
- * The same for Windows PowerShell 5.1 and newer: output of the program goes to files byte by byte, which `>` would not
- * do there.
+ * The script for Windows PowerShell 5.1 and newer. It writes the program's output to files byte by byte, because `>`
+ * would change it there.
  */
 function windowsScript(objects: readonly CudaObject[], cases: number): string {
   const quoted = (words: readonly string[]): string =>
@@ -366,7 +367,7 @@ if (Get-Command nvidia-smi -ErrorAction SilentlyContinue) {
     ForEach-Object { [int]($_.Trim() -replace '\\.', '') } | Sort-Object -Unique)
 }
 
-# How a compiler compiles for GPUs: those that it knows; its newest code for a newer one. Those too old for it are lacking.
+# The flags of a compiler for the GPUs: code for those that it knows, its newest code for newer ones. Others are lacking.
 function Choose([string]$Compiler) {
   $codes = @(& $Compiler --list-gpu-code | Where-Object { $_ -match '^sm_\\d+$' } | ForEach-Object { [int]$_.Substring(3) })
   $flags = @(); $lacking = @()
@@ -400,7 +401,7 @@ if (-not $env:NVCC_CCBIN -and -not (Get-Command cl.exe -ErrorAction SilentlyCont
   $host64 = '-ccbin', (Split-Path $cl)
 }
 
-# Which devices there are is asked first, by a program for any of them: it builds in seconds, and the others take longer.
+# A program that only lists the devices comes first: it builds in seconds, and the others take longer.
 New-Item build -ItemType Directory -Force | Out-Null
 $flags = $host64
 $compile = @(${quoted(COMPILE_FLAGS)})
@@ -430,9 +431,9 @@ if ($env:LOCKSTEP_ARCHITECTURE) { $flags = @("-arch=$env:LOCKSTEP_ARCHITECTURE")
 elseif ($flags.Count -eq 0) { Fail "$($choice.Compiler) compiles for none of this machine's GPUs" }
 $flags += $host64
 
-# A result file that is there already has to be of this plan; what is unfinished in it is measured again.
+# An existing result file must belong to this plan; its unfinished cases are measured again.
 if ((Test-Path results.jsonl) -and (Get-Content results.jsonl -TotalCount 1) -cne (Get-Content plan.jsonl -TotalCount 1)) {
-  Fail 'results.jsonl is of another plan; move it away first'
+  Fail 'results.jsonl belongs to another plan; move it away first'
 }
 $stamp = "$env:COMPUTERNAME $($choice.Compiler) $flags $env:NVCC_PREPEND_FLAGS $env:NVCC_APPEND_FLAGS $env:NVCC_CCBIN"
 if (-not (Test-Path build/lockstep-cuda.exe) -or -not (Test-Path build/stamp.txt) -or (Get-Content build/stamp.txt -Raw) -cne $stamp) {
@@ -441,7 +442,7 @@ ${builds.join('\n')}
   [IO.File]::WriteAllText("$PSScriptRoot\\build\\stamp.txt", $stamp)
 }
 
-# A case is done once its result was checked, or it failed; lines of others, and a line cut short, are dropped.
+# A case is done once its result was checked, or it failed. Lines of other cases, and a truncated line, are dropped.
 $noMark = New-Object Text.UTF8Encoding $false
 function Settle {
   $lines = @([IO.File]::ReadAllLines("$PSScriptRoot\\results.jsonl"))
@@ -460,7 +461,7 @@ do {
   $words = "--plan plan.txt --device $Device --done build/done.txt"
   $run = Start-Process build\\lockstep-cuda.exe $words -NoNewWindow -Wait -PassThru -RedirectStandardOutput build\\output.jsonl
   [IO.File]::AppendAllText("$PSScriptRoot\\results.jsonl", [IO.File]::ReadAllText("$PSScriptRoot\\build\\output.jsonl"), $noMark)
-  # ${EXIT_HUNG}: a launch hung. Its case has failed, and the others are measured by a new process.
+  # ${EXIT_HUNG}: a launch hung. Its case has failed, and a new process measures the others.
   if ($run.ExitCode -ne 0) { [Console]::Error.WriteLine((Get-Content results.jsonl -Tail 1)) }
   if ($run.ExitCode -eq ${EXIT_HUNG}) { Settle }
 } while ($run.ExitCode -eq ${EXIT_HUNG})

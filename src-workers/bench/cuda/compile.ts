@@ -11,24 +11,24 @@ import { cachedOutput, pruneCache, type CacheEntry } from '../output-cache.ts';
 import { runTool } from '../tool.ts';
 
 export interface CudaCompilation {
-  /** Path of nvcc; with `hip` that of hipcc. */
+  /** Path of nvcc, or of hipcc if `hip` is set. */
   readonly nvcc: string;
-  /** For AMD's devices, with thread groups of this many lanes. */
+  /** Compiles for AMD devices with thread groups of this many lanes. */
   readonly hip?: { readonly threadGroupWidth: number };
   /** Folder of the CUDA sources. */
   readonly sources: string;
   /** Objects of the plan; `[DEVICES_OBJECT]` for a program that only lists devices. */
   readonly objects: readonly CudaObject[];
   /**
-   * Architectures such as `sm_90`, one or several; `compute_90` is left to the driver to assemble, and `native` means
-   * the GPUs of this machine. With HIP, names such as `gfx90a`. Empty for the compiler's default.
+   * Architectures such as `sm_90`. The driver assembles `compute_90`; `native` means the GPUs of this machine. With
+   * HIP, names such as `gfx90a`. If empty, the compiler's default.
    */
   readonly architectures: readonly string[];
-  /** Kept between runs, for this user alone; made where it does not exist. */
+  /** Kept between runs, for this user alone. It is created if missing. */
   readonly cacheFolder: string;
-  /** The most bytes that are kept there, besides this compilation; see `pruneCache`. */
+  /** Maximum number of bytes in the cache, this compilation excluded (see `pruneCache`). */
   readonly maxCacheBytes?: number;
-  /** The limit for each object, and for linking them. */
+  /** Time limit for each object, and for linking. */
   readonly timeLimitMs: number;
   readonly signal?: AbortSignal | undefined;
 }
@@ -56,12 +56,12 @@ export async function readCudaSources(folder: string): Promise<Result<readonly P
 
 /**
  * Compiles and links the program that measures, or finds it in the cache. Objects and programs are kept by a digest of
- * all sources, their flags, the compiler's version and its settings; an entry whose file has changed is made again. The
- * entries unused for longest are removed once the cache holds more than `maxCacheBytes`. Several processes may use one
+ * all sources, their flags, the compiler's version and its settings. An entry whose file has changed is made again.
+ * Once the cache exceeds `maxCacheBytes`, the least recently used entries are removed. Several processes may use one
  * cache.
  *
- * Fails with `not-found` if sources or compiler are missing, `unsupported` with the compiler's first error where
- * they do not go together, `storage` if the cache cannot be written, `cancelled`.
+ * Fails with `not-found` if sources or compiler are missing, with `unsupported` and the compiler's first error, with
+ * `storage` if the cache cannot be written, and with `cancelled`.
  */
 export async function compileCuda(request: CudaCompilation): Promise<Result<CompiledCuda>> {
   const { hip } = request;
@@ -75,7 +75,7 @@ export async function compileCuda(request: CudaCompilation): Promise<Result<Comp
   for (const { path, bytes } of sources.value) digest.update(`${path} ${bytes.length}\n`).update(bytes);
   const settings = NVCC_SETTINGS.map((name) => process.env[name] ?? '');
   const { platform, arch } = process;
-  // Where a home folder is of several machines, "native" is another GPU on each.
+  // If machines share a home folder, "native" is another GPU on each.
   const machine = request.architectures.includes('native') ? hostname() : '';
   const compiler = [request.nvcc, version.value, platform, arch, machine, ...settings];
   const base = [...compiler, digest.digest('hex'), ...flagsOf(request)];
@@ -123,7 +123,7 @@ export async function compileCuda(request: CudaCompilation): Promise<Result<Comp
   });
 }
 
-/** Variables that nvcc reads from the environment: flags, and the host's compiler. */
+/** Environment variables that nvcc reads: flags, and the host's compiler. */
 const NVCC_SETTINGS = ['NVCC_PREPEND_FLAGS', 'NVCC_APPEND_FLAGS', 'NVCC_CCBIN'] as const;
 
 function flagsOf(request: CudaCompilation): readonly string[] {
@@ -133,7 +133,7 @@ function flagsOf(request: CudaCompilation): readonly string[] {
     : [...COMPILE_FLAGS, ...architectureFlags(architectures)];
 }
 
-/** A product and a sum must be rounded each, as they are for CUDA by name. What kernels use comes as remarks. */
+/** A product and a sum are rounded separately, as for CUDA. The resources of kernels are printed as remarks. */
 export const HIP_COMPILE_FLAGS = [
   '-x',
   'hip',
@@ -146,19 +146,19 @@ export const HIP_COMPILE_FLAGS = [
 const offloadFlags = ({ architectures }: CudaCompilation): readonly string[] =>
   architectures.map((name) => `--offload-arch=${name}`);
 
-/** hipcc has no flag for a number of registers: kernels have an attribute. */
+/** hipcc has no flag for a number of registers; kernels have an attribute instead. */
 export function withoutCap(flags: readonly string[]): readonly string[] {
   const at = flags.indexOf('--maxrregcount');
   return at < 0 ? flags : flags.toSpliced(at, 2);
 }
 
-/** Flags of nvcc for architectures such as those of a `ToolkitChoice`. */
+/** Flags of nvcc for architectures, such as those of a `ToolkitChoice`. */
 export function architectureFlags(architectures: readonly string[]): readonly string[] {
   if (architectures.includes('native')) return ['-arch=native'];
   return architectures.flatMap((name) => ['-gencode', `arch=${name.replace('sm_', 'compute_')},code=${name}`]);
 }
 
-/** An output file of nvcc, from the cache where it is there. */
+/** An output file of nvcc, from the cache if possible. */
 function compiled(
   { nvcc, hip, cacheFolder, timeLimitMs, signal }: CudaCompilation,
   file: string,
@@ -167,7 +167,7 @@ function compiled(
   cwd: string,
 ): Promise<Result<CacheEntry>> {
   return cachedOutput(cacheFolder, file, parts, `${hip ? 'hipcc' : 'nvcc'} refused`, (path) =>
-    // Without this, hipcc would use an nvcc if there is one.
+    // Otherwise hipcc would use an nvcc if there is one.
     runTool(nvcc, [...args, '-o', path], { cwd, timeLimitMs, signal, ...(hip && { env: { HIP_PLATFORM: 'amd' } }) }),
   );
 }

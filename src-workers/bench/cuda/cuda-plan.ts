@@ -12,7 +12,7 @@ import { heldRegisters, lanesPerSector, oldUnitLoop, unitLoopShape } from '../st
 import { blockOrder, noStandIn, referenceResults, slotLayout, unitOrder } from '../unit-loop.ts';
 import { wordBytes } from '../words.ts';
 
-/** A file by its path below some folder, `/` between parts. */
+/** A file by its path below a folder, with `/` between parts. */
 export interface PlacedFile {
   readonly path: string;
   readonly bytes: Uint8Array;
@@ -25,53 +25,47 @@ export interface CudaObject {
   readonly name: string;
   /** File among the CUDA sources. */
   readonly source: string;
-  /** Flags besides those of all objects, as plain words. */
+  /** Flags in addition to those of all objects, as plain words. */
   readonly flags: readonly string[];
 }
 
-/** A plan in the form that the CUDA program reads, and what that program is made of. */
+/** A plan in the form that the CUDA program reads, and the objects of that program. */
 export interface CudaPlan {
-  /** The plan's files for one folder: `plan.txt`, which names the others, and these. */
+  /** The plan's files for one folder: `plan.txt`, and the files that it names. */
   readonly files: readonly PlacedFile[];
   readonly objects: readonly CudaObject[];
 }
 
-/** A program that only names this machine's devices, one `device` record each. It is compiled for no architecture. */
+/** A program that only lists this machine's devices, one `device` record each. It is compiled for no architecture. */
 export const DEVICES_OBJECT: CudaObject = { name: 'devices', source: 'devices.cu', flags: [] };
 
-/** The program without a unit loop: enough for every other benchmark. */
+/** The program without a unit loop, which every other benchmark uses. */
 export const HOST_OBJECT: CudaObject = { name: 'main', source: 'main.cu', flags: [] };
 
-/**
- * Flags of all objects. Warnings of compilers to come must not keep a person from measuring, so they are no errors
- * here.
- */
+/** Flags of all objects. Warnings are not errors, because warnings of future compilers must not stop a measurement. */
 export const COMPILE_FLAGS: readonly string[] = ['-std=c++17', '-O3', '-Xptxas', '-v'];
-/**
- * Flags of the program on POSIX systems: the clock is read from a library that is looked up when it runs, and cases
- * have threads.
- */
+/** Flags of the program on POSIX systems: it loads the library of the clock at run time, and cases have threads. */
 export const LINK_FLAGS: readonly string[] = ['-ldl', '-lpthread'];
 
 /**
- * Arguments of the program, started in the folder of the plan's files. It says whose launch is next, so that a crash
- * has a case.
+ * Arguments of the program, which is started in the folder of the plan's files. It reports the case of the next launch,
+ * so that a crash can be assigned to a case.
  */
 export function planArguments(device: number): readonly string[] {
   return ['--plan', 'plan.txt', '--device', String(device), '--turns'];
 }
 
 /**
- * Exit code of the program if a launch hung (`EXIT_HUNG` of `sources/host.cuh`); another start measures the other
+ * Exit code of the program if a launch hung (`EXIT_HUNG` of `sources/host.cuh`). Another start measures the other
  * cases.
  */
 export const EXIT_HUNG = 75;
 
 /**
- * The plan's files and objects. Orders of units and the results that every design must find are worked out here: time
- * and memory grow with the iterations of the workload and with the different balancings.
+ * The plan's files and objects. Orders of units and the expected results are computed here; time and memory grow with
+ * the iterations of the workload and the number of balancings.
  *
- * Fails with `bad-input` on a case that makes no sense and `unsupported` on one that no CUDA device runs, by its id.
+ * Fails with `bad-input` on an invalid case and with `unsupported` on one that no CUDA device runs, by its id.
  *
  * @param context reads the files that workloads of `matrix-power` name
  */
@@ -130,14 +124,14 @@ function runLine(plan: BenchPlan): Result<string> {
 
 type Settings = Readonly<Record<string, string | number>>;
 
-/** Turns cases into settings, and gathers the files and objects that they need, each once. */
+/** Turns cases into settings, and collects the files and objects that they need, each once. */
 class PlanWriter {
   readonly files: PlacedFile[] = [];
   readonly objects: CudaObject[] = [HOST_OBJECT];
   private readonly plan: BenchPlan;
   private readonly context: WorkloadContext;
   private readonly groupWidth: number;
-  /** What a file was made from → its name. */
+  /** File name by what the file was made from. */
   private readonly names = new Map<string, string>();
 
   constructor(plan: BenchPlan, context: WorkloadContext) {
@@ -225,7 +219,7 @@ class PlanWriter {
   }
 
   private orderFile(balancing: WholeUnitBalancing, unitsPerGroup: number): Result<string> {
-    // Dynamic fetch takes units as they stand, and only the best buckets depend on the group.
+    // Dynamic fetch takes units in their order, and only the best buckets depend on the group.
     const kind = balancing.kind === 'dynamic-fetch' ? { kind: 'none' } : balancing;
     const key = JSON.stringify([kind, balancing.kind === 'best-buckets' ? unitsPerGroup : 0]);
     const known = this.names.get(key);
@@ -294,14 +288,14 @@ export function unitLoopDefinitions(profile: UnitLoopProfile, u: number): readon
   return Object.entries(macros).map(([name, value]) => `-DLOCKSTEP_${name}=${value}`);
 }
 
-/** How slots get their units, and the units of one fetch. */
+/** How slots get their units, and the number of units of one fetch. */
 function dispatchOf(balancing: WholeUnitBalancing, loop: LoopForm): Settings {
   if (balancing.kind !== 'dynamic-fetch') return { dispatch: loop };
   const { fetch = 1 } = balancing;
   return fetch === 'group' ? { dispatch: 'group-fetching' } : { dispatch: 'fetching', fetch };
 }
 
-/** Numbers that have to be whole and at least 1, or at least `least` says. */
+/** Checks that numbers are whole and at least 1, or at least their entry in `least`. */
 function whole(
   numbers: Readonly<Record<string, number>>,
   least: Readonly<Record<string, number>>,
@@ -316,8 +310,8 @@ function whole(
 }
 
 /**
- * A law as the program draws from it: pairs of (2³² times the probability of this length or less, length). A
- * probability is off by at most 2⁻³³.
+ * A law in the form that the program draws from: pairs of (2³² times the probability of this length or less, length).
+ * The error of a probability is at most 2⁻³³.
  */
 function lawWords(law: LengthLaw): Result<Uint32Array> {
   const longest = law.support[law.support.length - 1];

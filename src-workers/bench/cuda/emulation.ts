@@ -7,26 +7,24 @@ import { findProgram, pathFolders, runTool, type ToolRun } from '../tool.ts';
 import { inlinePtx, rewriteLaunches } from './launch-syntax.ts';
 import { firstError } from './ptxas.ts';
 
-/** CUDA sources as programs for the CPU: results and traces on a machine without a GPU, and no times. */
+/** Runs CUDA sources on the CPU. A machine without a GPU gets results and traces, but no times. */
 
-/**
- * Printed on standard error at the first launch, because users of an emulated program must see that it has no times.
- */
+/** Printed on standard error at the first launch, because users must see that an emulated program has no times. */
 export const EMULATION_NOTE = 'CPU emulation of CUDA: results and traces are right, times mean nothing';
 
 export interface EmulatedProgram {
-  /** Folder of our CUDA sources, which has the emulation. */
+  /** Folder of our CUDA sources, which contains the emulation. */
   readonly sources: string;
   /** Sources of the program: CUDA (.cu), and C++ that it needs. */
   readonly files: readonly string[];
   /** Flags for g++, such as -Iinclude and -DN=4. */
   readonly flags: readonly string[];
   readonly cacheFolder: string;
-  /** The limit for each run of the compiler. */
+  /** Time limit for each run of the compiler. */
   readonly timeLimitMs: number;
 }
 
-/** Checks whether this machine can emulate; fails with what it lacks. */
+/** Checks whether this machine can emulate; fails with what is missing. */
 export async function findEmulator(): Promise<Result<string>> {
   if (process.platform !== 'linux')
     return fail('unsupported', 'The emulation of CUDA needs Linux. Use it in a container or in WSL.');
@@ -37,9 +35,8 @@ export async function findEmulator(): Promise<Result<string>> {
 }
 
 /**
- * Compiles a program for the emulation, or finds it in the cache.
- * @returns its path. It fails with `not-found` without g++, and with `unsupported` and the first error where the
- * emulation lacks something. Warnings of the sources are not shown.
+ * Compiles a program for the emulation, or finds it in the cache. Warnings of the sources are not shown.
+ * @returns its path, or `not-found` without g++, or `unsupported` with the first error if the emulation lacks something
  */
 export async function compileEmulated(request: EmulatedProgram): Promise<Result<string>> {
   const { files, cacheFolder, timeLimitMs } = request;
@@ -69,7 +66,7 @@ export async function compileEmulated(request: EmulatedProgram): Promise<Result<
   return ok(program.value.path);
 }
 
-/** Sums round as they are written. */
+/** Sums are rounded in the order of the source. */
 const COMPILE = ['-std=c++17', '-O1', '-w', '-ffp-contract=off', '-fpermissive', '-fpreprocessed'] as const;
 
 async function preprocessed(
@@ -99,19 +96,19 @@ async function preprocessed(
   return rewritten.ok ? rewritten : fail('unsupported', `${file}: ${rewritten.error.message}.`);
 }
 
-/** What a missing header means: a library of CUDA that the emulation does not have, or a folder that was not named. */
+/** What a missing header means: a CUDA library that the emulation lacks, or a folder that was not named. */
 async function headerHint(emulation: string, file: string, error: string): Promise<string> {
   const header = /([\w./-]+): No such file or directory/.exec(error)?.[1];
   if (header === undefined) return `${file}: ${error}`;
   const has = (await readdir(emulation).catch(() => [])).filter((name) => name.endsWith('.h') && name !== 'foreign.h');
-  return `${file} includes ${header}, which is not there. Name its folder with -I; of CUDA's own headers the emulation has ${has.join(', ')}.`; // prettier-ignore
+  return `${file} includes ${header}, which was not found. Name its folder with -I. Of CUDA's headers, the emulation has ${has.join(', ')}.`; // prettier-ignore
 }
 
-/** A compiler's error with what a person can do about it. */
+/** A compiler's error, with advice for the user. */
 function named(failure: Result<never> & { readonly ok: false }, file: string): Result<never> {
   const { code, message } = failure.error;
   const missing = /[‘'](\w+)[’'] (?:was not declared|has not been declared|does not name a type)/.exec(message)?.[1];
   return missing === undefined
     ? failure
-    : fail(code, `${message}. Where ${missing} belongs to CUDA, the emulation does not have it: keep it out of ${basename(file)} with #ifndef LOCKSTEP_EMULATION.`); // prettier-ignore
+    : fail(code, `${message}. If ${missing} belongs to CUDA, the emulation lacks it: exclude it in ${basename(file)} with #ifndef LOCKSTEP_EMULATION.`); // prettier-ignore
 }

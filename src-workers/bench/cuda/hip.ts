@@ -4,11 +4,11 @@ import type { MeasuringDevice } from '../../domain/benchmark.ts';
 import { fail, ok, type Result } from '../../domain/result.ts';
 import { findProgram, isProgram, pathFolders, runTool } from '../tool.ts';
 
-/** The compiler of AMD's devices, which compiles the same sources. */
+/** The compiler for AMD devices, which compiles the same sources. */
 
 type Environment = Readonly<Record<string, string | undefined>>;
 
-/** Width of devices for computing. A program that only lists devices needs no other. */
+/** Width of a thread group on compute devices. A program that only lists devices needs no other. */
 export const HIP_GROUP_WIDTH = 64;
 
 const ASK = { timeLimitMs: 30_000 } as const;
@@ -23,10 +23,10 @@ async function rocmFolders(environment: Environment): Promise<readonly string[]>
   return [...pathFolders(environment), ...[...homes, ...versions].map((home) => join(home, 'bin'))];
 }
 
-/** Finds hipcc: the `HIPCC` that a person set, else in `rocmFolders`. Fails with `not-found`. */
+/** Finds hipcc: the `HIPCC` that the user set, otherwise in `rocmFolders`. Fails with `not-found`. */
 export async function findHipcc(environment: Environment): Promise<Result<string>> {
   const set = environment['HIPCC'];
-  if (set) return (await isProgram(set)) ? ok(set) : fail('not-found', `HIPCC is ${set}, which is no program`);
+  if (set) return (await isProgram(set)) ? ok(set) : fail('not-found', `HIPCC is ${set}, which is not a program`);
   const found = await findProgram(['hipcc', 'hipcc.exe'], await rocmFolders(environment));
   return found === null
     ? fail(
@@ -36,7 +36,7 @@ export async function findHipcc(environment: Environment): Promise<Result<string
     : ok(found);
 }
 
-/** HIP's version, such as `6.2.41133`. Fails if the program is no hipcc. */
+/** HIP's version, such as `6.2.41133`. Fails if the program is not hipcc. */
 export async function hipVersion(hipcc: string): Promise<Result<string>> {
   const asked = await runTool(hipcc, ['--version'], ASK);
   if (!asked.ok) return asked;
@@ -44,7 +44,7 @@ export async function hipVersion(hipcc: string): Promise<Result<string>> {
   return version === undefined ? fail('unsupported', `${hipcc} does not say its version`) : ok(version);
 }
 
-/** What to compile for: `gfx90a:sramecc+:xnack-` says more of a device than is needed. */
+/** The architectures to compile for, without the features that a device also names (`gfx90a:sramecc+:xnack-`). */
 export function hipArchitectures(devices: readonly MeasuringDevice[]): readonly string[] {
   const named = devices.map(({ properties }) => String(properties.architecture ?? '').replace(/:.*/, ''));
   return [...new Set(named.filter((name) => /^gfx[0-9a-f]{3,}$/.test(name)))].sort();

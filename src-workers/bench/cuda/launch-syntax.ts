@@ -1,14 +1,14 @@
 import { fail, ok, type Result } from '../../domain/result.ts';
 
 /**
- * The parts of CUDA that no header can give to a C++ compiler: `<<<…>>>`, and shared memory whose size the launch
- * gives.
+ * Rewrites the parts of CUDA that no header can give to a C++ compiler: `<<<…>>>`, and shared memory whose size comes
+ * from the launch.
  */
 
 const OPENING = /[([{]/;
 const CLOSING = /[)\]}]/;
 
-/** The text with its strings, and what comes from system headers, replaced by other characters of the same length. */
+/** The text with strings and the content of system headers replaced by other characters of the same length. */
 function ownCode(preprocessed: string): string {
   let own = true;
   return preprocessed
@@ -25,10 +25,10 @@ function ownCode(preprocessed: string): string {
     );
 }
 
-/** Begins a launch; nvcc takes spaces in it. */
+/** The start of a launch; nvcc allows spaces in it. */
 const LAUNCH = /(?<!operator\s{0,3})<<\s*<(?!<)/g;
 
-/** Where the bracket that opens at `from` closes; -1 if it does not. */
+/** The position where the bracket that opens at `from` closes; -1 if it does not. */
 function closingOf(masked: string, from: number): number {
   let depth = 0;
   for (let at = from; at < masked.length; at += 1) {
@@ -38,7 +38,10 @@ function closingOf(masked: string, from: number): number {
   return -1;
 }
 
-/** Where the expression that ends before `end` begins: a name with its qualifiers and arguments, or in brackets. */
+/**
+ * The start of the expression that ends before `end`: a name with its qualifiers and arguments, or an expression in
+ * brackets.
+ */
 function kernelStart(masked: string, end: number): number {
   let at = end;
   const back = (pattern: RegExp): void => {
@@ -58,7 +61,7 @@ function kernelStart(masked: string, end: number): number {
     while (at > 0 && /[)\]>]/.test(masked[at - 1])) {
       const closing = masked[at - 1];
       pair();
-      // A bracketed kernel stands alone; template arguments and an index follow a name.
+      // A kernel in brackets stands alone; template arguments and an index follow a name.
       if (closing === ')') return at;
       back(/\s/);
     }
@@ -79,8 +82,8 @@ const UNSIZED = new RegExp(
 
 /**
  * Rewrites preprocessed CUDA as C++ for the emulation, where `__shared__` is already `static`. Launches become calls,
- * an array of unknown size becomes a pointer to the block's memory, and marks of loops disappear. Lines stay where they
- * are. Fails with `unsupported` on a launch that is not closed.
+ * an array of unknown size becomes a pointer to the block's memory, and marks of loops are removed. Line numbers stay
+ * the same. Fails with `unsupported` on a launch that is not closed.
  */
 export function rewriteLaunches(preprocessed: string): Result<string> {
   let text = preprocessed
@@ -90,7 +93,7 @@ export function rewriteLaunches(preprocessed: string): Result<string> {
       const element = `${/\bvolatile\b/.test(before) ? 'volatile ' : ''}${type.replaceAll(ATTRIBUTE, '').trim()}`;
       return `static ${element}* const ${name} = (${element}*)cuda_shim::dynamicShared;`;
     });
-  // Works from the last launch to the first, so that the positions of earlier ones stay valid.
+  // Works from the last launch to the first, so that the positions of earlier launches stay valid.
   for (;;) {
     const masked = ownCode(text);
     const at = Math.max(...[...masked.matchAll(LAUNCH)].map(({ index }) => index), -1);

@@ -7,12 +7,12 @@ import { compileCuda, type CudaCompilation } from './compile.ts';
 import { DEVICES_OBJECT } from './cuda-plan.ts';
 import { findToolkit, localCapabilities, readCapabilities, type ToolkitChoice } from './toolkit.ts';
 
-/** The GPUs of this machine, as CUDA or HIP itself names them. */
+/** The GPUs of this machine as CUDA or HIP lists them. */
 
-/** Where things are compiled; see `CudaCompilation`. */
+/** The folders and limits of a compilation (see `CudaCompilation`). */
 export type CompilationPlace = Pick<CudaCompilation, 'sources' | 'cacheFolder' | 'timeLimitMs' | 'signal'>;
 
-/** Time that the devices have to say their names. */
+/** Time limit for listing the devices. */
 const ASK_LIMIT_MS = 30_000;
 
 /**
@@ -48,7 +48,7 @@ export function readDevices(stdout: string): Result<readonly MeasuringDevice[]> 
 export const capabilitiesOf = (devices: readonly MeasuringDevice[]): readonly number[] =>
   readCapabilities(devices.map(({ properties }) => properties.computeCapability ?? '').join('\n'));
 
-/** The toolkit of this machine for its GPUs: those that nvidia-smi names, else those of CUDA. Fails as these do. */
+/** The toolkit of this machine for the GPUs that nvidia-smi lists, or else those that CUDA lists. Fails as these do. */
 export async function localToolkit(place: CompilationPlace): Promise<Result<ToolkitChoice>> {
   const named = await localCapabilities();
   const chosen = await findToolkit(process.env, named);

@@ -1,10 +1,10 @@
 import { unsupportedHint } from './releases.ts';
 
-/** What the assembler says about one kernel for one architecture. */
+/** The assembler's report on one kernel for one architecture. */
 export interface KernelUsage {
-  /** Its (mangled) name in the object file. */
+  /** The (mangled) name in the object file. */
   readonly kernel: string;
-  /** Such as `sm_90`. */
+  /** The architecture, such as `sm_90`. */
   readonly architecture: string;
   readonly registersPerThread: number;
   /** Shared memory of a block that is fixed at compile time. */
@@ -14,7 +14,7 @@ export interface KernelUsage {
   readonly spillLoadBytes: number;
 }
 
-/** Reads what `nvcc -Xptxas -v` prints about kernels, and skips any other text. */
+/** Reads the output of `nvcc -Xptxas -v` about kernels, and skips any other text. */
 export function parsePtxas(text: string): KernelUsage[] {
   const found: KernelUsage[] = [];
   let entry: { kernel: string; architecture: string } | null = null;
@@ -46,8 +46,8 @@ export function parsePtxas(text: string): KernelUsage[] {
 }
 
 /**
- * Reads the resources of kernels from the remarks of `hipcc -Rpass-analysis=kernel-resource-usage`; other text is
- * skipped. Remarks name no architecture. Spilled registers have 4 bytes each, stored once and loaded once.
+ * Reads the resources of kernels from the remarks of `hipcc -Rpass-analysis=kernel-resource-usage`, and skips other
+ * text. The remarks name no architecture. A spilled register has 4 bytes, stored once and loaded once.
  */
 export function parseResourceRemarks(text: string): KernelUsage[] {
   const kernels = text.split(/remark: +Function Name: /).slice(1);
@@ -67,8 +67,8 @@ export function parseResourceRemarks(text: string): KernelUsage[] {
 }
 
 /**
- * The line with the error of a compiler, assembler or linker: its first error, or else its last line. If nvcc does not
- * know the architecture, also the toolkit that does.
+ * The line with the error of a compiler, assembler or linker: its first error, or otherwise its last line. If nvcc does
+ * not know the architecture, the text also names the toolkit that does.
  */
 export function firstError(text: string): string {
   const lines = text

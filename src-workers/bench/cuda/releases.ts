@@ -1,10 +1,10 @@
 /**
- * Releases of the CUDA toolkit and the compute capabilities that they compile for (whole numbers: 70 is 7.0), by the
- * release notes of CUDA 7.0 (1.x removed), 9.0 (2.x), 11.0 (3.0 and 3.2), 12.0 (3.5 and 3.7), 13.0 (5.x to 7.2), and
- * the notes that add the others.
+ * Releases of the CUDA toolkit and the compute capabilities that they compile for (as whole numbers: 70 is 7.0).
+ * Sources: the release notes of CUDA 7.0 (1.x removed), 9.0 (2.x), 11.0 (3.0 and 3.2), 12.0 (3.5 and 3.7), 13.0 (5.x to
+ * 7.2), and the notes that add the others.
  */
 
-/** Up to this compute capability: the last release that compiles for it. */
+/** The last release that compiles for capabilities up to this one. */
 export const LAST_RELEASES: readonly (readonly [capability: number, release: string])[] = [
   [13, '6.5'],
   [21, '8.0'],
@@ -36,7 +36,7 @@ const FIRST_RELEASES: Readonly<Record<number, string>> = {
   121: '12.9',
 };
 
-/** Our kernels are C++17, which nvcc has known since this release. */
+/** The first release whose nvcc compiles C++17, which our kernels need. */
 const FIRST_WITH_CPP17 = '11.0';
 
 const before = (a: string, b: string): boolean => a.localeCompare(b, 'en', { numeric: true }) < 0;
@@ -64,7 +64,7 @@ export function releasesFor(capability: number): string | null {
 
 const written = (capability: number): string => `${Math.floor(capability / 10)}.${capability % 10}`;
 
-/** Says which toolkit a GPU needs, and where to name it. */
+/** Says which toolkit a GPU needs, and how to select it. */
 export function neededToolkit(capability: number): string {
   const last = lastRelease(capability);
   const needed = `compute capability ${written(capability)} needs ${releasesFor(capability) ?? 'another release of CUDA'}`;
@@ -73,7 +73,7 @@ export function neededToolkit(capability: number): string {
     : `${needed}; set NVCC=/path/to/nvcc`;
 }
 
-/** For nvcc's "Unsupported gpu architecture": which toolkit has it. Empty for any other error. */
+/** Names the toolkit for nvcc's error "Unsupported gpu architecture"; empty for any other error. */
 export function unsupportedHint(error: string): string {
   const capability = /Unsupported gpu architecture '(?:compute|sm)_(\d+)/i.exec(error)?.[1];
   const needed = capability === undefined ? null : releasesFor(Number(capability));

@@ -2,12 +2,12 @@ import { fail, ok, type Result } from '../../domain/result.ts';
 import type { PlacedFile } from './cuda-plan.ts';
 
 const BLOCK = 512;
-/** Files unpack into a folder of their own, not among the other files of the working directory. */
+/** The folder that the files unpack into, so that they do not mix with other files. */
 export const ARCHIVE_FOLDER = 'lockstep-bundle';
 
 /**
- * A tar archive (POSIX ustar) of files: the same bytes for the same files, since owners and times are left at zero.
- * Fails with `bad-input` on a path of more than 80 bytes or one that leaves the folder.
+ * A tar archive (POSIX ustar) of files. Owners and times are zero, so the same files give the same bytes. Fails with
+ * `bad-input` on a path of more than 80 bytes or one that leaves the folder.
  */
 export function tarArchive(files: readonly PlacedFile[]): Result<Uint8Array> {
   const sizes = files.map(({ bytes }) => BLOCK + Math.ceil(bytes.length / BLOCK) * BLOCK);
@@ -30,7 +30,7 @@ export function tarArchive(files: readonly PlacedFile[]): Result<Uint8Array> {
     octal(0, 11, 136); // time
     field('0', 156); // a plain file
     field('ustar\0' + '00', 257);
-    // The sum is taken with its own field blank.
+    // The checksum is computed with its own field blank.
     field(' '.repeat(8), 148);
     octal(
       header.reduce((sum, byte) => sum + byte, 0),

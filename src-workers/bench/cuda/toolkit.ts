@@ -6,15 +6,15 @@ import { firstError } from './ptxas.ts';
 import { neededToolkit, knownByRelease } from './releases.ts';
 
 /**
- * CUDA toolkits of this machine, and which of them compiles for its GPUs. Compute capabilities are whole numbers here:
- * 90 is 9.0.
+ * Finds the CUDA toolkits of this machine, and the one that compiles for its GPUs. Compute capabilities are whole
+ * numbers here: 90 is 9.0.
  */
 
 type Environment = Readonly<Record<string, string | undefined>>;
 
 export interface Toolkit {
   readonly nvcc: string;
-  /** Compute capabilities that it compiles for; empty if it does not say. */
+  /** Compute capabilities that it compiles for; empty if unknown. */
   readonly known: readonly number[];
 }
 
@@ -22,18 +22,18 @@ export interface Toolkit {
 export interface ToolkitChoice {
   readonly nvcc: string;
   /**
-   * Such as `sm_90`; `compute_90` is for the driver to assemble; `native` where no GPU is named. Empty if all GPUs
+   * Architectures such as `sm_90`. The driver assembles `compute_90`; `native` if no GPU is known. Empty if all GPUs
    * are lacking.
    */
   readonly architectures: readonly string[];
-  /** GPUs of this machine that it does not compile for. */
+  /** GPUs of this machine that the toolkit does not compile for. */
   readonly lacking: readonly number[];
 }
 
 const ASK = { timeLimitMs: 30_000 } as const;
 const FILE = process.platform === 'win32' ? 'nvcc.exe' : 'nvcc';
 
-/** Where programs of the CUDA toolkit may be: PATH, CUDA_HOME, CUDA_PATH and /usr/local/cuda. */
+/** Folders of the programs of the CUDA toolkit: PATH, CUDA_HOME, CUDA_PATH and /usr/local/cuda. */
 export function cudaFolders(environment: Environment): readonly string[] {
   const homes = ['CUDA_HOME', 'CUDA_PATH'].flatMap((name) => environment[name] || []);
   return [
@@ -44,7 +44,7 @@ export function cudaFolders(environment: Environment): readonly string[] {
 }
 
 /**
- * Where other versions are: CUDA_PATH_V12_9 and its like, /usr/local/cuda-12.9, /opt/cuda-12.9, Program Files. Newest
+ * Folders of other versions: CUDA_PATH_V12_9 and similar, /usr/local/cuda-12.9, /opt/cuda-12.9, Program Files; newest
  * first.
  */
 async function versionFolders(environment: Environment): Promise<readonly string[]> {
@@ -69,12 +69,12 @@ async function versionFolders(environment: Environment): Promise<readonly string
 }
 
 /**
- * Every nvcc that is found, each once: the one in NVCC alone where a person set it; else of PATH, CUDA_HOME, CUDA_PATH
- * and /usr/local/cuda, then of other versions. Fails with `not-found`, naming the places.
+ * Every nvcc, each once. If the user set NVCC, only that one; otherwise those in PATH, CUDA_HOME, CUDA_PATH and
+ * /usr/local/cuda, then in the folders of other versions. Fails with `not-found` and the searched places.
  */
 async function findCompilers(environment: Environment): Promise<Result<readonly string[]>> {
   const set = environment['NVCC'];
-  if (set) return (await isProgram(set)) ? ok([set]) : fail('not-found', `NVCC is ${set}, which is no program`);
+  if (set) return (await isProgram(set)) ? ok([set]) : fail('not-found', `NVCC is ${set}, which is not a program`);
   const found = new Map<string, string>();
   for (const folder of [...cudaFolders(environment), ...(await versionFolders(environment))]) {
     const nvcc = await findProgram([FILE], [folder]);
@@ -98,29 +98,26 @@ async function toolkitOf(nvcc: string): Promise<Toolkit> {
   return { nvcc, known: release.ok ? knownByRelease(release.value) : [] };
 }
 
-/** @param listed what `nvcc --list-gpu-code` prints: an architecture a line */
+/** @param listed the output of `nvcc --list-gpu-code`: one architecture per line */
 export function knownCapabilities(listed: string): readonly number[] {
   return [...listed.matchAll(/^sm_(\d+)\s*$/gm)].map(([, number]) => Number(number));
 }
 
-/**
- * How an nvcc compiles for a GPU; null: not at all. A GPU newer than nvcc gets its newest code, for the driver to
- * assemble.
- */
+/** How an nvcc compiles for a GPU; null if it cannot. A newer GPU gets its newest code, which the driver assembles. */
 function architectureFor({ known }: Toolkit, capability: number): string | null {
   if (known.length === 0 || known.includes(capability)) return `sm_${capability}`;
   const older = known.filter((one) => one < capability);
   return older.length > 0 ? `compute_${Math.max(...older)}` : null;
 }
 
-/** Chooses the toolkit that knows most of the GPUs; the first one of equals. */
+/** Chooses the toolkit for most of the GPUs, the first among equals. */
 export function chooseToolkit(toolkits: readonly Toolkit[], capabilities: readonly number[]): ToolkitChoice {
   if (capabilities.length === 0) return { nvcc: toolkits[0].nvcc, architectures: ['native'], lacking: [] };
   const choices = toolkits.map((toolkit) => {
     const ways = capabilities.map((one) => architectureFor(toolkit, one));
     const architectures = [...new Set(ways.filter((way) => way !== null))].sort();
     const lacking = capabilities.filter((_, at) => ways[at] === null);
-    // Code that the driver assembles counts less than code that is ready.
+    // Code that the driver must assemble counts less than complete code.
     const score = ways.reduce((sum, way) => sum + (way === null ? 0 : way.startsWith('sm_') ? 2 : 1), 0);
     return { nvcc: toolkit.nvcc, architectures, lacking, score };
   });
@@ -129,10 +126,10 @@ export function chooseToolkit(toolkits: readonly Toolkit[], capabilities: readon
   return choice;
 }
 
-/** Where the Windows Subsystem for Linux has programs of the driver, which its PATH often lacks. */
+/** The folder with the driver's programs in the Windows Subsystem for Linux; its PATH often lacks it. */
 const WSL_FOLDER = '/usr/lib/wsl/lib';
 
-/** What nvidia-smi answers; null if there is none, or it fails. */
+/** The answer of nvidia-smi; null if it is missing or fails. */
 export async function askNvidiaSmi(
   query: string,
   environment: Environment = process.env,
@@ -145,12 +142,12 @@ export async function askNvidiaSmi(
   return asked?.ok && asked.value.code === 0 ? asked.value.stdout : null;
 }
 
-/** Compute capabilities of this machine's GPUs, each once; none if nvidia-smi names none. */
+/** Compute capabilities of this machine's GPUs, each once; empty if nvidia-smi lists none. */
 export async function localCapabilities(): Promise<readonly number[]> {
   return readCapabilities((await askNvidiaSmi('compute_cap')) ?? '');
 }
 
-/** @param said a compute capability a line, such as 9.0; other lines, and the 0.0 of an emulation, are skipped */
+/** @param said one compute capability per line, such as 9.0; other lines, and the 0.0 of an emulation, are skipped */
 export function readCapabilities(said: string): readonly number[] {
   const found = said
     .split('\n')
@@ -159,7 +156,7 @@ export function readCapabilities(said: string): readonly number[] {
   return [...new Set(found.filter((capability) => capability > 0))];
 }
 
-/** The toolkit of this machine for these GPUs. Fails with `not-found` if there is no nvcc. */
+/** Finds the toolkit of this machine for these GPUs. Fails with `not-found` if there is no nvcc. */
 export async function findToolkit(
   environment: Environment,
   capabilities: readonly number[],
@@ -179,8 +176,8 @@ async function firstThatKnows(compilers: readonly string[], capabilities: readon
 }
 
 /**
- * Where nvcc is, as `cudaFolders` and the folders of other versions have it; NVCC comes first.
- * @param architecture such as `sm_70`: of several, one that compiles for it
+ * Finds nvcc: NVCC first, then `cudaFolders` and the folders of other versions.
+ * @param architecture such as `sm_70`; the first nvcc that compiles for it is chosen
  */
 export async function findNvcc(environment: Environment, architecture = ''): Promise<Result<string>> {
   const compilers = await findCompilers(environment);
@@ -191,8 +188,8 @@ export async function findNvcc(environment: Environment, architecture = ''): Pro
 }
 
 /**
- * Flags that name the host's compiler to nvcc: on Windows that of Visual Studio, whose installer says where it is;
- * elsewhere nvcc finds its own. Fails with `not-found`.
+ * Flags that name the host's compiler to nvcc. On Windows it is Visual Studio's, which its installer locates; elsewhere
+ * nvcc finds its own. Fails with `not-found`.
  */
 export async function hostCompilerFlags(
   environment: Environment,
@@ -217,7 +214,7 @@ export async function hostCompilerFlags(
       );
 }
 
-/** Why a GPU cannot be measured with the toolkits that are here. */
+/** Why a GPU cannot be measured with the installed toolkits. */
 export function lackingText(capabilities: readonly number[]): string {
   return capabilities.map(neededToolkit).join('; ');
 }
@@ -229,7 +226,7 @@ export function forSomeGpu(choice: ToolkitChoice): Result<ToolkitChoice> {
     : fail('unsupported', `No GPU here can be measured: ${lackingText(choice.lacking)}.`);
 }
 
-/** nvcc's release, such as `13.0.88`. Fails if the program is no nvcc. */
+/** The release of nvcc, such as `13.0.88`. Fails if the program is not nvcc. */
 export async function nvccVersion(nvcc: string): Promise<Result<string>> {
   const asked = await runTool(nvcc, ['--version'], ASK);
   if (!asked.ok) return asked;

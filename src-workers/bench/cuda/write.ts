@@ -13,7 +13,7 @@ export interface BenchCommand {
 }
 
 /**
- * Writes the files that the CUDA program reads into a folder, which is made where it does not exist.
+ * Writes the files that the CUDA program reads into a folder, which is created if missing.
  * Fails as `cudaPlan` does, and with `storage` if files cannot be written.
  */
 export async function writeCudaPlan(
@@ -34,7 +34,7 @@ export async function writeCudaPlan(
   return ok(made.value);
 }
 
-/** Measures the plan in `folder` on one device. */
+/** The command that measures the plan in `folder` on one device. */
 export function cudaCommand(program: string, folder: string, device: number): BenchCommand {
   return { program, args: planArguments(device), cwd: folder };
 }

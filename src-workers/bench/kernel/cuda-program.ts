@@ -21,12 +21,15 @@ import { quotedWord } from '../program/command-line.ts';
 import { fileName, inputFile, readContents, sourcePath, writeContents } from './files.ts';
 import { arithmeticOf, entryOf, launchesOfStart, launchValues, numberOf, outputCount, takesOrder } from './launches.ts';
 
-/** A person's CUDA kernel as a program: its host is generated for each entry, and built for each set of constants. */
+/**
+ * Makes a program from the user's CUDA kernel. The host code is generated for each entry, and built for each set of
+ * constants.
+ */
 
 interface Folders {
   /** Folder of the CUDA sources. */
   readonly sources: string;
-  /** Folder of the plan. The program is started there. */
+  /** Folder of the plan, in which the program is started. */
   readonly folder: string;
   readonly cache: string;
   readonly run: string;
@@ -37,10 +40,10 @@ export interface KernelProgram {
   readonly build: Build;
 }
 
-/** What differs between the launches of a mixed design. */
+/** Values that differ between the launches of a mixed design. */
 const OF_A_LAUNCH: readonly LaunchValue[] = ['threadsPerUnit', 'gridBlocks', 'firstUnit', 'launchUnits'];
 
-/** Reads the kernel's files, writes those that its program reads, and says how it is built and started. */
+/** Reads the kernel's files, writes the files that its program reads, and prepares its build and start. */
 export async function kernelProgram(
   plan: Pick<BenchPlan, 'warmUps' | 'repeats'>,
   program: ProgramTask,
@@ -86,7 +89,7 @@ export async function kernelProgram(
     const { constants } = found.value;
     for (const [name, value] of Object.entries(constants))
       if (design.classes && OF_A_LAUNCH.some((one) => arithmeticOf(value).names.has(one)))
-        return fail('unsupported', `The constant ${name} is ${value}, and differs between the launches of a mixed design. Make it an argument`); // prettier-ignore
+        return fail('unsupported', `The constant ${name} is ${value}, which differs between the launches of a mixed design. Make it an argument`); // prettier-ignore
     const { threadsPerUnit, gridBlocks, registerCap } = design;
     if (registerCap !== null && kernel.platform === 'hip')
       return fail('unsupported', `A cap of ${registerCap} registers per thread: hipcc cannot cap registers`);
@@ -216,7 +219,7 @@ ${rows.join('\n')}
   }
 }
 
-/** A number of a manifest in C++, where a launch is called `one`. */
+/** A number of a manifest in C++, where a launch is the variable `one`. */
 const launchCpp = (value: ManifestNumber): string => arithmeticOf(value).cpp((name) => `double(one.${name})`);
 
 interface Compiler {
@@ -225,7 +228,7 @@ interface Compiler {
   readonly env?: Readonly<Record<string, string>>;
 }
 
-/** What compiles for the devices of this machine. */
+/** Finds the compiler for the devices of this machine. */
 async function compilerFor(
   { platform, device }: KernelTask,
   { sources, cache }: Folders,
@@ -240,7 +243,7 @@ async function compilerFor(
     const width = devices.value[device ?? 0]?.threadGroupWidth ?? HIP_GROUP_WIDTH;
     const targets = hipArchitectures(devices.value).map((name) => `--offload-arch=${name}`);
     const words = [hipcc.value, '-x', 'hip', '-std=c++17', '-O3', `-DLOCKSTEP_GROUP_WIDTH=${width}`, ...targets];
-    // Without this, hipcc would use an nvcc if there is one.
+    // Otherwise hipcc would use an nvcc if there is one.
     return ok({ words, env: { HIP_PLATFORM: 'amd' } });
   }
   if (platform === 'emulation') {

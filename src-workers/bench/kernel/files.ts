@@ -18,7 +18,7 @@ import { outputCount, valueBytes, type KernelContents } from './launches.ts';
 
 export type SourceLanguage = 'cu' | 'hip' | 'wgsl' | 'cl';
 
-/** Absolute path of the source in a language; HIP falls back to CUDA. `null` if the manifest has none. */
+/** Absolute path of the source in a language. HIP falls back to CUDA; `null` if the manifest has neither. */
 export function sourcePath(
   { manifest, file }: Pick<KernelTask, 'manifest' | 'file'>,
   language: SourceLanguage,
@@ -28,7 +28,7 @@ export function sourcePath(
   return source === undefined ? null : resolve(dirname(file), source);
 }
 
-/** Paths of all files that a measurement reads, absolute, each once. */
+/** Absolute paths of all files that a measurement reads, each once. */
 export function namedFiles(manifest: KernelManifest, file: string): readonly string[] {
   const named = manifest.arguments.flatMap(({ file, value, output }) => [
     file,
@@ -45,14 +45,14 @@ export function namedFiles(manifest: KernelManifest, file: string): readonly str
 const structFile = (value: KernelArgument['value']): string | undefined =>
   typeof value === 'object' ? value.file : undefined;
 
-/** Whether the measurement makes this input. */
+/** Whether the measurement writes this input itself. */
 export const isMade = (path: string): boolean => path === LENGTHS_FILE_NAME || path === ORDER_FILE_NAME;
 
 const MATRIX_PART = /^(.*\.mtx)#(rowStarts|columns|values)$/i;
 
 /**
- * Reads the arguments' files. Fails with `not-found` on a file that cannot be read, and with `bad-input`, naming the
- * field, on one that does not hold what the manifest says.
+ * Reads the files of the arguments. Fails with `not-found` on a file that cannot be read, and with `bad-input` and the
+ * field on a file whose content does not fit the manifest.
  */
 export async function readContents({ manifest, file, units }: KernelTask): Promise<Result<KernelContents>> {
   const folder = dirname(file);
@@ -65,7 +65,7 @@ export async function readContents({ manifest, file, units }: KernelTask): Promi
         const bytes = await readFile(resolve(folder, path));
         return bytes.length > 0 && bytes.length % type.bytes === 0
           ? ok(new Uint8Array(bytes))
-          : fail('bad-input', `${path} has ${bytes.length} bytes, which is no whole number of ${argument.type} elements of ${type.bytes} bytes`); // prettier-ignore
+          : fail('bad-input', `${path} has ${bytes.length} bytes, which is not a whole number of ${argument.type} elements of ${type.bytes} bytes`); // prettier-ignore
       }
       const matrixPath = resolve(folder, part[1]);
       if (!matrices.has(matrixPath)) matrices.set(matrixPath, readCsr(createReadStream(matrixPath), part[1]));
@@ -74,10 +74,10 @@ export async function readContents({ manifest, file, units }: KernelTask): Promi
       const { rows } = matrix.value;
       const values = matrix.value[part[2] as 'rowStarts' | 'columns' | 'values'];
       if (/^[iu]/.test(type.value) && !values.every(Number.isInteger))
-        return fail('bad-input', `${path} has values that are not whole, and the type is ${argument.type}. Use f32 or f64`); // prettier-ignore
+        return fail('bad-input', `${path} has values that are not whole, but the type is ${argument.type}. Use f32 or f64`); // prettier-ignore
       return rows === units
         ? ok(valueBytes(type.value, values))
-        : fail('bad-input', `${part[1]} has ${rows} rows, and the study ${units} units. Set "units" of its workload to ${rows}`); // prettier-ignore
+        : fail('bad-input', `${part[1]} has ${rows} rows, but the study has ${units} units. Set "units" of its workload to ${rows}`); // prettier-ignore
     } catch (error) {
       return fail(
         'not-found',
@@ -109,7 +109,7 @@ export async function readContents({ manifest, file, units }: KernelTask): Promi
   return ok({ initial, references });
 }
 
-/** Writes what `readContents` read for a host program. Throws if a file cannot be written. */
+/** Writes the contents from `readContents` for a host program. Throws if a file cannot be written. */
 export async function writeContents(
   manifest: KernelManifest,
   { initial, references }: KernelContents,
@@ -125,7 +125,7 @@ export async function writeContents(
 
 export const fileName = (what: 'argument' | 'reference', at: number): string => `${what}-${at}.bin`;
 
-/** The file of an argument in the folder of a host program; `order` is that of the design. */
+/** The file of an argument in the folder of a host program; `order` is the order of the design. */
 export function inputFile({ file, value, output }: KernelArgument, at: number): string | null {
   if (file === LENGTHS_FILE_NAME) return LENGTHS_FILE;
   if (file === ORDER_FILE_NAME) return 'order';

@@ -16,20 +16,20 @@ import {
 import { fail, ok, unwrap, type Result } from '../../domain/result.ts';
 import { unitOrder } from '../unit-loop.ts';
 
-/** A design as launches of a person's kernel. */
+/** Turns a design into launches of the user's kernel. */
 
-/** Launches of a design follow one another, and are timed together. */
+/** One launch of a design. The launches of a design follow one another and are timed together. */
 export interface UnitLaunch {
   readonly threadsPerUnit: number;
   readonly gridBlocks: number;
-  /** Place in the order of the units. */
+  /** Position of the first unit in the order. */
   readonly firstUnit: number;
   readonly units: number;
 }
 
 /**
- * Starts of a host program over which a design's launches are spread. A start takes a while, but designs should
- * alternate.
+ * Number of starts of a host program over which a design's launches are spread. Designs should alternate, but each
+ * start takes a while.
  */
 const STARTS = 3;
 
@@ -41,7 +41,7 @@ export const launchesOfStart = ({ warmUps, repeats }: Pick<BenchPlan, 'warmUps' 
 export const takesOrder = ({ arguments: all }: KernelManifest): boolean =>
   all.some(({ file }) => file === ORDER_FILE_NAME);
 
-/** One launch, or of a mixed design one for each class that has units. */
+/** The launches of a design: one, or one per class with units for a mixed design. */
 export function unitLaunches(
   { threadsPerUnit, gridBlocks, classes }: Design,
   lengths: Uint32Array,
@@ -72,7 +72,10 @@ function classCounts(classes: Classes, lengths: Uint32Array): readonly number[] 
   return counts;
 }
 
-/** Designs with the same key have the same order: only best buckets depend on the group, and classes on their ends. */
+/**
+ * Designs with the same key have the same order of units. Only best buckets depend on the group, and classes on their
+ * ends.
+ */
 export function orderKey({ balancing: text, threadsPerUnit, blockThreads, classes }: Design): string {
   const balancing = parseBalancing(text);
   const group = balancing.ok && balancing.value.kind === 'best-buckets' ? [threadsPerUnit, blockThreads] : [];
@@ -80,10 +83,11 @@ export function orderKey({ balancing: text, threadsPerUnit, blockThreads, classe
 }
 
 /**
- * Position → unit: in round j, slot s takes the unit at position firstUnit + j·slots + s. As the balancing orders them;
- * units of a mixed design class by class; those that are cut into even shares, padded or fetched as they stand.
+ * Maps position → unit: in round j, slot s takes the unit at position firstUnit + j·slots + s. Units are in the order
+ * of the balancing, and units of a mixed design class by class. Units with even shares, padding or fetching keep their
+ * order.
  *
- * @param threadGroupWidth of the device; null if it is not known, and orders that depend on it fail
+ * @param threadGroupWidth width of the device; if null, orders that depend on it fail
  */
 export function designOrder(
   { balancing: text, threadsPerUnit, blockThreads, classes }: Design,
@@ -125,7 +129,7 @@ export function numberOf(value: ManifestNumber, values: Readonly<Record<LaunchVa
   return typeof value === 'number' ? value : arithmeticOf(value).value((name) => values[name as LaunchValue]);
 }
 
-/** What of a design an entry must implement. */
+/** The part of a design that an entry must implement. */
 export type ImplementedPart = Pick<Design, 'implementation' | 'threadsPerUnit' | 'loop' | 'balancing' | 'blockThreads'>;
 
 /** The entry that measures a design. Fails with `unsupported` and what no entry implements. */
@@ -183,11 +187,11 @@ export function entryOf({ name, entries }: KernelManifest, design: ImplementedPa
   return ok(fitting[0]);
 }
 
-/** Contents of the arguments in bytes, by their place. */
+/** Contents of the arguments in bytes, by position. */
 export interface KernelContents {
   /**
-   * Bytes of an input or a struct, and what an output holds before each launch. Null for a number, for zeros, and for
-   * what the measurement makes.
+   * Bytes of an input or a struct, or of an output before each launch. Null for a number, for zeros, and for files that
+   * the measurement writes.
    */
   readonly initial: readonly (Uint8Array<ArrayBuffer> | null)[];
   readonly references: readonly (Uint8Array<ArrayBuffer> | null)[];
@@ -215,13 +219,13 @@ function halfBits(value: number): number {
   if (Number.isNaN(value)) return 0x7e00;
   const sign = value < 0 || Object.is(value, -0) ? 0x8000 : 0;
   const size = Math.abs(value);
-  const LARGEST = 65_520; // this and above round to infinity
+  const LARGEST = 65_520; // this value and larger ones round to infinity
   if (size >= LARGEST) return sign | 0x7c00;
   const exponent = Math.max(-14, ((singleBits(size) >>> 23) & 0xff) - 127);
   const steps = size / 2 ** (exponent - 10);
   const below = Math.floor(steps);
   const above = steps - below > 0.5 || (steps - below === 0.5 && below % 2 === 1) ? 1 : 0;
-  // The leading bit of a normal number counts one exponent.
+  // The leading bit of a normal number adds one to the exponent.
   return sign | (((exponent + 14) << 10) + below + above);
 }
 
@@ -231,7 +235,7 @@ function brainBits(value: number): number {
   return Number.isNaN(value) ? 0x7fc0 : (bits + 0x7fff + ((bits >>> 16) & 1)) >>> 16;
 }
 
-/** Values as a file of a manifest has them. Whole types take whole numbers. */
+/** Values in the format of a manifest's file. Integer types take whole numbers. */
 export function valueBytes(type: ValueType, values: ArrayLike<number>): Uint8Array<ArrayBuffer> {
   const { bytes } = VALUE_TYPES[type];
   const view = new DataView(new ArrayBuffer(bytes * values.length));
@@ -239,24 +243,24 @@ export function valueBytes(type: ValueType, values: ArrayLike<number>): Uint8Arr
   return new Uint8Array(view.buffer);
 }
 
-/** Elements of an output. Fails with `bad-input` if they are not a whole number. */
+/** Number of elements of an output. Fails with `bad-input` if it is not whole. */
 export function outputCount({ output }: KernelArgument, units: number): Result<number> {
   const count = typeof output!.count === 'number' ? output!.count : unwrap(parseArithmetic(output!.count, ['units'])).value(() => units); // prettier-ignore
   return Number.isSafeInteger(count) && count >= 1
     ? ok(count)
-    : fail('bad-input', `"count" is ${output!.count}, which is ${count} for ${units} units. Specify arithmetic that gives a whole number ≥ 1, as ceil(…) does`); // prettier-ignore
+    : fail('bad-input', `"count" is ${output!.count}, which is ${count} for ${units} units. Specify arithmetic that gives a whole number ≥ 1, for example with ceil(…)`); // prettier-ignore
 }
 
-/** How far an output is from its reference. */
+/** The difference of an output from its reference. */
 export interface OutputCheck {
-  /** The greatest difference; null if one is not a number. */
+  /** The largest difference; null if one is not a number. */
   readonly maxError: number | null;
   readonly wrong: number;
-  /** The first element that is wrong; empty if none is. */
+  /** The first wrong element; empty if there is none. */
   readonly message: string;
 }
 
-/** @param found as many elements as `reference` */
+/** @param found the same number of elements as `reference` */
 export function checkOutput(
   { name, output }: KernelArgument,
   found: ArrayLike<number>,

@@ -29,7 +29,9 @@ import {
   valueBytes,
 } from './launches.ts';
 
-/** A person's kernel in OpenCL: a host in Python (`opencl/host.py`) launches what a file describes for each design. */
+/**
+ * Runs the user's kernel in OpenCL: a host in Python (`opencl/host.py`) launches what a file describes for each design.
+ */
 
 const ASK_LIMIT_MS = 30_000;
 
@@ -40,8 +42,8 @@ export interface OpenclHost {
 }
 
 /**
- * The first Python of PATH that has PyOpenCL, and the devices of all its platforms. Fails with `not-found` and what
- * is missing.
+ * The first Python of PATH with PyOpenCL, and the devices of all its platforms. Fails with `not-found` and what is
+ * missing.
  * @param host path of `opencl/host.py`
  */
 export async function findOpencl(host: string, signal?: AbortSignal): Promise<Result<OpenclHost>> {
@@ -66,7 +68,7 @@ export async function findOpencl(host: string, signal?: AbortSignal): Promise<Re
   return lacking;
 }
 
-/** Reads the kernel's files, writes those that its host reads, and says how that is started. */
+/** Reads the kernel's files, writes the files that its host reads, and prepares the start of the host. */
 export async function openclProgram(
   plan: Pick<BenchPlan, 'warmUps' | 'repeats' | 'workload'>,
   program: ProgramTask,
@@ -119,18 +121,18 @@ function describedArgument(argument: KernelArgument, at: number, units: number) 
   };
 }
 
-/** A launch as the host reads it. */
+/** A launch in the form that the host reads. */
 export interface OpenclLaunch {
   readonly gridBlocks: number;
   /** `-DNAME=number` */
   readonly options: readonly string[];
-  /** Bytes of the last argument, which is `__local`; null where the kernel has none. */
+  /** Bytes of the last argument, which is `__local`; null if the kernel has none. */
   readonly sharedBytes: number | null;
-  /** Bytes of the numbers in hexadecimal digits, lowest first, by the place of the argument. */
+  /** Bytes of the numbers in hexadecimal, lowest first, by position of the argument. */
   readonly values: Readonly<Record<string, string>>;
 }
 
-/** A design as launches of an entry. Fails as `entryOf` does, and on a number that its place cannot hold. */
+/** A design as launches of an entry. Fails as `entryOf` does, and on a number that the argument's type cannot hold. */
 export function openclLaunches(
   { manifest, units }: Pick<KernelTask, 'manifest' | 'units'>,
   design: Design,
@@ -162,10 +164,7 @@ function openclLaunch(
   }
   const shared = sharedBytes === undefined ? null : numberOf(sharedBytes, numbers);
   if (shared !== null && !(Number.isSafeInteger(shared) && shared >= 1))
-    return fail(
-      'bad-input',
-      `"sharedBytes" is ${sharedBytes}, which is ${shared} here, and must be a whole number ≥ 1`,
-    );
+    return fail('bad-input', `"sharedBytes" is ${sharedBytes}, which is ${shared} here. It must be a whole number ≥ 1`);
   const values: Record<string, string> = {};
   for (const [at, { name, type: text, value }] of all.entries()) {
     if (value === undefined || typeof value === 'object') continue;
@@ -174,7 +173,10 @@ function openclLaunch(
     const signed = type.startsWith('i');
     const end = 2 ** (8 * VALUE_TYPES[type].bytes - (signed ? 1 : 0));
     if (/^[iu]/.test(type) && !(Number.isInteger(number) && number < end && number >= (signed ? -end : 0)))
-      return fail('bad-input', `The argument ${name} is ${value}, which is ${number} here, and ${text} cannot hold it`);
+      return fail(
+        'bad-input',
+        `The argument ${name} is ${value}, which is ${number} here. Its type ${text} cannot hold this`,
+      );
     values[at] = Buffer.from(valueBytes(type, [number])).toString('hex');
   }
   return ok({ gridBlocks: numbers.gridBlocks, options, sharedBytes: shared, values });

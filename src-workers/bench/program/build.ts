@@ -19,8 +19,8 @@ export type Build = (values: ReturnType<typeof valuesOf>, design: Design) => Pro
 const FILE = process.platform === 'win32' ? 'program.exe' : 'program';
 
 /**
- * Resolves to the path of `{binary}`; to nothing if no build line names it. @param keptIn folders that are made
- * where missing
+ * Resolves to the path of `{binary}`; empty if no build line names it.
+ * @param keptIn folders, created if missing
  */
 export function openBuilder(
   { build, folder }: Pick<ProgramTask, 'build' | 'folder'>,
@@ -44,7 +44,7 @@ export function openBuilder(
       return code === 0 ? ok('') : fail('unsupported', `The build failed: ${firstError(`${stdout}\n${stderr}`)}`);
     }
     const inputs = await inputsOf(words, folder);
-    // Nobody checks a folder with too many files for changes: its builds are kept for this run alone.
+    // A folder with too many files is not checked for changes, so its builds are kept for this run alone.
     const cacheFolder = inputs ? keptIn.cache : keptIn.run;
     const entry = await cachedOutput(
       cacheFolder,
@@ -66,13 +66,13 @@ export function openBuilder(
   };
 }
 
-/** Files that a folder may have for its builds to be kept: each must be looked at. */
+/** Maximum number of files in a folder whose builds are cached, since each file must be checked. */
 const MAX_FILES = 5000;
-/** Folders without sources. */
+/** Names of folders without sources. */
 const PASSED_BY = /^(\..*|node_modules|__pycache__)$/;
 
 /**
- * The inputs of a build as far as its line shows them: its program, the contents of the files that it names, and name,
+ * The inputs of a build, as far as its line shows them: its program, the contents of the files that it names, and name,
  * size and time of every file in its folder and in the folders that it names (`-Iinclude`). Null if there are too many.
  */
 async function inputsOf(words: readonly string[], folder: string): Promise<readonly string[] | null> {

@@ -4,10 +4,10 @@ import { PLACEHOLDERS, type Placeholder } from '../../domain/program.ts';
 import { fail, ok, type Result } from '../../domain/result.ts';
 
 /**
- * Splits a command line into arguments. No shell reads it: `;`, `|`, `*`, `$(…)` and `>` are text. Arguments are
+ * Splits a command line into arguments. No shell reads it, so `;`, `|`, `*`, `$(…)` and `>` are text. Arguments are
  * separated by spaces; 'single' and "double" quotes keep spaces; a backslash before a quote, a backslash or a space
- * stands for that character, except within single quotes. Fails with `bad-input` on a quote without its end, and if
- * nothing is left.
+ * gives that character, except within single quotes. Fails with `bad-input` on a quote without its end, and on an empty
+ * line.
  */
 export function splitCommand(line: string): Result<readonly string[]> {
   const words: string[] = [];
@@ -35,7 +35,7 @@ export function splitCommand(line: string): Result<readonly string[]> {
   return words.length > 0 && words[0] !== '' ? ok(words) : fail('bad-input', 'The command line names no program.');
 }
 
-/** A word of a command line that `splitCommand` and `substituted` give back as it is. */
+/** A word in the form that `splitCommand` and `substituted` return unchanged. */
 export function quotedWord(word: string): string {
   return `"${word.replace(/[\\"]/g, '\\$&').replace(/\{[A-Za-z]+\}/g, '{$&}')}"`;
 }
@@ -45,7 +45,7 @@ const NAMED = /\{(\{[A-Za-z]+\})\}|\{([A-Za-z]+)\}/g;
 
 type Values = Readonly<Record<Placeholder, string>>;
 
-/** @param word whose placeholders are known */
+/** @param word a word whose placeholders are known */
 export function substituted(word: string, values: Values): string {
   return word.replace(NAMED, (_, literal: string | undefined, name: Placeholder) => literal ?? values[name]);
 }
@@ -54,7 +54,10 @@ function namesIn(words: readonly string[]): ReadonlySet<string> {
   return new Set(words.flatMap((word) => [...word.matchAll(NAMED)].flatMap(([, , name]) => name ?? [])));
 }
 
-/** Whether one of the command lines names one of these. @param task whose command lines `checkCommands` accepts */
+/**
+ * Whether one of the command lines uses one of these placeholders.
+ * @param task its command lines passed `checkCommands`
+ */
 export function names({ exec, build }: Pick<ProgramTask, 'exec' | 'build'>, ...some: readonly Placeholder[]): boolean {
   return [exec, build].some((line) => {
     const words = line === null ? null : splitCommand(line);
@@ -63,15 +66,15 @@ export function names({ exec, build }: Pick<ProgramTask, 'exec' | 'build'>, ...s
   });
 }
 
-/** Whether the command lines name what is made from the units' lengths. */
+/** Whether the command lines use values that are made from the units' lengths. */
 export function needsLengths(task: Pick<ProgramTask, 'exec' | 'build'>): boolean {
   return names(task, 'lengthsFile', 'orderFile', 'launches');
 }
 
-/** What is the same for all designs of a run. */
+/** Placeholders with the same value for all designs of a run. */
 const SHARED: ReadonlySet<string> = new Set<Placeholder>(['binary', 'device', 'lengthsFile', 'units']);
 
-/** Whether command lines can be split and substituted; fails with `bad-input`. */
+/** Checks that command lines can be split and substituted; fails with `bad-input`. */
 export function checkCommands({ exec, build }: Pick<ProgramTask, 'exec' | 'build'>): Result<null> {
   const used: ReadonlySet<string>[] = [];
   for (const [option, line] of [
@@ -86,7 +89,7 @@ export function checkCommands({ exec, build }: Pick<ProgramTask, 'exec' | 'build
       if (!Object.hasOwn(PLACEHOLDERS, name))
         return fail(
           'bad-input',
-          `${option}: {${name}} is no placeholder. Use ${Object.keys(PLACEHOLDERS)
+          `${option}: {${name}} is not a placeholder. Use ${Object.keys(PLACEHOLDERS)
             .map((known) => `{${known}}`)
             .join(', ')}; write {{${name}}} for the text.`,
         );
@@ -107,7 +110,7 @@ export function checkCommands({ exec, build }: Pick<ProgramTask, 'exec' | 'build
   return ok(null);
 }
 
-/** What of a design's command lines is made from the units' lengths; empty if no command line names it. */
+/** Values of a design's placeholders that are made from the units' lengths; empty if no command line uses them. */
 export interface UnitTexts {
   readonly lengthsFile: string;
   readonly orderFile: string;

@@ -18,15 +18,15 @@ import { splitCommand, substituted, valuesOf, type UnitTexts } from './command-l
 import { exitText, readOutput, type ProgramOutput } from './output.ts';
 
 /**
- * Measures designs with a program of the person's own. Every design is launched once, in random order, and the digests
- * of these launches decide which result is right. The other launches are drawn at random from `ALTERNATING` designs;
- * when one has all its launches, the next design takes its place. So changes on the machine affect all of them alike,
- * and designs are completed one after another.
+ * Measures designs with the user's own program. Every design is launched once, in random order, and the digests of
+ * these launches decide which result is right. The other launches are drawn at random from `ALTERNATING` designs. When
+ * a design has all its launches, the next one takes its place. So changes on the machine affect all of them alike, and
+ * designs are completed one after another.
  */
 
 interface Measured {
   readonly one: CaseOf<'unit-loop'>;
-  /** Launches so far, counted by the times that the program printed. */
+  /** Number of launches so far, counted by the printed times. */
   launches: number;
   spentMs: number;
   digest: string | null;
@@ -34,16 +34,16 @@ interface Measured {
   maxError: number | null;
 }
 
-/** The digest of the right result, and who has it. */
+/** The digest of the right result, and which designs have it. */
 interface Reference {
   readonly digest: string | null;
   readonly of: string;
 }
 
 /**
- * @param plan of the backend `program`
- * @param task of the plan; its command lines are checked
- * @param ofUnits what is made from the units' lengths
+ * @param plan a plan of the backend `program`
+ * @param task its task, whose command lines are checked
+ * @param ofUnits the values that are made from the units' lengths
  */
 export async function measureProgram(
   plan: BenchPlan,
@@ -80,7 +80,7 @@ export async function measureProgram(
     const name = recorder.device(output.value);
     const { device } = output.value;
     if (device !== null && device !== name)
-      return recorder.failed(design, `It ran on ${device}, and other launches on ${name}.`);
+      return recorder.failed(design, `It ran on ${device}, but other launches ran on ${name}.`);
     return output.value;
   };
 
@@ -115,10 +115,10 @@ export async function measureProgram(
 }
 
 interface Recorder {
-  /** The name of the device that measures: what the first launch says that ended well. */
+  /** The name of the device, from the first successful launch. */
   device(output: Pick<ProgramOutput, 'device' | 'driver' | 'multiprocessors'>): string;
   failed(design: Measured, message: string): null;
-  /** Records the result of a launch. Returns whether it was the last of its design. */
+  /** Records the result of a launch. Returns whether it was the last one of its design. */
   report(design: Measured, output: ProgramOutput, reference: Reference): boolean;
 }
 
@@ -126,7 +126,7 @@ function openRecorder(plan: BenchPlan, designs: readonly Measured[], print: (rec
   const { warmUps, repeats } = plan;
   let device: MeasuringDevice | null = null;
   const held: BenchRecord[] = [];
-  /** The device comes first. */
+  /** The record of the device must come first. */
   const say = (record: BenchRecord): void => void (device ? print(record) : held.push(record));
   return {
     device(output) {
@@ -151,7 +151,7 @@ function openRecorder(plan: BenchPlan, designs: readonly Measured[], print: (rec
       }
       const wrong = wrongText(design, output, reference);
       const correct = wrong !== null ? false : output.correct === true || digest !== null ? true : null;
-      // The check is reported once for each design, and again where a later launch is wrong.
+      // The check is reported once for each design, and again if a later launch is wrong.
       if (correct !== null && design.correct !== false && correct !== design.correct) {
         design.correct = correct;
         say({ type: 'check', case: id, correct, message: wrong ?? '', ...(digest !== null && { digest }) });
@@ -164,7 +164,7 @@ function openRecorder(plan: BenchPlan, designs: readonly Measured[], print: (rec
         return true;
       }
       const complete = design.launches >= warmUps + repeats;
-      // Values before all times would make the case one without times.
+      // A case with values before its times would be one without times.
       if (complete && design.maxError !== null)
         say({ type: 'values', case: id, values: { maxError: design.maxError } });
       return complete;
@@ -172,7 +172,7 @@ function openRecorder(plan: BenchPlan, designs: readonly Measured[], print: (rec
   };
 }
 
-/** What is wrong with a result; null if nothing is known to be. */
+/** What is wrong with a result; null if nothing is known to be wrong. */
 function wrongText(
   before: Measured,
   { correct, maxError, digest }: ProgramOutput,
@@ -184,11 +184,11 @@ function wrongText(
   if (before.digest !== null && digest !== before.digest)
     return `Its digest was ${before.digest} at first and ${digest} in a later launch.`;
   return reference.digest !== null && digest !== reference.digest
-    ? `Its digest is ${digest}, and that of ${reference.of} is ${reference.digest}.`
+    ? `Its digest is ${digest}, but the digest of ${reference.of} is ${reference.digest}.`
     : null;
 }
 
-/** The digest that most designs have; the first one where several are equally frequent. */
+/** The digest of most designs, the first among equally frequent ones. */
 function majority(digests: readonly string[]): Reference {
   const tally = new Map<string, number>();
   for (const digest of digests) tally.set(digest, (tally.get(digest) ?? 0) + 1);
@@ -196,7 +196,7 @@ function majority(digests: readonly string[]): Reference {
   return most ? { digest: most[0], of: `${most[1]} of ${digests.length} designs` } : { digest: null, of: '' };
 }
 
-/** Whether results are checked, and nothing is timed. */
+/** Whether results are only checked and not timed. */
 const isEmulated = ({ kernel }: BenchPlan): boolean => kernel?.platform === 'emulation';
 
 function outputOf(
@@ -204,7 +204,7 @@ function outputOf(
   plan: BenchPlan,
 ): Result<ProgramOutput> {
   const emulated = isEmulated(plan);
-  // This host is ours and ends with a sentence of its own.
+  // The OpenCL host is ours, so its last line is a complete message.
   if (code === 1 && plan.kernel?.platform === 'opencl') return fail('unsupported', lastLine(stderr));
   if (code !== 0) return fail('unsupported', exitText({ code, stdout, stderr }));
   if (stdout.length >= MAX_OUTPUT_CHARACTERS)
@@ -220,8 +220,8 @@ function lateText({ launches, spentMs }: Measured, { caseTimeLimitMs, warmUps, r
 }
 
 /**
- * The device as the program names it. Without a name, a CPU's designs ran on the CPU of this machine; where others ran
- * is unknown.
+ * The device as the program names it. Without a name, designs for a CPU ran on the CPU of this machine; for other
+ * designs the device is unknown.
  */
 function deviceOf(
   { device, driver: said, multiprocessors }: Pick<ProgramOutput, 'device' | 'driver' | 'multiprocessors'>,

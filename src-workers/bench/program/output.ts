@@ -3,18 +3,18 @@ import { fail, ok, type Result } from '../../domain/result.ts';
 import { lastLine, shortened } from '../../domain/text.ts';
 import type { ToolRun } from '../tool.ts';
 
-/** What a program said in one run. */
+/** The output of a program in one run. */
 export interface ProgramOutput {
-  /** Times of all launches that it timed: at least one, but none from an emulation. */
+  /** Times of all timed launches: at least one, but none in an emulation. */
   readonly timesNs: readonly number[];
-  /** Whether the program judges its result correct; `null` if it does not say. */
+  /** Whether the program considers its result correct; `null` if it does not say. */
   readonly correct: boolean | null;
   readonly maxError: number | null;
   /** The digest of its result. */
   readonly digest: string | null;
   /** The device that it ran on. */
   readonly device: string | null;
-  /** The driver of that. */
+  /** The driver of the device. */
   readonly driver: string | null;
   readonly multiprocessors: number | null;
 }
@@ -29,7 +29,7 @@ const isText = (value: unknown): value is string | number =>
 const isName = (value: unknown): boolean => typeof value === 'string' && isText(value);
 const isAmount = (value: unknown): value is number => typeof value === 'number' && Number.isFinite(value) && value >= 0;
 
-/** What each field must be, and how a message says it. */
+/** The check of each field, and its description in a message. */
 const FIELDS = {
   timeNs: [isAmount, 'a number of nanoseconds, 0 or more'],
   correct: [(value: unknown) => typeof value === 'boolean', 'true or false'],
@@ -44,11 +44,11 @@ const FIELDS = {
 } as const;
 
 /**
- * Reads what a program printed: lines of JSON objects with the fields above. Other lines are skipped. Later lines
- * replace earlier ones, except for times, which add up, and a wrong result, which stays wrong. Fails with `bad-input`
+ * Reads the output of a program: lines of JSON objects with the fields above. Other lines are skipped. Later lines
+ * replace earlier ones, except that times are added to the list, and a wrong result stays wrong. Fails with `bad-input`
  * on a field of the wrong kind, and if there is no time.
  *
- * @param timed whether there must be times
+ * @param timed whether times are required
  */
 export function readOutput(stdout: string, stderr: string, timed = true): Result<ProgramOutput> {
   const timesNs: number[] = [];
@@ -96,13 +96,13 @@ function objectOf(line: string): Readonly<Record<string, unknown>> | null {
   }
 }
 
-/** How a program failed: its exit code, the signal behind it, and its last words. */
+/** How a program failed: its exit code, its signal, and its last line. */
 export function exitText({ code, stdout, stderr }: ToolRun): string {
   const signal = Object.entries(constants.signals).find(([, number]) => number === code - 128)?.[0];
   return `The program ended with exit code ${code}${signal ? ` (${signal})` : ''}. ${lastWords(stderr, stdout)}`;
 }
 
-/** The last line of the first text that has one. */
+/** The last line of the first text that is not empty. */
 function lastWords(...texts: readonly string[]): string {
   const last = texts.map(lastLine).find((line) => line !== '');
   return last === undefined ? 'It printed nothing.' : `Its last line: ${shortened(last, MAX_WORDS)}`;

@@ -9,8 +9,8 @@ import { wordBytes } from '../words.ts';
 import { names, type UnitTexts } from './command-line.ts';
 
 /**
- * The files of units that command lines name. @param folder of the plan, which has the lengths; orders are written
- * there, each once
+ * The files of units that command lines use.
+ * @param folder folder of the plan, which has the lengths; each order is written there once
  */
 export function openUnitFiles(
   { workload }: Pick<BenchPlan, 'workload'>,

@@ -2,13 +2,13 @@
 import type { BenchRecord } from '../../domain/benchmark.ts';
 import type { Launch } from './launcher.ts';
 
-/** A case whose kernel is compiled and whose buffers are on the device. */
+/** A case with a compiled kernel and buffers on the device. */
 export interface PreparedCase {
-  /** Sets up the next launch, with about this share of the work, above 0 and up to 1. */
+  /** Prepares the next launch with about this fraction of the work, above 0 and up to 1. */
   launch(share: number): Launch | readonly Launch[];
-  /** Before the first launch that counts. */
+  /** Runs before the first counted launch. */
   begin?(): void;
-  /** What it found, from the times of the launches that counted (ns). */
+  /** The findings of the case, from the times of the counted launches (ns). */
   finish(timesNs: readonly number[]): Promise<readonly BenchRecord[]>;
   release(): void;
 }

@@ -62,7 +62,7 @@ async function loadedKernel(task: KernelTask): Promise<Result<LoadedKernel>> {
   return contents.ok ? ok({ ...contents.value, task, wgsl: await readFile(path, 'utf8') }) : contents;
 }
 
-/** The same once more, with more in its environment; ends as that does. */
+/** Runs this program again with a larger environment, and ends with its exit code. */
 function again(env: Readonly<Record<string, string>>): Promise<number> {
   return new Promise((resolve, reject) => {
     const child = spawn(process.execPath, process.argv.slice(1), {
@@ -79,5 +79,5 @@ function again(env: Readonly<Record<string, string>>): Promise<number> {
 }
 
 endWithParent();
-// Threads of the driver would keep the process.
+// Threads of the driver would keep the process alive.
 process.exit(await main(process.argv[2]));

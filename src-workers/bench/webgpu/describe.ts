@@ -1,9 +1,9 @@
 /// <reference types="@webgpu/types" />
 import type { MeasuringDevice } from '../../domain/benchmark.ts';
 
-/** Features that make times finer or kernels faster, asked for where an adapter has them. */
+/** Features that make times finer or kernels faster, requested if an adapter has them. */
 const WANTED_FEATURES: readonly GPUFeatureName[] = ['timestamp-query', 'subgroups'];
-/** Limits raised to what the adapter allows: large blocks, and lengths and results of large workloads. */
+/** Limits that are raised to the adapter's maximum: large blocks, and lengths and results of large workloads. */
 const WANTED_LIMITS = [
   'maxBufferSize',
   'maxStorageBufferBindingSize',
@@ -12,10 +12,10 @@ const WANTED_LIMITS = [
   'maxComputeWorkgroupStorageSize',
   'maxStorageBuffersPerShaderStage',
 ] as const;
-/** Limits that say something of a compute launch. */
+/** Limits that matter to a compute launch. */
 const REPORTED_LIMITS = [...WANTED_LIMITS, 'maxComputeWorkgroupsPerDimension'] as const;
 
-/** What `measureWebGpu` is best given: a device with all that this adapter has to offer it. */
+/** The descriptor of a device with all that this adapter offers for `measureWebGpu`. */
 export function measuringDeviceDescriptor(adapter: GPUAdapter): GPUDeviceDescriptor {
   return {
     requiredFeatures: WANTED_FEATURES.filter((feature) => adapter.features.has(feature)),
@@ -23,15 +23,15 @@ export function measuringDeviceDescriptor(adapter: GPUAdapter): GPUDeviceDescrip
   };
 }
 
-/** Whose WebGPU it is. */
+/** The origin of a WebGPU implementation. */
 export interface WebGpuHost {
   /** Browser, or Node and Dawn: name → version. */
   readonly versions: Readonly<Record<string, string>>;
-  /** The machine's processor, where it is known: what a software adapter is as fast as. */
+  /** The machine's processor if known, since the speed of a software adapter depends on it. */
   readonly processor: string | null;
 }
 
-/** Whether the CPU of the machine does the work: such an adapter runs anywhere, and says little of a GPU. */
+/** Whether the machine's CPU does the work. Such an adapter runs anywhere, and says little about a GPU. */
 export function isSoftwareAdapter({
   isFallbackAdapter,
   architecture,
@@ -39,7 +39,7 @@ export function isSoftwareAdapter({
   return isFallbackAdapter || architecture === 'swiftshader';
 }
 
-/** A device as its records are held against. Subgroup width is reported only where all subgroups have the same. */
+/** The description of a device in its records. The subgroup width is reported only if all subgroups have the same. */
 export function describeWebGpu(adapter: GPUAdapter, device: GPUDevice, host: WebGpuHost): MeasuringDevice {
   const { vendor, architecture, device: model, description, subgroupMinSize, subgroupMaxSize } = adapter.info;
   const subgroups = device.features.has('subgroups');

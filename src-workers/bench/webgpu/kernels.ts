@@ -8,7 +8,7 @@ import { mix } from '../unit-loop.ts';
 import type { PreparedCase } from './cases.ts';
 import type { Launcher } from './launcher.ts';
 
-/** Results that are compared with the CPU's, spread over all: the CPU would take too long over every one. */
+/** Number of results, spread over all, that are compared with the CPU's. All results would take the CPU too long. */
 const CHECKED = 16;
 
 function spread(count: number): number[] {
@@ -31,24 +31,24 @@ const MAIN_INPUT = `  @builtin(workgroup_id) group: vec3<u32>,
   @builtin(num_workgroups) groups: vec3<u32>,
   @builtin(local_invocation_index) thread: u32,`;
 
-/** Rows and columns of the matrices (Swatman 2022: much smaller ones drown in the overhead of a pass). */
+/** Rows and columns of the matrices (Swatman 2022). With much smaller ones, the overhead of a pass would dominate. */
 const MATRIX = 16;
 const CELLS = MATRIX * MATRIX;
-/** Different matrices; units beyond them use them again. */
+/** Number of different matrices; further units use them again. */
 const MATRICES = 256;
-/** Makes each case's matrices, lengths and results differ from any other number in it. */
+/** Makes a matrix cell differ from the other numbers of the case. */
 const MATRIX_SALT = 0x2545f491;
 
 const matrixCell = (matrix: number, cell: number): number => mix((matrix * CELLS + cell + MATRIX_SALT) >>> 0);
 
-/** Median times of the matrix powers of a plan so far (ns), by everything but their execution. */
+/** Median times of the matrix powers of a plan so far (ns), by all parameters except the execution. */
 export type MatrixTimes = Map<string, { lockstep?: number; independent?: number }>;
 
 /**
  * Powers of matrices modulo 2³², one work group per subgroup. WebGPU has no clock that a lane can read, so the times
- * are those of whole launches. Once both executions have been measured, the later record has the aggregate loss
+ * are those of whole launches. After both executions have been measured, the later record has the aggregate loss
  * n·T(lockstep)/T(independent), where the independent launch has n times as many groups. It also has the loss of the
- * drawn lengths themselves, which deviates from the law's where they are few.
+ * drawn lengths, which differs from the law's if they are few.
  */
 export async function prepareMatrixPower(
   launcher: Launcher,
@@ -60,8 +60,10 @@ export async function prepareMatrixPower(
 ): Promise<Result<PreparedCase>> {
   const { unitsPerGroup: n, workGroups, execution, synchronised, lengths: text } = benchCase.parameters;
   const width = info.threadGroupWidth;
-  if (width === null) return fail('unsupported', 'the width of a thread group is not known here, and is needed');
-  if (n > width) return fail('unsupported', `${n} units in a work group; this device's are ${width} lanes wide`);
+  if (width === null)
+    return fail('unsupported', 'this device does not report the width of a thread group, which is needed here');
+  if (n > width)
+    return fail('unsupported', `${n} units in a work group exceed the ${width} lanes of this device's thread groups`);
   const units = n * workGroups;
   const uniform = mersenneTwister(seed);
   const draw = lengthSampler(law);
@@ -79,7 +81,7 @@ export async function prepareMatrixPower(
         }
         for (var column = 0u; column < ${MATRIX}u; column++) { power[row * ${MATRIX}u + column] = product[column]; }
       }`;
-  // The bound of a loop around a barrier is the same for the whole block: its first word of \`depths\`.
+  // The bound of a loop around a barrier must be uniform in the block, so it is the block's first word of \`depths\`.
   const loop = synchronised
     ? `for (var i = 0u; i < depths[work]; i++) {
       if (i < length) { ${multiply} }
@@ -155,7 +157,7 @@ ${MAIN_INPUT}
   });
 }
 
-/** The greatest of every `together` lengths, one after another. */
+/** The maximum of every `together` consecutive lengths. */
 function deepest(lengths: Uint32Array, together: number): Uint32Array {
   const depths = new Uint32Array(lengths.length / together);
   lengths.forEach((length, unit) => {
@@ -167,7 +169,7 @@ function deepest(lengths: Uint32Array, together: number): Uint32Array {
 
 const total = (counts: Uint32Array): number => counts.reduce((sum, count) => sum + count, 0);
 
-/** What the kernel must leave for a unit. */
+/** The expected result of a unit. */
 function matrixDigest(unit: number, length: number): number {
   let power = Uint32Array.from({ length: CELLS }, (_, cell) => (cell % (MATRIX + 1) === 0 ? 1 : 0));
   for (let iteration = 0; iteration < length; iteration++) {
@@ -187,8 +189,8 @@ function matrixDigest(unit: number, length: number): number {
 
 /**
  * Loops of one thread group whose last lanes leave one iteration apart, the very last first (Białas and Strzelecki
- * 2015, Table I); single, or with the same limits one inside the other. Steps are those of the unit loop, so that
- * results can be compared bit by bit.
+ * 2015, Table I), either single or nested with the same limits. The steps are those of the unit loop, so that results
+ * can be compared bit by bit.
  */
 export async function prepareLoops(
   launcher: Launcher,
@@ -197,11 +199,12 @@ export async function prepareLoops(
 ): Promise<Result<PreparedCase>> {
   const { loops, divergentLanes, iterations } = benchCase.parameters;
   const width = info.threadGroupWidth;
-  if (width === null) return fail('unsupported', 'the width of a thread group is not known here, and is needed');
+  if (width === null)
+    return fail('unsupported', 'this device does not report the width of a thread group, which is needed here');
   if (divergentLanes >= width)
     return fail(
       'unsupported',
-      `${divergentLanes} lanes that leave on their own; this device's groups have ${width} lanes`,
+      `${divergentLanes} divergent lanes are too many for this device's thread groups of ${width} lanes`,
     );
   const limits = (share: number): Uint32Array => {
     const most = Math.max(1, Math.round(share * iterations));
@@ -255,12 +258,14 @@ fn main(@builtin(local_invocation_index) thread: u32) {
   });
 }
 
-/** Terms of one series; then the next begins, so that terms stay normal numbers. */
+/** Terms of one series. Then the next begins, so that terms stay normal numbers. */
 const SERIES_TERMS = 64;
-/** Each operation of WGSL may be off by some units in the last place, and products and sums may be fused. */
+/** Each operation of WGSL may have an error of some units in the last place, and products and sums may be fused. */
 const SERIES_TOLERANCE = 1e-3;
 
-/** (1 + x)^α by its series over a launch shape, `elements` terms a thread (Hasan et al. 2014 name the series). */
+/**
+ * (1 + x)^α by its series over a launch shape, with `elements` terms per thread (Hasan et al. 2014 name the series).
+ */
 export async function prepareLaunchGrid(
   launcher: Launcher,
   benchCase: CaseOf<'launch-grid'>,
@@ -317,7 +322,7 @@ ${MAIN_INPUT}
   });
 }
 
-/** In single precision, as the device: the sum of many terms loses digits on both alike. */
+/** Uses single precision like the device, because the sum of many terms loses digits on both alike. */
 function binomialSeries(thread: number, elements: number): number {
   const alpha = Math.fround(((thread % 97) + 1) / 128);
   let sum = 0;

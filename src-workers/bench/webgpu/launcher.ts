@@ -1,7 +1,7 @@
 /// <reference types="@webgpu/types" />
 import { FailureError } from '../../domain/result.ts';
 
-/** Uses of buffers and maps, by the numbers of the specification: Node has no globals for them. */
+/** Flags of buffers and maps, by the numbers of the specification, since Node has no globals for them. */
 const COPY_SRC = 0x4;
 const COPY_DST = 0x8;
 const QUERY_RESOLVE = 0x200;
@@ -9,16 +9,16 @@ const MAP_READ = 0x1;
 const MAP_MODE_READ = 0x1;
 const BUFFER_USAGE = { uniform: 0x40 | COPY_DST, storage: 0x80 | COPY_SRC | COPY_DST } as const;
 
-/** Blocks beyond this many are laid out in rows: a dispatch may not be longer in one direction. */
+/** Maximum number of blocks in one direction of a dispatch; more blocks are laid out in rows. */
 const MAX_BLOCKS_PER_ROW = 65_535;
 
-/** The part of a launch's expected time that is slept through. */
+/** The fraction of a launch's expected time in which this thread sleeps. */
 const SLEPT_SHARE = 0.9;
 
-/** A device's message on one line. The device adds what it was doing, on separate lines. */
+/** A device's message on one line. The device adds its activity on separate lines. */
 const oneLine = (message: string): string => message.trim().replaceAll(/\s*\n\s*(- )?/g, ' ');
 
-/** The device is gone, and so is everything on it. */
+/** The device and everything on it is lost. */
 export class DeviceLostError extends Error {
   constructor(message: string) {
     super(message);
@@ -39,28 +39,28 @@ interface PipelineOptions {
 }
 
 /**
- * Compute launches on one device, one at a time. Whatever the device refuses is thrown as a `FailureError` with its
- * message; a lost device as a `DeviceLostError`.
+ * Runs compute launches on one device, one at a time. Anything that the device refuses is thrown as a `FailureError`
+ * with its message, a lost device as a `DeviceLostError`.
  */
 export interface Launcher {
   readonly device: GPUDevice;
-  /** Compiled once per source, entry point (`main` if left out) and constants. */
+  /** Compiles once per source, entry point (`main` if omitted) and constants. */
   pipeline(source: string, of?: PipelineOptions): Promise<GPUComputePipeline>;
-  /** A storage buffer that holds `data`, or that many bytes of zeros. */
+  /** A storage buffer with `data`, or with this many bytes of zeros. */
   storage(data: ArrayBufferView | number): Promise<GPUBuffer>;
   /** A uniform buffer of 32 bytes: up to eight 32-bit words. */
   uniform(): GPUBuffer;
   bind(pipeline: GPUComputePipeline, buffers: readonly GPUBuffer[]): GPUBindGroup;
   /**
-   * Time of a launch, or of several that follow one another, ns: by the device's clock where it has timestamps, else by
-   * the host's.
+   * Time of a launch, or of several that follow one another, ns: by the device's clock if it has timestamps, otherwise
+   * by the host's.
    */
   time(launches: Launch | readonly Launch[]): Promise<number>;
   read(buffer: GPUBuffer, words: number): Promise<Uint32Array>;
   destroy(): void;
 }
 
-/** Runs what may fail on the device, and says why it failed. */
+/** Runs a function that may fail on the device, and reports why it failed. */
 function guardOf(device: GPUDevice) {
   let lost: string | null = null;
   void device.lost.then(({ reason, message }) => {
@@ -73,7 +73,7 @@ function guardOf(device: GPUDevice) {
     let value: T;
     let errors: (GPUError | null)[];
     try {
-      // The calls are made before the scopes are popped; what they promise may come after.
+      // The calls must be made before the scopes are popped; their promises may resolve later.
       const promised = work();
       promised.catch(() => undefined);
       errors = await Promise.all([device.popErrorScope(), device.popErrorScope(), device.popErrorScope()]);
@@ -135,7 +135,7 @@ export function createLauncher(device: GPUDevice): Launcher {
       const bytes = typeof data === 'number' ? data : data.byteLength;
       const most = Math.min(device.limits.maxStorageBufferBindingSize, device.limits.maxBufferSize);
       if (bytes > most) {
-        const message = `a buffer of ${bytes} bytes is needed; this device allows ${most}`;
+        const message = `a buffer of ${bytes} bytes exceeds this device's limit of ${most}`;
         throw new FailureError({ code: 'unsupported', message });
       }
       return guarded(async () => {
@@ -179,7 +179,7 @@ export function createLauncher(device: GPUDevice): Launcher {
           await device.queue.onSubmittedWorkDone();
           return (performance.now() - before) * 1e6;
         }
-        // Dawn polls while anything is awaited of it, on a core that a software adapter would rather have for itself.
+        // Dawn polls while something is awaited, on a core that a software adapter needs for its work.
         const expectedNs = lastNs.get(first) ?? 0;
         if (expectedNs > 1e6) await new Promise((done) => setTimeout(done, (SLEPT_SHARE * expectedNs) / 1e6));
         await stamps.mapAsync(MAP_MODE_READ);

@@ -12,7 +12,7 @@ import { prepareUnitLoop, unitLoopBuffers, type UnitLoopBuffers } from './unit-l
 
 export { describeWebGpu, isSoftwareAdapter, measuringDeviceDescriptor };
 
-/** The law that a text of the workload grammar names; how files are found is the caller's business. */
+/** The law that a text of the workload grammar names; the caller decides how files are found. */
 export type LengthLawSource = (text: string) => Promise<Result<LengthLaw>>;
 
 interface Measurement {
@@ -29,13 +29,13 @@ interface Measurement {
 }
 
 /**
- * Measures the cases of a plan on a WebGPU device, one launch at a time, in a page or under Node alike. Records come in
- * the order of `BenchRecord`: the device, then each case's warm-ups, samples and findings, or why it failed. Cases that
- * are compared with each other alternate; `done` comes last. After an abort, which is noticed between launches, or
- * after `lost`, nothing more comes.
+ * Measures the cases of a plan on a WebGPU device, one launch at a time, in a page or under Node. Records come in the
+ * order of `BenchRecord`: the device, then each case's warm-ups, samples and findings, or why it failed. Cases that are
+ * compared with each other alternate; `done` comes last. After an abort, which takes effect between launches, or after
+ * `lost`, no record follows.
  *
- * @param info of the device: see `describeWebGpu`
- * @param kernel of a plan for a person's own kernel
+ * @param info the device (see `describeWebGpu`)
+ * @param kernel the user's own kernel, if the plan has one
  */
 export async function measureWebGpu(
   device: GPUDevice,
@@ -72,12 +72,12 @@ export async function measureWebGpu(
   }
 }
 
-/** Parts of a launch that are run first, to find out what the whole may cost before a driver's watchdog does. */
+/** Fractions of a launch that run first, to estimate the whole before a driver's watchdog stops it. */
 const FIRST_SHARES = [1 / 64, 1 / 8];
 
 /**
- * A plan's cases, those together that follow one another and are held against each other: executions of one matrix
- * power.
+ * A plan's cases in groups. Consecutive cases that are compared with each other (executions of one matrix power) form
+ * one group.
  */
 function comparedCases(cases: readonly BenchCase[]): readonly (readonly BenchCase[])[] {
   const groups: BenchCase[][] = [];
@@ -95,18 +95,18 @@ function comparedCases(cases: readonly BenchCase[]): readonly (readonly BenchCas
   return groups;
 }
 
-/** A case whose launches are under way. */
+/** A case during its measurement. */
 interface CaseUnderWay {
   readonly id: string;
   readonly prepared: PreparedCase;
   readonly timesNs: number[];
-  /** Its own so far, preparing included. */
+  /** Time of this case so far, preparation included. */
   spentMs: number;
 }
 
 /**
- * Measures cases alternately, launch by launch, so that other load of the machine affects all of them alike. A case
- * that fails is left out from then on. What a case found follows its last launch.
+ * Measures cases alternately, launch by launch, so that other load of the machine affects all of them alike. A failed
+ * case is left out from then on. The findings of a case follow its last launch.
  */
 async function measureInTurn(measurement: Measurement, cases: readonly BenchCase[]): Promise<void> {
   const { plan, signal, emit } = measurement;
@@ -124,8 +124,8 @@ async function measureInTurn(measurement: Measurement, cases: readonly BenchCase
     }
     const launches = plan.warmUps + plan.repeats;
     for (let launch = 0; launch < launches; launch++) {
-      // Rounds alternate in direction, as a launch may depend on the one before it; the last one has the order of the
-      // plan.
+      // Rounds alternate in direction, because a launch may depend on the one before it. The last round has the order
+      // of the plan.
       const order = (launches - launch) % 2 === 1 ? [...underWay] : [...underWay].reverse();
       for (const each of order) {
         if (signal.aborted) return;
@@ -144,8 +144,8 @@ async function measureInTurn(measurement: Measurement, cases: readonly BenchCase
 }
 
 /**
- * Prepares a case and runs parts of a launch. Nothing if it has no launches, which is then measured, or if it was
- * aborted.
+ * Prepares a case and runs fractions of a launch. Returns null if the case has no launches and is thus complete, or if
+ * it was aborted.
  */
 async function beginCase(measurement: Measurement, benchCase: BenchCase): Promise<CaseUnderWay | null> {
   const { launcher, plan, signal, emit } = measurement;
@@ -165,7 +165,7 @@ async function beginCase(measurement: Measurement, benchCase: BenchCase): Promis
       const atLeastMs = (launches * (await launcher.time(prepared.launch(share)))) / 1e6;
       if (atLeastMs > limitMs) {
         const part = `1/${Math.round(1 / share)} of a launch took ${(atLeastMs / launches).toFixed(1)} ms`;
-        giveUp(`${part}; ${launches} launches would take more than the ${limitMs} ms a case may take`);
+        giveUp(`${part}; ${launches} launches would exceed the limit of ${limitMs} ms for a case`);
       }
     }
     prepared.begin?.();
@@ -185,7 +185,7 @@ async function launchCase(
   const { warmUps, repeats, caseTimeLimitMs: limitMs } = plan;
   const launches = warmUps + repeats;
   if (spentMs > limitMs)
-    giveUp(`${launch} of ${launches} launches took ${spentMs.toFixed(0)} ms; a case may take ${limitMs} ms`);
+    giveUp(`Stopped after ${spentMs.toFixed(0)} ms (limit ${limitMs} ms), ${launch} of ${launches} launches done`);
   const started = performance.now();
   const timeNs = await launcher.time(prepared.launch(1));
   const warmUp = launch < warmUps;

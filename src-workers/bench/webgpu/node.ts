@@ -7,28 +7,28 @@ import type { MeasuringDevice } from '../../domain/benchmark.ts';
 import { fail, ok, type Result } from '../../domain/result.ts';
 import { describeWebGpu, measuringDeviceDescriptor } from './describe.ts';
 
-/** WebGPU under Node: Dawn, by the optional package `webgpu`. */
+/** WebGPU under Node, through Dawn (the optional package `webgpu`). */
 export interface NodeWebGpu {
   readonly device: GPUDevice;
   readonly info: MeasuringDevice;
 }
 
-/** What Dawn's `create` gave: it crashes where one is collected while a device of it is used. */
+/** The results of Dawn's `create`. Dawn crashes if one is collected while its device is in use. */
 const keptAlive: GPU[] = [];
 
-/** Software adapters that are looked for if there is no other: Vulkan drivers (ICDs) by their description files. */
+/** Software adapters that are tried if there is no other: description files of Vulkan drivers (ICDs). */
 const SOFTWARE_DRIVERS = ['/usr/lib/chromium/vk_swiftshader_icd.json', '/opt/google/chrome/vk_swiftshader_icd.json'];
 const LIBRARY_FOLDERS = ['/usr/lib/x86_64-linux-gnu', '/usr/lib/aarch64-linux-gnu', '/usr/lib64', '/usr/lib'];
 
-/** Description of a software Vulkan driver: the one named in LOCKSTEP_VULKAN_ICD, or an installed Chromium's. */
+/** Description file of a software Vulkan driver: the one in LOCKSTEP_VULKAN_ICD, or an installed Chromium's. */
 export function softwareDriver(env: NodeJS.ProcessEnv): string | null {
   if (env.LOCKSTEP_VULKAN_ICD) return existsSync(env.LOCKSTEP_VULKAN_ICD) ? env.LOCKSTEP_VULKAN_ICD : null;
   return SOFTWARE_DRIVERS.find((file) => existsSync(file)) ?? null;
 }
 
 /**
- * What must be added to a process's environment, before it starts, so that it finds a software adapter: the driver, and
- * the Vulkan loader where the system has none. `null` if nothing must be added, or if there is no such driver.
+ * The environment variables with which a new process finds a software adapter: the driver, and the Vulkan loader if the
+ * system has none. `null` if none are needed, or if there is no such driver.
  */
 export function softwareEnvironment(env: NodeJS.ProcessEnv): Readonly<Record<string, string>> | null {
   if (process.platform !== 'linux' || env.VK_ICD_FILENAMES || env.VK_DRIVER_FILES) return null;
@@ -41,8 +41,8 @@ export function softwareEnvironment(env: NodeJS.ProcessEnv): Readonly<Record<str
 }
 
 /**
- * Opens the fastest adapter that Dawn finds. Fails with `not-found` if there is none, `unsupported` if the
- * package is not installed or the device cannot be had.
+ * Opens the fastest adapter that Dawn finds. Fails with `not-found` if there is none, and with `unsupported` if the
+ * package is not installed or the adapter gives no device.
  */
 export async function openNodeWebGpu(): Promise<Result<NodeWebGpu>> {
   let create: (flags: string[]) => GPU;
@@ -52,7 +52,7 @@ export async function openNodeWebGpu(): Promise<Result<NodeWebGpu>> {
     const reason = error instanceof Error ? error.message : String(error);
     return fail('unsupported', `the optional package webgpu (Dawn for Node) does not load here: ${reason}`);
   }
-  // Timestamps are rounded to 0.1 ms unless this is off.
+  // Otherwise timestamps are rounded to 0.1 ms.
   const gpu = create(['disable-dawn-features=timestamp_quantization']);
   keptAlive.push(gpu);
   const adapter = await gpu.requestAdapter({ powerPreference: 'high-performance' }).catch(() => null);

@@ -23,24 +23,24 @@ import {
 import type { PreparedCase } from './cases.ts';
 import type { Launch, Launcher } from './launcher.ts';
 
-/** A person's kernel in WGSL: see `contract/kernel-manifest.ts`. */
+/** Runs the user's own kernel in WGSL (see `contract/kernel-manifest.ts`). */
 
-/** A kernel whose files are read. */
+/** A kernel with the contents of its files. */
 export interface LoadedKernel extends KernelContents {
   readonly task: KernelTask;
   readonly wgsl: string;
 }
 
-/** What all designs share on the device. */
+/** The buffers that all designs share on the device. */
 export interface OwnKernelBuffers {
   readonly kernel: LoadedKernel;
   readonly lengths: Uint32Array;
   /** The array of each argument; `null` for a scalar and for the order. */
   readonly arrays: readonly (GPUBuffer | null)[];
-  /** What each output holds before a launch; `null` for zeros. */
+  /** The contents of each output before a launch; `null` for zeros. */
   readonly initial: readonly (GPUBuffer | null)[];
   readonly layout: GPUBindGroupLayout;
-  /** The order used last. */
+  /** The most recent order. */
   order: { readonly key: string; readonly buffer: GPUBuffer } | null;
 }
 
@@ -49,13 +49,13 @@ const COMPUTE = 0x4;
 const WORD_BYTES = 4;
 const WORDS = { u32: Uint32Array, i32: Int32Array, f32: Float32Array } as const;
 
-/** What WGSL has of a manifest's types; null if it has none. */
+/** The WGSL type for a manifest's type; null if there is none. */
 function wgslType(text: string): keyof typeof WORDS | null {
   const type = elementType(text)!;
   return !type.isStruct && type.value in WORDS ? (type.value as keyof typeof WORDS) : null;
 }
 
-/** Bytes of a type that WGSL has as its elements. */
+/** The bytes of a type that WGSL has, as its elements. */
 const wordsOf = (
   type: string,
   bytes: Uint8Array,
@@ -93,8 +93,8 @@ export async function ownKernelBuffers(
 }
 
 /**
- * A design as launches of the kernel. Fails with `unsupported` or `bad-input` on what the kernel or this device cannot
- * do.
+ * A design as launches of the kernel. Fails with `unsupported` or `bad-input` if the kernel or this device cannot run
+ * it.
  */
 export async function prepareOwnKernel(
   launcher: Launcher,
@@ -154,7 +154,7 @@ export async function prepareOwnKernel(
   }
   return ok({
     launch(share) {
-      // This is not timed. A launch may add to its outputs, and must not find what another design left.
+      // This copy is not timed. A launch may add to its outputs, so it must not find the results of another design.
       const encoder = device.createCommandEncoder();
       for (const [at, { output }] of manifest.arguments.entries()) {
         const [array, contents] = [arrays[at], initial[at]];

@@ -56,7 +56,10 @@ interface Operation {
   readonly step: string;
 }
 
-/** `x` is what the next waits for; `y` and `z` are read from a buffer, so that nothing can be worked out beforehand. */
+/**
+ * The next operation waits for `x`; `y` and `z` are read from a buffer, so that the compiler cannot compute anything in
+ * advance.
+ */
 const OPERATIONS: Readonly<Record<string, Operation>> = {
   'float-add': { type: 'f32', step: 'x = x + y;' },
   'float-multiply': { type: 'f32', step: 'x = x * y;' },
@@ -68,7 +71,7 @@ const OPERATIONS: Readonly<Record<string, Operation>> = {
 
 const LAUNCHES = 5;
 
-/** Fastest of some launches, ns. */
+/** The fastest of some launches, ns. */
 async function fastest(launcher: Launcher, pipeline: GPUComputePipeline, bindGroup: GPUBindGroup, blocks: number) {
   let best = Infinity;
   for (let launch = 0; launch < LAUNCHES; launch++)
@@ -111,7 +114,7 @@ async function chain(launcher: Launcher, operation: Operation, blockThreads: num
 }
 
 async function latency(launcher: Launcher, operation: Operation, rounds: number): Promise<ProbeValues> {
-  // The cost of a launch is the same for one round, so the difference is that of the operations.
+  // Both launches have the same overhead, so the difference is the time of the operations.
   const { time } = await chain(launcher, operation, 1);
   const long = await time(rounds + 1, 1);
   const short = await time(1, 1);
@@ -134,7 +137,7 @@ async function concurrency(launcher: Launcher, blockThreads: number, rounds: num
 const LINE_WORDS = 16;
 const CHASED_LOADS = 2 ** 16;
 
-/** One thread follows a random cycle through the lines of a buffer, each holding the place of the next. */
+/** One thread follows a random cycle through the lines of a buffer, each with the position of the next. */
 async function chase(launcher: Launcher, minBytes: number, maxBytes: number, signal: AbortSignal) {
   const pipeline = await launcher.pipeline(`
 @group(0) @binding(0) var<uniform> launch: vec4<u32>;
@@ -163,7 +166,7 @@ fn main() {
   return { sizesBytes, nsPerLoad };
 }
 
-/** Sattolo's shuffle of the lines: one cycle through all of them. */
+/** Sattolo's shuffle of the lines: a single cycle through all of them. */
 function randomCycle(words: number, uniform: () => number): Uint32Array {
   const lines = Math.max(1, Math.floor(words / LINE_WORDS));
   const order = Uint32Array.from({ length: lines }, (_, line) => line);

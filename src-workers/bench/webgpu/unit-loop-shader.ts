@@ -7,14 +7,14 @@ export interface UnitLoopShader {
   readonly threadsPerUnit: number;
   readonly blockThreads: number;
   readonly form: 'nested' | 'flattened' | 'fetching';
-  /** Units that a slot fetches at once, where it fetches, or one for every slot of a subgroup. */
+  /** Units that a slot fetches at once if it fetches; with `group`, one for every slot of a subgroup. */
   readonly fetch?: number | 'group';
 }
 
-/** Steps that are written out one by one; more of them become a loop around as many. */
+/** Maximum number of steps that are written one by one; more become a loop around them. */
 const UNROLLED_STEPS = 64;
 
-/** `count` times `step`. */
+/** Repeats `step` `count` times. */
 function repeated(count: number, variable: string, step: () => string): string {
   const steps = (some: number): string => Array.from({ length: some }, step).join('\n');
   if (count <= UNROLLED_STEPS) return steps(count);
@@ -22,12 +22,15 @@ function repeated(count: number, variable: string, step: () => string): string {
   return `for (var ${variable} = 0u; ${variable} < ${rounds}u; ${variable}++) {\n${steps(UNROLLED_STEPS)}\n}\n${steps(count % UNROLLED_STEPS)}`;
 }
 
-/** Where a thread's loads are. Steps need no registers of their own here: WebGPU has no cap that would spill them. */
+/**
+ * The position of a thread's loads. Steps need no separate registers here, because WebGPU has no cap that would spill
+ * them.
+ */
 const LOAD_STATE = ['ring', 'stream', 'streamed', 'loadPhase', 'streamPhase']
   .map((name) => `var<private> ${name}: u32;`)
   .join('\n');
 
-/** One iteration of one unit: the same steps as `pass` of unit-loop.cu. */
+/** One iteration of one unit, with the same steps as `pass` of unit-loop.cu. */
 function iteration({ profile, threadsPerUnit: u }: UnitLoopShader): string {
   const shape = unitLoopShape(profile, u);
   const rank = deals(profile, u) ? `thread % ${u}u` : '0u';
@@ -57,7 +60,7 @@ return x + factor * (max(left, ${rank}) - ${rank});
 }
 const deals = ({ sharing }: UnitLoopProfile, u: number): boolean => sharing === 'deal' && u > 1;
 
-/** What is done once a unit with its sum, by all its lanes. */
+/** What all lanes of a unit do once with its sum. */
 function ending({ profile, threadsPerUnit: u }: UnitLoopShader): string {
   const { unitSteps, combineSteps } = unitLoopShape(profile, u);
   const floats = (count: number): string =>
@@ -67,10 +70,10 @@ function ending({ profile, threadsPerUnit: u }: UnitLoopShader): string {
   const steps = deals(profile, u) ? Array.from({ length: Math.log2(u) }, (_, k) => `${floats(combineSteps)}\nx += subgroupShuffleXor(x, ${u >> (k + 1)}u);`) : []; // prettier-ignore
   return `fn ending(sum: u32) -> u32 {\nvar x = sum;\nvar f = 0.0;\n${floats(unitSteps)}\n${steps.join('\n')}\nreturn x;\n}`;
 }
-/** Words from a lane's sector of the stream to its next: 32 lanes read sectors side by side. */
+/** Distance in words between two sectors of a lane in the stream; 32 lanes read sectors side by side. */
 const STREAM_WORDS = 32 * SECTOR_WORDS;
 
-/** Where the lanes that share sectors begin to walk the ring; `round` is the same for all lanes of a group. */
+/** The start in the ring for lanes that share sectors; `round` is the same for all lanes of a group. */
 function beginAt({ profile }: UnitLoopShader, round: string): string {
   if (profile.dependentLoadsPerIteration === 0) return '';
   return `loadPhase = 0u;\nring = (mix(${round} + thread / ${lanesPerSector(profile)}u) * ${SECTOR_WORDS}u) & ${profile.tableWords - 1}u;`;
@@ -147,9 +150,9 @@ loop {
 }`;
 
 /**
- * WGSL of a unit loop. Bindings: 0 `launch`, with values that the compiler does not know, so that what is computed with
- * them changes nothing; 1 lengths; 2 order; 3 result; the table of the loads, where there are any; last the counter of
- * dynamic fetch, or the order of the blocks if nothing is fetched.
+ * WGSL of a unit loop. The bindings are: 0 `launch`, with values that the compiler does not know, so that computations
+ * with them have no effect but are not removed; 1 lengths; 2 order; 3 result; the table of the loads, if there are any;
+ * last the counter of dynamic fetch, or the order of the blocks if nothing is fetched.
  */
 export function unitLoopShader(shader: UnitLoopShader): string {
   const { profile, threadsPerUnit: u, blockThreads, form, fetch: units = 1 } = shader;

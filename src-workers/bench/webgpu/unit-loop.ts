@@ -9,14 +9,14 @@ import type { PreparedCase } from './cases.ts';
 import type { Launcher } from './launcher.ts';
 import { unitLoopShader } from './unit-loop-shader.ts';
 
-/** What the unit loops of a plan share on the device: units, results, the table, and the order used last. */
+/** The device buffers that the unit loops of a plan share: units, results, the table, and the most recent order. */
 export interface UnitLoopBuffers {
   readonly workload: UnitLoopWorkload;
   readonly profile: UnitLoopProfile;
   readonly lengths: GPUBuffer;
   readonly result: GPUBuffer;
   readonly table: GPUBuffer | null;
-  /** What the CPU finds; computed for the first case that asks. */
+  /** The CPU's results; computed for the first case that needs them. */
   reference: Uint32Array | null;
   order: { readonly key: string; readonly buffer: GPUBuffer } | null;
 }
@@ -38,13 +38,13 @@ export async function unitLoopBuffers(
   });
 }
 
-/** Positions of slots are 32-bit words on the device, and one round more than the last must still fit. */
+/** Positions of slots are 32-bit words on the device, and one round after the last must still fit. */
 const MAX_SLOTS = 2 ** 31;
 
 /**
- * A design as a launch. Fails with `unsupported` or `bad-input` on what this device or WebGPU cannot do.
+ * A design as a launch. Fails with `unsupported` or `bad-input` if this device or WebGPU cannot run it.
  *
- * @param threadGroupWidth of the device; null if it does not report one
+ * @param threadGroupWidth width of the device; null if it does not report one
  */
 export async function prepareUnitLoop(
   launcher: Launcher,
@@ -59,16 +59,16 @@ export async function prepareUnitLoop(
   const { lengths } = workload;
   const units = lengths.length;
   if (design.registerCap !== null)
-    return fail('unsupported', `a cap of ${design.registerCap} registers per thread; WebGPU cannot cap registers`);
+    return fail('unsupported', `WebGPU cannot cap registers, here at ${design.registerCap} per thread`);
   const balancing = parseBalancing(design.balancing);
   if (!balancing.ok) return balancing;
   if (!isWholeUnit(balancing.value)) return fail('unsupported', noStandIn(design.balancing));
   if (u > 1 && !launcher.device.features.has('subgroups'))
-    return fail('unsupported', `${u} threads per unit; this device has no subgroup operations for their exchange`);
+    return fail('unsupported', `${u} threads per unit need subgroup operations, which this device does not have`);
   if (balancing.value.kind === 'best-buckets' && threadGroupWidth === null)
     return fail(
       'unsupported',
-      `${design.balancing}; this device does not report the width that its best buckets depend on`,
+      `${design.balancing} depends on the width of a thread group, which this device does not report`,
     );
   const laidOut = slotLayout(design, threadGroupWidth ?? blockThreads, units);
   if (!laidOut.ok) return laidOut;
@@ -76,7 +76,7 @@ export async function prepareUnitLoop(
   if (layout.slots > MAX_SLOTS) return fail('unsupported', `${layout.slots} slots exceed the limit of ${MAX_SLOTS}`);
   const maxThreads = launcher.device.limits.maxComputeInvocationsPerWorkgroup;
   if (blockThreads > maxThreads)
-    return fail('unsupported', `block of ${blockThreads} threads; this device allows ${maxThreads}`);
+    return fail('unsupported', `a block of ${blockThreads} threads exceeds this device's limit of ${maxThreads}`);
 
   const { kind } = balancing.value;
   const key = kind === 'best-buckets' ? `${design.balancing} ${layout.unitsPerGroup}` : design.balancing;
@@ -91,7 +91,7 @@ export async function prepareUnitLoop(
   if (fetch === 'group' && !launcher.device.features.has('subgroups'))
     return fail(
       'unsupported',
-      `balancing ${design.balancing}; this device has no subgroup operations to share a fetch`,
+      `balancing ${design.balancing} needs subgroup operations to share a fetch, which this device does not have`,
     );
   const pipeline = await launcher.pipeline(
     unitLoopShader({
@@ -117,7 +117,8 @@ export async function prepareUnitLoop(
   const { queue } = launcher.device;
   return ok({
     launch(share) {
-      // Fetching blocks do all the work, however few they are. A part of the work therefore starts later in the order.
+      // Fetching blocks do all the work, regardless of their number. A fraction of the work therefore starts later in
+      // the order.
       const blocks = fetching ? design.gridBlocks : Math.max(1, Math.round(share * design.gridBlocks));
       if (fetching) queue.writeBuffer(dealing, 0, Uint32Array.of(units - Math.max(1, Math.round(share * units))));
       queue.writeBuffer(
@@ -128,7 +129,7 @@ export async function prepareUnitLoop(
       return { pipeline, bindGroup, blocks };
     },
     begin() {
-      // What an earlier design left there would pass for this one's.
+      // The results of an earlier design could pass for those of this one.
       const encoder = launcher.device.createCommandEncoder();
       encoder.clearBuffer(buffers.result);
       queue.submit([encoder.finish()]);
