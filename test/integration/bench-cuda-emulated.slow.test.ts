@@ -2,7 +2,7 @@ import { cp, mkdir, readdir, readFile, rm, utimes, writeFile } from 'node:fs/pro
 import { dirname, join } from 'node:path';
 import { setTimeout as pause } from 'node:timers/promises';
 import { beforeAll, describe as always, expect, it, vi } from 'vitest';
-import { readImportFile } from '../../src-main/services/imports/imports.ts';
+import { readImportFile } from '../../src-main/services/imports/file-kind.ts';
 import { parseBenchResults } from '../../src-workers/parse/bench-results.ts';
 import { makeBundle, planLine } from '../../src-workers/bench/cuda/bundle.ts';
 import { compileCuda, readCudaSources, type CudaCompilation } from '../../src-workers/bench/cuda/compile.ts';

@@ -3,7 +3,7 @@ import { join } from 'node:path';
 import { beforeAll, describe, expect, it } from 'vitest';
 import type { RankRow } from '../../src-main/contract/api.ts';
 import type { Bundle, ImportedFile, MeasuringComparison, MeasuringDetail } from '../../src-main/contract/measuring.ts';
-import { fileKind } from '../../src-main/services/imports/imports.ts';
+import { fileKind } from '../../src-main/services/imports/file-kind.ts';
 import type { BenchRecord, MeasuringDevice, PlanLine } from '../../src-workers/domain/benchmark.ts';
 import { unwrap } from '../../src-workers/domain/result.ts';
 import { smallStudy } from './export-runs.ts';
@@ -336,7 +336,8 @@ describe('loops and published losses', () => {
 describe('what a file is', () => {
   const kindOf = (text: string) => {
     const found = fileKind(bytesOf(text));
-    return 'message' in found ? found.message : found.kind;
+    if ('message' in found) return found.message;
+    return found.kind === 'measurements' ? found.importer.id : found.kind;
   };
   it.each([
     ['', /is empty/],

@@ -8,7 +8,7 @@ import { readOptunaStudies } from '../../src-main/services/imports/optuna.ts';
 import { optunaStorage } from '../optuna-storage.ts';
 import { parseKernelManifest } from '../../src-main/contract/kernel-manifest.ts';
 import { parseStudy } from '../../src-main/contract/parse.ts';
-import { fileKind } from '../../src-main/services/imports/imports.ts';
+import { fileKind } from '../../src-main/services/imports/file-kind.ts';
 import type { PlanLine } from '../../src-workers/domain/benchmark.ts';
 import { kernelFileKind, type Inspection } from '../../src-workers/domain/inspection.ts';
 import type { Result } from '../../src-workers/domain/result.ts';
@@ -485,7 +485,6 @@ export const PARSERS: readonly Parser[] = [
   {
     name: 'kind of a file',
     files: fc.oneof(anyBytes, damaged(caches), damaged(results), ...[CACHE, RESULTS, LENGTHS, GPU].map((file) => damaged(fc.constant(file)))), // prettier-ignore
-    read: (bytes) =>
-      assert.match(fileKind(bytes).kind, /^(results|kernel-tuner|loops|smite|times|study|device|lengths|other)$/),
+    read: (bytes) => assert.match(fileKind(bytes).kind, /^(measurements|study|device|lengths|other)$/),
   },
 ];

@@ -2,7 +2,7 @@ import { basename } from 'node:path';
 import type { Command } from 'commander';
 import type { ChoiceEvidence, DatasetEvidence, GpuEvidence } from '../../../src-workers/domain/evidence.ts';
 import type { Engine } from '../../services/engine.ts';
-import { readImportFile } from '../../services/imports/imports.ts';
+import { readImportFile } from '../../services/imports/file-kind.ts';
 import { command, type CommandLine, type GlobalOptions } from '../command-line.ts';
 import { EXIT_OK, percent, printJson, printTable, reportFailure, say, type Terminal } from '../output.ts';
 

@@ -1,15 +1,17 @@
+import { stat } from 'node:fs/promises';
 import { type Command, Option } from 'commander';
+import { fail, ok, type Result } from '../../../src-workers/domain/result.ts';
 import type { ExportDocument } from '../../contract/api.ts';
 import { documentParts } from '../../contract/document.ts';
 import type { Engine } from '../../services/engine.ts';
 import { EXPORTERS } from '../../services/export/formats.ts';
 import { writeFor } from '../../services/files/files.ts';
+import { fileKind, readImportFile } from '../../services/imports/file-kind.ts';
 import { printedPage } from '../../services/machine/print.ts';
 import type { Options } from '../best-designs.ts';
 import { command, type CommandLine, type GlobalOptions, positive, whole } from '../command-line.ts';
 import { runId } from '../follow.ts';
 import { EXIT_OK, plain, printJson, printParts, reportFailure, type Terminal } from '../output.ts';
-import { replaceable } from './sweep.ts';
 
 export function addExport(program: Command, { terminal, withRuns }: CommandLine): void {
   command(program, 'export <run>', 'a run as a document')
@@ -144,4 +146,18 @@ async function exportCommand(
     if (note !== undefined) terminal.err(`${plain(note)}\n`);
   }
   return EXIT_OK;
+}
+
+/** A larger file is neither a study nor a device. */
+const MAX_OWN_BYTES = 4_000_000;
+
+/** Returns whether an existing file would be replaced. Fails if that file is a study or a device. */
+async function replaceable(path: string): Promise<Result<boolean>> {
+  const info = await stat(path).catch(() => null);
+  if (!info?.isFile()) return ok(false);
+  const bytes = info.size <= MAX_OWN_BYTES ? await readImportFile(path) : null;
+  const kind = bytes?.ok ? fileKind(bytes.value).kind : null;
+  return kind === 'study' || kind === 'device'
+    ? fail('conflict', `${path} holds a ${kind}, which the document would overwrite. Specify another file.`)
+    : ok(true);
 }

@@ -9,7 +9,8 @@ import {
 import { ok, type Result } from '../../../src-workers/domain/result.ts';
 import { timeText } from '../../../src-workers/domain/times.ts';
 import type { Engine } from '../../services/engine.ts';
-import { fileKind, readImportFile } from '../../services/imports/imports.ts';
+import { fileKind, readImportFile } from '../../services/imports/file-kind.ts';
+import { IMPORTERS } from '../../services/imports/formats.ts';
 import { readStudyFile } from '../../services/studies/studies.ts';
 import { command, type CommandLine, type GlobalOptions } from '../command-line.ts';
 import { runId } from '../follow.ts';
@@ -38,16 +39,20 @@ export function addImport(program: Command, { terminal, withEngine }: CommandLin
       'after',
       `
 The kind of FILE is detected from its content. It may be compressed (.gz):
-  results.jsonl of a bundle    JSON lines: the plan first, then a record per line; a folder may hold several slices
-  Kernel Tuner                 a cache, results in the T4 format, or the output of store_results (JSON)
-  Optuna                       a storage (SQLite or a journal): complete and failed trials of a study that minimises a time
-  measured loops               CSV: dataset,rows,cols,nnzs and a column of times, ms, per schedule
-  mean losses of SMITE         CSV: distribution,n,groups,measured_mean_loss,…
-  a study                      JSON (lockstep sweep --help names its schema); saved among your studies
-  a device                     JSON (lockstep devices add --help); saved among your devices
+${formatLines()}
 Lengths of units (CSV, NPY, Parquet, …) and matrices (.mtx) are not measurements: a study refers to them as file:FILE or
 mtx:FILE.`,
     );
+}
+
+/** A line for each kind of file: its name, and what it holds. */
+function formatLines(): string {
+  const kinds = [
+    ...IMPORTERS.map(({ help }) => help),
+    ['a study', 'JSON (lockstep sweep --help names its schema); saved among your studies'],
+    ['a device', 'JSON (lockstep devices add --help); saved among your devices'],
+  ];
+  return kinds.map(([name, holds]) => `  ${name.padEnd(28)} ${holds}`).join('\n');
 }
 
 interface ImportOptions {

@@ -1,15 +1,12 @@
-import { stat } from 'node:fs/promises';
 import { join } from 'node:path';
 import type { Command } from 'commander';
 import { assumedFacts, assumedPhrase, trafficPhrase } from '../../../src-workers/domain/provenance.ts';
-import { fail, ok, type Result } from '../../../src-workers/domain/result.ts';
 import { timeText } from '../../../src-workers/domain/times.ts';
 import type { BestRow, RunSummary } from '../../contract/api.ts';
 import { countsText } from '../../contract/counts.ts';
 import { MAX_BEST, MAX_DESIGNS, MAX_SPACE } from '../../contract/study.ts';
 import type { Engine } from '../../services/engine.ts';
 import { counted, jsonParts } from '../../services/export/text.ts';
-import { fileKind, readImportFile } from '../../services/imports/imports.ts';
 import { designWords } from '../../services/ranking/design-text.ts';
 import { readStudyFile } from '../../services/studies/studies.ts';
 import {
@@ -167,18 +164,4 @@ export async function sweepCommand(
   return run.ok
     ? reportSweep(engine, terminal, run.value, performance.now() - start, options)
     : reportFailure(terminal, run.error);
-}
-
-/** A larger file is neither a study nor a device. */
-const MAX_OWN_BYTES = 4_000_000;
-
-/** Returns whether an existing file would be replaced. Fails if that file is a study or a device. */
-export async function replaceable(path: string): Promise<Result<boolean>> {
-  const info = await stat(path).catch(() => null);
-  if (!info?.isFile()) return ok(false);
-  const bytes = info.size <= MAX_OWN_BYTES ? await readImportFile(path) : null;
-  const kind = bytes?.ok ? fileKind(bytes.value).kind : null;
-  return kind === 'study' || kind === 'device'
-    ? fail('conflict', `${path} holds a ${kind}, which the document would overwrite. Specify another file.`)
-    : ok(true);
 }

@@ -8,6 +8,7 @@ import { TIME, TO_MS } from '../../../src-workers/parse/measured-times.ts';
 import { Slice } from '../../../src-workers/parse/slice.ts';
 import { shown } from '../../../src-workers/parse/source.ts';
 import { inTemporaryFolder } from '../files/temporary-folder.ts';
+import type { TimeUnit } from './importer.ts';
 import { SWEEP_PARAMETER } from './numbered.ts';
 import { readJournal } from './optuna-journal.ts';
 
@@ -17,8 +18,6 @@ const isConfiguration = (mark: unknown): mark is Configuration =>
   mark !== null &&
   SWEEP_PARAMETER in mark &&
   Object.values(mark).every((value) => ['number', 'string', 'boolean'].includes(typeof value));
-
-export type TimeUnit = 's' | 'ms' | 'us' | 'ns';
 
 /** All studies of a storage, a journal or a database. SQLite reads a file in pieces; it would copy a buffer whole. */
 export async function readOptunaStudies(bytes: Uint8Array, label: string): Promise<Result<readonly OptunaStudy[]>> {

@@ -1,0 +1,127 @@
+import { readdir } from 'node:fs/promises';
+import { join } from 'node:path';
+import { kernelFileKind } from '../../../src-workers/domain/inspection.ts';
+import { fail, ok, type Result } from '../../../src-workers/domain/result.ts';
+import { MAX_IMPORT_BYTES } from '../../../src-workers/parse/unpack.ts';
+import { readBytes } from '../files/files.ts';
+import { IMPORTERS, KNOWN_FORMATS } from './formats.ts';
+import { hasColumns, hasMembers, type FileContent, type Importer } from './importer.ts';
+
+/**
+ * What a file is, by its content. `lengths`: a matrix, a table, which may be a workload, or what a kernel was compiled
+ * to; `message` says what to do with it.
+ */
+export type FileKind =
+  | { readonly kind: 'measurements'; readonly importer: Importer }
+  | { readonly kind: 'study' | 'device' }
+  | { readonly kind: 'lengths' | 'other'; readonly message: string };
+
+/** Studies and devices are small; a larger JSON file is measurements. */
+const MAX_STUDY_BYTES = 4_000_000;
+const HEAD_BYTES = 65_536;
+
+/** Reads a file to import, or the results of all slices in the folder of a bundle. Fails above the size limit. */
+export async function readImportFile(path: string): Promise<Result<Uint8Array>> {
+  const names = await readdir(path).catch(() => null);
+  if (!names) return readBytes(path, MAX_IMPORT_BYTES);
+  const results = names.filter((name) => /^results(-\d+)?\.jsonl$/.test(name)).sort();
+  if (results.length === 0)
+    return fail(
+      'bad-input',
+      `${path} holds no results.jsonl and no results-0.jsonl, … Specify a file, or the folder of a bundle that was measured.`,
+    );
+  // Each begins with the plan, which must be the same in all.
+  const parts: Uint8Array[] = [];
+  for (const name of results) {
+    const left = MAX_IMPORT_BYTES - parts.reduce((sum, part) => sum + part.length, 0);
+    const bytes = await readBytes(join(path, name), left);
+    if (!bytes.ok) return bytes;
+    parts.push(bytes.value);
+  }
+  return ok(Buffer.concat(parts));
+}
+
+/** Detects the kind of a file from its content. @param bytes not compressed */
+export function fileKind(bytes: Uint8Array): FileKind {
+  const head = new TextDecoder().decode(bytes.subarray(0, HEAD_BYTES)).trimStart();
+  const isKernel = !head.startsWith('{') && kernelFileKind('', bytes) !== null;
+  const file: FileContent = { bytes, head, columns: isKernel ? [] : columnsOf(head), json: jsonOf(head, bytes) };
+  const importer = IMPORTERS.find((each) => each.matches(file));
+  if (importer) return { kind: 'measurements', importer };
+  return isKernel ? KERNEL : head.startsWith('{') ? jsonKind(file) : tableKind(file);
+}
+
+const KERNEL: FileKind = {
+  kind: 'lengths',
+  message:
+    'It says what a kernel is, not how long it takes. Use it on Kernel profile, or with lockstep kernel inspect.',
+};
+
+const columnsOf = (head: string): readonly string[] =>
+  firstLine(head)
+    .split(/[,;\t]/)
+    .map((name) => name.replaceAll('"', '').trim());
+
+const firstLine = (head: string): string => head.split(/\r?\n/, 1)[0];
+
+/** The value of a file that begins as an object, unless it is too long for a study, or cut off. */
+function jsonOf(head: string, bytes: Uint8Array): unknown {
+  if (!head.startsWith('{') || bytes.length > MAX_STUDY_BYTES) return undefined;
+  try {
+    return JSON.parse(new TextDecoder().decode(bytes));
+  } catch {
+    return undefined;
+  }
+}
+
+function jsonKind({ json }: FileContent): FileKind {
+  if (hasMembers(json, 'lockstep', 'workload', 'kernel')) return { kind: 'study' };
+  if (hasMembers(json, 'kind', 'id', 'sources')) return { kind: 'device' };
+  if (hasMembers(json, 'lockstep', 'study', 'rows')) {
+    return {
+      kind: 'other',
+      message: 'An exported ranking holds no measurements. Import its study and predict it again.',
+    };
+  }
+  return { kind: 'other', message: `The JSON file has no format that is known. Lockstep imports ${KNOWN_FORMATS}.` };
+}
+
+function tableKind(file: FileContent): FileKind {
+  const { head } = file;
+  if (head === '') return { kind: 'other', message: `The file is empty. Lockstep imports ${KNOWN_FORMATS}.` };
+  if (/^%%MatrixMarket/i.test(head)) {
+    return { kind: 'lengths', message: 'A matrix is a workload. Use it in a study as mtx:FILE.' };
+  }
+  if (hasColumns(file, 'simulated_simt_iterations', 'measured_simt_cycles')) {
+    return {
+      kind: 'other',
+      message:
+        'Costs of single work groups do not say which lengths they had. Import their means (distribution, n, groups, …).',
+    };
+  }
+  if (/^[\w"]+([,;\t]["\w]+)?\s*$/.test(firstLine(head))) {
+    return {
+      kind: 'lengths',
+      message: `Lengths of units are a workload. Use them in a study as file:FILE. Lockstep imports ${KNOWN_FORMATS}.`,
+    };
+  }
+  const kind = head.includes('\0') ? 'other' : 'lengths';
+  return { kind, message: `The format is not known. Lockstep imports ${KNOWN_FORMATS}.` };
+}
+
+/** Finds the importer of a file, or says why it holds no measurements. */
+export function importerOf(bytes: Uint8Array): Result<Importer> {
+  const found = fileKind(bytes);
+  switch (found.kind) {
+    case 'measurements':
+      return ok(found.importer);
+    case 'study':
+      return fail('unsupported', 'A study is not a measurement. Import it among the studies (Import study).');
+    case 'device':
+      return fail('unsupported', 'A device is not a measurement. Add it among the devices (Add device).');
+    case 'lengths':
+      return fail('unsupported', found.message);
+    case 'other':
+      return fail('bad-input', found.message);
+  }
+}

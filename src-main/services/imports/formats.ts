@@ -1,0 +1,14 @@
+import { kernelTuner } from './formats/kernel-tuner.ts';
+import { loops } from './formats/loops.ts';
+import { optuna } from './formats/optuna.ts';
+import { results } from './formats/results.ts';
+import { smite } from './formats/smite.ts';
+import { times } from './formats/times.ts';
+import type { Importer } from './importer.ts';
+
+/** The formats of measurements. A file is of the first that matches. */
+export const IMPORTERS: readonly Importer[] = [results, optuna, kernelTuner, times, loops, smite];
+
+const texts = IMPORTERS.map(({ text }) => text);
+/** All formats in a sentence. */
+export const KNOWN_FORMATS = `${texts.slice(0, -1).join(', ')}, or ${texts.at(-1)}; each also as .gz`;

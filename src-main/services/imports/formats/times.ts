@@ -1,0 +1,17 @@
+import { ok } from '../../../../src-workers/domain/result.ts';
+import { hasDesignColumns, parseMeasuredTimes } from '../../../../src-workers/parse/measured-times.ts';
+import { bytesSource } from '../../../../src-workers/parse/source.ts';
+import { namedDevice, nameParts, NOTHING_SAID, type Importer } from '../importer.ts';
+
+/** A table that a person wrote of designs of a sweep. */
+export const times: Importer = {
+  id: 'times',
+  text: 'measured times of designs (CSV: design or the names of the axes, and time_ms)',
+  help: ['measured times of designs', 'CSV: design or the names of the axes, and time_ms; needs --run'],
+  matches: ({ columns }) => hasDesignColumns(columns),
+  async read(input) {
+    const { bytes, fileName } = input;
+    const read = await parseMeasuredTimes(bytesSource(bytes), fileName, nameParts(fileName).stem);
+    return read.ok ? ok({ ...NOTHING_SAID, kind: 'times', ...read.value, deviceName: namedDevice(input) }) : read;
+  },
+};

@@ -1,0 +1,119 @@
+import type { CaseResult, MeasuringDevice, PlanLine } from '../../../src-workers/domain/benchmark.ts';
+import type { NamedParameters } from '../../../src-workers/domain/design-names.ts';
+import { ok, type Result } from '../../../src-workers/domain/result.ts';
+import type { FileSweep } from '../../../src-workers/parse/kernel-tuner.ts';
+import type { ImportedFile } from '../../contract/measuring.ts';
+
+/** A format of measurements is one file in `formats/` with a value of this type, and a place in the list of `formats.ts`. */
+export interface Importer {
+  readonly id: string;
+  /** The format in a sentence that lists all of them. */
+  readonly text: string;
+  /** The format in the help of the command line: its name, and what the file holds. */
+  readonly help: readonly [name: string, holds: string];
+  /** Whether a file is of this format, by its content. */
+  matches(file: FileContent): boolean;
+  read(file: ImportInput): Promise<Result<Imported>>;
+  /** Whether times have no unit in the file, so that a person says it. */
+  readonly needsUnit?: boolean;
+  /** Names the studies of a file that may hold several, of which one is imported. */
+  readonly studies?: (file: ImportInput) => Promise<Result<readonly string[]>>;
+}
+
+/** A file whose format is to be found. It is not compressed. */
+export interface FileContent {
+  readonly bytes: Uint8Array;
+  /** The start of the file as text, without spaces before it. */
+  readonly head: string;
+  /** Names of the columns, if the file is a table. */
+  readonly columns: readonly string[];
+  /** The value of a file that begins as a JSON object; absent for any other, and for one that is cut off or too long. */
+  readonly json?: unknown;
+}
+
+/** What every format comes to. */
+export interface Imported {
+  readonly kind: ImportedFile['kind'];
+  readonly cases: readonly CaseResult[];
+  /** Per case, where the file is of several devices; otherwise `device` is the one. */
+  readonly devices: readonly string[] | null;
+  /** The device that measured, where the file describes it in full. */
+  readonly device: MeasuringDevice | null;
+  /** The name of the device alone: as the person or the file says, and as the name of the file may say. */
+  readonly deviceName: string | null;
+  readonly deviceGuess: string | null;
+  readonly plan: PlanLine | null;
+  /** The sweep whose designs the configurations are, where the file says it. */
+  readonly sweep: FileSweep | null;
+  /** Whether the cases without a time are predictions of Lockstep. */
+  readonly predicted: boolean;
+  /** What else the file says about itself: any JSON value. */
+  readonly head: unknown;
+  readonly warnings: readonly string[];
+}
+
+export interface ImportInput {
+  readonly fileName: string;
+  readonly bytes: Uint8Array;
+  readonly deviceName?: string | undefined;
+  readonly runId?: number | undefined;
+  readonly openRunId?: number | undefined;
+  /** Fields of designs by the file's names of parameters, with those kept from earlier imports of the same study. */
+  readonly parameters?: NamedParameters | undefined;
+  /** Unit of times that have none in the file. */
+  readonly timeUnit?: TimeUnit | undefined;
+  /** The study to import, from a file with several. */
+  readonly studyName?: string | undefined;
+}
+
+/** Units of times. */
+export type TimeUnit = 's' | 'ms' | 'us' | 'ns';
+
+/** A file without facts about its measurement. */
+export const NOTHING_SAID = {
+  devices: null,
+  device: null,
+  deviceName: null,
+  deviceGuess: null,
+  plan: null,
+  sweep: null,
+  predicted: false,
+  head: null,
+  warnings: [],
+} as const;
+
+/** The device that a person names for the file. */
+export const namedDevice = ({ deviceName }: ImportInput): string | null => deviceName?.trim() || null;
+
+/** `convolution-A100_T4.json.gz`, as published files are called: a kernel, then a device. */
+export function nameParts(fileName: string): {
+  readonly stem: string;
+  readonly kernel: string;
+  readonly device: string;
+} {
+  const stem = fileName
+    .replace(/(\.(json|csv|gz|cache|txt))+$/i, '')
+    .replace(/[-_. ](T4|cache|results)$/i, '')
+    .trim();
+  const at = stem.search(/[-_][^-_]*$/);
+  const [kernel, device] = at > 0 ? [stem.slice(0, at), stem.slice(at + 1)] : [stem, stem];
+  return { stem, kernel, device: device || fileName };
+}
+
+/** Whether a value is an object with these members. */
+export const hasMembers = (value: unknown, ...names: readonly string[]): boolean =>
+  typeof value === 'object' && value !== null && names.every((name) => Object.hasOwn(value, name));
+
+/** Whether a table has these columns. */
+export const hasColumns = ({ columns }: FileContent, ...names: readonly string[]): boolean =>
+  names.every((name) => columns.includes(name));
+
+/** A format whose reader gives the cases alone. */
+export async function readCases(
+  kind: Imported['kind'],
+  input: ImportInput,
+  cases: Promise<Result<readonly CaseResult[]>>,
+): Promise<Result<Imported>> {
+  const read = await cases;
+  return read.ok ? ok({ ...NOTHING_SAID, kind, cases: read.value, deviceName: namedDevice(input) }) : read;
+}

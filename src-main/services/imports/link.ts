@@ -1,0 +1,223 @@
+import { isDeepStrictEqual } from 'node:util';
+import type { RunDraft, RunRecord } from '../../../db/records.ts';
+import type { CaseResult, MeasuringDevice, PlanLine, PlanSource } from '../../../src-workers/domain/benchmark.ts';
+import type { NamedParameters } from '../../../src-workers/domain/design-names.ts';
+import { type Result, fail, ok } from '../../../src-workers/domain/result.ts';
+import { spaceSize } from '../../../src-workers/domain/space.ts';
+import type { FileSweep } from '../../../src-workers/parse/kernel-tuner.ts';
+import { shown } from '../../../src-workers/parse/source.ts';
+import { describeDesign } from '../../../src-workers/predict/designs.ts';
+import { createPredictor } from '../../../src-workers/predict/predictor.ts';
+import type { ImportedFile } from '../../contract/measuring.ts';
+import type { Context } from '../context.ts';
+import { runPlan } from '../runs/run-view.ts';
+import type { RunStudy } from '../studies/studies.ts';
+import { hasDesignParameters, linkDesigns } from './designs.ts';
+import type { ImportInput, Imported } from './importer.ts';
+import { parametersOfStudy } from './named-parameters.ts';
+
+/** A file's cases, with the sweep whose designs they are where there is one. */
+export interface Linked extends LinkedSource {
+  readonly cases: readonly CaseResult[];
+  readonly devices: readonly (string | null)[] | null;
+  readonly device: MeasuringDevice | null;
+  /** Configurations of another program that are designs of the sweep. */
+  readonly linked: ImportedFile['linked'] | null;
+  /** The parameters by which the designs were found. */
+  readonly parameters: NamedParameters;
+}
+
+/** A device known by its name alone. */
+function deviceNamed(name: string): MeasuringDevice {
+  return {
+    type: 'device',
+    backend: 'external',
+    name,
+    fingerprint: name,
+    driver: '',
+    versions: {},
+    threadGroupWidth: null,
+    multiprocessors: null,
+    clockMhz: null,
+    timer: null,
+    properties: {},
+  };
+}
+
+/** The sweep that designs were taken from, where this database has it. */
+interface LinkedSource {
+  readonly source: Pick<PlanSource, 'runId' | 'deviceId'> | null;
+  readonly study: {
+    readonly studyId: number | null;
+    readonly study: RunStudy;
+    readonly devices: RunDraft['devices'];
+  } | null;
+  readonly warnings: readonly string[];
+}
+
+/** A bundle's results, with the sweep of its plan. */
+export async function linkedPlan(
+  context: Context,
+  { cases, device, plan }: Imported,
+  { runId }: ImportInput,
+): Promise<Result<Linked>> {
+  const source = plan?.source ?? null;
+  if (runId !== undefined && !source)
+    return fail('bad-input', `Its cases are not designs of a sweep. Import it without run ${runId}.`);
+  const line = plan && source && runId !== undefined ? { ...plan, source: { ...source, runId } } : plan;
+  const linked = await sourceOf(context, line);
+  if (!linked.ok) return linked;
+  if (runId !== undefined && !linked.value.source) return fail('conflict', linked.value.warnings.join(' '));
+  return ok({ ...linked.value, cases, devices: null, device, linked: null, parameters: {} });
+}
+
+/**
+ * Looks for a plan's sweep. Another database has other runs under the same numbers, so study, seed, device and every
+ * design must be the same; where they are not, the measurements stand alone.
+ */
+async function sourceOf(context: Context, line: PlanLine | null): Promise<Result<LinkedSource>> {
+  const source = line?.source ?? null;
+  if (!line || !source) return ok({ source: null, study: null, warnings: [] });
+  const run = await runOfFile(context, source);
+  if (!run.ok) return run;
+  if (typeof run.value === 'string') return ok(alone(run.value));
+  const planned = await runPlan(context.store, run.value);
+  if (!planned.ok) return planned;
+  const { study, plan } = planned.value;
+  const another = ok(alone(anotherRun(source.runId)));
+  if (study.study.name !== source.study) return another;
+  const predictor = createPredictor(plan);
+  const size = spaceSize(plan.axes);
+  for (const one of line.plan.cases) {
+    if (one.benchmark !== 'unit-loop' || one.parameters.designIndex === null) continue;
+    const { design, designIndex } = one.parameters;
+    if (designIndex >= size) return another;
+    const described = describeDesign(predictor, designIndex);
+    if (described.device.id !== source.deviceId || !isDeepStrictEqual({ ...described.design }, { ...design })) {
+      return another;
+    }
+  }
+  const { studyId, devices } = run.value;
+  return ok({ source, study: { studyId, study, devices }, warnings: [] });
+}
+
+const alone = (why: string): LinkedSource => ({
+  source: null,
+  study: null,
+  warnings: [`${why}: the measurements stand alone.`],
+});
+const anotherRun = (runId: number): string => `Run ${runId} of this database is not the one that the designs are of`;
+
+/** The run that a file says its designs are of, or why it is not here. */
+async function runOfFile(context: Context, { runId, study, seed }: FileSweep): Promise<Result<RunRecord | string>> {
+  const run = await context.store.getRun(runId);
+  if (!run.ok && run.error.code !== 'not-found') return run;
+  if (!run.ok || run.value.kind !== 'sweep' || run.value.deletedAt !== null)
+    return ok(`The designs are of run ${runId} of "${study}", which is not in this database`);
+  return ok(seed !== null && run.value.seed !== seed ? anotherRun(runId) : run.value);
+}
+
+/**
+ * Links cases of a file to the sweep whose designs they are: the run that the user names, else the file, else the open
+ * one.
+ */
+export async function linkedFile(
+  context: Context,
+  read: Imported,
+  { runId, openRunId, parameters: given = {} }: ImportInput,
+): Promise<Result<Linked>> {
+  const isMeasured = ({ timesMs, failure, values }: CaseResult): boolean =>
+    timesMs.length > 0 || failure !== null || Object.keys(values).length > 0;
+  const unlinked = ({ warnings }: Pick<LinkedSource, 'warnings'>): Result<Linked> => {
+    const measured = read.predicted ? read.cases.flatMap((one, at) => (isMeasured(one) ? [at] : [])) : [];
+    const isAllPredicted = read.predicted && measured.length === 0;
+    const places = read.predicted && !isAllPredicted ? measured : [...read.cases.keys()];
+    const name = read.deviceName ?? read.deviceGuess;
+    const left = read.cases.length - places.length;
+    return ok({
+      source: null,
+      study: null,
+      cases: places.map((at) => read.cases[at]),
+      devices: read.devices && places.map((at) => read.devices![at]),
+      device: name === null || isAllPredicted ? null : deviceNamed(name),
+      linked: null,
+      parameters: {},
+      warnings: [
+        ...(isAllPredicted ? ['A file of Lockstep: its times are predictions, nothing in it was measured.'] : warnings),
+        ...(left > 0 ? [leftOutText(left)] : []),
+        ...(read.deviceName === null && read.deviceGuess !== null
+          ? [`The file names no device; ${shown(read.deviceGuess)} is from the file's name.`]
+          : []),
+        ...(name === null && !read.predicted ? ['The file does not say which device measured.'] : []),
+      ],
+    });
+  };
+
+  // Times of designs are nothing without their sweep.
+  const isAsked = runId !== undefined || read.kind === 'times';
+  let target = runId ?? read.sweep?.runId ?? null;
+  let exported = read.sweep !== null && read.sweep.runId === target;
+  if (read.sweep && exported) {
+    const found = await runOfFile(context, read.sweep);
+    if (!found.ok) return found;
+    if (typeof found.value === 'string') {
+      if (!isAsked) return unlinked(alone(found.value));
+      exported = false;
+    }
+  }
+  const parameters = await parametersOfStudy(context, target ?? openRunId, given);
+  if (target === null && openRunId !== undefined && (isAsked || (await hasDesignParameters(read.cases, parameters))))
+    target = openRunId;
+  if (target === null)
+    return isAsked
+      ? fail(
+          'bad-input',
+          'The file does not say of which sweep its designs are. Name the run (import --run RUN), or open it in the app.',
+        )
+      : unlinked({ warnings: [] });
+
+  const view = await context.views.open(target);
+  if (!view.ok) return view;
+  if (view.value.run.deletedAt !== null) return fail('not-found', `Run ${target} is in the bin. Restore it first.`);
+  if (exported && view.value.study.study.name !== read.sweep!.study) {
+    if (!isAsked) return unlinked(alone(anotherRun(target)));
+    exported = false;
+  }
+  // A prediction of another run is no measurement of this one, and cannot be distinguished from a time that replaced
+  // it.
+  const places = [...read.cases.keys()].filter((at) => exported || !read.predicted || isMeasured(read.cases[at]));
+  const left = read.cases.length - places.length;
+  if (places.length === 0) return fail('conflict', `${leftOutText(left)} No other case was measured.`);
+  const found = await linkDesigns(
+    view.value,
+    places.map((at) => read.cases[at]),
+    read.devices && places.map((at) => read.devices![at]),
+    read.deviceName,
+    exported,
+    parameters,
+  );
+  if (!found.ok) return isAsked ? found : unlinked(alone(sentence(found.error.message)));
+  const { cases, device, designs, warnings } = found.value;
+  const isOwnName = read.deviceName === null || read.deviceName === device.id;
+  const { studyId, devices } = view.value.run;
+  return ok({
+    source: { runId: target, deviceId: device.id },
+    study: { studyId, study: view.value.study, devices },
+    cases,
+    devices: null,
+    device: deviceNamed(isOwnName ? device.name : read.deviceName),
+    linked: { runId: target, deviceId: device.id, designs },
+    parameters,
+    warnings: [
+      ...warnings,
+      ...(left > 0 ? [leftOutText(left)] : []),
+      ...(read.deviceName === null
+        ? [`The file does not say which device measured; taken as ${device.name}, which its designs are of.`]
+        : []),
+    ],
+  });
+}
+
+const leftOutText = (count: number): string =>
+  `${count.toLocaleString('en')} configurations of this file of Lockstep have no run times, only predictions: left out.`;
+const sentence = (text: string): string => text.charAt(0).toUpperCase() + text.slice(1);
