@@ -3,6 +3,7 @@ import { openReport, type Report } from '../verify/report.ts';
 import { verifyCalls } from '../verify/calls.ts';
 import { verifyFiles } from '../verify/files.ts';
 import { verifyKills } from '../verify/kills.ts';
+import { verifyTrips } from '../verify/trips.ts';
 import { verifyStorage } from '../verify/storage.ts';
 import { forbiddenLines, verifySources } from '../verify/supply.ts';
 import { verifyUpgrades } from '../verify/upgrades.ts';
@@ -17,6 +18,7 @@ it.each<[string, number, (report: Report, amount: number) => Promise<void>]>([
   ['calls', 300, verifyCalls],
   ['storage', 28, (report, amount) => verifyStorage(report, amount, ['fullDisk', 'readOnly', 'noMemory'])],
   ['kills', 5, verifyKills],
+  ['trips', 20, verifyTrips],
 ])('%s: %i', async (_, amount, verify) => {
   const report = openReport(SEED, () => {});
   await verify(report, amount);

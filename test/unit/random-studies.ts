@@ -14,7 +14,7 @@ const LENGTHS = [
   'example:mandelbrot',
   'example:collatz',
 ];
-const DEVICES = [
+export const DEVICES = [
   'nvidia-v100-sxm2-16gb',
   'nvidia-a100-sxm4-40gb',
   'nvidia-gtx-770',

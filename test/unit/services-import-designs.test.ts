@@ -219,7 +219,9 @@ describe('configurations of a kernel of one’s own', () => {
         axes: {
           threadsPerUnit: [1, 4],
           blockThreads: [128, 256],
-          unitsPerThread: [1, 3],
+          // Of 60 units per thread, 7 blocks of 256 threads come; 7 blocks have 56 units per thread.
+          unitsPerThread: [1, 3, 60],
+          gridBlocks: [7],
           blocksPerMultiprocessor: [4],
         },
       }),

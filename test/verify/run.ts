@@ -15,6 +15,7 @@ const SECTIONS = [
   'storage',
   'calls',
   'advice',
+  'trips',
   'host',
   'kills',
   'agents',

@@ -18,6 +18,7 @@ import {
   encode,
   rowPosition,
   type SpaceAxes,
+  type Launch,
 } from '../../../src-workers/domain/space.ts';
 import { describeDesign } from '../../../src-workers/predict/designs.ts';
 import { timeOf } from '../../../src-workers/sweep/ranking.ts';
@@ -361,9 +362,7 @@ function designFinder(view: RunView, named: string | null): (wanted: Wanted) => 
         if (invalid === 'not-on-device') continue;
         if (invalid !== null && design.gridBlocks === 0) reason ??= `not valid: ${invalidText(invalid)}`;
         if (!isLaunch(design, wanted)) continue;
-        // No blocks and some units per thread: blocks as the units need them, not as many by a fixed number.
-        const follows = wanted.gridBlocks?.value === 0 && Number(wanted.unitsPerThread?.value ?? 0) > 0;
-        if (follows && axes.launch[launch].kind !== 'units-per-thread') continue;
+        if (!isKind(axes.launch[launch].kind, wanted)) continue;
         if (invalid !== null) reason = `not valid: ${invalidText(invalid)}`;
         else {
           const key = JSON.stringify([device, design]);
@@ -386,6 +385,16 @@ const LAUNCH = ['blockThreads', 'gridBlocks', 'unitsPerThread'] as const;
 function isLaunch(design: Design, wanted: Wanted): boolean {
   // Files for tuners write 0 for the one of blocks and units per thread that follows from the other.
   return LAUNCH.every((field) => !wanted[field] || wanted[field].value === 0 || wanted[field].value === design[field]);
+}
+
+/**
+ * Whether a launch says what a file for tuners fixes: no blocks and some units per thread are blocks as the units need
+ * them, the reverse a number of blocks, which other units per thread may come to as well.
+ */
+function isKind(kind: Launch['kind'], { gridBlocks, unitsPerThread }: Wanted): boolean {
+  if (gridBlocks?.value === 0 && Number(unitsPerThread?.value ?? 0) > 0) return kind === 'units-per-thread';
+  if (unitsPerThread?.value === 0 && Number(gridBlocks?.value ?? 0) > 0) return kind !== 'units-per-thread';
+  return true;
 }
 
 function launchWords(wanted: Wanted): string {
@@ -412,6 +421,7 @@ function tooLittle(
     (field) =>
       !['designIndex', 'device'].includes(field) &&
       (field !== 'implementation' || ranking.axes.implementations) &&
+      (field !== 'blockWidth' || ranking.axes.blockWidth) &&
       !wanted[field],
   ).map((field) => DESIGN_NAMES[field][0]);
   const advice: string[] = [];
