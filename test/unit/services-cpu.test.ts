@@ -115,6 +115,8 @@ describe('a study of CPUs and a GPU', () => {
     expect(texts('coresUsed')).toEqual([expect.stringContaining(' of 16'), '–', expect.stringContaining(' of 72')]);
     expect(texts('block')).toEqual(['–', expect.stringMatching(/^\d/), '–']);
     for (const { id: format } of EXPORTERS) {
+      // A table of choices takes seconds: export-choice.slow.test.ts.
+      if (format === 'choice') continue;
       const document = await call<{ text: string }>('export.render', { runId: run.id, format, limit: 50 });
       expect(document.text.length).toBeGreaterThan(100);
     }

@@ -1,6 +1,8 @@
+import { parseBalancing } from '../../../src-workers/domain/balancing.ts';
 import { blockText, designText } from '../../../src-workers/domain/design.ts';
 import type { Device } from '../../../src-workers/domain/device.ts';
-import { fail, ok, type Result } from '../../../src-workers/domain/result.ts';
+import type { LoopForm } from '../../../src-workers/domain/kernel.ts';
+import { fail, ok, unwrap, type Result } from '../../../src-workers/domain/result.ts';
 import { AXIS } from '../../../src-workers/domain/space.ts';
 import { timeText } from '../../../src-workers/domain/times.ts';
 import { moments } from '../../../src-workers/models/workload/laws.ts';
@@ -187,7 +189,7 @@ export function cpuHasNoCode({ designIndex, device }: Pick<RankRow, 'designIndex
 }
 
 /** Places on the axis of block widths whose blocks are one row. */
-export const rowsOnly = ({ ranking: { axes } }: RunView): ReadonlySet<number> =>
+const rowsOnly = ({ ranking: { axes } }: RunView): ReadonlySet<number> =>
   new Set((axes.blockWidth ?? [null]).flatMap((width, at) => (width === null ? [at] : [])));
 
 /** The design for code whose blocks are one row: the fastest such design, unless a person chose one. */
@@ -197,6 +199,42 @@ function rowDesign(view: RunView, device: Device, chosen: PickedRow): PickedRow 
   const [best] = rankedDesigns(view.ranking, { ...ALL_VALID, positions }, 'timeMs');
   return best === undefined ? chosen : { row: chosenRow(view, ALL_VALID, best), picked: null };
 }
+
+/**
+ * The design for a form that takes some orders and loops alone: the chosen one, or the fastest that it takes. Fails if a
+ * person chose another.
+ *
+ * @param words what it takes, after "with"
+ */
+export function narrowTo(
+  takes: (kind: string, loop: LoopForm) => boolean,
+  words: string,
+): (view: RunView, device: Device, chosen: PickedRow) => Result<PickedRow> {
+  return (view, device, { row, picked }) => {
+    const { balancing, loop } = row.design;
+    if (takes(kindOf(balancing), loop)) return ok({ row, picked });
+    if (picked === null)
+      return fail(
+        'unsupported',
+        `Design ${row.designIndex} has the order ${balancing} and a ${loop} loop. Specify one with ${words}.`,
+      );
+    const { ranking } = view;
+    const { axes } = ranking;
+    const positions = {
+      [AXIS.device]: new Set([view.devices.indexOf(device)]),
+      [AXIS.blockWidth]: rowsOnly(view),
+    };
+    const kinds = axes.balancing.map(kindOf);
+    const best = rankedDesigns(ranking, { ...ALL_VALID, positions }, 'timeMs').find((design) =>
+      takes(kinds[axisPosition(ranking, AXIS.balancing, design)], axes.loop[axisPosition(ranking, AXIS.loop, design)]),
+    );
+    return best === undefined
+      ? fail('conflict', `Run ${view.run.id} has no valid design with ${words} on ${device.name}.`)
+      : ok({ row: chosenRow(view, ALL_VALID, best), picked: null });
+  };
+}
+
+const kindOf = (balancing: string): string => unwrap(parseBalancing(balancing)).kind;
 
 /** Says that the chosen design is faster than the one that the format can express; empty where it is not. */
 export function fasterText(asked: RankRow, { timeMs }: RankRow, name = 'Code for GPUs'): string {

@@ -2,6 +2,7 @@ import * as v from 'valibot';
 import { ok, type Result } from '../../../src-workers/domain/result.ts';
 import { validate } from '../../contract/parse.ts';
 import type { CodeExporter, Exporter } from './exporter.ts';
+import { choice } from './formats/choice.ts';
 import { csv } from './formats/csv.ts';
 import { cub } from './formats/cub.ts';
 import { cudaKernel } from './formats/cuda-kernel.ts';
@@ -38,6 +39,7 @@ export const EXPORTERS: readonly Exporter[] = [
   kokkos,
   sycl,
   cub,
+  choice,
   triton,
   kernelTuner,
   optuna,

@@ -1,14 +1,6 @@
-import { parseBalancing } from '../../../../src-workers/domain/balancing.ts';
-import type { Device } from '../../../../src-workers/domain/device.ts';
-import { fail, ok, unwrap, type Result } from '../../../../src-workers/domain/result.ts';
-import { AXIS } from '../../../../src-workers/domain/space.ts';
-import { rankedDesigns } from '../../../../src-workers/sweep/ranking.ts';
 import type { RankRow } from '../../../contract/api.ts';
-import { ALL_VALID } from '../../ranking/rows.ts';
-import type { RunView } from '../../runs/run-view.ts';
 import { gridFor, gridForNote, implementationName, type CodeSource } from '../code.ts';
-import { codeFormat, loopLimits, rowsOnly } from '../code-format.ts';
-import { chosenRow, type PickedRow } from '../exporter.ts';
+import { codeFormat, loopLimits, narrowTo } from '../code-format.ts';
 import { about, launchConstants } from '../libraries.ts';
 
 export const cub = codeFormat({
@@ -18,38 +10,14 @@ export const cub = codeFormat({
   words: 'cccl thresholds mixed classes segmented',
   extension: 'cub.cuh',
   name: "CUB's segmented reduction",
-  narrow: segmentedDesign,
+  // A segmented algorithm takes segments in order, with one or more threads each.
+  narrow: narrowTo(
+    (kind, loop) => loop === 'nested' && (kind === 'none' || kind === 'mixed'),
+    'the order none or mixed and a nested loop',
+  ),
   limits: loopLimits,
   write: cubHeader,
 });
-
-/** The design for a segmented algorithm, which takes segments in order, with one or more threads each. */
-function segmentedDesign(view: RunView, device: Device, { row, picked }: PickedRow): Result<PickedRow> {
-  const isSegmented =
-    row.design.loop === 'nested' && (row.design.classes !== undefined || row.design.balancing === 'none');
-  if (picked === null)
-    return isSegmented
-      ? ok({ row, picked })
-      : fail(
-          'unsupported',
-          `Design ${row.designIndex} has the order ${row.design.balancing} and a ${row.design.loop} loop. Specify one with the order none or mixed and a nested loop.`,
-        );
-  const { axes } = view.ranking;
-  const kinds = axes.balancing.map((text) => unwrap(parseBalancing(text)).kind);
-  const positions = {
-    [AXIS.device]: new Set([view.devices.indexOf(device)]),
-    [AXIS.blockWidth]: rowsOnly(view),
-    [AXIS.loop]: new Set([axes.loop.indexOf('nested')]),
-    [AXIS.balancing]: new Set(kinds.flatMap((kind, at) => (kind === 'mixed' || kind === 'none' ? [at] : []))),
-  };
-  const best = rankedDesigns(view.ranking, { ...ALL_VALID, positions }, 'timeMs')[0];
-  return best === undefined
-    ? fail(
-        'conflict',
-        `Run ${view.run.id} has no valid design with the order none or mixed and a nested loop on ${device.name}.`,
-      )
-    : ok({ row: chosenRow(view, ALL_VALID, best), picked: null });
-}
 
 /**
  * A segmented reduction by CUB's collectives: a thread, a part of a warp, a warp or a block for each segment, by

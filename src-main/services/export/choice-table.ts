@@ -1,0 +1,316 @@
+import { isDeepStrictEqual } from 'node:util';
+import {
+  AXIS,
+  axisCounts,
+  decodeInto,
+  spaceSize,
+  type GridLaunch,
+  type SpaceAxes,
+} from '../../../src-workers/domain/space.ts';
+import { fail, ok, unwrap, type Result } from '../../../src-workers/domain/result.ts';
+import { blockOddity } from '../../../src-workers/advise/pick.ts';
+import { moments } from '../../../src-workers/models/workload/laws.ts';
+import { summaryLaw } from '../../../src-workers/models/workload/summary-law.ts';
+import type { SweepPlan } from '../../../src-workers/predict/plan.ts';
+import { axisPosition } from '../../../src-workers/sweep/ranking.ts';
+import { AGREEMENT_FRACTION } from '../../../src-workers/sweep/ties.ts';
+import type { Device } from '../../../src-workers/domain/device.ts';
+import type { RankRow } from '../../contract/api.ts';
+import type { Pool } from '../pool.ts';
+import type { RunView } from '../runs/run-view.ts';
+import { sharedLaw } from '../studies/workloads.ts';
+
+/** The launches of one kernel, predicted for other lengths and numbers of units than those of the study. */
+
+/** Mean lengths and numbers of units of the table, over those of the study. */
+const MEAN_FACTORS = [1 / 16, 1 / 4, 1, 4, 16];
+const UNITS_FACTORS = [1 / 256, 1 / 64, 1 / 16, 1 / 4, 1, 4, 16];
+/** Standard deviations of the lengths, over their mean. */
+const SPREADS = [0.125, 0.25, 0.5, 1, 2, 4];
+/** Laws between those of the table by which it is judged. */
+const HELD_OUT = 24;
+/** Above this many designs, only blocks of a power of two are predicted. */
+const MANY_DESIGNS = 4096;
+/** The most designs that are predicted for each law. */
+const MAX_DESIGNS = 16_384;
+const ONE_EACH: GridLaunch = { kind: 'units-per-thread', value: 1 };
+/** The real root of x⁴ = x + 1, whose powers are the least related in three dimensions. */
+const PLASTIC = 1.220_744_084_605_759_5;
+
+/** A launch that the table can choose. */
+export interface ChoiceDesign {
+  readonly threadsPerUnit: number;
+  readonly blockThreads: number;
+  readonly launch: GridLaunch;
+}
+
+/** Times of launches over a grid of laws. */
+export interface Choices {
+  readonly means: readonly number[];
+  readonly spreads: readonly number[];
+  readonly units: readonly number[];
+  readonly designs: readonly ChoiceDesign[];
+  /** ln(ns) by mean, spread, units and design, the last fastest; NaN where a design cannot run. */
+  readonly logNs: Float64Array;
+}
+
+export interface ChoiceTable extends Choices {
+  /** Designs that were predicted for each law. */
+  readonly of: number;
+  /** Whether only usual block sizes were predicted. */
+  readonly isThinned: boolean;
+  readonly heldOut: HeldOut;
+}
+
+/** Predicted times over the least of all launches. */
+export interface Ratios {
+  /** Laws at which the launch can run. */
+  readonly laws: number;
+  /** The geometric mean. */
+  readonly mean: number;
+  readonly worst: number;
+}
+
+/** How the choice did at laws that are not in the table. */
+export interface HeldOut {
+  readonly laws: number;
+  readonly chosen: Ratios;
+  /** The design that the study's own law chooses, for all laws. */
+  readonly fixed: Ratios;
+}
+
+/** The weights of the table's points around a place: at most eight, which add up to 1. */
+export function pointsAround(
+  { means, spreads, units }: Omit<Choices, 'designs' | 'logNs'>,
+  mean: number,
+  spread: number,
+  count: number,
+): readonly (readonly [point: number, weight: number])[] {
+  let points: (readonly [number, number])[] = [[0, 1]];
+  for (const [values, value] of [
+    [means, mean],
+    [spreads, spread],
+    [units, count],
+  ] as const) {
+    const logs = values.map(Math.log);
+    const place = Math.min(Math.max(Math.log(value), logs[0]), logs.at(-1)!);
+    const at = Math.max(
+      0,
+      Math.min(
+        logs.length - 2,
+        logs.findLastIndex((log) => log <= place),
+      ),
+    );
+    const part = logs.length === 1 ? 0 : (place - logs[at]) / (logs[at + 1] - logs[at]);
+    points = points.flatMap(([point, weight]): (readonly [number, number])[] => [
+      [point * values.length + at, weight * (1 - part)],
+      [point * values.length + at + 1, weight * part],
+    ]); // prettier-ignore
+    points = points.filter(([, weight]) => weight > 0);
+  }
+  return points;
+}
+
+/** The design of the table with the least time between its points; −1 if none can run. */
+export function chosenDesign(table: Choices, mean: number, spread: number, count: number): number {
+  const points = pointsAround(table, mean, spread, count);
+  const { length } = table.designs;
+  let [best, least] = [-1, Infinity];
+  for (let design = 0; design < length; design += 1) {
+    let log = 0;
+    for (const [point, weight] of points) log += weight * table.logNs[point * length + design];
+    if (log < least) [best, least] = [design, log];
+  }
+  return best;
+}
+
+/**
+ * Predicts every launch of a kernel, with the order, the loop, the cap and the implementation of `row`, for a grid of
+ * laws of lengths. Of these launches it keeps the fewest, by a greedy cover, that hold one within `AGREEMENT_FRACTION`
+ * of the fastest of each law: a recommendation takes such times as equal.
+ */
+export async function choiceTable(
+  pool: Pool,
+  view: RunView,
+  device: Device,
+  row: RankRow,
+): Promise<Result<ChoiceTable>> {
+  const { plan } = view.predictor;
+  const all = launchAxes(view, device, row);
+  const isThinned = spaceSize(all) > MANY_DESIGNS;
+  const own = row.design.blockThreads;
+  const usual = all.blockThreads.filter((threads) => threads === own || blockOddity(threads) <= 1);
+  const axes = isThinned ? { ...all, blockThreads: usual } : all;
+  const of = spaceSize(axes);
+  if (of > MAX_DESIGNS)
+    return fail(
+      'unsupported',
+      `The study has ${of} launches of this kernel, which is more than the limit of ${MAX_DESIGNS} of a table for many laws. Sweep fewer values of threads per unit, block size or launch.`,
+    );
+  const designs = launchesOf(axes);
+  const predict = async (mean: number, spread: number, units: readonly number[]): Promise<readonly Float64Array[]> => {
+    const own: SweepPlan = {
+      ...plan,
+      id: `choice ${view.run.id} ${row.designIndex} ${mean} ${spread}`,
+      axes,
+      law: sharedLaw(unwrap(summaryLaw({ mean, sd: mean * spread }, `mean ${mean}, spread ${spread}`))),
+      units: units[0],
+      ordered: null,
+      width: undefined,
+    };
+    const changes = units.map((value, at) => (at === 0 ? null : ({ input: 'workload.units', value } as const)));
+    const numbers = Uint32Array.from(designs.keys());
+    const timesMs = await pool.run('vary', { plan: own, key: own.id, designs: numbers, changes });
+    return timesMs.map((times, at) => withFewerBlocks(designs, times, units[at], device));
+  };
+
+  const ownMean = Math.max(1, moments(plan.law).mean);
+  // A law of a whole mean exists for any spread.
+  const means = distinct(MEAN_FACTORS.map((factor) => Math.max(1, Math.round(ownMean * factor))));
+  const units = distinct(UNITS_FACTORS.map((factor) => Math.max(1, Math.round(plan.units * factor))));
+  const laws = means.flatMap((mean) => SPREADS.map((spread) => [mean, spread] as const));
+  const timesMs = (await Promise.all(laws.map(([mean, spread]) => predict(mean, spread, units)))).flat();
+
+  const kept = covering(timesMs);
+  if (kept.length === 0)
+    return fail(
+      'conflict',
+      `No launch of design ${row.designIndex}'s kernel can run on ${device.name} with these lengths.`,
+    );
+  const table = {
+    means,
+    spreads: SPREADS,
+    units,
+    designs: kept.map((design) => designs[design]),
+    logNs: Float64Array.from(timesMs.flatMap((times) => kept.map((design) => Math.log(times[design] * 1e6)))),
+  };
+  const { launch } = view.predictor.plan.axes;
+  const { threadsPerUnit, blockThreads } = row.design;
+  const same = {
+    threadsPerUnit,
+    blockThreads,
+    launch: launch[axisPosition(view.ranking, AXIS.launch, row.designIndex)],
+  };
+  const fixed = designs.findIndex((design) => isDeepStrictEqual(design, same));
+  return ok({ ...table, of, isThinned, heldOut: await judge(table, kept, fixed, predict) });
+}
+
+/**
+ * The axes of the launches alone: one device, implementation, order, loop and cap, and blocks of one row. A unit for
+ * each slot is always among the launches, since fewer units than a fixed grid has room for are launched so.
+ */
+function launchAxes({ ranking, predictor }: RunView, device: Device, { designIndex }: RankRow): SpaceAxes {
+  const { blockWidth: _rows, ...axes } = predictor.plan.axes;
+  const own = <T>(
+    values: readonly T[],
+    axis: 'implementation' | 'loop' | 'balancing' | 'registerCap',
+  ): readonly T[] => [values[axisPosition(ranking, AXIS[axis], designIndex)]];
+  return {
+    ...axes,
+    devices: [device],
+    ...(axes.implementations && { implementations: own(axes.implementations, 'implementation') }),
+    loop: own(axes.loop, 'loop'),
+    balancing: own(axes.balancing, 'balancing'),
+    registerCap: own(axes.registerCap, 'registerCap'),
+    launch: [
+      ...axes.launch.filter(({ kind }) => kind !== 'cores'),
+      ...(axes.launch.some((launch) => isDeepStrictEqual(launch, ONE_EACH)) ? [] : [ONE_EACH]),
+    ],
+  };
+}
+
+/** The designs of a space of launches alone, by their numbers. */
+function launchesOf(axes: SpaceAxes): readonly ChoiceDesign[] {
+  const counts = axisCounts(axes);
+  const at = new Int32Array(counts.length);
+  return Array.from({ length: spaceSize(axes) }, (_, design) => {
+    decodeInto(at, counts, design);
+    return {
+      threadsPerUnit: axes.threadsPerUnit[at[AXIS.threadsPerUnit]],
+      blockThreads: axes.blockThreads[at[AXIS.blockThreads]],
+      launch: axes.launch[at[AXIS.launch]] as GridLaunch,
+    };
+  });
+}
+
+/** Blocks that a launch has for any number of units; 0 if the units decide. */
+export function fixedBlocks({ launch }: ChoiceDesign, device: Device): number {
+  if (launch.kind === 'units-per-thread') return 0;
+  return launch.kind === 'grid' || device.kind === 'cpu' ? launch.value : launch.value * device.multiprocessors;
+}
+
+/**
+ * The sweep refuses a fixed grid with blocks that have no unit. The header launches fewer blocks then, one unit for a
+ * slot, which is another design with a time.
+ */
+function withFewerBlocks(
+  designs: readonly ChoiceDesign[],
+  timesMs: Float64Array,
+  units: number,
+  device: Device,
+): Float64Array {
+  const shape = ({ threadsPerUnit, blockThreads }: ChoiceDesign): string => `${threadsPerUnit} ${blockThreads}`;
+  const oneEach = new Map(
+    designs.flatMap((design, at) =>
+      isDeepStrictEqual(design.launch, ONE_EACH) ? [[shape(design), timesMs[at]] as const] : [],
+    ),
+  );
+  return timesMs.map((time, at) => {
+    const { threadsPerUnit, blockThreads } = designs[at];
+    const needed = Math.ceil(units / (blockThreads / threadsPerUnit));
+    return fixedBlocks(designs[at], device) > needed ? (oneEach.get(shape(designs[at])) ?? NaN) : time;
+  });
+}
+
+const distinct = (values: readonly number[]): readonly number[] => [...new Set(values)].sort((a, b) => a - b);
+
+/** The fastest design; −1 if none can run. */
+const bestOf = (times: Float64Array): number =>
+  times.reduce((best, time, at) => (Number.isNaN(time) || (best >= 0 && times[best] <= time) ? best : at), -1);
+
+/** The fewest designs, as a greedy choice finds them, of which each law has one within the fraction of its fastest. */
+function covering(timesMs: readonly Float64Array[]): readonly number[] {
+  const best = timesMs.map((times) => times[bestOf(times)] ?? NaN);
+  let open = [...timesMs.keys()].filter((law) => !Number.isNaN(best[law]));
+  const kept: number[] = [];
+  const covers = (design: number, law: number): boolean => timesMs[law][design] <= best[law] * (1 + AGREEMENT_FRACTION);
+  while (open.length > 0) {
+    const counts = timesMs[0].map((_, design) => open.filter((law) => covers(design, law)).length);
+    const most = counts.indexOf(counts.reduce((a, b) => Math.max(a, b)));
+    kept.push(most);
+    open = open.filter((law) => !covers(most, law));
+  }
+  return kept.sort((a, b) => a - b);
+}
+
+/** Predicts laws between those of the table, in an even sequence, and compares what it chooses with their fastest. */
+async function judge(
+  table: Choices,
+  kept: readonly number[],
+  fixed: number,
+  predict: (mean: number, spread: number, units: readonly number[]) => Promise<readonly Float64Array[]>,
+): Promise<HeldOut> {
+  const between = (values: readonly number[], part: number): number => values[0] * (values.at(-1)! / values[0]) ** part;
+  const ratios = await Promise.all(
+    Array.from({ length: HELD_OUT }, async (_, at) => {
+      // Powers of the plastic number spread points evenly over three dimensions.
+      const part = (power: number): number => (0.5 + (at + 1) / PLASTIC ** power) % 1;
+      const mean = between(table.means, part(1));
+      // Whole lengths with a mean between two whole numbers spread at least this much.
+      const leastSpread = Math.sqrt((mean % 1) * (1 - (mean % 1))) / mean;
+      const spread = Math.max(between(table.spreads, part(2)), leastSpread);
+      const units = Math.round(between(table.units, part(3)));
+      const [times] = await predict(mean, spread, [units]);
+      const least = times[bestOf(times)];
+      return [times[kept[chosenDesign(table, mean, spread, units)]] / least, times[fixed] / least] as const;
+    }),
+  );
+  const [chosen, always] = ([0, 1] as const).map((at) => spreadOf(ratios.map((own) => own[at])));
+  return { laws: HELD_OUT, chosen, fixed: always };
+}
+
+function spreadOf(ratios: readonly number[]): Ratios {
+  const known = ratios.filter((ratio) => !Number.isNaN(ratio));
+  const sum = known.reduce((total, ratio) => total + Math.log(ratio), 0);
+  return { laws: known.length, mean: Math.exp(sum / known.length), worst: Math.max(...known) };
+}

@@ -1,0 +1,252 @@
+import type { Device } from '../../../../src-workers/domain/device.ts';
+import { ok } from '../../../../src-workers/domain/result.ts';
+import type { RankRow } from '../../../contract/api.ts';
+import { choiceTable, fixedBlocks, type ChoiceDesign, type ChoiceTable, type Ratios } from '../choice-table.ts';
+import { gpuDesign, narrowTo } from '../code-format.ts';
+import { head, implementationName, type CodeSource } from '../code.ts';
+import type { Exporter } from '../exporter.ts';
+import { comment, counted, joined, percent, whole } from '../text.ts';
+
+export const choice: Exporter = {
+  id: 'choice',
+  label: 'Launch choice, C++',
+  text: 'Picks a launch by lengths at run time',
+  words: 'cuda hip header table policy dispatch heuristic',
+  about: 'code',
+  rows: false,
+  gpus: true,
+  async write(job) {
+    const { context, view, base } = job;
+    // A launch is chosen for one kernel, and a mixed design is several.
+    const narrow = narrowTo((kind) => kind !== 'mixed', 'an order other than mixed');
+    const gpu = gpuDesign(job, { name: 'A choice between launches', narrow });
+    if (!gpu.ok) return gpu;
+    const { device, row, source, note } = gpu.value;
+    const table = await choiceTable(context.pool, view, device, row);
+    if (!table.ok) return table;
+    const text = choiceHeader(source, row, device, table.value);
+    return ok({
+      fileName: `${base}.choice.hpp`,
+      mediaType: 'text/plain',
+      parts: joined([text]),
+      ...(note && { note }),
+    });
+  },
+};
+
+/** ln(ns) of a design that cannot run: above that of any other, and a number, so that a share of it counts. */
+const CANNOT_RUN = '1e30f';
+
+const list = (values: readonly string[], perLine: number): string =>
+  Array.from(
+    { length: Math.ceil(values.length / perLine) },
+    (_, line) => `    ${values.slice(line * perLine, (line + 1) * perLine).join(', ')},`,
+  ).join('\n');
+
+const float = (value: number, decimals: number): string => `${value.toFixed(decimals)}f`;
+
+/** A launch: units of a slot or 0, and blocks or 0, of which one says the other. */
+function designRow(design: ChoiceDesign, device: Device): string {
+  const { threadsPerUnit, blockThreads, launch } = design;
+  const rounds = launch.kind === 'units-per-thread' ? launch.value : 0;
+  return `{${threadsPerUnit}u, ${blockThreads}u, ${rounds}u, ${fixedBlocks(design, device)}u}`;
+}
+
+/** How the choice did at laws between those of the table, and one launch for all. */
+function heldOutText({ laws, chosen, fixed }: ChoiceTable['heldOut']): string {
+  const beyond = (ratio: number): string => percent(ratio - 1).replace('\u00a0', ' ');
+  const some = ({ laws: own }: Ratios): string => (own === laws ? '' : ` (where it can run: ${own})`);
+  const always =
+    fixed.laws === 0
+      ? ''
+      : ` One launch for all laws, that of the study: ${beyond(fixed.mean)} and ${beyond(fixed.worst)}${some(fixed)}.`;
+  return chosen.laws === 0
+    ? 'It was held against no other laws, since no chosen launch can run there.'
+    : `At ${laws} other laws${some(chosen)} the chosen launch is predicted to take ${beyond(chosen.mean)} more than the fastest on average, ${beyond(chosen.worst)} at worst.${always}`;
+}
+
+/**
+ * A header that chooses the launch of a kernel when its lengths are known, by predicted times over a grid of laws.
+ * C++17; includes the standard library alone, so CUDA, HIP and plain C++ read it.
+ */
+function choiceHeader(source: CodeSource, row: RankRow, device: Device, table: ChoiceTable): string {
+  const name = implementationName(source, row);
+  const guard = `LOCKSTEP_${name.toUpperCase()}_CHOICE_HPP`;
+  const { means, spreads, units, designs, logNs, heldOut, of } = table;
+  const cap = row.design.registerCap;
+  const threads = [...new Set(designs.map(({ threadsPerUnit }) => threadsPerUnit))].sort((a, b) => a - b);
+  const points = means.length * spreads.length * units.length;
+  const rows = Array.from({ length: points }, (_, point) => {
+    const own = logNs.subarray(point * designs.length, (point + 1) * designs.length);
+    return `    ${Array.from(own, (log) => (Number.isNaN(log) ? CANNOT_RUN : float(log, 4))).join(', ')},`;
+  });
+  const axes = [
+    ['means', 'Mean lengths', means],
+    ['spreads', 'Standard deviations of the lengths, over their mean', spreads],
+    ['counts', 'Numbers of units', units],
+  ] as const;
+  return `${head(source, row).join('\n')}
+//
+// Chooses a launch of this kernel when the lengths are known: ${counted(designs.length, 'launch', 'launches')} of ${whole(of)}, by their predicted times at
+// ${whole(points)} laws of lengths, from mean ${whole(means[0])} to ${whole(means.at(-1)!)}, spread ${spreads[0]} to ${spreads.at(-1)!}, and ${whole(units[0])} to ${whole(units.at(-1)!)} units. At each of these laws one of the launches
+// is within 1.5 % of the fastest. Between them the logarithms of the times are interpolated on straight lines over the logarithms of mean,
+// spread and units; beyond them the nearest law counts. Laws are those of least assumption with their mean and spread, in random order.
+// ${heldOutText(heldOut)}
+// The order of the units (${comment(row.design.balancing)}), the loop (${comment(row.design.loop)})${cap === null ? '' : `, the register cap (${cap})`} and the kernel's other inputs stay those of the study.${
+    table.isThinned ? '\n// Only block sizes of powers of two were predicted, and that of the study.' : ''
+  }
+//
+// const auto launch = lockstep_${name}::choose(lengths, count);
+// lockstep_${name}::with_threads(launch, [&](auto threads) { kernel<threads><<<launch.grid_blocks, launch.block_threads>>>(...); });
+#ifndef ${guard}
+#define ${guard}
+
+#include <cmath>
+#include <type_traits>
+
+namespace lockstep_${name} {
+
+/// A launch for a number of units.
+struct choice {
+  /// Threads that share one unit.
+  unsigned threads_per_unit;
+  unsigned block_threads;
+  unsigned grid_blocks;
+  /// Units that each slot of threads_per_unit threads processes, at most.
+  unsigned units_per_thread;
+  /// By the table.
+  float predicted_ns;
+};
+
+/// The largest block of any choice, for __launch_bounds__.
+constexpr unsigned max_block_threads = ${Math.max(...designs.map(({ blockThreads }) => blockThreads))}u;
+/// Lengths that choose() reads at most.
+constexpr unsigned sample_size = 1024u;
+
+namespace choice_table {
+
+struct design {
+  unsigned threads_per_unit, block_threads;
+  /// Units of a slot; 0: as many as the blocks leave.
+  unsigned rounds;
+  /// Blocks; 0: as many as the units need.
+  unsigned blocks;
+};
+
+constexpr unsigned design_count = ${designs.length}u;
+inline constexpr design designs[design_count] = {
+${list(
+  designs.map((design) => designRow(design, device)),
+  6,
+)}
+};
+
+${axes
+  .map(
+    ([
+      id,
+      said,
+      values,
+    ]) => `/// ${said}: ${values.map((value) => String(value)).join(', ')}. These are their logarithms.
+constexpr unsigned ${id}_count = ${values.length}u;
+inline constexpr float log_${id}[${id}_count] = {${values.map((value) => `${Math.fround(Math.log(value)).toPrecision(9)}f`).join(', ')}};`,
+  )
+  .join('\n')}
+
+/// Logarithms of predicted times, ns: by mean, spread, units and design. ${CANNOT_RUN} cannot run.
+inline constexpr float log_ns[means_count * spreads_count * counts_count][design_count] = {
+${rows.join('\n')}
+};
+
+/// A place between two neighbours of a list.
+struct place {
+  unsigned at;
+  float part;
+};
+
+inline place place_in(const float* values, unsigned count, double value) {
+  const float log = static_cast<float>(std::log(value));
+  // Also of what is no number, such as the spread of no lengths.
+  if (!(log > values[0])) return {0u, 0.0f};
+  if (log >= values[count - 1u]) return {count - 1u, 0.0f};
+  unsigned at = 0u;
+  while (values[at + 1u] <= log) ++at;
+  return {at, (log - values[at]) / (values[at + 1u] - values[at])};
+}
+
+}  // namespace choice_table
+
+/// The launch for a number of units whose lengths have this mean and this standard deviation over their mean.
+inline choice choose_for(double mean, double spread, unsigned long long units) {
+  using namespace choice_table;
+  const place in_means = place_in(log_means, means_count, mean);
+  const place in_spreads = place_in(log_spreads, spreads_count, spread);
+  const place in_counts = place_in(log_counts, counts_count, static_cast<double>(units));
+  float logs[design_count] = {};
+  for (unsigned corner = 0u; corner < 8u; ++corner) {
+    const unsigned m = corner & 1u, s = corner >> 1u & 1u, c = corner >> 2u;
+    const float weight = (m ? in_means.part : 1.0f - in_means.part) * (s ? in_spreads.part : 1.0f - in_spreads.part) *
+                         (c ? in_counts.part : 1.0f - in_counts.part);
+    if (weight == 0.0f) continue;
+    const float* times = log_ns[((in_means.at + m) * spreads_count + in_spreads.at + s) * counts_count + in_counts.at + c];
+    for (unsigned one = 0u; one < design_count; ++one) logs[one] += weight * times[one];
+  }
+  unsigned best = 0u;
+  for (unsigned one = 1u; one < design_count; ++one)
+    if (logs[one] < logs[best]) best = one;
+  const design& own = designs[best];
+  const unsigned long long slots = own.block_threads / own.threads_per_unit;
+  const unsigned long long rounds = own.rounds ? own.rounds : 1u;
+  const unsigned long long needed = (units + slots * rounds - 1u) / (slots * rounds);
+  const unsigned long long blocks = own.blocks && own.blocks < needed ? own.blocks : needed;
+  const unsigned long long per_slot = blocks ? (units + blocks * slots - 1u) / (blocks * slots) : 0u;
+  return {own.threads_per_unit, own.block_threads, static_cast<unsigned>(blocks), static_cast<unsigned>(per_slot), std::exp(logs[best])};
+}
+
+/// The same for the lengths length_at(0) to length_at(count - 1): of more than sample_size it reads so many, from all over.
+template <class LengthAt>
+choice choose_by(const LengthAt& length_at, unsigned long long count) {
+  const unsigned long long taken = count < sample_size ? count : sample_size;
+  double sum = 0.0, squares = 0.0;
+  for (unsigned long long i = 0u; i < taken; ++i) {
+    unsigned long long at = i;
+    if (taken < count) {
+      // One length of each stretch, at a place that looks random, so that no period of the lengths is met.
+      const unsigned long long stretch = count / taken, rest = count % taken;
+      const unsigned long long scattered = (i * 0x9E3779B97F4A7C15ull) >> 32u;
+      at = i * stretch + i * rest / taken + scattered % stretch;
+    }
+    const double length = static_cast<double>(length_at(at));
+    sum += length;
+    squares += length * length;
+  }
+  const double mean = taken ? sum / taken : 0.0;
+  const double variance = taken ? squares / taken - mean * mean : 0.0;
+  return choose_for(mean, mean > 0.0 && variance > 0.0 ? std::sqrt(variance) / mean : 0.0, count);
+}
+
+/// The launch for these lengths, on the host.
+template <class Length>
+choice choose(const Length* lengths, unsigned long long count) {
+  return choose_by([lengths](unsigned long long at) { return lengths[at]; }, count);
+}
+
+/// The same for the rows of a sparse matrix, or for segments: offsets has one more entry than there are rows.
+template <class Offset>
+choice choose_rows(const Offset* offsets, unsigned long long rows) {
+  return choose_by([offsets](unsigned long long at) { return offsets[at + 1u] - offsets[at]; }, rows);
+}
+
+/// Calls body with the threads per unit as a constant, for a kernel that has them as a template parameter.
+template <class Body>
+void with_threads(const choice& launch, Body&& body) {
+  switch (launch.threads_per_unit) {
+${threads.map((value) => `    case ${value}u: body(std::integral_constant<unsigned, ${value}u>{}); break;`).join('\n')}
+  }
+}
+
+}  // namespace lockstep_${name}
+
+#endif  // ${guard}
+`;
+}

@@ -1,0 +1,172 @@
+import { execFileSync } from 'node:child_process';
+import { writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { beforeAll, describe, expect, it } from 'vitest';
+import type { RankRow } from '../../src-main/contract/api.ts';
+import { unwrap } from '../../src-workers/domain/result.ts';
+import { AGREEMENT_FRACTION } from '../../src-workers/sweep/ties.ts';
+import { lacks } from '../tools.mjs';
+import { HOSTILE, NOTHING_ELSE, smallStudy } from '../unit/export-runs.ts';
+import { testFolder, useBench } from '../workplace.ts';
+
+/** The header that chooses a launch, compiled, beside sweeps of the laws that it is asked for. */
+
+/** Reads "mean spread units" a line and prints the launch. */
+const ASK = `#include "walk.choice.hpp"
+#include <cstdio>
+int main() {
+  double mean, spread;
+  unsigned long long units;
+  while (std::scanf("%lf %lf %llu", &mean, &spread, &units) == 3) {
+    const auto own = lockstep_walk::choose_for(mean, spread, units);
+    std::printf("%u %u %u %u %.9g\\n", own.threads_per_unit, own.block_threads, own.grid_blocks, own.units_per_thread, own.predicted_ns);
+  }
+}`;
+
+/** Lengths as a list, as offsets and as figures must choose alike, and so must a program with none. */
+const LENGTHS = `#include "walk.choice.hpp"
+#include <cstdio>
+#include <cstdlib>
+#include <vector>
+namespace walk = lockstep_walk;
+int main() {
+  std::vector<int> lengths;
+  std::vector<long long> offsets{0};
+  double sum = 0, squares = 0;
+  for (unsigned i = 0; i < 1000; ++i) {
+    const int length = static_cast<int>(i % 7 * (i % 13));
+    lengths.push_back(length);
+    offsets.push_back(offsets.back() + length);
+    sum += length;
+    squares += length * length;
+  }
+  const double mean = sum / 1000;
+  const auto same = [](walk::choice a, walk::choice b) {
+    return a.threads_per_unit == b.threads_per_unit && a.block_threads == b.block_threads && a.grid_blocks == b.grid_blocks &&
+           a.units_per_thread == b.units_per_thread;
+  };
+  const auto own = walk::choose(lengths.data(), 1000);
+  if (!same(own, walk::choose_rows(offsets.data(), 1000))) return 1;
+  if (!same(own, walk::choose_for(mean, std::sqrt(squares / 1000 - mean * mean) / mean, 1000))) return 2;
+  // A sample of a million with a period of two has both lengths, and reads no more than it says.
+  unsigned long long asked = 0, long_ones = 0;
+  walk::choose_by([&](unsigned long long at) { ++asked; long_ones += at % 2; if (at >= 1000000) std::abort(); return at % 2 ? 100 : 1; }, 1000000);
+  if (asked != walk::sample_size || long_ones < 400 || long_ones > 624) return 3;
+  if (walk::choose(lengths.data(), 0).grid_blocks != 0) return 4;
+  unsigned given = 0;
+  walk::with_threads(own, [&](auto threads) { given = threads; });
+  if (given != own.threads_per_unit) return 5;
+}`;
+
+/** A kernel with the threads per unit as a template parameter: every unit is summed once. */
+const KERNEL = `#include "walk.choice.hpp"
+#include <vector>
+namespace walk = lockstep_walk;
+template <unsigned THREADS>
+__global__ void __launch_bounds__(walk::max_block_threads) rows(const unsigned* offsets, unsigned* sums, unsigned long long units) {
+  const unsigned long long slots = gridDim.x * (blockDim.x / THREADS);
+  for (unsigned long long at = blockIdx.x * (blockDim.x / THREADS) + threadIdx.x / THREADS; at < units; at += slots)
+    for (unsigned i = offsets[at] + threadIdx.x % THREADS; i < offsets[at + 1]; i += THREADS) atomicAdd(&sums[at], 1u);
+}
+void launch(const std::vector<unsigned>& offsets, const unsigned* on_device, unsigned* sums) {
+  const unsigned long long units = offsets.size() - 1;
+  const auto own = walk::choose_rows(offsets.data(), units);
+  walk::with_threads(own, [&](auto threads) { rows<threads><<<own.grid_blocks, own.block_threads>>>(on_device, sums, units); });
+}`;
+
+describe.skipIf(lacks('g++'))('the header that chooses a launch', () => {
+  const bench = useBench();
+  const folder = testFolder();
+  const study = smallStudy({
+    // What a name may try must not reach the code: every program below is compiled with it.
+    name: HOSTILE,
+    devices: ['nvidia-a100-sxm4-40gb'],
+    kernel: { ...smallStudy().kernel, cooperationCost: 0.02, origins: NOTHING_ELSE },
+    axes: {
+      threadsPerUnit: [1, 2, 4, 8, 16, 32],
+      loop: ['nested'],
+      balancing: ['none'],
+      blockThreads: [64, 128, 256, 512],
+      unitsPerThread: [1, 4],
+      blocksPerMultiprocessor: [4],
+    },
+  });
+  let header: string;
+  beforeAll(async () => {
+    header = (await bench.render(await bench.run(study), 'choice')).text;
+    writeFileSync(join(folder, 'walk.choice.hpp'), header);
+  });
+
+  function built(program: string): string {
+    writeFileSync(join(folder, 'main.cpp'), program);
+    const flags = ['-std=c++17', '-O1', '-Wall', '-Wextra', '-Wpedantic', '-Werror', '-fsanitize=address,undefined'];
+    execFileSync('g++', [...flags, 'main.cpp', '-o', 'main'], { cwd: folder, stdio: 'pipe' });
+    return join(folder, 'main');
+  }
+  /** The values of an axis, as the header says them. */
+  const axis = (start: string): readonly number[] =>
+    new RegExp(`^/// ${start}: (.*)\\. These`, 'm').exec(header)![1].split(', ').map(Number);
+
+  it('chooses at laws of its table what a sweep of that law says, with its time', async () => {
+    const [means, spreads, counts] = [
+      axis('Mean lengths'),
+      axis('Standard deviations.*?mean'),
+      axis('Numbers of units'),
+    ];
+    expect([means.length, spreads.length, counts.length]).toEqual([5, 6, 7]);
+    const laws = [[0, 1, 2], [1, 3, 3], [2, 0, 4], [3, 4, 5], [4, 5, 6], [1, 2, 1]].map(
+      ([mean, spread, count]) => [means[mean], spreads[spread], counts[count]] as const,
+    ); // prettier-ignore
+    const input = laws.map((law) => law.join(' ')).join('\n');
+    const lines = execFileSync(built(ASK), { input, encoding: 'utf8' }).trim().split('\n');
+    const chosen = lines.map((line) => line.split(' ').map(Number));
+    for (const [at, [mean, spread, units]] of laws.entries()) {
+      const run = await bench.run({
+        ...study,
+        workload: { lengths: `summary(mean=${mean},sd=${mean * spread})`, units },
+      });
+      const page = unwrap(await bench.engine.call('ranking.page', { runId: run, limit: 100 }));
+      const [threads, block, grid, rounds, ns] = chosen[at];
+      const own = page.rows.find(
+        ({ design }: RankRow) =>
+          design.threadsPerUnit === threads && design.blockThreads === block && design.gridBlocks === grid,
+      );
+      expect(own, `${laws[at].join(' ')}: ${lines[at]}`).toBeDefined();
+      expect(own!.design.unitsPerThread).toBe(rounds);
+      expect(own!.timeMs / page.rows[0].timeMs).toBeLessThanOrEqual(1 + AGREEMENT_FRACTION);
+      // Times are written with four decimals of their logarithms.
+      expect(Math.abs(Math.log(ns / (own!.timeMs * 1e6)))).toBeLessThan(2e-4);
+    }
+    // One launch for all of them would be the study's own.
+    expect(new Set(chosen.map(([threads]) => threads)).size).toBeGreaterThan(1);
+  });
+
+  it('beyond its table takes the nearest law, with the blocks of the units that are there', () => {
+    const ask = ['1e9 1 100000', '0 0 1', '20 50 100000', '20 1 400000000'].join('\n');
+    const lines = execFileSync(built(ASK), { input: ask, encoding: 'utf8' }).trim().split('\n');
+    for (const [at, units] of [100_000, 1, 100_000, 400_000_000].entries()) {
+      const [threads, block, grid, rounds] = lines[at].split(' ').map(Number);
+      const slots = (block / threads) * grid;
+      expect(slots * rounds).toBeGreaterThanOrEqual(units);
+      expect((grid - 1) * (block / threads)).toBeLessThan(units);
+    }
+  });
+
+  it('reads lengths, offsets, and a bounded sample of many', () => {
+    execFileSync(built(LENGTHS), { stdio: 'pipe' });
+  });
+
+  it('says what it was held against', () => {
+    const said = /At 24 other laws.*? to take ([\d.]+) % more than the fastest on average, ([\d.]+) % at worst/.exec(
+      header,
+    )!;
+    expect(Number(said[1])).toBeLessThanOrEqual(Number(said[2]));
+  });
+
+  it.skipIf(lacks('nvcc'))('compiles with a kernel for three architectures without a warning', () => {
+    writeFileSync(join(folder, 'main.cu'), KERNEL);
+    const architectures = ['75', '80', '90'].flatMap((sm) => ['-gencode', `arch=compute_${sm},code=sm_${sm}`]);
+    const flags = ['-std=c++17', '-O1', '-Werror', 'all-warnings', '-Xcompiler', '-Wall,-Wextra'];
+    execFileSync('nvcc', [...flags, ...architectures, '-c', 'main.cu', '-o', 'main.o'], { cwd: folder, stdio: 'pipe' });
+  });
+});
