@@ -35,7 +35,7 @@ const MANY_DESIGNS = 4096;
 const MAX_DESIGNS = 16_384;
 const ONE_EACH: GridLaunch = { kind: 'units-per-thread', value: 1 };
 /** The real root of x⁴ = x + 1, whose powers are the least related in three dimensions. */
-const PLASTIC = 1.220_744_084_605_759_5;
+const PLASTIC = 1.220_744_084_605_76;
 
 /** A launch that the table can choose. */
 export interface ChoiceDesign {
