@@ -45,7 +45,7 @@ export interface ChoiceDesign {
 }
 
 /** Times of launches over a grid of laws. */
-export interface Choices {
+interface Choices {
   readonly means: readonly number[];
   readonly spreads: readonly number[];
   readonly units: readonly number[];
@@ -72,7 +72,7 @@ export interface Ratios {
 }
 
 /** How the choice did at laws that are not in the table. */
-export interface HeldOut {
+interface HeldOut {
   readonly laws: number;
   readonly chosen: Ratios;
   /** The design that the study's own law chooses, for all laws. */
@@ -80,7 +80,7 @@ export interface HeldOut {
 }
 
 /** The weights of the table's points around a place: at most eight, which add up to 1. */
-export function pointsAround(
+function pointsAround(
   { means, spreads, units }: Omit<Choices, 'designs' | 'logNs'>,
   mean: number,
   spread: number,
@@ -112,7 +112,7 @@ export function pointsAround(
 }
 
 /** The design of the table with the least time between its points; −1 if none can run. */
-export function chosenDesign(table: Choices, mean: number, spread: number, count: number): number {
+function chosenDesign(table: Choices, mean: number, spread: number, count: number): number {
   const points = pointsAround(table, mean, spread, count);
   const { length } = table.designs;
   let [best, least] = [-1, Infinity];
