@@ -9,7 +9,7 @@ import type { AsyncStore, Store, StoreClient } from './store-api.ts';
 import { STORE_METHODS } from './store-api.ts';
 
 export interface StoreClientOptions extends ThreadOptions {
-  /** Path of the thread's script, for a bundle that moves it. Default: `thread.ts` beside this file. */
+  /** Path of the thread's script, for a bundle that moves it; by default `thread.ts` beside this file. */
   readonly threadFile?: string | URL;
 }
 
@@ -24,7 +24,7 @@ export async function openStoreClient(options: StoreClientOptions): Promise<Resu
 
   const pending = new Map<number, (result: Result<unknown>) => void>();
   const listeners = new Set<() => void>();
-  /** The reason for which there will be no more answers. It is set when the thread ends or is asked to end. */
+  /** Why no more answers will come. It is set when the thread ends or is asked to end. */
   let ended: Result<never> | undefined;
   let lastId = 0;
 
@@ -32,7 +32,7 @@ export async function openStoreClient(options: StoreClientOptions): Promise<Resu
     worker.once('exit', (exitCode) => {
       ended ??= fail(
         'storage',
-        `the store's thread ended unexpectedly (exit code ${exitCode}); what it had reported as saved is saved`,
+        `the store's thread ended unexpectedly (exit code ${exitCode}). All that it reported as saved is saved`,
       );
       for (const answer of pending.values()) answer(ended);
       pending.clear();
@@ -41,7 +41,7 @@ export async function openStoreClient(options: StoreClientOptions): Promise<Resu
   });
   worker.once('error', (error: unknown) => {
     const message = error instanceof Error ? error.message : String(error);
-    ended ??= fail('storage', `the store's thread failed: ${message}; what it had reported as saved is saved`);
+    ended ??= fail('storage', `the store's thread failed: ${message}. All that it reported as saved is saved`);
   });
 
   const post = (message: ToThread, transfer: ArrayBuffer[] = []): void => worker.postMessage(message, transfer);
@@ -92,7 +92,7 @@ export async function openStoreClient(options: StoreClientOptions): Promise<Resu
       method,
       (...args: readonly unknown[]) => call(method as keyof Store, args),
     ]),
-  ) as unknown as AsyncStore; // complete by the type of STORE_METHODS; answers typed by the thread, which calls a `Store`
+  ) as unknown as AsyncStore; // The type of STORE_METHODS makes it complete; the thread, which calls a `Store`, types the answers.
 
   return ok({
     ...methods,

@@ -5,7 +5,7 @@ import type { BestDesigns, PredictionChunk, PredictionColumns, RunColumns } from
 
 export type ColumnName = keyof PredictionColumns;
 
-/** Names and array types of the prediction columns; also the names under which `run_columns` keeps them. */
+/** Names and array types of the prediction columns. `run_columns` has the same names. */
 const COLUMNS = {
   timeMs: Float64Array,
   meanLoss: Float32Array,
@@ -53,7 +53,7 @@ export function checkChunk(chunk: PredictionChunk, enumeratedCount: number): num
   if (firstDesign + count > enumeratedCount) {
     refuse(
       'bad-input',
-      `chunk of designs ${firstDesign}…${firstDesign + count - 1}; the run has ${enumeratedCount} designs`,
+      `The chunk has designs ${firstDesign}…${firstDesign + count - 1}, but the run has only ${enumeratedCount} designs.`,
     );
   }
   return checkColumns(chunk, count, (at) => firstDesign + at);
@@ -110,7 +110,7 @@ function isCount(value: number): boolean {
 
 /**
  * The same columns in a form that can be posted to another thread, and the buffers to transfer with them. A column that
- * fills its buffer is transferred. A view into a larger buffer is copied first, since posting it would copy the whole
+ * fills its buffer is transferred. A view into a larger buffer is copied first, because posting it would copy the whole
  * buffer.
  */
 export function handOver<T extends PredictionColumns>(
@@ -121,7 +121,7 @@ export function handOver<T extends PredictionColumns>(
   for (const name of COLUMN_NAMES) {
     const column = columns[name];
     const { buffer } = column;
-    if (!(buffer instanceof ArrayBuffer)) continue; // shared memory: both threads see it
+    if (!(buffer instanceof ArrayBuffer)) continue; // both threads have shared memory
     const whole = column.byteLength === buffer.byteLength;
     const posted = whole ? column : column.slice();
     Object.assign(message, { [name]: posted });

@@ -3,12 +3,12 @@ import Database from 'better-sqlite3';
 import type { Failure, Result } from '../src-workers/domain/result.ts';
 import { fail, FailureError, ok } from '../src-workers/domain/result.ts';
 
-/** What SQLite's error means to a person; `undefined` for anything that is not an error of the database. */
+/** Explains an error of SQLite; `undefined` for any other error. */
 function storageFailure(error: unknown, file: string): Failure | undefined {
   if (!(error instanceof Database.SqliteError)) return undefined;
   const { code, message } = error;
   const failure = (text: string): Failure => ({ code: 'storage', message: text, context: { file, sqliteCode: code } });
-  // The index of the log is mapped before it is filled: a full disk shows there first.
+  // The index of the log is mapped before it is filled, so a full disk shows there first.
   if (code === 'SQLITE_FULL' || code === 'SQLITE_IOERR_SHMSIZE')
     return failure(`No space is left to write ${file}. Nothing of this request was saved.`);
   if (code.startsWith('SQLITE_BUSY') || code.startsWith('SQLITE_LOCKED')) {

@@ -1,7 +1,7 @@
 import type { Failure, Result } from '../src-workers/domain/result.ts';
 import type { Store } from './store-api.ts';
 
-/** What the client and the thread say to each other. */
+/** The messages between the client and the thread. */
 export interface ThreadOptions {
   readonly file: string;
   readonly migrationsFolder: string;

@@ -10,7 +10,7 @@ export interface Migration {
   readonly sql: string;
 }
 
-/** Reads `0001-name.sql`, `0002-name.sql`, … A gap or a wrong name is a mistake of the build: it throws. */
+/** Reads `0001-name.sql`, `0002-name.sql`, … Throws on a gap or a wrong name, which is a mistake of the build. */
 export function readMigrations(folder: string): readonly Migration[] {
   const names = readdirSync(folder)
     .filter((name) => name.endsWith('.sql'))
@@ -27,10 +27,7 @@ export function userVersion(db: Database): number {
   return db.pragma('user_version', { simple: true }) as number;
 }
 
-/**
- * Whether a database has the tables, columns and indexes that the migrations up to a version make; it may have others
- * beside them.
- */
+/** Whether a database has the tables, columns and indexes of the migrations up to a version. It may have others too. */
 export function hasTablesOf(db: Database, version: number, migrations: readonly Migration[]): boolean {
   const known = new Set<string>();
   const empty = new SQLite(':memory:');
@@ -69,22 +66,19 @@ export function migrate(db: Database, file: string, migrations: readonly Migrati
   if (found >= newest) return;
   if (found > 0) backUp(db, `${file}.v${found}.backup`);
   db.transaction(() => {
-    // Another process may have migrated between the look above and this lock.
+    // Another process may have migrated since the check above and this lock.
     for (const { version, sql } of migrations.slice(userVersion(db))) {
       db.exec(sql);
       db.pragma(`user_version = ${version}`);
     }
     const broken = db.pragma('foreign_key_check') as readonly unknown[];
     if (broken.length > 0) {
-      refuse(
-        'storage',
-        `${file}: ${broken.length} rows refer to missing ones after migrating; the file was left as it was`,
-      );
+      refuse('storage', `${file}: ${broken.length} rows refer to missing ones after migrating. The file is unchanged`);
     }
   }).immediate();
 }
 
-/** Copies the database as SQLite sees it, including the log. The copy gets its name only when it is complete. */
+/** Copies the database through SQLite, including the log. The copy gets its name only when it is complete. */
 function backUp(db: Database, target: string): void {
   const partial = `${target}.partial`;
   rmSync(partial, { force: true });

@@ -9,7 +9,7 @@ import { attempt, refuse } from './failure.ts';
 import type { Migration } from './migrate.ts';
 import { hasTablesOf, migrate, readMigrations, userVersion } from './migrate.ts';
 
-/** `LKST`: says in the header of a file that it is ours. */
+/** `LKST`, which marks a file as ours in its header. */
 export const APPLICATION_ID = 0x4c4b5354;
 
 /**
@@ -21,13 +21,13 @@ const QUICK_CHECK_BYTES = 16 * 2 ** 20;
 export interface OpenOptions {
   readonly file: string;
   readonly migrationsFolder: string;
-  /** How long to wait for another connection's lock. Default 5000. */
+  /** Time limit of the wait for another connection's lock; 5000 by default. */
   readonly busyTimeoutMs?: number;
 }
 
 /**
  * Opens a database for writing, creates it if there is none, and brings it to the newest version. No other function
- * opens a database for writing. A refused file is left unchanged, byte for byte.
+ * opens a database for writing. A refused file stays unchanged, byte for byte.
  */
 export function openDatabase(options: OpenOptions): Result<Database.Database> {
   const { file } = options;
@@ -45,7 +45,7 @@ export function openDatabase(options: OpenOptions): Result<Database.Database> {
         }
         db.pragma('journal_mode = WAL');
       });
-      // FULL: a commit also survives a power cut. Chunks are large, so it costs one sync per tens of thousands of rows.
+      // With FULL, a commit survives a power cut. Chunks are large, so it costs one sync per tens of thousands of rows.
       db.pragma('synchronous = FULL');
       db.pragma('wal_autocheckpoint = 4000');
       db.pragma('cache_size = -32768');
@@ -64,8 +64,8 @@ export function openDatabase(options: OpenOptions): Result<Database.Database> {
 const RETRY_MS = 10;
 
 /**
- * SQLite does not wait for a lock when it changes the journal mode. It fails at once if several processes create a file
- * together.
+ * SQLite does not wait for a lock when it changes the journal mode. It would fail at once if several processes create a
+ * file together.
  */
 function untilUnlocked(timeoutMs: number, body: () => void): void {
   const end = performance.now() + timeoutMs;
@@ -81,8 +81,8 @@ function untilUnlocked(timeoutMs: number, body: () => void): void {
 }
 
 /**
- * Finds out whether a database could be opened, without writing. Returns its bytes, or null if it does not exist yet.
- * Fails in the same cases as `openDatabase`.
+ * Checks without writing whether a database can be opened. Returns its bytes, or null if it does not exist yet. Fails
+ * in the same cases as `openDatabase`.
  */
 export function inspectDatabase({ file, migrationsFolder }: OpenOptions): Result<{ readonly bytes: number | null }> {
   const migrations = readMigrations(migrationsFolder);
@@ -93,15 +93,15 @@ export function inspectDatabase({ file, migrationsFolder }: OpenOptions): Result
 }
 
 /**
- * Refuses what is not a sound database of ours, without writing. Returns whether there is nothing there yet.
- * @param undoTimeoutMs how long to wait where what a killed process did not finish is undone first, which writes; null:
- *   it is not, and the file is not looked through then
+ * Refuses a file that is not a valid database of ours, without writing. Returns whether the file is missing or empty.
+ * @param undoTimeoutMs how long to wait to undo the unfinished work of a killed process, which writes; null: it is not
+ * undone, and then the content is not checked
  */
 function inspectFile(file: string, migrations: readonly Migration[], undoTimeoutMs: number | null): boolean {
   const folder = dirname(file);
   const folderStat = statSync(folder, { throwIfNoEntry: false });
   if (!folderStat?.isDirectory()) refuse('storage', `${file} cannot be opened: ${folder} is not a folder.`, { file });
-  // SQLite keeps its log beside the file, so that the folder must be writable too.
+  // SQLite keeps its log beside the file, so the folder must be writable too.
   if (!writable(folder)) refuse('storage', `${file} cannot be opened: the folder ${folder} is read-only.`, { file });
   const stat = statSync(file, { throwIfNoEntry: false });
   if (!stat) return true;
@@ -128,10 +128,10 @@ function inspectFile(file: string, migrations: readonly Migration[], undoTimeout
     return inspectFile(file, migrations, null);
   }
   refuseUnknown(file, header.readInt32BE(60), migrations);
-  // With a log left by a killed process the file may rightly be shorter than its header says.
+  // If a killed process left a log, the file may be shorter than its header says.
   const expectedBytes = pageBytes(header) * header.readUInt32BE(28);
   if (stat.size < expectedBytes && bytesOf(`${file}-wal`) === 0) {
-    refuse('storage', `${file} is damaged: it has ${stat.size} bytes, and its header says ${expectedBytes}.`, { file });
+    refuse('storage', `${file} is damaged: it has ${stat.size} bytes, but its header says ${expectedBytes}.`, { file });
   }
   probe(file, stat.size, migrations);
   return false;
@@ -139,7 +139,7 @@ function inspectFile(file: string, migrations: readonly Migration[], undoTimeout
 
 /**
  * SQLite uses its journal to undo the changes of a process that was killed before or while it switched to the log. A
- * connection that cannot write fails instead.
+ * connection that cannot write would fail instead.
  */
 function undoUnfinished(file: string, timeout: number): void {
   const db = new Database(file, { timeout, fileMustExist: true });
@@ -150,12 +150,12 @@ function undoUnfinished(file: string, timeout: number): void {
   }
 }
 
-/** Looks through SQLite's eyes, log included, by a connection that cannot write. */
+/** Checks the content through SQLite, including the log, by a connection that cannot write. */
 function probe(file: string, bytes: number, migrations: readonly Migration[]): void {
   const db = new Database(file, { readonly: true, fileMustExist: true });
   try {
     refuseUnknown(file, userVersion(db), migrations);
-    // Reads the schema in any case: a damaged one fails here.
+    // This always reads the schema, so it fails on a damaged one.
     db.prepare('SELECT count(*) FROM sqlite_schema').get();
     if (bytes <= QUICK_CHECK_BYTES) {
       const verdict = db.pragma('quick_check(1)', { simple: true }) as string;
@@ -218,7 +218,7 @@ function writable(path: string): boolean {
   }
 }
 
-/** Readers with other tools see the names of this program's reasons; names a newer program added stay. */
+/** Updates the stored names of reasons, which readers with other tools see. Names that a newer program added stay. */
 function nameInvalidReasons(db: Database.Database): void {
   const stored = db
     .prepare<[], { code: number; name: string; description: string }>('SELECT * FROM invalid_reasons')

@@ -2,15 +2,15 @@ import { closeSync, openSync, writeSync } from 'node:fs';
 import Database from 'better-sqlite3';
 import { fail, ok, type Result } from '../src-workers/domain/result.ts';
 
-/** A study of Optuna (https://optuna.org), as its storage holds it: trials that are complete or failed. */
+/** A study of Optuna (https://optuna.org) from its storage: trials that are complete or failed. */
 export interface OptunaStudy {
   readonly name: string;
-  /** Whether each objective is minimised, and its name where the study gives it. */
+  /** Whether each objective is minimised, and its name if the study gives it. */
   readonly objectives: readonly { readonly minimised: boolean; readonly name: string | null }[];
   readonly trials: readonly OptunaTrial[];
-  /** Trials that were pruned, wait or still run. */
+  /** Number of trials that were pruned, wait or still run. */
   readonly incomplete: number;
-  /** What a file of Lockstep says about its sweep: any JSON value. */
+  /** The mark of Lockstep's sweep in a file that Lockstep wrote: any JSON value. */
   readonly mark: unknown;
 }
 export interface OptunaTrial {
@@ -19,7 +19,7 @@ export interface OptunaTrial {
   /** Values by objective; `null` if one is infinite. */
   readonly values: readonly (number | null)[];
   readonly failed: boolean;
-  /** The design that it is, where a file of Lockstep says it: any JSON value. */
+  /** The mark of the design in a file that Lockstep wrote: any JSON value. */
   readonly mark: unknown;
 }
 
@@ -57,15 +57,15 @@ interface ValueRow {
   value: number | null;
 }
 
-/** Rows after which a caller may let other work go on: less than a millisecond. */
+/** A caller may do other work after this many rows: less than a millisecond. */
 const ROWS_OF_STEP = 100;
 
 /**
- * Reads all studies of a storage, a few rows in each step. A categorical parameter is stored as the place of its
- * choice, and comes out as the choice. Nothing in the file is run: its tables must be plain tables, so that a file
- * cannot bring a query of its own.
+ * Reads all studies of a storage, a few rows in each step. A categorical parameter is stored as the position of its
+ * choice, and is returned as the choice. Nothing in the file is run: its tables must be plain tables, so that a file
+ * cannot bring its own query.
  *
- * @param file the storage alone, no log beside it; its header is changed to say so
+ * @param file the storage alone, without a log beside it; its header is changed to say so
  */
 export function* readOptuna(file: string, label: string): Generator<void, Result<readonly OptunaStudy[]>> {
   let database: Database.Database | null = null;
@@ -82,10 +82,7 @@ export function* readOptuna(file: string, label: string): Generator<void, Result
   }
 }
 
-/**
- * Sets the versions of the format, which say whether there is a log (https://www.sqlite.org/fileformat.html, 1.3.3), to
- * no log.
- */
+/** Sets the versions of the format to "no log" (https://www.sqlite.org/fileformat.html, 1.3.3). */
 function withoutLog(file: string): void {
   const open = openSync(file, 'r+');
   try {
@@ -201,7 +198,7 @@ function* studiesOf(database: Database.Database, label: string): Generator<void,
   );
 }
 
-/** A parameter's value. `null` if it is none. */
+/** A parameter's value; `null` if it has none. */
 function valueOf(
   { param_value: value, distribution_json: text }: ParameterRow,
   known: Map<string, unknown>,
@@ -212,7 +209,8 @@ function valueOf(
 }
 
 /**
- * The value of a parameter that a storage keeps as a number, or the choice of a categorical one; `null` if it is none.
+ * The value of a parameter, which a storage keeps as a number, or the choice of a categorical one; `null` if it has
+ * none.
  * @param of the distribution, as JSON or its text
  */
 export function choiceOf(value: unknown, of: unknown): number | string | boolean | null {

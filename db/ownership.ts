@@ -21,9 +21,9 @@ interface OwnerRow {
 
 /**
  * Distinguishes a running run from an interrupted one when several processes share a database. The owner of a run is
- * one opening of the store, known by a token. It is dead when its process is, or when its heartbeat has stopped for
- * long: then the process id has gone to another process. Taking a run from a live owner by mistake (a machine that
- * slept) harms nothing: each chunk is saved only while its store owns the run.
+ * one opening of the store, identified by a token. It is dead if its process is, or if its heartbeat has stopped for
+ * long, since its process id may then belong to another process. Taking a run from a live owner by mistake (after a
+ * machine slept) is harmless: a chunk is saved only while its store owns the run.
  */
 export interface Ownership {
   readonly token: string;
@@ -32,11 +32,11 @@ export interface Ownership {
   /** Writes the heartbeat, if this store has running runs. */
   beat(): void;
   /**
-   * Marks the running runs of dead owners as interrupted, and removes their unfinished imports. Returns how many were
-   * marked.
+   * Marks the running runs of dead owners as interrupted, and removes their unfinished imports. Returns the number of
+   * marked runs.
    */
   markInterrupted(): number;
-  /** Marks this store's own running runs as interrupted, since it stops working on them. */
+  /** Marks this store's own running runs as interrupted, because it stops working on them. */
   release(): void;
 }
 
@@ -45,7 +45,7 @@ export function ownershipOf(statements: Statements): Ownership {
   const token = randomUUID();
   const host = hostname();
 
-  /** An incomplete import is removed: it cannot be resumed, and its file is still there. */
+  /** An incomplete import is removed, since it cannot be resumed and its file still exists. */
   function interrupt(owner: string, finishedAt: string): number {
     run(`DELETE FROM runs WHERE owner_token = ? AND state = 'running' AND kind = 'import'`, owner);
     return run(
@@ -77,7 +77,7 @@ export function ownershipOf(statements: Statements): Ownership {
       run('UPDATE owners SET heartbeat_at = ? WHERE token = ?', now(), token);
     },
     markInterrupted() {
-      // Looks before it takes the lock, because usually there is nothing to do.
+      // Checks before it takes the lock, because usually there is nothing to do.
       const others = (): OwnerRow[] => all<OwnerRow>('SELECT * FROM owners WHERE token <> ?', token).filter(isGone);
       if (others().length === 0) return 0;
       return write(() => {
@@ -100,23 +100,26 @@ export function ownershipOf(statements: Statements): Ownership {
 }
 
 /**
- * Whether a process with this id works on this machine. One that has ended does not, even before its parent collects
- * it.
+ * Whether a process with this id works on this machine. A process that has ended does not, even before its parent
+ * collects it.
  */
 export function processLives(pid: number): boolean {
   try {
     process.kill(pid, 0);
     return !hasEnded(pid);
   } catch (error) {
-    // EPERM: it exists and belongs to another user.
+    // EPERM means that it exists and belongs to another user.
     return error instanceof Error && 'code' in error && error.code === 'EPERM';
   }
 }
 
-/** Whether Linux keeps a process only until its parent asks for its exit code (a zombie). Other systems hide it. */
+/**
+ * Whether a process has ended and Linux keeps it until its parent asks for its exit code (a zombie). Other systems hide
+ * it.
+ */
 function hasEnded(pid: number): boolean {
   try {
-    // proc_pid_stat(5): the state stands behind the name, which may hold anything.
+    // proc_pid_stat(5): the state follows the name, which may contain any character.
     const text = readFileSync(`/proc/${pid}/stat`, 'utf8');
     return /^[ZX]/.test(text.slice(text.lastIndexOf(')') + 2));
   } catch {

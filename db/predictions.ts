@@ -8,24 +8,21 @@ import { refuse } from './failure.ts';
 import type { BestDesigns, CommittedChunk, PredictionChunk, PredictionColumns, RunColumns } from './records.ts';
 
 /**
- * Beside the packed columns of a chunk, their CRC-32 by this name: SQLite notices no bit that flips inside a value.
- * Chunks saved before there were digests have none.
+ * The name of the CRC-32 that is stored beside the packed columns of a chunk, because SQLite does not notice a bit that
+ * flips inside a value. Older chunks have none.
  */
 const DIGEST = 'crc32';
 
-/** Fewer calls into SQLite: measured, 128 rows a statement write twice as fast as one, and more bring little. */
+/** Rows per statement. In measurements, 128 rows write twice as fast as one, and more gain little. */
 const ROWS_PER_STATEMENT = 128;
 const INSERT = 'INSERT INTO predictions VALUES ';
 const ROW = '(?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)';
 const VALUES_PER_ROW = 11;
 
 export interface PredictionTable {
-  /** Writes rows and packed columns. The chunk has been checked; a transaction is open. */
+  /** Writes rows and packed columns. The caller has checked the chunk and opened a transaction. */
   insert(runId: number, chunk: PredictionChunk): void;
-  /**
-   * Replaces the rows of a run by the rows of its best designs. The caller has checked them and has opened a
-   * transaction.
-   */
+  /** Replaces the rows of a run by its best designs. The caller has checked them and opened a transaction. */
   replace(runId: number, best: BestDesigns): void;
   /** Reads the `count` best designs of a run. Refuses with `storage` if some are missing. */
   loadBest(runId: number, count: number): RunColumns;
@@ -38,7 +35,7 @@ export interface PredictionTable {
     count: number,
     chunks: readonly CommittedChunk[],
   ): { columns: RunColumns; rebuilt: CommittedChunk[] };
-  /** Writes the packed columns of some chunks. A transaction is open. */
+  /** Writes the packed columns of some chunks. The caller has opened a transaction. */
   pack(runId: number, columns: PredictionColumns, chunks: readonly CommittedChunk[]): void;
 }
 
@@ -77,7 +74,7 @@ export function predictionTable(db: Database): PredictionTable {
   ): void {
     const { timeMs, meanLoss, aggregateLoss, occupancyFraction, residentBlocks } = chunk;
     const { limitedBy, invalidReason, unitsPerThread, gridBlocks } = chunk;
-    // Filled with numbers from the start, so that V8 keeps it as unboxed doubles.
+    // The array has numbers from the start, so that V8 keeps it as unboxed doubles.
     const values = new Array<number>(ROWS_PER_STATEMENT * VALUES_PER_ROW).fill(0.5);
     const fill = (at: number, i: number): void => {
       values[at] = runId;
@@ -109,7 +106,7 @@ export function predictionTable(db: Database): PredictionTable {
     insertPacked(runId, chunk, 0, chunk);
   }
 
-  /** @param at where the chunk begins in the columns */
+  /** @param at position of the chunk in the columns */
   function insertPacked(
     runId: number,
     columns: PredictionColumns,
@@ -157,7 +154,7 @@ export function predictionTable(db: Database): PredictionTable {
       if (known && !rows.equals(known) && !rows.equals(packed))
         refuse(
           'storage',
-          `Run ${runId} has other designs from ${firstDesign} on than were saved: the database is damaged. Restore a backup of it, or predict the study again.`,
+          `Run ${runId} has designs from ${firstDesign} on that differ from the saved ones: the database is damaged. Restore a backup of it, or predict the study again.`,
           { runId },
         );
     }
@@ -178,7 +175,7 @@ export function predictionTable(db: Database): PredictionTable {
     insertRows(runId, best, best.designs.length, (entry) => best.designs[entry]);
   }
 
-  /** Refuses where rows are missing. */
+  /** Refuses a result with missing rows. */
   function checkFound(runId: number, found: number, count: number, firstDesign: number): void {
     if (found !== count)
       refuse(

@@ -5,7 +5,7 @@ import type { AxisName } from '../src-workers/domain/space.ts';
 import type { LengthLaw } from '../src-workers/domain/workload.ts';
 
 /**
- * The types that the store takes and returns. All of them survive a structured clone, since the store lives in its own
+ * The types that the store takes and returns. All of them survive a structured clone, since the store has its own
  * thread. Values that were stored as JSON are returned as `unknown`: the reader checks them with the schema of the
  * version that wrote them. Times of day are ISO 8601 in UTC.
  */
@@ -15,8 +15,8 @@ export type RunState = 'running' | 'complete' | 'cancelled' | 'failed' | 'interr
 
 export type AxisValue = string | number | null;
 /**
- * Values of each axis in order of position; the space is their product, times the implementations and widths of blocks
- * that the study names. Between the device and the other axes, these leave positions as they are.
+ * Values of each axis in order of position. The space is their product, times the implementations and block widths of
+ * the study. These two are between the device and the other axes, so the positions here do not change.
  */
 export type RunAxes = Readonly<Record<StoredAxis, readonly AxisValue[]>>;
 export type StoredAxis = Exclude<AxisName, 'implementation' | 'blockWidth'>;
@@ -37,7 +37,7 @@ export interface RunDraft {
   readonly kind: RunKind;
   readonly name: string;
   readonly studyId: number | null;
-  /** The study as it is now. Any JSON value. */
+  /** The study at this time. Any JSON value. */
   readonly study: unknown;
   readonly appVersion: string;
   readonly modelVersions: Readonly<Record<string, string>>;
@@ -50,13 +50,13 @@ export interface RunDraft {
   readonly enumeratedCount: number;
   /** Descriptions of the devices used, in order. */
   readonly devices: readonly Device[];
-  /** Number of best designs that a sweep keeps, ≥ 1. If left out, all designs are saved. */
+  /** Number of best designs that a sweep keeps, ≥ 1; all designs are saved if omitted. */
   readonly bestWanted?: number | undefined;
-  /** Number of implementations that the study names. 1 if left out. */
+  /** Number of implementations in the study; 1 if omitted. */
   readonly implementations?: number;
-  /** Number of block widths that the study names. 1 if left out. */
+  /** Number of block widths in the study; 1 if omitted. */
   readonly blockWidths?: number;
-  /** `null` for a run whose designs do not come from a space of its own. */
+  /** `null` for a run whose designs do not come from its own space. */
   readonly axes: RunAxes | null;
 }
 
@@ -77,7 +77,7 @@ export interface RunSummary {
   readonly enumeratedCount: number;
   readonly validCount: number;
   readonly invalidCount: number;
-  /** Number of designs that a sweep keeps. Null if all designs are predicted and saved. */
+  /** The best designs of a sweep that keeps only these; null if all designs are predicted and saved. */
   readonly kept: KeptDesigns | null;
   /** The fastest saved design when the execution ended; `null` before that, or if none was valid. */
   readonly best: BestDesign | null;
@@ -86,13 +86,11 @@ export interface RunSummary {
 }
 
 export interface KeptDesigns {
-  /** How many are kept, at most. */
+  /** Maximum number of kept designs. */
   readonly wanted: number;
-  /** Designs that were predicted to find them; null until they are saved. */
+  /** Number of designs that were predicted to find them; null until they are saved. */
   readonly predicted: number | null;
-  /**
-   * The recommended design, if it might not be among the kept ones: more designs are about equally fast than are kept.
-   */
+  /** The recommended design, if it may not be among the kept ones because too many designs are about equally fast. */
   readonly picked: number | null;
 }
 
@@ -104,7 +102,7 @@ export interface RunRecord extends RunSummary {
   readonly failure: Failure | null;
   readonly devices: readonly Device[];
   readonly axes: RunAxes | null;
-  /** The device that measured. `null` until it is known, and for runs that measure nothing. */
+  /** The device that measured; `null` until it is known, and for runs that measure nothing. */
   readonly measuringDevice: unknown;
 }
 
@@ -115,15 +113,15 @@ export interface RunQuery {
   readonly kind?: RunKind;
   readonly state?: RunState;
   readonly tag?: string;
-  /** Part of the name or note, upper and lower case alike (ASCII). */
+  /** Part of the name or note; ASCII letters match in upper and lower case. */
   readonly text?: string;
-  /** true: only runs in the bin. Default: only runs that are not. */
+  /** true: only runs in the bin. By default, only runs outside it. */
   readonly deleted?: boolean;
-  /** Default: `id`, newest first. */
+  /** By default `id`, newest first. */
   readonly sort?: RunSort;
   readonly descending?: boolean;
   readonly offset?: number;
-  /** Default 100, at most 1000. */
+  /** 100 by default, at most 1000. */
   readonly limit?: number;
 }
 
@@ -139,7 +137,7 @@ export interface BestDesign {
   readonly design: string;
 }
 
-/** How an execution ended. `failure` only with `failed`. */
+/** How an execution ended. `failure` is set only with `failed`. */
 export interface RunEnd {
   readonly state: 'complete' | 'cancelled' | 'failed';
   /** Execution time of this and all earlier attempts, milliseconds. */
@@ -157,12 +155,12 @@ export interface CommittedChunk {
 export type { PredictionChunk, PredictionColumns };
 
 /**
- * The predictions of a run, `count` of them, for all or some of its designs by design index. In a run of all, designs
- * that were not saved have the invalidReason `NOT_SAVED`.
+ * The predictions of a run, `count` of them, by design index. If a run saves all designs, those not saved yet have the
+ * invalidReason `NOT_SAVED`.
  */
 export interface RunColumns extends PredictionColumns {
   readonly count: number;
-  /** Design indices of a run of the best designs, ascending; null if all designs have an entry. */
+  /** Design indices of a run that keeps the best designs, ascending; null if all designs have an entry. */
   readonly designs: Uint32Array | null;
 }
 
@@ -170,13 +168,13 @@ export interface RunColumns extends PredictionColumns {
 export interface BestDesigns extends PredictionColumns {
   /** Ascending. */
   readonly designs: Uint32Array;
-  /** Designs that were predicted to find them. */
+  /** Number of designs that were predicted to find them. */
   readonly predicted: number;
   /** See `KeptDesigns`. */
   readonly picked: number | null;
 }
 
-/** Where a simulated or measured design came from, and its description, which outlives that run. */
+/** The origin of a simulated or measured design, and its description, which outlives that run. */
 export interface DesignReference {
   readonly sourceRunId: number | null;
   readonly designIndex: number | null;
@@ -194,7 +192,7 @@ export interface SimulationRecord extends DesignReference {
   readonly maxMs: number;
   /** Every replication, milliseconds; at least one. */
   readonly timesMs: readonly number[];
-  /** Whatever else the simulator reports. Any JSON value. */
+  /** Further results of the simulator. Any JSON value. */
   readonly detail: unknown;
 }
 
@@ -233,18 +231,18 @@ export interface CalibrationRecord extends CalibrationDraft {
 }
 
 export interface WorkloadRecord {
-  /** Digest of whatever determines the law: grammar, file content, cut. */
+  /** Digest of all that determines the law: grammar, file content, truncation. */
   readonly hash: string;
   readonly law: LengthLaw;
-  /** The source of the lengths: any JSON value. */
+  /** The source of the lengths. Any JSON value. */
   readonly provenance: unknown;
 }
 
 export interface DiskUse {
-  /** Database file and its write-ahead log. */
+  /** Bytes of the database file and its write-ahead log. */
   readonly fileBytes: number;
-  /** Part of `fileBytes` that deleting left unused and `vacuum` gives back. */
+  /** The part of `fileBytes` that deletions left unused and `vacuum` returns. */
   readonly freeBytes: number;
-  /** Estimates; they need not add up to `fileBytes`. */
+  /** Estimates, whose sum may differ from `fileBytes`. */
   readonly runs: readonly { readonly runId: number; readonly bytes: number }[];
 }

@@ -104,7 +104,7 @@ function summaryOf(row: SummaryRow): RunSummary {
   };
 }
 
-/** Runs and their predictions. Functions throw `FailureError`s; the store turns them into results. */
+/** The functions for runs and their predictions. They throw `FailureError`s, which the store turns into results. */
 export function runsOf(statements: Statements, ownership: Ownership) {
   const { all, get, run, insert, write } = statements;
   const predictions = predictionTable(statements.db);
@@ -433,7 +433,7 @@ export function runsOf(statements: Statements, ownership: Ownership) {
   }
 
   function loadRunColumns(runId: number): RunColumns {
-    // One transaction: chunks and their columns are of the same moment, even while others write.
+    // One transaction reads chunks and columns of the same moment, even while others write.
     const { columns, rebuilt } = statements.db.transaction(() => {
       const row = rowOf(runId);
       if (row.best_wanted !== null) return { columns: predictions.loadBest(runId, row.valid_count), rebuilt: [] };
@@ -466,7 +466,7 @@ export function runsOf(statements: Statements, ownership: Ownership) {
   };
 }
 
-/** Design indices are 32-bit numbers. The last one means none. */
+/** Design indices are 32-bit numbers; the last one means none. */
 const MAX_DESIGN_INDEX = 2 ** 32 - 2;
 
 function checkDraft({ name, enumeratedCount, bestWanted, axes, devices, ...draft }: RunDraft): void {
@@ -487,5 +487,5 @@ function checkDraft({ name, enumeratedCount, bestWanted, axes, devices, ...draft
   const described = new Set(devices.map((device) => device.id));
   const missing = axes.device.find((id) => typeof id !== 'string' || !described.has(id));
   if (missing !== undefined)
-    refuse('bad-input', `device ${missing} is on an axis and not among the devices of the run`);
+    refuse('bad-input', `device ${missing} is on an axis, but not among the devices of the run`);
 }

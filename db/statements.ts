@@ -4,17 +4,17 @@ import { refuse } from './failure.ts';
 
 export type SqlValue = string | number | bigint | Uint8Array | null;
 
-/** A connection with its prepared statements: each text is compiled once. */
+/** A connection with its prepared statements. Each text is compiled once. */
 export interface Statements {
   readonly db: Database;
-  /** `Row` names the columns the query selects: checked by the tests, not by the compiler. */
+  /** `Row` names the columns of the query. The tests check this, not the compiler. */
   all<Row>(sql: string, ...values: readonly SqlValue[]): Row[];
   get<Row>(sql: string, ...values: readonly SqlValue[]): Row | undefined;
-  /** Number of rows changed. */
+  /** Returns the number of changed rows. */
   run(sql: string, ...values: readonly SqlValue[]): number;
   /** Inserts and returns the new id. */
   insert(sql: string, ...values: readonly SqlValue[]): number;
-  /** Commits all of it or nothing. It takes the write lock first, so that it cannot fail for the lock halfway. */
+  /** Commits all changes or none. It takes the write lock first, so that it cannot fail for the lock halfway. */
   write<T>(body: () => T): T;
 }
 
@@ -37,14 +37,14 @@ export function statementsOf(db: Database): Statements {
   };
 }
 
-/** Text of a JSON value. Fails with `bad-input` if JSON cannot express the value. */
+/** The text of a JSON value. Fails with `bad-input` if JSON cannot express the value. */
 export function toJson(what: string, value: unknown): string {
   const text: string | undefined = JSON.stringify(value);
   if (text === undefined) refuse('bad-input', `${what} must be a value that JSON can hold, not ${typeof value}.`);
   return text;
 }
 
-/** The stored JSON. The schema of the tables holds it to be JSON; its shape is for the caller to check. */
+/** Parses stored JSON. The schema of the tables guarantees that it is JSON; the caller checks its shape. */
 export function fromJson(text: string): unknown {
   return JSON.parse(text) as unknown;
 }

@@ -26,21 +26,21 @@ import type {
  * All functions of the store, as one table. `Store` answers synchronously (in its own thread and in tests);
  * `StoreClient` is the same table with promises.
  *
- * Any method may fail with `storage` (database full, locked or damaged). It fails with `not-found` for ids that do not
- * exist, with `bad-input` for values that break their contract, and with `conflict` for requests that do not fit the
- * state of a run. A method that fails has changed nothing.
+ * Any method may fail with `storage` (database full, locked or damaged), with `not-found` for ids that do not exist,
+ * with `bad-input` for invalid values, and with `conflict` for requests that do not fit the state of a run. A method
+ * that fails has changed nothing.
  */
 export interface Store {
   createStudy(draft: StudyDraft): Result<StudyRecord>;
   updateStudy(id: number, draft: StudyDraft): Result<StudyRecord>;
   getStudy(id: number): Result<StudyRecord>;
-  /** Newest change first; without deleted ones. */
+  /** Lists studies, the latest change first, without deleted ones. */
   listStudies(): Result<readonly StudyRecord[]>;
   /** Moves a study to the bin; its runs stay. */
   deleteStudy(id: number): Result<null>;
   restoreStudy(id: number): Result<StudyRecord>;
 
-  /** A new run in state `running`, owned by this store. */
+  /** Creates a run in state `running`, owned by this store. */
   createRun(draft: RunDraft): Result<RunRecord>;
   /**
    * Saves the predictions of a run of designs in one transaction, so that either all or none are saved. Predictions
@@ -50,19 +50,19 @@ export interface Store {
    */
   savePredictionChunk(runId: number, chunk: PredictionChunk): Result<null>;
   /**
-   * Saves the best designs of a run that keeps only these, in one transaction. They replace the designs that it saved
-   * before. Fails with `conflict` if there are more than the run keeps.
+   * Saves the best designs of a run that keeps only these, in one transaction. They replace the designs saved before.
+   * Fails with `conflict` if there are more than the run keeps.
    */
   saveBestDesigns(runId: number, best: BestDesigns): Result<null>;
-  /** Also counts the records, as valid, in a run that simulates. */
+  /** In a run that simulates, also counts the records as valid. */
   saveSimulations(runId: number, records: readonly SimulationRecord[]): Result<null>;
-  /** Also counts the records in the run: without a failure as valid, with one as invalid. */
+  /** Also counts the records in the run: those with a failure as invalid, the others as valid. */
   saveMeasurements(runId: number, records: readonly MeasurementRecord[]): Result<null>;
-  /** Says who measures a run, once: `conflict` if that was said before. Any JSON value. */
+  /** Saves the device that measures a run, any JSON value. Fails with `conflict` if it is already saved. */
   saveMeasuringDevice(runId: number, device: unknown): Result<null>;
-  /** `conflict` if a sweep is to be `complete` and designs are missing. */
+  /** Fails with `conflict` if a sweep with missing designs is to be `complete`. */
   finishRun(runId: number, end: RunEnd): Result<RunRecord>;
-  /** Takes over a run that did not complete; the engine then saves the chunks that `listChunks` does not name. */
+  /** Takes over an incomplete run. The engine then saves the chunks that `listChunks` does not have. */
   resumeRun(runId: number): Result<RunRecord>;
   /** Lists the chunks in the order of designs. */
   listChunks(runId: number): Result<readonly CommittedChunk[]>;
@@ -79,43 +79,42 @@ export interface Store {
   deleteRuns(runIds: readonly number[]): Result<null>;
   restoreRuns(runIds: readonly number[]): Result<null>;
   /**
-   * Removes permanently the runs that were deleted before the given time (ISO 8601; default: now). Returns the number
-   * of runs.
+   * Permanently removes the runs that were deleted before the given time (ISO 8601; now by default). Returns their
+   * number.
    */
   purgeDeleted(before?: string): Result<number>;
 
   /** All predictions of a run, from packed columns. Missing or inconsistent columns are rebuilt from the rows. */
   loadRunColumns(runId: number): Result<RunColumns>;
   listSimulations(runId: number): Result<readonly SimulationRecord[]>;
-  /** Whatever runs that are not deleted simulated of a run's designs, oldest first. */
+  /** Simulations of a run's designs by runs that are not deleted, oldest first. */
   listSimulationsOf(sourceRunId: number): Result<readonly SimulationOfRun[]>;
   listMeasurements(runId: number): Result<readonly MeasurementRecord[]>;
-  /** Whatever runs that are not deleted measured of a run's designs, oldest first. */
+  /** Measurements of a run's designs by runs that are not deleted, oldest first. */
   listMeasurementsOf(sourceRunId: number): Result<readonly MeasurementOfRun[]>;
 
   saveCalibration(draft: CalibrationDraft): Result<CalibrationRecord>;
-  /** Lists calibrations, the newest first, for one device or for all. */
+  /** Lists calibrations, newest first, for one device or for all. */
   listCalibrations(deviceId?: string): Result<readonly CalibrationRecord[]>;
   deleteCalibration(id: number): Result<null>;
 
-  /** Inserts or replaces a device of the person's own. */
+  /** Inserts or replaces the user's own device. */
   saveDevice(device: Device): Result<null>;
   deleteDevice(id: string): Result<null>;
   listDevices(): Result<readonly Device[]>;
 
-  /** Inserts or replaces. */
   saveWorkload(record: WorkloadRecord): Result<null>;
-  /** `null` if there is none. The table of workloads is a cache, so a missing one is no failure. */
+  /** `null` if there is none. The table of workloads is a cache, so a missing workload is not a failure. */
   getWorkload(hash: string): Result<WorkloadRecord | null>;
 
-  /** Any JSON value. */
+  /** Saves any JSON value. */
   saveSetting(key: string, value: unknown): Result<null>;
   listSettings(): Result<Readonly<Record<string, unknown>>>;
 
   diskUse(): Result<DiskUse>;
   /** Returns unused space to the file system. It needs free space of the size of the file. */
   vacuum(): Result<null>;
-  /** Reads the whole file and returns the errors found. The list is empty if the file is sound. */
+  /** Reads the whole file and returns the errors found; empty if the file is valid. */
   checkIntegrity(): Result<readonly string[]>;
 }
 
@@ -165,14 +164,14 @@ export const STORE_METHODS = {
   checkIntegrity: true,
 } as const satisfies Readonly<Record<keyof Store, true>>;
 
-/** The store from another thread: the same table, answered by promises that never reject. */
+/** The store from another thread: the same table, with promises that never reject. */
 export type AsyncStore = {
   readonly [Method in keyof Store]: (...args: Parameters<Store[Method]>) => Promise<ReturnType<Store[Method]>>;
 };
 
 export interface StoreClient extends AsyncStore {
-  /** Another process changed the database. Returns a function that ends the subscription. */
+  /** Calls back when another process changed the database. Returns a function that ends the subscription. */
   onExternalChange(listener: () => void): () => void;
-  /** Finishes what was asked so far, marks own running runs as interrupted, closes the file and ends the thread. */
+  /** Answers all earlier calls, marks its own running runs as interrupted, closes the file and ends the thread. */
   close(): Promise<void>;
 }

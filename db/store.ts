@@ -22,18 +22,18 @@ import type { Store } from './store-api.ts';
 /** Measured bytes of one row of `predictions`, for estimates. */
 const PREDICTION_ROW_BYTES = 63;
 
-/** An open store: the functions for its callers, and the upkeep that its thread does. */
+/** An open store: the functions for its callers, and the maintenance by its thread. */
 export interface OpenStore {
   readonly store: Store;
-  /** Writes the heartbeat, and marks runs of dead stores. To be called every `HEARTBEAT_MS`. */
+  /** Writes the heartbeat, and marks runs of dead stores. The thread calls it every `HEARTBEAT_MS`. */
   beat(): Result<null>;
-  /** Changes whenever another connection commits. */
+  /** A number that changes whenever another connection commits. */
   dataVersion(): number;
-  /** Marks own running runs as interrupted and closes the file. */
+  /** Marks its own running runs as interrupted and closes the file. */
   close(): void;
 }
 
-/** Opens the store on the calling thread. Refuses with `storage` what `openDatabase` refuses. */
+/** Opens the store on the calling thread. Fails with `storage` as `openDatabase` does. */
 export function openStore(options: OpenOptions): Result<OpenStore> {
   const opened = openDatabase(options);
   return opened.ok ? attempt(options.file, () => storeOn(opened.value, options.file)) : opened;
@@ -269,7 +269,7 @@ export function storeOn(db: Database, file: string): OpenStore {
     }),
     dataVersion: () => db.pragma('data_version', { simple: true }) as number,
     close() {
-      // A database that can no longer be written is closed nevertheless. The next process that opens it finds this
+      // A database that can no longer be written is closed nevertheless. The next process to open it will find this
       // owner dead.
       attempt(file, () => ownership.release());
       db.close();

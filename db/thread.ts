@@ -9,7 +9,7 @@ import type { RunColumns } from './records.ts';
 import type { OpenStore } from './store.ts';
 import { openStore } from './store.ts';
 
-/** Interval at which changes by other processes are looked for, milliseconds. A look costs microseconds. */
+/** Interval of the check for changes by other processes, milliseconds. A check takes microseconds. */
 const WATCH_MS = 400;
 
 const port = parentPort;
@@ -33,7 +33,7 @@ function serve(open: OpenStore): void {
     seen = version;
     send({ kind: 'external-change' });
   }, WATCH_MS);
-  // A missed beat is made up by the next one.
+  // The next beat makes up for a missed one.
   const beat = setInterval(() => void open.beat(), HEARTBEAT_MS);
 
   port?.on('message', (message: ToThread) => {
@@ -52,7 +52,7 @@ function serve(open: OpenStore): void {
 }
 
 function answer({ store }: OpenStore, { id, method, args }: Extract<ToThread, { kind: 'call' }>): void {
-  // Both ends share the type of `Store`, so that method and arguments fit; the message itself cannot say so.
+  // Both ends share the type of `Store`, so method and arguments fit; the type of the message cannot express this.
   const run = store[method] as (...args: readonly unknown[]) => Result<unknown>;
   let result: Result<unknown>;
   try {

@@ -2,7 +2,7 @@
 
     import lockstep
 
-    lockstep.loss([3, 1, 40, 7], n=[2, 4])             # what lockstep costs these lengths
+    lockstep.loss([3, 1, 40, 7], n=[2, 4])             # the cost of lockstep for these lengths
     run = lockstep.sweep("study.json")                 # predicts, ranks and saves every design
     lockstep.rank(run, top=5)                          # the best designs
     lockstep.recommend("study.json")["why"]            # one design, and the reason
@@ -11,16 +11,19 @@
     lockstep.tune(run, exec="./spmv --threads {threadsPerUnit}")
     lockstep.tune(run, measure)                        # measure(design) returns milliseconds
 
-Python 3.8 or newer, the standard library alone. Where pandas is installed, ``frame(result)`` makes a DataFrame; where matplotlib is
-installed, ``plot(result)`` draws one. Written by ``lockstep python``, which writes it again for a newer version.
+This module needs Python 3.8 or newer and only the standard library. With pandas, ``frame(result)`` makes a DataFrame;
+with matplotlib, ``plot(result)`` draws a result. ``lockstep python`` wrote this file, and writes it for each version.
 
-The functions ask one ``lockstep rpc``, a program that is started at the first call and ended with this process. It is the command in the
-environment variable LOCKSTEP, else ``lockstep`` on the PATH, else the one that wrote this file. ``Lockstep(db=...)`` is another one,
-with its own database, and a context manager. All of it may be used from several threads.
+The functions call one program, ``lockstep rpc``, which starts at the first call and ends with this process. Its
+command is the environment variable LOCKSTEP, or ``lockstep`` on the PATH, or the command that wrote this file.
+``Lockstep(db=...)`` starts another one with its own database, and is a context manager. Several threads may use this
+module.
 
-A study is a path of a study file, or the same as a dict, in which ``workload["lengths"]`` may also be a list or an array of whole numbers, or
-a sparse matrix of SciPy, CuPy or PyTorch: the entries of each row. ``recommend`` takes such lengths as they are. A run is its number, or what ``sweep`` returned. Times are in milliseconds, sizes in bytes. What is not known is None. Answers are the
-contract's (src-main/contract): the types here name the fields that are used most.
+A study is the path of a study file, or its content as a dict. In the dict, ``workload["lengths"]`` may also be a list
+or an array of whole numbers, or a sparse matrix of SciPy, CuPy or PyTorch, whose rows give the lengths.
+``recommend`` also takes such lengths directly. A run is its number, or the result of ``sweep``. Times are in
+milliseconds, sizes in bytes; unknown values are None. The answers are those of the contract (src-main/contract); the
+types here name the most important fields.
 """
 
 from __future__ import annotations
@@ -48,21 +51,21 @@ __all__ = ["Lockstep", "LockstepError", "call", "close", "frame", "loss", "plot"
 # The program that wrote this file.
 _WRITTEN_BY: List[str] = []
 
-# What a connection answers at the same time.
+# Maximum number of simultaneous calls of a connection.
 _MAX_CALLS = 200
-# The longest line that it reads, with some bytes to spare for the call's name.
+# Maximum length of a line, minus some bytes for the name of the call.
 _MAX_ARGUMENT_BYTES = 256 * 2**20 - 1000
-# The program lets its last calls end for 10 seconds.
+# The program waits up to 10 seconds for its last calls.
 _LAST_SECONDS = 15
 _DESIGNS_PER_STEP = 4
-# Designs of one call of predict.
+# Maximum number of designs in one call of predict.
 _DESIGNS_PER_CALL = 50_000
 
-# An array, a tensor, a list, or a sparse matrix, of which a row is a unit.
+# An array, a tensor, a list, or a sparse matrix whose rows are units.
 Lengths = Union[str, Sequence[int]]
 Study = Union[str, "os.PathLike[str]", Mapping[str, Any]]
 Run = Union[int, Mapping[str, Any]]
-# Takes a design, and returns its time or those of several repeats in milliseconds.
+# Takes a design, and returns its time, or the times of several repeats, in milliseconds.
 Measure = Callable[["Design"], Union[float, Sequence[float]]]
 
 
@@ -70,7 +73,7 @@ class LockstepError(Exception):
     """A call that failed, with the reason in plain words.
 
     code: bad-input, not-found, conflict, unsupported, storage, cancelled or internal (a bug).
-    field: the field of the study or argument that is wrong, as in ``axes.blockThreads[3]``; None where it is none.
+    field: the wrong field of the study or argument, such as ``axes.blockThreads[3]``; None if there is none.
     context: more about the place, such as a line and a column of a file.
     """
 
@@ -82,7 +85,7 @@ class LockstepError(Exception):
 
 
 class GivenLoss(TypedDict):
-    """The loss of groups of consecutive units, in the order given; each at least 1."""
+    """The loss of groups of consecutive units, in the given order; each at least 1."""
 
     aggregateLoss: float
     meanLoss: float
@@ -97,7 +100,7 @@ class LossRow(TypedDict):
     aggregateLoss: float  # total time in lockstep over total work
     givenOrder: Optional[GivenLoss]
     quantiles: Optional[Dict[str, float]]  # p50, p95, p99
-    distribution: Optional[Dict[str, Any]]  # how quantiles were found, and their largest relative error
+    distribution: Optional[Dict[str, Any]]  # how the quantiles were computed, and their largest relative error
 
 
 class Loss(TypedDict):
@@ -112,13 +115,13 @@ class Design(TypedDict, total=False):
     loop: str
     balancing: str
     blockThreads: int
-    blockWidth: int  # threads side by side, where a block takes a tile of an image
+    blockWidth: int  # threads side by side, if a block takes a tile of an image
     gridBlocks: int
     registerCap: Optional[int]
 
 
 class Row(TypedDict, total=False):
-    """A design of a run. Fidelities differ from row to row: compare predictedMs."""
+    """A design of a run. The fidelity of timeMs differs between rows, so compare predictedMs."""
 
     rank: int
     tied: bool  # cannot be distinguished from the fastest
@@ -126,7 +129,7 @@ class Row(TypedDict, total=False):
     deviceId: str
     device: str
     design: Design
-    timeMs: float  # at the best fidelity that there is: measured, simulated or predicted
+    timeMs: float  # at the best available fidelity: measured, simulated or predicted
     fidelity: str
     predictedMs: float
     simulated: Optional[Dict[str, Any]]
@@ -134,7 +137,7 @@ class Row(TypedDict, total=False):
     meanLoss: float
     aggregateLoss: float
     occupancyFraction: float  # 0 to 1
-    residentBlocks: int  # of a multiprocessor
+    residentBlocks: int  # per multiprocessor
     waves: float
     limitedBy: List[str]
 
@@ -147,9 +150,9 @@ class Sweep(TypedDict):
     best: List[Row]
     bestOfDevices: List[Row]
     recommended: Optional[Dict[str, Any]]  # row, ties, rule, inputs
-    inputs: Dict[str, List[Dict[str, Any]]]  # by device: what the times are made from
+    inputs: Dict[str, List[Dict[str, Any]]]  # by device: the inputs of the times
     tieBand: Dict[str, Any]
-    partial: Optional[str]  # that only a part of the designs are predicted
+    partial: Optional[str]  # a remark if only a part of the designs is predicted
 
 
 class Recommendation(TypedDict):
@@ -163,7 +166,7 @@ class Recommendation(TypedDict):
     causes: List[Dict[str, Any]]
     why: str
     inputs: List[Dict[str, Any]]
-    uncertainty: Dict[str, Any]  # of a study alone: robust, point, designs, unknown, worthKnowing, separation
+    uncertainty: Dict[str, Any]  # only for a study: robust, point, designs, unknown, worthKnowing, separation
 
 
 class Tuning(TypedDict):
@@ -175,15 +178,15 @@ class Tuning(TypedDict):
     expectedRegret: Optional[float]
     skill: Optional[float]  # rank correlation of predicted and measured times
     stopped: str  # within, budget or all-measured
-    history: List[Dict[str, Any]]  # designIndex, design, runId, predictedMs, measuredMs: what was measured, in order
-    steps: List[Dict[str, Any]]  # runId, designs, failures of measure (by design), and what was known then
+    history: List[Dict[str, Any]]  # designIndex, design, runId, predictedMs, measuredMs: all measurements, in order
+    steps: List[Dict[str, Any]]  # runId, designs, failures of measure (by design), and the estimate at that time
 
 
 class Lockstep:
-    """One ``lockstep rpc``: started at the first call, and again after ``close``.
+    """One ``lockstep rpc``, which starts at the first call, and again after ``close``.
 
-    db: the database file; the one in the data folder without it.
-    program: the command that runs Lockstep, instead of searching it.
+    db: the database file; by default the one in the data folder.
+    program: the command that runs Lockstep; by default it is searched.
     """
 
     def __init__(self, db: Union[str, os.PathLike, None] = None, program: Optional[str] = None):
@@ -203,7 +206,7 @@ class Lockstep:
         self.close()
 
     def close(self) -> None:
-        """Ends the program. What it saved is kept, and a run that had not ended can be resumed."""
+        """Ends the program. All that it saved is kept, and an incomplete run can be resumed."""
         with self._lock:
             child, self._child = self._child, None
         _open.discard(self)
@@ -213,7 +216,7 @@ class Lockstep:
     def call(self, procedure: str, **arguments: Any) -> Any:
         """Calls any procedure of the contract, as in ``call("devices.get", ids=["nvidia-a100-pcie-40gb"])``.
 
-        Bytes go and come as bytes, arrays as lists; NaN comes as None. Raises LockstepError where the call fails.
+        Bytes are sent and returned as bytes, arrays as lists; NaN is returned as None. Raises LockstepError on failure.
         """
         with self._lock:
             if self._child is None or self._child.ended:
@@ -231,21 +234,23 @@ class Lockstep:
         quantiles: bool = False,
         truncation: Optional[float] = None,
     ) -> Loss:
-        """What lockstep costs a workload, for n units in a group: the mean loss, its deviation, the aggregate loss.
+        """The cost of lockstep for a workload, for n units in a group: mean loss, its deviation, and aggregate loss.
 
-        lengths: iterations of each unit in its order, whole numbers from 0, or a sparse matrix of SciPy (the entries of each row); or a
-            workload as written, such as ``geometric(0.05)`` or ``file:lengths.csv`` (files are looked for in the current folder).
-        quantiles: also those of the loss, which take up to half a second for each n.
-        truncation: probability cut from an infinite law, 1e-6 without it.
+        lengths: the iterations of each unit in order, whole numbers from 0; or a sparse matrix of SciPy (the entries of
+            each row); or a text such as ``geometric(0.05)`` or ``file:lengths.csv``, relative to the current folder.
+        quantiles: also return quantiles of the loss, which take up to half a second for each n.
+        truncation: the probability that is cut from an infinite law; 1e-6 by default.
         """
         workload = {"lengths": lengths if isinstance(lengths, str) else _lengths(lengths), **_given(truncation=truncation)}
         sizes = [n] if isinstance(n, numbers.Integral) else list(n)
         return self.call("models.loss", workload=workload, n=sizes, quantiles=quantiles, folder=os.getcwd())
 
     def sweep(self, study: Study, *, top: int = 10, devices: Optional[Sequence[str]] = None) -> Sweep:
-        """Predicts every design of a study, saves the run, and returns its best designs. Ctrl-C cancels it and keeps what was saved.
+        """Predicts every design of a study, saves the run, and returns its best designs.
 
-        devices: instead of those of the study; ``ID:66`` is 66 multiprocessors of one.
+        Ctrl-C cancels the run and keeps what was saved.
+
+        devices: these devices instead of the study's; ``ID:66`` is 66 multiprocessors of a device.
         """
         start = time.perf_counter()
         run = self._finished("runs.start", **self._study(study, devices))
@@ -264,9 +269,9 @@ class Lockstep:
         }
 
     def rank(self, run: Run, *, top: int = 10, device: Optional[str] = None, groups: bool = False) -> List[Row]:
-        """The best designs of a run, of one device where it is named.
+        """The best designs of a run, or of one device of it.
 
-        groups: one row for designs that differ in nothing that matters; ``equal`` says how many it stands for.
+        groups: one row for designs whose differences have no effect; ``equal`` is the number of designs in a row.
         """
         best = self.call("ranking.best", runId=_run_id(run), limit=top, groups=groups, **_given(deviceId=device))
         if best["equal"] is None:
@@ -276,10 +281,10 @@ class Lockstep:
     def simulate(
         self, run: Run, *, top: int = 20, device: Optional[str] = None, designs: Optional[Sequence[int]] = None
     ) -> List[Dict[str, Any]]:
-        """Plays designs of a run event by event, and returns them by simulated time.
+        """Simulates designs of a run event by event, and returns them by simulated time.
 
-        Each has ``simulated`` (meanMs with its 95 % interval lowMs to highMs, medianMs, replications, ...), ``predictedMs`` and
-        ``difference``, the prediction over the simulated mean, less 1.
+        Each has ``simulated`` (meanMs with its 95 % interval lowMs to highMs, medianMs, replications, ...),
+        ``predictedMs`` and ``difference``, the prediction over the simulated mean, minus 1.
         """
         how = _given(deviceId=device, designs=None if designs is None else list(designs))
         done = self._finished("simulations.start", runId=_run_id(run), top=top, **how)
@@ -292,15 +297,15 @@ class Lockstep:
         device: Optional[str] = None,
         kernel: Union[Mapping[str, Any], str, "os.PathLike[str]", None] = None,
     ) -> Recommendation:
-        """One design for a study, a run or lengths, why, its expected time and what it assumes. Nothing is saved.
+        """Recommends one design for a study, a run or lengths, with the reason, its expected time and its assumptions.
 
-        Of a study it is the one that loses least whatever the inputs are that nobody gave: "uncertainty" says how sure that is, and what
-        is worth knowing. A run has the design that its ranking names.
+        Nothing is saved. For a study, it is the design with the least expected loss over the inputs that nobody gave;
+        "uncertainty" says how sure that is, and what is worth knowing. For a run, it is the design in its ranking.
 
-        device: only this one; of a study also a part, as in ``nvidia-h100-sxm5-80gb:66``. With lengths also the name that a driver gives
-        it, or "auto": the GPU that PyTorch or CuPy uses in this process.
-        kernel: with lengths, what is known of it: fields of the kernel of a study, or the path of a study that has them, as written by
-        ``lockstep kernel inspect SOURCE --into STUDY``.
+        device: only this device; for a study also a part of one, such as ``nvidia-h100-sxm5-80gb:66``. With lengths, it
+            may also be the name that a driver reports, or "auto": the GPU that PyTorch or CuPy uses in this process.
+        kernel: with lengths, what is known about the kernel: the fields of a study's kernel, or the path of a study
+            with these fields, as ``lockstep kernel inspect SOURCE --into STUDY`` writes it.
         """
         if not _is_run(what) and not isinstance(what, (str, os.PathLike, Mapping)):
             what, device = self._study_of(what, kernel, device or "auto"), None
@@ -324,15 +329,18 @@ class Lockstep:
         device: Optional[str] = None,
         why: bool = False,
     ) -> Any:
-        """Predicted milliseconds of a design; of a list of designs a list, in its order, at once and so faster. A cost function: None where
-        a design cannot run.
+        """Predicted time of a design, in milliseconds, as a cost function: None if the design cannot run.
 
-        what: a study, or a run. parameters: a dict, whose values need not be on the axes of the study: threads_per_unit, units_per_thread or
-            grid_blocks, block_threads, loop, balancing, register_cap, ... (0 is none), as in exports and in the designs of ``rank``. What is
-            left out has the study's only value. Other names count for nothing.
-        map: the parameters that have other names, as in ``{"BX": "block_threads"}``, or None for one that is none of these.
-        device: which one, where the study has several.
-        why: with each time the reason why there is none: ``(None, "registers of one block exceed the device")``, or ``(0.4, None)``.
+        For a list of designs it returns a list in the same order, which is faster than single calls.
+
+        what: a study, or a run.
+        parameters: a dict, whose values need not be on the axes of the study: threads_per_unit, units_per_thread or
+            grid_blocks, block_threads, loop, balancing, register_cap (0 is none), ..., with the names of exports and of
+            the designs of ``rank``. An omitted parameter has the study's only value. Other names are ignored.
+        map: parameters with other names, such as ``{"BX": "block_threads"}``; None marks a name to ignore.
+        device: the device, if the study has several.
+        why: also return why there is no time, as in ``(None, "registers of one block exceed the device")`` or
+            ``(0.4, None)``.
         """
         asked = [parameters] if isinstance(parameters, Mapping) else list(parameters)
         about = {"runId": _run_id(what)} if _is_run(what) else self._study(what)
@@ -360,25 +368,31 @@ class Lockstep:
         repeats: Optional[int] = None,
         warm_ups: Optional[int] = None,
     ) -> Tuning:
-        """Finds the fastest design of a sweep by measuring few: measures some, corrects the predictions, chooses the next.
+        """Finds the fastest design of a sweep with few measurements.
 
-        run: a sweep; a study is predicted first, and the answer's runId names its sweep.
-        measure: a function that runs a design, a dict such as ``{"threadsPerUnit": 4, "blockThreads": 128, ...}``, and returns its time in
-            milliseconds, or a list of those of several repeats. A design for which it raises an Exception, or returns anything but times
-            above 0, counts as failed and is not proposed again. Ctrl-C keeps what was measured. The times count as those of the device
-            whose designs are measured. A function continues the tuning of those that had its name: rename one that measures something else.
-        target: cuda:0, hip:0, webgpu or cpu; or exec: the command that runs your own program for a launch, with placeholders such as
-            ``{blockThreads}``, in the current folder, and build: the command that makes ``{binary}``.
+        It measures some designs, corrects the predictions, and chooses the next designs. The same call continues a
+        stopped tuning.
+
+        run: a sweep, or a study, which is predicted first; the runId of the answer is then its sweep.
+        measure: a function that runs a design, a dict such as ``{"threadsPerUnit": 4, "blockThreads": 128, ...}``, and
+            returns its time in milliseconds, or the times of several repeats. If it raises an Exception, or returns
+            anything but times above 0, the design has failed and is not proposed again. Ctrl-C keeps all measurements.
+            The times count as those of the designs' device. A function continues the tuning of an earlier function with
+            its name, so rename it if it measures something else.
+        target: cuda:0, hip:0, webgpu or cpu, in place of measure.
+        exec: the command that runs your own program for a launch, with placeholders such as ``{blockThreads}``, in the
+            current folder; build: the command that makes ``{binary}``.
         kernel: the manifest of your own kernel, for the target.
-        budget: designs to measure in all. seconds: also ends it after so many.
-        within: ends it where the expected regret is no more than this fraction.
-        The same call continues after it was stopped.
+        budget: maximum number of measured designs. seconds: time limit.
+        within: stop if the expected regret is at most this fraction.
         """
         if [measure, target, exec].count(None) != 2:
-            raise LockstepError("bad-input", "Specify measure, target or exec, one of them.")
+            raise LockstepError("bad-input", "Specify one of measure, target and exec.")
         if measure is not None:
             if build is not None or kernel is not None or repeats is not None or warm_ups is not None:
-                raise LockstepError("bad-input", "A function builds and repeats by itself. Leave build, kernel, repeats and warm_ups out.")
+                raise LockstepError(
+                    "bad-input", "A function builds and repeats by itself. Omit build, kernel, repeats and warm_ups."
+                )
             target, repeats, warm_ups = f"caller:{_name(measure)}", 1, 0
         if not _is_run(run):
             run = self.sweep(run)
@@ -407,7 +421,8 @@ class Lockstep:
                 if steps[-1]["tried"] == tried:
                     raise LockstepError(
                         "unsupported",
-                        "A step added no measurement: its device is not the one that measured before. Predict a new run for this device.",
+                        "A step added no measurement, because its device differs from the one before. "
+                        "Predict a new run for this device.",
                     )
                 steps[-1].update({name: step[name] for name in ("measured", "failed", "best", "expectedRegret")})
             stopped = stop(step, budget - tried)
@@ -424,14 +439,14 @@ class Lockstep:
         return {**step, "stopped": stopped, "steps": steps}
 
     def _forget(self) -> None:
-        """In a fork: the program answers the parent alone, and its pipes must not stay open here."""
+        """In a fork, closes the pipes here, because the program answers only the parent."""
         child = self._child
         self._start_anew()
         if child is not None:
             child.forget()
 
     def _measured(self, run_id: int, measure: Measure, failures: Dict[int, str]) -> None:
-        """Measures the designs of a run that waits for it, and sends each as it is done."""
+        """Measures the designs of a waiting run, and sends each result at once."""
         start = time.monotonic()
         (device,) = self.call("runs.get", id=run_id)["devices"]
         known: Dict[str, Any] = {"type": "device", "backend": "program", "name": device["name"]}
@@ -459,7 +474,7 @@ class Lockstep:
                 meanwhile(run_id)
             run = self.call("runs.wait", id=run_id)
         except BaseException:
-            # A run that has ended refuses; a program that has ended would be started for it.
+            # A program that has ended must not be started again; a run that has ended refuses.
             if self._child is not None and not self._child.ended:
                 with contextlib.suppress(LockstepError):
                     self.call("runs.cancel", id=run_id)
@@ -469,7 +484,7 @@ class Lockstep:
         return run
 
     def _study(self, study: Study, devices: Optional[Sequence[str]] = None) -> Dict[str, Any]:
-        """A study as the contract takes it, with the folder of its files; lengths in a list are stored."""
+        """A study in the form of the contract, with the folder of its files. Lengths in memory are stored first."""
         folder = os.getcwd()
         if not isinstance(study, Mapping):
             path = os.path.abspath(os.fspath(study))
@@ -490,13 +505,13 @@ class Lockstep:
         return {"study": study, "folder": folder}
 
     def _stored(self, lengths: Lengths) -> Dict[str, Any]:
-        """The workload of lengths that are in memory."""
+        """Stores lengths that are in memory, and returns their workload."""
         text = "\n".join(str(length) for length in _lengths(lengths))
         stored = self.call("workload.upload", fileName="lengths.csv", bytes=f"length\n{text}\n".encode())
         return {name: stored[name] for name in ("lengths", "units")}
 
     def _study_of(self, lengths: Lengths, kernel: Any, device: str) -> Dict[str, Any]:
-        """A study of lengths with usual values for what is not known of the kernel."""
+        """A study of lengths, with usual values for unknown fields of the kernel."""
         if kernel is not None and not isinstance(kernel, Mapping):
             kernel = self._study(kernel)["study"].get("kernel", {})
         if kernel is not None:
@@ -516,7 +531,7 @@ class _Child:
                 stdin=subprocess.PIPE,
                 stdout=subprocess.PIPE,
                 stderr=self._errors,
-                start_new_session=os.name == "posix",  # Ctrl-C is this process's to deal with
+                start_new_session=os.name == "posix",  # this process handles Ctrl-C
             )
         except OSError as error:
             self._errors.close()
@@ -535,7 +550,7 @@ class _Child:
             given = json.dumps(arguments, allow_nan=False, default=_plain)
         except (TypeError, ValueError, RecursionError) as error:
             raise LockstepError("bad-input", f"The arguments are not JSON: {error}.") from error
-        # JSON of this module is ASCII: a character is a byte.
+        # This JSON is ASCII, so a character is a byte.
         if len(given) > _MAX_ARGUMENT_BYTES:
             raise LockstepError(
                 "bad-input",
@@ -550,9 +565,9 @@ class _Child:
                     self._process.stdin.write(line.encode())
                     self._process.stdin.flush()
                 except OSError:
-                    pass  # it has ended: the reader says so
+                    pass  # the program has ended, and the reader reports it
                 except BaseException:
-                    self._process.kill()  # half a line is written
+                    self._process.kill()  # an incomplete line was written
                     raise
             else:
                 answer.put({"error": self._failure()})
@@ -577,7 +592,7 @@ class _Child:
         self._reader.join()
 
     def forget(self) -> None:
-        # The files below the buffers, whose locks a thread of the parent may have held.
+        # Closes the raw files, because a thread of the parent may hold the locks of the buffers.
         self._process.stdin.raw.close()
         self._process.stdout.raw.close()
 
@@ -587,7 +602,7 @@ class _Child:
                 message = json.loads(line, object_hook=_revived)
                 answer = self._waiting.pop(message["id"])
             except (ValueError, KeyError, TypeError):
-                # What it says belongs to no call: it is not Lockstep, or one of another version.
+                # The line belongs to no call, so the program is not Lockstep or has another version.
                 self._process.kill()
                 break
             answer.put(message)
@@ -611,8 +626,9 @@ class _Child:
 
 
 def frame(result: Any) -> Any:
-    """Rows of any answer here as a pandas DataFrame: a column for each figure, those of the design by their own names. Of a tuning what was
-    measured, in order.
+    """The rows of any answer as a pandas DataFrame, one column per figure; the fields of a design keep their names.
+
+    The rows of a tuning are its measurements, in order.
 
     Raises LockstepError (unsupported) without pandas.
     """
@@ -624,7 +640,7 @@ def frame(result: Any) -> Any:
 
 
 def plot(result: Any, ax: Any = None) -> Any:
-    """Draws the losses over n, or the times of designs, fastest first, and returns the axes of matplotlib.
+    """Draws the losses over n, or the times of designs, fastest first. Returns the axes of matplotlib.
 
     Raises LockstepError (unsupported) without matplotlib.
     """
@@ -669,7 +685,7 @@ def _rows(result: Any) -> List[Mapping[str, Any]]:
 
 
 def _flat(row: Mapping[str, Any]) -> Dict[str, Any]:
-    """A row without nesting: {"simulated": {"meanMs": 1}} is {"simulated.meanMs": 1}."""
+    """A row without nesting: {"simulated": {"meanMs": 1}} becomes {"simulated.meanMs": 1}."""
     out: Dict[str, Any] = {}
     for name, value in row.items():
         if isinstance(value, Mapping):
@@ -696,7 +712,7 @@ def _given(**arguments: Any) -> Dict[str, Any]:
 
 
 def _lengths(value: Any) -> List[Any]:
-    """Lengths as a list. Raises LockstepError (bad-input) for a table, whose lengths are not known."""
+    """Lengths as a list. Raises LockstepError (bad-input) for an array of several dimensions."""
     layout = str(getattr(value, "layout", ""))
     if layout.startswith("torch.sparse"):
         pointers = (value if layout == "torch.sparse_csr" else value.to_sparse_csr()).crow_indices().tolist()
@@ -707,14 +723,16 @@ def _lengths(value: Any) -> List[Any]:
     shape = tuple(getattr(value, "shape", (0,)))
     values = value.tolist() if hasattr(value, "tolist") else list(value) if len(shape) == 1 else None
     if values is None or sum(size != 1 for size in shape) > 1 or not shape:
-        raise LockstepError("bad-input", f"The lengths have the shape {shape}. Give an array of one dimension: a length for each unit.")
+        raise LockstepError(
+            "bad-input", f"The lengths have the shape {shape}. Give an array of one dimension, with a length for each unit."
+        )
     for _ in shape[1:]:
         values = [one for part in values for one in part]
     return [int(one) if isinstance(one, bool) else one for one in values]
 
 
 def _this_gpu(lengths: Any) -> Dict[str, Any]:
-    """The GPU that holds the lengths, else the one that PyTorch or CuPy uses, where one of them is imported."""
+    """The GPU that holds the lengths, or else the one that an imported PyTorch or CuPy uses."""
     torch, cupy = sys.modules.get("torch"), sys.modules.get("cupy")
     if torch is not None and torch.cuda.is_available():
         of_lengths = getattr(lengths, "device", None)
@@ -726,13 +744,14 @@ def _this_gpu(lengths: Any) -> Dict[str, Any]:
         return {"name": facts["name"].decode(), "multiprocessors": facts["multiProcessorCount"]}
     raise LockstepError(
         "not-found",
-        'There is no GPU that PyTorch or CuPy uses in this process. Name one: device="nvidia-h100-sxm5-80gb"; lockstep devices list shows all.',
+        "PyTorch and CuPy use no GPU in this process. "
+        'Name one: device="nvidia-h100-sxm5-80gb"; lockstep devices list shows all.',
         {"field": "device"},
     )
 
 
 def _plain(value: Any) -> Any:
-    """What json does not know: bytes, arrays and numbers of numpy and pandas, paths, other sequences."""
+    """Converts values that json does not support: bytes, arrays and numbers of numpy and pandas, paths, sequences."""
     if isinstance(value, (bytes, bytearray)):
         return {"base64": base64.b64encode(value).decode()}
     if hasattr(value, "tolist"):

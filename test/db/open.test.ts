@@ -47,7 +47,7 @@ describe('opening', () => {
   it('refuses a truncated file', () =>
     expectRefused(
       (file) => truncateSync(file, statSync(file).size - 1500),
-      /damaged: it has \d+ bytes, and its header says \d+/,
+      /damaged: it has \d+ bytes, but its header says \d+/,
     ));
   it('refuses a file whose schema is damaged', () =>
     expectRefused((file) => patch(file, 100, new Uint8Array(300).fill(0xa5)), /damaged/));

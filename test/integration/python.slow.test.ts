@@ -260,7 +260,7 @@ describe.skipIf(lacks('python3'))('lockstep.py', () => {
       failed('bad-input', /the shape \(2, 1\)/),
       failed('bad-input', /not JSON/),
       failed('not-found', /missing\.json cannot be read/),
-      failed('bad-input', /target or exec/),
+      failed('bad-input', /target and exec/),
       failed('unsupported', /pip install pandas/),
       failed('not-found', /nowhere.* cannot be started/),
       failed('cancelled', /has ended/),
