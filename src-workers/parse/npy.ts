@@ -8,7 +8,10 @@ const FIXED_BYTES = 12;
 
 /** Names of the row pointers of compressed sparse rows. The lengths are the differences of neighbours. */
 const POINTER_NAMES = ['indptr', 'rowptr', 'row_ptr', 'row_offsets', 'crow_indices'];
-export const isPointers = (name: string): boolean => POINTER_NAMES.includes(name);
+/** Those of ragged arrays: `offsets`, and as Awkward Array names its buffers, `node0-offsets` and so on. */
+const LIST_OFFSETS = /^(?:part\d+-)?(?:node\d+-)?offsets$/;
+export const isOffsets = (name: string): boolean => LIST_OFFSETS.test(name);
+export const isPointers = (name: string): boolean => POINTER_NAMES.includes(name) || isOffsets(name);
 
 export const isNpy = (head: Uint8Array): boolean => Buffer.from(head.subarray(0, 6)).equals(MAGIC);
 const MAGIC = Buffer.from('\x93NUMPY', 'latin1');

@@ -3,7 +3,7 @@ import { crc32 } from 'node:zlib';
 import { fromRandomAccessReaderPromise, RandomAccessReader, type Entry, type ZipFile } from 'yauzl';
 import type { Result } from '../domain/result.ts';
 import type { ReadLengths } from './length-taker.ts';
-import { isPointers, readNpy } from './npy.ts';
+import { isOffsets, isPointers, readNpy } from './npy.ts';
 import { byteRange, ofLibrary, refuse, shown, type ByteSource, type FileBytes } from './source.ts';
 import { gathered, MAX_FILE_BYTES } from './unpack.ts';
 
@@ -49,15 +49,16 @@ export async function readNpz(file: FileBytes, label: string, name: string | nul
   if (name !== null && !entries.has(name))
     refuse(label, {}, `no array is named ${shown(name)}. The file has ${listed}`);
   const named = NAMES_OF_LENGTHS.filter((each) => entries.has(each));
-  const chosen =
-    name ?? names.find(isPointers) ?? (names.length === 1 ? names[0] : named.length === 1 ? named[0] : null);
   const sparse = await sparseFormat(zip, entries.get('format'), label);
-  if (chosen === null && (sparse === 'coo' || sparse === 'dia'))
+  // The offsets of a matrix by diagonals are those of the diagonals.
+  if (name === null && (sparse === 'coo' || sparse === 'dia'))
     return refuse(
       label,
       {},
       `the matrix is stored as ${sparse.toUpperCase()}, in which no array has the lengths of its rows. Save it by rows: scipy.sparse.save_npz(FILE, matrix.tocsr())`,
     );
+  const chosen =
+    name ?? names.find(isPointers) ?? (names.length === 1 ? names[0] : named.length === 1 ? named[0] : null);
   if (chosen === null)
     return refuse(
       label,
@@ -78,7 +79,7 @@ export async function readNpz(file: FileBytes, label: string, name: string | nul
   const value = { ...read.value, law: { ...read.value.law, label } };
   if (!pointers && names.length === 1) return { ok: true, value };
   const note = pointers
-    ? `The lengths are the differences of ${chosen}: ${COMPRESSED[sparse ?? ''] ?? COMPRESSED.any}.`
+    ? `The lengths are the differences of ${chosen}: ${COMPRESSED[isOffsets(chosen) ? 'lists' : (sparse ?? '')] ?? COMPRESSED.any}.`
     : `The lengths are the array ${chosen}.`;
   return { ok: true, value: { ...value, note: [note, value.note].filter(Boolean).join(' ') } };
 }
@@ -88,6 +89,7 @@ const COMPRESSED: Readonly<Record<string, string>> = {
   csr: 'the entries of each row',
   csc: 'the entries of each column, since the matrix is stored by columns (CSC); matrix.tocsr() stores it by rows',
   bsr: 'the blocks of each row of blocks, not the entries of each row, since the matrix is stored by blocks (BSR); matrix.tocsr() stores it by rows',
+  lists: 'the sizes of the lists',
   any: 'the entries of each compressed row (of each column, if the matrix is stored by columns)',
 };
 const MAX_FORMAT_BYTES = 1000;

@@ -53,10 +53,13 @@ wrote("one.npz")
 np.savez_compressed("named.npz", lengths=lengths, other=lengths + 1)
 wrote("named.npz")
 wrote("named.npz", lengths + 1, length="other")
-# A ragged array as Awkward Array and PyTorch keep one: the values, and where each list begins.
+# A ragged array is its values and where each list begins, under the names of Awkward Array's buffers (ak.to_buffers): of
+# lists of lists the outer ones count.
 offsets = np.concatenate([[0], np.cumsum(lengths)])
-np.savez("ragged.npz", content=np.arange(offsets[-1]), indptr=offsets)
+np.savez("ragged.npz", content=np.arange(offsets[-1]), offsets=offsets)
 wrote("ragged.npz")
+np.savez("awkward.npz", **{"node0-offsets": offsets, "node1-offsets": 2 * np.arange(offsets[-1] + 1), "node2-data": np.arange(2 * offsets[-1])})
+wrote("awkward.npz")
 np.savetxt("text.txt", lengths, fmt="%d")
 wrote("text.txt")
 np.savetxt("text.csv", np.stack([np.arange(500), lengths], 1), fmt="%d", delimiter=",", header="row,length", comments="")
