@@ -52,26 +52,94 @@ interface PredictionRow {
   readonly grid_blocks: number | null;
 }
 
+/** The predictions of runs: rows, which any SQLite tool reads, and their packed copy. */
 export function predictionTable(db: Database): PredictionTable {
-  const insertMany = db.prepare(INSERT + Array<string>(ROWS_PER_STATEMENT).fill(ROW).join(', '));
-  const insertOne = db.prepare(INSERT + ROW);
+  const rows = rowsOf(db);
+  const packed = packedOf(db);
+  return {
+    insert(runId, chunk) {
+      rows.insert(runId, chunk, chunk.count, (entry) => chunk.firstDesign + entry);
+      packed.insert(runId, chunk, 0, chunk);
+    },
+    replace(runId, best) {
+      rows.remove(runId);
+      rows.insert(runId, best, best.designs.length, (entry) => best.designs[entry]);
+    },
+    loadBest: (runId, count) => rows.readAll(runId, count),
+    load(runId, count, chunks) {
+      const columns = emptyColumns(count);
+      const { isWhole, digests } = packed.read(runId, columns, chunks);
+      const rebuilt = chunks.filter((chunk) => !isWhole(chunk));
+      for (const chunk of rebuilt) {
+        const { firstDesign, count: size } = chunk;
+        const copy = digestOf(columns, firstDesign, size);
+        rows.read(runId, columns, chunk);
+        const known = digests.get(firstDesign);
+        const read = digestOf(columns, firstDesign, size);
+        // If the rows equal the packed copy, only the digest was damaged.
+        if (known && !read.equals(known) && !read.equals(copy))
+          refuse(
+            'storage',
+            `Run ${runId} has designs from ${firstDesign} on that differ from the saved ones: the database is damaged. Restore a backup of it, or predict the study again.`,
+            { runId },
+          );
+      }
+      return { columns, rebuilt };
+    },
+    pack(runId, columns, chunks) {
+      for (const chunk of chunks) packed.insert(runId, columns, chunk.firstDesign, chunk);
+    },
+  };
+}
+
+/** The packed columns of chunks, each with a digest. */
+function packedOf(db: Database) {
   const insertColumn = db.prepare(
     'INSERT OR REPLACE INTO run_columns (run_id, first_design, name, data) VALUES (?, ?, ?, ?)',
   );
   const selectColumns = db.prepare<[number], { first_design: number; name: string; data: Buffer }>(
     'SELECT first_design, name, data FROM run_columns WHERE run_id = ?',
   );
+
+  /** @param at position of the chunk in the columns */
+  function insert(runId: number, columns: PredictionColumns, at: number, { firstDesign, count }: CommittedChunk): void {
+    for (const name of COLUMN_NAMES) insertColumn.run(runId, firstDesign, name, columnBytes(columns, name, at, count));
+    insertColumn.run(runId, firstDesign, DIGEST, digestOf(columns, at, count));
+  }
+
+  /** Reads what is there into the columns, and says which chunks are whole by their sizes and digests. */
+  function read(runId: number, columns: RunColumns, chunks: readonly CommittedChunk[]) {
+    const sizes = new Map(chunks.map((chunk) => [chunk.firstDesign, chunk.count]));
+    const found = new Map<number, number>();
+    const digests = new Map<number, Buffer>();
+    for (const { first_design: firstDesign, name, data } of selectColumns.iterate(runId)) {
+      const size = sizes.get(firstDesign);
+      if (name === DIGEST) digests.set(firstDesign, data);
+      if (size === undefined || !isColumnName(name)) continue;
+      const target = columnBytes(columns, name, firstDesign, size);
+      if (data.length !== target.length) continue;
+      target.set(data);
+      found.set(firstDesign, (found.get(firstDesign) ?? 0) + 1);
+    }
+    const isWhole = ({ firstDesign, count }: CommittedChunk): boolean =>
+      found.get(firstDesign) === COLUMN_NAMES.length &&
+      digests.get(firstDesign)?.equals(digestOf(columns, firstDesign, count)) !== false;
+    return { isWhole, digests };
+  }
+
+  return { insert, read };
+}
+
+/** The rows of designs. */
+function rowsOf(db: Database) {
+  const insertMany = db.prepare(INSERT + Array<string>(ROWS_PER_STATEMENT).fill(ROW).join(', '));
+  const insertOne = db.prepare(INSERT + ROW);
   const selectRows = db.prepare<[number, number, number], PredictionRow>(
     'SELECT * FROM predictions WHERE run_id = ? AND design_index >= ? AND design_index < ? ORDER BY design_index',
   );
   const deleteRows = db.prepare('DELETE FROM predictions WHERE run_id = ?');
 
-  function insertRows(
-    runId: number,
-    chunk: PredictionColumns,
-    count: number,
-    designAt: (entry: number) => number,
-  ): void {
+  function insert(runId: number, chunk: PredictionColumns, count: number, designAt: (entry: number) => number): void {
     const { timeMs, meanLoss, aggregateLoss, occupancyFraction, residentBlocks } = chunk;
     const { limitedBy, invalidReason, unitsPerThread, gridBlocks } = chunk;
     // The array has numbers from the start, so that V8 keeps it as unboxed doubles.
@@ -101,67 +169,7 @@ export function predictionTable(db: Database): PredictionTable {
     }
   }
 
-  function insert(runId: number, chunk: PredictionChunk): void {
-    insertRows(runId, chunk, chunk.count, (entry) => chunk.firstDesign + entry);
-    insertPacked(runId, chunk, 0, chunk);
-  }
-
-  /** @param at position of the chunk in the columns */
-  function insertPacked(
-    runId: number,
-    columns: PredictionColumns,
-    at: number,
-    { firstDesign, count }: CommittedChunk,
-  ): void {
-    for (const name of COLUMN_NAMES) insertColumn.run(runId, firstDesign, name, columnBytes(columns, name, at, count));
-    insertColumn.run(runId, firstDesign, DIGEST, digestOf(columns, at, count));
-  }
-
-  function pack(runId: number, columns: PredictionColumns, chunks: readonly CommittedChunk[]): void {
-    for (const chunk of chunks) insertPacked(runId, columns, chunk.firstDesign, chunk);
-  }
-
-  function load(
-    runId: number,
-    count: number,
-    chunks: readonly CommittedChunk[],
-  ): { columns: RunColumns; rebuilt: CommittedChunk[] } {
-    const columns = emptyColumns(count);
-    const sizes = new Map(chunks.map((chunk) => [chunk.firstDesign, chunk.count]));
-    const found = new Map<number, number>();
-    const digests = new Map<number, Buffer>();
-    for (const { first_design: firstDesign, name, data } of selectColumns.iterate(runId)) {
-      const size = sizes.get(firstDesign);
-      if (name === DIGEST) digests.set(firstDesign, data);
-      if (size === undefined || !isColumnName(name)) continue;
-      const target = columnBytes(columns, name, firstDesign, size);
-      if (data.length !== target.length) continue;
-      target.set(data);
-      found.set(firstDesign, (found.get(firstDesign) ?? 0) + 1);
-    }
-    const rebuilt = chunks.filter(
-      ({ firstDesign, count: size }) =>
-        found.get(firstDesign) !== COLUMN_NAMES.length ||
-        digests.get(firstDesign)?.equals(digestOf(columns, firstDesign, size)) === false,
-    );
-    for (const chunk of rebuilt) {
-      const { firstDesign, count: size } = chunk;
-      const packed = digestOf(columns, firstDesign, size);
-      readRows(runId, columns, chunk);
-      const known = digests.get(firstDesign);
-      const rows = digestOf(columns, firstDesign, size);
-      // If the rows equal the packed copy, only the digest was damaged.
-      if (known && !rows.equals(known) && !rows.equals(packed))
-        refuse(
-          'storage',
-          `Run ${runId} has designs from ${firstDesign} on that differ from the saved ones: the database is damaged. Restore a backup of it, or predict the study again.`,
-          { runId },
-        );
-    }
-    return { columns, rebuilt };
-  }
-
-  function readRows(runId: number, columns: RunColumns, { firstDesign, count }: CommittedChunk): void {
+  function read(runId: number, columns: RunColumns, { firstDesign, count }: CommittedChunk): void {
     let found = 0;
     for (const row of selectRows.iterate(runId, firstDesign, firstDesign + count)) {
       found += 1;
@@ -170,22 +178,7 @@ export function predictionTable(db: Database): PredictionTable {
     checkFound(runId, found, count, firstDesign);
   }
 
-  function replace(runId: number, best: BestDesigns): void {
-    deleteRows.run(runId);
-    insertRows(runId, best, best.designs.length, (entry) => best.designs[entry]);
-  }
-
-  /** Refuses a result with missing rows. */
-  function checkFound(runId: number, found: number, count: number, firstDesign: number): void {
-    if (found !== count)
-      refuse(
-        'storage',
-        `Run ${runId} has ${found} of the ${count} designs from ${firstDesign} on: the database is damaged. Restore a backup of it, or predict the study again.`,
-        { runId, firstDesign },
-      );
-  }
-
-  function loadBest(runId: number, count: number): RunColumns {
+  function readAll(runId: number, count: number): RunColumns {
     const rows = selectRows.all(runId, 0, Number.MAX_SAFE_INTEGER);
     checkFound(runId, rows.length, count, rows[0]?.design_index ?? 0);
     const columns = emptyColumns(rows.length);
@@ -193,19 +186,29 @@ export function predictionTable(db: Database): PredictionTable {
     return { ...columns, designs: Uint32Array.from(rows, (row) => row.design_index) };
   }
 
-  function readRow(columns: RunColumns, i: number, row: PredictionRow): void {
-    columns.timeMs[i] = row.time_ms ?? NaN;
-    columns.meanLoss[i] = row.mean_loss ?? NaN;
-    columns.aggregateLoss[i] = row.aggregate_loss ?? NaN;
-    columns.occupancyFraction[i] = row.occupancy_fraction ?? NaN;
-    columns.residentBlocks[i] = row.resident_blocks;
-    columns.limitedBy[i] = row.limited_by;
-    columns.invalidReason[i] = row.invalid_reason;
-    columns.unitsPerThread[i] = row.units_per_thread ?? NaN;
-    columns.gridBlocks[i] = row.grid_blocks ?? NaN;
-  }
+  return { insert, read, readAll, remove: (runId: number) => deleteRows.run(runId) };
+}
 
-  return { insert, replace, load, loadBest, pack };
+/** Refuses a result with missing rows. */
+function checkFound(runId: number, found: number, count: number, firstDesign: number): void {
+  if (found !== count)
+    refuse(
+      'storage',
+      `Run ${runId} has ${found} of the ${count} designs from ${firstDesign} on: the database is damaged. Restore a backup of it, or predict the study again.`,
+      { runId, firstDesign },
+    );
+}
+
+function readRow(columns: RunColumns, i: number, row: PredictionRow): void {
+  columns.timeMs[i] = row.time_ms ?? NaN;
+  columns.meanLoss[i] = row.mean_loss ?? NaN;
+  columns.aggregateLoss[i] = row.aggregate_loss ?? NaN;
+  columns.occupancyFraction[i] = row.occupancy_fraction ?? NaN;
+  columns.residentBlocks[i] = row.resident_blocks;
+  columns.limitedBy[i] = row.limited_by;
+  columns.invalidReason[i] = row.invalid_reason;
+  columns.unitsPerThread[i] = row.units_per_thread ?? NaN;
+  columns.gridBlocks[i] = row.grid_blocks ?? NaN;
 }
 
 /** CRC-32 over the packed columns of a chunk, in their order. */

@@ -23,7 +23,7 @@ export type StoredAxis = Exclude<AxisName, 'implementation' | 'blockWidth'>;
 
 export interface StudyDraft {
   readonly name: string;
-  /** Any JSON value. */
+  /** Saves any JSON value. */
   readonly spec: unknown;
 }
 
@@ -106,21 +106,10 @@ export interface RunRecord extends RunSummary {
   readonly measuringDevice: unknown;
 }
 
-export type RunSort = 'id' | 'name' | 'kind' | 'state' | 'startedAt' | 'elapsedMs' | 'enumeratedCount';
-
 export interface RunQuery {
   readonly studyId?: number;
   readonly kind?: RunKind;
   readonly state?: RunState;
-  readonly tag?: string;
-  /** Part of the name or note; ASCII letters match in upper and lower case. */
-  readonly text?: string;
-  /** true: only runs in the bin. By default, only runs outside it. */
-  readonly deleted?: boolean;
-  /** By default `id`, newest first. */
-  readonly sort?: RunSort;
-  readonly descending?: boolean;
-  readonly offset?: number;
   /** 100 by default, at most 1000. */
   readonly limit?: number;
 }

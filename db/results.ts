@@ -6,8 +6,10 @@ import type {
   SimulationOfRun,
   SimulationRecord,
 } from './records.ts';
+import type { RunRows } from './run-rows.ts';
 import type { Statements } from './statements.ts';
 import { fromJson, toJson } from './statements.ts';
+import type { StoreMethods } from './store-api.ts';
 
 interface ReferenceRow {
   readonly position: number;
@@ -50,18 +52,25 @@ function checkTimes(timesMs: readonly number[], position: number): void {
     refuse('bad-input', `The times of record ${position} must be finite and ≥ 0, not ${wrong} ms.`);
 }
 
-/** Simulated and measured designs of a run, in the order in which they were saved. */
-export function resultsOf({ all, get, run }: Statements) {
-  function nextPosition(table: 'simulations' | 'measured_designs', runId: number): number {
-    const row = get<{ next: number }>(
-      `SELECT coalesce(max(position) + 1, 0) AS next FROM ${table} WHERE run_id = ?`,
-      runId,
-    );
-    return row?.next ?? 0;
-  }
+/** The functions of runs that saving results needs. */
+interface Counting extends Pick<RunRows, 'rowOf' | 'ownRow'> {
+  countResults(runId: number, validCount: number, invalidCount: number): void;
+}
 
+/** Simulated and measured designs of a run, in the order in which they were saved. */
+export const resultsOf = (statements: Statements, runs: Counting): SimulationMethods & MeasurementMethods => ({
+  ...simulationsOf(statements, runs),
+  ...measurementsOf(statements, runs),
+});
+
+type SimulationMethods = Pick<StoreMethods, 'saveSimulations' | 'listSimulations' | 'listSimulationsOf'>;
+
+function simulationsOf(
+  { all, get, run, write }: Statements,
+  { rowOf, ownRow, countResults }: Counting,
+): SimulationMethods {
   function insertSimulations(runId: number, records: readonly SimulationRecord[]): void {
-    const first = nextPosition('simulations', runId);
+    const first = nextPosition(get, 'simulations', runId);
     records.forEach((record, index) => {
       if (record.timesMs.length === 0) refuse('bad-input', `Record ${index} must have at least one replication.`);
       checkTimes(record.timesMs, index);
@@ -88,8 +97,39 @@ export function resultsOf({ all, get, run }: Statements) {
     });
   }
 
+  const saveSimulations: SimulationMethods['saveSimulations'] = (runId, records) =>
+    write(() => {
+      const { kind } = ownRow(runId);
+      insertSimulations(runId, records);
+      if (kind === 'simulate') countResults(runId, records.length, 0);
+      return null;
+    });
+
+  function listSimulations(runId: number): readonly SimulationRecord[] {
+    rowOf(runId);
+    return all<SimulationRow>('SELECT * FROM simulations WHERE run_id = ? ORDER BY position', runId).map(simulationOf);
+  }
+
+  function listSimulationsOf(sourceRunId: number): readonly SimulationOfRun[] {
+    rowOf(sourceRunId);
+    return all<SimulationRow & { run_id: number }>(
+      `SELECT simulations.* FROM simulations JOIN runs ON runs.id = simulations.run_id
+       WHERE simulations.source_run_id = ? AND deleted_at IS NULL ORDER BY run_id, position`,
+      sourceRunId,
+    ).map((row) => ({ ...simulationOf(row), runId: row.run_id }));
+  }
+
+  return { saveSimulations, listSimulations, listSimulationsOf };
+}
+
+type MeasurementMethods = Pick<StoreMethods, 'saveMeasurements' | 'listMeasurements' | 'listMeasurementsOf'>;
+
+function measurementsOf(
+  { all, get, run, write }: Statements,
+  { rowOf, ownRow, countResults }: Counting,
+): MeasurementMethods {
   function insertMeasurements(runId: number, records: readonly MeasurementRecord[]): void {
-    const first = nextPosition('measured_designs', runId);
+    const first = nextPosition(get, 'measured_designs', runId);
     records.forEach((record, index) => {
       checkTimes(record.timesMs, index);
       const position = first + index;
@@ -121,43 +161,17 @@ export function resultsOf({ all, get, run }: Statements) {
     });
   }
 
-  function simulationOf(row: SimulationRow): SimulationRecord {
-    return {
-      ...referenceOf(row),
-      meanMs: row.mean_ms,
-      standardDeviationMs: row.standard_deviation_ms,
-      minMs: row.min_ms,
-      medianMs: row.median_ms,
-      maxMs: row.max_ms,
-      timesMs: fromJson(row.times_ms) as readonly number[],
-      detail: fromJson(row.detail),
-    };
-  }
-
-  function listSimulations(runId: number): readonly SimulationRecord[] {
-    return all<SimulationRow>('SELECT * FROM simulations WHERE run_id = ? ORDER BY position', runId).map(simulationOf);
-  }
-
-  function listSimulationsOf(sourceRunId: number): readonly SimulationOfRun[] {
-    return all<SimulationRow & { run_id: number }>(
-      `SELECT simulations.* FROM simulations JOIN runs ON runs.id = simulations.run_id
-       WHERE simulations.source_run_id = ? AND deleted_at IS NULL ORDER BY run_id, position`,
-      sourceRunId,
-    ).map((row) => ({ ...simulationOf(row), runId: row.run_id }));
-  }
-
-  function measurementOf(row: MeasuredRow, timesMs: readonly number[]): MeasurementRecord {
-    return {
-      ...referenceOf(row),
-      backend: row.backend,
-      timesMs,
-      correct: row.correct === null ? null : row.correct === 1,
-      failure: row.failure,
-      detail: fromJson(row.detail),
-    };
-  }
+  const saveMeasurements: MeasurementMethods['saveMeasurements'] = (runId, records) =>
+    write(() => {
+      ownRow(runId);
+      insertMeasurements(runId, records);
+      const failed = records.filter((record) => record.failure !== null).length;
+      countResults(runId, records.length - failed, failed);
+      return null;
+    });
 
   function listMeasurements(runId: number): readonly MeasurementRecord[] {
+    rowOf(runId);
     const timesOf = repeatsOf('SELECT * FROM measurements WHERE run_id = ? ORDER BY position, repeat_index', runId);
     return all<MeasuredRow & { run_id: number }>(
       'SELECT * FROM measured_designs WHERE run_id = ? ORDER BY position',
@@ -166,6 +180,7 @@ export function resultsOf({ all, get, run }: Statements) {
   }
 
   function listMeasurementsOf(sourceRunId: number): readonly MeasurementOfRun[] {
+    rowOf(sourceRunId);
     const timesOf = repeatsOf(
       `SELECT measurements.* FROM measurements JOIN measured_designs USING (run_id, position)
        WHERE source_run_id = ? ORDER BY run_id, position, repeat_index`,
@@ -188,12 +203,37 @@ export function resultsOf({ all, get, run }: Statements) {
       (grouped.get(key(row)) ?? []).map(({ time_ms: timeMs }) => timeMs);
   }
 
+  return { saveMeasurements, listMeasurements, listMeasurementsOf };
+}
+
+function nextPosition(get: Statements['get'], table: 'simulations' | 'measured_designs', runId: number): number {
+  const row = get<{ next: number }>(
+    `SELECT coalesce(max(position) + 1, 0) AS next FROM ${table} WHERE run_id = ?`,
+    runId,
+  );
+  return row?.next ?? 0;
+}
+
+function simulationOf(row: SimulationRow): SimulationRecord {
   return {
-    insertSimulations,
-    insertMeasurements,
-    listSimulations,
-    listSimulationsOf,
-    listMeasurements,
-    listMeasurementsOf,
+    ...referenceOf(row),
+    meanMs: row.mean_ms,
+    standardDeviationMs: row.standard_deviation_ms,
+    minMs: row.min_ms,
+    medianMs: row.median_ms,
+    maxMs: row.max_ms,
+    timesMs: fromJson(row.times_ms) as readonly number[],
+    detail: fromJson(row.detail),
+  };
+}
+
+function measurementOf(row: MeasuredRow, timesMs: readonly number[]): MeasurementRecord {
+  return {
+    ...referenceOf(row),
+    backend: row.backend,
+    timesMs,
+    correct: row.correct === null ? null : row.correct === 1,
+    failure: row.failure,
+    detail: fromJson(row.detail),
   };
 }

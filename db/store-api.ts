@@ -69,8 +69,6 @@ export interface Store {
 
   getRun(runId: number): Result<RunRecord>;
   listRuns(query: RunQuery): Result<RunPage>;
-  /** Every tag in use, in order. */
-  listTags(): Result<readonly string[]>;
   renameRun(runId: number, name: string): Result<RunRecord>;
   noteRun(runId: number, note: string): Result<RunRecord>;
   /** Replaces all tags. */
@@ -107,7 +105,7 @@ export interface Store {
   /** `null` if there is none. The table of workloads is a cache, so a missing workload is not a failure. */
   getWorkload(hash: string): Result<WorkloadRecord | null>;
 
-  /** Saves any JSON value. */
+  /** Any JSON value. */
   saveSetting(key: string, value: unknown): Result<null>;
   listSettings(): Result<Readonly<Record<string, unknown>>>;
 
@@ -117,6 +115,13 @@ export interface Store {
   /** Reads the whole file and returns the errors found; empty if the file is valid. */
   checkIntegrity(): Result<readonly string[]>;
 }
+
+/** The same functions as the store's, answering values and throwing `FailureError`s. */
+export type StoreMethods = {
+  readonly [Method in keyof Store]: (
+    ...args: Parameters<Store[Method]>
+  ) => ReturnType<Store[Method]> extends Result<infer Value> ? Value : never;
+};
 
 /** Names of all methods, for the client that passes them on. */
 export const STORE_METHODS = {
@@ -137,7 +142,6 @@ export const STORE_METHODS = {
   listChunks: true,
   getRun: true,
   listRuns: true,
-  listTags: true,
   renameRun: true,
   noteRun: true,
   tagRun: true,

@@ -22,7 +22,7 @@ it('answers in order, and closes after the last answer', () =>
     const closed = client.close();
     expect((await Promise.all(saves)).every((saved) => saved.ok)).toBe(true);
     await closed;
-    expect(await client.listTags()).toMatchObject({
+    expect(await client.listSettings()).toMatchObject({
       ok: false,
       error: { code: 'storage', message: 'the store is closed' },
     });
@@ -80,8 +80,8 @@ it('fails pending and later calls when its thread dies', () =>
       ok: false,
       error: { code: 'storage', message: expect.stringMatching(/thread failed: on purpose/) as string },
     };
-    expect(await Promise.all([client.listTags(), client.listStudies()])).toMatchObject([failure, failure]);
-    expect(await client.listTags()).toMatchObject(failure);
+    expect(await Promise.all([client.listSettings(), client.listStudies()])).toMatchObject([failure, failure]);
+    expect(await client.listSettings()).toMatchObject(failure);
     await client.close();
   }));
 

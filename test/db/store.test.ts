@@ -110,7 +110,7 @@ describe('runs', () => {
       expect(unwrap(store.listRuns({})).total).toBe(0);
     }));
 
-  it('lists by page, sort and filter', () =>
+  it('lists the newest first, and by study and kind', () =>
     withStore((store) => {
       const study = unwrap(store.createStudy({ name: 's', spec: {} }));
       const draft = { ...sampleDraft(), axes: null, enumeratedCount: 0 };
@@ -123,18 +123,13 @@ describe('runs', () => {
       const names = (rows: readonly RunSummary[]): string[] => rows.map((row) => row.name);
       const list = (query: Parameters<Store['listRuns']>[0]): string[] => names(unwrap(store.listRuns(query)).rows);
       expect(list({})).toEqual(['gammaX1', 'gamma_1', 'Alpha', 'beta']);
-      expect(list({ sort: 'name' })).toEqual(['Alpha', 'beta', 'gamma_1', 'gammaX1']);
-      expect(list({ studyId: study.id, sort: 'id' })).toEqual(['beta', 'Alpha']);
+      expect(list({ studyId: study.id })).toEqual(['Alpha', 'beta']);
       expect(list({ kind: 'bench' })).toEqual(['gammaX1']);
-      expect(list({ tag: 'a' })).toEqual(['beta']);
-      expect(list({ text: 'A_1' })).toEqual(['gamma_1']);
-      expect(unwrap(store.listRuns({ limit: 1, offset: 1 }))).toMatchObject({ total: 4, rows: [{ name: 'gamma_1' }] });
+      expect(unwrap(store.listRuns({ limit: 1 }))).toMatchObject({ total: 4, rows: [{ name: 'gammaX1' }] });
       expect(failureOf(store.listRuns({ limit: 0 }))).toBe('bad-input');
       expect(unwrap(store.getRun(ids[0])).tags).toEqual(['a', 'b']);
-      expect(unwrap(store.listTags())).toEqual(['a', 'b']);
       expect(unwrap(store.renameRun(ids[0], 'new')).name).toBe('new');
       expect(unwrap(store.noteRun(ids[0], 'why')).note).toBe('why');
-      expect(list({ text: 'WHY' })).toEqual(['new']);
     }));
 
   it('deletes with undo, and for good only when purged', () =>
@@ -147,7 +142,6 @@ describe('runs', () => {
       expect(unwrap(store.listRuns({})).total).toBe(1);
       unwrap(store.deleteRuns([run.id]));
       expect(unwrap(store.listRuns({})).total).toBe(0);
-      expect(unwrap(store.listRuns({ deleted: true })).total).toBe(1);
       expect(unwrap(store.purgeDeleted('2000-01-01T00:00:00.000Z'))).toBe(0);
       unwrap(store.restoreRuns([run.id]));
       expect(store.restoreRuns([run.id])).toMatchObject({ error: { message: `Run ${run.id} is not in the bin.` } });

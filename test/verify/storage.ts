@@ -76,7 +76,6 @@ function readAll(store: Store): readonly Result<unknown>[] {
     store.listSettings(),
     store.listDevices(),
     store.listCalibrations(),
-    store.listTags(),
     store.checkIntegrity(),
   ];
 }

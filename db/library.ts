@@ -1,0 +1,146 @@
+import type { Device } from '../src-workers/domain/device.ts';
+import { refuse } from './failure.ts';
+import type { CalibrationDraft, CalibrationRecord, WorkloadRecord } from './records.ts';
+import type { Statements } from './statements.ts';
+import { fromJson, now, toJson } from './statements.ts';
+import type { StoreMethods } from './store-api.ts';
+
+type LibraryMethods = Pick<
+  StoreMethods,
+  | 'saveCalibration'
+  | 'listCalibrations'
+  | 'deleteCalibration'
+  | 'saveDevice'
+  | 'deleteDevice'
+  | 'listDevices'
+  | 'saveWorkload'
+  | 'getWorkload'
+  | 'saveSetting'
+  | 'listSettings'
+>;
+
+/** What studies and runs share: calibrations, devices, laws of workloads, settings. Functions throw `FailureError`s. */
+export function libraryOf({ all, get, run, insert }: Statements): LibraryMethods {
+  return {
+    saveCalibration: (draft) => {
+      checkCalibration(draft);
+      const { name, deviceId, profile } = draft;
+      const createdAt = now();
+      const id = insert(
+        'INSERT INTO calibrations (name, device_id, profile, created_at) VALUES (?, ?, ?, ?)',
+        name,
+        deviceId,
+        toJson('profile', profile),
+        createdAt,
+      );
+      return { id, name, deviceId, profile, createdAt };
+    },
+    listCalibrations: (deviceId) =>
+      all<CalibrationRow>(
+        'SELECT * FROM calibrations WHERE device_id = coalesce(?, device_id) ORDER BY id DESC',
+        deviceId ?? null,
+      ).map(calibrationOf),
+    deleteCalibration: (id) => {
+      if (run('DELETE FROM calibrations WHERE id = ?', id) === 0)
+        refuse('not-found', `no calibration ${id} in this database`, { id });
+      return null;
+    },
+
+    saveDevice: (device) => {
+      const time = now();
+      run(
+        `INSERT INTO devices (id, device, created_at, updated_at) VALUES (?, ?, ?, ?)
+         ON CONFLICT (id) DO UPDATE SET device = excluded.device, updated_at = excluded.updated_at`,
+        device.id,
+        toJson('device', device),
+        time,
+        time,
+      );
+      return null;
+    },
+    deleteDevice: (id) => {
+      if (run('DELETE FROM devices WHERE id = ?', id) === 0)
+        refuse('not-found', `"${id}" is not one of your own devices.`, { id });
+      return null;
+    },
+    listDevices: () =>
+      all<{ device: string }>('SELECT device FROM devices ORDER BY id').map(({ device }) => fromJson(device) as Device),
+
+    saveWorkload: ({ hash, law, provenance }) => {
+      run(
+        `INSERT OR REPLACE INTO workloads (hash, label, support, probability, truncated_mass, provenance, created_at)
+         VALUES (?, ?, ?, ?, ?, ?, ?)`,
+        hash,
+        law.label,
+        bytesOf(law.support),
+        bytesOf(law.probability),
+        law.truncatedMass,
+        toJson('provenance', provenance),
+        now(),
+      );
+      return null;
+    },
+    getWorkload: (hash) => {
+      const row = get<WorkloadRow>('SELECT * FROM workloads WHERE hash = ?', hash);
+      return row ? workloadOf(row) : null;
+    },
+
+    saveSetting: (key, value) => {
+      run('INSERT OR REPLACE INTO settings (key, value) VALUES (?, ?)', key, toJson('value', value));
+      return null;
+    },
+    listSettings: () => {
+      const rows = all<{ key: string; value: string }>('SELECT key, value FROM settings ORDER BY key');
+      return Object.fromEntries(rows.map(({ key, value }) => [key, fromJson(value)]));
+    },
+  };
+}
+
+interface CalibrationRow {
+  readonly id: number;
+  readonly name: string;
+  readonly device_id: string;
+  readonly profile: string;
+  readonly created_at: string;
+}
+
+function calibrationOf(row: CalibrationRow): CalibrationRecord {
+  const { id, name, device_id: deviceId, profile, created_at: createdAt } = row;
+  return { id, name, deviceId, profile: fromJson(profile), createdAt };
+}
+
+function checkCalibration({ name }: CalibrationDraft): void {
+  if (name.trim() === '') refuse('bad-input', 'The name of a calibration must not be empty.');
+}
+
+interface WorkloadRow {
+  readonly hash: string;
+  readonly label: string;
+  readonly support: Buffer;
+  readonly probability: Buffer;
+  readonly truncated_mass: number;
+  readonly provenance: string;
+}
+
+function workloadOf(row: WorkloadRow): WorkloadRecord {
+  return {
+    hash: row.hash,
+    law: {
+      label: row.label,
+      support: doublesOf(row.support),
+      probability: doublesOf(row.probability),
+      truncatedMass: row.truncated_mass,
+    },
+    provenance: fromJson(row.provenance),
+  };
+}
+
+function bytesOf(values: Float64Array): Uint8Array {
+  return new Uint8Array(values.buffer, values.byteOffset, values.byteLength);
+}
+
+function doublesOf(bytes: Buffer): Float64Array {
+  const values = new Float64Array(bytes.length / Float64Array.BYTES_PER_ELEMENT);
+  bytesOf(values).set(bytes);
+  return values;
+}

@@ -1,0 +1,93 @@
+import { checkBest, checkChunk } from './columns.ts';
+import { refuse } from './failure.ts';
+import { predictionTable } from './predictions.ts';
+import type { BestDesigns, CommittedChunk, PredictionChunk, RunColumns } from './records.ts';
+import type { RunRows } from './run-rows.ts';
+import type { Statements } from './statements.ts';
+
+/** Saves and reads the predicted designs of runs. */
+export function runDesigns({ all, get, run, write, db }: Statements, { rowOf, ownRow }: RunRows) {
+  const predictions = predictionTable(db);
+
+  function savePredictionChunk(runId: number, chunk: PredictionChunk): null {
+    write(() => {
+      const row = ownRow(runId);
+      if (row.best_wanted !== null) refuse('conflict', `Run ${runId} keeps its best designs alone.`, { runId });
+      const validCount = checkChunk(chunk, row.enumerated_count);
+      const { firstDesign, count } = chunk;
+      const overlapping = get<CommittedChunk>(
+        `SELECT first_design AS firstDesign, count FROM run_chunks
+         WHERE run_id = ? AND first_design < ? AND first_design + count > ?`,
+        runId,
+        firstDesign + count,
+        firstDesign,
+      );
+      if (overlapping) {
+        const saved = `${overlapping.firstDesign}…${overlapping.firstDesign + overlapping.count - 1}`;
+        refuse(
+          'conflict',
+          `designs ${firstDesign}…${firstDesign + count - 1} of run ${runId}: ${saved} are already saved`,
+          {
+            runId,
+            firstDesign,
+          },
+        );
+      }
+      run('INSERT INTO run_chunks (run_id, first_design, count) VALUES (?, ?, ?)', runId, firstDesign, count);
+      predictions.insert(runId, chunk);
+      countResults(runId, validCount, count - validCount);
+    });
+    return null;
+  }
+
+  function saveBestDesigns(runId: number, best: BestDesigns): null {
+    write(() => {
+      const row = ownRow(runId);
+      const wanted = row.best_wanted ?? 0;
+      const count = checkBest(best, row.enumerated_count);
+      if (best.designs.length > wanted || count < best.designs.length)
+        refuse('conflict', `Run ${runId} keeps at most ${wanted} designs, all valid, not ${best.designs.length}.`, {
+          runId,
+        });
+      predictions.replace(runId, best);
+      run(
+        'UPDATE runs SET valid_count = ?, predicted_count = ?, picked_design = ? WHERE id = ?',
+        count,
+        best.predicted,
+        best.picked,
+        runId,
+      );
+    });
+    return null;
+  }
+
+  function listChunks(runId: number): readonly CommittedChunk[] {
+    rowOf(runId);
+    return all<CommittedChunk>(
+      'SELECT first_design AS firstDesign, count FROM run_chunks WHERE run_id = ? ORDER BY first_design',
+      runId,
+    );
+  }
+
+  function countResults(runId: number, validCount: number, invalidCount: number): void {
+    run(
+      'UPDATE runs SET valid_count = valid_count + ?, invalid_count = invalid_count + ? WHERE id = ?',
+      validCount,
+      invalidCount,
+      runId,
+    );
+  }
+
+  function loadRunColumns(runId: number): RunColumns {
+    // One transaction reads chunks and columns of the same moment, even while others write.
+    const { columns, rebuilt } = db.transaction(() => {
+      const row = rowOf(runId);
+      if (row.best_wanted !== null) return { columns: predictions.loadBest(runId, row.valid_count), rebuilt: [] };
+      return predictions.load(runId, row.enumerated_count, listChunks(runId));
+    })();
+    if (rebuilt.length > 0) write(() => predictions.pack(runId, columns, rebuilt));
+    return columns;
+  }
+
+  return { savePredictionChunk, saveBestDesigns, listChunks, countResults, loadRunColumns };
+}
