@@ -1,10 +1,10 @@
-// How many steps the loop of each unit takes, for `lockstep trace`. CUDA, HIP.
+// Counts the steps of each unit's loop, for `lockstep trace`. CUDA, HIP.
 //
 //   __global__ void kernel(unsigned units, …) {
 //     for (unsigned i = …; i < units; i += …) {
-//       LOCKSTEP_UNIT(i);                     // unit i, from 0 on, begins; it ends with this scope, however that is left
-//       while (…) { LOCKSTEP_STEP(); … }      // first thing in the loop whose iterations count
-//       LOCKSTEP_END();                       // where the unit ends before its scope
+//       LOCKSTEP_UNIT(i);                     // begins unit i, from 0 on; it ends with this scope
+//       while (…) { LOCKSTEP_STEP(); … }      // first statement of the loop to count
+//       LOCKSTEP_END();                       // only if the unit ends before its scope
 //     }
 //   }
 //   …
@@ -13,14 +13,15 @@
 //
 //   nvcc -DLOCKSTEP_TRACE app.cu -o app && lockstep trace -- ./app
 //
-// Where the loop stands in another __device__ function, hand the unit over, behind the last argument and without a comma:
+// If the loop is in another __device__ function, pass the unit after the last argument, without a comma:
 //
 //   __device__ int walk(int node LOCKSTEP_PARAMETER) { while (…) { LOCKSTEP_STEP(); … } }
 //   … walk(node LOCKSTEP_ARGUMENT) …
 //
-// Without LOCKSTEP_TRACE all macros are empty. With it, but not run by `lockstep trace`, nothing is recorded. Trace a design where
-// one thread takes a whole unit. Of several launches, the last that runs a unit counts. The file is written at exit; a program
-// that resets the device or leaves by _exit calls LOCKSTEP_TRACE_WRITE() before; later launches record nothing.
+// Without LOCKSTEP_TRACE all macros are empty. Nothing is recorded unless `lockstep trace` runs the program. Trace a
+// design in which one thread takes a whole unit. If several launches run a unit, the last one counts. The file is
+// written at exit. A program that resets the device or ends by _exit must call LOCKSTEP_TRACE_WRITE() first; later
+// launches record nothing.
 #pragma once
 
 #ifndef LOCKSTEP_TRACE
@@ -59,32 +60,32 @@
 #define LOCKSTEP_TRACE_UNITS(units) lockstep_trace::start(units)
 #define LOCKSTEP_TRACE_WRITE() lockstep_trace::write()
 
-// Everything has internal linkage: each source file has a device pointer of its own.
+// Everything has internal linkage, so each source file has its own device pointer.
 namespace lockstep_trace {
 namespace {
 
-/// The largest count; counters stay there.
+/// The largest count. Counters stop there.
 constexpr uint32_t MOST = 0xffffffffu;
 
-/// 32-bit words, lowest byte first, as the file has them: this, then a Record per unit. lockstep.wgsl has the same.
+/// The file has 32-bit little-endian words: this struct, then a Record per unit. lockstep.wgsl has the same layout.
 struct alignas(16) Trace {
   uint32_t magic;    // "LSTR"
   uint32_t version;  // 1
-  uint32_t units;    // records that follow
-  uint32_t beyond;   // one more than the largest unit that has no record; 0: none
+  uint32_t units;    // number of records that follow
+  uint32_t beyond;   // one more than the largest unit without a record; 0: none
   uint32_t width;    // lanes of a thread group; 0: only lengths are known
   uint32_t unused[3];
 };
 struct alignas(16) Record {
   uint32_t length;  // steps of the unit
-  uint32_t led;     // of these, how many its lane counted for its thread group, as the first of the active lanes
-  uint32_t lanes;   // active lanes where the unit began; 0: the unit was not run
-  uint32_t group;   // thread group of the launch
+  uint32_t led;     // steps that its lane counted for its thread group, as the first of the active lanes
+  uint32_t lanes;   // active lanes when the unit began; 0: the unit was not run
+  uint32_t group;   // thread group within the launch
 };
 
 __device__ Trace* deviceTrace;  // null: nothing is recorded
 
-/// A unit, in registers until it ends.
+/// A unit, kept in registers until it ends.
 class Unit {
  public:
   __device__ explicit Unit(uint64_t unit) : unit_(unit) { lanes_ = static_cast<uint32_t>(__popcll(LOCKSTEP_ACTIVE())); }
@@ -160,20 +161,22 @@ inline size_t bytesOf(uint64_t units) { return sizeof(Trace) + static_cast<size_
   check(copied, "copying the trace (call LOCKSTEP_TRACE_WRITE() before the device is reset)");
   // Mode "x" keeps a second source file with its own trace from replacing this file.
   std::FILE* file = std::fopen(std::getenv("LOCKSTEP_TRACE_FILE"), "wbx");
-  if (file == nullptr) stop("writing the trace", "the file exists or cannot be made; use LOCKSTEP_TRACE_UNITS in one source file");
+  if (file == nullptr)
+    stop("writing the trace", "the file exists or cannot be created; use LOCKSTEP_TRACE_UNITS in one source file");
   if (std::fwrite(copy, 1, bytes, file) != bytes || std::fclose(file) != 0) stop("writing the trace", "the disk may be full");
   std::free(copy);
-  // A later launch must not write to memory that is given back.
+  // A later launch must not write to freed memory.
   Trace* const none = nullptr;
   check(LOCKSTEP_RUNTIME(MemcpyToSymbol)(deviceTrace, &none, sizeof none), "ending the trace");
   LOCKSTEP_RUNTIME(Free)(host.device);
   host.device = nullptr;
 }
 
-/// Makes room for the lengths of `units` units on the present device. A second call with the same number does nothing.
+/// Allocates the trace of `units` units on the current device. A second call with the same number does nothing.
 [[maybe_unused]] inline void start(uint64_t units) {
   if (std::getenv("LOCKSTEP_TRACE_FILE") == nullptr || (host.units != 0 && host.units == units)) return;
-  if (host.units != 0) stop("LOCKSTEP_TRACE_UNITS", "called before with another number of units; trace one launch at a time");
+  if (host.units != 0)
+    stop("LOCKSTEP_TRACE_UNITS", "an earlier call had another number of units; trace one launch at a time");
   if (units < 1 || units >= MOST) stop("LOCKSTEP_TRACE_UNITS", "the number of units must be from 1 to 4294967294");
   LOCKSTEP_PROPERTIES properties;
   check(LOCKSTEP_RUNTIME(GetDevice)(&host.number), "asking for the device");
@@ -187,7 +190,7 @@ inline size_t bytesOf(uint64_t units) { return sizeof(Trace) + static_cast<size_
   host.device = static_cast<Trace*>(address);
   host.units = units;
   check(LOCKSTEP_RUNTIME(MemcpyToSymbol)(deviceTrace, &host.device, sizeof host.device), "starting the trace");
-  // Registered after the runtime is in use, so that this runs before the runtime ends.
+  // Registered after the first use of the runtime, so that it runs before the runtime ends.
   if (std::atexit(write) != 0) stop("LOCKSTEP_TRACE_UNITS", "atexit failed");
 }
 

@@ -1,32 +1,32 @@
-// How many steps the loop of each unit takes, for `lockstep trace`: the twin of lockstep.cuh. Put it before the shader's own code.
+// Counts the steps of each unit's loop, for `lockstep trace`, like lockstep.cuh. Put it before the shader's own code.
 //
 //   for (var i = …; i < units; i += …) {
-//     lockstep_unit(i);                       // unit i, from 0 on, begins
-//     while (…) { lockstep_step(); … }        // first thing in the loop whose iterations count
-//     lockstep_end();                         // the unit ends
+//     lockstep_unit(i);                       // begins unit i, from 0 on
+//     while (…) { lockstep_step(); … }        // first statement of the loop to count
+//     lockstep_end();                         // ends the unit
 //   }
 //
-// WGSL has no macros. To trace nothing, put these three lines in this file's place; compilers drop the calls:
+// WGSL has no macros. To turn tracing off, replace this file by these three lines; compilers remove the calls:
 //   fn lockstep_unit(unit: u32) {}
 //   fn lockstep_step() {}
 //   fn lockstep_end() {}
 //
-// The host binds a storage buffer at group 3, binding 0, and writes its bytes to the file that LOCKSTEP_TRACE_FILE names:
+// The host binds a storage buffer at group 3, binding 0, and writes its bytes to the file in LOCKSTEP_TRACE_FILE:
 //   const words = new Uint32Array(8 + 4 * units);
 //   words.set([0x5254534c, 1, units]);
 //   … create the buffer from words, run the shader, read the buffer back into bytes …
 //   writeFileSync(process.env.LOCKSTEP_TRACE_FILE, bytes);
 //
-// Which lanes are active is unknown: WGSL allows to ask only where all are. So lengths are traced, and no loss is measured.
+// WGSL cannot tell which lanes are active unless all are, so only lengths are traced, and no loss is measured.
 
 struct LockstepTrace {
   magic: u32,            // "LSTR"
   version: u32,          // 1
-  units: u32,            // records that follow
-  beyond: atomic<u32>,   // one more than the largest unit that has no record; 0: none
+  units: u32,            // number of records that follow
+  beyond: atomic<u32>,   // one more than the largest unit without a record; 0: none
   width: u32,            // 0: only lengths are known
   unused: array<u32, 3>,
-  records: array<vec4<u32>>,  // by unit: its steps, 0, 1 where it was run, 0
+  records: array<vec4<u32>>,  // by unit: its steps, 0, 1 if it was run, 0
 }
 
 @group(3) @binding(0) var<storage, read_write> lockstep_trace: LockstepTrace;
@@ -38,7 +38,7 @@ fn lockstep_unit(unit: u32) {
   lockstep_length = 0u;
 }
 
-// The counter stays at its largest value.
+// The counter stops at its largest value.
 fn lockstep_step() {
   lockstep_length += select(0u, 1u, lockstep_length < 0xffffffffu);
 }

@@ -547,7 +547,7 @@ describe('what goes wrong', () => {
     expect(ofType(records, 'lost')[0].message).toMatch(/does not run on compute capability 0\.0$/);
     const wide = await measure(planOf([unitLoop('a', {})]), { environment: { CUDA_SHIM_WIDTH: '64' } });
     expect(ofType(wide.records, 'lost')[0].message).toBe(
-      'this program was built for thread groups of 32 lanes, and the device has 64: compile with -DLOCKSTEP_GROUP_WIDTH=64',
+      'this program was built for thread groups of 32 lanes, but the device has 64: compile with -DLOCKSTEP_GROUP_WIDTH=64',
     );
   });
 

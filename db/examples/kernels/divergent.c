@@ -1,4 +1,4 @@
-/* A loop for each unit, as long as the unit, on the threads of a CPU: they take blocks of BLOCK units.
+/* Runs a loop for each unit, as long as the unit, on the threads of a CPU, which take blocks of BLOCK units.
    lockstep bench RUN --build 'gcc -O2 -fopenmp -DBLOCK={blockThreads} divergent.c -o {binary}' \
                       --exec '{binary} {units} {lengthsFile}' */
 #include <stdint.h>

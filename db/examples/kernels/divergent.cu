@@ -1,4 +1,4 @@
-// A loop for each unit, as long as the unit: a thread per unit, in a grid of its own size.
+// Runs a loop for each unit, as long as the unit: one thread per unit, in a grid of any size.
 // lockstep bench RUN --build 'nvcc -O3 -arch=native -DBLOCK={blockThreads} divergent.cu -o {binary}' \
 //                    --exec '{binary} {units} {lengthsFile} {gridBlocks}'
 // With HIP: --build 'hipcc -O3 -x hip -DBLOCK={blockThreads} divergent.cu -o {binary}'
@@ -45,7 +45,7 @@ int main(int argc, char **argv) {
   cudaEvent_t from, to;
   cudaEventCreate(&from);
   cudaEventCreate(&to);
-  for (int launch = 0; launch < 2; launch++) {  // the first loads the kernel: its time is not printed
+  for (int launch = 0; launch < 2; launch++) {  // the first launch loads the kernel, so its time is not printed
     cudaEventRecord(from);
     divergent<<<atoi(argv[3]), BLOCK>>>(lengths, results, units);
     cudaEventRecord(to);

@@ -1,8 +1,8 @@
-"""Host of a person's own kernel in OpenCL: python3 host.py LAUNCHES.json [ORDER], where the arguments' files are.
+"""Host of the user's own kernel in OpenCL: python3 host.py LAUNCHES.json [ORDER], in the folder of the files.
 
-Times the launches by the driver's profiling events and compares the outputs with their references. LAUNCHES.json is
-written by kernel/opencl-program.ts; what this prints is read by program/output.ts. Without arguments it lists the
-devices of all platforms as records (domain/benchmark.ts). Needs PyOpenCL and NumPy.
+It times the launches by the driver's profiling events and compares the outputs with their references.
+kernel/opencl-program.ts writes LAUNCHES.json, and program/output.ts reads the output. Without arguments it lists the
+devices of all platforms as records (domain/benchmark.ts). It needs PyOpenCL and NumPy.
 """
 import json, os, re, sys
 
@@ -14,12 +14,12 @@ def all_devices():
     try:
         return [device for platform in cl.get_platforms() for device in platform.get_devices()]
     except cl.Error:
-        return []  # The loader fails where there is no driver.
+        return []  # The loader fails without a driver.
 
 
 def name_of(device):
     try:
-        return device.board_name_amd.strip() or device.name.strip()  # AMD's drivers name the chip alone.
+        return device.board_name_amd.strip() or device.name.strip()  # AMD's drivers name only the chip.
     except (AttributeError, cl.Error):
         return device.name.strip()
 
@@ -50,7 +50,7 @@ def numbers(data, kind):
 
 
 def differences(found, expected):
-    """Absolute differences, of whole numbers exactly, which a double cannot hold."""
+    """Absolute differences; integers are compared exactly, since a double cannot hold all of them."""
     if found.dtype.kind != "f":
         return numpy.maximum(found, expected).astype("u8") - numpy.minimum(found, expected).astype("u8")
     found, expected = found.astype("f8"), expected.astype("f8")
@@ -59,13 +59,13 @@ def differences(found, expected):
 
 
 def build(context, path, options):
-    os.chdir(os.path.dirname(path))  # Headers lie beside the source. Drivers take no folder with a space.
+    os.chdir(os.path.dirname(path))  # Headers are beside the source, and drivers accept no folder with a space.
     with open(path, encoding="utf-8") as file:
         program = cl.Program(context, file.read())
     try:
         return program.build(["-I", ".", *options])
     except cl.Error as error:
-        # Every driver has its own name for the source, and its log has many lines: the first error counts.
+        # Every driver names the source differently and logs many lines, so only the first error is shown.
         line = next((line for line in str(error).splitlines() if re.search(r"\berror\b", line)), str(error))
         place = re.search(r":(\d+):\d+: (?:(?:fatal )?error: )?(.*)", line)
         said = f"line {place[1]}: {place[2]}" if place else line.strip()
@@ -134,7 +134,7 @@ def measure(task, order):
 
     said = {"device": name_of(device), "driver": driver_of(device), "multiprocessors": device.max_compute_units}
     print(json.dumps(said))
-    launch_all()  # The first launch loads the kernel: it is not timed.
+    launch_all()  # The first launch loads the kernel, so it is not timed.
     for _ in range(task["repeats"]):
         print(json.dumps({"timeNs": launch_all()}))
     correct, worst = True, 0.0
@@ -146,7 +146,7 @@ def measure(task, order):
         with numpy.errstate(invalid="ignore"):
             bound = argument["absolute"] + argument["relative"] * abs(expected.astype("f8"))
         correct = correct and bool(((error == 0) | (error <= bound)).all())
-        worst = float(numpy.maximum(worst, error.max()))  # NaN stays.
+        worst = float(numpy.maximum(worst, error.max()))  # The maximum keeps NaN.
     print(json.dumps({"correct": correct, **({"maxError": worst} if numpy.isfinite(worst) else {})}))
 
 

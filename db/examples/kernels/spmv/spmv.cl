@@ -1,5 +1,5 @@
-// y = A·x, A in compressed sparse rows: five ways to share the rows among threads. Launched by spmv.kernel.json, which defines BLOCK_THREADS
-// and THREADS_PER_ROW; `order` and the parameters of a class of rows are explained in spmv.cu.
+// y = A·x, A in compressed sparse rows: five ways to share the rows among threads. spmv.kernel.json launches it and
+// defines BLOCK_THREADS and THREADS_PER_ROW; spmv.cu explains `order` and the parameters of a class of rows.
 #ifndef THREADS_PER_ROW
 #define THREADS_PER_ROW 1
 #endif
@@ -18,7 +18,8 @@ __kernel void threadPerRow(SPMV_PARAMETERS) {
   }
 }
 
-/// Rounds of rows, `u` threads each. The whole block takes part in every round, since barriers are for all of it.
+/// Processes rows in rounds, `u` threads each. The whole block takes part in every round, since a barrier needs all its
+/// threads.
 void severalThreadsPerRow(__global const uint *rowStarts, __global const uint *columns, __global const float *values,
                           __global const float *x, __global const uint *order, __global float *y, uint firstRow,
                           uint launchRows, uint u, bool ordered, __local float *partial) {
@@ -56,7 +57,7 @@ __kernel void classOfRows(SPMV_PARAMETERS) {
   severalThreadsPerRow(rowStarts, columns, values, x, order, y, firstRow, launchRows, launchThreadsPerRow, true, partial);
 }
 
-/// Adds a part of a row to what others have of it; before the launch it is 0.
+/// Adds a part of a row to its result, which is 0 before the launch.
 void addTo(__global float *sum, float value) {
   volatile __global uint *bits = (volatile __global uint *)sum;
   for (uint seen = *bits;;) {
@@ -66,7 +67,7 @@ void addTo(__global float *sum, float value) {
   }
 }
 
-/// Equally many entries and ends of rows for each thread: see spmv.cu.
+/// Gives each thread equally many entries and row ends (see spmv.cu).
 __kernel void mergePath(SPMV_PARAMETERS) {
   const uint entries = rowStarts[rows];
   const uint threads = get_global_size(0);

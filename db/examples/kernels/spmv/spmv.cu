@@ -1,9 +1,9 @@
-// y = A·x, A in compressed sparse rows: five ways to share the rows among threads. Launched by spmv.kernel.json.
+// y = A·x, A in compressed sparse rows: five ways to share the rows among threads. spmv.kernel.json launches it.
 #include <cstdint>
 
 constexpr unsigned GROUP = 32;
 
-// BLOCK_THREADS is the number of threads of a block: of `threadsPerRow` or of `blockPerRow`.
+// BLOCK_THREADS is the number of threads of a block in `threadsPerRow` and `blockPerRow`.
 #ifndef BLOCK_THREADS
 #define BLOCK_THREADS 1024
 #endif
@@ -11,8 +11,8 @@ constexpr unsigned GROUP = 32;
 #define THREADS_PER_ROW 1
 #endif
 
-/// Parameters of every kernel. `order` has the rows in the order in which a launch takes them. A launch for one class
-/// of rows takes `launchRows` of them from `firstRow` on, with `launchThreadsPerRow` threads each.
+/// The parameters of every kernel. `order` has the rows in the order in which a launch takes them. A launch for one
+/// class of rows takes `launchRows` of them from `firstRow` on, with `launchThreadsPerRow` threads each.
 #define SPMV_PARAMETERS                                                                                                   \
   const uint32_t *__restrict__ rowStarts, const uint32_t *__restrict__ columns, const float *__restrict__ values,         \
       const float *__restrict__ x, const uint32_t *__restrict__ order, float *__restrict__ y, uint32_t rows,              \
@@ -74,7 +74,7 @@ __global__ void classOfRows(SPMV_PARAMETERS) {
 }
 
 /// Gives each thread equally many entries and row ends (Merrill and Garland, "Merge-based parallel sparse matrix-vector
-/// multiplication", SC 2016). A search finds the start of a thread's share, and the parts of cut rows are added up. `y`
+/// multiplication", SC 2016). A search finds the start of a thread's share, and the parts of cut rows are summed. `y`
 /// is 0 before the launch.
 __global__ void mergePath(SPMV_PARAMETERS) {
   (void)order, (void)firstRow, (void)launchRows, (void)launchThreadsPerRow;

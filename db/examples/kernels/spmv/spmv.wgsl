@@ -1,4 +1,4 @@
-// y = A·x, A in compressed sparse rows: five ways to share the rows among threads. Launched by spmv.kernel.json.
+// y = A·x, A in compressed sparse rows: five ways to share the rows among threads. spmv.kernel.json launches it.
 enable subgroups;
 diagnostic(off, subgroup_uniformity);
 
@@ -6,13 +6,14 @@ diagnostic(off, subgroup_uniformity);
 @group(0) @binding(1) var<storage, read> columns: array<u32>;
 @group(0) @binding(2) var<storage, read> values: array<f32>;
 @group(0) @binding(3) var<storage, read> x: array<f32>;
-// Rows in the order in which a launch takes them.
+// The rows in the order in which a launch takes them.
 @group(0) @binding(4) var<storage, read> order: array<u32>;
 @group(0) @binding(5) var<storage, read_write> y: array<f32>;
 @group(0) @binding(5) var<storage, read_write> yBits: array<atomic<u32>>;
 @group(0) @binding(6) var<uniform> rows: u32;
 @group(0) @binding(7) var<uniform> gridBlocks: u32;
-// Of a launch that takes a class of the rows: where they begin in the order, how many they are, and the threads of each.
+// A launch for one class of rows takes `launchRows` of them from `firstRow` on, with `launchThreadsPerRow` threads
+// each.
 @group(0) @binding(8) var<uniform> firstRow: u32;
 @group(0) @binding(9) var<uniform> launchRows: u32;
 @group(0) @binding(10) var<uniform> launchThreadsPerRow: u32;
@@ -32,7 +33,7 @@ fn threadPerRow(@builtin(workgroup_id) block: vec3<u32>, @builtin(local_invocati
   }
 }
 
-/// Adds a part of a row to what others have of it; before the launch it is 0.
+/// Adds a part of a row to its result, which is 0 before the launch.
 fn addTo(row: u32, value: f32) {
   var seen = atomicLoad(&yBits[row]);
   loop {
@@ -42,8 +43,8 @@ fn addTo(row: u32, value: f32) {
   }
 }
 
-/// `u` threads for each row: a subgroup adds up what its threads have, and where a row has several subgroups, they add to its result. No
-/// barriers: there may be any number of rows for a thread, and subgroups are of any width.
+/// Processes rows with `u` threads each. A subgroup sums the values of its threads; if a row has several subgroups,
+/// they add to its result. There are no barriers, since a thread may have any number of rows, and subgroups any width.
 fn severalThreadsPerRow(thread: u32, width: u32, u: u32, ordered: bool) {
   let rank = thread % u;
   let slots = gridBlocks * (BLOCK_THREADS / u);
@@ -85,8 +86,8 @@ fn classOfRows(
   severalThreadsPerRow(block.x * BLOCK_THREADS + thread, width, launchThreadsPerRow, true);
 }
 
-/// Equally many entries and ends of rows for each thread (Merrill and Garland, "Merge-based parallel sparse matrix-vector multiplication",
-/// SC 2016): a search finds where the share of a thread begins, and rows that are cut are added up.
+/// Gives each thread equally many entries and row ends (Merrill and Garland, "Merge-based parallel sparse matrix-vector
+/// multiplication", SC 2016). A search finds the start of a thread's share, and the parts of cut rows are summed.
 @compute @workgroup_size(BLOCK_THREADS)
 fn mergePath(@builtin(workgroup_id) block: vec3<u32>, @builtin(local_invocation_index) thread: u32) {
   let entries = rowStarts[rows];

@@ -1,5 +1,5 @@
-// Names the devices of this machine, one JSON line each, or says why there is none. It has no code for a device to run, so that it is
-// compiled for any: what the other programs are compiled for follows from what this one finds.
+// Lists the devices of this machine, one JSON line each, or says why there is none. It has no device code, so it is
+// compiled for any device, and its result decides what the other programs are compiled for.
 #include "devices.cuh"
 
 int main() {

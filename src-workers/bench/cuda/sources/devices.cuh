@@ -37,7 +37,7 @@ inline std::string compiler() {
 #endif
 }
 
-/// Why no device answers. With a driver that is too old or missing, the runtime says no more than that it is insufficient.
+/// Why no device answers. If the driver is too old or missing, the runtime only says that it is insufficient.
 inline std::string noDevices(cudaError_t code) {
   int driver = 0;
   int runtime = 0;
@@ -48,7 +48,8 @@ inline std::string noDevices(cudaError_t code) {
   return "the driver is too old for this program's HIP " + version(runtime);
 #else
   if (driver == 0) return "no NVIDIA driver is loaded on this machine";
-  // The oldest driver of each major release (release notes of the toolkit, minor version compatibility): Linux, Windows.
+  // The oldest driver of each major release on Linux and Windows (release notes of the toolkit, minor version
+  // compatibility).
   static const std::map<int, std::pair<const char*, const char*>> oldest = {
       {11, {"450.80", "452.39"}}, {12, {"525.60", "528.33"}}, {13, {"580.65", "580.88"}}};
   const auto needed = oldest.find(runtime / 1000);
@@ -63,7 +64,7 @@ inline std::string noDevices(cudaError_t code) {
 #endif
 }
 
-/// How many devices there are. Called before anything else.
+/// The number of devices. It must be the first call.
 inline int countDevices() {
   orderDevices();
   int devices = 0;
@@ -123,7 +124,7 @@ inline void describe(int device, const Nvml& nvml) {
       .number("sharedMemoryBytesPerMultiprocessor", stated(cudaDevAttrMaxSharedMemoryPerMultiprocessor))
       .number("sharedMemoryBytesPerBlockOptIn", stated(cudaDevAttrMaxSharedMemoryPerBlockOptin))
       .number("errorCorrection", stated(cudaDevAttrEccEnabled))
-      // Whether the system ends launches that take too long, since the device draws a screen.
+      // Whether the system ends long launches because the device draws a screen.
       .number("launchTimeLimit", stated(cudaDevAttrKernelExecTimeout))
       .close()
       .print();

@@ -1,4 +1,5 @@
-// Loops that lanes leave one after another, and what that costs (Bialas and Strzelecki 2015, arXiv:1504.01650).
+// Measures loops that lanes leave one after another, and the cost of this (Bialas and Strzelecki 2015,
+// arXiv:1504.01650).
 #pragma once
 
 #include "host.cuh"
@@ -25,7 +26,8 @@ __device__ __forceinline__ float divergentLoop(float sum, int limit) {
   return sum;
 }
 
-/// One thread group; every lane has a limit of its own. The loop runs once to fill caches, then between two looks at the clock.
+/// One thread group, whose lanes have separate limits. The loop runs once to fill caches, and again between two reads
+/// of the clock.
 template <bool DOUBLE>
 __global__ void divergentLoops(const int* __restrict__ limits, float* __restrict__ sums, long long* __restrict__ starts,
                                long long* __restrict__ stops) {

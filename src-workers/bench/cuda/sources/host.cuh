@@ -1,4 +1,4 @@
-// What every benchmark's host side shares: checked CUDA calls, buffers, timing, the plan and the records.
+// The common host side of all benchmarks: checked CUDA calls, buffers, timing, the plan and the records.
 #pragma once
 
 #include "gpu.cuh"
@@ -32,10 +32,10 @@
 
 namespace lockstep {
 
-/// A case that cannot be measured, and why; the next one may still be.
+/// Why a case cannot be measured. The next case may still be possible.
 struct CaseFailure {
   std::string message;
-  /// The device's memory is full: alone, the case may find room.
+  /// Whether the device's memory is full; the case may fit alone.
   bool noMemory = false;
 };
 
@@ -47,7 +47,7 @@ inline void check(cudaError_t code, const char* what) {
 
 // ---------------------------------------------------------------------------------------------------------------- records
 
-/// One JSON line. Numbers that are not finite are left out: JSON has none.
+/// One JSON line. Numbers that are not finite are omitted, since JSON has none.
 class Record {
  public:
   explicit Record(const char* type) { text("type", type); }
@@ -101,7 +101,7 @@ class Record {
   }
   void print() {
     line_ += "}\n";
-    // The watchdog prints from a thread of its own.
+    // The watchdog prints from another thread.
     static std::mutex printing;
     const std::lock_guard<std::mutex> lock(printing);
     std::fwrite(line_.data(), 1, line_.size(), stdout);
@@ -117,7 +117,7 @@ class Record {
   }
   void digits(double value) {
     char buffer[40];
-    // 17 digits read back as the same double.
+    // 17 digits are read back as the same double.
     std::snprintf(buffer, sizeof buffer, value == std::floor(value) && std::fabs(value) < 1e15 ? "%.0f" : "%.17g", value);
     line_ += buffer;
   }
@@ -129,7 +129,7 @@ class Record {
         line_ += '\\';
         line_ += character;
       } else if (code < 0x20 || code >= 0x7f) {
-        // Names of devices are ASCII; whatever else comes is escaped byte by byte, so that the line stays valid.
+        // Names of devices are ASCII. Any other character is escaped byte by byte, so that the line stays valid.
         char buffer[8];
         std::snprintf(buffer, sizeof buffer, "\\u%04x", code);
         line_ += buffer;
@@ -148,7 +148,7 @@ class Record {
 
 using Words = std::vector<uint32_t>;
 
-/// `key=value` words of one line of the plan.
+/// The `key=value` words of one line of the plan.
 class Settings {
  public:
   std::string id;
@@ -186,11 +186,11 @@ struct Plan {
   unsigned repeats = 1;
   double caseTimeLimitMs = 60000;
   uint32_t seed = 0;
-  /// Cases whose launches alternate.
+  /// Number of cases whose launches alternate.
   unsigned alternating = 1;
   /// Whether the second-level cache is filled with other data before each launch.
   bool flush = false;
-  /// Units of the unit loops: iterations of each, and what each must leave.
+  /// The units of the unit loops: the iterations and the expected result of each.
   Words lengths;
   Words expected;
   std::vector<Settings> cases;
@@ -198,7 +198,7 @@ struct Plan {
 
 using Bytes = std::vector<unsigned char>;
 
-/// A file, in the folder that the program was started in.
+/// Reads a file of the folder in which the program was started.
 inline Bytes readBytes(const std::string& path) {
   std::ifstream file(path, std::ios::binary | std::ios::ate);
   if (!file) throw CaseFailure{"cannot open " + path};
@@ -210,7 +210,7 @@ inline Bytes readBytes(const std::string& path) {
   return bytes;
 }
 
-/// A file of little-endian 32-bit words.
+/// Reads a file of little-endian 32-bit words.
 inline Words readWords(const std::string& path) {
   const Bytes raw = readBytes(path);
   if (raw.size() % 4 != 0) throw CaseFailure{path + " is not made of 32-bit words"};
@@ -273,8 +273,8 @@ inline Plan readPlan(const std::string& path) {
 
 // ----------------------------------------------------------------------------------------------------------------- device
 
-/// Numbers the devices by their places on the bus, as the driver's own tools list them, unless the environment says otherwise. Called before
-/// anything else of the runtime.
+/// Numbers the devices by their place on the bus, like the driver's own tools, unless the environment says otherwise.
+/// It must be the first call of the runtime.
 inline void orderDevices() {
 #if !defined(LOCKSTEP_HIP) && defined(_WIN32)
   if (std::getenv("CUDA_DEVICE_ORDER") == nullptr) _putenv_s("CUDA_DEVICE_ORDER", "PCI_BUS_ID");
@@ -283,7 +283,7 @@ inline void orderDevices() {
 #endif
 }
 
-/// Memory of the device, given back at the end of the case.
+/// Memory of the device, which is freed at the end of the case.
 template <class T>
 class Buffer {
  public:
@@ -325,13 +325,13 @@ void launch(void (*kernel)(Parameters...), unsigned grid, unsigned block, std::d
   check(tryLaunch(kernel, dim3(grid), dim3(block), 0, arguments...), "launch");
 }
 
-/// How the kernel's launches divide a multiprocessor's memory between shared memory and first-level cache. It stays so; what the
-/// driver does by itself it does not say.
+/// How the kernel's launches divide a multiprocessor's memory between shared memory and first-level cache. The driver
+/// does not report its own division.
 enum class Carveout { driver = -1, mostL1 = 0, mostShared = 100 };
 template <class Kernel>
 void divideMemory(Kernel* kernel, Carveout carveout) {
 #ifdef LOCKSTEP_HIP
-  // The two are apart.
+  // HIP keeps the two separate.
   (void)kernel, (void)carveout;
 #else
   check(cudaFuncSetAttribute(kernel, cudaFuncAttributePreferredSharedMemoryCarveout, static_cast<int>(carveout)),
@@ -339,8 +339,8 @@ void divideMemory(Kernel* kernel, Carveout carveout) {
 #endif
 }
 
-/// Dynamic shared memory that leaves room for at most `resident` blocks of the kernel on a multiprocessor, none where no more
-/// fit anyway: what a kernel with more registers would have resident. 0: as many as fit.
+/// Dynamic shared memory with which at most `resident` blocks of the kernel fit on a multiprocessor, as with the
+/// registers of the real kernel; 0 if no more fit anyway, or if `resident` is 0, which means no limit.
 template <class Kernel>
 size_t reserveShared(Kernel* kernel, unsigned block, unsigned resident) {
   constexpr size_t STEP = 256;
@@ -352,14 +352,14 @@ size_t reserveShared(Kernel* kernel, unsigned block, unsigned resident) {
   };
   divideMemory(kernel, Carveout::driver);
   if (resident == 0 || fitting(0) <= resident) return 0;
-  // Otherwise fewer blocks might fit than those that are to.
+  // Otherwise fewer than `resident` blocks might fit.
   divideMemory(kernel, Carveout::mostShared);
   int device = 0;
   int limit = 0;
   check(cudaGetDevice(&device), "cudaGetDevice");
   check(cudaDeviceGetAttribute(&limit, cudaDevAttrMaxSharedMemoryPerBlockOptin, device), "cudaDeviceGetAttribute");
   check(cudaFuncSetAttribute(kernel, cudaFuncAttributeMaxDynamicSharedMemorySize, limit), "cudaFuncSetAttribute");
-  // More memory never leaves room for more blocks: the least that is enough, by halving.
+  // More memory never makes room for more blocks, so bisection finds the least that is enough.
   size_t enough = static_cast<size_t>(limit) / STEP;
   if (fitting(enough * STEP) > resident) return enough * STEP;
   for (size_t short_of = 0; enough - short_of > 1;) {
@@ -369,15 +369,15 @@ size_t reserveShared(Kernel* kernel, unsigned block, unsigned resident) {
   return enough * STEP;
 }
 
-/// Keeps the device at work for so many cycles of its clock.
+/// Keeps the device busy for this many cycles of its clock.
 __global__ void occupy(long long cycles) {
   const long long start = clock64();
   while (clock64() - start < cycles) {
   }
 }
 
-/// Time on the device between two events around a launch. The device is at work while the host hands all three over: on an
-/// idle one the first event is over before the launch has arrived, and the time would be the host's, too.
+/// Time on the device between two events around a launch. The device must be busy while the host submits all three. On
+/// an idle device, the first event would be over before the launch arrives, and the time would include the host's.
 class Stopwatch {
  public:
   Stopwatch() {
@@ -390,7 +390,7 @@ class Stopwatch {
     (void)cudaEventDestroy(start_);
     (void)cudaEventDestroy(stop_);
   }
-  /// @param meanwhile runs on the host once all is handed over
+  /// @param meanwhile runs on the host after all is submitted
   template <class Work, class Meanwhile>
   double timeNs(Work&& work, Meanwhile&& meanwhile) {
     launch(occupy, 1, 1, HAND_OVER_CYCLES);
@@ -405,24 +405,24 @@ class Stopwatch {
   }
 
  private:
-  /// A tenth of a millisecond or more at any clock; handing over takes some hundredths.
+  /// At least a tenth of a millisecond at any clock; submitting takes some hundredths.
   static constexpr long long HAND_OVER_CYCLES = 1 << 18;
   cudaEvent_t start_ = nullptr;
   cudaEvent_t stop_ = nullptr;
 };
 
-/// How the device is while it measures; what NVML does not say is missing.
+/// The state of the device during a measurement; values that NVML does not report are missing.
 struct Conditions {
   std::optional<double> clockMhz;
   std::optional<double> memoryClockMhz;
   std::optional<double> powerW;
   std::optional<double> temperatureC;
-  /// Why clocks are below what they could be: bits as NVML's nvmlClocksThrottleReason… have them.
+  /// Why clocks are reduced: bits as in NVML's nvmlClocksThrottleReason….
   std::optional<double> throttleReasons;
 };
 
-/// What NVML says of the device, where this machine has it: it comes with the driver, not with the toolkit, and is looked up when the
-/// program runs. Types and constants as in nvml.h.
+/// The device's state from NVML, if this machine has it. NVML belongs to the driver instead of the toolkit, so it is
+/// loaded at run time. Types and constants are those of nvml.h.
 class Nvml {
  public:
   explicit Nvml(const std::string& busId) {
@@ -489,7 +489,8 @@ inline int attribute(cudaDeviceAttr which, int device) {
 
 // ------------------------------------------------------------------------------------------------------------------- cases
 
-/// The exit code of a program that a launch has hung in: started again, it measures the other cases (EX_TEMPFAIL of sysexits.h).
+/// Exit code of a program in which a launch has hung (EX_TEMPFAIL of sysexits.h). Another start measures the other
+/// cases.
 constexpr int EXIT_HUNG = 75;
 
 inline std::string seconds(double milliseconds) {
@@ -498,8 +499,8 @@ inline std::string seconds(double milliseconds) {
   return text;
 }
 
-/// Ends the program where a launch does not come back: no call can stop a kernel, and the end of its process does. The case under
-/// way is reported as failed before.
+/// Ends the program if a launch does not return, since no call can stop a kernel, but the end of its process does. The
+/// current case is first reported as failed.
 class Watchdog {
  public:
   using Clock = std::chrono::steady_clock;
@@ -510,7 +511,7 @@ class Watchdog {
     change([this] { ended_ = true; });
     thread_.join();
   }
-  /// `limitMs`: of the case, for the message.
+  /// @param limitMs the limit of the case, for the message
   void arm(const std::string& id, double leftMs, double limitMs) {
     change([&] {
       id_ = id;
@@ -554,10 +555,10 @@ class Watchdog {
   std::thread thread_;
 };
 
-/// Lets one of several threads run at a time: whoever has no turn waits. 0 is the thread that hands turns out.
+/// Lets one of several threads run at a time; the others wait for their turn. Thread 0 gives the turns.
 class Turns {
  public:
-  /// Hands the turn to another thread, and waits for `own` turn.
+  /// Gives the turn to another thread, and waits for the turn of `own`.
   void pass(unsigned to, unsigned own) {
     give(to);
     await(own);
@@ -570,7 +571,7 @@ class Turns {
     }
     changed_.notify_all();
   }
-  /// Turns handed out so far.
+  /// Number of turns given so far.
   unsigned count() const { return count_; }
   void await(unsigned own) {
     std::unique_lock<std::mutex> lock(mutex_);
@@ -584,21 +585,22 @@ class Turns {
   unsigned count_ = 0;
 };
 
-/// What a case's code needs of the program.
+/// What the code of a case needs from the program.
 struct Bench {
   int device;
   const Plan& plan;
   const Nvml& nvml;
   Watchdog& watchdog;
   Turns& turns;
-  /// Twice the second-level cache: writing it leaves nothing else there. Empty where caches are left warm.
+  /// Twice the second-level cache; writing it evicts everything else. Empty if caches stay warm.
   const std::unique_ptr<Buffer<uint32_t>>& other;
 };
 
-/// One case while it runs: launches are timed and recorded, until its time is over. Between two launches other cases may have theirs.
+/// A running case. Its launches are timed and recorded until its time is over. Other cases may run between two
+/// launches.
 class Case {
  public:
-  /// @param turn number of its thread in `Turns`
+  /// @param turn number of the case's thread in `Turns`
   Case(const Bench& bench, const Settings& settings, unsigned turn) : bench(bench), settings(settings), turn_(turn) {
     begin();
   }
@@ -621,18 +623,18 @@ class Case {
         .print();
   }
 
-  /// Raises the clocks of a device that was idle: in cycles, so that it takes longer the lower they are, a third of a second at
-  /// the lowest; far less than a device that draws a screen allows a launch.
+  /// Raises the clocks of an idle device. The work is given in cycles, so it takes longer at lower clocks: a third of a
+  /// second at the lowest, far below the launch limit of a device that draws a screen.
   void wake() const {
     constexpr long long CYCLES = 1 << 26;
     launch(occupy, 1, 1, CYCLES);
     check(cudaDeviceSynchronize(), "kernel");
   }
 
-  /// Warm-ups, then repeats, with the clocks up. `before` is not timed; `after` receives whether the launch counts.
+  /// Runs warm-ups, then repeats, at raised clocks. `before` is not timed; `after` is told whether the launch counts.
   template <class Before, class Work, class After>
   void repeat(Before&& before, Work&& work, After&& after) {
-    // A launch this long hardly depends on what the cache holds at its start.
+    // The time of a longer launch hardly depends on the initial contents of the cache.
     constexpr double LONG_NS = 5e6;
     Stopwatch stopwatch;
     double lastNs = 0;
@@ -645,12 +647,12 @@ class Case {
       if (bench.plan.flush) {
         bench.other->fill(static_cast<int>(done_));
       } else if (others && lastNs < LONG_NS) {
-        // What others have left in the cache.
+        // Replaces what other cases have left in the cache.
         work();
         before();
       }
       const bool warmUp = done_ < bench.plan.warmUps;
-      // The device is at work, or was just now.
+      // The device is busy, or was so just before.
       Conditions conditions;
       lastNs = stopwatch.timeNs(work, [&] { conditions = bench.nvml.conditions(); });
       sample(warmUp ? done_ : done_ - bench.plan.warmUps, warmUp, lastNs, conditions);
@@ -667,7 +669,8 @@ class Case {
                       launches + "."};
   }
 
-  /// What the compiler made of the kernel. `spills`: whether its local memory can only be spilled registers.
+  /// What the compiler made of the kernel.
+  /// @param spills whether its local memory can only be spilled registers
   template <class Kernel>
   cudaFuncAttributes compiled(Kernel* kernel, unsigned blockThreads, bool spills, size_t sharedBytes = 0) const {
     cudaFuncAttributes attributes;
@@ -697,7 +700,7 @@ class Case {
   }
 
  private:
-  /// Whether other cases have run in between.
+  /// Lets other cases run. Returns whether any did.
   bool pass() {
     if (bench.plan.alternating == 1) return false;
     bench.watchdog.disarm();
@@ -709,7 +712,7 @@ class Case {
   }
   void begin() {
     begun_ = std::chrono::steady_clock::now();
-    // A launch that ends a little late is found between two launches.
+    // A launch that ends a little late is detected between two launches.
     const double limitMs = bench.plan.caseTimeLimitMs;
     bench.watchdog.arm(settings.id, std::max(0.0, limitMs - spentBefore_) + std::max(500.0, limitMs / 4), limitMs);
   }
@@ -720,12 +723,12 @@ class Case {
   unsigned turn_;
   unsigned launches_ = 0;
   unsigned done_ = 0;
-  /// Of its own turns, ms.
+  /// Time of its earlier turns, ms.
   double spentBefore_ = 0;
   std::chrono::steady_clock::time_point begun_;
 };
 
-/// The check of results that have to agree bit by bit. `at` names the results: `unit 5 is 7; expected 8`.
+/// Checks results that must agree bit by bit. `at` names the results: `unit 5 is 7; expected 8`.
 class Comparison {
  public:
   explicit Comparison(std::string what) : what_(std::move(what)) {}
@@ -754,7 +757,7 @@ inline uint32_t bitsOf(float value) {
   return bits;
 }
 
-/// Positions 0 … count − 1, at most `most` of them, evenly spread, the first and the last among them.
+/// At most `most` of the positions 0 … count − 1, evenly spread, with the first and the last.
 inline std::vector<uint64_t> spread(uint64_t count, uint64_t most) {
   const uint64_t chosen = std::min(count, most);
   std::vector<uint64_t> positions(chosen);

@@ -1,11 +1,11 @@
 // Measures the cases of a plan on one CUDA or HIP device and prints one JSON line per finding.
 //
-//   lockstep-cuda --plan FILE [--device N] [--done FILE]   measures; cases named in FILE, one per line, are left out
-//   --turns                                                says whose launch is next, where launches of several cases alternate
+//   lockstep-cuda --plan FILE [--device N] [--done FILE]   measures; cases listed in FILE, one per line, are skipped
+//   --turns                                                reports the case of the next launch, if launches alternate
 //
-// Exit code 75: a launch hung, and its case is reported as failed. Started again without it, the program measures the others.
+// Exit code 75: a launch hung, and its case is reported as failed. Another start without it measures the other cases.
 //
-// Files that the plan names are looked for in the folder that the program is started in.
+// The paths in the plan are relative to the folder in which the program is started.
 #include <random>
 #include <set>
 
@@ -20,14 +20,14 @@
 namespace lockstep {
 namespace {
 
-/// A program may have no code for the device: it was built for others.
+/// The program may have no code for the device, if it was built for others.
 void checkCode(int device) {
   cudaFuncAttributes attributes;
   const cudaError_t code = cudaFuncGetAttributes(&attributes, nothing);
   cudaDeviceProp properties;
   check(cudaGetDeviceProperties(&properties, device), "cudaGetDeviceProperties");
   if (properties.warpSize != static_cast<int>(GROUP_WIDTH))
-    throw CaseFailure{"this program was built for thread groups of " + std::to_string(GROUP_WIDTH) + " lanes, and the device has " +
+    throw CaseFailure{"this program was built for thread groups of " + std::to_string(GROUP_WIDTH) + " lanes, but the device has " +
                       std::to_string(properties.warpSize) + ": compile with -DLOCKSTEP_GROUP_WIDTH=" +
                       std::to_string(properties.warpSize)};
   if (code == cudaSuccess) return;
@@ -35,7 +35,7 @@ void checkCode(int device) {
                     ", does not run on " + architecture(properties)};
 }
 
-/// One case, from a thread of its own. Whether it is to be tried again alone, where it finds no memory.
+/// Runs one case on its own thread. Returns whether to try it again alone, because memory was full.
 bool measure(const Bench& bench, const Settings& settings, unsigned turn, bool alone) {
   static const std::map<std::string, void (*)(Case&)> benchmarks = {{"unit-loop", runUnitLoop},
                                                                     {"matrix-power", runMatrixPower},
@@ -61,7 +61,7 @@ bool measure(const Bench& bench, const Settings& settings, unsigned turn, bool a
   return false;
 }
 
-/// A case that runs, and what it leaves at its end.
+/// A running case, and its results at the end.
 struct Running {
   Running(const Settings* settings, unsigned turn, bool alone) : settings(settings), turn(turn), alone(alone) {}
   const Settings* settings;
@@ -72,8 +72,8 @@ struct Running {
   std::thread thread;
 };
 
-/// Measures the cases, several at a time: whose launch is next is drawn at random, so that what changes on the device meanwhile changes
-/// all of them alike. False where the device does not answer any more.
+/// Measures several cases at a time. The next launch is drawn at random, so that changes on the device affect all cases
+/// alike. Returns false if the device no longer answers.
 bool measureAll(const Bench& bench, std::vector<const Settings*> cases, bool sayTurns) {
   std::mt19937 random(bench.plan.seed);
   std::vector<std::unique_ptr<Running>> running;
@@ -114,7 +114,7 @@ bool measureAll(const Bench& bench, std::vector<const Settings*> cases, bool say
     if (one.again) crowded.push_back(one.settings);
     last = nullptr;
     running.erase(running.begin() + static_cast<std::ptrdiff_t>(at));
-    // Refused launches leave an error that is read once; what the device itself broke on stays.
+    // A refused launch leaves an error that is read once; an error of the device itself stays.
     (void)cudaGetLastError();
     const cudaError_t left = cudaDeviceSynchronize();
     if (left == cudaSuccess) continue;
@@ -182,7 +182,7 @@ int program(int count, char** words) {
   std::vector<const Settings*> cases;
   for (const Settings& settings : plan.cases)
     if (done.count(settings.id) == 0) cases.push_back(&settings);
-  // Threads of other cases may wait for their turn: the process ends without them.
+  // Threads of other cases may wait for their turn, so the process ends without them.
   if (!measureAll(bench, std::move(cases), sayTurns)) std::_Exit(1);
   Record("done")
       .number("elapsedMs", std::chrono::duration<double, std::milli>(std::chrono::steady_clock::now() - start).count())

@@ -1,5 +1,5 @@
-// Powers of small matrices, one power per unit: how long a work group takes against what its units took (Swatman et al. 2022,
-// Algorithm 1, doi:10.1109/MASCOTS56607.2022.00026).
+// Powers of small matrices, one power per unit. It compares the time of a work group with the times of its units
+// (Swatman et al. 2022, Algorithm 1, doi:10.1109/MASCOTS56607.2022.00026).
 #pragma once
 
 #include "host.cuh"
@@ -7,14 +7,14 @@
 
 namespace lockstep {
 
-/// Rows and columns, as in the paper: much smaller ones drown in the time of reading the clock.
+/// Rows and columns, as in the paper. With much smaller ones, reading the clock would dominate the time.
 constexpr unsigned MATRIX = 16;
 constexpr unsigned CELLS = MATRIX * MATRIX;
-/// Different matrices; units beyond them use them again. All of them together take 8 MiB.
+/// Number of different matrices, 8 MiB in total; further units use them again.
 constexpr unsigned MATRICES = 8192;
 /// Threads of a block, as in the paper.
 constexpr unsigned MATRIX_BLOCK = 256;
-/// Units whose result the CPU computes too, and groups whose cycles are reported one by one.
+/// Number of units whose result the CPU also computes, and of groups whose cycles are reported one by one.
 constexpr uint64_t MATRIX_CHECKED = 256;
 constexpr uint64_t MATRIX_GROUPS_TOLD = 1024;
 
@@ -28,8 +28,9 @@ __global__ void fillMatrices(uint32_t* matrices) {
     matrices[i] = matrixCell(i % MATRICES, i / MATRICES);
 }
 
-/// One work group of n units per thread group; the lanes beyond n leave at once. Everything is modulo 2^32, so that the
-/// CPU finds the same. `own`: cycles until the unit itself was done; `whole`: until the last of its group was.
+/// One work group of n units per thread group; the lanes beyond n leave at once. All numbers are modulo 2^32, so that
+/// the CPU gets the same results. `own`: cycles until the unit itself was done; `whole`: until the last unit of its
+/// group was.
 template <bool SYNCHRONISED>
 __global__ void matrixPower(const uint32_t* __restrict__ matrices, const uint32_t* __restrict__ lengths, uint32_t groups,
                             uint32_t unitsPerGroup, uint32_t* __restrict__ digests, uint32_t* __restrict__ own,
@@ -55,7 +56,7 @@ __global__ void matrixPower(const uint32_t* __restrict__ matrices, const uint32_
 #pragma unroll 1
     for (uint32_t row = 0; row < MATRIX; ++row) {
       uint32_t product[MATRIX] = {};
-      // A few columns of loads in flight; all of them would not fit in registers.
+      // Only a few columns of loads are in flight, since all of them would not fit in registers.
 #pragma unroll 4
       for (uint32_t k = 0; k < MATRIX; ++k) {
         const uint32_t factor = power[row * MATRIX + k];
@@ -72,7 +73,7 @@ __global__ void matrixPower(const uint32_t* __restrict__ matrices, const uint32_
   const long long start = clock64();
   long long ready = start;
   if constexpr (SYNCHRONISED) {
-    // Lanes that are done go along, so that every lane meets the others as often.
+    // Lanes that are done stay in the loop, so that every lane synchronises equally often.
 #pragma unroll 1
     for (uint32_t k = 0; k < depth; ++k) {
       if (k < length) {
@@ -89,7 +90,7 @@ __global__ void matrixPower(const uint32_t* __restrict__ matrices, const uint32_
     }
   }
   const long long end = clock64();
-  // Whether or not the lanes wait for each other by now, the group is done when the last of them is.
+  // The group is done when its last lane is, whether or not the lanes wait for each other.
   long long last = end;
   for (uint32_t other = 0; other < unitsPerGroup; ++other) {
     const long long theirs = __shfl_sync(mask, end, static_cast<int>(other));
@@ -103,7 +104,7 @@ __global__ void matrixPower(const uint32_t* __restrict__ matrices, const uint32_
   whole[unit] = static_cast<uint32_t>(last - start);
 }
 
-/// What `matrixPower` must leave in `digests`.
+/// The expected `digests` of `matrixPower`.
 inline uint32_t matrixPowerOnHost(uint32_t unit, uint32_t length) {
   std::vector<uint32_t> power(CELLS, 0);
   for (unsigned i = 0; i < MATRIX; ++i) power[i * MATRIX + i] = 1;
@@ -124,7 +125,7 @@ inline uint32_t matrixPowerOnHost(uint32_t unit, uint32_t length) {
 }
 
 /// Random bits number `index` of the stream `seed`: the finaliser of splitmix64 (Steele, Lea, Flood 2014,
-/// doi:10.1145/2660193.2660195) over a counter, so that any unit's draw can be had on its own.
+/// doi:10.1145/2660193.2660195) over a counter, so that the draw of any unit can be computed alone.
 inline uint32_t randomWord(uint32_t seed, uint64_t index) {
   uint64_t z = (static_cast<uint64_t>(seed) << 32) + (index + 1) * 0x9e3779b97f4a7c15ull;
   z = (z ^ (z >> 30)) * 0xbf58476d1ce4e5b9ull;
@@ -159,7 +160,7 @@ inline void runMatrixPower(Case& run) {
   const uint64_t units = groups * n;
   const Words lengths = drawLengths(readWords(settings.text("law")), units, run.bench.plan.seed);
 
-  // A unit of its own is a group of one.
+  // A separate unit is a group of one.
   const uint32_t together = execution == "lockstep" ? n : 1;
   const uint32_t launched = static_cast<uint32_t>(units / together);
   const unsigned grid = (launched + MATRIX_BLOCK / GROUP_WIDTH - 1) / (MATRIX_BLOCK / GROUP_WIDTH);
@@ -195,7 +196,7 @@ inline void runMatrixPower(Case& run) {
                  }
                  groupLockstep[group] = lockstep;
                  groupOwn[group] = alone;
-                 // A group with nothing to do loses nothing.
+                 // A group without work has no loss.
                  sumOfLosses += alone > 0 ? lockstep / alone : 1;
                  lockstepSum += lockstep;
                  ownSum += alone;
@@ -225,7 +226,7 @@ inline void runMatrixPower(Case& run) {
     toldWork.push_back(work[group]);
   }
   Record values = run.values();
-  // Units on their own do not wait: there is no loss to report.
+  // Separate units do not wait, so they have no loss.
   if (together > 1 || n == 1) values.numbers("meanLoss", meanLoss).numbers("aggregateLoss", aggregateLoss);
   values.numbers("lockstepCycles", lockstepTotal)
       .numbers("ownCycles", ownTotal)

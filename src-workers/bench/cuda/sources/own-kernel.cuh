@@ -1,6 +1,6 @@
-// Host of a person's own kernel: reads its arguments, times its launches by events, compares its outputs with their references. The file that
-// includes this is generated (bench/kernel/cuda-program.ts); it is started in the folder of the arguments' files, and prints what
-// bench/program/output.ts reads.
+// Host of the user's own kernel: it reads the arguments, times the launches by events, and compares the outputs with
+// their references. A generated file includes it (bench/kernel/cuda-program.ts). The program is started in the folder
+// of the arguments' files, and bench/program/output.ts reads its output.
 #pragma once
 
 #include "host.cuh"
@@ -9,7 +9,7 @@
 
 namespace lockstep {
 
-/// What names in braces stand for in a manifest.
+/// The values of names in braces in a manifest.
 struct KernelLaunch {
   uint64_t units = 0;
   uint64_t unitsPerThread = 0;
@@ -20,7 +20,7 @@ struct KernelLaunch {
   uint64_t launchUnits = 0;
 };
 
-/// Half precision and bfloat16 on the host, by their bits: the vendors' types differ between CUDA and HIP.
+/// Half precision and bfloat16 on the host, as bits, since the vendors' types differ between CUDA and HIP.
 struct Float16 {
   uint16_t bits;
 };
@@ -47,7 +47,8 @@ inline double asDouble(Float16 value) {
   return value.bits >> 15 ? -size : size;
 }
 
-/// How values of an output are read and compared; whole numbers of 64 bits exactly, which a double cannot hold.
+/// How values of an output are read and compared. 64-bit integers are compared exactly, since a double cannot hold
+/// them.
 struct ValueType {
   size_t bytes;
   double (*read)(const unsigned char*);
@@ -74,8 +75,8 @@ ValueType valueType() {
   return {sizeof(T), read, error};
 }
 
-/// Whether a parameter's elements of the type `Found` are what the manifest says: `COUNT` values of the type `Value`, of a struct any type of
-/// that size. Characters and bool count as whole numbers of either sign.
+/// Whether a parameter's elements of the type `Found` match the manifest: `COUNT` values of the type `Value`, or for a
+/// struct any type of that size. Characters and bool count as integers, signed or unsigned.
 template <class Found, class Value, size_t COUNT, bool STRUCT>
 constexpr bool isElement() {
   using Plain = std::remove_cv_t<Found>;
@@ -91,11 +92,11 @@ constexpr bool isElement() {
   }
 }
 
-/// A number as a kernel's parameter. Fails where that cannot hold it.
+/// A number as a kernel's parameter. Fails if the parameter cannot hold it.
 template <class T>
 T numberAs(double value, const char* name) {
   if constexpr (std::is_integral_v<T>) {
-    // 2 to the number of bits: the largest value itself may not be a double.
+    // 2 to the number of bits, since the largest value itself may not be a double.
     const double end = std::ldexp(1.0, std::numeric_limits<T>::digits);
     if (value != std::floor(value) || value >= end || value < (std::is_signed_v<T> ? -end : 0)) {
       std::ostringstream text;
@@ -114,16 +115,16 @@ T numberAs(double value, const char* name) {
 struct KernelArgument {
   const char* name;
   ValueType type;
-  /// Values of an element.
+  /// Number of values of an element.
   uint64_t values;
-  /// File of an input, of a struct, or of what an output holds before each launch; null of a number and of zeros; "order" for that of the
-  /// design.
+  /// File of an input or a struct, or with the contents of an output before each launch; null for a number and for
+  /// zeros; "order" for the order of the design.
   const char* file;
   /// Whether the file has a struct, which stays on the host.
   bool isStruct;
-  /// Elements of an output; 0 of everything else.
+  /// Number of elements of an output; 0 for any other argument.
   uint64_t count;
-  /// File that an output is compared with; null where it is not.
+  /// File with the reference of an output; null if there is none.
   const char* reference;
   double absolute;
   double relative;
@@ -133,7 +134,8 @@ struct KernelArgument {
 
 using LaunchKernel = void (*)(const KernelLaunch&, void* const*);
 
-/// Launches a kernel with arguments that convert to what its parameters are. @param sharedBytes of a block, dynamic
+/// Launches a kernel with arguments that convert to its parameters.
+/// @param sharedBytes dynamic shared memory of a block
 template <class... Parameters>
 void launchEntry(void (*kernel)(Parameters...), const KernelLaunch& one, double sharedBytes,
                  std::decay_t<Parameters>... arguments) {
@@ -142,7 +144,7 @@ void launchEntry(void (*kernel)(Parameters...), const KernelLaunch& one, double 
     text << "sharedBytes of the manifest is " << sharedBytes << " here, which must be a whole number of bytes";
     throw CaseFailure{text.str()};
   }
-  // More than this a kernel must ask for.
+  // A kernel must opt in to more than this.
   constexpr double USUAL_SHARED_BYTES = 48 << 10;
   const std::string what = std::to_string(static_cast<size_t>(sharedBytes)) + " bytes of dynamic shared memory";
   if (sharedBytes > USUAL_SHARED_BYTES)
@@ -170,7 +172,7 @@ class KernelOptions {
   std::map<std::string, std::string> values_;
 };
 
-/// `--launches FIRST:UNITS:THREADS:BLOCKS,…`
+/// Parses `--launches FIRST:UNITS:THREADS:BLOCKS,…`.
 inline std::vector<KernelLaunch> readLaunches(const KernelOptions& options) {
   std::vector<KernelLaunch> launches;
   std::istringstream list(options.text("--launches"));
@@ -215,7 +217,7 @@ class KernelArrays {
   }
   void* const* pointers() const { return pointers_.data(); }
 
-  /// Outputs as they are before a launch: it may add to what it finds.
+  /// Restores the outputs before a launch, since a launch may add to them.
   void restore() {
     for (size_t i = 0; i < initial_.size(); ++i)
       if (!initial_[i].empty())
@@ -268,7 +270,7 @@ inline void measureKernel(const KernelArgument* arguments, size_t count, LaunchK
   const auto all = [&] {
     for (const KernelLaunch& one : launches) launch(one, arrays.pointers());
   };
-  // The first launch loads the kernel, and the clocks of an idle device rise meanwhile: neither is timed.
+  // The first launch loads the kernel, and the clocks of an idle device rise; neither is timed.
   all();
   check(cudaDeviceSynchronize(), "kernel");
 #ifdef LOCKSTEP_EMULATED_TARGET

@@ -1,5 +1,5 @@
-// Properties of a device, found by trying and timing rather than by asking (after Kim's microbenchmarks: limits, state buffers,
-// functional units, caches).
+// Properties of a device that are found by trial and timing rather than queries (after Kim's microbenchmarks: limits,
+// state buffers, functional units, caches).
 #pragma once
 
 #include <functional>
@@ -16,8 +16,8 @@ namespace lockstep {
 
 __global__ void nothing() {}
 
-/// The largest value in 1 … most that succeeds, if all below it do; 0 where not even 1 does. Few tries fail far out, since
-/// `most` is tried first.
+/// The largest value in 1 … most that succeeds, if all smaller values do; 0 if 1 fails. `most` is tried first, because
+/// tries with too large values are few then.
 inline uint64_t largest(uint64_t most, const std::function<bool(uint64_t)>& succeeds) {
   if (succeeds(most)) return most;
   uint64_t good = 0;
@@ -29,8 +29,8 @@ inline uint64_t largest(uint64_t most, const std::function<bool(uint64_t)>& succ
   return good;
 }
 
-/// Whether a launch is accepted and runs. What it leaves behind is cleared, so that the next try starts afresh; an error that
-/// stays is for the case to report.
+/// Whether a launch is accepted and runs. Its error is cleared for the next try; a permanent error is reported by the
+/// case.
 template <class... Parameters>
 bool runs(void (*kernel)(Parameters...), dim3 grid, dim3 block, size_t sharedBytes,
           std::decay_t<Parameters>... arguments) {
@@ -41,7 +41,7 @@ bool runs(void (*kernel)(Parameters...), dim3 grid, dim3 block, size_t sharedByt
   return launched == cudaSuccess;
 }
 
-/// Values that stay in registers to the end, so that the compiler needs many of them.
+/// Number of values that stay in registers to the end, so that the compiler needs many registers.
 constexpr unsigned LIVE_VALUES = 96;
 __global__ void manyRegisters(uint32_t* out, uint32_t rounds, long long* starts, long long* stops, uint32_t* processors,
                               long long spinCycles);
@@ -55,7 +55,7 @@ inline void probeLimits(Case& run) {
     run.checkTime();
     return largest(most, [&](uint64_t value) { return runs(nothing, shape(static_cast<unsigned>(value)), dim3(1), 0); });
   };
-  // Two thousand million empty blocks take seconds, and a device that also draws a screen is stopped before.
+  // Two thousand million empty blocks take seconds, and a device that also draws a screen would stop them.
   const bool watched = attribute(cudaDevAttrKernelExecTimeout, run.bench.device) != 0;
   const uint64_t gridX = grid(watched ? 1u << 26 : INT32_MAX, [](unsigned value) { return dim3(value); });
   const uint64_t gridY = grid(1u << 20, [](unsigned value) { return dim3(1, value); });
@@ -96,7 +96,7 @@ __device__ inline void stayAndTell(long long* starts, long long* stops, uint32_t
   __syncthreads();
 }
 
-/// Every block stays for a while and leaves behind where and when it was there.
+/// Every block stays for a while, and records where and when it ran.
 __global__ void stay(long long* starts, long long* stops, uint32_t* processors, long long spinCycles) {
   stayAndTell(starts, stops, processors, spinCycles);
 }
@@ -105,7 +105,7 @@ __global__ void manyRegisters(uint32_t* out, uint32_t rounds, long long* starts,
                               long long spinCycles) {
   uint32_t value[LIVE_VALUES];
 #pragma unroll
-  // Of each thread its own: what is the same for all needs no register of a lane on AMD's devices.
+  // Each thread has its own value, since AMD devices keep uniform values outside the registers of a lane.
   for (uint32_t i = 0; i < LIVE_VALUES; ++i) value[i] = out[i] + threadIdx.x;
   stayAndTell(starts, stops, processors, spinCycles);
 #pragma unroll 1
@@ -113,7 +113,7 @@ __global__ void manyRegisters(uint32_t* out, uint32_t rounds, long long* starts,
 #pragma unroll
     for (uint32_t i = 0; i < LIVE_VALUES; ++i) value[i] = mix(value[i] + value[(i + 1) % LIVE_VALUES]);
   }
-  // Never so: but the compiler cannot know, and keeps all values alive.
+  // This is never true, but the compiler does not know it, and keeps all values alive.
   if (rounds == ~0u) {
 #pragma unroll
     for (uint32_t i = 0; i < LIVE_VALUES; ++i) out[threadIdx.x * LIVE_VALUES + i] = value[i];
@@ -125,12 +125,13 @@ struct Residency {
   unsigned blocks = 0;
 };
 
-/// Most blocks that were on one multiprocessor at the same time. Clocks of different multiprocessors are not compared.
+/// Maximum number of blocks on one multiprocessor at the same time. Clocks of different multiprocessors are not
+/// compared.
 inline Residency overlap(const std::vector<long long>& starts, const std::vector<long long>& stops,
                          const std::vector<uint32_t>& processors) {
   std::map<uint32_t, std::vector<std::pair<long long, int>>> events;
   for (size_t block = 0; block < starts.size(); ++block) {
-    // At the same instant a block leaves before the next arrives.
+    // At one instant, a block leaves before the next arrives.
     events[processors[block]].push_back({starts[block], 1});
     events[processors[block]].push_back({stops[block], -1});
   }
@@ -160,7 +161,7 @@ class ResidencyProbe {
     scratch_.fill(1);
   }
 
-  /// Blocks that a multiprocessor holds at once; none where the launch is refused.
+  /// Number of blocks that a multiprocessor holds at once; empty if the launch is refused.
   std::optional<Residency> simple(unsigned threads, size_t sharedBytes) {
     run_.checkTime();
     if (!runs(stay, dim3(grid_), dim3(threads), sharedBytes, starts_.data(), stops_.data(), processors_.data(), spinCycles_))
@@ -220,7 +221,8 @@ inline void probeStateBuffers(Case& run) {
     if (groups == 1) blockSlots = found->blocks;
     groupSlots = std::max(groupSlots, found->blocks * groups);
   }
-  // The largest part of the file that blocks could fill: a file that is no multiple of any block's share shows smaller.
+  // The largest part of the file that blocks could fill. It is smaller than the file if no block's share divides the
+  // file.
   cudaFuncAttributes attributes;
   check(cudaFuncGetAttributes(&attributes, manyRegisters), "cudaFuncGetAttributes");
   unsigned registers = 0;
@@ -255,9 +257,9 @@ inline void probeStateBuffers(Case& run) {
 
 // -------------------------------------------------------------------------------------------------------- functional units
 
-// Two operations in which each needs the one before it, and which no algebra shortens. Integer addition therefore grows as
-// Fibonacci's numbers do. For many devices the assembler deals additions out to the units for integers and for multiplying in
-// turn: what is found is what kernels get of both.
+// Two operations, each of which needs the one before, and which no algebra shortens. Integer addition therefore grows
+// like Fibonacci's numbers. For many devices the assembler alternates additions between the integer and the multiplying
+// unit, so the result is what kernels get from both.
 struct FloatAdd {
   using Value = float;
   static __device__ void apply(float& a, float& b, float c) {
@@ -300,7 +302,8 @@ struct IntegerMultiplyAdd {
     a = multiplyAdd(a, c, b);
   }
 };
-/// Bit by bit the majority of three and the parity of three in turn, each of the one before: no two of them are one operation.
+/// Alternates the bitwise majority and parity of three, each of the result before, so that no two of them are one
+/// operation.
 struct Logic {
   using Value = uint32_t;
   static __device__ void apply(uint32_t& a, uint32_t& b, uint32_t c) {
@@ -308,7 +311,7 @@ struct Logic {
     b = bitwise<0x96>(b, a, c);
   }
 };
-/// Between neighbouring lanes, and those beside them.
+/// Alternates exchanges between neighbouring lanes and between lanes two apart.
 struct Shuffle {
   using Value = uint32_t;
   static __device__ void apply(uint32_t& a, uint32_t&, uint32_t) {
@@ -317,7 +320,7 @@ struct Shuffle {
   }
 };
 #ifndef LOCKSTEP_HIP
-/// Which lanes have the same value: of values that all differ, so that each mask differs from the others, too.
+/// Which lanes have the same value. All values differ, so each mask also differs from the others.
 struct Match {
   using Value = uint32_t;
   static __device__ void apply(uint32_t& a, uint32_t&, uint32_t) {
@@ -334,11 +337,11 @@ struct Special {
   }
 };
 
-/// Of all chains, between two turns of the loop: the turn itself is a hundredth of that, and they fit in the nearest
-/// instruction cache.
+/// Operations of all chains in one pass of the loop. The loop itself takes a hundredth of them, and they fit in the
+/// nearest instruction cache.
 constexpr unsigned OPERATIONS = 256;
 
-/// CHAINS independent chains per thread, OPERATIONS·rounds operations in all, between two looks at the clock.
+/// CHAINS independent chains per thread, OPERATIONS·rounds operations in total, between two reads of the clock.
 template <class Unit, unsigned CHAINS>
 __global__ void chains(typename Unit::Value seed, unsigned rounds, typename Unit::Value* out, long long* starts,
                        long long* stops) {
@@ -365,8 +368,8 @@ __global__ void chains(typename Unit::Value seed, unsigned rounds, typename Unit
   stops[threadIdx.x] = stop;
 }
 
-/// Cycles per operation of a thread, for blocks of 1, 2, … thread groups on one multiprocessor: the least of a few launches,
-/// since whatever else the device does in between only adds.
+/// Cycles per operation of a thread, for blocks of 1, 2, … thread groups on one multiprocessor. The minimum of a few
+/// launches counts, since other work of the device only adds time.
 template <class Unit, unsigned CHAINS>
 std::vector<double> cyclesByGroups(Case& run, unsigned mostGroups) {
   const unsigned rounds = static_cast<unsigned>(run.settings.wholeOr("rounds", 16, 1, 1u << 20));
@@ -377,7 +380,7 @@ std::vector<double> cyclesByGroups(Case& run, unsigned mostGroups) {
   for (unsigned groups = 1; groups <= mostGroups; ++groups) {
     run.checkTime();
     long long least = INT64_MAX;
-    // Once to fill the instruction cache.
+    // The first pass fills the instruction cache.
     for (int pass = 0; pass < 4; ++pass) {
       launch(chains<Unit, CHAINS>, 1, groups * GROUP_WIDTH, static_cast<typename Unit::Value>(1), rounds, out.data(),
              starts.data(), stops.data());
@@ -408,9 +411,9 @@ void probeUnit(Case& run) {
   const double best = *std::max_element(throughput.begin(), throughput.end());
   run.values()
       .number("latencyCycles", cycles.front())
-      // Operations of all lanes that a multiprocessor completes in a cycle.
+      // Operations of all lanes that a multiprocessor completes per cycle.
       .number("lanesPerCycle", best)
-      // Thread groups at a time that it takes to get there.
+      // Number of thread groups at a time that reach this rate.
       .number("widthThreadGroups", best * cycles.front() / GROUP_WIDTH)
       .numbers("cyclesByThreadGroups", cycles)
       .close()
@@ -418,7 +421,7 @@ void probeUnit(Case& run) {
   run.checked(cycles.front() > 0, "cycles of " + std::to_string(cycles.size()) + " block sizes measured");
 }
 
-/// Thread groups that a multiprocessor runs as fast as one, when each alone keeps its scheduler's unit busy.
+/// Number of thread groups that a multiprocessor runs as fast as one, if each keeps its scheduler's unit busy.
 inline void probeSchedulers(Case& run) {
   const std::vector<double> cycles = cyclesByGroups<FloatMultiplyAdd, 8>(run, mostGroups(run));
   // The next group doubles the time of a scheduler; a third of that is well above the noise.
@@ -430,15 +433,15 @@ inline void probeSchedulers(Case& run) {
 
 // ------------------------------------------------------------------------------------------------------------------ caches
 
-/// Link order[i]·stride holds the address of link order[i + 1]·stride, the last that of the first: what is loaded is the next address,
-/// so that nothing but loads takes time.
+/// Link order[i]·stride holds the address of link order[i + 1]·stride, and the last link the address of the first. Each
+/// load gives the next address, so that only loads take time.
 __global__ void fillRing(uint64_t* ring, const uint32_t* order, uint32_t links, uint32_t stride) {
   for (uint32_t i = blockIdx.x * blockDim.x + threadIdx.x; i < links; i += gridDim.x * blockDim.x)
     ring[static_cast<uint64_t>(order[i]) * stride] =
         reinterpret_cast<uint64_t>(ring + static_cast<uint64_t>(order[i + 1 == links ? 0 : i + 1]) * stride);
 }
 
-/// Makes a ring that begins at its first link; `random`: in no order that hardware could foresee.
+/// Makes a ring that begins at its first link. With `random`, hardware cannot predict its order.
 inline void makeRing(const Buffer<uint64_t>& ring, uint32_t links, uint32_t stride, bool random) {
   Words order(links);
   std::iota(order.begin(), order.end(), 0u);
@@ -449,12 +452,12 @@ inline void makeRing(const Buffer<uint64_t>& ring, uint32_t links, uint32_t stri
   check(cudaDeviceSynchronize(), "kernel");
 }
 
-/// Walks of a ring that are timed, and links of each.
+/// Number of timed walks of a ring, and of links in each.
 constexpr uint32_t WALKS = 5;
 constexpr uint32_t WALK_LOADS = 8192;
 
-/// One thread walks the ring: once around (or `warm` links) to fill the cache, then on, each walk between two looks at the
-/// clock. `seen` takes 2·WALKS links.
+/// One thread walks the ring: once around (or `warm` links) to fill the cache, then on, each walk between two reads of
+/// the clock. `seen` has 2·WALKS links.
 template <bool BELOW_L1>
 __global__ void chase(const uint64_t* ring, uint32_t warm, long long* cycles, uint64_t* seen) {
   uint64_t at = reinterpret_cast<uint64_t>(ring);
@@ -462,7 +465,7 @@ __global__ void chase(const uint64_t* ring, uint32_t warm, long long* cycles, ui
   for (uint32_t i = 0; i < warm; ++i) at = follow<BELOW_L1>(at);
 #pragma unroll 1
   for (uint32_t walk = 0; walk < WALKS; ++walk) {
-    // Clocks are read when the last load has arrived: it is what is stored before.
+    // The stores before each read of the clock need the last load, so the read waits for it.
     seen[2 * walk] = at;
     const long long start = clock64();
 #pragma unroll 16
@@ -475,11 +478,11 @@ __global__ void chase(const uint64_t* ring, uint32_t warm, long long* cycles, ui
 
 constexpr uint32_t FINE_LOADS = 1024;
 
-/// The time of every single load, from a ring that steps link by link through memory that no cache holds. `seen` takes as many
-/// links.
+/// The time of every single load, from a ring that steps link by link through memory that no cache holds. `seen` has
+/// the same number of links.
 template <bool BELOW_L1>
 __global__ void fineChase(const uint64_t* ring, uint32_t* latencies, uint64_t* seen) {
-  // Both stay here to the end, so that nothing but the ring goes through the caches.
+  // Both arrays are stored at the end, so that only the ring goes through the caches.
   __shared__ uint32_t taken[FINE_LOADS];
   __shared__ uint64_t kept[FINE_LOADS];
   uint64_t at = reinterpret_cast<uint64_t>(ring);
@@ -487,7 +490,8 @@ __global__ void fineChase(const uint64_t* ring, uint32_t* latencies, uint64_t* s
   for (uint32_t i = 0; i < FINE_LOADS; ++i) {
     const long long start = clock64();
     at = follow<BELOW_L1>(at);
-    // Needs the load's value, so that the second look at the clock comes after it; read below, or it would be left out.
+    // This needs the load's value, so the second read of the clock comes after it. The value is read below, since the
+    // compiler would otherwise remove it.
     kept[i] = at;
     const long long stop = clock64();
     taken[i] = static_cast<uint32_t>(stop - start);
@@ -510,8 +514,8 @@ double cyclesPerLoad(const Buffer<uint64_t>& ring, uint64_t bytes, uint32_t stri
   return median(std::vector<double>(found.begin(), found.end())) / WALK_LOADS;
 }
 
-/// Bytes from one slow load to the next where loads step link by link, which is what one miss brings in; 0 where none stands
-/// out. A few loads are slower than any miss, the first of all: they wait for a translation of their address, too.
+/// Bytes between two slow loads when loads step link by link, which is what one miss reads; 0 if no load is slow. A few
+/// loads, such as the first, are slower than any miss, since they also wait for an address translation.
 inline double spacing(const Words& latencies) {
   Words sorted = latencies;
   std::sort(sorted.begin(), sorted.end());
@@ -533,7 +537,7 @@ inline double spacing(const Words& latencies) {
 template <bool BELOW_L1>
 void probeCache(Case& run) {
   const uint64_t least = run.settings.wholeOr("leastBytes", BELOW_L1 ? 1u << 18 : 1u << 12, 1024, 1u << 30);
-  // Well beyond the cache, but no further: one thread has to walk it all.
+  // Well beyond the cache, but not further, since one thread has to walk it all.
   const uint64_t stated = static_cast<uint64_t>(attribute(cudaDevAttrL2CacheSize, run.bench.device));
   const uint64_t beyond = BELOW_L1 ? std::min<uint64_t>(std::max<uint64_t>(4 * stated, 1u << 24), 1u << 28) : 1u << 20;
   const uint64_t most = run.settings.wholeOr("mostBytes", beyond, least, 1u << 30);
@@ -543,19 +547,19 @@ void probeCache(Case& run) {
   run.wake();
   std::vector<uint64_t> sizes;
   std::vector<double> cycles;
-  // Four sizes to an octave.
+  // Four sizes per octave.
   for (double size = static_cast<double>(least); size <= static_cast<double>(most) * 1.0001; size *= std::pow(2.0, 0.25)) {
     run.checkTime();
     const uint64_t bytes = static_cast<uint64_t>(size) / stride * stride;
     sizes.push_back(bytes);
     cycles.push_back(cyclesPerLoad<BELOW_L1>(ring, bytes, stride));
   }
-  // In the cache is whatever takes less than half way from the fastest to the slowest.
+  // A size is in the cache if it takes less than half way from the fastest to the slowest.
   const double middle = (cycles.front() + *std::max_element(cycles.begin(), cycles.end())) / 2;
   uint64_t capacity = 0;
   for (size_t i = 0; i < sizes.size() && cycles[i] <= middle; ++i) capacity = sizes[i];
 
-  // The first level is empty at the start of a kernel; the second is not until something else has gone through it.
+  // The first level is empty at the start of a kernel. The second is not until other data have gone through it.
   const Buffer<uint32_t> latencies(FINE_LOADS);
   const Buffer<uint64_t> seen(FINE_LOADS);
   const Buffer<uint64_t> fineRing(FINE_LOADS + 1);
@@ -574,7 +578,7 @@ void probeCache(Case& run) {
       .number("latencyCycles", cycles.front())
       .number("missLatencyCycles", *std::max_element(cycles.begin(), cycles.end()))
       .number("sectorBytes", sector)
-      // Its name in older versions.
+      // The name in older versions.
       .number("lineBytes", sector)
       .numbers("sizesBytes", sizes)
       .numbers("cyclesPerLoad", cycles)
@@ -583,7 +587,7 @@ void probeCache(Case& run) {
   run.checked(cycles.front() > 0, std::to_string(sizes.size()) + " sizes measured");
 }
 
-/// The address of a value in itself: loading it again and again is a chain of loads of one line.
+/// Stores the address of a value in the value itself, so that repeated loads are a chain of loads of one line.
 __global__ void pointToSelf(uint64_t* lines, uint32_t count, uint32_t stride) {
   for (uint32_t i = blockIdx.x * blockDim.x + threadIdx.x; i < count; i += gridDim.x * blockDim.x)
     lines[static_cast<uint64_t>(i) * stride] = reinterpret_cast<uint64_t>(lines + static_cast<uint64_t>(i) * stride);
@@ -607,8 +611,8 @@ __global__ void lineLatencies(const uint64_t* lines, uint32_t count, uint32_t st
   }
 }
 
-/// Large devices have their second-level cache in parts: how long a load takes depends on which part has the line. One thread, and so
-/// one multiprocessor, looks at many lines.
+/// The second-level cache of a large device has parts, and the time of a load depends on the part with the line. One
+/// thread, and so one multiprocessor, loads many lines.
 inline void probeCacheParts(Case& run) {
   const uint32_t count = static_cast<uint32_t>(run.settings.wholeOr("lines", 1024, 16, 1u << 16));
   constexpr uint32_t STRIDE = 512 / sizeof(uint64_t);
@@ -637,13 +641,13 @@ inline void probeCacheParts(Case& run) {
 constexpr uint32_t SHARED_WORDS = 4096;
 constexpr uint32_t SHARED_LOADS = 256;
 
-/// A walk by one lane, or loads by all lanes at a stride of so many words, between two looks at the clock.
+/// A walk by one lane, or loads by all lanes at this stride in words, between two reads of the clock.
 template <bool WALK>
 __global__ void sharedLoads(uint32_t stride, uint32_t* out, long long* starts, long long* stops) {
   __shared__ uint32_t words[SHARED_WORDS];
   for (uint32_t i = threadIdx.x; i < SHARED_WORDS; i += blockDim.x) words[i] = WALK ? (i + 1) % SHARED_WORDS * 4 : 0;
   __syncthreads();
-  // Words hold where the next one is, in bytes: what is loaded is an address already.
+  // Words hold the position of the next one in bytes, so a loaded value is an address already.
   const auto load = [](uint32_t at) {
     return *reinterpret_cast<const volatile uint32_t*>(reinterpret_cast<const volatile char*>(words) + at);
   };
@@ -677,7 +681,7 @@ inline void probeSharedMemory(Case& run) {
       const std::vector<long long> from = starts.read();
       const std::vector<long long> to = stops.read();
       const auto count = static_cast<std::ptrdiff_t>(block);
-      // Once to fill the instruction cache.
+      // The first pass fills the instruction cache.
       if (pass > 0)
         least = std::min(least, *std::max_element(to.begin(), to.begin() + count) -
                                     *std::min_element(from.begin(), from.begin() + count));
@@ -693,7 +697,7 @@ inline void probeSharedMemory(Case& run) {
   }
   run.values()
       .number("latencyCycles", latency)
-      // Of all groups of a block together, without conflicts between banks.
+      // For all groups of a block together, without conflicts between banks.
       .number("bytesPerCycle", 4.0 * threads / std::max(byStride.front(), 1e-9))
       .numbers("strideWords", strides)
       .numbers("cyclesByStride", byStride)
@@ -706,8 +710,8 @@ inline void probeSharedMemory(Case& run) {
 
 constexpr uint32_t FETCHES = 256;
 
-/// Fetches from one counter, each after the one before: by one thread, which looks at the clock. Positions are below 2^31, so the
-/// address stays; but the compiler cannot know.
+/// Dependent fetches from one counter by one thread between two reads of the clock. Positions are below 2^31, so the
+/// address stays the same; but the compiler does not know this.
 __global__ void fetchChain(uint32_t* counter, long long* cycles, uint32_t* seen) {
   uint32_t position = 0;
   const long long start = clock64();
@@ -718,7 +722,7 @@ __global__ void fetchChain(uint32_t* counter, long long* cycles, uint32_t* seen)
   cycles[0] = stop - start;
 }
 
-/// As kernels fetch their units: one lane of each group, or every lane, again and again.
+/// Fetches repeatedly as kernels fetch their units: by one lane of each group, or by every lane.
 __global__ void fetchAll(uint32_t* counter, bool everyLane, uint32_t* seen) {
   uint32_t sum = 0;
   if (everyLane || threadIdx.x % GROUP_WIDTH == 0) {
@@ -728,7 +732,7 @@ __global__ void fetchAll(uint32_t* counter, bool everyLane, uint32_t* seen) {
   seen[blockIdx.x * blockDim.x + threadIdx.x] = sum;
 }
 
-/// What dynamic fetch pays: the time until one fetch has its answer, and how many a single counter answers.
+/// The cost of dynamic fetch: the latency of one fetch, and the rate of fetches from a single counter.
 inline void probeFetch(Case& run) {
   const unsigned blocks = static_cast<unsigned>(attribute(cudaDevAttrMultiProcessorCount, run.bench.device)) * 2;
   constexpr unsigned BLOCK = 256;
@@ -772,11 +776,11 @@ inline void probeFetch(Case& run) {
 
 // ----------------------------------------------------------------------------------------------------------- random sectors
 
-/// Bytes that one scattered load brings in.
+/// Bytes that one scattered load reads.
 constexpr uint32_t SECTOR_BYTES = 32;
 constexpr uint32_t SECTOR_LOADS = 64;
 
-/// Loads of words at random among `mask + 1` sectors, a power of two; eight of them at a time do not wait for each other.
+/// Loads of words at random among `mask + 1` sectors, a power of two; eight of them at a time are independent.
 __global__ void randomSectors(const uint32_t* __restrict__ words, uint32_t mask, uint32_t* out) {
   const uint32_t thread = blockIdx.x * blockDim.x + threadIdx.x;
   uint32_t sum = 0;
@@ -786,7 +790,8 @@ __global__ void randomSectors(const uint32_t* __restrict__ words, uint32_t mask,
   out[thread] = sum;
 }
 
-/// Bandwidth of scattered loads, each of which brings in a sector: of data that the second-level cache holds, and of much more.
+/// Bandwidth of scattered loads, each of which reads a sector: for data in the second-level cache, and for much more
+/// data.
 inline void probeRandomSectors(Case& run) {
   const uint64_t cache = std::max(attribute(cudaDevAttrL2CacheSize, run.bench.device), 1 << 20);
   const auto powerBelow = [](uint64_t bytes) {
@@ -794,7 +799,7 @@ inline void probeRandomSectors(Case& run) {
     while (2 * power <= bytes) power *= 2;
     return power;
   };
-  // A half of the cache, and eight times as much as it holds.
+  // Half of the cache, and eight times its size.
   const uint64_t small = powerBelow(run.settings.wholeOr("cachedBytes", cache / 2, 1 << 16, 1u << 30));
   const uint64_t large = powerBelow(run.settings.wholeOr("bytes", 16 * cache, 1 << 16, 1ull << 34));
   const unsigned blocks = static_cast<unsigned>(attribute(cudaDevAttrMultiProcessorCount, run.bench.device)) * 16;
@@ -832,7 +837,7 @@ inline void probeRandomSectors(Case& run) {
 
 // --------------------------------------------------------------------------------------------------------------- bandwidth
 
-/// Four words at a time: with fewer bytes on their way the fastest memories would wait for the multiprocessors.
+/// Four words at a time: with fewer bytes in flight, the fastest memories would wait for the multiprocessors.
 __global__ void triad(float4* __restrict__ a, const float4* __restrict__ b, const float4* __restrict__ c, float factor,
                       uint64_t quads) {
   const uint64_t step = static_cast<uint64_t>(gridDim.x) * blockDim.x;
@@ -849,7 +854,7 @@ __global__ void fillFloats(float* out, float factor, uint64_t words) {
     out[i] = factor * static_cast<float>(i % 1024);
 }
 
-/// STREAM's triad over the memory of the device: two arrays read, one written.
+/// STREAM's triad over the memory of the device: two arrays are read, one is written.
 inline void probeBandwidth(Case& run) {
   const uint64_t quads = run.settings.wholeOr("bytes", 1u << 28, 4096, 1ull << 34) / sizeof(float4);
   const uint64_t words = 4 * quads;
@@ -870,7 +875,7 @@ inline void probeBandwidth(Case& run) {
   run.values().number("bandwidthGbS", median(gbS)).numbers("bandwidthsGbS", gbS).close().print();
   Comparison comparison("word, as bits,");
   const std::vector<float> got = a.read();
-  // Whole numbers below 2^24: no rounding anywhere.
+  // The numbers are whole and below 2^24, so nothing is rounded.
   for (const uint64_t i : spread(words, 4096)) comparison.compare(i, bitsOf(got[i]), bitsOf(2.0f * static_cast<float>(i % 1024)));
   comparison.report(run, words);
 }

@@ -12,8 +12,9 @@ __global__ void fillTable(uint32_t* table, uint32_t words) {
     table[i] = ringNext(i, words);
 }
 
-/// Words of the table that loads walk: 8 times the device's last cache at least, so that nearly all of them miss it. `least`: a power of
-/// two; a sector where there are no loads.
+/// Words of the table that loads walk: at least 8 times the device's last cache, so that nearly all loads miss it. A
+/// sector is enough without loads.
+/// @param least a power of two
 inline uint32_t tableWords(uint32_t least) {
   if (least <= SECTOR_WORDS) return SECTOR_WORDS;
   int device = 0;
@@ -25,7 +26,7 @@ inline uint32_t tableWords(uint32_t least) {
   return words;
 }
 
-/// One table for all cases of a plan, which have the same: several of them may be under way. It is never given back.
+/// One table for all cases of a plan, which have the same table and may run at the same time. It is never freed.
 inline const uint32_t* sharedTable(uint32_t words) {
   static Buffer<uint32_t>* table = nullptr;
   static uint32_t filled = 0;
@@ -49,7 +50,7 @@ inline Dispatch dispatchOf(const Settings& settings) {
   throw CaseFailure{"dispatch is " + dispatch + ", not nested, flattened, fetching or group-fetching"};
 }
 
-/// Words that are each below `limit`: the kernels use them to find their way in memory.
+/// Reads words that are each below `limit`, since the kernels use them as positions in memory.
 inline Words indices(const std::string& path, size_t count, size_t limit) {
   Words words = readWords(path);
   if (words.size() != count)
@@ -81,14 +82,14 @@ inline void runUnitLoop(Case& run) {
     throw CaseFailure{"blocks of " + std::to_string(block) + " threads, " + std::to_string(threadsPerUnit) +
                       " per unit: it must divide the block"};
   const UnitLoopKernel kernel = compiled->kernels[static_cast<int>(dispatch)];
-  // Lanes of a unit exchange with all lanes of their group, which must be there.
+  // Lanes of a unit exchange with all lanes of their group, which must exist.
   const unsigned filledBlock = (block + GROUP_WIDTH - 1) / GROUP_WIDTH * GROUP_WIDTH;
 
   const Words order = indices(settings.text("order"), units, units);
   Words ordered(units);
   for (uint32_t position = 0; position < units; ++position) ordered[position] = plan.lengths[order[position]];
   const uint64_t slots = static_cast<uint64_t>(grid) * (block / threadsPerUnit);
-  // Every slot fetches once more than there are units; the counter has 32 bits.
+  // Every slot fetches once more after the last unit, and the counter has 32 bits.
   const uint64_t fetched = dispatch == Dispatch::fetching ? settings.whole("fetch", 1, UINT32_MAX) : 1;
   if ((dispatch == Dispatch::fetching || dispatch == Dispatch::groupFetching) && slots * fetched + units > UINT32_MAX)
     throw CaseFailure{std::to_string(slots) + " slots fetch " + std::to_string(fetched) +
@@ -104,7 +105,7 @@ inline void runUnitLoop(Case& run) {
   const size_t sharedBytes =
       reserveShared(kernel, filledBlock, static_cast<unsigned>(settings.whole("resident", 0, UINT32_MAX)));
   const int registers = run.compiled(kernel, filledBlock, true, sharedBytes).numRegs;
-  // The assembler raises a cap that is lower than what it accepts.
+  // The assembler raises a cap that is too low for it.
   if (cap > 0 && registers > static_cast<int>(cap))
     throw CaseFailure{"the compiler could not keep to " + std::to_string(cap) + " registers per thread; it used " +
                       std::to_string(registers)};

@@ -1,15 +1,15 @@
-// The unit loop, compiled for one profile, one number of threads per unit and one register cap. What a pass of it does is constants
-// (`unitLoopShape` of bench/stand-in.ts), so that the compiler sees what it would see in a real kernel:
-//   LOCKSTEP_THREADS_PER_UNIT, LOCKSTEP_REGISTER_CAP (what --maxrregcount was, 0 for none)
-//   LOCKSTEP_HELD_FLOATS, LOCKSTEP_HELD_INTEGERS: registers that steps go round in
-//   LOCKSTEP_LANES_PER_SECTOR: lanes that a dependent load brings one sector for
-//   LOCKSTEP_DEALS: 1 where the iterations of a unit are dealt to its threads, 0 where all of them do every iteration
-//   LOCKSTEP_UNIT_STEPS, LOCKSTEP_COMBINE_STEPS: once a unit, and in each step that combines the results of its threads
+// The unit loop, compiled for one profile, one number of threads per unit and one register cap. The contents of a pass
+// are constants (`unitLoopShape` of bench/stand-in.ts), so that the compiler sees the same as in a real kernel:
+//   LOCKSTEP_THREADS_PER_UNIT, LOCKSTEP_REGISTER_CAP (the value of --maxrregcount, 0 for none)
+//   LOCKSTEP_HELD_FLOATS, LOCKSTEP_HELD_INTEGERS: registers that steps use in turn
+//   LOCKSTEP_LANES_PER_SECTOR: lanes for which a dependent load reads one sector
+//   LOCKSTEP_DEALS: 1 if the iterations of a unit are dealt to its threads, 0 if all threads do every iteration
+//   LOCKSTEP_UNIT_STEPS, LOCKSTEP_COMBINE_STEPS: once per unit, and in each step that combines results
 // and of a pass, which is an iteration:
-//   FLOATS, INTEGERS, DOUBLES, SPECIALS: steps, an instruction each
+//   FLOATS, INTEGERS, DOUBLES, SPECIALS: steps of one instruction each
 //   EXCHANGES: between the lanes of a unit
-//   LOADS, LOAD_RATE: dependent loads, and in how many of 2^32 passes there is one more
-//   STREAMED, STREAM_RATE: the same of sectors that are read one after another
+//   LOADS, LOAD_RATE: dependent loads, and the rate (in 2^-32) of one more
+//   STREAMED, STREAM_RATE: the same for sectors that are read in sequence
 #include <cmath>
 #include <cstring>
 
@@ -34,7 +34,7 @@ struct Shape {
 constexpr Shape SHAPE = {LOCKSTEP_FLOATS, LOCKSTEP_INTEGERS, LOCKSTEP_DOUBLES, LOCKSTEP_SPECIALS,   LOCKSTEP_EXCHANGES,
                          LOCKSTEP_LOADS,  LOCKSTEP_LOAD_RATE, LOCKSTEP_STREAMED, LOCKSTEP_STREAM_RATE};
 constexpr bool DEALS = LOCKSTEP_DEALS != 0;
-/// Iterations of a unit that a pass of its threads does.
+/// Iterations of a unit in one pass of its threads.
 constexpr uint32_t PASSED = DEALS ? U : 1;
 
 template <class To, class From>
@@ -45,7 +45,8 @@ __device__ __forceinline__ To bits(From from) {
   return to;
 }
 
-/// The word at `address` if `active`, else `before`. Under a predicate, where a compiler may branch around the load.
+/// The word at `address` if `active`, otherwise `before`. It uses a predicate, since a compiler may branch around the
+/// load.
 __device__ __forceinline__ uint32_t loaded(const uint32_t* address, bool active, uint32_t before) {
 #ifndef LOCKSTEP_PTX
   return active ? *address : before;
@@ -57,7 +58,7 @@ __device__ __forceinline__ uint32_t loaded(const uint32_t* address, bool active,
 #endif
 }
 
-/// `x`, after `y` is known.
+/// `x`, once `y` is known.
 __device__ __forceinline__ uint32_t after(uint32_t x, uint32_t y, const Neutral& neutral) {
 #ifdef LOCKSTEP_PTX
   uint32_t result;
@@ -68,22 +69,23 @@ __device__ __forceinline__ uint32_t after(uint32_t x, uint32_t y, const Neutral&
 #endif
 }
 
-/// `x`, which the compiler does not compute anew in every pass.
+/// `x`, in a form that the compiler does not compute again in every pass.
 __device__ __forceinline__ uint32_t kept(uint32_t x, const Neutral& neutral) { return multiplyAdd(x, 1, neutral.zero); }
 
-/// Whether one of the passes that something happens in `rate` of 2^32 times.
+/// Whether this is one of the passes in which something happens at `rate` (in 2^-32).
 __device__ __forceinline__ bool isDue(uint32_t& phase, uint32_t rate) {
   phase += rate;
   return phase < rate;
 }
 
-/// Whether any unit of the group has more to do. A slot of one lane asks for itself: its loop is left lane by lane.
+/// Whether any unit of the group has iterations left. Slots of one lane do not ask the others, so their loop is left
+/// lane by lane.
 __device__ __forceinline__ bool any(bool lane) {
   if constexpr (U == 1) return lane;
   return __any_sync(ALL_LANES, lane);
 }
 
-/// What a thread has in registers beside its unit: one chain of dependent instructions goes through all of it.
+/// The registers of a thread other than its unit. One chain of dependent instructions goes through all of them.
 struct Held {
   float floats[FLOATS];
   uint32_t integers[INTEGERS];
@@ -91,10 +93,10 @@ struct Held {
   float special;
   /// Word of the next dependent load, and of the next sector of the stream.
   uint32_t ring, stream;
-  /// What the stream brought last: needed when it brings the next.
+  /// The last word of the stream, which the next load needs.
   uint32_t streamed;
   uint32_t loadPhase, streamPhase;
-  /// Of the lane among the threads of its unit, where they are dealt its iterations.
+  /// Rank of the lane among the threads of its unit, if iterations are dealt to them.
   uint32_t rank;
 
   __device__ __forceinline__ explicit Held(const UnitLoopArguments& call) {
@@ -110,13 +112,14 @@ struct Held {
     stream = ((mix(thread / GROUP_WIDTH + 1) * GROUP_WIDTH + thread % GROUP_WIDTH) * SECTOR_WORDS) & call.tableMask;
   }
 
-  /// Where the lanes that share sectors begin to walk the ring: `first` is the same for all of a thread group.
+  /// Sets where lanes that share sectors begin in the ring.
+  /// @param first equal for all lanes of a thread group
   __device__ __forceinline__ void beginAt(uint32_t first, const UnitLoopArguments& call) {
     loadPhase = streamPhase = 0;
     ring = (mix(first + threadIdx.x % GROUP_WIDTH / LOCKSTEP_LANES_PER_SECTOR) * SECTOR_WORDS) & call.tableMask;
   }
 
-  // Only the load itself depends on `active`: what is computed for lanes that are not changes nothing.
+  // Only the load itself depends on `active`; inactive lanes compute values without effect.
 
   __device__ __forceinline__ uint32_t load(uint32_t x, bool active, const UnitLoopArguments& call) {
     ring = loaded(call.table + after(ring, x, call.neutral), active, ring);
@@ -124,7 +127,8 @@ struct Held {
   }
 
   __device__ __forceinline__ uint32_t nextOfStream(uint32_t x, bool active, const UnitLoopArguments& call) {
-    // A sum, since a load right after would look through a second `after` and no longer wait for x.
+    // A sum is used, since the compiler would see through a second `after` with a load right behind it, and would not
+    // wait for x.
     x += streamed * call.neutral.zero;
     streamed = loaded(call.table + stream, active, streamed);
     stream = (stream + GROUP_WIDTH * SECTOR_WORDS) & call.tableMask;
@@ -132,7 +136,7 @@ struct Held {
   }
 };
 
-/// So many steps in single precision, each waiting for the one before.
+/// STEPS dependent steps in single precision.
 template <int STEPS>
 __device__ __forceinline__ uint32_t floatSteps(uint32_t x, Held& held, const Neutral& neutral) {
   if constexpr (STEPS > 0) {
@@ -145,8 +149,10 @@ __device__ __forceinline__ uint32_t floatSteps(uint32_t x, Held& held, const Neu
   return x;
 }
 
-/// One pass for a unit that is shared by U threads, with x as it is after. `left`: iterations that the unit has left; `active`: whether
-/// it has any; `factor`: of the unit.
+/// One pass for a unit that U threads share; returns the new x.
+/// @param left iterations left of the unit
+/// @param active whether any are left
+/// @param factor the factor of the unit
 __device__ __forceinline__ uint32_t pass(uint32_t x, uint32_t left, uint32_t factor, bool active, Held& held,
                                          const UnitLoopArguments& call) {
   const Neutral& neutral = call.neutral;
@@ -180,19 +186,19 @@ __device__ __forceinline__ uint32_t pass(uint32_t x, uint32_t left, uint32_t fac
     for (int k = 0; k < SHAPE.specials; ++k) held.special = reciprocalRoot(held.special);
     x = after(x, bits<uint32_t>(held.special), neutral);
   }
-  // All lanes of a unit have the same x. One that had another would spoil it.
+  // All lanes of a unit have the same x; a different one would spoil the result.
   if constexpr (U > 1) {
 #pragma unroll
     for (int k = 0, distance = U / 2; k < SHAPE.exchanges; ++k, distance = distance > 1 ? distance / 2 : U / 2)
       x &= __shfl_xor_sync(ALL_LANES, x, distance);
   }
-  // The places of the iterations in the unit, counted from its end: a lane that has none adds nothing.
+  // The positions of the iterations in the unit count from its end, and a lane without an iteration adds nothing.
   return multiplyAdd(max(left, held.rank) - held.rank, factor, x);
 }
 
 __device__ __forceinline__ uint32_t afterPass(uint32_t left) { return left > PASSED ? left - PASSED : 0; }
 
-/// What is done once a unit, with x as it is after; all lanes of a group call it.
+/// Runs once per unit, for all lanes of a group; returns the new x.
 __device__ __forceinline__ uint32_t ended(uint32_t x, Held& held, const Neutral& neutral) {
   x = floatSteps<LOCKSTEP_UNIT_STEPS>(x, held, neutral);
   if constexpr (DEALS) {
@@ -205,17 +211,19 @@ __device__ __forceinline__ uint32_t ended(uint32_t x, Held& held, const Neutral&
   return x;
 }
 
-/// What a lane adds up to begin with, so that a unit without iterations has a result, too.
+/// The initial sum of a lane, so that a unit without iterations also has a result.
 __device__ __forceinline__ uint32_t firstSum(uint32_t factor) { return DEALS && threadIdx.x % U > 0 ? 0 : factor; }
 
-/// The first position of the block's slot, or `units` where it has none: positions of a large grid do not fit in 32 bits.
+/// The first position of the block's slot, or `units` if it has none, since positions of a large grid do not fit in 32
+/// bits.
 __device__ __forceinline__ uint32_t firstPosition(const UnitLoopArguments& call, unsigned slot) {
   const uint64_t position = static_cast<uint64_t>(call.blocks[blockIdx.x]) * call.slotsPerBlock + slot;
   return position < call.units ? static_cast<uint32_t>(position) : call.units;
 }
 
-/// Every thread group finishes a round of units before it begins the next. `FETCH`: it takes the next free positions, one for each
-/// of its slots. A group runs to the end of its longest unit with all its lanes, since lanes of a unit exchange.
+/// Every thread group finishes a round of units before it begins the next. With `FETCH`, it takes the next free
+/// positions, one for each of its slots. All lanes of a group run to the end of its longest unit, since lanes of a unit
+/// exchange.
 template <bool FETCH>
 __device__ __forceinline__ void rounds(const UnitLoopArguments& call) {
   const unsigned lane = threadIdx.x % GROUP_WIDTH;
@@ -229,7 +237,7 @@ __device__ __forceinline__ void rounds(const UnitLoopArguments& call) {
   };
   Held held(call);
   uint32_t first = FETCH ? fetch() : firstPosition(call, groupSlot);
-  // Asked of all lanes, so that the compiler knows that they stay together.
+  // All lanes vote, so that the compiler knows that they stay together.
 #pragma unroll 1
   while (__any_sync(ALL_LANES, first < call.units)) {
     const uint32_t position = first + lane / U;
@@ -258,7 +266,8 @@ __device__ __forceinline__ void rounds(const UnitLoopArguments& call) {
   }
 }
 
-/// Every slot continues with its next unit at once, within one loop. `FETCH`: a slot takes the next `stride` free positions.
+/// Every slot continues with its next unit at once, within one loop. With `FETCH`, a slot takes the next `stride` free
+/// positions.
 template <bool FETCH>
 __device__ __forceinline__ void oneLoop(const UnitLoopArguments& call) {
   const unsigned lane = threadIdx.x % GROUP_WIDTH;

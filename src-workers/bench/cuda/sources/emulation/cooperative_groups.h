@@ -1,4 +1,4 @@
-// Cooperative groups on the CPU emulation of CUDA: blocks and tiles of a thread group. Groups of a whole grid are not there.
+// Cooperative groups in the CPU emulation of CUDA: blocks and tiles of a thread group, without groups of a whole grid.
 #pragma once
 
 #include <cuda_runtime.h>
@@ -16,7 +16,7 @@ struct thread_block {
 };
 inline thread_block this_thread_block() { return {}; }
 
-/// Its lanes alone: a grid does not meet here.
+/// Only its lanes: a grid cannot synchronise here.
 struct grid_group {
   unsigned long long thread_rank() const {
     const unsigned long long block = (blockIdx.z * gridDim.y + blockIdx.y) * gridDim.x + blockIdx.x;

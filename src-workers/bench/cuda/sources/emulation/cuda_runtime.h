@@ -1,23 +1,23 @@
-// CPU emulation of CUDA: lets g++ compile CUDA sources and run them without a GPU, for results and traces, never for times. Tests compile
-// the project's own sources with it as they are; with LOCKSTEP_EMULATED_TARGET it is a person's target, for sources of which
-// bench/cuda/launch-syntax.ts has rewritten the launches, and foreign.h has more of CUDA.
+// CPU emulation of CUDA: g++ compiles CUDA sources and runs them without a GPU, for results and traces, never for
+// times. Tests compile the project's own sources unchanged. With LOCKSTEP_EMULATED_TARGET it is a target for the
+// user's sources: bench/cuda/launch-syntax.ts rewrites their launches, and foreign.h adds more of CUDA.
 //
-// Blocks run one after another, the lanes of a block as fibres that change places only where they meet: shuffles, barriers.
-// In tests it is stricter than a GPU: a mask that does not name its caller, names a lane that is gone, or differs between lanes that
-// wait for each other stops the kernel. Its clock counts looks at the clock, so cycles are no measure of anything; each lane has one
-// of its own until it meets others, and blocks get multiprocessors and slots as on a device, so that overlaps and waiting
-// have the right shape.
+// Blocks run one after another. The lanes of a block are fibres that switch only where they meet: shuffles, barriers.
+// In tests it is stricter than a GPU: the kernel stops on a mask that omits its caller, names a lane that has left,
+// or differs between lanes that wait for each other. The clock counts its reads, so cycles have no meaning. Each
+// lane has its own clock until it meets others, and blocks get multiprocessors and slots as on a device, so that
+// overlaps and waits are realistic.
 //
-//   CUDA_SHIM_DEVICES=N        how many devices there are (default 1)
-//   CUDA_SHIM_DRIVER=N         the newest CUDA that its driver supports, 12020 for 12.2: too old for the program's 13.0
-//   CUDA_SHIM_CAPABILITY=N     its compute capability, 90 for 9.0
-//   CUDA_SHIM_WIDTH=N          lanes of its thread groups, as it says
+//   CUDA_SHIM_DEVICES=N        number of devices (default 1)
+//   CUDA_SHIM_DRIVER=N         newest CUDA that the driver supports, 12020 for 12.2: too old for the program's 13.0
+//   CUDA_SHIM_CAPABILITY=N     compute capability, 90 for 9.0
+//   CUDA_SHIM_WIDTH=N          reported lanes of a thread group
 //   CUDA_SHIM_NO_CODE=1        the program has no code for the device
 //   CUDA_SHIM_HANG_BLOCKS=N    launches of N blocks never end
-//   CUDA_SHIM_MEMORY=N         bytes of its memory
-//   CUDA_SHIM_FAULT_LAUNCH=N   launch number N of the process, from 1, breaks the device for good
-//   CUDA_SHIM_NEEDS_ORDER=1    a device can be chosen only where CUDA counts devices by their places on the bus
-//   CUDA_SHIM_FAULT=N          with this error (default: 719, a launch failure)
+//   CUDA_SHIM_MEMORY=N         bytes of memory
+//   CUDA_SHIM_FAULT_LAUNCH=N   launch number N of the process, from 1, breaks the device permanently
+//   CUDA_SHIM_NEEDS_ORDER=1    a device can be chosen only if CUDA numbers devices by their place on the bus
+//   CUDA_SHIM_FAULT=N          error of that launch (default: 719, a launch failure)
 #pragma once
 
 #include <ucontext.h>
@@ -60,7 +60,7 @@ struct alignas(16) float4 {
   float x, y, z, w;
 };
 inline dim3 threadIdx, blockIdx, blockDim, gridDim;
-/// Lanes of its thread groups.
+/// Lanes of a thread group.
 #ifndef LOCKSTEP_EMULATED_WIDTH
 #define LOCKSTEP_EMULATED_WIDTH 32
 #endif
@@ -123,7 +123,7 @@ constexpr unsigned THREADS_PER_MULTIPROCESSOR = 1024;
 constexpr unsigned BLOCKS_PER_MULTIPROCESSOR = 8;
 constexpr unsigned THREADS_PER_BLOCK = 1024;
 #ifdef LOCKSTEP_EMULATED_TARGET
-/// Lanes that have left a kernel may be named in a mask, as on a GPU.
+/// As on a GPU, a mask may name lanes that have left a kernel.
 constexpr bool STRICT = false;
 constexpr unsigned GRID_X = 2147483647, GRID_Y = 65535, GRID_Z = 65535;
 constexpr unsigned SHARED_BYTES = 48 << 10, SHARED_BYTES_OPT_IN = 227 << 10;
@@ -138,7 +138,7 @@ constexpr unsigned CAPABILITY = 0;
 constexpr size_t MEMORY_BYTES = size_t(1) << 30;
 constexpr const char* NAME = "CPU emulation of CUDA, for tests";
 #endif
-/// Dynamic shared memory of the block that runs.
+/// Dynamic shared memory of the running block.
 alignas(128) inline unsigned char dynamicShared[SHARED_BYTES_OPT_IN];
 constexpr unsigned REGISTERS_PER_THREAD = 16, REGISTERS_PER_MULTIPROCESSOR = 65536;
 constexpr long long CLOCK_STEP = 1024;
@@ -162,7 +162,7 @@ struct Lane {
 
 struct Machine {
   std::vector<Lane> lanes;
-  /// Not cleared: a page that no lane touches takes no memory.
+  /// Not cleared, so that a page that no lane touches takes no memory.
   std::unique_ptr<char[]> stacks;
   Lane* current = nullptr;
   ucontext_t scheduler;
@@ -174,7 +174,7 @@ struct Machine {
   cudaError_t sticky = cudaSuccess;
   unsigned launches = 0;
   std::map<const void*, unsigned> sharedLimits;
-  /// Memory that is taken, by its address.
+  /// Allocated memory by address.
   std::map<void*, size_t> held;
 };
 inline Machine machine;
@@ -201,7 +201,7 @@ inline void yield() {
   std::abort();
 }
 
-/// Lanes that meet leave with the latest clock among them.
+/// Lanes that meet all get the latest clock among them.
 template <class Chosen>
 void release(Lane* first, Lane* last, Chosen&& chosen) {
   long long latest = 0;
@@ -214,7 +214,7 @@ void release(Lane* first, Lane* last, Chosen&& chosen) {
     }
 }
 
-/// Lanes of the mask that have this value.
+/// Lanes of the mask with this value.
 inline uint64_t same(const Lane* first, const Lane* last, Mask mask, uint64_t value) {
   uint64_t found = 0;
   for (const Lane* lane = first; lane != last; ++lane)
@@ -222,7 +222,7 @@ inline uint64_t same(const Lane* first, const Lane* last, Mask mask, uint64_t va
   return found;
 }
 
-/// Gives all lanes of a mask what they meet for, once they are there; lanes that have left the kernel are not waited for.
+/// Gives all lanes of a mask their results once all have arrived; lanes that have left the kernel are not awaited.
 inline bool completeMeeting(Lane* first, Lane* last, Meeting kind, Mask mask) {
   uint64_t voted = 0;
   for (Lane* lane = first; lane != last; ++lane) {
@@ -239,7 +239,7 @@ inline bool completeMeeting(Lane* first, Lane* last, Meeting kind, Mask mask) {
   return true;
 }
 
-/// Meetings that wait for nobody since lanes have left the kernel. False where there is none.
+/// Completes meetings that wait only for lanes that have left. Returns false if there is none.
 inline bool completeMeetings() {
   bool completed = false;
   for (size_t from = 0; from < machine.lanes.size(); from += WIDTH) {
@@ -277,9 +277,9 @@ inline void enter() {
   setcontext(&machine.scheduler);
 }
 
-/// Which lanes are active: those of a group that stand at the same look while all others wait, have looked elsewhere or are gone. Of
-/// several places the one furthest in the source goes first: lanes that began another round of a loop wait for those that are still
-/// inside, as they do where a GPU reconverges behind a loop. False where no lane asks.
+/// Answers which lanes are active: the lanes of a group that ask at the same place while all others wait, ask elsewhere
+/// or have left. Of several places, the last in the source goes first. Lanes in another round of a loop thus wait for
+/// lanes that are still inside, as on a GPU that reconverges after a loop. Returns false if no lane asks.
 inline bool releaseActive() {
   bool released = false;
   for (size_t from = 0; from < machine.lanes.size(); from += WIDTH) {
@@ -301,7 +301,7 @@ inline bool releaseActive() {
   return released;
 }
 
-/// One block, from `startClock` on; when it ends. Sets `machine.fault` where it cannot.
+/// Runs one block from `startClock` on, and returns its end. Sets `machine.fault` on an error.
 inline long long runBlock(dim3 block, long long startClock) {
   const unsigned threads = block.x * block.y * block.z;
   machine.lanes.assign(threads, Lane());
@@ -338,7 +338,7 @@ inline long long runBlock(dim3 block, long long startClock) {
       uint64_t nonzero = 0, alive = 0;
       for (const Lane& lane : machine.lanes)
         if (!lane.finished) nonzero += lane.value != 0, ++alive;
-      // What __syncthreads_count and its like ask for.
+      // The results of __syncthreads_count and similar calls.
       for (Lane& lane : machine.lanes) lane.result = lane.source == 1 ? nonzero == alive : nonzero;
       release(machine.lanes.data(), machine.lanes.data() + machine.lanes.size(),
               [](const Lane& lane) { return !lane.finished; });
@@ -387,7 +387,7 @@ inline long long clock64() { return cuda_shim::machine.current->clock += cuda_sh
 inline void __syncwarp(cuda_shim::Mask mask = ~cuda_shim::Mask(0)) {
   cuda_shim::meet(cuda_shim::Meeting::warp, mask, 0, cuda_shim::machine.current->lane());
 }
-/// How many threads of the block have a predicate; with `all` whether all have.
+/// The number of threads of the block whose predicate is true; with `all`, whether all are.
 inline int meetBlock(bool predicate, bool all) {
   cuda_shim::Lane& me = *cuda_shim::machine.current;
   me.waiting = cuda_shim::Meeting::block;
@@ -421,7 +421,7 @@ inline cuda_shim::Mask __ballot_sync(cuda_shim::Mask mask, int predicate) {
 inline int __any_sync(cuda_shim::Mask mask, int predicate) {
   return __ballot_sync(mask, predicate) != 0;
 }
-/// @param line where it stands in the source; kernels do not give it
+/// @param line the line in the source, which kernels omit
 inline cuda_shim::Mask __activemask(unsigned line = __builtin_LINE()) {
   cuda_shim::Lane& me = *cuda_shim::machine.current;
   me.waiting = cuda_shim::Meeting::active;
@@ -431,7 +431,7 @@ inline cuda_shim::Mask __activemask(unsigned line = __builtin_LINE()) {
 }
 inline int __popcll(unsigned long long value) { return __builtin_popcountll(value); }
 inline int __ffsll(long long value) { return __builtin_ffsll(value); }
-// Lanes change places only where they meet, so that plain memory is atomic.
+// Lanes switch only where they meet, so plain memory accesses are atomic.
 template <class T, class U>
 T atomicMax(T* address, U value) {
   const T before = *address;
@@ -530,7 +530,7 @@ inline cudaError_t runGrid(dim3 grid, dim3 block, size_t sharedBytes, size_t sha
   machine.arguments = arguments;
   blockDim = block;
   gridDim = grid;
-  // Slots of all multiprocessors; the next block goes to the one that is free first.
+  // The slots of all multiprocessors. The next block goes to the slot that is free first.
   std::vector<long long> freeAt(resident * MULTIPROCESSORS, 0);
   for (unsigned z = 0; z < grid.z; ++z)
     for (unsigned y = 0; y < grid.y; ++y)
@@ -572,7 +572,7 @@ inline cudaError_t cudaMalloc(void** address, size_t bytes) {
   if (all > cuda_shim::setting("CUDA_SHIM_MEMORY", cuda_shim::MEMORY_BYTES)) return cuda_shim::answer(cudaErrorMemoryAllocation);
   *address = std::malloc(bytes);
   held[*address] = bytes;
-  // As undefined as a device's memory.
+  // Undefined contents, as on a device.
   std::memset(*address, 0xcd, bytes);
   return cuda_shim::answer(cudaSuccess);
 }
@@ -609,7 +609,7 @@ inline cudaError_t cudaEventRecord(cudaEvent_t event, cudaStream_t = nullptr) {
 inline cudaError_t cudaEventSynchronize(cudaEvent_t) { return cuda_shim::answer(cudaSuccess); }
 inline cudaError_t cudaEventElapsedTime(float* milliseconds, cudaEvent_t from, cudaEvent_t to) {
 #ifdef LOCKSTEP_EMULATED_TARGET
-  // No time of an emulation means anything.
+  // Times of an emulation have no meaning.
   (void)from, (void)to;
   *milliseconds = 0;
 #else
@@ -624,7 +624,7 @@ cudaError_t cudaFuncGetAttributes(cudaFuncAttributes* attributes, void (*)(Param
 }
 template <class... Parameters>
 cudaError_t cudaFuncSetAttribute(void (*kernel)(Parameters...), cudaFuncAttribute attribute, int value) {
-  // Its caches are not emulated.
+  // The caches are not emulated.
   if (attribute == cudaFuncAttributePreferredSharedMemoryCarveout) return cuda_shim::answer(cudaSuccess);
   if (value < 0 || static_cast<unsigned>(value) > cuda_shim::SHARED_BYTES_OPT_IN)
     return cuda_shim::answer(cudaErrorInvalidValue);

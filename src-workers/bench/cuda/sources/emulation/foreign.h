@@ -1,8 +1,8 @@
-// More of CUDA than the project's own sources use, for a person's sources on the emulation: vector types, functions of the device, the
-// runtime's other calls. Included at the end of cuda_runtime.h.
+// Parts of CUDA that the user's sources need in the emulation and the project's own do not: vector types, device
+// functions, other calls of the runtime. Included at the end of cuda_runtime.h.
 #pragma once
 
-// Nearly every program relies on nvcc for these.
+// Most programs rely on nvcc to include these.
 #include <cfloat>
 #include <climits>
 #include <ctime>
@@ -12,7 +12,7 @@
 #define __constant__
 #define __managed__
 #define __grid_constant__
-// By which headers of others know that the runtime is there.
+// Other headers recognise the runtime by these names.
 #define __DRIVER_TYPES_H__
 #define __CUDA_RUNTIME_H__
 #define CUDART_VERSION 12000
@@ -23,7 +23,7 @@
 
 // --------------------------------------------------------------------------------------------------------------- vector types
 
-/// Vectors of one to four values, aligned as CUDA's.
+/// Vectors of one to four values, aligned as in CUDA.
 #define LOCKSTEP_VECTORS(name, type)                                                                   \
   struct name##1 {                                                                                     \
     type x;                                                                                            \
@@ -33,7 +33,7 @@
   };                                                                                                   \
   inline name##1 make_##name##1(type x) { return {x}; }                                                \
   inline name##2 make_##name##2(type x, type y) { return {x, y}; }
-/// Apart, since cuda_runtime.h has uint3 and float4.
+/// Separate, since cuda_runtime.h has uint3 and float4.
 #define LOCKSTEP_VECTOR3(name, type)                                                                   \
   struct name##3 {                                                                                     \
     type x, y, z;                                                                                      \
@@ -250,7 +250,7 @@ T __shfl_xor_sync(cuda_shim::Mask mask, T value, int distance, int width) {
 
 namespace cuda_shim {
 
-/// What stands between <<< and >>>.
+/// The arguments between <<< and >>>.
 struct Config {
   dim3 grid, block;
   size_t sharedBytes;
@@ -258,7 +258,7 @@ struct Config {
       : grid(grid), block(block), sharedBytes(sharedBytes) {}
 };
 
-/// A launch: every lane calls the kernel with the same copies of the arguments.
+/// A launch. Every lane calls the kernel with the same copies of the arguments.
 template <class Kernel>
 struct Start {
   Config config;
