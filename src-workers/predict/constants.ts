@@ -10,27 +10,31 @@ import type { Phase } from '../domain/kernel.ts';
 // -- Time: fitted --
 
 /**
- * Waves are out of phase once 2π²·waves·(σ_B/E[B])² exceeds this. Fitted on 500 random designs (0.5 to 10 tried): below
- * 2, launches of even blocks lose the step of their last wave (up to 20 % of the time); above 3 nothing changes.
+ * Waves are out of phase once 2π²·waves·(σ_B/E[B])² exceeds this. Fitted on 500 random designs (0.5 to 10 tried): with
+ * less than 2, launches of even blocks lose the step of their last wave (up to 20 % of the time); more than 3 changes
+ * nothing.
  */
 export const SMEARED = 3;
-/** The ages of blocks are stationary after this many mean residual lives. Fitted on 500 random designs (3–24 tried). */
+/**
+ * Number of mean residual lives after which the ages of blocks are stationary. Fitted on 500 random designs (3–24
+ * tried).
+ */
 export const RESIDUAL_LIVES = 12;
-/** The smallest number of waves that are followed one by one. */
+/** Minimum number of waves that are followed one by one. */
 export const SHORTEST_PHASE_MEMORY = 3;
 /**
- * The largest number of waves that are followed one by one. Fitted on the same designs: with 48, the 95th percentile of
- * the difference from the simulation is 3.5 %; with 3 it is 5.3 %.
+ * Maximum number of waves that are followed one by one. Fitted on the same designs: with 48, the 95th percentile of the
+ * difference from the simulation is 3.5 %; with 3 it is 5.3 %.
  */
 export const LONGEST_PHASE_MEMORY = 48;
 /**
  * How sharply the bound of the slowest multiprocessor fades as the ranking of the multiprocessors changes over time.
- * Fitted on 500 random designs (2 to 16 tried): without the bound, launches with a few very long units are up to 30 %
- * early.
+ * Fitted on 500 random designs (2 to 16 tried): without the bound, times of launches with a few very long units are up
+ * to 30 % too short.
  */
 export const ALIGNMENT_POWER = 8;
 /**
- * If more than this share of a multiprocessor's groups lives less than the longest life, the multiprocessors are
+ * If more than this fraction of a multiprocessor's groups lives less than the longest life, the multiprocessors are
  * assumed never to end in step. Chosen: it only saves time.
  */
 export const RARELY_LONGEST = 0.5;
@@ -39,9 +43,9 @@ export const NEVER_TIED = 1e-3;
 
 // -- Time: resolution --
 
-/** Cells for the bulk of each law. */
+/** Number of cells for the bulk of each law. */
 export const BULK_CELLS = 3;
-/** Cells for each factor of e in the upper tail of a block's life. */
+/** Number of cells for each factor of e in the upper tail of a block's life. */
 export const TAIL_CELLS = 0.5;
 /** The widest cell, as a fraction of E[B]. */
 export const WIDEST_CELL_OF_BLOCK = 0.2;
@@ -59,19 +63,19 @@ export const GROUP_EDGES = 24;
 export const BLOCK_EDGES = 48;
 /** Group depths from which the edges for groups are picked. */
 export const SAMPLE_QUANTILES = 128;
-/** The smallest number of points of the renewal grid per E[B]. There is one point for each standard deviation of B. */
+/** Minimum number of points of the renewal grid per E[B]. There is one point for each standard deviation of B. */
 export const POINTS_PER_BLOCK = 8;
-/** The largest number of points of the renewal grid per E[B]. */
+/** Maximum number of points of the renewal grid per E[B]. */
 export const MAX_POINTS_PER_BLOCK = 20;
 /** Samples of the activity of the slots for each E[B]. */
 export const SAMPLES_PER_BLOCK = 4;
-/** Ages are lumped up to this share of a slot's activity. */
+/** Ages are lumped up to this fraction of a slot's activity. */
 export const LUMP_ACTIVITY = 0.25;
-/** The largest relative span over which ages are lumped. */
+/** Maximum relative span over which ages are lumped. */
 export const LUMP_SPAN = 0.4;
 /** exp(−25) counts as 0. */
 export const IMPOSSIBLE_LOG = 25;
-/** An event counts as certain from this logarithm of its odds on. */
+/** An event counts as certain if the logarithm of its odds is at least this. */
 export const ALL_BUT_CERTAIN = 20.7;
 /** If the probability that any block of the device is active is below this, two blocks are never active at once. */
 export const AT_MOST_ONE_ACTIVE = 1e-2;
@@ -82,7 +86,7 @@ export const SLOWEST_CANDIDATES = 6;
 
 /** A depth law with at most this many rows is kept as it is. */
 export const DEPTH_ROWS = 48;
-/** Groups of the largest block whose law is used to place the rows. */
+/** Groups of the largest block whose law determines the rows. */
 export const LARGE_BLOCK = 32;
 /** A tail with this probability no longer matters, even for the longest of a million depths. */
 export const NEGLIGIBLE_DEPTH = 1e-10;
@@ -90,7 +94,7 @@ export const NEGLIGIBLE_DEPTH = 1e-10;
 export const HIGHEST_LOG = 4;
 /** The lowest ln(−ln P(ended)) in a table. Chosen: below it, almost surely no group of a block is active. */
 export const LOWEST_LOG = -60;
-/** Number of atoms that are kept of a law. Chosen: more atoms change a mean depth by less than 0.1 %. */
+/** Maximum number of atoms of a law. Chosen: more atoms change a mean depth by less than 0.1 %. */
 export const MAX_POINTS = 512;
 
 // -- Depth: starts of units out of step. Resolution, except where it says fitted --
@@ -101,18 +105,15 @@ export const IN_STEP_DEVIATION = 0.05;
 export const SUM_REACH = 6;
 /** Number of points of the transforms that count starts. */
 export const START_POINTS = 2 ** 14;
-/** The smallest number of rounds that are followed if there are too few points for all rounds. */
+/** Minimum number of followed rounds if there are too few points for all rounds. */
 export const MIN_FOLLOWED_ROUNDS = 4;
-/** Number of units per fetching lane that are followed. */
+/** Number of followed units per fetching lane. */
 export const FETCHED_ROUNDS = 48;
-/** The smallest number of units per fetching lane that are followed. */
+/** Minimum number of followed units per fetching lane. */
 export const MIN_FETCHED_ROUNDS = 12;
-/** Factor to which the spectrum is damped. Starts count as settled from there on. */
+/** Factor to which the spectrum is damped. Starts count as settled after that. */
 export const DAMPED_SPECTRUM = 1e-7;
-/**
- * Number of rounds of independent lanes that are followed. Chosen: each later round adds as much as the last one
- * followed.
- */
+/** Number of followed rounds of independent lanes. Chosen: each later round adds as much as the last followed one. */
 export const FOLLOWED_ROUNDS = 32;
 
 // -- Depth: lanes that fetch. Resolution --
@@ -128,27 +129,27 @@ export const LONGEST_TRANSIENT = 4096;
 export const PART_PROBABILITY = 1 / 6;
 /** Width of such a part, except in the tails, divided by the mean plus the standard deviation of a length. */
 export const PART_WIDTH = 1 / 4;
-/** Probability that a part in a tail may have, whatever its width. */
+/** Maximum probability of a part in a tail, for any width. */
 export const TAIL_PROBABILITY = 1e-3;
-/** Number of standard deviations after which that law is cut off. */
+/** Number of standard deviations at which that law is cut off. */
 export const TIME_REACH = 6.4;
 
 /** Number of units of a given order that the simulated ("played") groups fetch. */
 export const PLAYED_UNITS = 2 ** 14;
-/** The smallest number of groups that are played. */
+/** Minimum number of played groups. */
 export const MIN_PLAYED_GROUPS = 4;
-/** Number of unfinished fetches that are looked at when the units have run out. */
+/** Number of unfinished fetches that are examined when the units have run out. */
 export const LAST_LIVES = 2 ** 16;
 
 // -- Depth: laws of sums. Resolution --
 
-/** A sum of this many terms of comparable variance is a Pearson III law of its first three cumulants. */
+/** A sum of this many terms of comparable variance is a Pearson III law with its first three cumulants. */
 export const SMOOTH_TERMS = 16;
 /** The largest skewness of such a sum. */
 export const SMOOTH_SKEWNESS = 0.5;
-/** A sum of this many draws is a Pearson III law whatever its skewness. */
+/** A sum of this many draws is a Pearson III law at any skewness. */
 export const SMOOTH_DRAWS = 256;
-/** Lattice points of the transforms of all other sums. */
+/** Lattice points of the transforms of the other sums. */
 export const TRANSFORM_POINTS = 1024;
 /** The normal grid does not resolve a Pearson III law beyond this skewness. Its mean and deviation are still right. */
 export const LARGEST_SKEWNESS = 4;
@@ -156,24 +157,24 @@ export const LARGEST_SKEWNESS = 4;
 export const LOWEST_CUBE_BASE = 1e-4;
 /** −ln of the probability that a sum lies beyond one end of its window. Chosen: e⁻²³ is 1e-10, as for depths. */
 export const WINDOW_INFORMATION = 23;
-/** The search continues as long as the next window is below this share of the last one. Chosen: it only saves time. */
+/** The search continues while the next window is below this fraction of the last one. Chosen: it only saves time. */
 export const WORTHWHILE_WINDOW = 0.99;
 /** A window with this many units counts as a full sort. Its loss is below 1.001 for any group that fits a device. */
 export const LARGEST_WINDOW_UNITS = 2 ** 20;
-/** Number of laws of flattened lanes that are kept. With many buckets, each takes some hundred kilobytes. */
+/** Maximum number of cached laws of flattened lanes. With many buckets, each takes some hundred kilobytes. */
 export const KEPT_LANE_LAWS = 96;
-/** Number of values that are kept of the depths of a law. The geometric example needs between 2**20 and 2**21. */
+/** Maximum number of cached values of the depths of a law. The geometric example needs between 2**20 and 2**21. */
 export const KEPT_DEPTH_NUMBERS = 2 ** 21;
-/** Number of atoms that are kept of a lane's sum for its mean loss; enough for three digits. */
+/** Number of atoms in a lane's sum for its mean loss; enough for three digits. */
 export const LOSS_POINTS = 192;
 /**
- * A mean loss computed from moments may leave out terms of this size. The error was below twice this in all laws tried.
+ * Maximum size of the terms that a mean loss from moments may omit. The error was below twice this in all laws tried.
  */
 export const LARGEST_MOMENT_TERM = 1e-4;
 
 // -- Dealing: resolution --
 
-/** Up to this many units per slot, slots with one unit more than others are computed separately. */
+/** Up to this many units per slot, slots with one additional unit are computed separately. */
 export const COUNTED_UNITS = 12;
 /** Number of laws per factor of two in the units per slot beyond that. A law represents means at most 6 % away. */
 export const DEALT_STEPS_PER_OCTAVE = 6;
@@ -182,41 +183,39 @@ export const BUCKET_STEPS_PER_OCTAVE = 32;
 /** Number of laws per factor of two in the fetched units per slot. A law represents means at most 3 % away. */
 export const FETCHED_STEPS_PER_OCTAVE = 12;
 /**
- * The last blocks may have one unit less. If they are at most this share of all blocks, they get no law of their own.
+ * The last blocks may have one unit less. If they are at most this fraction of all blocks, they get no separate law.
  */
 export const NEGLIGIBLE_BLOCKS = 1 / 64;
-/**
- * The largest number of groups of a device that fetch from one counter: beyond some hundreds, the number has no effect.
- */
+/** Maximum number of groups of a device that fetch from one counter: beyond some hundreds, the number has no effect. */
 export const FETCHING_GROUPS = 1024;
-/** Number of lengths that are kept of a sorted order: all lengths, or evenly spaced ranks of as many windows as fit. */
+/** Number of lengths kept of a sorted order: all lengths, or evenly spaced ranks of as many windows as fit. */
 export const ORDER_LENGTHS = 2 ** 18;
 /**
- * Number of units of a given order that a balancing arranges to represent all repetitions. A workload with more lengths
- * than this has all of them arranged.
+ * Number of units of a given order that a balancing arranges to represent all repetitions. If the workload has more
+ * lengths, all of them are arranged.
  */
 export const GIVEN_UNITS = 2 ** 18;
-/** Up to this many groups, every block of a launch is computed. A larger launch has a sample of blocks. */
+/** Up to this many groups, every block of a launch is computed. For a larger launch, a sample of blocks is computed. */
 export const KNOWN_GROUPS = 10_240;
 /** Up to this many groups in all rounds (units / n), every block is computed. */
 export const KNOWN_LOOKUPS = 2 ** 16;
-/** Number of lengths that are looked up for a sample. Divided by the rounds, it gives the sample's number of groups. */
+/** Number of lengths that are read for a sample. Divided by the rounds, it gives the sample's number of groups. */
 export const SAMPLED_LOOKUPS = 4096;
-/** The fewest groups of a sample. */
+/** Minimum number of groups of a sample. */
 export const MIN_SAMPLED_GROUPS = 160;
-/** The most groups of a sample. */
+/** Maximum number of groups of a sample. */
 export const MAX_SAMPLED_GROUPS = 480;
-/** The fewest blocks of a sample. */
+/** Minimum number of blocks of a sample. */
 export const MIN_SAMPLED_BLOCKS = 48;
-/** The most blocks of a sample. */
+/** Maximum number of blocks of a sample. */
 export const MAX_SAMPLED_BLOCKS = 256;
 /** Number of blocks that a sample is chosen from. */
 export const SAMPLE_CANDIDATES = 256;
-/** Number of the longest of these blocks that are all kept. */
+/** Number of the longest of these blocks that are all in the sample. */
 export const LONGEST_SAMPLED_BLOCKS = 16;
-/** Step between sampled blocks of fully sorted units, as a share of the number of longer blocks. */
+/** Step between sampled blocks of fully sorted units, as a fraction of the number of longer blocks. */
 export const LONGEST_SPACING = 0.25;
-/** If not every length of a sorted order is kept, this number of the longest units are all kept. */
+/** If not every length of a sorted order is kept, this number of the longest units is always kept. */
 export const LONGEST_UNITS = 4096;
 /** Steps per iteration in which candidates are ranked. Chosen: closer candidates are equally good. */
 export const BOUND_STEPS = 16;
@@ -228,37 +227,36 @@ export const STEADY_GROUPS = 4;
  */
 export const MAX_GIVEN_GROUPS = 2 ** 17;
 /**
- * Number of lengths, or longest of n, that are looked up for such a launch. Beyond it, some rounds or groups represent
- * all.
+ * Number of lengths, or longest of n, that are read for this launch. Beyond it, some rounds or groups represent all.
  */
 export const MAX_GIVEN_LOOKUPS = 2 ** 22;
-/** The smallest number of rounds that represent all rounds. */
+/** Minimum number of rounds that represent all rounds. */
 export const MIN_GIVEN_ROUNDS = 64;
-/** Number of lengths that are looked up to count the setups of lanes that are out of step, in a played launch. */
+/** Number of lengths that are read to count the setups of lanes that are out of step, in a played launch. */
 export const GIVEN_SETUP_LOOKUPS = 2 ** 16;
 /** The same number for a sample of a launch. */
 export const SAMPLED_SETUP_LOOKUPS = 2 ** 12;
-/** Number of lengths that are looked up for a lower limit of the depths of flattened loops. */
+/** Number of lengths that are read for a lower limit of the depths of flattened loops. */
 export const BOUND_LOOKUPS = 2 ** 14;
-/** The fewest groups of that sample. */
+/** Minimum number of groups of that sample. */
 export const MIN_BOUND_GROUPS = 24;
-/** The most groups of that sample. */
+/** Maximum number of groups of that sample. */
 export const MAX_BOUND_GROUPS = 128;
 /** Number of standard errors by which the limit is below the mean of the sample. */
 export const BOUND_ERRORS = 4.5;
-/** Number of depths of the launches of an order that are kept. The Collatz example needs about as many. */
+/** Maximum number of cached depths of the launches of an order. The Collatz example needs about this many. */
 export const KEPT_ORDER_DEPTHS = 2 ** 22;
-/** Number of starts of units that are looked up for a launch of even shares. */
+/** Number of starts of units that are read for a launch of even shares. */
 export const MAX_SHARE_LOOKUPS = 2 ** 20;
-/** Number of lanes that are added up side by side; this only saves time. */
+/** Number of lanes that are summed side by side. Chosen: it only saves time. */
 export const LANES_AT_ONCE = 2 ** 11;
 /** Number of groups of known blocks from which a law is made. */
 export const MAX_LAW_GROUPS = 2 ** 11;
-/** The fewest blocks from which a law is made. */
+/** Minimum number of blocks from which a law is made. */
 export const MIN_GIVEN_BLOCKS = 48;
-/** Number of lengths, or longest of n, that are looked up for such a law. */
+/** Number of lengths, or longest of n, that are read for this law. */
 export const LAW_LOOKUPS = 2 ** 13;
-/** Number of lanes whose lengths are added up in about the time of one look-up of the longest of n. */
+/** Number of lanes whose lengths are summed in about the time of one look-up of the longest of n. */
 export const LANES_OF_LOOKUP = 8;
 /** Number of groups with the longest units of an order. Their blocks are always in a sample. */
 export const LONGEST_GROUPS = 8;
@@ -278,7 +276,7 @@ export const BLOCK_ORDERS = 2;
 
 // -- Design: resolution --
 
-/** Number of lengths of the law that classes are chosen from. */
+/** Number of lengths of the law from which classes are chosen. */
 export const CLASS_POINTS = 192;
 /** Number of lengths at which the classes may be cut. */
 export const CLASS_CUTS = 24;
@@ -303,7 +301,7 @@ export const WIDE_COMBINE: Phase = { instructions: 15, dependentExchanges: 4 };
 export const LAUNCH_FLOOR_MS = 0.0025;
 
 /**
- * Achieved bandwidth over that of the data sheet, for a device whose own was not measured. Assumed: it is the median of
+ * Achieved bandwidth over the bandwidth of the data sheet, for a device without a measured one. Assumed: the median of
  * 41 fits to the SpMV times of `db/evidence`, over kernels and GPUs. Four of five fits are between 0.38 and 0.90.
  */
 export const ACHIEVED_BANDWIDTH = 0.67;
@@ -324,19 +322,19 @@ export interface CacheLimits {
 /** A sweep passes every design once, so a few block laws that stay in a core's cache are enough. */
 export const SWEEP_LIMITS: CacheLimits = { depthLaws: 384, slabs: 8, launchNumbers: 2 ** 21 };
 /**
- * Advice predicts the same designs after every edit, and most edits leave the laws as they are. These limits hold all
- * laws of any example study in one worker: 240 MB for the largest, which several workers share.
+ * Advice predicts the same designs after every edit, and most edits do not change the laws. These limits hold all laws
+ * of any example study in one worker: 240 MB for the largest, which several workers share.
  */
 export const ADVICE_LIMITS: CacheLimits = { depthLaws: 4096, slabs: 1024, launchNumbers: 2 ** 23 };
-/** Entries that are kept of a CPU's ordered lengths. Partitions read all of them for every number of cores. */
+/** Maximum number of entries of a CPU's ordered lengths. Partitions read all of them for every number of cores. */
 export const MAX_ENTRIES = 2 ** 20;
 
-// -- What people are shown. Chosen --
+// -- Shown to users. Chosen --
 
-/** A breakdown names the longest unit as its reason if it takes at least this share of a launch's time. */
+/** A breakdown names the longest unit as the cause if it takes at least this fraction of a launch's time. */
 export const LONGEST_SHARE = 0.5;
 /**
- * A few replications cannot tell this probability from 0, nor its complement from 1. Beyond it, the longest unit counts
- * as certain.
+ * A few replications cannot distinguish this probability from 0, or its complement from 1. Above it, the longest unit
+ * counts as certain.
  */
 export const OPEN_PROBABILITY = 1e-3;

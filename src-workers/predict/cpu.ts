@@ -11,7 +11,7 @@ import { staircaseMs } from '../models/contention/time.ts';
 import { bundledLengths, type OrderedLengths } from './ordered.ts';
 
 /**
- * Designs of a CPU: a partition of the units over some of its cores. The time is that of the cores' memory traffic, by
+ * Designs for a CPU: a partition of the units over some of its cores. The time is that of the cores' memory traffic, by
  * the staircase on the max-rate curve (models/contention), which is the two-phase model. Instructions cost nothing
  * here.
  */
@@ -22,7 +22,7 @@ const PARTITION_OF: Readonly<Record<PartitionBalancing['kind'], CpuPartition>> =
   'merge-path': 'merge-path',
 };
 
-/** Loads of the partitions of one workload, filled as designs ask for them. All CPUs share them. */
+/** Loads of the partitions of one workload, computed on demand. All CPUs share them. */
 export interface CpuLoads {
   readonly kernel: Pick<KernelProfile, 'bytesPerIteration' | 'bytesPerUnit'>;
   readonly units: number;
@@ -51,7 +51,7 @@ export function coreLoads(loads: CpuLoads, partition: PartitionBalancing, cores:
 
 export interface CpuPrediction {
   readonly timeMs: number;
-  /** Largest over mean load of the cores, ≥ 1. */
+  /** Largest load over the mean load of the cores, ≥ 1. */
   readonly loss: number;
 }
 

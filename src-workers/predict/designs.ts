@@ -36,7 +36,7 @@ function advance(positions: Int32Array, counts: readonly number[]): void {
   }
 }
 
-/** Describes the design at an index, with what it needs of its device. */
+/** Describes the design at an index, with the resources that it needs on its device. */
 export function describeDesign(
   predictor: Predictor,
   index: number,
@@ -45,10 +45,7 @@ export function describeDesign(
   readonly device: Device;
   readonly invalid: InvalidReason | null;
   readonly residentThreadGroups: number;
-  /**
-   * Bytes that one lane moves in an iteration; `null` if the kernel's accesses are unknown or its classes differ in
-   * them.
-   */
+  /** Bytes that one lane moves in an iteration; `null` if the accesses are unknown or differ between classes. */
   readonly bytesPerIteration: number | null;
 } {
   const positions = new Int32Array(predictor.counts.length);
@@ -90,7 +87,7 @@ function designClass({ units, candidate }: ClassCandidate): DesignClass {
   };
 }
 
-/** A valid design in the form in which the simulator plays it: its launch and the cost of its cycles. */
+/** A valid design in the form that the simulator needs: its launch and the cost of its cycles. */
 export interface PlayableDesign {
   readonly device: GpuDevice;
   readonly balancing: LockstepBalancing;
@@ -105,22 +102,23 @@ export interface PlayableDesign {
   readonly residentBlocks: number;
   readonly gridBlocks: number;
   /**
-   * Iterations of setup before the first iteration of each unit. They include the combination of the results of several
-   * thread groups.
+   * Setup iterations before the first one of each unit. They include combining the results of several thread groups.
    */
   readonly setupIterations: number;
   /** Iterations that every group runs in addition to its share of the items, if slots take even shares. */
   readonly overheadIterations: number;
-  /** t(w) for w = 0 … the most work groups of a multiprocessor. */
+  /** t(w) for w = 0 … maximum number of work groups of a multiprocessor. */
   readonly cyclesPerIteration: CycleTable;
   /**
-   * Cycles before the first iteration of a launch that fetches, and t(w) while units are left to fetch. `null` for
-   * other launches.
+   * Cycles before the first iteration of a fetching launch, and t(w) while units remain to be fetched; `null` for other
+   * launches.
    */
   readonly fetches: { readonly startCycles: number; readonly cyclesPerIteration: CycleTable } | null;
-  /** Milliseconds of one cycle of t(w). They include the clock and the cost of an iteration that threads share. */
+  /**
+   * Milliseconds of one cycle of t(w). The factor includes the clock and the cost of an iteration that threads share.
+   */
   readonly msPerCycle: number;
-  /** Time before the launch, ms. It is not part of the kernel's time. */
+  /** Time before the launch, ms, which is not part of the kernel's time. */
   readonly balancingMs: number;
 }
 
@@ -147,7 +145,7 @@ export function playableLaunches(whole: Predictor, index: number): readonly Play
   });
 }
 
-/** Milliseconds of balancing before the launch of a valid design on a GPU; 0 for all other designs. */
+/** Milliseconds of balancing before the launch of a valid design on a GPU; 0 for any other design. */
 export function balancingTimeOf(whole: Predictor, index: number): number {
   return playableLaunches(whole, index)[0]?.design.balancingMs ?? 0;
 }

@@ -27,9 +27,9 @@ import type { Predictor } from './tables.ts';
 
 /**
  * Explains the predicted time of a valid design as a sum of parts. The parts are differences between idealised
- * machines, each one step closer to the design, so they add up to the predicted time exactly: all lanes busy and
+ * machines, each one step closer to the design, so their sum is exactly the predicted time: all lanes busy and
  * issue-bound → + cooperation → + lockstep → + spills → + real number of active groups (latency) → + block tail → +
- * last wave → + reconvergence stack → + balancing. For a CPU see `explainCpu`.
+ * last wave → + reconvergence stack → + balancing. `explainCpu` explains the time on a CPU.
  */
 export function explainDesign(whole: Predictor, index: number): Breakdown | null {
   const positions = new Int32Array(whole.counts.length);
@@ -53,7 +53,7 @@ function explainClasses(predictor: Predictor, candidate: Candidate, classes: rea
   return longestUnit && longestUnit.timeMs >= LONGEST_SHARE * timeMs ? { ...whole, longestUnit } : whole;
 }
 
-/** Rates that several launches achieve over their total time. */
+/** Rates that several launches together achieve over their total time. */
 function achievedTogether(each: readonly Breakdown[], timeMs: number): Achieved {
   const over = (of: (one: Achieved) => number | null): number | null => {
     const values = each.map((one) => of(one.achieved));
@@ -83,10 +83,10 @@ function explainCandidate(predictor: Predictor, candidate: Candidate): Breakdown
   const groupsPerMultiprocessor = (candidate.workingBlocks * shape.groupsPerBlock) / device.multiprocessors;
   const pace = paceOf(predictor, candidate);
   const balancingKind = lockstepBalancing(predictor, candidate);
-  // An even share counts as one round. Its search is reported apart, below.
+  // An even share counts as one round. Its search is reported separately, below.
   const rounds = isEvenShare(balancingKind) ? 1 - timed.searchShare : candidate.meanUnitsPerThread;
   const round = meanRound(predictor, candidate, rounds);
-  // Milliseconds of all rounds that a multiprocessor runs, for each cycle that a thread group needs in one round.
+  // Milliseconds of all rounds of a multiprocessor, per cycle that a thread group needs in one round.
   const roundsMs = groupsPerMultiprocessor * rounds * shape.threadGroupsPerGroup * toMs;
   const { stepIssueCycles, transferCycles } = pace;
   const issueCycles = pace.roundIssueCycles ?? round.iterations * stepIssueCycles;
@@ -102,7 +102,7 @@ function explainCandidate(predictor: Predictor, candidate: Candidate): Breakdown
   const lockstep = spilledMs / spills;
   const useful = Math.min(iterations, isEvenShare(balancingKind) ? Infinity : predictor.meanLength);
   const cooperating = (roundsMs * throughput(useful)) / spills;
-  // With one thread for each unit all lanes are busy. If sharing a unit is cheaper, the time with sharing is the limit.
+  // With one thread per unit all lanes are busy. If sharing a unit is cheaper, the time with sharing is the limit.
   const alone = pipelineOf(plan, device, null, 0).issueCycles * predictor.elements;
   const ideal = Math.min(
     cooperating,
@@ -127,13 +127,13 @@ function explainCandidate(predictor: Predictor, candidate: Candidate): Breakdown
   // the last wave.
   const refilled = Math.max(0, 1 - groups / groupsPerMultiprocessor);
   const { meanBlock, meanGroup } = timed.launch.residency.block;
-  // Mean share of a block's groups that are active while the block holds its slot.
+  // Mean fraction of a block's groups that are active while the block holds its slot.
   const busy = Math.max(1, active * (meanBlock > 0 ? meanGroup / meanBlock : 1));
   const balancing = balancingMs(predictor, candidate, device) + timed.fetchingMs;
   const withStackMs = timed.timeMs - balancing;
   const wholeMs = withStackMs / stackFactor(predictor, candidate, device);
   const kernelMs = wholeMs * (1 - timed.searchShare);
-  // Whole waves in step wait less than this, so the remaining time is the upper limit.
+  // Whole waves in step wait less than this, so the remaining time is an upper limit.
   const blockTail = Math.min(refilled * (msWith(busy) - latencyMs), Math.max(0, kernelMs - latencyMs));
   const parts = {
     idealWork: ideal,
@@ -173,7 +173,7 @@ function explainCandidate(predictor: Predictor, candidate: Candidate): Breakdown
 
 /**
  * Iterations of a round of the launch. The mean round of a single loop assumes independent draws. Neighbours in a given
- * order are alike, and their lanes end together more often.
+ * order are similar, so their lanes end together more often.
  */
 function roundIterations(
   predictor: Predictor,
@@ -188,7 +188,7 @@ function roundIterations(
 }
 
 /**
- * The greatest length that at least half a unit is expected to reach. In a list of lengths, it is the longest length.
+ * The largest length that at least half a unit is expected to reach. For a list of lengths, it is the longest length.
  */
 function longestLength({ law, units }: SweepPlan): number {
   let tail = 0;

@@ -8,11 +8,11 @@ export interface OrderedLengths {
   /** Iterations of each unit. A workload with more units repeats them, and one with fewer has the first ones. */
   readonly iterations: Float64Array;
   /**
-   * Number of units that the entries represent. It is the number of entries, or more in a saved run whose entries
-   * bundle several units.
+   * Number of units that the entries represent: the number of entries, or more in a saved run whose entries bundle
+   * units.
    */
   readonly units: number;
-  /** Whether a launch takes its units in this order. If not, the lengths are draws that only CPUs partition. */
+  /** Whether a launch takes its units in this order. Otherwise the lengths are draws that only CPUs partition. */
   readonly given: boolean;
 }
 
@@ -21,7 +21,7 @@ export function givenLengths(iterations: Float64Array): OrderedLengths {
   return { units: iterations.length, iterations, given: true };
 }
 
-/** A copy in shared memory, which all workers of a pool can read. */
+/** Copies values to shared memory, which all workers of a pool can read. */
 export function sharedValues(values: Float64Array): Float64Array {
   const copy = new Float64Array(new SharedArrayBuffer(values.byteLength));
   copy.set(values);
@@ -29,7 +29,7 @@ export function sharedValues(values: Float64Array): Float64Array {
 }
 
 /**
- * Independent draws from a law, for a workload whose order is unknown. There is one draw for each unit, but at most
+ * Independent draws from a law, for a workload whose order is unknown. There is one draw per unit, but at most
  * `MAX_ENTRIES`.
  */
 export function drawnLengths(law: LengthLaw, units: number, seed: number): OrderedLengths {
@@ -50,7 +50,7 @@ export function bundledLengths({ units, iterations, given }: OrderedLengths): Or
   return { units, iterations: bundles, given };
 }
 
-/** The last law of each order, and its number of units. */
+/** The most recent law of each order, and its number of units. */
 const laws = new WeakMap<Float64Array, { readonly units: number; readonly law: LengthLaw }>();
 
 /** Keeps a law of an order that another thread computed, so that `lawOfUnits` finds it. */
@@ -83,14 +83,14 @@ export function repeatedUnits(lengths: Float64Array, units: number): Float64Arra
 }
 
 /**
- * Number of consecutive units that a part keeps together: neighbours in a file are alike, and a design runs them
+ * Number of consecutive units that a part keeps together. Neighbours in a file are similar, and a design runs them
  * together.
  */
 const STRETCH = 256;
 
 /**
- * Keeps a part of the units: stretches spread evenly from the first to the last, or all of them where `part` is no
- * fewer.
+ * Keeps a part of the units: stretches that are spread evenly from the first to the last, or all units if `part` is not
+ * smaller.
  */
 export function partOfUnits<Lengths extends Uint32Array | Float64Array>(lengths: Lengths, part: number): Lengths {
   if (part >= lengths.length) return lengths;

@@ -23,7 +23,6 @@ export function orderOf(
   return order;
 }
 
-/** The law of padded units. */
 export function paddedLawOf({ plan, paddedLaws, longestLength }: Predictor, slice: number): LengthLaw {
   let law = paddedLaws.get(slice);
   if (!law) paddedLaws.set(slice, (law = paddedLaw(plan.law, slice, plan.units, longestLength)));

@@ -3,31 +3,27 @@ import type { SpaceAxes, SpaceConstraint } from '../domain/space.ts';
 import type { LengthLaw } from '../domain/workload.ts';
 import { givenLengths, lawOfUnits, partOfUnits, repeatedUnits, type OrderedLengths } from './ordered.ts';
 
-/** Everything a worker needs to predict any design of a study: plain data, structured-cloneable. */
+/** All that a worker needs to predict any design of a study, as plain data that can be cloned. */
 export interface SweepPlan {
-  /** Identifies the plan, so that a worker keeps its tables from chunk to chunk of one sweep. */
+  /** Identifies the plan, so that a worker keeps its tables between the chunks of a sweep. */
   readonly id: string;
   readonly axes: SpaceAxes;
   readonly law: LengthLaw;
-  /** Number of work units. */
   readonly units: number;
   /**
-   * The order of the units, in shared memory: given by the workload, or drawn so that CPUs can partition them. `null`
-   * if the workload has none and no CPU is among the devices, or if designs are only classified.
+   * The order of the units, in shared memory: given by the workload, or drawn for CPUs to partition. `null` if the
+   * workload has none and there is no CPU, or if designs are only classified.
    */
   readonly ordered: OrderedLengths | null;
   /** Units of a row, if the units form an image or a grid. */
   readonly width?: number | undefined;
   readonly kernel: KernelProfile;
-  /**
-   * The kernel for each number of threads that share a unit, if its code depends on that number. The code of the
-   * stand-in loop does.
-   */
+  /** The kernel for each number of threads per unit, if its code depends on that number, as in the stand-in loop. */
   readonly kernelsByThreads?: Readonly<Record<number, KernelProfile>>;
-  /** The kernel whose pipeline parameters were measured; `kernel` if left out. */
+  /** The kernel whose pipeline parameters were measured; `kernel` if omitted. */
   readonly pipelineKernel?: KernelProfile;
   readonly constraints: readonly SpaceConstraint[];
-  /** Measured pipeline parameters by device id; they replace the ones derived from the device's data sheet. */
+  /** Measured pipeline parameters by device id. They replace those derived from the device's data sheet. */
   readonly pipeline: Readonly<
     Record<string, Omit<PipelineParameters, 'schedulers'> & { readonly schedulers?: number | undefined }>
   >;
@@ -38,14 +34,14 @@ export function givenOrderOf({ ordered }: Pick<SweepPlan, 'ordered'>): Float64Ar
   return ordered?.given ? ordered.iterations : null;
 }
 
-/** The same plan with another number of units. Its designs are the same, each with the blocks that these units need. */
+/** The same plan with another number of units. Its designs are the same, with the blocks that these units need. */
 export function planOfUnits(plan: SweepPlan, units: number): SweepPlan {
   const { law, ordered } = plan;
   const own = ordered?.given ? lawOfUnits(law.label, ordered, units) : law;
   return { ...plan, id: `${plan.id}-units-${units}`, units, law: own };
 }
 
-/** The plan with a GPU at another clock. Loads take the same time, hence a different number of cycles. */
+/** The plan with a GPU at another clock. Loads take the same time, and so a different number of cycles. */
 export function planAtClock(plan: SweepPlan, deviceId: string, clockMhz: number): SweepPlan {
   const devices = plan.axes.devices.map((device) =>
     device.kind === 'gpu' && device.id === deviceId
@@ -60,6 +56,6 @@ export function planOfPart(plan: SweepPlan, units: number): SweepPlan {
   const { ordered } = plan;
   if (!ordered?.given || units >= plan.units) return planOfUnits(plan, units);
   const iterations = partOfUnits(repeatedUnits(ordered.iterations, plan.units), units);
-  // Stretches taken from all over an image do not form an image.
+  // Stretches from all over an image do not form an image.
   return planOfUnits({ ...plan, id: `${plan.id}-part`, ordered: givenLengths(iterations), width: undefined }, units);
 }

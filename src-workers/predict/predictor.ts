@@ -18,9 +18,8 @@ import { givenOrderOf, type SweepPlan } from './plan.ts';
 import type { Allowed, Caches, Predictor } from './tables.ts';
 
 /**
- * Creates the predictor of a plan. Cheap values that every design needs are computed at once; laws are computed on
- * demand.
- * @param caches of another predictor whose plan has the same laws, see `Predictor`
+ * Creates the predictor of a plan. Cheap values that every design needs are computed at once, laws on demand.
+ * @param caches caches of another predictor whose plan has the same laws (see `Predictor`)
  */
 export function createPredictor(plan: SweepPlan, caches: Caches = createCaches(), isClass = false): Predictor {
   const { implementations } = plan.axes;
@@ -44,7 +43,7 @@ function allowedIn(axes: SpaceAxes, allows: Implementation['allows']): Allowed {
   };
 }
 
-/** @param allowed values of the axes that the kernel of the plan can have; `null` for all */
+/** @param allowed values of the axes that the plan's kernel supports; `null` for all */
 function predictorOf(plan: SweepPlan, caches: Caches, allowed: Allowed | null, isClass = false): Predictor {
   const { axes, kernel } = plan;
   const registers = (cap: number | null): number =>
@@ -134,8 +133,8 @@ export function dealtPredictor(predictor: Predictor, threadsAt: number): Predict
 }
 
 /**
- * The predictor for designs whose blocks take units by tiles. It knows the units in the order of the tiles. Units
- * without an order keep their predictor, since draws are alike wherever they lie.
+ * The predictor for designs whose blocks take units by tiles. It has the units in the order of the tiles. Units without
+ * an order keep their predictor, since draws have the same law everywhere.
  */
 export function tiledPredictor(predictor: Predictor, tile: Tile): Predictor {
   const { plan, tiled, caches, shapes, cpuLoads } = predictor;
@@ -175,8 +174,7 @@ function spilled(plan: SweepPlan, cap: number | null): number {
 }
 
 /**
- * Pipeline parameters of the plan's kernel on a device: the measured ones if the study has them, otherwise derived
- * ones.
+ * Pipeline parameters of the plan's kernel on a device: measured if the study has them, otherwise derived.
  * @param bytesPerIteration traffic of one lane, bytes
  */
 export function pipelineOf(

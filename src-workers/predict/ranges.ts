@@ -4,7 +4,7 @@ import { examine, type Candidate } from './design/candidate.ts';
 import { timeDesign, type TimedDesign } from './pipeline.ts';
 import type { Predictor } from './tables.ts';
 
-/** The part of a range that lies on one device, in positions among that device's designs. */
+/** The part of a range on one device, in positions among that device's designs. */
 interface Segment {
   readonly columns: PredictionChunk;
   readonly deviceAt: number;
@@ -15,8 +15,8 @@ interface Segment {
 }
 
 /**
- * Predicts ranges of designs. Designs that need the same tables are predicted one after another, in whichever range
- * they are. It is fastest if all devices have the same designs in their ranges.
+ * Predicts ranges of designs. Designs that need the same tables are predicted together, even from different ranges. It
+ * is fastest if the ranges have the same designs of all devices.
  * @returns one chunk per range, one entry per design; an invalid design has timeMs NaN and its reason
  */
 export function predictRanges(
@@ -83,7 +83,7 @@ export function predictInto(
   writeInto(columns, i, examine(predictor, positions, candidate), candidate, timed);
 }
 
-/** Predicts a candidate that was examined into entry `i`. */
+/** Predicts an examined candidate into entry `i`. */
 export function writeInto(
   columns: PredictionColumns,
   i: number,

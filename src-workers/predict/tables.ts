@@ -16,33 +16,32 @@ import type { CycleTable } from './time/cycles.ts';
 import type { BlockLaw } from './time/law.ts';
 import type { Residency } from './time/residency.ts';
 
-/* What a worker keeps while it predicts the designs of a plan. */
+/* The tables of a worker while it predicts the designs of a plan. */
 
-/** Tables of one plan in one worker. Designs fill them on demand, and all later designs share them. */
+/** Tables of one plan in one worker. Designs compute them on demand, and all later designs share them. */
 export interface Predictor {
   readonly plan: SweepPlan;
   /**
-   * One predictor for each implementation, over the same space. If the kernel has one implementation, the list contains
-   * only this predictor.
+   * One predictor for each implementation, over the same space. If there is one implementation, the list contains only
+   * this predictor.
    */
   readonly implementations: readonly Predictor[];
-  /** Whether the implementation has each value of the axes that it may restrict; `null` if it has all values. */
+  /**
+   * Whether the implementation supports each value of the axes that it may restrict; `null` if it supports all values.
+   */
   readonly allowed: Allowed | null;
   /** Values of each axis, in AXIS_ORDER. */
   readonly counts: readonly number[];
   readonly balancing: readonly Balancing[];
-  /** The shapes of each device: of a GPU by threads per unit, register cap, then block size; of a CPU by launch. */
+  /** The shapes of each device: for a GPU by threads per unit, register cap, then block size; for a CPU by launch. */
   readonly shapes: readonly (readonly Shape[])[];
-  /**
-   * Mean length, iterations. It is the mean of a lane if the iterations of a unit are dealt to lanes, otherwise of a
-   * unit.
-   */
+  /** Mean length of a lane if iterations are dealt to lanes, otherwise of a unit; iterations. */
   readonly meanLength: number;
-  /** Mean length of the units as the workload has them, iterations. */
+  /** Mean length of the workload's own units, iterations. */
   readonly elements: number;
   /** Predictors of lanes that are dealt the iterations of a unit, by the position of threads per unit on its axis. */
   readonly dealt: Map<number, Predictor>;
-  /** Predictors of units that blocks take by tiles, by width and height of a tile. */
+  /** Predictors for units in tiles, by width and height of a tile. */
   readonly tiled: Map<string, Predictor>;
   readonly paces: Paces;
   readonly meanRounds: Map<number, MeanRound>;
@@ -54,13 +53,13 @@ export interface Predictor {
   readonly openStep: number;
   /** `null` if no CPU is predicted. */
   readonly cpuLoads: CpuLoads | null;
-  /** Laws of padded units, by the number of units in a slice; see `depth/padded.ts`. */
+  /** Laws of padded units, by the number of units in a slice (see `depth/padded.ts`). */
   readonly paddedLaws: Map<number, LengthLaw>;
   /** Whether the units are one class of a mixed design. */
   readonly isClass: boolean;
   /** The classes of each mixed balancing, by device. */
   readonly classes: Map<MixedBalancing, (readonly UnitClass[] | undefined)[]>;
-  /** Given orders, by balancing. They last for one plan; `knownGivenOrder` keeps orders from edit to edit. */
+  /** Given orders, by balancing. They last for one plan; `knownGivenOrder` keeps orders between edits. */
   readonly givenOrders: Map<number, GivenOrder>;
   /** Fetched orders of units in a given order, by units per fetch and lanes of a group. */
   readonly fetchedOrders: Map<number, FetchedOrder>;
@@ -68,26 +67,26 @@ export interface Predictor {
   readonly sharedUnits: Map<EvenShareBalancing['kind'], SharedUnits>;
   /** `stackFactor` by device and units per group. */
   readonly stackFactors: Map<number, number>;
-  /** Two predictors may share caches where their plans have the same workload, setup, loops and balancings. */
+  /** Two predictors may share caches if their plans have the same workload, setup, loops and balancings. */
   readonly caches: Caches;
 }
 
-/** A class of the units of a mixed design: units longer than `above` and at most as long as `upTo`, iterations. */
+/** A class of units in a mixed design: units longer than `above` and at most as long as `upTo`, iterations. */
 export interface UnitClass {
   readonly threads: LengthClass['threads'];
   readonly above: number;
   readonly upTo: number;
-  /** Predicts the units of this class alone: without balancing, in one launch. */
+  /** Predicts only the units of this class, without balancing and in one launch. */
   readonly predictor: Predictor;
 }
 
 /**
- * A key is text if a law depends on more than fits in a number: a setup that cooperation lengthens, or the items of a
+ * A key is a text if a law depends on more than fits in a number: a setup that cooperation lengthens, or the items of a
  * share.
  */
 export type LawKey = number | string;
 
-/** The positions of each axis that an implementation has. */
+/** For each position of these axes, whether an implementation supports it. */
 export interface Allowed {
   readonly threadsPerUnit: readonly boolean[];
   readonly loop: readonly boolean[];
@@ -107,13 +106,13 @@ export interface Pace {
   readonly aloneCycles: { readonly step: number; readonly start: number };
   /** Cycles to issue one iteration, for a thread group. */
   readonly stepIssueCycles: number;
-  /** Cycles to issue a mean round, for a thread group. `null` if a launch consists of iterations only. */
+  /** Cycles to issue a mean round, for a thread group; `null` if a launch consists of iterations only. */
   readonly roundIssueCycles: number | null;
   /** Cycles to move the data of a mean round, for a thread group. */
   readonly transferCycles: number;
   /** Iterations that each start of a unit adds to a group. */
   readonly setupIterations: number;
-  /** Iterations that a group spends on search and carry, if slots take even shares. */
+  /** Iterations of a group for search and carry, if slots take even shares. */
   readonly overheadIterations: number;
 }
 
@@ -136,7 +135,7 @@ export interface Paces {
 export interface MeanRound {
   /** Iterations, > 0. */
   readonly iterations: number;
-  /** Number of starts of units for which the group stands still, > 0. It is 1 if its lanes start together. */
+  /** Number of starts of units for which the group waits, > 0. It is 1 if its lanes start together. */
   readonly starts: number;
   readonly lanes: number;
   /** Units of each lane. */
@@ -145,29 +144,29 @@ export interface MeanRound {
 
 export interface Caches {
   readonly limits: CacheLimits;
-  /** Depth laws in use, and the generation before them. If there are too many, the older generation is dropped. */
+  /** Recent depth laws, and the generation before them. If there are too many, the older generation is dropped. */
   depths: Map<LawKey, DepthLaws>;
   olderDepths: Map<LawKey, DepthLaws>;
-  /** Launches of known units, kept in two generations as well, and the number of values in the newer one. */
+  /** Launches of known units, also in two generations, and the number of values in the newer one. */
   launches: Map<LawKey, KnownLaunch>;
   olderLaunches: Map<LawKey, KnownLaunch>;
   launchNumbers: number;
   /** The memory of the block laws. */
   readonly arena: Arena;
-  /** Results of the last design that it shares with designs that differ in their register cap only. */
+  /** Results of the last design that designs with another register cap can share. */
   shared: SharedByCaps | null;
-  /** Caches of the lanes that are dealt the iterations of a unit, by threads per unit. */
+  /** Caches of lanes that are dealt the iterations of a unit, by threads per unit. */
   readonly dealt: Map<number, Caches>;
-  /** Caches of units that blocks take by tiles, by width and height of a tile. */
+  /** Caches for units in tiles, by width and height of a tile. */
   readonly tiled: Map<string, Caches>;
 }
 
 /** A depth law and the laws of its blocks. */
 export interface DepthLaws {
   readonly means: DepthMeans;
-  /** The table is made on demand, because the times of sorted launches do not need it. */
+  /** Computed on demand, because the times of sorted launches do not need it. */
   readonly table: DepthTable;
-  /** Block laws by W_b. In these blocks, the last group is as full as in the last design asked for. */
+  /** Block laws by W_b, for the fill of the last group in the most recent design. */
   blocks: (KnownBlock | undefined)[];
 }
 
@@ -177,7 +176,7 @@ export interface KnownBlock {
   readonly residencies: (Residency | undefined)[];
 }
 
-/** Everything about a design of a GPU that does not depend on its register cap. */
+/** The properties of a design on a GPU that do not depend on its register cap. */
 export interface SharedByCaps {
   readonly predictor: Predictor;
   readonly deviceAt: number;
@@ -189,24 +188,24 @@ export interface SharedByCaps {
   /** The register cap changes this only if lanes fetch. */
   readonly meanUnitsPerThread: number;
   readonly depths: DepthOfDesign;
-  /** Iterations that each start of a unit adds. The cap changes them through the residency alone. */
+  /** Iterations that each start of a unit adds. The cap changes them only through the residency. */
   readonly setupIterations: number;
   readonly overheadIterations: number;
   readonly balancingMs: number;
 }
 
-/** The depth laws of a design. They are shared between designs, so a design has its own means and factors. */
+/** The depth laws of a design. Designs share them, so each design has its own means and factors. */
 export interface DepthOfDesign {
   readonly means: DepthMeans;
-  /** Mean units per slot, over those of `means`. */
+  /** Mean units per slot of the design, over those of `means`. */
   readonly scale: number;
   /** The law of the blocks; `null` if the units are known in a given order. */
   readonly laws: DepthLaws | null;
-  /** The law of the blocks whose slots have one unit fewer; `null` if all blocks have equally many units. */
+  /** The law of the blocks whose slots have one unit fewer; `null` if all blocks have the same number of units. */
   readonly shorter: DepthLaws | null;
   readonly fullerBlocks: number;
-  /** Mean units per slot, over those that the time is computed for. */
+  /** Mean units per slot of the design, over those of the computed time. */
   readonly timeScale: number;
-  /** Share of the depth for search and carry, 0…1, if slots take even shares. */
+  /** Fraction of the depth for search and carry, 0…1, if slots take even shares. */
   readonly searchShare?: number;
 }

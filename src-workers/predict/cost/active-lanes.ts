@@ -4,12 +4,12 @@ import type { Predictor } from '../tables.ts';
 
 /** How many lanes of a work group work while it runs. */
 export interface ActiveLanes {
-  /** Mean share of the lanes that are still active when a lane reads, 0…1. */
+  /** Mean fraction of the lanes that are still active when a lane reads, 0…1. */
   readonly ofReads: number;
   /**
-   * Mean share of the iterations in which an active lane needs something, in a group of n units. Each lane needs it
-   * with probability p. The share is ∫ 1 − (1 − p·S(v))ⁿ dv, divided by the same integral with p = 1. S is the survival
-   * function of the lengths.
+   * Mean fraction of the iterations in which an active lane needs something, in a group of n units, if each lane needs
+   * it with probability p: ∫ 1 − (1 − p·S(v))ⁿ dv over the same integral with p = 1, where S is the survival function
+   * of the lengths.
    */
   any(units: number, probability: number): number;
 }
@@ -18,7 +18,7 @@ export interface ActiveLanes {
 const ALL: ActiveLanes = { ofReads: 1, any: (units, probability) => 1 - (1 - probability) ** units };
 
 /**
- * Number of steps that the survival function is reduced to. The results are accurate to a few per cent at best, so more
+ * Number of steps that approximate the survival function. The results are accurate to a few per cent at best, so more
  * steps would not help.
  */
 const STEPS = 48;
@@ -57,7 +57,7 @@ function ofLaw({ support, probability }: LengthLaw): ActiveLanes {
 }
 
 /**
- * Reduces the survival function to a few steps (span and mean value of each). The steps are narrower where survival is
+ * Reduces the survival function to a few steps (span and mean value of each), which are narrower where survival is
  * small.
  */
 function coarseSurvival(support: Float64Array, probability: Float64Array): readonly [number[], number[]] {

@@ -4,7 +4,7 @@ import type { KernelProfile } from '../../domain/kernel.ts';
 
 /**
  * Cost of ordering the units before the launch. It is a lower bound: each pass is assumed to use the full bandwidth of
- * the device memory. For the cost of fetching during the launch see `fetch-cost.ts`.
+ * the device memory. `fetch-cost.ts` has the cost of fetching during the launch.
  */
 export interface BalancingCost {
   /** Device-memory traffic, bytes read and written. */
@@ -13,7 +13,7 @@ export interface BalancingCost {
   readonly passes: number;
 }
 
-/** Bytes of a sorting key. The key is the length of a unit. */
+/** Bytes of a sorting key, which is the length of a unit. */
 const KEY_BYTES = 4;
 /** Bytes of the index of a unit. */
 const INDEX_BYTES = 4;
@@ -25,18 +25,15 @@ const INDEX_BYTES = 4;
 const RADIX_PASSES = 4;
 
 /**
- * Units of the largest window whose keys and indices fit in 48 KiB of shared memory. Every CUDA device grants a block
- * that much.
+ * Units of the largest window whose keys and indices fit in 48 KiB of shared memory, which a block has on every CUDA
+ * device.
  */
 const SHARED_WINDOW_UNITS = (48 * 1024) / (KEY_BYTES + INDEX_BYTES);
 
-/** Smallest piece of device memory that a random read moves, bytes (a 32-byte sector on CUDA). */
+/** Smallest transfer of a random read from device memory, bytes (a 32-byte sector on CUDA). */
 const SECTOR_BYTES = 32;
 
-/**
- * Time to start a dependent kernel in a stream, ms. This is an assumption; current devices have this order of
- * magnitude.
- */
+/** Time to start a dependent kernel in a stream, ms. Assumed: current devices have this order of magnitude. */
 export const PASS_OVERHEAD_MS = 0.003;
 
 const NO_COST: BalancingCost = { bytes: 0, passes: 0 };
@@ -44,15 +41,14 @@ const NO_COST: BalancingCost = { bytes: 0, passes: 0 };
 /**
  * Traffic and passes of one balancing.
  *
- * - shuffle: a permutation of the indices, written and read once (a bijection of the index needs no pass of its own:
+ * - shuffle: a permutation of the indices, written and read once (a bijection of the index needs no separate pass:
  *   Mitchell, Stokes, Frank, Holmes, "Bandwidth-optimal random shuffling for GPUs", 2022, doi:10.1145/3505287);
- * - buckets, and classes with launches of their own: a histogram of the lengths, then a scatter of the indices by
- *   bucket;
+ * - buckets, and classes with separate launches: a histogram of the lengths, then a scatter of the indices by bucket;
  * - window sort: one pass in shared memory, or a (segmented) radix sort for windows that do not fit;
  * - full sort: a radix sort;
  * - padding: one pass over the lengths, for the longest of each slice;
- * - all of these then move the units' own data into the new order, reading at random and writing in sequence;
- * - even shares: nothing before the launch, which searches offsets that exist already.
+ * - all of these then move the units' data into the new order, reading at random and writing in sequence;
+ * - even shares: nothing before the launch, which searches existing offsets.
  */
 export function balancingCost(
   balancing: LockstepBalancing | MixedBalancing,
@@ -90,7 +86,7 @@ export function balancingCost(
   }
 }
 
-/** Time of that cost on a device, ms. It is the traffic at peak bandwidth plus the time to start the passes. */
+/** Time of this cost on a device, ms: the traffic at peak bandwidth plus the time to start the passes. */
 export function balancingMilliseconds(device: GpuDevice, cost: BalancingCost): number {
   const trafficMs = cost.bytes / (device.memoryBandwidthGbS * 1e6);
   return trafficMs + cost.passes * PASS_OVERHEAD_MS;

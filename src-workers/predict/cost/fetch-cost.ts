@@ -5,16 +5,15 @@ import { cyclesPerIteration } from '../../models/pipeline/soft-saturation.ts';
 import type { CycleTable } from '../time/cycles.ts';
 
 /**
- * Atomic additions per cycle that the whole device makes to one address: "one operation per clock" (NVIDIA, "Kepler
- * GK110 architecture" whitepaper, 2012; Fermi made a ninth of that). Assumed for every device.
+ * Atomic additions per cycle of the whole device to one address: "one operation per clock" (NVIDIA, "Kepler GK110
+ * architecture" whitepaper, 2012; on Fermi a ninth of that). Assumed for every device.
  */
 export const ADDITIONS_PER_CYCLE = 1;
 
 /**
- * Latency of an atomic addition, divided by the latency of a load from device memory. The counter stays in the L2
- * cache. A load that hits L2 takes 193 of 434 cycles on a V100 and 200 of 552 on an A100 (Jia et al., 2018,
- * arXiv:1804.06826; Abdelkhalik et al., 2022, arXiv:2208.11174). The addition itself takes some cycles more. Assumed
- * for every device.
+ * Latency of an atomic addition over the latency of a load from device memory. The counter stays in the L2 cache. A
+ * load that hits L2 takes 193 of 434 cycles on a V100 and 200 of 552 on an A100 (Jia et al., 2018, arXiv:1804.06826;
+ * Abdelkhalik et al., 2022, arXiv:2208.11174). The addition takes some cycles more. Assumed for every device.
  */
 const LATENCY_SHARE = 0.5;
 
@@ -25,7 +24,7 @@ const LATENCY_SHARE = 0.5;
 export interface FetchCost {
   /** Cycles before the first iteration, when all fetchers of the device access the counter at once. */
   readonly startCycles: number;
-  /** Iterations of a group until the units run out. Each of them costs the extra cycles below. */
+  /** Iterations of a group until the units run out. Each of them has the extra cycles below. */
   readonly iterations: number;
   /** Latency that fetching adds to an iteration, cycles. Other groups run meanwhile, as with any latency. */
   readonly latencyCycles: number;
@@ -35,7 +34,8 @@ export interface FetchCost {
 
 /**
  * @param groups number of groups of the device that fetch
- * @param iterationFactor time of an iteration of the launch over that of the pipeline; it does not lengthen fetches
+ * @param iterationFactor time of an iteration of the launch over an iteration of the pipeline; it does not lengthen
+ * fetches
  */
 export function fetchCost(
   device: GpuDevice,
@@ -54,8 +54,8 @@ export function fetchCost(
 }
 
 /**
- * Cycles of an iteration of w active thread groups while units are left to fetch. The counter is one more resource, and
- * the scarcest resource sets the throughput.
+ * Cycles of an iteration of w active thread groups while units remain to be fetched. The counter is an additional
+ * resource, and the scarcest resource sets the throughput.
  */
 function fetchingCyclesAt(pipeline: PipelineParameters, cost: FetchCost, groups: number): number {
   const turns = pipeline.schedulers * Math.ceil(groups / pipeline.schedulers);

@@ -17,7 +17,7 @@ export function meanRound(predictor: Predictor, candidate: Candidate, rounds: nu
   const balancing = lockstepBalancing(predictor, candidate);
   const { unitsPerGroup: n, loopAt, balancingAt } = candidate;
   if (isEvenShare(balancing)) {
-    // A share counts as one round. The shares of a family are still open, so it gets a round of one unit.
+    // A share counts as one round. The shares of a family are not known yet, so it gets a round of one unit.
     const { itemsPerSlot, meanUnitsPerThread } = candidate;
     const [items, units] = itemsPerSlot > 0 ? [itemsPerSlot, meanUnitsPerThread] : [predictor.meanLength, 1];
     // The probability that a lane starts a unit at an item. A group starts a unit whenever any of its lanes does.
@@ -50,7 +50,7 @@ function makeRound(
     const order = orderOf(predictor, balancing, candidate, given);
     return { iterations: meanLength * lossOfGroups(order, n).aggregateLoss, starts: 1 };
   }
-  if (isEvenShare(balancing)) throw new TypeError('Even shares have a round of their own.');
+  if (isEvenShare(balancing)) throw new TypeError('Even shares have a separate kind of round.');
   if (isPadded(balancing)) {
     const law = paddedLawOf(predictor, sliceUnits(balancing, plan.units));
     return { iterations: moments(law).mean, starts: 1 };
@@ -64,10 +64,9 @@ function makeRound(
   return { iterations: plain, starts: Math.max(1, (withStarts.meanDepth - depth.meanDepth) / each) };
 }
 
-/** Whether the kernel is one loop over the iterations of all its units, whatever loop the design names. */
+/** Whether the kernel is one loop over the iterations of all its units. */
 export function isOneLoop(balancing: LockstepBalancing, loop: 'nested' | 'flattened'): boolean {
-  // The units that a group fetches together also end together. That makes a loop inside a loop, whatever loop the
-  // design names.
+  // Units that a group fetches together also end together, so the loops are nested even if the design says flattened.
   if (balancing.kind === 'dynamic-fetch') return balancing.fetch !== 'group';
   return loop === 'flattened' || isEvenShare(balancing);
 }

@@ -17,17 +17,16 @@ import { isOneLoop, meanRound } from './mean-round.ts';
 import { added, phaseDemands, stepFactor, times } from './phases.ts';
 
 /**
- * Cost of one iteration of a launch, and the number of iterations that each other phase of the kernel is worth.
+ * Cost of one iteration of a launch, and the number of iterations that each other phase of the kernel costs.
  *
  * Time is counted in iterations (README.md), but a kernel also has phases that run once per thread or once per unit.
- * The number of iterations that such a phase is worth depends on the launch. With few active groups it is a ratio of
- * latencies. On a full multiprocessor it is a ratio of issue cycles. The groups of a multiprocessor are in different
- * phases at any time. So latency, issue and traffic of a mean round are added first, and the soft knee (3.6) takes the
- * sums. The knee is homogeneous of degree one, so its derivatives divide its cycles among the phases without a
- * remainder.
+ * Their cost in iterations depends on the launch: with few active groups it is a ratio of latencies, on a full
+ * multiprocessor a ratio of issue cycles. At any time, the groups of a multiprocessor are in different phases. So
+ * latency, issue and traffic of a mean round are added first, and the soft knee (3.6) takes the sums. The knee is
+ * homogeneous of degree one, so its derivatives divide its cycles among the phases without a remainder.
  */
 
-/** Beyond this number of rounds, a phase that runs once per thread has no weight. */
+/** Above this number of rounds, a phase that runs once per thread has no weight. */
 const MOST_ROUNDS = 64;
 
 /**
@@ -86,7 +85,7 @@ function isPlain({ paces, balancing }: Predictor, { shape, balancingAt, threadsP
   return !isEvenShare(balancing[balancingAt]) && (threadsPerUnit === 1 || !paces.combines);
 }
 
-/** The pace of a launch that consists of iterations only. It is the pace of the pipeline. */
+/** The pace of a launch that consists of iterations only, which is the pace of the pipeline. */
 function plainPace(predictor: Predictor, candidate: Candidate, isSingle: boolean): Pace {
   const { plan, paces } = predictor;
   const { kernel, axes } = plan;
@@ -145,7 +144,7 @@ function makePace(
   // A family with a single loop gets a lower bound: its lanes lose no time and start together.
   const { iterations, starts } = isFamily && isSingle ? { iterations: predictor.meanLength, starts: 1 } : mean;
   const active = activeLanes(predictor, balancing);
-  // Most reads happen while some lanes have ended, so the caches hold only the data of the lanes that are still active.
+  // Most reads happen after some lanes have ended, so the caches hold only the data of the active lanes.
   const threads = isFamily
     ? width
     : Math.min(shape.accessing.residentThreads, activeGroups * threadGroupsPerGroup * width);
@@ -160,7 +159,7 @@ function makePace(
     latencyCycles: (step.latencyCycles + waits) * cost,
     issueCycles: step.issueCycles * cost,
   };
-  // A measurement also corrects the derived figures of the other phases by the same factors.
+  // A measurement also corrects the derived figures of the other phases, by the same factors.
   const derived = measured ? pipelineParameters(device, kernel, { spilledRegisters: 0 }) : step;
   const off: Demand = {
     latencyCycles: measured ? plan.pipeline[device.id].latencyCycles / derived.latencyCycles : 1,
@@ -168,7 +167,7 @@ function makePace(
   };
   const phases = phaseDemands(kernel, device, u, {
     missShare: missShare(kernel, device, isSingle, balancing, lanes, isFamily ? lanes : starts, rounds),
-    // `fetch-cost.ts` adds the price of the addition to the counter.
+    // `fetch-cost.ts` adds the cost of the addition to the counter.
     loadsElsewhere: balancing.kind === 'dynamic-fetch' ? 1 : 0,
     off,
   });
@@ -178,7 +177,7 @@ function makePace(
   const share = isEvenShare(balancing)
     ? added(perGroup, times(phases.search, searchSteps(plan.units)), phases.carry)
     : perGroup;
-  // Bytes that memory can move per cycle for the thread groups of one work group.
+  // Bytes that memory moves per cycle for the thread groups of one work group.
   const achieved = device.achievedBandwidthFraction ?? ACHIEVED_BANDWIDTH;
   const perCycle = achieved * bytesPerMultiprocessorCycle(device) * threadGroupsPerGroup;
   const stepBytes =
@@ -222,7 +221,7 @@ function makePace(
   };
 }
 
-/** The cycle table by number of active work groups. Each work group consists of several thread groups in step. */
+/** The cycle table by number of active work groups. The thread groups of a work group run in step. */
 function groupTable(
   pipeline: PipelineParameters,
   transferCycles: number,
@@ -236,8 +235,8 @@ function groupTable(
 }
 
 /**
- * Share of a unit's loads that wait for device memory, 0…1. The data of neighbouring units share sectors. In nested
- * loops, groups that start together all wait for their sectors; in later rounds a neighbour has mostly fetched them
+ * Fraction of a unit's loads that wait for device memory, 0…1. The data of neighbouring units share sectors. In nested
+ * loops, groups that start together all wait for their sectors; in later rounds a neighbour has fetched most of them
  * already. Lanes that start units one at a time find the sectors that the first of them fetched. Half of a unit's bytes
  * are assumed to be reads.
  */

@@ -5,9 +5,9 @@ import { costFactor } from '../../models/granularity/granularity.ts';
 import { phaseDemand as derivedDemand, type Demand } from '../../models/pipeline/derive.ts';
 import { WIDE_COMBINE } from '../constants.ts';
 
-/** Demands that the phases of a kernel make on a device. */
+/** Computes the demands of a kernel's phases on a device. */
 
-/** Time of an iteration of a lane that shares its unit, divided by that of a thread with a unit of its own. */
+/** Time of an iteration of a lane that shares its unit, over the time of a thread with a whole unit. */
 export function stepFactor(
   { sharing, serialFraction, cooperationCost }: KernelProfile,
   threadsPerUnit: number,
@@ -26,21 +26,18 @@ export const times = ({ latencyCycles, issueCycles }: Demand, count: number): De
   issueCycles: issueCycles * count,
 });
 
-/** Figures that the demands of phases depend on, besides the kernel's own description. */
+/** Properties of a launch that the demands of phases depend on. */
 interface Circumstances {
-  /** Share of a unit's loads that wait for device memory, 0…1. */
+  /** Fraction of a unit's loads that wait for device memory, 0…1. */
   readonly missShare: number;
-  /** Number of loads at the start of a unit that another function prices. */
+  /** Number of loads at the start of a unit whose cost is added elsewhere. */
   readonly loadsElsewhere: number;
   /** Factors between measured and derived figures. */
   readonly off: Demand;
 }
 const PLAIN: Circumstances = { missShare: 1, loadsElsewhere: 0, off: { latencyCycles: 1, issueCycles: 1 } };
 
-/**
- * Demands of the phases of a kernel whose units are shared by u threads. The results of a unit are combined in log₂ u
- * steps.
- */
+/** Demands of the phases of a kernel with u threads per unit. The results of a unit are combined in log₂ u steps. */
 export function phaseDemands(
   kernel: KernelProfile,
   device: GpuDevice,
@@ -58,9 +55,7 @@ export function phaseDemands(
   return {
     prologue: phaseDemand(device, kernel.prologue),
     unit,
-    /**
-     * If a kernel does not say what changing its unit costs, the change costs as much as starting and ending a unit.
-     */
+    /** Without a stated refill phase, changing the unit costs as much as starting and ending a unit. */
     refill: kernel.refill ? added(phaseDemand(device, kernel.refill, missShare), combine, wide) : unit,
     search: phaseDemand(device, kernelPhase(kernel, 'search')),
     carry: phaseDemand(device, kernelPhase(kernel, 'carry')),

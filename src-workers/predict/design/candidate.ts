@@ -20,7 +20,7 @@ import type { SweepPlan } from '../plan.ts';
 import { REASON, type Shape } from './shapes.ts';
 import type { Pace, Predictor, UnitClass } from '../tables.ts';
 
-/** One design split into its parts, or the reason for which it is invalid (a code of INVALID_REASONS, > 0). */
+/** One design with its values on all axes, or the reason why it is invalid (a code of INVALID_REASONS, > 0). */
 export interface Candidate {
   invalid: number;
   device: Device;
@@ -34,27 +34,27 @@ export interface Candidate {
   loopAt: number;
   balancingAt: number;
   gridBlocks: number;
-  /** The largest number of units that a slot of the launch takes. */
+  /** Maximum number of units of a slot in the launch. */
   unitsPerThread: number;
   /** Number of blocks that have any work. */
   workingBlocks: number;
-  /** Mean units of each slot in a working block. */
+  /** Mean number of units of a slot in a working block. */
   meanUnitsPerThread: number;
-  /** Number of items of each slot, if slots take even shares. */
+  /** Number of items of a slot, if slots take even shares. */
   itemsPerSlot: number;
   /** The launch of each class of a mixed design; `null` for any other design. */
   classes: readonly ClassCandidate[] | null;
-  /** The cost of its iterations, filled in by `cost/pace.ts` on demand. */
+  /** The cost of its iterations; `cost/pace.ts` computes it on demand. */
   pace: Pace | null;
 }
 
-/** The launch of the units of a class. */
+/** The launch of the units of one class. */
 export interface ClassCandidate {
   readonly units: UnitClass;
   readonly candidate: Candidate;
 }
 
-/** Quantities that may differ between launches of the same block size. */
+/** Quantities that may differ between launches with the same block size. */
 const OF_LAUNCH: ReadonlySet<SpaceConstraint['quantity']> = new Set(['unitsPerThread', 'gridBlocks', 'waves']);
 
 function violates(
@@ -104,7 +104,7 @@ function violates(
   return false;
 }
 
-/** Number of units that a slot has after one fetch. */
+/** Number of units of a slot after one fetch. */
 export function unitsPerFetch({ fetch }: Extract<LockstepBalancing, { kind: 'dynamic-fetch' }>): number {
   return typeof fetch === 'number' ? fetch : 1;
 }
@@ -122,9 +122,8 @@ function allows({ allowed }: Predictor, positions: Int32Array): boolean {
 }
 
 /**
- * Picks the predictor that knows the units of a design, starting from the predictor of the implementation. If blocks
- * take units by tiles, the result predicts that order. If threads are dealt the iterations of a unit, it predicts the
- * lanes.
+ * The predictor that knows the units of a design, starting from the predictor of the implementation. If blocks take
+ * units by tiles, it predicts that order. If threads are dealt the iterations of a unit, it predicts the lanes.
  */
 function ownPredictor(whole: Predictor, positions: Int32Array): Predictor {
   const implementation = whole.implementations[positions[AXIS.implementation]];
@@ -135,15 +134,14 @@ function ownPredictor(whole: Predictor, positions: Int32Array): Predictor {
 }
 
 /**
- * The tile of units that a block takes; `null` if the block is one row, or if it cannot have its width. That
- * width must divide the threads of the block and be a multiple of the threads per unit, and the tile must fit the
- * image.
+ * The tile of units that a block takes. `null` if the block is one row, or if the width is impossible: it must divide
+ * the threads of the block and be a multiple of the threads per unit, and the tile must fit in the image.
  */
 function tileOf({ plan, balancing }: Predictor, positions: Int32Array): Tile | null {
   const { axes, width, units, ordered } = plan;
   const blockWidth = blockWidthAt(axes, positions[AXIS.blockWidth]);
   // Only balancing `none` keeps units in their places. Other orders move units, and a slot that fetches takes the next
-  // one.
+  // unit.
   if (blockWidth === null || width === undefined || balancing[positions[AXIS.balancing]].kind !== 'none') return null;
   const tile = {
     width: blockWidth / axes.threadsPerUnit[positions[AXIS.threadsPerUnit]],
@@ -155,9 +153,8 @@ function tileOf({ plan, balancing }: Predictor, positions: Int32Array): Tile | n
 }
 
 /**
- * Fills `candidate` from positions on the axes, and finds every reason for which a design is invalid without a
- * prediction.
- * @returns the predictor that must be asked about this design
+ * Fills `candidate` from positions on the axes, and finds every invalid reason that needs no prediction.
+ * @returns the predictor that predicts this design
  */
 export function examine(whole: Predictor, positions: Int32Array, candidate: Candidate): Predictor {
   countStep();
@@ -168,8 +165,8 @@ export function examine(whole: Predictor, positions: Int32Array, candidate: Cand
 
 /**
  * Examines all launches at the other positions together. It finds the reasons that make all of them invalid, and skips
- * all reasons that depend on the launch. `positions` must have the first launch; if there is a GPU, the first launch of
- * a GPU.
+ * the reasons that depend on the launch.
+ * @param positions with the first launch; if there is a GPU, the first launch of a GPU
  */
 export function examineFamily(whole: Predictor, positions: Int32Array, candidate: Candidate): Predictor {
   countStep();
@@ -184,9 +181,7 @@ export function examineFamily(whole: Predictor, positions: Int32Array, candidate
   return predictor;
 }
 
-/**
- * Fills in the fields of a design that do not depend on its launch, and the reasons for which every launch is invalid.
- */
+/** Fills in the fields of a design that do not depend on its launch, and the reasons that make every launch invalid. */
 function examineShape(predictor: Predictor, positions: Int32Array, candidate: Candidate): void {
   const { plan } = predictor;
   const { axes, kernel } = plan;
@@ -274,8 +269,8 @@ function examineOwn(predictor: Predictor, positions: Int32Array, candidate: Cand
     launch = resolveLaunch(ONE_EACH, plan.units, blockThreads / threadsPerUnit, device.multiprocessors);
   candidate.gridBlocks = launch.gridBlocks;
   candidate.unitsPerThread = launch.unitsPerThread;
-  // Blocks after the first wave end at once: the fetching slots of the first wave have emptied the counter, or whole
-  // items do not divide evenly.
+  // Blocks without work end at once: a fetching launch is over after its first wave, and whole items may not divide
+  // evenly.
   candidate.workingBlocks = launch.gridBlocks;
   const fetching = balancing.kind === 'dynamic-fetch';
   if (fetching) candidate.workingBlocks = Math.min(launch.gridBlocks, device.multiprocessors * shape.residentBlocks);
@@ -300,14 +295,14 @@ function examineOwn(predictor: Predictor, positions: Int32Array, candidate: Cand
   else candidate.invalid = 0;
 }
 
-/** Whether blocks are left without work because no slot has more than one item. */
+/** Whether blocks have no work because no slot has more than one item. */
 function hasIdleShares({ itemsPerSlot, workingBlocks, gridBlocks }: Candidate): boolean {
   return itemsPerSlot <= 1 && workingBlocks < gridBlocks;
 }
 
 const ONE_EACH = { kind: 'units-per-thread', value: 1 } as const;
 
-/** Examines the launches of a mixed design. Its grid is the sum of theirs. */
+/** Examines the launches of a mixed design. Its grid is the sum of their grids. */
 function examineClasses(
   predictor: Predictor,
   balancing: MixedBalancing,
@@ -322,7 +317,7 @@ function examineClasses(
   }
   const blockThreads = plan.axes.blockThreads[blockAt];
   const divided = classesOf(predictor, balancing, deviceAt);
-  // The threads that share a unit must be a power of two, here as everywhere.
+  // The number of threads that share a unit must be a power of two.
   if (divided.some(({ threads }) => threads === 'block') && !Number.isInteger(Math.log2(blockThreads))) {
     candidate.invalid = REASON['block-not-multiple'];
     return;
@@ -351,7 +346,7 @@ function examineClasses(
     candidate.invalid = REASON.constraint;
 }
 
-/** Settings of a GPU have no meaning on a CPU, so the plain value of each represents all its values. */
+/** Settings for a GPU have no meaning on a CPU, so the plain value of each represents all its values. */
 function isPlain({ plan: { axes }, balancing }: Predictor, positions: Int32Array): boolean {
   return (
     axes.threadsPerUnit[positions[AXIS.threadsPerUnit]] === 1 &&
@@ -363,7 +358,6 @@ function isPlain({ plan: { axes }, balancing }: Predictor, positions: Int32Array
   );
 }
 
-/** Examines a design of a CPU. */
 function examineOnCpu(predictor: Predictor, positions: Int32Array, candidate: Candidate): void {
   const { plan } = predictor;
   const { axes, kernel } = plan;
@@ -385,14 +379,14 @@ function examineOnCpu(predictor: Predictor, positions: Int32Array, candidate: Ca
   }
 }
 
-/** The balancing of a candidate on a GPU. `examine` has refused all others. */
+/** The balancing of a candidate on a GPU; `examine` has refused any other. */
 export function lockstepBalancing(predictor: Predictor, candidate: Candidate): LockstepBalancing {
   const balancing = predictor.balancing[candidate.balancingAt];
   if (!isLockstep(balancing)) throw new TypeError(`${balancing.kind} is for a CPU. A GPU needs another balancing.`);
   return balancing;
 }
 
-/** The partition of a candidate on a CPU; see `lockstepBalancing`. */
+/** The partition of a candidate on a CPU (see `lockstepBalancing`). */
 export function partitionOf(predictor: Predictor, candidate: Candidate): PartitionBalancing {
   const balancing = predictor.balancing[candidate.balancingAt];
   if (!isPartition(balancing))

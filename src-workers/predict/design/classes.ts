@@ -11,12 +11,12 @@ import { givenOrderOf, type SweepPlan } from '../plan.ts';
 import { createPredictor, pipelineOf } from '../predictor.ts';
 import type { Predictor, UnitClass } from '../tables.ts';
 
-/** Threads that share a unit of a class, in blocks of this size. */
+/** Number of threads that share a unit of a class, in blocks of this size. */
 export function threadsOf(threads: LengthClass['threads'], device: GpuDevice, blockThreads: number): number {
   return threads === 'block' ? blockThreads : threads === 'group' ? device.threadGroupWidth : threads;
 }
 
-/** The classes of a mixed balancing on a device that have any units. */
+/** The non-empty classes of a mixed balancing on a device. */
 export function classesOf(predictor: Predictor, balancing: MixedBalancing, deviceAt: number): readonly UnitClass[] {
   const device = predictor.plan.axes.devices[deviceAt] as GpuDevice;
   let byDevice = predictor.classes.get(balancing);
@@ -70,10 +70,10 @@ function planOfClass(plan: SweepPlan, threads: LengthClass['threads'], above: nu
 }
 
 /**
- * Chooses at most `most` classes. Their threads and thresholds minimise the total time of their launches. The time of a
+ * Chooses at most `most` classes whose threads and thresholds minimise the total time of their launches. The time of a
  * launch is estimated from the work of its lockstep groups over all multiprocessors, its longest unit and its start.
- * The choice is optimal for that estimate, by dynamic programming over some lengths at which the units may be cut. The
- * prediction then computes the times of the launches in full.
+ * Dynamic programming over some possible cuts makes the choice optimal for this estimate. The prediction then computes
+ * the launches in full.
  */
 export function bestClasses(
   { plan, longestLength, meanLength }: Predictor,
@@ -146,7 +146,7 @@ export function bestClasses(
   return classes;
 }
 
-/** A law of at most about `CLASS_POINTS` lengths. The longest of some neighbouring lengths represents all of them. */
+/** A law of about `CLASS_POINTS` lengths. The longest of some neighbouring lengths represents all of them. */
 function coarse({ support, probability }: LengthLaw): Pick<LengthLaw, 'support' | 'probability'> {
   const cuts = evenCuts(probability, CLASS_POINTS);
   const ends = Int32Array.from(cuts.slice(1));
@@ -163,8 +163,8 @@ function powersOfTwo(most: number): number[] {
 }
 
 /**
- * Positions that cut masses into at most about `most` parts of equal mass, from 0 to the number of masses. The tail has
- * more cuts.
+ * Positions that cut masses into about `most` parts of equal mass, from 0 to the number of masses. The tail has more
+ * cuts.
  */
 function evenCuts(masses: Float64Array, most: number): readonly number[] {
   if (masses.length <= most) return Array.from({ length: masses.length + 1 }, (_, at) => at);
@@ -175,7 +175,7 @@ function evenCuts(masses: Float64Array, most: number): readonly number[] {
     passed += mass;
     tail -= mass;
     const isNext = Math.floor(passed * most) > Math.floor((passed - mass) * most);
-    // Cutting the rest in halves gives the few long units a class of their own.
+    // Halving the rest repeatedly gives the few long units a separate class.
     const isHalf = tail > 0 && Math.floor(-Math.log2(tail)) > Math.floor(-Math.log2(Math.min(1, tail + mass)));
     if (isNext || isHalf || at === masses.length - 1) cuts.push(at + 1);
   });

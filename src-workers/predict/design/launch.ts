@@ -3,16 +3,16 @@ import type { GridLaunch, Launch } from '../../domain/space.ts';
 /** The resolved value of the launch axis for one design. */
 export interface ResolvedLaunch {
   readonly gridBlocks: number;
-  /** The largest number of units that a slot of u threads processes. */
+  /** Maximum number of units of a slot of u threads. */
   readonly unitsPerThread: number;
-  /** Mean units per slot over the grid, at most `unitsPerThread`. */
+  /** Mean number of units of a slot over the grid, at most `unitsPerThread`. */
   readonly meanUnitsPerThread: number;
   /** False if any block would have no unit. */
   readonly everyBlockWorks: boolean;
 }
 
 /**
- * @param units work units of the workload
+ * @param units units of the workload
  * @param slotsPerBlock units in flight in one block: blockThreads / threadsPerUnit, ≥ 1
  */
 export function resolveLaunch(
@@ -23,7 +23,7 @@ export function resolveLaunch(
 ): ResolvedLaunch {
   if (launch.kind === 'units-per-thread') {
     const gridBlocks = Math.ceil(units / (slotsPerBlock * launch.value));
-    // The last block may be partly empty. No slot gets more than its value says.
+    // The last block may be partly empty. No slot gets more units than the launch says.
     return {
       gridBlocks,
       unitsPerThread: launch.value,

@@ -11,10 +11,7 @@ export const REASON = Object.fromEntries(INVALID_REASONS.map((reason, code) => [
   Record<InvalidReason, number>
 >;
 
-/**
- * Resources that a block of this size and register cap needs on one GPU, or a number of cores of one CPU, for any
- * workload.
- */
+/** Resources of a block of this size and register cap on a GPU, or of some cores on a CPU, for any workload. */
 export interface Shape {
   readonly invalid: number;
   readonly residentBlocks: number;
@@ -29,7 +26,7 @@ export interface Shape {
   readonly limitedBy: number;
   /** Bytes of device memory that one lane moves in an iteration; 0 on a CPU. */
   readonly bytesPerIteration: number;
-  /** How its threads read the arrays of the kernel. */
+  /** How the threads read the arrays of the kernel. */
   readonly accessing: AccessingThreads;
 }
 
@@ -45,7 +42,7 @@ const NO_SHAPE = {
 
 /**
  * The shape of blocks on a GPU with this number of registers per thread and threads per unit.
- * @param meanLength of the units, iterations
+ * @param meanLength mean length of the units, iterations
  */
 export function shapeOf(
   plan: SweepPlan,
