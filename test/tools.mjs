@@ -9,7 +9,7 @@ import { CHROMIUM_NAMES } from '../src-main/services/machine/chromium.mjs';
 
 /**
  * @typedef {'chromium' | 'swiftshader' | 'g++' | 'shellcheck' | 'sqlite3' | 'redis-server' | 'openssl' | 'python3' |
- *   'kokkos' | 'nvcc' | 'hipcc' | 'optuna' | 'networkx' | 'scipy' | 'nbconvert' | 'opencl' | 'speedscope' | 'duckdb' |
+ *   'kokkos' | 'nvcc' | 'hipcc' | 'optuna' | 'slurm' | 'networkx' | 'scipy' | 'nbconvert' | 'opencl' | 'speedscope' | 'duckdb' |
  *   'arrow'} ToolName
  */
 
@@ -170,6 +170,15 @@ export const TOOLS = {
       const python = pythonWith('pyopencl');
       const code = 'import pyopencl; pyopencl.get_platforms()';
       return python !== null && spawnSync(python, ['-c', code]).status === 0 ? python : null;
+    },
+  },
+  slurm: {
+    use: "a bundle's job array on a cluster of one machine",
+    get: 'install Slurm',
+    debian: 'slurm-wlm',
+    find: () => {
+      const programs = ['munged', 'slurmctld', 'slurmd', 'sbatch'].map((name) => inPath([name]));
+      return programs.includes(null) ? null : programs[0];
     },
   },
   speedscope: {

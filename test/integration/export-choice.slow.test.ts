@@ -5,7 +5,7 @@ import { beforeAll, describe, expect, it } from 'vitest';
 import type { RankRow } from '../../src-main/contract/api.ts';
 import { unwrap } from '../../src-workers/domain/result.ts';
 import { AGREEMENT_FRACTION } from '../../src-workers/sweep/ties.ts';
-import { lacks } from '../tools.mjs';
+import { findTool, lacks } from '../tools.mjs';
 import { HOSTILE, NOTHING_ELSE, smallStudy } from '../unit/export-runs.ts';
 import { testFolder, useBench } from '../workplace.ts';
 
@@ -100,7 +100,7 @@ describe.skipIf(lacks('g++'))('the header that chooses a launch', () => {
   function built(program: string): string {
     writeFileSync(join(folder, 'main.cpp'), program);
     const flags = ['-std=c++17', '-O1', '-Wall', '-Wextra', '-Wpedantic', '-Werror', '-fsanitize=address,undefined'];
-    execFileSync('g++', [...flags, 'main.cpp', '-o', 'main'], { cwd: folder, stdio: 'pipe' });
+    execFileSync(findTool('g++')!, [...flags, 'main.cpp', '-o', 'main'], { cwd: folder, stdio: 'pipe' });
     return join(folder, 'main');
   }
   /** The values of an axis, as the header says them. */
