@@ -11,6 +11,7 @@ export type ToolName =
   | 'nvcc'
   | 'hipcc'
   | 'optuna'
+  | 'slurm'
   | 'networkx'
   | 'scipy'
   | 'nbconvert'

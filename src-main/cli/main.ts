@@ -18,6 +18,7 @@ import { addKernel } from './commands/kernel.ts';
 import { addLoss } from './commands/loss.ts';
 import { addNew } from './commands/new.ts';
 import { addOccupancy } from './commands/occupancy.ts';
+import { addPredict } from './commands/predict.ts';
 import { addRank } from './commands/rank.ts';
 import { addReproduce } from './commands/reproduce.ts';
 import { addPython, addRpc } from './commands/rpc.ts';
@@ -53,6 +54,7 @@ export async function main(args: readonly string[], terminal: Terminal = process
     addRecommend,
     addSensitivity,
     addRobust,
+    addPredict,
     addSimulate,
     addBench,
     addCompare,

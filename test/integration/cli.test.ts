@@ -338,6 +338,45 @@ describe('runs and ranks', () => {
       /device "nope" is not in this run/,
     );
   });
+  it('predict gives the designs of an export their times again, and says at which line something is wrong', async () => {
+    const device = 'nvidia-rtx-4090';
+    const listed = at('listed-designs.csv');
+    await run(['export', '1', '--format', 'csv', '--device', device, '--top', '30', '-o', listed, '--db', db]);
+    const table = (text: string): readonly Record<string, string>[] => {
+      const [header, ...rows] = text.trim().split('\n');
+      return rows.map((row) => Object.fromEntries(row.split(',').map((cell, i) => [header.split(',')[i], cell])));
+    };
+    const times = table(readFileSync(listed, 'utf8')).map((row) => Number(row.time_ms));
+    expect(times.filter((time) => time > 0)).toHaveLength(30);
+    const asked = ['--device', device, '--db', db];
+    const again = table((await run(['predict', '1', listed, ...asked])).out);
+    expect(again.map((row) => Number(row.predicted_ms))).toEqual(times);
+    expect(new Set(again.map(({ reason }) => reason))).toEqual(new Set(['']));
+
+    const [first] = table(readFileSync(listed, 'utf8'));
+    const { register_cap, ...others } = first;
+    const design = {
+      ...others,
+      BX: 2048,
+      units_per_thread: 0,
+      cap: register_cap === '' ? 0 : register_cap,
+      block_threads: undefined,
+    };
+    const lines = at('designs.jsonl');
+    writeFileSync(lines, `\n${JSON.stringify(design)}\n`);
+    const named = ['predict', studyFile, lines, '--map', 'BX=block_threads', '--map', 'cap=register_cap', ...asked];
+    const impossible = { predicted_ms: null, reason: 'more threads per block than the device allows' };
+    expect(JSON.parse((await run(named)).out)).toMatchObject({ BX: 2048, ...impossible });
+    expect(await json(...named)).toMatchObject({ device: { id: device }, designs: [impossible] });
+    expect(await failure(1, 'predict', studyFile, lines, ...asked)).toMatch(/designs\.jsonl, line 2: .* is missing/);
+    writeFileSync(lines, '{"threads_per_unit": 4}\nno JSON\n');
+    expect(await failure(1, 'predict', '1', lines, ...asked)).toMatch(/line 2: Expected a JSON object/);
+    writeFileSync(lines, 'threads_per_unit,loop\n4,nested,9\n');
+    expect(await failure(1, 'predict', '1', lines, ...asked)).toMatch(/line 2: It has 3 cells, and the header 2/);
+    writeFileSync(lines, '\n');
+    expect(await failure(1, 'predict', '1', lines, ...asked)).toMatch(/has no designs/);
+    expect(await failure(1, 'predict', '1', at('nowhere.csv'), ...asked)).toMatch(/cannot be read/);
+  });
   it('rank --device narrows to one device', async () => {
     const all = await json<{ rows: readonly Row[] }>('rank', '1', '--top', '5', '--db', db);
     expect(all.rows).toEqual(swept.best.slice(0, 5));

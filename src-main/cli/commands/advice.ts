@@ -105,7 +105,7 @@ interface Options {
  * Returns the advice for a run (a number) or for a study (a file). A given part of a device replaces the devices of the
  * study.
  */
-async function advised(
+export async function advised(
   what: string,
   device: string | undefined,
 ): Promise<Result<{ readonly runId: number } | { readonly study: Study; readonly folder?: string }>> {

@@ -24,11 +24,7 @@ export function addImport(program: Command, { terminal, withEngine }: CommandLin
     .option(
       '--map <parameter=axis...>',
       'axis of a parameter whose name does not show it, as in BLOCK=block_threads; saved for the study if designs are found',
-      (text: string, known?: NamedParameters) => {
-        const named = namedParameter(text, known);
-        if (typeof named === 'string') throw new InvalidArgumentError(named);
-        return named;
-      },
+      takeNamedParameter,
     )
     .addOption(new Option('--time-unit <unit>', 'unit of times without one (Optuna)').choices(['s', 'ms', 'us', 'ns']))
     .option('--study <name>', 'study, if an Optuna storage has several')
@@ -124,6 +120,13 @@ async function importCommand(
     );
   for (const warning of warnings) say(terminal, warning);
   return EXIT_OK;
+}
+
+/** Adds a value of `--map` to those before it. */
+export function takeNamedParameter(text: string, known?: NamedParameters): NamedParameters {
+  const named = namedParameter(text, known);
+  if (typeof named === 'string') throw new InvalidArgumentError(named);
+  return named;
 }
 
 /** Adds `BLOCK=block_threads` to the known parameters. Returns a message if the text cannot be parsed. */

@@ -1,0 +1,206 @@
+import { createReadStream } from 'node:fs';
+import type { Command } from 'commander';
+import { CsvError } from 'csv-parse';
+import { parse } from 'csv-parse/sync';
+import { csvCell } from '../../../src-workers/domain/csv.ts';
+import type { NamedParameters } from '../../../src-workers/domain/design-names.ts';
+import { fail, ok, systemReason, type Result } from '../../../src-workers/domain/result.ts';
+import type { AskedTimes } from '../../contract/advice.ts';
+import type { Engine } from '../../services/engine.ts';
+import { linesOf } from '../../services/files/lines.ts';
+import { command, type CommandLine, type GlobalOptions } from '../command-line.ts';
+import { EXIT_OK, printJson, reportFailure, type Terminal } from '../output.ts';
+import { advised } from './advice.ts';
+import { takeNamedParameter } from './import.ts';
+
+interface PredictOptions extends GlobalOptions {
+  readonly device?: string;
+  readonly map?: NamedParameters;
+}
+
+export function addPredict(program: Command, { terminal, withEngine }: CommandLine): void {
+  command(
+    program,
+    'predict <study-or-run> <file>',
+    'times of the designs in a file: JSON lines or CSV; - is standard input',
+  )
+    .option('--device <id>', 'the device, if the study has several')
+    .option(
+      '--map <parameter=axis...>',
+      'axis of a parameter whose name does not show it, as in BX=block_threads',
+      takeNamedParameter,
+    )
+    .action((what: string, file: string, options: PredictOptions) =>
+      withEngine(options, (engine) => predictCommand(engine, terminal, what, file, options)),
+    )
+    .addHelpText(
+      'after',
+      `
+A line of FILE is a design: a JSON object, or CSV after a header. Parameters are named as in exports: threads_per_unit,
+block_threads, units_per_thread or grid_blocks, loop, balancing, register_cap, implementation. Their values need not be on the
+axes of the study. A parameter that is left out has the study's only value, and an
+empty cell is none. Other names are ignored.
+Each line is printed again with predicted_ms and reason: why there is no time, as in "registers of one block exceed the device".
+With --json: {device, designs: [{…, predicted_ms, reason}]}.
+  lockstep predict study.json designs.csv > predicted.csv
+  echo '{"threads_per_unit": 4, "block_threads": 128, "units_per_thread": 1}' | lockstep predict study.json -`,
+    );
+}
+
+/** Lines that one call predicts. Its laws are shared, and the lines before it are printed already. */
+const LINES_PER_CALL = 10_000;
+/** Far above any design. */
+const MAX_LINE_BYTES = 65_536;
+
+type Design = Readonly<Record<string, unknown>>;
+interface Line {
+  readonly number: number;
+  readonly text: string;
+}
+
+/** Prints each design of a file with its time. Nothing is saved. */
+async function predictCommand(
+  engine: Engine,
+  terminal: Terminal,
+  what: string,
+  file: string,
+  options: PredictOptions,
+): Promise<number> {
+  const about = await advised(what, options.device);
+  if (!about.ok) return reportFailure(terminal, about.error);
+  const label = file === '-' ? 'standard input' : file;
+  const all: Design[] = [];
+  let device: AskedTimes['device'] | null = null;
+  let read: Reader | null = null;
+  const predict = async (lines: readonly Line[]): Promise<Result<null>> => {
+    const designs: Design[] = [];
+    for (const line of lines) {
+      const one = read!.design(line);
+      if (!one.ok) return one;
+      designs.push(one.value);
+    }
+    const asked = await engine.call('advice.predict', {
+      ...about.value,
+      designs,
+      ...(options.map && { parameters: options.map }),
+      ...(options.device !== undefined && { deviceId: options.device }),
+    });
+    if (!asked.ok) return { ok: false, error: { ...asked.error, message: atLine(asked.error.message, label, lines) } };
+    if (device === null && !options.json && read!.header !== null) terminal.out(`${read!.header}\n`);
+    ({ device } = asked.value);
+    for (const [at, design] of designs.entries()) {
+      const time = { predicted_ms: asked.value.timesMs[at], reason: asked.value.reasons[at] };
+      if (options.json) all.push({ ...design, ...time });
+      else terminal.out(`${read!.text(lines[at], design, time)}\n`);
+    }
+    return ok(null);
+  };
+
+  let [number, lines]: [number, Line[]] = [0, []];
+  try {
+    for await (const text of linesOf(file === '-' ? process.stdin : createReadStream(file), MAX_LINE_BYTES, true)) {
+      number += 1;
+      if (text === null) return reportFailure(terminal, tooLong(label, number));
+      if (text.trim() === '') continue;
+      if (read === null) {
+        read = text
+          .replace(/^\uFEFF/, '')
+          .trimStart()
+          .startsWith('{')
+          ? jsonLines(label)
+          : csvLines(label, text);
+        if (read.header !== null) continue;
+      }
+      lines.push({ number, text });
+      if (lines.length < LINES_PER_CALL) continue;
+      const done = await predict(lines);
+      if (!done.ok) return reportFailure(terminal, done.error);
+      lines = [];
+    }
+  } catch (error) {
+    if (error instanceof Error && 'code' in error)
+      return reportFailure(terminal, {
+        code: 'not-found',
+        message: `${label} cannot be read (${systemReason(error)}). Specify JSON lines or CSV of designs.`,
+      });
+    throw error;
+  }
+  if (lines.length === 0 && device === null)
+    return reportFailure(terminal, { code: 'bad-input', message: `${label} has no designs.` });
+  const done = lines.length === 0 ? ok(null) : await predict(lines);
+  if (!done.ok) return reportFailure(terminal, done.error);
+  if (options.json) printJson(terminal, { device, designs: all });
+  return EXIT_OK;
+}
+
+const tooLong = (label: string, line: number) => ({
+  code: 'bad-input' as const,
+  message: `${label}, line ${line}: The line has more than ${MAX_LINE_BYTES} bytes. Specify one design a line.`,
+});
+
+/** A failure names a design of the call; the person knows its line. */
+function atLine(message: string, label: string, lines: readonly Line[]): string {
+  return message.replace(/^designs\[(\d+)\]:/, (_, at: string) => `${label}, line ${lines[Number(at)].number}:`);
+}
+
+interface Time {
+  readonly predicted_ms: number | null;
+  readonly reason: string | null;
+}
+
+/** A format of designs, line by line. */
+interface Reader {
+  /** What is printed before the first design; null if nothing is, and the first line is a design. */
+  readonly header: string | null;
+  design(line: Line): Result<Design>;
+  text(line: Line, design: Design, time: Time): string;
+}
+
+function jsonLines(label: string): Reader {
+  return {
+    header: null,
+    design({ number, text }) {
+      try {
+        const value: unknown = JSON.parse(text.replace(/^\uFEFF/, ''));
+        if (typeof value === 'object' && value !== null && !Array.isArray(value)) return ok(value as Design);
+      } catch {
+        // Said below.
+      }
+      return fail(
+        'bad-input',
+        `${label}, line ${number}: Expected a JSON object of parameters, not ${text.slice(0, 80)}`,
+      );
+    },
+    text: (_, design, time) => JSON.stringify({ ...design, ...time }),
+  };
+}
+
+function csvLines(label: string, header: string): Reader {
+  const cells = (text: string): readonly string[] =>
+    parse(text, { bom: true, trim: true, relax_column_count: true })[0] ?? [];
+  const names = cells(header);
+  return {
+    header: [...names, 'predicted_ms', 'reason'].map((name) => csvCell(name)).join(','),
+    design({ number, text }) {
+      try {
+        const values = cells(text);
+        if (values.length > names.length)
+          return fail(
+            'bad-input',
+            `${label}, line ${number}: It has ${values.length} cells, and the header ${names.length}.`,
+          );
+        // An empty cell is none, as in the tables of exports: no register cap, or blocks that follow from the units.
+        const given = names.map((name, at): [string, string | number | null] => {
+          const value = values[at] ?? '';
+          return [name, value === '' ? null : Number.isNaN(Number(value)) ? value : Number(value)];
+        });
+        return ok(Object.fromEntries(given));
+      } catch (error) {
+        if (!(error instanceof CsvError)) throw error;
+        return fail('bad-input', `${label}, line ${number}: ${error.message}`);
+      }
+    },
+    text: ({ text }, _, { predicted_ms: ms, reason }) =>
+      [...names.map((_name, at) => csvCell(cells(text)[at] ?? '')), csvCell(ms ?? ''), csvCell(reason ?? '')].join(','),
+  };
+}
