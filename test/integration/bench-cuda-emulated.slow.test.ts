@@ -453,7 +453,8 @@ describe('iterations of every shape', () => {
     { ...PROFILE, sharing: 'deal', unitInstructions: 50, combineInstructions: 9 },
   ])('leave what the reference leaves: %j', async (profile) => {
     const workload = { label: '', lengths: Uint32Array.of(3, 0, 1, 29, 5), profile, traffic: null };
-    const cases = UNITS.flatMap((threadsPerUnit) => [
+    // Every number of threads is compiled above, with one profile.
+    const cases = [1, 4, 32].flatMap((threadsPerUnit) => [
       unitLoop(`nested-${threadsPerUnit}`, { threadsPerUnit, blockThreads: 32, gridBlocks: 1 }),
       unitLoop(`flat-${threadsPerUnit}`, { threadsPerUnit, blockThreads: 32, gridBlocks: 1, loop: 'flattened' }),
     ]);
