@@ -69,7 +69,7 @@ const cases: Readonly<Record<string, () => unknown>> = {
   'start of the command line': () =>
     spawnSync(process.execPath, ['src-main/cli/lockstep.mjs', 'loss', '--workload', 'constant(3)'], { cwd: ROOT }),
 };
-const bench = new Bench({ time: 200, warmupTime: 50, warmupIterations: 1, iterations: 3 });
+const bench = new Bench({ time: 100, warmupTime: 30, warmupIterations: 1, iterations: 3 });
 for (const [name, run] of Object.entries(cases)) bench.add(name, run);
 await bench.run();
 await engine.close();
