@@ -39,38 +39,33 @@ function patch(file: string, at: number, bytes: Uint8Array): void {
   writeFileSync(file, content);
 }
 
+/** Spoils a database by a statement. */
+const after = (sql: string) => (file: string) => {
+  const db = new Database(file);
+  db.exec(sql);
+  db.close();
+};
+
 describe('opening', () => {
-  it('refuses a file that is not SQLite', () =>
-    expectRefused((file) => writeFileSync(file, 'name,value\n'.repeat(50)), /not a SQLite database/));
-  it('refuses a file shorter than a header', () =>
-    expectRefused((file) => writeFileSync(file, 'SQLite'), /not a SQLite database/));
-  it('refuses a truncated file', () =>
-    expectRefused(
+  it.each<[string, (file: string) => void, RegExp]>([
+    ['a file that is not SQLite', (file) => writeFileSync(file, 'name,value\n'.repeat(50)), /not a SQLite database/],
+    ['a file shorter than a header', (file) => writeFileSync(file, 'SQLite'), /not a SQLite database/],
+    [
+      'a truncated file',
       (file) => truncateSync(file, statSync(file).size - 1500),
       /damaged: it has \d+ bytes, but its header says \d+/,
-    ));
-  it('refuses a file whose schema is damaged', () =>
-    expectRefused((file) => patch(file, 100, new Uint8Array(300).fill(0xa5)), /damaged/));
-  it('refuses a file with a damaged page', () =>
-    expectRefused((file) => patch(file, 1024 * 40, new Uint8Array(1024).fill(0x5a)), /damaged/));
-  it('refuses a database of a newer program', () =>
-    expectRefused((file) => {
-      const db = new Database(file);
-      db.pragma('user_version = 999');
-      db.close();
-    }, /version 999.*newer Lockstep/));
-  it('refuses a version that no program writes', () =>
-    expectRefused((file) => {
-      const db = new Database(file);
-      db.pragma('user_version = -5');
-      db.close();
-    }, /damaged: its version is -5/));
-  it('refuses a version that its tables are not of', () =>
-    expectRefused((file) => {
-      const db = new Database(file);
-      db.exec(readMigrations(MIGRATIONS)[1].sql);
-      db.close();
-    }, /damaged: its tables are not those of version 1/));
+    ],
+    ['a damaged schema', (file) => patch(file, 100, new Uint8Array(300).fill(0xa5)), /damaged/],
+    ['a damaged page', (file) => patch(file, 1024 * 40, new Uint8Array(1024).fill(0x5a)), /damaged/],
+    ['a database of a newer program', after('PRAGMA user_version = 999'), /version 999.*newer Lockstep/],
+    ['a version that no program writes', after('PRAGMA user_version = -5'), /damaged: its version is -5/],
+    [
+      'a version that its tables are not of',
+      after(readMigrations(MIGRATIONS)[1].sql),
+      /damaged: its tables are not those of version 1/,
+    ],
+    ['a database of another program', after('PRAGMA application_id = 252006673'), /belongs to another program/],
+  ])('refuses %s', (_what, spoil, message) => expectRefused(spoil, message));
   it('undoes what a killed process had not finished, and opens', () =>
     inFolder((folder) => {
       const [file, left] = [`${folder}/lockstep.db`, `${folder}/left.db`];
@@ -109,12 +104,6 @@ describe('opening', () => {
       expect(messageOf(openStore({ file, migrationsFolder: MIGRATIONS }))).toMatch(/version 999/);
       expect(readFileSync(file).equals(before)).toBe(true);
     }));
-  it('refuses a database of another program', () =>
-    expectRefused((file) => {
-      const db = new Database(file);
-      db.pragma('application_id = 252006673');
-      db.close();
-    }, /belongs to another program/));
   it('refuses a folder, a missing folder, and what is no folder', () =>
     inFolder((folder) => {
       const refusal = (file: string): string => messageOf(openStore({ file, migrationsFolder: MIGRATIONS }));
