@@ -156,7 +156,7 @@ test('a new study is begun in four steps by keys, from a table to its answer', a
 test('a term says what it means, where it stands and in the glossary', async ({ page, host, complaints }) => {
   await open(page, host);
   const term = page.getByRole('table', { name: 'Axes and their values' }).getByRole('button', { name: /cap$/ });
-  await expect(term).toHaveAccessibleDescription(/compiler must hold/);
+  await expect(term).toHaveAccessibleDescription(/limit on registers per thread/);
   await term.click();
   const glossary = page.getByRole('dialog', { name: 'Glossary' });
   await expect(glossary.getByText('Register cap', { exact: true })).toBeInViewport();
