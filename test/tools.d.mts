@@ -18,7 +18,8 @@ export type ToolName =
   | 'opencl'
   | 'speedscope'
   | 'duckdb'
-  | 'arrow';
+  | 'arrow'
+  | 'polars';
 export interface Tool {
   readonly use: string;
   readonly get: string;

@@ -10,11 +10,14 @@ import { CHROMIUM_NAMES } from '../src-main/services/machine/chromium.mjs';
 /**
  * @typedef {'chromium' | 'swiftshader' | 'g++' | 'shellcheck' | 'sqlite3' | 'redis-server' | 'openssl' | 'python3' |
  *   'kokkos' | 'nvcc' | 'hipcc' | 'optuna' | 'slurm' | 'networkx' | 'scipy' | 'nbconvert' | 'opencl' | 'speedscope' | 'duckdb' |
- *   'arrow'} ToolName
+ *   'arrow' | 'polars'} ToolName
  */
 
 /** Folders of tools that npm has. */
 export const NPM_TOOLS = fileURLToPath(new URL('../node_modules/.cache/tools', import.meta.url));
+
+/** The package with the machine code of Polars, which npm does not find out for itself. */
+const POLARS_BINARY = `nodejs-polars-${process.platform}-${process.arch}${{ linux: '-gnu', win32: '-msvc' }[String(process.platform)] ?? ''}`;
 
 /** @param {readonly string[]} names */
 function inPath(names) {
@@ -196,11 +199,18 @@ export const TOOLS = {
     find: () => npmTool('duckdb', '@duckdb/node-api/package.json'),
   },
   arrow: {
-    use: 'Parquet files that the Rust library writes from columns of Arrow',
+    use: 'files of Arrow, and Parquet as the Rust library writes it',
     get: 'npm test fetches it from npm',
     debian: null,
     npm: 'apache-arrow@21.2.0 parquet-wasm@0.8.0',
     find: () => npmTool('arrow', 'parquet-wasm/package.json'),
+  },
+  polars: {
+    use: 'compressed Arrow files that Polars writes',
+    get: 'npm test fetches it from npm',
+    debian: null,
+    npm: `nodejs-polars@0.26.1 ${POLARS_BINARY}@0.26.1`,
+    find: () => npmTool('polars', `${POLARS_BINARY}/package.json`) && npmTool('polars', 'nodejs-polars/package.json'),
   },
 };
 

@@ -97,8 +97,8 @@ function fileCommands(app: App): Command[] {
       group: 'Commands',
       keys: 'Mod+I',
       menu: 'File',
-      detail: 'CSV, graphs, Matrix Market, NPY, NPZ, Parquet; drop and paste work too',
-      words: 'csv tsv mtx npy npz parquet snap graph gz matrix table data workload open load',
+      detail: 'CSV, graphs, Matrix Market, NPY, NPZ, Parquet, Arrow; drop and paste work too',
+      words: 'csv tsv mtx npy npz parquet arrow feather snap graph gz matrix table data workload open load',
       run: () => chooseFile(app),
     },
     {

@@ -20,9 +20,9 @@ export interface PlacedField {
   readonly field: string;
 }
 
-/** What a table holds. The table is a CSV file or a Parquet file, which has no delimiter and header. */
+/** What a table holds. The table is a CSV file, or a Parquet or Arrow file, which have neither delimiter nor header. */
 export interface TableSummary {
-  readonly format: 'text' | 'parquet';
+  readonly format: 'text' | 'parquet' | 'arrow';
   readonly delimiter: 'comma' | 'semicolon' | 'tab' | 'bar' | 'space';
   readonly header: boolean;
   readonly columns: readonly TableColumn[];

@@ -1,12 +1,14 @@
 import type { Result } from '../domain/result.ts';
-import { inspectTable, inspectParquet, type AskedSyntax } from './table.ts';
+import { inspectColumns, inspectTable, type AskedSyntax } from './table.ts';
 import { parseLengthsCsv, type CsvColumns, type Delimiter } from './csv.ts';
 import type { ReadLengths } from './length-taker.ts';
 import { parseMatrixMarket } from './matrix-market.ts';
 import { isAdjacencyList, isGraphMl, isMetis, readAdjacencyList, readGraphMl, readMetis } from './graphs.ts';
 import { isNpy, readNpy, isPointers } from './npy.ts';
 import { isZip, readNpz } from './npz.ts';
-import { isParquet, readParquet } from './parquet.ts';
+import { isParquet, openParquet } from './parquet.ts';
+import { isArrow, openArrow } from './arrow.ts';
+import { readColumns } from './columns.ts';
 import { bytesSource, caught, HEAD_BYTES, peeked, refuse, type ByteSource, type FileBytes } from './source.ts';
 import type { TableSummary } from '../domain/table.ts';
 import { gathered, gunzipped, isGzip, MAX_FILE_BYTES, MAX_IMPORT_BYTES } from './unpack.ts';
@@ -55,8 +57,13 @@ const FORMATS: readonly LengthFormat[] = [
   { matches: isZip, read: async (file, label, chosen) => readNpz(await file.bytes(), label, chosen?.length ?? null) },
   {
     matches: isParquet,
-    read: async (file, label, chosen) => readParquet(await file.bytes(), label, chosen),
-    inspect: async (file, label) => inspectParquet(await file.bytes(), label),
+    read: async (file, label, chosen) => readColumns(await openParquet(await file.bytes(), label), label, chosen),
+    inspect: async (file, label) => inspectColumns(await openParquet(await file.bytes(), label), label, 'parquet'),
+  },
+  {
+    matches: isArrow,
+    read: async (file, label, chosen) => readColumns(await openArrow(await file.bytes(), label), label, chosen),
+    inspect: async (file, label) => inspectColumns(await openArrow(await file.bytes(), label), label, 'arrow'),
   },
   {
     matches: (head) => /^%%MatrixMarket/i.test(text(head)),
@@ -118,7 +125,6 @@ const UNREADABLE: readonly (readonly [magic: string, advice: string])[] = [
   ['\x28\xb5\x2f\xfd', 'is compressed by zstd. Unpack it, or compress it by gzip'],
   ['7z\xbc\xaf', 'is a 7z archive. Unpack it, or compress the file by gzip'],
   ['\x89HDF', 'is an HDF5 file. Save its lengths as NPY, Parquet or CSV'],
-  ['ARROW1', 'is an Arrow file. Save its lengths as NPY, Parquet or CSV'],
   ['\x89PNG', 'is a picture. Drop the lengths themselves, as CSV or NPY'],
   ['\xff\xd8\xff', 'is a picture. Drop the lengths themselves, as CSV or NPY'],
   ['GIF8', 'is a picture. Drop the lengths themselves, as CSV or NPY'],
@@ -126,7 +132,7 @@ const UNREADABLE: readonly (readonly [magic: string, advice: string])[] = [
   ['SQLite format 3', 'is a database. Export its column of lengths as CSV'],
 ];
 const READABLE =
-  'CSV, a graph (edge or adjacency list, GraphML, METIS), Matrix Market, NPY, NPZ or Parquet, each also as .gz';
+  'CSV, a graph (edge or adjacency list, GraphML, METIS), Matrix Market, NPY, NPZ, Parquet or Arrow, each also as .gz';
 
 function unreadable(head: Uint8Array): string | null {
   // A TextDecoder decodes Latin 1 as Windows 1252, in which 0x89 is another character.

@@ -1,5 +1,5 @@
 /**
- * LZ4, which Node's zlib lacks: the block format (lz4/doc/lz4_Block_format.md), and the blocks that Hadoop writes. The
+ * LZ4, which Node's zlib lacks: the block format (lz4/doc/lz4_Block_format.md), the blocks that Hadoop writes, and frames. The
  * available packages add other codecs or native code, and read a damaged block as zeros.
  */
 
@@ -16,8 +16,8 @@ export function unpackLz4Block(packed: Uint8Array, length: number): Uint8Array<A
   return bytes;
 }
 
-/** Unpacks a block from position `start` on. Returns where it ends. */
-function unpackInto(bytes: Uint8Array, start: number, packed: Uint8Array): number {
+/** Unpacks a block from position `start` on, whose matches begin at `first` or later. Returns where it ends. */
+function unpackInto(bytes: Uint8Array, start: number, packed: Uint8Array, first = start): number {
   let [from, to] = [0, start];
   const lengthOf = (short: number): number => {
     let sum = short;
@@ -40,7 +40,7 @@ function unpackInto(bytes: Uint8Array, start: number, packed: Uint8Array): numbe
     const distance = packed[from] | (packed[from + 1] << 8);
     from += 2;
     const match = lengthOf(token & LONG) + MIN_MATCH;
-    if (from > packed.length || distance === 0 || distance > to - start || to + match > bytes.length)
+    if (from > packed.length || distance === 0 || distance > to - first || to + match > bytes.length)
       throw new Error(`LZ4 with a match of ${match} bytes at a distance of ${distance}`);
     // A match may overlap what it writes: a distance of 1 repeats one byte.
     for (const until = to + match; to < until; to++) bytes[to] = bytes[to - distance];
@@ -65,5 +65,33 @@ export function unpackLz4Hadoop(packed: Uint8Array, length: number): Uint8Array<
     from = end;
   }
   if (to !== length) throw new Error(`LZ4 of ${to} bytes where ${length} are expected`);
+  return bytes;
+}
+
+/** Unpacks a frame (lz4/doc/lz4_Frame_format.md). Its checksums are not compared. */
+export function unpackLz4Frame(packed: Uint8Array, length: number): Uint8Array<ArrayBuffer> {
+  const view = new DataView(packed.buffer, packed.byteOffset, packed.byteLength);
+  const flags = packed[4];
+  if (view.getUint32(0, true) !== 0x184d_2204 || flags >> 6 !== 1)
+    throw new Error('LZ4 without the frame of a version 1');
+  const has = (bit: number): number => (flags >> bit) & 1;
+  const bytes = new Uint8Array(length);
+  let to = 0;
+  // The head has the length of the content and the number of a dictionary where its bits say so, and a checksum.
+  for (let from = 7 + 8 * has(3) + 4 * has(0); ;) {
+    const size = view.getUint32(from, true);
+    if (size === 0) break;
+    const [start, end] = [from + 4, from + 4 + (size & 0x7fff_ffff)];
+    if (end > packed.length) throw new Error('LZ4 with a block that is not all there');
+    const block = packed.subarray(start, end);
+    // The highest bit marks a block that is not packed. Matches may reach back into earlier blocks.
+    if (size >>> 31 === 0) to = unpackInto(bytes, to, block, 0);
+    else {
+      bytes.set(block, to);
+      to += block.length;
+    }
+    from = end + 4 * has(4);
+  }
+  if (to !== length) throw new Error(`LZ4 of ${to} bytes instead of ${length}`);
   return bytes;
 }

@@ -8,9 +8,7 @@ import {
 } from 'hyparquet';
 import { readColumn } from 'hyparquet/src/column.js';
 import { DEFAULT_PARSERS } from 'hyparquet/src/convert.js';
-import type { Result } from '../domain/result.ts';
-import { chosenColumns, columnsOf, type CsvColumns } from './csv.ts';
-import { takeLengths, type ReadLengths } from './length-taker.ts';
+import type { ColumnTable } from './columns.ts';
 import { checkPages, COMPRESSORS, listSizes } from './parquet-pages.ts';
 import { ofLibrary, refuse, shown, type FileBytes } from './source.ts';
 
@@ -20,19 +18,6 @@ const MAX_GROUP_ROWS = 2 ** 25;
 export const isParquet = (head: Uint8Array): boolean => String.fromCharCode(...head.subarray(0, 4)) === 'PAR1';
 
 const CODECS: readonly string[] = ['UNCOMPRESSED', 'SNAPPY', ...Object.keys(COMPRESSORS)];
-
-export interface ParquetTable {
-  readonly names: readonly string[];
-  /** Columns of lists. Their values are the sizes of the lists. */
-  readonly lists: ReadonlySet<string>;
-  readonly rows: number;
-  /**
-   * The values of these columns, one row group after another. Each column has one or more arrays; rows count from 0.
-   */
-  groups(
-    columns: readonly string[],
-  ): AsyncGenerator<{ readonly firstRow: number; readonly columns: readonly (readonly DecodedArray[])[] }>;
-}
 
 /** Whether a column has a list in each row: a list of today's form, a map, or a repeated value of the old form. */
 const isList = ({ element, children }: SchemaTree): boolean =>
@@ -47,7 +32,7 @@ const firstPath = (column: SchemaTree): SchemaTree[] =>
  * Opens a Parquet file with its columns of plain values and of lists, without those of structures. The largest row
  * group bounds the memory.
  */
-export async function openParquet(file: FileBytes, label: string): Promise<ParquetTable> {
+export async function openParquet(file: FileBytes, label: string): Promise<ColumnTable> {
   const read = <T>(reading: () => Promise<T>): Promise<T> => ofLibrary(label, 'Parquet', reading);
   const { metadata, schema } = await read(async () => {
     const found = await parquetMetadataAsync(file);
@@ -121,45 +106,4 @@ async function decoded(
   const { data } = readColumn({ view: chunk.view, offset: 0 }, group, decoder);
   if (column.type !== 'BOOLEAN') return data;
   return data.map((part) => Array.from(part, (value: unknown) => (typeof value === 'boolean' ? Number(value) : value)));
-}
-
-/**
- * Reads lengths from a column of a Parquet file. Columns are chosen as in a CSV file with a header. Fails with row and
- * column.
- */
-export async function readParquet(file: FileBytes, label: string, chosen?: CsvColumns): Promise<Result<ReadLengths>> {
-  const table = await openParquet(file, label);
-  const { names } = table;
-  if (names.length === 0) refuse(label, {}, 'the Parquet file has no columns of plain values or of lists');
-  const { form, length, weight } = chosen
-    ? chosenColumns(names, chosen, true, label, 1)
-    : columnsOf(names, label, 1, true);
-  const wanted = weight < 0 ? [names[length]] : [names[length], names[weight]];
-  const place = (row: number, isWeight: boolean) => ({ row, column: shown(wanted[isWeight ? 1 : 0]) });
-  const taken = takeLengths(form, label, place);
-  const number = (value: unknown, row: number, isWeight: boolean): number => {
-    if (typeof value === 'number') return value;
-    // A value beyond 2^53 becomes inexact, and is refused as a length.
-    if (typeof value === 'bigint') return Number(value);
-    if (value === null || value === undefined)
-      refuse(label, place(row, isWeight), 'the value is missing (null). Fill it in, or leave out the row');
-    return refuse(label, place(row, isWeight), `${shown(String(value))} is not a number`);
-  };
-  for await (const { firstRow, columns } of table.groups(wanted)) {
-    const weights = valuesOf(columns[1] ?? []);
-    let row = firstRow;
-    for (const part of columns[0])
-      for (const value of part) {
-        row++;
-        taken.take(number(value, row, false), weight < 0 ? 1 : number(weights.next().value, row, true), row);
-      }
-  }
-  const read = taken.finish({});
-  if (!read.ok || form === 'edges' || !table.lists.has(wanted[0])) return read;
-  const note = `The lengths are the sizes of the lists in the column ${shown(wanted[0])}.`;
-  return { ok: true, value: { ...read.value, note: [note, read.value.note].filter(Boolean).join(' ') } };
-}
-
-function* valuesOf(parts: readonly DecodedArray[]): Generator<unknown> {
-  for (const part of parts) yield* part;
 }

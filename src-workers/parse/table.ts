@@ -3,10 +3,10 @@ import { ok, type Result } from '../domain/result.ts';
 import type { PlacedField, TableColumn, TableSummary } from '../domain/table.ts';
 import { shortened } from '../domain/text.ts';
 import { MAX_SUPPORT_POINTS } from '../models/workload/laws.ts';
+import type { ColumnTable } from './columns.ts';
 import { csvSyntax, DELIMITERS, isHeader, type Delimiter } from './csv.ts';
 import { eachCsvLine } from './csv-records.ts';
-import { openParquet } from './parquet.ts';
-import { caught, DECIMAL, HEAD_BYTES, peeked, refuse, type ByteSource, type FileBytes } from './source.ts';
+import { caught, DECIMAL, HEAD_BYTES, peeked, refuse, type ByteSource } from './source.ts';
 
 const MAX_COLUMNS = 256;
 const PREVIEW_ROWS = 8;
@@ -150,9 +150,12 @@ export function inspectTable(
   });
 }
 
-/** Describes the plain columns of a Parquet file, and the sizes of its list columns. */
-export async function inspectParquet(file: FileBytes, label: string): Promise<Result<TableSummary>> {
-  const table = await openParquet(file, label);
+/** Describes the columns of a Parquet or Arrow file, lists by their sizes. */
+export async function inspectColumns(
+  table: ColumnTable,
+  label: string,
+  format: 'parquet' | 'arrow',
+): Promise<Result<TableSummary>> {
   const { names } = table;
   if (names.length === 0 || names.length > MAX_COLUMNS)
     refuse(label, {}, `the file has ${names.length} columns of plain values or of lists. It needs 1 to ${MAX_COLUMNS}`);
@@ -169,7 +172,7 @@ export async function inspectParquet(file: FileBytes, label: string): Promise<Re
         }
     }
   return ok({
-    format: 'parquet',
+    format,
     delimiter: 'comma',
     header: true,
     columns: columns.map((column, at) => column.summary(cut(names[at]))),

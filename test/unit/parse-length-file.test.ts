@@ -70,6 +70,9 @@ const FILES: readonly (readonly [name: string, bytes: Uint8Array, columns?: CsvC
     parquet({ n: [1, 2, 3, 4, 5], x: LENGTHS }, 1000, 'UNCOMPRESSED'),
     { length: 'x' },
   ],
+  ['Arrow, the first column of lengths', made('polars-lz4.arrow')],
+  ['Arrow of lists', made('polars-lz4.arrow'), { length: 'events' }],
+  ['a stream of Arrow', made('arrow-stream.arrow')],
   ['Matrix Market', text(`%%MatrixMarket matrix array integer general\n2 12\n${'1\n0\n'.repeat(12)}`)],
   ['CSV', text('3\n0\n12\n3\n7\n')],
 ];
@@ -157,6 +160,10 @@ describe('files of lengths, by their content', () => {
       rows: [['a', '3'], ['b', '0'], ['c', '12']],
       columns: [{ name: 'vertex', kind: 'text' }, { name: 'degree', kind: 'whole', distinct: 3, min: 0, max: 12 }],
     }); // prettier-ignore
+    expect(await inspected(made('arrow-stream.arrow'))).toMatchObject({
+      format: 'arrow',
+      columns: [{ name: 'steps', kind: 'whole', max: 12 }, { name: 'hits' }, { name: 'active', kind: 'whole', max: 1 }],
+    });
     expect(await inspected(gzipSync('1,2\n3,4\n'))).toMatchObject({ format: 'text', records: 2 });
     expect(await inspected(made('rows.npz'))).toBeNull();
     expect(await inspected(text('# Nodes: 2 Edges: 1\n0 1\n'))).toBeNull();
@@ -229,6 +236,8 @@ const REFUSALS: readonly (readonly [what: string, bytes: Uint8Array, message: Re
   ['an array above the limit', hugeArray(2 ** 32 + 8), /^x: the array "a" has 4294967304 bytes, which is more than the limit of 4294967296/],
   ['an archive cut off', made('rows.npz').subarray(0, 300), /the NPZ file is damaged/],
   ['an archive without arrays', Buffer.concat([text('PK\x05\x06'), new Uint8Array(18)]), /has no arrays/],
+  ['Arrow cut off', made('polars-lz4.arrow').subarray(0, 300), /the Arrow file is damaged/],
+  ['a list that is missing in Arrow', made('arrow-stream.arrow'), /^x, row 3, column "hits": the value is missing/, { length: 'hits' }],
   ['text in Parquet', parquet({ length: ['a', 'b'] }), /^x, row 1, column "length": "a" is not a number/],
   ['an empty value in Parquet', parquet({ length: [1, null, 2] }), /^x, row 2, column "length": the value is missing \(null\)\. Fill it in/],
   ['a list that is missing', made('arrow-lists.parquet'), /^x, row 3, column "hits": the value is missing \(null\)/, { length: 'hits' }],

@@ -1,5 +1,5 @@
 import { expect, it } from 'vitest';
-import { unpackLz4Block, unpackLz4Hadoop } from '../../src-workers/parse/lz4.ts';
+import { unpackLz4Block, unpackLz4Frame, unpackLz4Hadoop } from '../../src-workers/parse/lz4.ts';
 
 /** Three letters, a match that overlaps itself and is longer than a token says, then two letters. */
 const BLOCK = Uint8Array.from([0x3f, 97, 98, 99, 3, 0, 255, 2, 0x20, 120, 121]);
@@ -20,6 +20,26 @@ it('unpacks blocks, alone and as Hadoop writes them', () => {
   const twice = Buffer.concat([hadoop(length, BLOCK), hadoop(length, BLOCK)]);
   expect(textOf(unpackLz4Hadoop(twice, 2 * length))).toBe(TEXT + TEXT);
   expect(unpackLz4Block(Uint8Array.of(0), 0)).toHaveLength(0);
+});
+
+/** A frame with its content's length and checksum, which is not compared. */
+function frame(...blocks: readonly Uint8Array[]): Uint8Array {
+  const length = Buffer.alloc(4);
+  const parts = blocks.flatMap((block) => {
+    length.writeUInt32LE(block.length);
+    return [Buffer.from(length), block];
+  });
+  return Buffer.concat([Buffer.from('04224d184c40', 'hex'), Buffer.alloc(9), ...parts, Buffer.alloc(8)]);
+}
+
+it('unpacks frames, whose blocks may refer to earlier ones', () => {
+  expect(textOf(unpackLz4Frame(frame(BLOCK), TEXT.length))).toBe(TEXT);
+  // A match of four bytes at a distance of two, then one literal.
+  const again = Uint8Array.from([0x00, 2, 0, 0x10, 122]);
+  expect(textOf(unpackLz4Frame(frame(BLOCK, again), TEXT.length + 5))).toBe(`${TEXT}xyxyz`);
+  expect(() => unpackLz4Frame(frame(BLOCK), TEXT.length + 1)).toThrow(/LZ4 of 281 bytes instead of 282/);
+  expect(() => unpackLz4Frame(frame(BLOCK).subarray(0, 20), TEXT.length)).toThrow(/a block that is not all there/);
+  expect(() => unpackLz4Frame(BLOCK, TEXT.length)).toThrow(/without the frame/);
 });
 
 it('refuses a block that is cut off, or that writes or reads where nothing is', () => {

@@ -385,6 +385,7 @@ export const PARSERS: readonly Parser[] = [
     parquetFiles,
     ...['duckdb', 'duckdb-lz4', 'arrow-lists'].map((name) => sample(`test/data/lengths/${name}.parquet`)),
   ),
+  lengthFile('Arrow', ...['polars-lz4', 'arrow-stream'].map((name) => sample(`test/data/lengths/${name}.arrow`))),
   lengthFile('graph', ...GRAPHS),
   lengthFile('edge list', EDGES, sample('test/data/lengths/networkx-attributes.edgelist')),
   {

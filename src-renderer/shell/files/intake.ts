@@ -9,7 +9,8 @@ import { changeByFile, createStudy } from '../new-study.ts';
 import type { toColumns } from './table-choice.ts';
 
 const MAX_UPLOAD_BYTES = 250e6;
-export const LENGTH_FILES = '.csv,.tsv,.txt,.dat,.mtx,.npy,.npz,.parquet,.edgelist,.adjlist,.graphml,.graph,.gz';
+export const LENGTH_FILES =
+  '.csv,.tsv,.txt,.dat,.mtx,.npy,.npz,.parquet,.arrow,.feather,.edgelist,.adjlist,.graphml,.graph,.gz';
 const KERNEL_FILES = '.cu,.ptx,.cubin,.sass,.log,.txt,.csv';
 
 const RESULTS = /\.(db|sqlite3?|jsonl|ndjson)(\.gz)?$/i;

@@ -4,6 +4,8 @@ The sparse matrices are made with SciPy 1.10.1, the edge lists with networkx 2.8
 copy (select (20+10*sin(range))::int steps from range(1000)) to 'duckdb.parquet', and duckdb-lz4.parquet so with (compression lz4).
 arrow-lists.parquet is written by parquet-wasm 0.8 (LZ4, WriterVersion.V2, row groups of 3) from a table of apache-arrow: events
 [[1,2,3],[],[0,1,2,0,1,2,0,1,2,0,1,2],[1,null,3],[0,0,0,0,0,0,0]], hits [[[1,2],[]],[],null,[[3]],[[]]], active [true,false,true,true,false].
+polars-lz4.arrow is written by nodejs-polars 0.26.1 (writeIPC, compression lz4): name a to e, steps 3, 0, 12, 3, 7, events so many ones.
+arrow-stream.arrow is written by apache-arrow 21.2 (tableToIPC, stream): kind (a dictionary of x and y), steps, hits and active as above.
 """
 import networkx as nx
 import numpy as np

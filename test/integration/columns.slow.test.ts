@@ -10,7 +10,7 @@ import { findTool, lacks } from '../tools.mjs';
 import { testFolder } from '../workplace.ts';
 
 /*
- * Parquet as the real writers have it: each codec with each encoding that they choose, columns of every type that may
+ * Parquet and Arrow as the real writers have them: each codec with each encoding that they choose, columns of every type that may
  * hold lengths, and lists, whose sizes are lengths.
  */
 
@@ -21,7 +21,7 @@ const writtenIn = (bytes: Uint8Array): readonly string[] =>
   );
 
 /** A package of a tool, as Node loads it. */
-const load = (tool: 'duckdb' | 'arrow', name: string): unknown =>
+const load = (tool: 'duckdb' | 'arrow' | 'polars', name: string): unknown =>
   createRequire(join(findTool(tool)!, 'package.json'))(name);
 
 async function lengthsOf(bytes: Uint8Array, column: string): Promise<readonly number[] | string> {
@@ -106,7 +106,7 @@ interface Arrow {
 interface ArrowTables {
   tableFromArrays(columns: Readonly<Record<string, unknown>>): unknown;
   vectorFromArray(values: readonly unknown[], type: unknown): unknown;
-  tableToIPC(table: unknown, kind: 'stream'): Uint8Array;
+  tableToIPC(table: unknown, kind: 'file' | 'stream'): Uint8Array;
 }
 interface Builder {
   setCompression(codec: number): Builder;
@@ -198,6 +198,53 @@ describe.skipIf(lacks('arrow'))('Arrow and the Rust library of Parquet', () => {
     );
   });
 
+  it('writes files and streams of Arrow, read as they were', async () => {
+    const arrow = load('arrow', 'apache-arrow') as Arrow & ArrowTables;
+    const field = (type: unknown) => new arrow.Field('item', type, true);
+    const lengths = Array.from({ length: 3000 }, (_, at) => (at * 7919) % 211);
+    const vector = (of: (length: number) => unknown, type: unknown) => arrow.vectorFromArray(lengths.map(of), type);
+    const int32 = new arrow.Int32();
+    // Columns that are skipped have buffers of their own, and come first.
+    const skipped = {
+      words: vector(String, new arrow.Utf8()),
+      indexed: vector((one) => String(one % 3), new arrow.Dictionary(new arrow.Utf8(), int32)),
+      nothing: vector(() => null, new arrow.Null()),
+      records: vector(
+        (one) => ({ item: Array(one % 3).fill(1) }),
+        new arrow.Struct([field(new arrow.List(field(int32)))]),
+      ),
+    };
+    const columns: Readonly<
+      Record<string, readonly [type: unknown, value: (one: number) => unknown, length?: (one: number) => number]>
+    > = {
+      int8: [new arrow.Int8(), (one) => one % 100, (one) => one % 100],
+      uint16: [new arrow.Uint16(), (one) => one],
+      uint32: [new arrow.Uint32(), (one) => one],
+      int64: [new arrow.Int64(), BigInt],
+      uint64: [new arrow.Uint64(), BigInt],
+      float: [new arrow.Float32(), (one) => one],
+      double: [new arrow.Float64(), (one) => one],
+      boolean: [new arrow.Bool(), (one) => one % 2 === 1, (one) => one % 2],
+      ragged: [new arrow.List(field(int32)), (one) => Array(one % 7).fill(1), (one) => one % 7],
+      fixed: [new arrow.FixedSizeList(3, field(int32)), () => [1, 2, 3], () => 3],
+      deep: [
+        new arrow.List(field(new arrow.List(field(int32)))),
+        (one) => Array(one % 5).fill([1, 2]),
+        (one) => one % 5,
+      ],
+    };
+    const written = Object.entries(columns).map(([name, [type, value]]) => [name, vector(value, type)] as const);
+    const table = arrow.tableFromArrays({ ...skipped, ...Object.fromEntries(written) });
+    for (const kind of ['file', 'stream'] as const) {
+      const bytes = arrow.tableToIPC(table, kind);
+      for (const [name, [, , length = (one: number) => one]] of Object.entries(columns))
+        expect(await lengthsOf(bytes, name), `${kind} ${name}`).toEqual(lengths.map(length));
+      expect(unwrap(await inspectLengths(bytesSource(bytes), 'x'))!.columns.map(({ name }) => name)).toEqual(
+        Object.keys(columns),
+      );
+    }
+  });
+
   it('is a table of one ragged column, as Awkward Array saves one: without a name', async () => {
     const arrow = load('arrow', 'apache-arrow') as Arrow & ArrowTables;
     const wasm = load('arrow', 'parquet-wasm/node') as ParquetWasm;
@@ -210,5 +257,40 @@ describe.skipIf(lacks('arrow'))('Arrow and the Rust library of Parquet', () => {
     expect(read.note).toBe('The lengths are the sizes of the lists in the column "".');
     const inspected = unwrap(await inspectLengths(bytesSource(bytes), 'x'))!;
     expect(inspected).toMatchObject({ columns: [{ name: '', kind: 'whole' }], rows: [['3'], ['0'], ['1']] });
+  });
+});
+
+interface Polars {
+  DataFrame(columns: Readonly<Record<string, unknown>>): {
+    writeIPC(options: object): Uint8Array;
+    writeIPCStream(options: object): Uint8Array;
+    writeParquet(options: object): Uint8Array;
+  };
+}
+
+describe.skipIf(lacks('polars'))('Polars itself', () => {
+  it('writes compressed files and streams of Arrow, and Parquet, read as they were', async () => {
+    const polars = load('polars', 'nodejs-polars') as Polars;
+    const steps = Array.from({ length: 40_000 }, (_, at) => Math.round(20 + 10 * Math.sin(at)) + (at % 977));
+    const events = steps.map((one) => Array<number>(one % 7).fill(one));
+    const frame = polars.DataFrame({
+      words: steps.map((one) => `unit number ${one}, with a long name`),
+      steps,
+      events,
+    });
+    const files = ['uncompressed', 'lz4', 'zstd'].flatMap((compression) => [
+      frame.writeIPC({ compression }),
+      frame.writeIPCStream({ compression }),
+      frame.writeParquet({ compression }),
+    ]);
+    for (const [at, file] of files.entries()) {
+      const bytes = new Uint8Array(file);
+      expect(await lengthsOf(bytes, 'steps'), `file ${at}`).toEqual(steps);
+      expect(await lengthsOf(bytes, 'events'), `file ${at}`).toEqual(events.map((one) => one.length));
+    }
+    // The compressed files are smaller, so they are compressed.
+    const [plain, lz4, zstd] = [0, 3, 6].map((at) => files[at].length);
+    expect(lz4).toBeLessThan(plain / 2);
+    expect(zstd).toBeLessThan(plain / 2);
   });
 });
